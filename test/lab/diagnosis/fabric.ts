@@ -2,7 +2,7 @@ import { soundNodes, type Manifest } from './objects.ts';
 
 export const nodes = Array.from({ length: 9 }, (_, index) => `node${index + 1}`);
 
-/** The Nodes, a session of each with both ToRs in each family, and the settings. One Node has no session and no machine. */
+/** The Nodes, a session of each with both ToRs in each family, and the settings. One Node has no session, and two have no machine. */
 export function fabric(): Manifest[] {
   const sessions = [1, 2].flatMap((tor) => [
     { name: `tor${tor}-v4`, peerAddress: `10.${tor}.0.1` },
@@ -11,6 +11,7 @@ export function fabric(): Manifest[] {
   return [
     ...nodes.map((name) => node(name, soundNodes.some((sound) => sound === name) ? 'sound' : 'faulty')),
     { apiVersion: 'v1', kind: 'Node', metadata: { name: 'lonely', labels: { role: 'lonely' } } },
+    misplaced,
     ...sessions.map(({ name, peerAddress }) => ({
       apiVersion: 'herald.dev/v1alpha1',
       kind: 'BGPPeer',
@@ -33,6 +34,13 @@ export function fabric(): Manifest[] {
     },
   ];
 }
+
+const misplaced = {
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name: 'misplaced', labels: { role: 'faulty', 'kubernetes.io/hostname': 'misplaced' } },
+  status: { addresses: [{ type: 'InternalIP', address: '10.0.1.1' }] },
+};
 
 function node(name: string, role: string): Manifest {
   const index = name.replace('node', '');

@@ -41,7 +41,7 @@ export const announcementCases: readonly Misconfiguration[] = [
     code: 'NodeNotSelected',
     condition,
     verdict:
-      'Not served: spec.nodeSelectors of BGPAdvertisement advertised-by-no-node, which covers this address, do not match node "lonely" (the same on all 12 nodes). Change spec.nodeSelectors of BGPAdvertisement advertised-by-no-node, or label the node.',
+      'Not served: spec.nodeSelectors of BGPAdvertisement advertised-by-no-node, which covers this address, do not match node "lonely" (the same on all 13 nodes). Change spec.nodeSelectors of BGPAdvertisement advertised-by-no-node, or label the node.',
     after: (place) => withAdvertisement(place, { nodeSelectors: [{ matchLabels: { role: 'edge' } }] }),
   },
   {

@@ -101,6 +101,15 @@ export const configurationProblems: readonly ReportedProblem[] = [
     says: 'Every session with peer-twice (10.1.0.1) is down, on node9: BGPPeer "tor1-v4" already peers with 10.1.0.1 on the same nodes. Delete one of them, or let nodeSelectors keep them on different nodes.',
     after: (place) => [...healthy(place), peer(place, { peerAddress: '10.1.0.1', nodeSelectors: onNode9 })],
   },
+  {
+    name: 'broken-file',
+    mistake: 'An edit breaks an address of the IPAddressPool in its file.',
+    code: 'ObjectUnreadable',
+    object: ({ name }) => `IPAddressPool/${name}`,
+    says:
+      'broken-file.yaml:14:7: IPAddressPool/broken-file: spec.addresses[0]: "198.51.100.999": neither a CIDR nor a range: write 192.0.2.0/24 or 192.0.2.1-192.0.2.9; its last good version stays in force',
+    after: (place) => [namespace(place), pool(place, { spec: { addresses: ['198.51.100.999'] } }), advertisement(place), ...service(place)],
+  },
 ];
 
 /** A node whose other mistakes leave its sessions alone. */

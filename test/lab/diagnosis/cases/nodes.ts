@@ -98,22 +98,14 @@ export const nodeCases: readonly Misconfiguration[] = [
     code: 'NodeNotThisHost',
     condition: 'Announced',
     verdict:
-      'Not served: the agent with --node wrong-host runs on a host that has no InternalIP of Node "wrong-host" (10.0.1.54): it announces nothing. Start the agent with --node and the name of its own host\'s Node, or correct status.addresses of Node "wrong-host".',
-    before: (place) => [namespace(place), misplacedNode(place)],
-    after: (place) => [misplacedNode(place), ...onNode(place, place.name, 'node2')],
+      'Not served: the agent with --node misplaced runs on a host that has no InternalIP of Node "misplaced" (10.0.1.1): it announces nothing. Start the agent with --node and the name of its own host\'s Node, or correct status.addresses of Node "misplaced".',
+    before: (place) => [namespace(place)],
+    after: (place) => onNode(place, 'misplaced', 'node2'),
     // The agent of that host has stopped, by an earlier case.
-    act: async ({ herald }, place) => void herald.startAgentOn('node5', place.name),
-    undo: async ({ herald }, place) => void (await herald.agent(place.name).stop()),
+    act: async ({ herald }) => void herald.startAgentOn('node5', 'misplaced'),
+    undo: async ({ herald }) => void (await herald.agent('misplaced').stop()),
   },
 ];
-
-/** A Node whose own host does not run. */
-const misplacedNode = ({ name, index }: Place): Manifest => ({
-  apiVersion: 'v1',
-  kind: 'Node',
-  metadata: { name, labels: { role: 'faulty', 'kubernetes.io/hostname': name } },
-  status: { addresses: [{ type: 'InternalIP', address: `10.0.1.${index}` }] },
-});
 
 /** A Service that one node may announce, with its pod on that node or another. */
 function onNode(place: Place, node: string, nodeOfPod = node): Manifest[] {
