@@ -66,7 +66,7 @@ const requirements: Catalogue['requirements'] = [
     '5880 6.8.16; 5882 3.2',
   ),
   requirement(21, 'A peer that is silent or signals Down is lost: the BGP session is closed with Cease / BFD Down.', '5882 4.2; 9384 3'),
-  requirement(22, 'BFD that does not come up delays BGP by one second, unless strict mode (`bfdStrict`) requires a longer wait.', '5882 4.1'),
+  requirement(22, 'BFD that never came up does not delay BGP, unless strict mode (`bfdStrict`) requires it.', '5882 4.1'),
   requirement(23, "The C bit is 0, because BFD ends with the process that runs BGP; the peer's C bit is shown.", '5882 4.3'),
   requirement(24, 'Discriminators are random, unique and not 0, and change with a restart.', '5880 6.3, 6.8.1'),
   requirement(25, 'A session with a peer that restarts with another discriminator comes up again.', '5880 6.8.1'),

@@ -49,8 +49,8 @@ export const limits = {
    */
   openHoldSeconds: 30,
   /**
-   * After BFD began with a peer or lost the path to it, BGP waits this long, or less if BFD comes up earlier. A longer wait would not help:
-   * BGP cannot come up over a broken path, and FRR runs BFD with a dynamic neighbour only while it has a BGP session with it.
+   * After BFD lost the path to a peer, BGP waits this long, or less if BFD comes back earlier. A longer wait would not help: BGP cannot
+   * come up over a broken path, and FRR runs BFD with a dynamic neighbour only while it has a BGP session with it.
    */
   bfdHoldMilliseconds: 1_000,
   /** Interval at which the agent reads why BFD cannot send or receive. */

@@ -6,6 +6,18 @@ import type { SessionState } from './wire/codes.ts';
 export interface WatchedPath {
   readonly state: SessionState;
   readonly remoteState: SessionState;
+  /** The session was up, went down, and is not up again. */
+  readonly failed: boolean;
+}
+
+export interface ClientOptions {
+  /** Do not establish anything before BFD is up (strict mode, draft-ietf-idr-bgp-bfd-strict-mode). */
+  readonly strict: boolean;
+  /**
+   * Milliseconds for which the client waits for BFD at most. Afterwards it establishes its session without BFD. With Infinity it waits for
+   * ever.
+   */
+  readonly holdTime: number;
 }
 
 /**
@@ -17,12 +29,11 @@ export function isLoss({ from, to, remoteState }: Transition): boolean {
 }
 
 /**
- * Tells whether the client may establish a session over the path (RFC 5882 4.1). It waits for BFD at most `holdTime` milliseconds; with
- * Infinity it waits for ever (strict mode, draft-ietf-idr-bgp-bfd-strict-mode). `waited`: milliseconds since BFD sent its first packet, or
- * since it lost the path. The client also waits for BFD that never came up: the peer may still be Up with an earlier process, and when it
- * hears this one, it goes down and closes whatever session its client has by then.
+ * Tells whether the client may establish a session over the path (RFC 5882 4.1), after it has waited `waited` milliseconds. If BFD never
+ * came up, the peer may not run BFD, so only strict mode waits. If BFD was lost, the peer does run it, so the client always waits.
  */
-export function mayEstablish({ state, remoteState }: WatchedPath, waited: number, holdTime: number): boolean {
+export function mayEstablish({ state, remoteState, failed }: WatchedPath, { strict, holdTime }: ClientOptions, waited: number): boolean {
   const isOff = state === 'AdminDown' || remoteState === 'AdminDown';
-  return state === 'Up' || isOff || waited >= holdTime;
+  if (state === 'Up' || isOff) return true;
+  return !(strict || failed) || waited >= holdTime;
 }

@@ -3,7 +3,7 @@
  * a fraction of a second, and can tell at any time why a session is not up.
  */
 export { Bfd, BfdUnavailableError, type BfdOptions } from './bfd.ts';
-export { isLoss, mayEstablish, type WatchedPath } from './client-advice.ts';
+export { isLoss, mayEstablish, type ClientOptions, type WatchedPath } from './client-advice.ts';
 export type { DiscardReason, Discards, SessionCounters } from './counters.ts';
 export type { ManagerStatus } from './manager.ts';
 export { SessionOptionsError, type ProfileOptions, type SessionOptions } from './session-options.ts';

@@ -32,13 +32,9 @@ interface BfdMonitorOptions {
 }
 
 /**
- * Runs BFD beside the BGP sessions. A BGP session begins when BFD is up, or a moment after BFD began to send: the peer may not have BFD, or
- * only while it has BGP (RFC 5882 4.1). When BFD loses a path that was up, the monitor closes the BGP session and holds it back in the same
- * way. In strict mode BGP waits for as long as it takes.
- *
- * The wait at the start protects an agent that was killed and is back before the peer has noticed. The peer's BFD is still up with the
- * earlier process and goes down at the first packet of the new one. A peer without a session then continues its graceful restart, but one
- * whose session is up again closes it and drops the routes that it kept.
+ * Runs BFD beside the BGP sessions. When BFD loses a path that was up, the monitor closes the BGP session and holds it back for a moment,
+ * or until the path is up again. BFD that never came up holds nothing back: the peer may not have it, or only while it has BGP (RFC 5882
+ * 4.1). In strict mode BGP waits for BFD from the start, for as long as it takes.
  */
 export class BfdMonitor {
   readonly #components: BfdMonitorComponents;
@@ -135,7 +131,6 @@ export class BfdMonitor {
   async #send(bfd: BfdSessions, sessions: readonly SessionOptions[], request: number): Promise<void> {
     const refused = await bfd.set(sessions);
     this.#answered = request;
-    this.#begun();
     this.#refused(refused);
     await this.#check();
   }
@@ -176,7 +171,6 @@ export class BfdMonitor {
 
   /** Holds the BGP session back or lets it go. A session that came up without BFD continues; only its successor must wait. */
   #decide(name: string, path: MonitoredPath): void {
-    if (this.#stopped) return;
     const now = this.#components.clock.now();
     if (path.mayEstablish(now)) {
       this.#cancelHoldTimer(path);
@@ -224,22 +218,9 @@ export class BfdMonitor {
     if (path.isHeld) this.#restore(name, path);
   }
 
-  /** BFD answers when it has sent the first packets of new sessions. */
-  #begun(): void {
-    const now = this.#components.clock.now();
-    for (const [name, path] of this.#paths) {
-      if (path.request > this.#answered) continue;
-      path.begin(now);
-      this.#decide(name, path);
-    }
-  }
-
   #refused(refused: readonly Pick<Refusal, 'name' | 'message'>[]): void {
     const problems = new Map(refused.map(({ name, message }) => [name, message]));
-    for (const [name, path] of this.#paths) {
-      this.#update(name, path, () => void (path.refusal = problems.get(name)));
-      this.#decide(name, path);
-    }
+    for (const [name, path] of this.#paths) this.#update(name, path, () => void (path.refusal = problems.get(name)));
   }
 
   /** BFD transitions do not tell why a session cannot send or receive, or what is unsafe about it, so the monitor polls for that. */

@@ -26,8 +26,9 @@ export class MonitoredPath {
   #status: BfdStatus;
   #state: SessionState = 'Down';
   #remoteState: SessionState = 'Down';
-  /** Milliseconds of the clock when BFD began to send, or lost the path. Undefined: it has not begun. */
-  #waitsSince: number | undefined;
+  #failed = false;
+  /** Valid while `#failed` is true. */
+  #lostAt = 0;
 
   constructor(way: string, request: number, since: Date) {
     this.sessionKey = way;
@@ -51,11 +52,6 @@ export class MonitoredPath {
     return this.fault ?? this.refusal;
   }
 
-  /** Records that BFD has sent its first packet, if it has a session for the path. */
-  begin(now: number): void {
-    if (this.sessionKey !== '' && this.sessionKey !== noProfile) this.#waitsSince ??= now;
-  }
-
   /** Applies a transition of BFD. Returns true if the path was up and is lost. */
   step(transition: Transition, now: number): boolean {
     const { to, remoteState } = transition;
@@ -63,7 +59,8 @@ export class MonitoredPath {
     this.#status = statusOf(transition);
     this.#state = to;
     this.#remoteState = remoteState;
-    if (lost) this.#waitsSince = now;
+    this.#failed = to !== 'Up' && (this.#failed || lost);
+    if (lost) this.#lostAt = now;
     return lost;
   }
 
@@ -73,16 +70,13 @@ export class MonitoredPath {
   }
 
   mayEstablish(now: number): boolean {
-    // BFD that cannot run here is not worth a wait.
-    if (!this.strict && this.problem !== undefined) return true;
-    const waited = this.#waitsSince === undefined ? 0 : now - this.#waitsSince;
-    return mayEstablish({ state: this.#state, remoteState: this.#remoteState }, waited, this.#holdTime);
+    const path = { state: this.#state, remoteState: this.#remoteState, failed: this.#failed };
+    return mayEstablish(path, { strict: this.strict, holdTime: this.#holdTime }, now - this.#lostAt);
   }
 
   /** Returns the milliseconds until BGP may retry without BFD. Undefined: BGP waits until BFD allows it. */
   holdRemaining(now: number): number | undefined {
-    if (this.strict || this.#waitsSince === undefined) return undefined;
-    return Math.max(0, this.#waitsSince + this.#holdTime - now);
+    return this.#holdTime === Infinity ? undefined : Math.max(0, this.#lostAt + this.#holdTime - now);
   }
 
   /** Returns why BGP waits. */

@@ -44,9 +44,6 @@ const stopQuietly: Cell<'stop'> = (_, { problem }) => ({
   effects: [cancelAll, { type: 'close' }, { type: 'down', problem }],
 });
 
-/** A session that does not run ignores the event (RFC 4271 8.2.2); one that waits to connect again stops. */
-const stopIdle: Cell<'stop'> = (state, event, config) => (state.idleHold === undefined ? ignore(state) : stopQuietly(state, event, config));
-
 const stopConnection: Cell<'stop'> = (_, { notification, problem }) => ({
   state: initialState,
   effects: [cancelAll, { type: 'finish', notification }, { type: 'down', problem }],
@@ -189,7 +186,7 @@ const unexpected =
 const table: { readonly [S in StateName]: Row } = {
   Idle: {
     start: begin,
-    stop: stopIdle,
+    stop: stopQuietly,
     connectRetryExpired: begin,
     connectExpired: ignore,
     holdExpired: ignore,

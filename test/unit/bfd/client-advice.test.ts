@@ -24,16 +24,20 @@ describe('advice of BFD to BGP', () => {
     expect(isLoss(transition(from, to, remote))).toBe(lost);
   });
 
+  const lenient = { strict: false, holdTime: 30_000 };
+  const strict = { strict: true, holdTime: Infinity };
+  const limited = { strict: true, holdTime: 30_000 };
   test.each([
-    ['BGP waits for BFD that never came up', 'Down', 'Down', 0, 30_000, false],
-    ['BGP waits until the hold time is over', 'Down', 'Init', 29_999, 30_000, false],
-    ['BGP may establish without BFD after the hold time', 'Down', 'Init', 30_000, 30_000, true],
-    ['BGP waits in strict mode without end', 'Down', 'Down', 1_000_000, Infinity, false],
-    ['BGP waits while BFD comes up', 'Init', 'Init', 100, 30_000, false],
-    ['BGP may establish when BFD is up', 'Up', 'Up', 0, Infinity, true],
-    ['BGP may establish while the peer has BFD in AdminDown', 'Down', 'AdminDown', 0, Infinity, true],
-    ['BGP may establish while we have BFD in AdminDown', 'AdminDown', 'Down', 0, Infinity, true],
-  ] as const)('BFD-022 %s', (_, state, remoteState, waited, holdTime, may) => {
-    expect(mayEstablish({ state, remoteState }, waited, holdTime)).toBe(may);
+    ['BGP may establish while BFD never came up', 'Down', 'Down', false, lenient, 0, true],
+    ['BGP waits for BFD that never came up in strict mode', 'Down', 'Down', false, strict, 1_000_000, false],
+    ['BGP waits in strict mode until its hold time is over', 'Down', 'Init', false, limited, 29_999, false],
+    ['BGP may establish without BFD after the hold time of strict mode', 'Down', 'Init', false, limited, 30_000, true],
+    ['BGP waits while BFD comes up again after a loss', 'Init', 'Init', true, lenient, 100, false],
+    ['BGP stops waiting after the hold time when BFD does not come back', 'Down', 'Down', true, lenient, 30_000, true],
+    ['BGP may establish when BFD is up', 'Up', 'Up', false, strict, 0, true],
+    ['BGP may establish while the peer has BFD in AdminDown', 'Down', 'AdminDown', true, strict, 0, true],
+    ['BGP may establish while we have BFD in AdminDown', 'AdminDown', 'Down', true, strict, 0, true],
+  ] as const)('BFD-022 %s', (_, state, remoteState, failed, options, waited, may) => {
+    expect(mayEstablish({ state, remoteState, failed }, options, waited)).toBe(may);
   });
 });

@@ -70,7 +70,7 @@ const numbers = ({ code, subcode }: { code: number; subcode: number }): string =
 /** Outcomes in the states Idle, Connect, Active, OpenSent, OpenConfirm, Established. "=" means: same state, no effect. */
 const matrix: { readonly [T in EventType]: readonly [string, string, string, string, string, string] } = {
   start: ['Connect dial connect', '=', '=', '=', '=', '='],
-  stop: ['=', 'Idle close', 'Idle close', 'Idle 6/2', 'Idle 6/2', 'Idle 6/2'],
+  stop: ['Idle close', 'Idle close', 'Idle close', 'Idle 6/2', 'Idle 6/2', 'Idle 6/2'],
   connectRetryExpired: ['Connect dial connect', '=', 'Connect dial connect', '=', '=', '='],
   connectExpired: ['=', 'Active close connectRetry', '=', '=', '=', '='],
   holdExpired: ['=', '=', '=', 'Idle 4/0 connectRetry', 'Idle 4/0 connectRetry', 'Idle 4/0 connectRetry'],
