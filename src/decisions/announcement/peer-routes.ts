@@ -70,7 +70,7 @@ function familyNotCarried(
     peer,
     family: `IPv${family}`,
     others: named.length > 0 ? 'carry' : others.length > 0 ? 'unnamed' : 'none',
-    names: (named.length > 0 ? named : others).map((other) => `"${other}"`).join(', '),
+    names: named.map((other) => `"${other}"`).join(', '),
     advertisements: namesOf(advertisements.map(({ advertisement }) => advertisement)),
   });
 }

@@ -41,7 +41,7 @@ const places: Partial<Record<ReasonCode, (details: Details) => Place>> = {
   NoPeers: node(),
   AgentSilent: node(),
   AgentStopped: node(),
-  PeerFamilyNotCarried: (details) => peer(details['others'] === 'none' ? 'spec.dualStackAddressFamily' : undefined)(details),
+  PeerFamilyNotCarried: (details) => peer(details['others'] === 'carry' ? undefined : 'spec.dualStackAddressFamily')(details),
   PeerFamilyNotNegotiated: peer(),
   PeerNotPossible: peer(),
   RouteNotPossible: peer(),

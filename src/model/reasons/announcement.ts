@@ -17,15 +17,10 @@ export interface FamilyNotCarried {
   readonly family: string;
   /** Other BGPPeers of the node for the same AS and with the family: they carry the address, no advertisement names them, or there are none. */
   readonly others: 'carry' | 'unnamed' | 'none';
-  /** The names of these BGPPeers, quoted. */
+  /** The names of those that carry it, quoted. */
   readonly names: string;
   /** The advertisements of the address. */
   readonly advertisements: string;
-}
-
-function otherPeersText({ others, names, advertisements }: FamilyNotCarried): string {
-  if (others === 'carry') return `; the same AS gets it over ${names}`;
-  return others === 'unnamed' ? `, and spec.peers of ${advertisements} does not name ${names} of the same AS, which would` : '';
 }
 
 /** Reasons why a node does not announce an address, to any peer or to one of them. */
@@ -176,11 +171,13 @@ export const announcementReasons = {
   }),
   PeerFamilyNotCarried: reasonEntry({
     brief: 'The session does not carry the address family',
-    says: (d: FamilyNotCarried) => `the session with "${d.peer}" does not carry ${d.family}${otherPeersText(d)}`,
+    says: (d: FamilyNotCarried) =>
+      `the session with "${d.peer}" does not carry ${d.family}${d.others === 'carry' ? `; BGPPeers of the same AS that carry it: ${d.names}` : ''}`,
     fix: (d) => {
       if (d.others === 'carry') return '';
-      if (d.others === 'unnamed') return `add ${d.names} to spec.peers of ${d.advertisements}`;
-      return `set dualStackAddressFamily: true on BGPPeer "${d.peer}", or add a BGPPeer with an ${d.family} address`;
+      const set = `set dualStackAddressFamily: true on BGPPeer "${d.peer}"`;
+      if (d.others === 'none') return `${set}, or add a BGPPeer with an ${d.family} address`;
+      return `${set}, or name in spec.peers of ${d.advertisements} a BGPPeer of this router that carries ${d.family}`;
     },
   }),
   ExternalIPNotAllowed: reasonEntry({

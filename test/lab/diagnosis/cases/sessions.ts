@@ -120,7 +120,7 @@ const mistakes: readonly Misconfiguration[] = [
     code: 'PeerFamilyNotCarried',
     condition,
     verdict:
-      'Not served: the session with "family-not-carried" does not carry IPv6 (on node3). Set dualStackAddressFamily: true on BGPPeer "family-not-carried", or add a BGPPeer with an IPv6 address.',
+      'Not served: the session with "family-not-carried" does not carry IPv6 (on node3). Set dualStackAddressFamily: true on BGPPeer "family-not-carried", or name in spec.peers of BGPAdvertisement family-not-carried a BGPPeer of this router that carries IPv6.',
     isBrokenBefore: true,
     before: (place) => overSession(place, { adminDown: true }, ipv6Only(place)),
     after: (place) => overSession(place, { dualStackAddressFamily: false }, ipv6Only(place)),

@@ -218,14 +218,14 @@ describe('explainService', () => {
     };
     const [tor4 = { name: 'tor4' }, tor6 = { name: 'tor6' }] = fabric.peers ?? [];
     const lacks = 'the session with "tor4" does not carry IPv6';
-    expect(notCarried(fabric)).toEqual([`${lacks}; the same AS gets it over "tor6"`, '']);
+    expect(notCarried(fabric)).toEqual([`${lacks}; BGPPeers of the same AS that carry it: "tor6"`, '']);
     const advice = 'set dualStackAddressFamily: true on BGPPeer "tor4", or add a BGPPeer with an IPv6 address';
     expect(notCarried({ ...fabric, peers: [tor4] })).toEqual([lacks, advice]);
     expect(notCarried({ ...fabric, peers: [tor4, { ...tor6, peerASN: 65999 }] })).toEqual([lacks, advice]);
     expect(notCarried({ ...fabric, peers: [tor4, { ...tor6, adminDown: true }] })).toEqual([lacks, advice]);
     expect(notCarried({ ...fabric, advertisements: [{ name: 'all', peers: ['tor4'] }] })).toEqual([
-      `${lacks}, and spec.peers of BGPAdvertisement all does not name "tor6" of the same AS, which would`,
-      'add "tor6" to spec.peers of BGPAdvertisement all',
+      lacks,
+      'set dualStackAddressFamily: true on BGPPeer "tor4", or name in spec.peers of BGPAdvertisement all a BGPPeer of this router that carries IPv6',
     ]);
   });
 
