@@ -107,8 +107,8 @@ test('history shows assignment and announcement by process, and names processes 
   for (const node of ['node1', 'node2']) expect(eventsOf(told, node).slice(0, 2)).toEqual(['Programmed', 'Announced']);
   expect(told.unasked).toEqual([]);
   const { stdout } = await herald.run('history', 'service', 'shop/web', '--source', herald.directory, '--socket', herald.socket('node1'));
-  expect(stdout).toMatch(/not queried: the agent of node2: it does not answer on this host/);
-  expect(stdout).toMatch(/fix: run the command on its host/);
+  expect(stdout).toMatch(/not queried: the agents of node2 and node3: no answer on this host/);
+  expect(stdout).toMatch(/fix: run the command on that host/);
 });
 
 test('herald routes and explain show sent routes, and name processes they could not ask', async () => {

@@ -168,8 +168,8 @@ async function agentsOnOtherHosts(
   return names.map((name) => ({
     who: `the agent of ${name}`,
     node: name,
-    why: 'it does not answer on this host',
-    fix: 'run the command on its host, or name its socket: --socket',
+    why: 'no answer on this host',
+    fix: 'run the command on that host, or name the socket: --socket',
   }));
 }
 
