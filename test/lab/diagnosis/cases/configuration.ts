@@ -106,8 +106,7 @@ export const configurationProblems: readonly ReportedProblem[] = [
     mistake: 'An edit breaks an address of the IPAddressPool in its file.',
     code: 'ObjectUnreadable',
     object: ({ name }) => `IPAddressPool/${name}`,
-    says:
-      'broken-file.yaml:14:7: IPAddressPool/broken-file: spec.addresses[0]: "198.51.100.999": neither a CIDR nor a range: write 192.0.2.0/24 or 192.0.2.1-192.0.2.9; its last good version stays in force',
+    says: 'broken-file.yaml:14:7: IPAddressPool/broken-file: spec.addresses[0]: "198.51.100.999": neither a CIDR nor a range: write 192.0.2.0/24 or 192.0.2.1-192.0.2.9; its last good version stays in force',
     after: (place) => [namespace(place), pool(place, { spec: { addresses: ['198.51.100.999'] } }), advertisement(place), ...service(place)],
   },
 ];
