@@ -1,9 +1,10 @@
+import { awsClasses } from '../../../src/model/kinds/herald-config.ts';
 import type { HeraldConfig } from '../../../src/model/kinds/types.ts';
 import { reason, type Reason } from '../../../src/model/reasons.ts';
 import type { Service } from '../../../src/model/objects/service.ts';
 import { annotationTable } from '../annotations/table.ts';
 import type { BalancerKind } from '../annotations/entry.ts';
-import { finalizer } from '../model/service-metadata.ts';
+import { foreignFinalizerOf, hasOurFinalizer } from '../model/service-metadata.ts';
 import type { AwsSettings } from '../model/settings.ts';
 
 export const classes = {
@@ -30,12 +31,16 @@ export function decideAwsClaim(service: Service, config: HeraldConfig, { classle
   const other = { mine: false, reason: reason('OtherLoadBalancerClass', { class: loadBalancerClass ?? '', ours: classes.nlb }) } as const;
   if (loadBalancerClass !== undefined) {
     if (loadBalancerClass === config.loadBalancerClass) return other;
-    if (loadBalancerClass === classes.classic) return { mine: true, kind: 'classic' };
-    return loadBalancerClass === classes.nlb || loadBalancerClass === classes.nlbAlias ? { mine: true, kind: 'nlb' } : other;
+    const known = awsClasses.find((name) => name === loadBalancerClass);
+    if (known === undefined) return other;
+    // What Herald serves stays Herald's, so that an edit of HeraldConfig deletes no load balancer, unless another controller serves it as well.
+    const stays = hasOurFinalizer(service) && foreignFinalizerOf(service) === undefined;
+    if (!config.aws.classes.includes(known) && !stays) return { mine: false, reason: reason('AwsClassNotServed', { class: known }) };
+    return { mine: true, kind: known === classes.classic ? 'classic' : 'nlb' };
   }
   if (config.defaultClass) return other;
   // A Service with our finalizer stays ours when the flag changes. Otherwise its load balancer would never be deleted.
-  const held = service.metadata.finalizers?.includes(finalizer) === true;
+  const held = hasOurFinalizer(service);
   if (classless === 'off' && !held) return other;
   const legacyType = legacyTypeOf(service);
   if (classless === 'legacy' && legacyType === undefined && !held) return other;

@@ -6,6 +6,7 @@ import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import type { BalancerKind } from '../annotations/entry.ts';
 import { readAnnotations, type ReadAnnotations } from '../annotations/read.ts';
 import type { Desired } from '../model/desired.ts';
+import { foreignFinalizerOf, hasOurFinalizer } from '../model/service-metadata.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import type { Circumstances, StackIdentity } from '../model/circumstances.ts';
 import { decideAwsClaim } from './claim.ts';
@@ -35,14 +36,14 @@ export function wantsPods({ kind, values }: Member, settings: AwsSettings): bool
   return kind === 'nlb' && targetTypeOf(values, settings) === 'ip';
 }
 
-/** The current members of a stack. The first one decides about the load balancer itself. Deleted and disowned Services are not members. */
+/** The current members of a stack. The first one decides about the load balancer itself. Services that are deleted, disowned or left to another controller are not members. */
 export function membersOf(stack: string, snapshot: Snapshot, settings: AwsSettings): Member[] {
   const namespace = stack.replace(/^shared:/, '').split('/')[0];
   const candidates = stack.startsWith('shared:')
     ? [...snapshot.services.values()].filter(({ metadata }) => metadata.namespace === namespace)
     : [snapshot.services.get(stack as ServiceKey)];
   const members = candidates.flatMap((service): Member[] => {
-    if (service === undefined || service.metadata.deleting) return [];
+    if (service === undefined || service.metadata.deleting || isLeftToOther(service)) return [];
     const claim = decideAwsClaim(service, snapshot.config, settings);
     if (!claim.mine) return [];
     const member = memberOf(service, claim.kind);
@@ -54,6 +55,11 @@ export function membersOf(stack: string, snapshot: Snapshot, settings: AwsSettin
   );
   const byKey = new Map(members.map((member) => [serviceKey(member.service.metadata), member]));
   return [...order].flatMap((key) => byKey.get(key) ?? []);
+}
+
+/** True when another controller serves the Service, and Herald has made nothing for it. */
+function isLeftToOther(service: Service): boolean {
+  return foreignFinalizerOf(service) !== undefined && !hasOurFinalizer(service);
 }
 
 export interface StackOutcome {

@@ -8,6 +8,14 @@ export function hasOurFinalizer({ metadata }: Pick<Service, 'metadata'>): boolea
   return metadata.finalizers?.includes(finalizer) === true;
 }
 
+/** Finalizers of other controllers that make load balancers: the AWS Load Balancer Controller, and Kubernetes' service controller. */
+const foreignFinalizers = ['service.k8s.aws/resources', 'service.kubernetes.io/load-balancer-cleanup'];
+
+/** Returns the finalizer of another controller that makes load balancers. Undefined: the Service has none. */
+export function foreignFinalizerOf({ metadata }: Pick<Service, 'metadata'>): string | undefined {
+  return foreignFinalizers.find((name) => metadata.finalizers?.includes(name));
+}
+
 /** ARNs of the Service's NLBs and names of its Classic ELBs, separated by blanks. They are found by it without listing the account. */
 export const arnAnnotation = 'herald.dev/aws-load-balancer-arn';
 

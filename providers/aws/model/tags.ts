@@ -35,8 +35,10 @@ export const resources = {
   targetGroup: (key: string): string => `target-group:${key}`,
 } as const;
 
+/** Tags of the AWS Load Balancer Controller on everything that it manages. */
+const managerKeys = ['elbv2.k8s.aws/cluster', 'ingress.k8s.aws/cluster'];
 /** Tags of other controllers that claim a resource. The last one is that of the AWS cloud provider. */
-const foreignOwners = ['elbv2.k8s.aws/cluster', 'ingress.k8s.aws/cluster', 'kubernetes.io/service-name'];
+const foreignOwners = [...managerKeys, 'kubernetes.io/service-name'];
 
 export const isOurKey = (key: string): boolean => ourKeys.has(key) || key.startsWith(beforePrefix) || askedKeyPattern.test(key);
 
@@ -98,6 +100,15 @@ export function foreignOwner(tags: Tags, cluster: string): string | undefined {
   if (other !== undefined && other !== cluster) return `it belongs to Herald of cluster ${other}`;
   const key = foreignOwners.find((key) => tags[key] !== undefined);
   return key === undefined ? undefined : `it carries the tag ${key}`;
+}
+
+/**
+ * Returns the tag by which the AWS Load Balancer Controller manages a load balancer, also one with our tags. Two controllers would undo each
+ * other's changes. A tag that a Service asked for does not count. Undefined: there is none.
+ */
+export function managerTag(tags: Tags): string | undefined {
+  const key = managerKeys.find((one) => tags[one] !== undefined);
+  return key === undefined || askedKeys(tags).includes(key) ? undefined : key;
 }
 
 export function tagList(tags: Tags): Tag[] {

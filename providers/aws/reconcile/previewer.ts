@@ -11,6 +11,7 @@ import { previewNodeRules, previewRemovableRules, type NodeRulesDecision } from 
 import { KnownResources } from '../observe/known-resources.ts';
 import type { TargetPods } from '../observe/target-pods.ts';
 import { describeDesired, describeObserved } from '../plan/describe.ts';
+import { otherController } from './service-reconciler.ts';
 import { placeholder } from '../plan/steps/action.ts';
 import { backendGroup } from '../plan/steps/security-groups.ts';
 import type { AwsAccount, Connection } from '../stacks/aws-account.ts';
@@ -45,6 +46,8 @@ export class Previewer {
     const service = snapshot.services.get(key);
     const claim = service === undefined ? undefined : decideAwsClaim(service, snapshot.config, settings);
     const member = service !== undefined && claim?.mine === true ? memberOf(service, claim.kind) : undefined;
+    const foreign = service === undefined || member === undefined || service.metadata.deleting ? undefined : otherController(service);
+    if (foreign !== undefined) return { observed: [], desired: [], actions: [], waits: [], reasons: [foreign] };
     const own = member === undefined ? parseStackKey(key) : stackOf(member);
     const ownMembers = membersOf(own.key, snapshot, settings);
     await stacks.discover(

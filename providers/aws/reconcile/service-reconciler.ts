@@ -6,7 +6,7 @@ import type { Ingress, Service } from '../../../src/model/objects/service.ts';
 import { reason, reasonText, remedyText, stableText, type Reason } from '../../../src/model/reasons.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import { stackOf, type Member } from '../desire/stack.ts';
-import { hasOurFinalizer } from '../model/service-metadata.ts';
+import { foreignFinalizerOf, hasOurFinalizer } from '../model/service-metadata.ts';
 import { concernsTargets, type NodeRules } from '../node-rules/node-rules.ts';
 import { PollIntervals } from '../schedule/poll-intervals.ts';
 import { retryClassOf } from '../schedule/backoff.ts';
@@ -42,9 +42,6 @@ type ServiceOutcome = { readonly reconciliation: Reconciliation } & (
   | { readonly kind: 'released' }
   | { readonly kind: 'foreign' }
 );
-
-/** Finalizers of other controllers that make load balancers. */
-const foreignFinalizers = ['service.k8s.aws/resources', 'service.kubernetes.io/load-balancer-cleanup'];
 
 /** Reconciles one Service: its own stack first, then the node rules, then the stacks that served it before. Rejects with AwsError. */
 export class ServiceReconciler {
@@ -84,9 +81,8 @@ export class ServiceReconciler {
       if (remaining !== undefined) return { kind: 'blocked', remaining, reconciliation: { ingress, reason: remaining, warnings } };
       return { kind: 'released', reconciliation: { ingress, ...defined({ reason: combineReasons(member.errors) }), warnings } };
     }
-    const foreign = foreignFinalizers.find((name) => service.metadata.finalizers?.includes(name));
-    if (foreign !== undefined && !hasOurFinalizer(service))
-      return { kind: 'foreign', reconciliation: { ingress, reason: reason('AwsOtherController', { finalizer: foreign }) } };
+    const foreign = otherController(service);
+    if (foreign !== undefined) return { kind: 'foreign', reconciliation: { ingress, reason: foreign } };
     await metadata.addFinalizer(key);
     this.#held.add(key);
     return this.#serve(member, key, snapshot);
@@ -183,6 +179,12 @@ export class ServiceReconciler {
     if (remaining === undefined) this.forgetService(key);
     return remaining;
   }
+}
+
+/** Returns why the Service is left to another controller: two controllers would overwrite each other's status. Undefined: it is not. */
+export function otherController(service: Service): Reason | undefined {
+  const finalizer = foreignFinalizerOf(service);
+  return finalizer === undefined ? undefined : reason('AwsOtherController', { finalizer, both: hasOurFinalizer(service) });
 }
 
 function ingressOf(hostname: string): readonly Ingress[] {

@@ -22,6 +22,7 @@ import type { Observed } from '../model/observed.ts';
 import type { PlanInput } from '../plan/steps/input.ts';
 import { exceptRemoved, planKeptTargets, replacedResources, type KeptTargets } from '../plan/kept-targets.ts';
 import { ownObserved } from '../model/own-resources.ts';
+import { whyManagedByOther } from '../plan/steps/foreign-resources.ts';
 import type { RepeatedWrites } from './repeated-writes.ts';
 import { foreignListeners } from '../plan/nlb/listeners.ts';
 import { currentNlb } from '../plan/nlb/nlb.ts';
@@ -181,10 +182,11 @@ const nothing: StackPlan = { actions: [], waits: [], problems: [] };
 /** Returns the plan of one reconcile, as `herald plan` shows it. Empty while AWS does not list all that was created. */
 export function planOf(
   { members, intent }: Pick<StackInput, 'members' | 'intent'>,
-  { planInput, outcome, unsettled, movedMembers }: StackDecision,
+  { planInput, outcome, unsettled, movedMembers, managed }: StackDecision,
   kept: KeptTargets,
 ): StackPlan {
   if (unsettled !== undefined) return nothing;
+  if (managed !== undefined && intent.kind !== 'disown') return { ...nothing, problems: [managed] };
   const releasing = intent.kind === 'serve' ? undefined : intent.service;
   const isStillNeeded = members.length === 0 && movedMembers.length > 0;
   const isNotUnderstood = releasing !== undefined && members.length > 0 && outcome?.desired === undefined;
@@ -248,6 +250,8 @@ interface StackDecision {
   readonly circumstances: Circumstances;
   readonly outcome?: StackOutcome;
   readonly unsettled?: string;
+  /** Why nothing may change: another controller manages the load balancer as well. */
+  readonly managed?: Reason | undefined;
   /** Services that have a part in the stack and belong elsewhere now. */
   readonly movedMembers: readonly Member[];
 }
@@ -289,12 +293,15 @@ export async function decideStack(
     .filter((member) => wantsPods(member, settings) || withPods.has(serviceKey(member.service.metadata)))
     .map(({ service }) => serviceKey(service.metadata));
   const circumstances = { ...surroundings, ...(await surroundings.checkTargets(podServices)), existing };
-  const outcome = members.length === 0 ? undefined : desireStack(stack, members, circumstances, untouched);
+  const managed = whyManagedByOther({ observed, cluster, stack: stack.key });
+  const decide = (): StackOutcome =>
+    managed === undefined ? desireStack(stack, members, circumstances, untouched) : { errors: new Map(), warnings: new Map() };
+  const outcome = members.length === 0 ? undefined : decide();
   const zones = new Map(circumstances.facts.subnets.map(({ id, zone }) => [id, zone]));
   const published = members.flatMap(({ service }) => service.ingress.flatMap(({ hostname }) => hostname ?? []));
   const zoneOf = zonesOfTargets(circumstances.nodes, circumstances.facts.subnets);
   const planInput = { observed, desired: outcome?.desired, stack: stack.key, cluster, vpcId, zones, zoneOf, retireSeconds, published, now };
-  return { planInput, circumstances, movedMembers, ...defined({ outcome, unsettled }) };
+  return { planInput, circumstances, movedMembers, ...defined({ outcome, unsettled, managed }) };
 }
 
 /** Returns the targets that need node rules: none when nodes do not admit the load balancer by the cluster's security group. */

@@ -19,7 +19,7 @@ export function keepsAddress(
 
 /** True when only the class, or its absence, gives the Service to another controller. */
 export function isOtherClass(code: ReasonCode | undefined): boolean {
-  return code === 'OtherLoadBalancerClass' || code === 'ClassNotSet';
+  return code === 'OtherLoadBalancerClass' || code === 'ClassNotSet' || code === 'AwsClassNotServed';
 }
 
 /**

@@ -69,6 +69,7 @@ const places: Partial<Record<ReasonCode, (details: Details) => Place>> = {
 const fields: Partial<Record<ReasonCode, string>> = {
   NotLoadBalancer: 'spec.type',
   OtherLoadBalancerClass: 'spec.loadBalancerClass',
+  AwsClassNotServed: 'spec.loadBalancerClass',
   PoolNotAutoAssigned: 'metadata.annotations[herald.dev/address-pool]',
   AddressTaken: 'metadata.annotations[herald.dev/load-balancer-ips]',
   AddressInOtherPool: 'metadata.annotations[herald.dev/address-pool]',

@@ -12,6 +12,7 @@ const unlooked: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
   'AwsThrottled',
   'AwsCredentials',
   'AwsPlaceUnknown',
+  'AwsPodsUnreadable',
 ]);
 
 /** How the verdict begins on a Service that has the load balancer of a provider, and what keeps it from having what it asks for. */

@@ -80,16 +80,25 @@ export const nodeDrain = object(
 const cidrs = (options: { readonly unset: string; readonly description: string }) =>
   list(parsed(cidr), { ...options, maxItems: limits.cidrs });
 
-export const awsConfig = object(
-  {
-    targetCIDRs: cidrs({
-      unset: 'none',
-      description:
-        'Endpoints inside these prefixes may be [targets of type `ip`](aws.md#targets) although they are not Pods. Write the prefixes of machines that any author of an EndpointSlice may publish.',
-    }),
-  },
-  { impliedDefaults: true, unset: 'these', description: 'What Services may ask of [AWS](aws.md).' },
-);
+/** The values of spec.loadBalancerClass that the AWS provider knows. */
+export const awsClasses = ['herald.dev/aws', 'herald.dev/aws-classic', 'service.k8s.aws/nlb'] as const;
+
+const awsFields = {
+  classes: list(choice(awsClasses), {
+    maxItems: awsClasses.length,
+    unique: true,
+    unset: 'all of them',
+    description:
+      'The classes that Herald serves with AWS load balancers. Leave out `service.k8s.aws/nlb` where the [AWS Load Balancer Controller](aws.md#beside-the-aws-load-balancer-controller) runs.',
+  }),
+  targetCIDRs: cidrs({
+    unset: 'none',
+    description:
+      'Endpoints inside these prefixes may be [targets of type `ip`](aws.md#targets) although they are not Pods. Write the prefixes of machines that any author of an EndpointSlice may publish.',
+  }),
+};
+
+const awsConfig = object(awsFields, { impliedDefaults: true, unset: 'these', description: 'What Services may ask of [AWS](aws.md).' });
 
 const heraldConfigFields = {
   services: choice(servicesScopes, {
@@ -245,7 +254,11 @@ export function settings(spec: ObjectValue<typeof heraldConfigFields>, { standal
     // In a cluster a Service without a class may belong to another controller. MetalLB without --lb-class serves such Services.
     defaultClass: spec.defaultClass ?? (standalone || spec.compat === 'metallb'),
     nodeDrain: spec.nodeDrain ?? defaultsOf(nodeDrain),
-    aws: spec.aws ?? defaultsOf(awsConfig),
+    aws: awsSettings(spec.aws ?? defaultsOf(awsConfig)),
     compatNamespace: spec.compatNamespace ?? 'metallb-system',
   };
+}
+
+function awsSettings({ classes, ...others }: ObjectValue<typeof awsFields>) {
+  return { ...others, classes: classes.length === 0 ? awsClasses : classes };
 }

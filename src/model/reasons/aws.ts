@@ -196,13 +196,20 @@ export const awsReasons = {
     brief: 'The load balancer belongs to another owner',
     says: (d: { readonly name: string; readonly why: string }) => `load balancer ${d.name} is not ours: ${d.why}`,
     fix: () =>
-      'choose another aws-load-balancer-name; or adopt it with herald.dev/aws-load-balancer, after its owner has stopped managing it and tagged it herald.dev/cluster: CLUSTER-NAME',
+      'choose another aws-load-balancer-name; or adopt it with herald.dev/aws-load-balancer, after its owner has stopped managing it and tagged it herald.dev/cluster: CLUSTER-NAME; a tag of another controller must be removed after that controller has been stopped',
+  }),
+  AwsClassNotServed: reasonEntry({
+    brief: 'HeraldConfig leaves the class of the Service to another controller',
+    says: (d: { readonly class: string }) =>
+      `spec.loadBalancerClass is "${d.class}", which spec.aws.classes of HeraldConfig/default does not name, so Herald leaves the Service to another controller`,
+    fix: (d) => `let the other controller serve it; or stop that controller and add ${d.class} to spec.aws.classes of HeraldConfig/default`,
   }),
   AwsOtherController: userMistake({
     brief: 'Another controller serves the Service',
-    says: (d: { readonly finalizer: string }) =>
-      `the Service has the finalizer ${d.finalizer} of another controller, which made its load balancer`,
-    fix: (d) => `let the other controller delete its load balancer, or remove the finalizer ${d.finalizer} after it has been stopped`,
+    says: (d: { readonly finalizer: string; readonly both: boolean }) =>
+      `the Service has the finalizer ${d.finalizer} of another controller, which serves it, so Herald changes neither its status nor ${d.both ? "Herald's own load balancer for it" : 'anything in AWS'}`,
+    fix: (d) =>
+      `let one controller serve the Service: stop the other one and then remove the finalizer ${d.finalizer}; or remove the class of the Service from spec.aws.classes of HeraldConfig/default${d.both ? ', and Herald deletes its load balancer' : ''}`,
   }),
   AwsAdoptedNotFound: userMistake({
     brief: 'The load balancer to be adopted does not exist',

@@ -1,9 +1,21 @@
-import { reason } from '../../../../src/model/reasons.ts';
-import { foreignOwner, isOurs, tagKeys } from '../../model/tags.ts';
+import { reason, type Reason } from '../../../../src/model/reasons.ts';
+import { ownObserved } from '../../model/own-resources.ts';
+import { foreignOwner, isOurs, managerTag, tagKeys } from '../../model/tags.ts';
 import type { Desired } from '../../model/desired.ts';
 import type { PlanInput } from './input.ts';
 import type { Tags } from '../../model/observed.ts';
 import type { Steps } from './steps.ts';
+
+/** Returns why nothing of the stack may be touched: another controller manages one of its load balancers as well. Undefined: none does. */
+export function whyManagedByOther({ observed, cluster, stack }: Pick<PlanInput, 'observed' | 'cluster' | 'stack'>): Reason | undefined {
+  const { loadBalancers, classic } = ownObserved(observed, cluster, stack);
+  for (const { loadBalancer, tags } of [...loadBalancers, ...classic]) {
+    const key = managerTag(tags);
+    if (key !== undefined)
+      return reason('AwsForeignLoadBalancer', { name: loadBalancer.LoadBalancerName, why: `it carries the tag ${key}` });
+  }
+  return undefined;
+}
 
 /**
  * Reports a foreign load balancer that has our desired name, or that was named for adoption. Returns true if there is one; then nothing at

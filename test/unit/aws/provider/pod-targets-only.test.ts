@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { prefix } from '../../../../src/net/prefix.ts';
 import type { EndpointSlice } from '../../../../src/model/objects/endpoint-slice.ts';
+import { defaultConfig } from '../../../../src/model/kinds/default-config.ts';
 import { config, slice } from '../../decisions/fixtures.ts';
 import { ProviderFixture } from '../support/provider-fixture.ts';
 
@@ -103,7 +104,7 @@ describe('targets of type ip in a cluster', () => {
 
   test('HeraldConfig allows an address that is no pod, whose security group needs the tag of the cluster', async () => {
     const one = fixture();
-    one.snapshot.upsert(config({ defaultClass: false, aws: { targetCIDRs: [prefix(`${payroll}/32`)] } }));
+    one.snapshot.upsert(config({ defaultClass: false, aws: { ...defaultConfig.aws, targetCIDRs: [prefix(`${payroll}/32`)] } }));
     one.snapshot.upsert(endpoints(payroll));
     const key = one.apply(service);
     await one.run(600);
@@ -116,14 +117,16 @@ describe('targets of type ip in a cluster', () => {
 
   test('a target is removed when HeraldConfig allows its address no more', async () => {
     const one = fixture();
-    one.snapshot.upsert(config({ defaultClass: false, aws: { targetCIDRs: [prefix(`${payroll}/32`)] } }));
+    one.snapshot.upsert(config({ defaultClass: false, aws: { ...defaultConfig.aws, targetCIDRs: [prefix(`${payroll}/32`)] } }));
     one.snapshot.upsert(endpoints(payroll));
     const key = one.apply(service);
     one.cloud.world.setTags(payrollGroup, [{ Key: 'kubernetes.io/cluster/test', Value: 'shared' }]);
     await one.run(900);
     const changes = [{ kind: 'HeraldConfig', key: 'default' }] as const;
     expect([...one.provider.affected(changes, one.snapshot)]).toEqual([key]);
-    one.snapshot.upsert(config({ defaultClass: false, sourceRangesEverywhere: true, aws: { targetCIDRs: [prefix(`${payroll}/32`)] } }));
+    one.snapshot.upsert(
+      config({ defaultClass: false, sourceRangesEverywhere: true, aws: { ...defaultConfig.aws, targetCIDRs: [prefix(`${payroll}/32`)] } }),
+    );
     expect([...one.provider.affected(changes, one.snapshot)]).toEqual([]);
     one.snapshot.upsert(config({ defaultClass: false }));
     expect([...one.provider.affected(changes, one.snapshot)]).toEqual([key]);
