@@ -15,6 +15,7 @@ export const commands: Readonly<Record<string, () => Promise<MakeCommand>>> = {
   bgp: async () => (await import('./commands/trace/trace-command.ts')).bgpCommand,
   bundle: async () => (await import('./bundle/bundle-command.ts')).bundleCommand,
   completion: async () => (await import('./commands/completion/completion-command.ts')).completionCommand,
+  aws: async () => (await import('./aws/aws-command.ts')).awsCommand,
   import: async () => (await import('./commands/import/import-command.ts')).importCommand,
 };
 

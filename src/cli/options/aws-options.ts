@@ -97,7 +97,7 @@ export function awsOptionsOf(flags: AwsFlags, clusterName: string, variables: Re
 }
 
 /** The cluster name becomes a tag value (at most 256 characters) and part of a security group's name. */
-function readClusterName(text: string): string {
+export function readClusterName(text: string): string {
   if (!/^[a-zA-Z0-9][a-zA-Z0-9._-]{0,99}$/.test(text))
     throw new InvalidArgumentError('Write at most 100 letters, digits, ".", "_" and "-".');
   return text;

@@ -20,7 +20,7 @@ const joined = (texts: Texts): string => [texts].flat().join('; ');
 
 /** The fix by category of AWS error. */
 const remedies: Readonly<Record<string, string>> = {
-  denied: 'allow the action in the IAM policy of the controller (docs/reference/aws-iam-policy.json)',
+  denied: 'give the controller the IAM policy that `herald aws iam-policy` prints, and the resource the tag that its conditions require',
   quota: 'ask AWS for a higher quota, or delete what is not used',
   certificate: 'name a certificate that exists in the region and is issued',
   subnet: 'name subnets that exist and have free addresses',

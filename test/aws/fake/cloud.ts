@@ -1,9 +1,11 @@
 import type { Cloud } from '../../../providers/aws/cloud/cloud.ts';
 import { isWrite, type Input, type Operation, type Output } from '../../../providers/aws/cloud/operations.ts';
 import { AwsError, type AwsErrorCode } from '../../../providers/aws/cloud/error.ts';
+import type { IamPolicy } from '../../../src/cli/aws/iam-policy.ts';
 import { acmHandlers } from './acm.ts';
 import { ec2Handlers } from './ec2.ts';
 import { elbHandlers } from './elb.ts';
+import { authorize } from './iam.ts';
 import { listenerHandlers } from './listeners.ts';
 import { loadBalancerHandlers } from './load-balancers.ts';
 import { targetGroupHandlers } from './target-groups.ts';
@@ -58,6 +60,8 @@ export class FakeCloud implements Cloud {
   fault: (call: Call, number: number) => Fault | undefined = () => undefined;
   /** True: writes succeed and change nothing, as if another program undid them at once. Deletions are effective. */
   ignoresWrites = false;
+  /** The rights of the caller. Absent: every call is allowed. */
+  policy: IamPolicy | undefined;
   /** Awaited before and after each call, so that concurrent calls can arrive in any order. */
   latency: () => Promise<unknown> = () => Promise.resolve();
 
@@ -82,6 +86,7 @@ export class FakeCloud implements Cloud {
         message: fault.code,
       });
     if (fault?.kind === 'crash' && fault.when === 'before') throw new Crash(operation);
+    if (this.policy !== undefined) authorize(this.policy, this.world, operation, input);
     const handler = handlers[operation] as Handler<O>;
     const isIgnored = this.ignoresWrites && isWrite(operation) && !/:(?:Delete|Deregister)/.test(operation);
     const output = isIgnored ? (ignoredOutput(input) as Output<O>) : structuredClone(handler(this.world, call.input as Input<O>));

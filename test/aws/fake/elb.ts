@@ -2,7 +2,7 @@ import assert from 'node:assert';
 import type { ClassicListener } from '../../../providers/aws/cloud/elb.ts';
 import type { Operation } from '../../../providers/aws/cloud/operations.ts';
 import type { Handlers } from './cloud.ts';
-import { delays, refuse, region, vpcId, type FakeClassic, type World } from './world.ts';
+import { delays, refuse, region, tagKey, vpcId, type FakeClassic, type World } from './world.ts';
 
 type Own = Extract<Operation, `elb:${string}`>;
 
@@ -13,8 +13,6 @@ function classic(operation: Operation, world: World, name: string): FakeClassic 
   if (found === undefined || !world.isVisible(tagKey(name))) refuse(operation, 'notFound', 'LoadBalancerNotFound', name);
   return found;
 }
-
-const tagKey = (name: string): string => `classic/${name}`;
 
 function checkListener(operation: Operation, world: World, listener: ClassicListener): void {
   const { Protocol, InstanceProtocol, InstancePort, SSLCertificateId } = listener;

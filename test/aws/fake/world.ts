@@ -158,6 +158,9 @@ function refersTo({ UserIdGroupPairs = [] }: IpPermission, groupId: string): boo
 
 let requests = 0;
 
+/** The key of a Classic ELB in `tags`: it has no ARN. */
+export const tagKey = (name: string): string => `classic/${name}`;
+
 export function refuse(operation: Operation, code: AwsErrorCode, awsCode: string, message = awsCode): never {
   throw new AwsError({ code, operation, awsCode, message, requestId: `request-${++requests}` });
 }

@@ -19,6 +19,8 @@ import { clusterName, region, type Account } from '../account.ts';
 /** An AWS account to test with: the fake, the emulator, or the real one. */
 export interface AwsBackend {
   readonly cloud: Cloud;
+  /** By which Herald calls, if its rights differ from those of the test. */
+  readonly herald?: Cloud;
   readonly account: Account;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -41,6 +43,7 @@ export class ScenarioFixture {
   /** The write calls of the provider, in order. */
   readonly writes: { readonly operation: Operation; readonly input: unknown }[] = [];
   settings: AwsSettings;
+  readonly #herald: Cloud;
   readonly #time: Pick<AwsBackend, 'now' | 'wait'>;
   readonly #store = new Store();
   readonly #known = new Map<string, KnownResources>();
@@ -53,8 +56,9 @@ export class ScenarioFixture {
   #throttled = 0;
   #created = 0;
 
-  constructor({ cloud, account, ...time }: AwsBackend, mostPasses = defaultMaximumPasses) {
+  constructor({ cloud, herald = cloud, account, ...time }: AwsBackend, mostPasses = defaultMaximumPasses) {
     this.cloud = cloud;
+    this.#herald = herald;
     this.account = account;
     this.#time = time;
     this.settings = { ...defaultSettings, clusterName, region, vpcId: account.vpcId, retireSeconds: 60 };
@@ -135,8 +139,8 @@ export class ScenarioFixture {
   /** Reconciles all stacks once. */
   async pass(): Promise<ReadonlyMap<string, StackResult>> {
     const cloud = this.#watched();
-    const certificates = this.settings.certificateDiscovery ? await observeCertificates(this.cloud) : [];
-    const facts = { ...(await observeFacts(this.cloud, this.settings)), certificates };
+    const certificates = this.settings.certificateDiscovery ? await observeCertificates(this.#herald) : [];
+    const facts = { ...(await observeFacts(this.#herald, this.settings)), certificates };
     const results = new Map<string, StackResult>();
     for (const [key, known] of this.#known) {
       const [namespace = '', name = ''] = key.replace(/^shared:/, '').split('/');
@@ -217,7 +221,7 @@ export class ScenarioFixture {
           throw new AwsError({ code: 'throttled', operation, awsCode: 'Throttling', requestId: '', message: 'Rate exceeded' });
         }
         if (isWrite(operation)) this.writes.push({ operation, input });
-        return this.cloud.call(operation, input);
+        return this.#herald.call(operation, input);
       },
     };
   }

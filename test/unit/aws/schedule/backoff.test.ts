@@ -32,7 +32,7 @@ describe('a refusal of AWS', () => {
 
   test("a refusal's reason contains AWS' message and a remedy", () => {
     expect(reasonText(refused('denied'))).toBe('elbv2:CreateLoadBalancer was refused (denied): Code: no (request r-1)');
-    expect(remedyText(refused('denied'))).toContain('docs/reference/aws-iam-policy.json');
+    expect(remedyText(refused('denied'))).toContain('herald aws iam-policy');
     expect(remedyText(refused('quota'))).toContain('a higher quota');
   });
 });

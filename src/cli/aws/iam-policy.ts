@@ -1,0 +1,149 @@
+/** An IAM policy, in the form in which AWS takes it. */
+export interface IamPolicy {
+  readonly Version: '2012-10-17';
+  readonly Statement: readonly IamStatement[];
+}
+
+export interface IamStatement {
+  readonly Sid: string;
+  readonly Effect: 'Allow';
+  readonly Action: string | readonly string[];
+  readonly Resource: '*';
+  readonly Condition?: IamConditions;
+}
+
+/** By operator ("StringEquals", "Null") and key. All must hold; of several values one. */
+export type IamConditions = Readonly<Record<string, Readonly<Record<string, string | readonly string[]>>>>;
+
+/**
+ * Returns the rights that the controller needs. With the name of a cluster (`--aws-cluster-name`) they reach the resources of this cluster only, and of the
+ * security groups of nodes those tagged for it. Without a name they reach the resources of every Herald of the account, and every security
+ * group.
+ */
+export function iamPolicy(cluster?: string): IamPolicy {
+  const tagged = (where: 'RequestTag' | 'ResourceTag'): IamConditions => {
+    const key = `aws:${where}/herald.dev/cluster`;
+    return cluster === undefined ? { Null: { [key]: 'false' } } : { StringEquals: { [key]: cluster } };
+  };
+  const creating = (key: string, actions: string | readonly string[]): IamConditions => {
+    const { StringEquals, ...others } = tagged('RequestTag');
+    return { StringEquals: { [key]: actions, ...StringEquals }, ...others };
+  };
+  return {
+    Version: '2012-10-17',
+    Statement: [
+      { Sid: 'Look', Effect: 'Allow', Action: reads, Resource: '*' },
+      { Sid: 'LookAtCertificates', Effect: 'Allow', Action: ['acm:DescribeCertificate', 'acm:ListCertificates'], Resource: '*' },
+      {
+        Sid: 'FirstLoadBalancerOfTheAccount',
+        Effect: 'Allow',
+        Action: 'iam:CreateServiceLinkedRole',
+        Resource: '*',
+        Condition: { StringEquals: { 'iam:AWSServiceName': 'elasticloadbalancing.amazonaws.com' } },
+      },
+      {
+        Sid: 'CreateOnlyWithOurTag',
+        Effect: 'Allow',
+        Action: ['elasticloadbalancing:CreateLoadBalancer', 'elasticloadbalancing:CreateTargetGroup'],
+        Resource: '*',
+        Condition: tagged('RequestTag'),
+      },
+      {
+        Sid: 'TagWhatIsBeingCreated',
+        Effect: 'Allow',
+        Action: 'elasticloadbalancing:AddTags',
+        Resource: '*',
+        Condition: creating('elasticloadbalancing:CreateAction', ['CreateListener', 'CreateLoadBalancer', 'CreateTargetGroup']),
+      },
+      { Sid: 'ChangeOnlyWhatHasOurTag', Effect: 'Allow', Action: changes, Resource: '*', Condition: tagged('ResourceTag') },
+      { Sid: 'ListenersAndTargets', Effect: 'Allow', Action: listenersAndTargets, Resource: '*' },
+      { Sid: 'CreateSecurityGroups', Effect: 'Allow', Action: 'ec2:CreateSecurityGroup', Resource: '*' },
+      {
+        Sid: 'TagSecurityGroupsThatAreBeingCreated',
+        Effect: 'Allow',
+        Action: 'ec2:CreateTags',
+        Resource: '*',
+        Condition: creating('ec2:CreateAction', 'CreateSecurityGroup'),
+      },
+      {
+        Sid: 'ChangeOnlySecurityGroupsThatHaveOurTag',
+        Effect: 'Allow',
+        Action: ['ec2:CreateTags', 'ec2:DeleteSecurityGroup', 'ec2:DeleteTags'],
+        Resource: '*',
+        Condition: tagged('ResourceTag'),
+      },
+      ...rulesOf(cluster),
+    ],
+  };
+}
+
+/** The statements of a policy are alternatives, so two kinds of security groups need two statements. */
+function rulesOf(cluster: string | undefined): IamStatement[] {
+  const base = { Effect: 'Allow', Action: rules, Resource: '*' } as const;
+  if (cluster === undefined) return [{ Sid: 'RulesAlsoOfNodes', ...base }];
+  return [
+    { Sid: 'RulesOfOurSecurityGroups', ...base, Condition: { StringEquals: { 'aws:ResourceTag/herald.dev/cluster': cluster } } },
+    { Sid: 'RulesOfNodesAndPods', ...base, Condition: { Null: { [`aws:ResourceTag/kubernetes.io/cluster/${cluster}`]: 'false' } } },
+  ];
+}
+
+const reads = [
+  'ec2:DescribeAccountAttributes',
+  'ec2:DescribeAddresses',
+  'ec2:DescribeInstances',
+  'ec2:DescribeInternetGateways',
+  'ec2:DescribeNetworkInterfaces',
+  'ec2:DescribeRouteTables',
+  'ec2:DescribeSecurityGroups',
+  'ec2:DescribeSubnets',
+  'ec2:DescribeVpcs',
+  'elasticloadbalancing:DescribeInstanceHealth',
+  'elasticloadbalancing:DescribeListenerAttributes',
+  'elasticloadbalancing:DescribeListenerCertificates',
+  'elasticloadbalancing:DescribeListeners',
+  'elasticloadbalancing:DescribeLoadBalancerAttributes',
+  'elasticloadbalancing:DescribeLoadBalancerPolicies',
+  'elasticloadbalancing:DescribeLoadBalancers',
+  'elasticloadbalancing:DescribeTags',
+  'elasticloadbalancing:DescribeTargetGroupAttributes',
+  'elasticloadbalancing:DescribeTargetGroups',
+  'elasticloadbalancing:DescribeTargetHealth',
+] as const;
+
+const changes = [
+  'elasticloadbalancing:AddTags',
+  'elasticloadbalancing:ApplySecurityGroupsToLoadBalancer',
+  'elasticloadbalancing:AttachLoadBalancerToSubnets',
+  'elasticloadbalancing:ConfigureHealthCheck',
+  'elasticloadbalancing:CreateLoadBalancerListeners',
+  'elasticloadbalancing:CreateLoadBalancerPolicy',
+  'elasticloadbalancing:DeleteLoadBalancer',
+  'elasticloadbalancing:DeleteLoadBalancerListeners',
+  'elasticloadbalancing:DeleteTargetGroup',
+  'elasticloadbalancing:DeregisterInstancesFromLoadBalancer',
+  'elasticloadbalancing:DetachLoadBalancerFromSubnets',
+  'elasticloadbalancing:ModifyLoadBalancerAttributes',
+  'elasticloadbalancing:ModifyTargetGroup',
+  'elasticloadbalancing:ModifyTargetGroupAttributes',
+  'elasticloadbalancing:RegisterInstancesWithLoadBalancer',
+  'elasticloadbalancing:RemoveTags',
+  'elasticloadbalancing:SetIpAddressType',
+  'elasticloadbalancing:SetLoadBalancerListenerSSLCertificate',
+  'elasticloadbalancing:SetLoadBalancerPoliciesForBackendServer',
+  'elasticloadbalancing:SetLoadBalancerPoliciesOfListener',
+  'elasticloadbalancing:SetSecurityGroups',
+  'elasticloadbalancing:SetSubnets',
+] as const;
+
+const listenersAndTargets = [
+  'elasticloadbalancing:AddListenerCertificates',
+  'elasticloadbalancing:CreateListener',
+  'elasticloadbalancing:DeleteListener',
+  'elasticloadbalancing:DeregisterTargets',
+  'elasticloadbalancing:ModifyListener',
+  'elasticloadbalancing:ModifyListenerAttributes',
+  'elasticloadbalancing:RegisterTargets',
+  'elasticloadbalancing:RemoveListenerCertificates',
+] as const;
+
+const rules = ['ec2:AuthorizeSecurityGroupIngress', 'ec2:RevokeSecurityGroupIngress'] as const;
