@@ -12,7 +12,7 @@ interface Need {
 
 /** Refuses a call that the policy does not allow, as IAM does: each need must be allowed by one statement. Everything else is denied. */
 export function authorize(policy: IamPolicy, world: World, operation: Operation, input: object): void {
-  for (const { action, values } of needsOf(world, operation, input as Fields)) {
+  for (const { action, values } of needsOf(world, operation, input)) {
     const isAllowed = policy.Statement.some(
       ({ Action, Condition = {} }) => [Action].flat().includes(action) && conditionsHold(Condition, values),
     );
