@@ -65,7 +65,7 @@ test('unchanged errors are reported once, whatever else changes, and not again a
 });
 
 describe('a call that fails again and again, each time with another request id, is reported by one line', () => {
-  const refused = 'AWS refuses elbv2:ModifyLoadBalancerAttributes (denied): Fake.denied: denied. Allow the action in the IAM policy';
+  const refused = 'AWS refuses elbv2:ModifyLoadBalancerAttributes (denied): Fake.denied: denied. Give the controller the IAM policy';
   test.each([
     ['denied', `AwsRefused: ${lead}: ${refused}`],
     ['throttled', 'AwsThrottled: Not known whether its load balancer is as it asks: AWS throttles calls of the controller. Herald retries'],
