@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { examples, HeraldInLab } from './herald.ts';
 import { Lab } from './lab.ts';
-import { untilNextHops, viaNodes } from './routes.ts';
+import { untilNextHops, untilSpineRoutes, viaNodes } from './routes.ts';
 import { standardTopology } from './standard-topology.ts';
 
 let lab: Lab;
@@ -33,6 +33,8 @@ afterAll(async () => {
 async function untilServed(): Promise<void> {
   for (const address of addresses) {
     for (const tor of ['tor1', 'tor2']) await untilNextHops(lab, tor, address, viaNodes(tor, ['node1'], address));
+    // The client is behind the spine, which learns the routes from the ToRs.
+    await untilSpineRoutes(lab, address);
     const { errors, pods } = await lab.client.tcp({ address, port: 80, count: 5 });
     expect(errors).toEqual({});
     expect(Object.keys(pods)).toEqual(['web-1']);
