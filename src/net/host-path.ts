@@ -1,3 +1,8 @@
+import type { Address } from './address.ts';
+
+/** An address, or the name of an interface: that of a router without a configured address (unnumbered). */
+export type HostTarget = Address | { readonly interface: string };
+
 /** The interface by which a host reaches an address. */
 export interface HostPath {
   readonly interface: string;

@@ -148,7 +148,7 @@ spec: { transmitInterval: 1000, receiveInterval: 1000, detectMultiplier: 3 }
   });
 });
 
-test('a family that the router does not offer is named with the line of the router, while the session is up', async () => {
+test('explain names the family that the router of an established session does not offer, and the line to add on the router', async () => {
   await configure(['address-family ipv6 unicast', `no neighbor ${local[4]} activate`]);
   await usePeers(', dualStackAddressFamily: true');
   const session = await lab.until('the IPv4 session lacks IPv6', async (note) => {
@@ -171,7 +171,7 @@ describe('refusals of the router', () => {
     }
   });
 
-  test('an AS number that the router does not expect is named with the line of the router', async () => {
+  test('explain names the AS number that the router does not expect, and the line to change on the router', async () => {
     await configure(families.map((family) => `neighbor ${local[family]} remote-as 64999`));
     for (const family of families) {
       const { cause } = await untilCause(family, 'PeerASMismatch');

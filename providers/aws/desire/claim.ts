@@ -8,10 +8,10 @@ import { foreignFinalizerOf, hasOurFinalizer } from '../model/service-metadata.t
 import type { AwsSettings } from '../model/settings.ts';
 
 export const classes = {
-  nlb: 'herald.dev/aws',
-  classic: 'herald.dev/aws-classic',
+  nlb: awsClasses[0],
+  classic: awsClasses[1],
   /** The class of the AWS Load Balancer Controller. The field is immutable, so Herald accepts this class to take over such Services. */
-  nlbAlias: 'service.k8s.aws/nlb',
+  nlbAlias: awsClasses[2],
 } as const;
 
 /** Types that select an NLB. The in-tree provider leaves the last two to the AWS Load Balancer Controller. */
@@ -33,7 +33,8 @@ export function decideAwsClaim(service: Service, config: HeraldConfig, { classle
     if (loadBalancerClass === config.loadBalancerClass) return other;
     const known = awsClasses.find((name) => name === loadBalancerClass);
     if (known === undefined) return other;
-    // What Herald serves stays Herald's, so that an edit of HeraldConfig deletes no load balancer, unless another controller serves it as well.
+    // Herald keeps a Service that it serves when HeraldConfig no longer names the class, so that the edit deletes no load balancer. It
+    // leaves the Service if another controller serves it as well.
     const stays = hasOurFinalizer(service) && foreignFinalizerOf(service) === undefined;
     if (!config.aws.classes.includes(known) && !stays) return { mine: false, reason: reason('AwsClassNotServed', { class: known }) };
     return { mine: true, kind: known === classes.classic ? 'classic' : 'nlb' };

@@ -11,6 +11,7 @@ import type { AwsSettings } from '../model/settings.ts';
 import { askedTags, resources, tagKeys } from '../model/tags.ts';
 import { upstreamIsPublic } from './claim.ts';
 import type { Circumstances, StackIdentity } from '../model/circumstances.ts';
+import type { Existing } from '../model/facts.ts';
 import { effectiveScheme } from './scheme.ts';
 import { checkName, checkQuota, type Issues } from '../model/issues.ts';
 import { checkTargetGroupAttributes, loadBalancerAttributes, targetGroupAttributes } from './nlb-attributes.ts';
@@ -42,7 +43,7 @@ export function nlbShell(
   const current = adopted ?? existing.nlb;
   const scheme = adopted?.scheme ?? effectiveScheme(values, existing.nlb, upstreamIsPublic(service), settings);
   const ipAddressType = adopted?.ipAddressType ?? effectiveAddressType(service, values);
-  const present = existing.nlb?.scheme === scheme ? existing.nlb : existing.nlbs?.find((one) => one.scheme === scheme);
+  const present = presentNlb(existing, scheme);
   const chosen =
     adopted === undefined ? chooseSubnets(values, scheme, ipAddressType, settings.clusterName, facts, present, issues) : undefined;
   const subnets = chosen === undefined ? (adopted?.subnets ?? []) : mapSubnets(chosen.subnets, values, scheme, ipAddressType, issues);
@@ -141,7 +142,7 @@ export function nlbPart(
   if (family === 6 && shell.ipAddressType === 'ipv4') {
     issues.error(reason('AwsSettingsConflict', { what: 'the Service is IPv6, but aws-load-balancer-ip-address-type is ipv4' }));
   }
-  const isNew = shell.adopted === undefined && !hasNlb(existing, shell.scheme);
+  const isNew = shell.adopted === undefined && presentNlb(existing, shell.scheme) === undefined;
   const ports = nlbPorts(service, values, targetType, facts, settings, isNew, issues);
   checkListenerAttributes(service, values, ports, issues);
   const departing = targetType === 'instance' ? departingInstances(nodes) : departingPods(slices(key));
@@ -214,8 +215,9 @@ export function nlbPart(
   };
 }
 
-function hasNlb({ nlb, nlbs = [] }: Circumstances['existing'], scheme: Scheme): boolean {
-  return nlb?.scheme === scheme || nlbs.some((one) => one.scheme === scheme);
+/** Returns the NLB that the stack has with this scheme. */
+function presentNlb({ nlb, nlbs }: Circumstances['existing'], scheme: Scheme): Existing | undefined {
+  return nlb?.scheme === scheme ? nlb : nlbs?.find((one) => one.scheme === scheme);
 }
 
 export function targetTypeOf({ targetType, type }: AnnotationValues, { defaultTargetType }: AwsSettings): TargetType {

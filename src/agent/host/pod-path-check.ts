@@ -3,21 +3,16 @@ import { judgePodPaths } from '../../decisions/host/pod-paths.ts';
 import type { Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress, type Address } from '../../net/address.ts';
-import type { HostPath } from '../../net/host-path.ts';
+import type { HostPath, HostTarget } from '../../net/host-path.ts';
 import { limits } from '../limits.ts';
 
 /** How the host sends packets to these addresses, in their order. Undefined: by no interface. Rejects if the kernel does not answer. */
-export type FindHostPaths = (targets: readonly (Address | NetworkInterface)[]) => Promise<readonly (HostPath | undefined)[]>;
-
-/** The name of an interface, for routers without a configured address (unnumbered). */
-interface NetworkInterface {
-  readonly interface: string;
-}
+export type FindHostPaths = (targets: readonly HostTarget[]) => Promise<readonly (HostPath | undefined)[]>;
 
 /** Finds interfaces of this node that are too narrow for packets to pods. */
 export async function checkPodPaths(findPaths: FindHostPaths, snapshot: Snapshot, node: string): Promise<Reason[]> {
   const { local, remote } = podsToCheck(snapshot, node);
-  const routers = peersOfNode(snapshot, node).flatMap(({ result }): (Address | NetworkInterface)[] => {
+  const routers = peersOfNode(snapshot, node).flatMap(({ result }): HostTarget[] => {
     if (!('session' in result)) return [];
     const { peerAddress, interface: name } = result.session;
     return peerAddress === undefined ? (name === undefined ? [] : [{ interface: name }]) : [peerAddress];

@@ -1,6 +1,6 @@
 import type { DampingStatus, PeerStatus, PerFamily } from '../../bgp/index.ts';
 import { sessionCause } from '../../decisions/announcement/sessions/session-cause.ts';
-import { familyNotNegotiated, whyIncomplete } from '../../decisions/announcement/sessions/session-down.ts';
+import { asksFor, familyNotNegotiated, whyIncomplete } from '../../decisions/announcement/sessions/session-down.ts';
 import type { SessionFacts } from '../../decisions/announcement/sessions/session-facts.ts';
 import { defined } from '../../lang/defined.ts';
 import type { BfdStatus, SessionFamily, SessionStatus } from '../../model/objects/node-state.ts';
@@ -59,8 +59,7 @@ export function sessionStatus(peer: PeerStatus, condition: SessionCondition): Se
     peerASN: peer.peerAsn,
     prefixesSent: prefixesAdvertised.ipv4 + prefixesAdvertised.ipv6,
     ...(negotiated === undefined ? {} : { families: familiesOf(negotiated, prefixesAdvertised, prefixesReceived) }),
-    ...defined({ lastError, cause: causeOf(peer, condition) }),
-    ...defined({ warning: warningOf(peer, condition) }),
+    ...defined({ lastError, cause: causeOf(peer, condition), warning: warningOf(peer, condition) }),
     ...dampingOf(peer.damping),
     ...defined({ bfd }),
   };
@@ -110,9 +109,8 @@ export function unsupportedRoutesOf(
   return notPossible.map(({ prefix, why }) => {
     const family = prefix.includes(':') ? 'IPv6' : 'IPv4';
     const isNegotiated = negotiated?.families.some((one) => `IPv${one}` === family) !== false;
-    const isAsked = facts?.families.split(' ').includes(family.toLowerCase()) === true;
     const because =
-      isAsked && !isNegotiated
+      facts !== undefined && asksFor(facts, family) && !isNegotiated
         ? familyNotNegotiated({ ...facts, ...defined({ local }) }, family)
         : reason('RouteNotPossible', { peer, prefix, why });
     return { peer, prefix, reason: because };

@@ -1,7 +1,6 @@
 import { Command } from 'commander';
-import type { CommandContext } from '../context/command-context.ts';
+import { hint, type CommandContext } from '../context/command-context.ts';
 import { readClusterName } from '../options/aws-options.ts';
-import { hint } from '../context/command-context.ts';
 import { iamPolicy } from './iam-policy.ts';
 
 export function awsCommand(context: CommandContext): Command {

@@ -107,9 +107,8 @@ async function ofCluster(context: CommandContext, options: ProposalOptions): Pro
     proposed: proposed.snapshot,
     problems: [...files.problems, ...problems, ...ofFiles],
     currentErrors: errorsIn(reading.problems),
-    ...defined({ inForce: reading.inForce }),
     unread: reading.unread,
-    ...defined({ readPod: podReaderOf(reading) }),
+    ...defined({ inForce: reading.inForce, readPod: podReaderOf(reading) }),
     close: () => reading.close(),
   };
 }

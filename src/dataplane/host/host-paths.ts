@@ -1,21 +1,17 @@
 import { defined } from '../../lang/defined.ts';
-import type { Address } from '../../net/address.ts';
-import type { HostPath } from '../../net/host-path.ts';
+import type { HostPath, HostTarget } from '../../net/host-path.ts';
 import type { Clock } from '../../system/clock.ts';
 import { NetlinkConnection, type Request } from '../../system/netlink/connection.ts';
 import { requestsPerDatagram } from '../../system/netlink/limits.ts';
 import { openNetlink, routeProtocol } from '../../system/netlink/socket.ts';
 import { linkQuestion, outgoingInterface, readLink, routeQuestion } from './path-messages.ts';
 
-/** An address, or the name of an interface. */
-type Target = Address | { readonly interface: string };
-
 /**
  * Asks the kernel by which interface it sends packets to each target, with the sizes that the interface takes. Undefined: by none, or to
  * itself, or this machine has no FFI. Rejects with NetlinkError. `networkNamespace` is a file such as /run/netns/node1.
  */
 export async function findHostPaths(
-  targets: readonly Target[],
+  targets: readonly HostTarget[],
   clock: Clock,
   networkNamespace?: string,
 ): Promise<readonly (HostPath | undefined)[]> {

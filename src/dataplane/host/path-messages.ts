@@ -1,5 +1,5 @@
 import { addressBytes, bitsOf, type Address } from '../../net/address.ts';
-import { readAttributes, readText } from '../../system/netlink/attributes.ts';
+import { readAttributes, readHostNumber, readText } from '../../system/netlink/attributes.ts';
 import type { Request } from '../../system/netlink/connection.ts';
 
 /** The numbers of linux/rtnetlink.h and linux/if_link.h that questions about paths need. */
@@ -44,7 +44,7 @@ export function routeQuestion(address: Address): Request {
 /** Returns the index of the interface of a route. Undefined: packets do not leave by one. */
 export function outgoingInterface(route: Uint8Array): number | undefined {
   if (route[typeOffset] !== unicast) return undefined;
-  return hostNumber(readAttributes(route.subarray(routeHeader)).get(routeAttributes.outgoing));
+  return readHostNumber(readAttributes(route.subarray(routeHeader)).get(routeAttributes.outgoing));
 }
 
 /** Asks for an interface, by its place or its name. */
@@ -63,18 +63,14 @@ export function linkQuestion(of: LinkPlace | string): Request {
 }
 
 export function readLink(payload: Uint8Array): Link | undefined {
-  const index = hostNumber(payload.subarray(4, 8));
+  const index = readHostNumber(payload.subarray(4, 8));
   const attributes = readAttributes(payload.subarray(linkHeader));
-  const [name, mtu] = [attributes.get(linkAttributes.name), hostNumber(attributes.get(linkAttributes.mtu))];
+  const [name, mtu] = [attributes.get(linkAttributes.name), readHostNumber(attributes.get(linkAttributes.mtu))];
   if (index === undefined || name === undefined || mtu === undefined) return undefined;
-  const farIndex = hostNumber(attributes.get(linkAttributes.link));
-  const namespace = hostNumber(attributes.get(linkAttributes.farNamespace));
+  const farIndex = readHostNumber(attributes.get(linkAttributes.link));
+  const namespace = readHostNumber(attributes.get(linkAttributes.farNamespace));
   const far = farIndex === undefined || namespace === undefined ? {} : { far: { index: farIndex, namespace } };
   return { index, name: readText(name), mtu, ...far };
 }
 
 const zeros = (octets: number): number[] => Array.from({ length: octets }, () => 0);
-
-function hostNumber(octets: Uint8Array | undefined): number | undefined {
-  return octets?.length === 4 ? new DataView(octets.buffer, octets.byteOffset).getUint32(0, true) : undefined;
-}

@@ -1,6 +1,6 @@
 import { addressBytes, addressFromBytes, type Family } from '../../net/address.ts';
 import { maskedPrefix, type Prefix } from '../../net/prefix.ts';
-import { readAttributes, readText } from '../../system/netlink/attributes.ts';
+import { readAttributes, readHostNumber, readText } from '../../system/netlink/attributes.ts';
 import type { Request } from '../../system/netlink/connection.ts';
 import { messageFlags } from '../../system/netlink/message.ts';
 import type { MessageWriter } from '../../system/netlink/message-writer.ts';
@@ -88,7 +88,7 @@ export function readRule(payload: Uint8Array): true | undefined {
     [destinationLength, sourceLength, typeOfService].every((each) => each === 0) &&
     incoming !== undefined &&
     readText(incoming) === loopback &&
-    hostNumber(attributes.get(ruleAttributes.preference)) === rulePreference &&
+    readHostNumber(attributes.get(ruleAttributes.preference)) === rulePreference &&
     attributes.get(ruleAttributes.protocol)?.[0] === routeProtocol;
   return isOurs ? true : undefined;
 }
@@ -100,8 +100,4 @@ const zeros = (octets: number): number[] => Array.from({ length: octets }, () =>
 /** A list request has length 0. The kernel filters by the other fields. */
 function routeHeader(family: Family, length: number): Uint8Array {
   return Uint8Array.of(familyNumbers[family], length, 0, 0, routingTable, routeProtocol, 0, unreachable, ...zeros(4));
-}
-
-function hostNumber(octets: Uint8Array | undefined): number | undefined {
-  return octets?.length === 4 ? new DataView(octets.buffer, octets.byteOffset).getUint32(0, true) : undefined;
 }

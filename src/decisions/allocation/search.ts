@@ -6,7 +6,7 @@ import { addressesOf } from './ledger/holdings.ts';
 import { keptForAnother, type Ledger } from './ledger/ledger.ts';
 import { inOrderOfTrial, whyPoolGivesNoMore, whyPoolRefuses } from './pools/pool-eligibility.ts';
 import { whyPoolUnavailable } from './pools/address-space.ts';
-import { refusalOf, type PoolRefusal } from './pools/pools.ts';
+import type { PoolRefusal } from './pools/pools.ts';
 import { whyOverQuota } from './ledger/quota.ts';
 import type { AllocationRequest } from './request.ts';
 import { summaryOf } from './pools/nearest-pool.ts';
@@ -57,10 +57,7 @@ export function findAddresses(ledger: Ledger, request: AllocationRequest): Found
 
 /** Why each refused pool gives nothing: it is for others, or it would serve the Service if it were not refused. */
 function refusedPools({ space }: Ledger, request: AllocationRequest): PoolRefusal[] {
-  return space.refused.map((refused) => {
-    const why = whyPoolRefuses(refused.pool, request);
-    return why === undefined ? refusalOf(refused) : { pool: refused.pool.metadata.name, reason: why };
-  });
+  return space.refused.map(({ pool, reason: because }) => ({ pool: pool.metadata.name, reason: whyPoolRefuses(pool, request) ?? because }));
 }
 
 /** Returns for each pool, in the order of trial, why it would not give an address; no reason when it would. */

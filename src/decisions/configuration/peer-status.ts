@@ -39,7 +39,7 @@ export interface PeerSummary {
   readonly refused?: Reason;
   /** Why a session is down, from the first node, by name, that reports a cause. */
   readonly cause?: Reason;
-  /** What an established session lacks, from the first node, by name, that reports it. */
+  /** Why a session that is up lacks BFD or a family, as the agent of a node reports. Of several nodes the first by name counts. */
   readonly warning?: Reason;
   /** Two nodes, by name, that use the same BGP Identifier. */
   readonly sharedID?: { readonly routerID: string; readonly nodes: readonly [string, string] };

@@ -35,13 +35,15 @@ export function problemsOf({ unusable, services, overview, sessions }: ProblemFa
   ]);
   return [
     ...unusable.map(({ object, line }) => ({ object, code: 'ObjectUnreadable', line })),
-    ...(controller === undefined || leaderless === undefined ? [] : alike([problemOf(`Lease/${controller.lease}`, leaderless)])),
+    ...(controller === undefined || leaderless === undefined
+      ? []
+      : [objectProblem({ object: `Lease/${controller.lease}`, reason: leaderless })]),
     ...alike([...services].map(([key, { code, line }]) => ({ object: `Service/${key}`, code, line, same: `${code} ${line}` }))),
     ...alike([...unclaimed, ...deniedExternalIPs].map(({ service, reason }) => problemOf(`Service/${service}`, reason))),
     ...differences(
       differing.filter(({ service, aspect }) => aspect === 'HealthCheck' || (aspect === 'Programmed' && !services.has(service))),
     ),
-    ...(clockSkewSeconds === undefined ? [] : alike([problemOf('this host', clockReason(clockSkewSeconds))])),
+    ...(clockSkewSeconds === undefined ? [] : [objectProblem({ object: 'this host', reason: clockReason(clockSkewSeconds) })]),
     ...alike(unwritten.map(({ process, reason }) => problemOf(process, reason))),
     ...alike(nodes.troubled.map(({ node, reason }) => problemOf(`Node/${node}`, reason))),
     ...ofSessions,

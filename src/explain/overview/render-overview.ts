@@ -2,6 +2,7 @@ import { reasonText, remedyText } from '../../model/reasons.ts';
 import { shortAge } from '../text/age.ts';
 import { limits } from '../limits.ts';
 import { clockReason } from './clock-reason.ts';
+import { whyNoneLeads, type Leadership } from './leadership.ts';
 import type { Overview } from './overview.ts';
 import { renderPools } from '../pools/render-pools.ts';
 import { tableLines } from '../text/table-text.ts';
@@ -33,10 +34,11 @@ export function renderOverview(overview: Overview, wide: boolean): string[] {
   ];
 }
 
-function controllerText({ lease, holder, renewedSecondsAgo: age, durationSeconds }: NonNullable<Overview['controller']>): string {
+function controllerText(controller: Leadership): string {
+  const { lease, holder, renewedSecondsAgo: age } = controller;
   if (holder === '') return `none leads: the Lease ${lease} is free`;
   const renewed = age === undefined ? '' : `, renewed ${shortAge(age)} ago`;
-  const expired = age !== undefined && age > durationSeconds ? ' (it has expired: no controller runs, or clocks differ)' : '';
+  const expired = whyNoneLeads(controller) === undefined ? '' : ' (it has expired: no controller runs, or clocks differ)';
   return `${holder} leads${renewed}${expired}`;
 }
 

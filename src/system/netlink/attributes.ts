@@ -48,6 +48,11 @@ export function readNumber(value: Uint8Array): number {
   return (((value[0] ?? 0) << 24) | ((value[1] ?? 0) << 16) | ((value[2] ?? 0) << 8) | (value[3] ?? 0)) >>> 0;
 }
 
+/** Reads a number in the byte order of the machine, as rtnetlink writes them. Undefined: there are not four octets. */
+export function readHostNumber(octets: Uint8Array | undefined): number | undefined {
+  return octets?.length === 4 ? new DataView(octets.buffer, octets.byteOffset).getUint32(0, true) : undefined;
+}
+
 /** Reads text up to its terminating zero, or to the end. */
 export function readText(value: Uint8Array): string {
   const end = value.indexOf(0);

@@ -1,4 +1,4 @@
-import { attributeHeaderBytes, readAttributes, readText } from './attributes.ts';
+import { attributeHeaderBytes, readAttributes, readHostNumber, readText } from './attributes.ts';
 import { MalformedNetlink } from './error.ts';
 
 export const messageHeaderBytes = 16;
@@ -85,10 +85,10 @@ export function readAcknowledgement({ payload, flags }: Message): Acknowledgemen
   if (start + attributeHeaderBytes > payload.length) return { errno };
   const attributes = readAttributes(payload.subarray(start));
   const text = attributes.get(extendedText);
-  const offset = attributes.get(extendedOffset);
+  const offset = readHostNumber(attributes.get(extendedOffset));
   return {
     errno,
     ...(text === undefined ? {} : { text: readText(text) }),
-    ...(offset?.length === 4 ? { offset: new DataView(offset.buffer, offset.byteOffset).getUint32(0, true) } : {}),
+    ...(offset === undefined ? {} : { offset }),
   };
 }

@@ -7,7 +7,7 @@ import { nodeOption, peerOption, requireKnownNames, type NameOptions } from './n
 import { tableCommand, type TableOptions } from './table-command.ts';
 
 export function peersCommand(context: CommandContext): Command {
-  const command = tableCommand<TableOptions & NameOptions, SessionReport>(context, {
+  return tableCommand<TableOptions & NameOptions, SessionReport>(context, {
     command: 'peers',
     alias: 'peer',
     description: 'show the BGP sessions of all nodes: state, uptime, and routes received and advertised by family',
@@ -26,5 +26,4 @@ export function peersCommand(context: CommandContext): Command {
     },
     lines: renderSessions,
   });
-  return command;
 }

@@ -15,7 +15,7 @@ interface Options extends NamespaceOption, TableOptions, NameOptions {
 }
 
 export function routesCommand(context: CommandContext): Command {
-  const command = tableCommand<Options, RouteReport>(context, {
+  return tableCommand<Options, RouteReport>(context, {
     command: 'routes',
     alias: 'route',
     description: 'show the routes that nodes announce: to which peers, with which attributes, and for which Service',
@@ -43,5 +43,4 @@ export function routesCommand(context: CommandContext): Command {
     },
     lines: renderRoutes,
   });
-  return command;
 }

@@ -27,7 +27,7 @@ interface Options extends TableOptions {
 const hasProblems = 3;
 
 export function statusCommand(context: CommandContext): Command {
-  const command = tableCommand<Options, Overview | { readonly problems: readonly Problem[] }>(context, {
+  return tableCommand<Options, Overview | { readonly problems: readonly Problem[] }>(context, {
     command: 'status',
     description:
       'show the state of everything on one screen: controller, nodes, sessions, Services by condition and reason, pools (with --problems: exit status 0: there are none, 3: there are some)',
@@ -56,7 +56,6 @@ export function statusCommand(context: CommandContext): Command {
     },
     lines: (data, wide) => ('problems' in data ? renderProblems(data, wide) : renderOverview(data, wide)),
   });
-  return command;
 }
 
 /** Answers of processes. */

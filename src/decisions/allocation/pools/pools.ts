@@ -21,10 +21,6 @@ export interface PoolRefusal {
   readonly reason: Reason;
 }
 
-export function refusalOf({ pool, reason: because }: RefusedPool): PoolRefusal {
-  return { pool: pool.metadata.name, reason: because };
-}
-
 /**
  * Splits pools into effective and refused ones. Of two overlapping pools only the later one is refused. Pools of a directory that are on
  * record as in force come first, then the pool created first; a pool without a creation time counts as later, and among equals the later

@@ -41,10 +41,13 @@ export function whyIncomplete(facts: SessionFacts, session: SessionParts | undef
 function whyWithoutFamily(facts: SessionFacts, { families }: SessionParts): Reason | undefined {
   // Older agents do not report families.
   if (families === undefined) return undefined;
-  const missing = (['IPv4', 'IPv6'] as const).find(
-    (one) => facts.families.split(' ').includes(one.toLowerCase()) && !families.some(({ family }) => family === one),
-  );
+  const missing = (['IPv4', 'IPv6'] as const).find((one) => asksFor(facts, one) && !families.some(({ family }) => family === one));
   return missing === undefined ? undefined : familyNotNegotiated(facts, missing);
+}
+
+/** True if the BGPPeer asks for the family. */
+export function asksFor({ families }: SessionFacts, family: 'IPv4' | 'IPv6'): boolean {
+  return families.split(' ').includes(family.toLowerCase());
 }
 
 /** The BGPPeer asks for the family, and the established session does not carry it. */

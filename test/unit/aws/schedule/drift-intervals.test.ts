@@ -8,7 +8,7 @@ import { ProviderFixture } from '../support/provider-fixture.ts';
 const key = 'default/web' as ServiceKey;
 const web = { name: 'web', ports: ['http:80/TCP@30080'] } as const;
 
-test('the interval doubles with each quiet check, up to the longest, and starts again when something was found', () => {
+test('a check that finds nothing doubles the interval, up to the longest; one that finds something makes it the shortest again', () => {
   const intervals = new DriftIntervals();
   const quiet = (): number => intervals.next(key, true, 300);
   expect([quiet(), quiet(), quiet()]).toEqual([300, 600, 1200]);

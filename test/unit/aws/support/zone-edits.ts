@@ -17,7 +17,7 @@ export function accountFor(choice: Choice): StackFixture {
   return account;
 }
 
-/** What a Service asks for. Zones are numbers. Addresses are numbers too, one for each zone. */
+/** The zones that a Service asks for, as numbers, and one address for each zone, also as a number. */
 export interface ZoneEdit {
   readonly zones: readonly number[];
   readonly addresses: 'none' | 'fixed' | 'six' | 'both';

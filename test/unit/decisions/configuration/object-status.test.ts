@@ -209,7 +209,7 @@ describe('the status of a peer', () => {
     expect(codes(peerStatus(found, sessions.of('tor')))).toBe('accepted, ready');
   });
 
-  test('a session that is up without BFD makes its peer not ready, with the code BFDDown, unless another session is down', () => {
+  test('a BGPPeer is not ready, with the code BFDDown, while a session is up without BFD and none is down', () => {
     const details = {
       peer: 'tor',
       router: '10.0.0.254',
