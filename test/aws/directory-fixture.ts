@@ -69,15 +69,19 @@ export class DirectoryFixture {
     writeFileSync(join(this.directory, file), objects.map((one) => `---\n${stringify(one)}`).join(''));
   }
 
-  /** Starts the controller as for a new cluster: region and VPC are found by its nodes. */
-  async startController(...further: readonly string[]): Promise<void> {
-    const argv = [program, 'controller', '--source', this.directory, '--aws-cluster-name', clusterName, ...further];
+  /**
+   * Starts the controller as for a new cluster: region and VPC are found by its nodes. Resolves to its process ID. `endpoint`: where it sends
+   * requests instead of to moto.
+   */
+  async startController({ options = [], endpoint }: { options?: readonly string[]; endpoint?: string } = {}): Promise<number> {
+    const argv = [program, 'controller', '--source', this.directory, '--aws-cluster-name', clusterName, ...options];
     this.#controller = new LabProcess(killedWithParent(argv), {
       logFile: join(this.directory, '.herald-controller.log'),
       record: () => undefined,
-      env: this.#environment,
+      env: { ...this.#environment, ...(endpoint === undefined ? {} : { AWS_ENDPOINT_URL: endpoint }) },
     });
     await this.#controller.waitForLine(/controller started/, 60_000);
+    return this.#controller.pid;
   }
 
   async stopController(): Promise<void> {

@@ -1,13 +1,14 @@
 import type { Cloud } from './cloud.ts';
+import type { SecurityGroup } from './ec2.ts';
 import type { Input, Operation, Output } from './operations.ts';
 import { Batch } from './batch.ts';
 import { currentUrgency } from './urgency.ts';
 
-/** Load balancers, target groups, or resources with tags that AWS describes in one request. */
+/** Load balancers, target groups, or resources with tags that AWS describes in one request. Security groups are read by so many tags. */
 const describedAtOnce = 20;
 
 /**
- * Reads load balancers, target groups and tags of several Services with one request. Calls of different urgency are not mixed: a request
+ * Reads load balancers, target groups, tags and security groups of several Services with one request. Calls of different urgency are not mixed: a request
  * for a new Service does not wait for one of re-reads.
  */
 export class BatchedReads implements Cloud {
@@ -43,16 +44,28 @@ export class BatchedReads implements Cloud {
       const ask = async (ResourceArns: readonly string[]) => (await cloud.call(operation, { ResourceArns })).TagDescriptions;
       return { TagDescriptions: await this.#load(operation, arns, ask, ({ ResourceArn }) => ResourceArn) };
     }
+    if (operation === 'ec2:DescribeSecurityGroups') {
+      const { GroupIds, Filters = [] } = input as Input<typeof operation>;
+      const last = Filters.at(-1);
+      const tag = /^tag:(.+)/.exec(last?.Name ?? '')?.[1];
+      if (GroupIds !== undefined || last === undefined || tag === undefined) return undefined;
+      const others = Filters.slice(0, -1);
+      const ask = async (Values: readonly string[]) =>
+        (await cloud.call(operation, { Filters: [...others, { Name: last.Name, Values }] })).SecurityGroups;
+      const valueOf = ({ Tags }: SecurityGroup): string => Tags.find(({ Key }) => Key === tag)?.Value ?? '';
+      return { SecurityGroups: await this.#load(`${operation} ${JSON.stringify([others, tag])}`, last.Values, ask, valueOf) };
+    }
     return undefined;
   }
 
+  /** `question`: everything besides the ids that calls must have in common to share a request. */
   #load<Item>(
-    operation: Operation,
+    question: string,
     ids: readonly string[],
     ask: (ids: readonly string[]) => Promise<readonly Item[]>,
     idOf: (item: Item) => string,
   ): Promise<readonly Item[]> {
-    const key = `${operation} ${currentUrgency()}`;
+    const key = `${question} ${currentUrgency()}`;
     const batch = (this.#batches.get(key) as Batch<Item> | undefined) ?? new Batch(describedAtOnce, ask, idOf);
     this.#batches.set(key, batch as Batch<unknown>);
     return batch.load(ids);

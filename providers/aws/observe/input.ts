@@ -9,5 +9,10 @@ export interface ObserveInput {
   readonly wanted: readonly string[];
   /** Further names of Classic ELBs to look for. */
   readonly wantedClassic: readonly string[];
+  /**
+   * The attributes of load balancers and listeners to read: all, or only those of resources whose tags keep previous values. Attributes that
+   * nobody has named stay as they are.
+   */
+  readonly attributes?: 'all' | 'kept';
   readonly now: number;
 }

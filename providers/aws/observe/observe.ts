@@ -2,7 +2,7 @@ import { defined } from '../../../src/lang/defined.ts';
 import type { ReadOnlyCloud } from '../cloud/cloud.ts';
 import type { SecurityGroup } from '../cloud/ec2.ts';
 import type { LoadBalancer, TargetGroup } from '../cloud/elbv2.ts';
-import { isOurs, resources, tagKeys, tagMap } from '../model/tags.ts';
+import { isOurs, keptBefore, resources, tagKeys, tagMap } from '../model/tags.ts';
 import type { Observed, ObservedListener, ObservedLoadBalancer, ObservedTargetGroup, Tags } from '../model/observed.ts';
 import { observeClassic } from './classic.ts';
 import type { ObserveInput } from './input.ts';
@@ -25,7 +25,7 @@ export async function observeStack(cloud: ReadOnlyCloud, input: ObserveInput): P
 }
 
 async function observeOnce(cloud: ReadOnlyCloud, input: ObserveInput): Promise<Observation> {
-  const { known, wanted, cluster, stack, vpcId, now } = input;
+  const { known, wanted, cluster, stack, vpcId, attributes = 'all', now } = input;
   const found = await describeLoadBalancers(cloud, known.ids.filter(isLoadBalancerArn), wanted.concat([...known.doubtful]));
   const groups = await describeTargetGroups(cloud, known.ids.filter(isTargetGroupArn), [...known.doubtful], found);
   const tags = await describeTags(cloud, [...found.map((one) => one.LoadBalancerArn), ...groups.map((one) => one.TargetGroupArn)]);
@@ -40,7 +40,7 @@ async function observeOnce(cloud: ReadOnlyCloud, input: ObserveInput): Promise<O
     if (isMine(arn)) known.recordFound(arn);
     loadBalancers.push(
       interests
-        ? await observeLoadBalancer(cloud, loadBalancer, tagsOf(arn))
+        ? await observeLoadBalancer(cloud, loadBalancer, tagsOf(arn), attributes)
         : { loadBalancer, tags: tagsOf(arn), attributes: [], listeners: [] },
     );
   }
@@ -51,9 +51,10 @@ async function observeOnce(cloud: ReadOnlyCloud, input: ObserveInput): Promise<O
   }
   const strayListeners = await observeStrays(cloud, targetGroups, isMine);
   const classic = await observeClassic(cloud, input);
+  // Reads that differ only in the last tag share a request.
   const byTags = (tags: Readonly<Record<string, string>>): Promise<readonly SecurityGroup[]> =>
     describeSecurityGroups(cloud, vpcId, { [tagKeys.cluster]: cluster, ...tags });
-  const securityGroups = await byTags({ [tagKeys.stack]: stack, [tagKeys.resource]: resources.securityGroup });
+  const securityGroups = await byTags({ [tagKeys.resource]: resources.securityGroup, [tagKeys.stack]: stack });
   const [backend] = await byTags({ [tagKeys.resource]: resources.backendSecurityGroup });
   // A name stays doubtful while another owner's load balancer has it, because AWS would refuse to create it again.
   for (const name of known.doubtful)
@@ -119,9 +120,15 @@ async function describeTags(cloud: ReadOnlyCloud, ResourceArns: readonly string[
   return new Map(TagDescriptions.map(({ ResourceArn, Tags }) => [ResourceArn, tagMap(Tags)]));
 }
 
-async function observeLoadBalancer(cloud: ReadOnlyCloud, loadBalancer: LoadBalancer, tags: Tags): Promise<ObservedLoadBalancer> {
+async function observeLoadBalancer(
+  cloud: ReadOnlyCloud,
+  loadBalancer: LoadBalancer,
+  tags: Tags,
+  which: 'all' | 'kept',
+): Promise<ObservedLoadBalancer> {
   const { LoadBalancerArn } = loadBalancer;
-  const { Attributes: attributes } = await cloud.call('elbv2:DescribeLoadBalancerAttributes', { LoadBalancerArn });
+  const readsAttributes = (of: Tags): boolean => which === 'all' || keptBefore(of).size > 0;
+  const attributes = readsAttributes(tags) ? (await cloud.call('elbv2:DescribeLoadBalancerAttributes', { LoadBalancerArn })).Attributes : [];
   const { Listeners } = await cloud.call('elbv2:DescribeListeners', { LoadBalancerArn });
   const listenerTags = await describeTags(
     cloud,
@@ -130,13 +137,15 @@ async function observeLoadBalancer(cloud: ReadOnlyCloud, loadBalancer: LoadBalan
   const listeners: ObservedListener[] = [];
   for (const listener of Listeners) {
     const { ListenerArn, Protocol } = listener;
+    const own = listenerTags.get(ListenerArn) ?? {};
     const isTls = Protocol === 'TLS';
     const certificates = isTls ? (await cloud.call('elbv2:DescribeListenerCertificates', { ListenerArn })).Certificates : [];
     listeners.push({
       listener,
-      tags: listenerTags.get(ListenerArn) ?? {},
+      tags: own,
       // AWS has no attributes for TLS listeners.
-      attributes: isTls ? [] : (await cloud.call('elbv2:DescribeListenerAttributes', { ListenerArn })).Attributes,
+      attributes:
+        isTls || !readsAttributes(own) ? [] : (await cloud.call('elbv2:DescribeListenerAttributes', { ListenerArn })).Attributes,
       extraCertificates: certificates.filter(({ IsDefault }) => !IsDefault).map(({ CertificateArn }) => CertificateArn),
     });
   }

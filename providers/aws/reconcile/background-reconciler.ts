@@ -71,7 +71,9 @@ export class BackgroundReconciler {
     this.#scanned = new Map([...owned].map(([stack, resources]) => [stack, JSON.stringify(resources)]));
     for (const [stack, text] of before) {
       if (this.#scanned.get(stack) === text) continue;
-      for (const key of this.#components.registry.get(stack)?.services ?? []) this.#drifted.add(key);
+      const state = this.#components.registry.get(stack);
+      state?.recent.forget();
+      for (const key of state?.services ?? []) this.#drifted.add(key);
     }
   }
 

@@ -74,7 +74,7 @@ export class Previewer {
 }
 
 /** A preview makes no writes. */
-type PreviewInput = Omit<StackInput, 'repeated'>;
+type PreviewInput = Omit<StackInput, 'repeated' | 'recent'>;
 
 type PreviewConnection = Connection & { readonly pods: TargetPods };
 

@@ -110,9 +110,12 @@ export class ServiceReconciler {
     this.#pollIntervals.forgetService(key);
   }
 
-  /** Polls often and repeats writes again: the Service asks for something else now. */
+  /** Polls often, repeats writes and reads everything again: the Service asks for something else now. */
   resetPolling(key: ServiceKey): void {
-    for (const { repeated } of this.#components.registry.stacksWith(key)) repeated.forget();
+    for (const { repeated, recent } of this.#components.registry.stacksWith(key)) {
+      repeated.forget();
+      recent.forget();
+    }
     this.#pollIntervals.forgetService(key);
   }
 

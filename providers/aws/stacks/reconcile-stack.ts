@@ -14,6 +14,7 @@ import { resourceName } from '../model/resource-names.ts';
 import { existingStack } from '../observe/existing-stack.ts';
 import { isClassicName, type KnownResources } from '../observe/known-resources.ts';
 import { observeStack } from '../observe/observe.ts';
+import type { RecentObservation } from '../observe/recent-observation.ts';
 import type { StackTargets } from '../model/stack-targets.ts';
 import { vanishedServices } from './orphans.ts';
 import { planRelease } from '../plan/plan-release.ts';
@@ -49,6 +50,7 @@ export interface StackInput {
   readonly members: readonly Member[];
   readonly known: KnownResources;
   readonly repeated: RepeatedWrites;
+  readonly recent: RecentObservation;
   readonly circumstances: Surroundings;
   /** True when a Service is gone without a deletion that Herald saw. */
   readonly isVanished: (service: ServiceKey) => boolean;
@@ -83,8 +85,8 @@ export interface StackResult {
 }
 
 /**
- * Reconciles one stack once: observes, desires, plans, executes. Keeps no memory besides `known` and `repeated`. Rejects with AwsError when AWS cannot be
- * read.
+ * Reconciles one stack once: observes, desires, plans, executes. Keeps no memory besides `known`, `repeated` and `recent`. Rejects with
+ * AwsError when AWS cannot be read.
  */
 export async function reconcileStack(
   cloud: Cloud,
@@ -92,10 +94,8 @@ export async function reconcileStack(
   input: StackInput,
   onOutcome: (outcome: Outcome) => void = () => undefined,
 ): Promise<StackResult> {
-  const decision = await decideStack(cloud, settings, input);
+  const { decision, kept, planned } = (await decideFromRecent(cloud, settings, input)) ?? (await decideFromAll(cloud, settings, input));
   const { planInput, outcome, unsettled, movedMembers } = decision;
-  const kept = keptOf(input, decision);
-  const planned = planOf(input, decision, kept);
   const observed = lastingState(planInput.observed);
   // While AWS does not list all that was created, nothing is planned, which says nothing about earlier writes.
   const { actions, reasons } = unsettled === undefined ? input.repeated.admit(planned.actions, observed) : { actions: [], reasons: [] };
@@ -120,6 +120,47 @@ export async function reconcileStack(
     ...(desired === undefined ? {} : { desired, targets: allTargets(desired, planInput) }),
     ...(desired === undefined && (outcome !== undefined || movedMembers.length > 0) ? { kept: keptStackTargets(kept) } : {}),
   };
+}
+
+interface Decided {
+  readonly decision: StackDecision;
+  readonly kept: KeptTargets;
+  readonly planned: StackPlan;
+}
+
+/** Reads everything, and remembers it when the stack only waits for AWS. */
+async function decideFromAll(cloud: Cloud, settings: AwsSettings, input: StackInput): Promise<Decided> {
+  input.recent.forget();
+  const attributes = input.members.some(namesAttributes) ? 'all' : 'kept';
+  const decided = planned(input, await decideStack(cloud, settings, input, { attributes }));
+  const { unsettled, planInput } = decided.decision;
+  const isQuiet = decided.planned.actions.length === 0;
+  if (isQuiet && decided.planned.waits.length > 0 && unsettled === undefined) input.recent.record(planInput.observed, input.now);
+  // A removal must know all attributes, for example the protection against deletion.
+  const needsAll = !isQuiet && attributes === 'kept' && planInput.observed.loadBalancers.length > 0;
+  return needsAll ? planned(input, await decideStack(cloud, settings, input)) : decided;
+}
+
+/** True if the Service may name attributes of its load balancer or listeners. */
+function namesAttributes({ values }: Member): boolean {
+  const { attributes, accessLog, crossZone, listenerAttributes } = values;
+  return attributes !== undefined || accessLog !== undefined || crossZone !== undefined || listenerAttributes.size > 0;
+}
+
+/** Reads only what AWS changes by itself. Undefined when that is not enough: before anything is written, everything is read. */
+async function decideFromRecent(cloud: Cloud, settings: AwsSettings, input: StackInput): Promise<Decided | undefined> {
+  if (input.intent.kind !== 'serve' || input.known.doubtful.size > 0) return undefined;
+  const observed = await input.recent.refresh(cloud, input.now);
+  if (observed === undefined) return undefined;
+  const decided = planned(input, await decideStack(cloud, settings, input, { recent: observed }));
+  // Later reconciles check what nobody waits for.
+  if (decided.planned.waits.length === 0) input.recent.forget();
+  return decided.planned.actions.length === 0 ? decided : undefined;
+}
+
+function planned(input: StackInput, decision: StackDecision): Decided {
+  const kept = keptOf(input, decision);
+  return { decision, kept, planned: planOf(input, decision, kept) };
 }
 
 /** What AWS shows, without health and progress, which change by themselves. */
@@ -256,11 +297,12 @@ interface StackDecision {
   readonly movedMembers: readonly Member[];
 }
 
-/** Observes and decides, and changes nothing: `herald plan` and `explain` stop here. */
+/** Observes and decides, and changes nothing: `herald plan` and `explain` stop here. `recent`: an observation to use instead of a new one. */
 export async function decideStack(
   cloud: Parameters<typeof observeStack>[0],
   settings: AwsSettings,
-  { stack, members, known, circumstances: surroundings, isVanished, movedAway, now }: Omit<StackInput, 'intent' | 'repeated'>,
+  { stack, members, known, circumstances: surroundings, isVanished, movedAway, now }: Omit<StackInput, 'intent' | 'repeated' | 'recent'>,
+  { recent, attributes = 'all' }: { readonly recent?: Observed; readonly attributes?: 'all' | 'kept' } = {},
 ): Promise<StackDecision> {
   const { clusterName: cluster, vpcId, retireSeconds, orphanSeconds } = settings;
   const [first] = members;
@@ -270,15 +312,18 @@ export async function decideStack(
   const isClassic = first?.kind === 'classic';
   const knowsClassic = known.ids.some(isClassicName);
   const knowsNlb = known.ids.some((id) => id.includes(':loadbalancer/'));
-  const { observed, unsettled } = await observeStack(cloud, {
-    stack: stack.key,
-    cluster,
-    vpcId,
-    known,
-    wanted: isClassic ? [] : [adopt, knowsNlb ? undefined : name].filter((text) => text !== undefined),
-    wantedClassic: isClassic && !knowsClassic ? [...generated('classic'), ...(name === undefined ? [] : [name])] : [],
-    now,
-  });
+  const observe = (): ReturnType<typeof observeStack> =>
+    observeStack(cloud, {
+      stack: stack.key,
+      cluster,
+      vpcId,
+      known,
+      wanted: isClassic ? [] : [adopt, knowsNlb ? undefined : name].filter((text) => text !== undefined),
+      wantedClassic: isClassic && !knowsClassic ? [...generated('classic'), ...(name === undefined ? [] : [name])] : [],
+      attributes,
+      now,
+    });
+  const { observed, unsettled } = recent === undefined ? await observe() : { observed: recent };
   const existing = existingStack(observed, cluster, stack.key, adopt);
   const own = ownObserved(observed, cluster, stack.key);
   const absent = vanishedServices(own.targetGroups, isVanished, now, orphanSeconds);

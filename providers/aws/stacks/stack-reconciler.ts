@@ -78,7 +78,7 @@ export class StackReconciler {
     const { account, departed, now, log } = this.#components;
     const connection = await account.open(snapshot);
     const { cloud, settings } = connection;
-    const { identity: stack, known, repeated } = state;
+    const { identity: stack, known, repeated, recent } = state;
     const isDisown = intent.kind === 'disown';
     const { result, members } = await state.queue.run(async () => {
       const members = isDisown ? [] : membersOf(stack.key, snapshot, settings);
@@ -88,7 +88,7 @@ export class StackReconciler {
       const isVanished = departed.isVanished(snapshot);
       const releasing = intent.kind === 'release' ? intent.service : undefined;
       const movedAway = isDisown ? (): undefined => undefined : departed.movedAway(stack.key, settings, snapshot, releasing);
-      const input = { stack, intent, members, known, repeated, circumstances, isVanished, movedAway, now: now() };
+      const input = { stack, intent, members, known, repeated, recent, circumstances, isVanished, movedAway, now: now() };
       return { members, result: await reconcileStack(cloud, settings, input, (outcome) => logOutcome(log, stack.key, outcome)) };
     });
     recordResult(state, result);

@@ -5,6 +5,7 @@ import type { StackIdentity } from '../model/circumstances.ts';
 import { DeletionWatch } from './deletion-watch.ts';
 import type { StackTargets } from '../model/stack-targets.ts';
 import { KnownResources } from '../observe/known-resources.ts';
+import { RecentObservation } from '../observe/recent-observation.ts';
 import { RepeatedWrites } from './repeated-writes.ts';
 import type { Owned } from '../observe/scan.ts';
 import type { StackResult } from './reconcile-stack.ts';
@@ -28,6 +29,7 @@ export interface StackState {
   readonly queue: SerialQueue;
   readonly deletionWatch: DeletionWatch;
   readonly repeated: RepeatedWrites;
+  readonly recent: RecentObservation;
   /** The deletion that AWS has refused for a long time, because something uses the resource. */
   blockedDeletion?: Reason | undefined;
   /** The targets that node rules must admit it to. Undefined: not read yet. */
@@ -64,6 +66,7 @@ export class StackRegistry {
       queue: new SerialQueue(),
       deletionWatch: new DeletionWatch(),
       repeated: new RepeatedWrites(),
+      recent: new RecentObservation(),
     };
     this.#states.set(identity.key, state);
     return state;

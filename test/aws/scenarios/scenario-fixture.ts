@@ -6,6 +6,7 @@ import { membersOf } from '../../../providers/aws/desire/stack.ts';
 import { observeCertificates, observeFacts } from '../../../providers/aws/observe/facts.ts';
 import { KnownResources } from '../../../providers/aws/observe/known-resources.ts';
 import { reconcileStack, type StackResult } from '../../../providers/aws/stacks/reconcile-stack.ts';
+import { RecentObservation } from '../../../providers/aws/observe/recent-observation.ts';
 import { RepeatedWrites } from '../../../providers/aws/stacks/repeated-writes.ts';
 import type { TargetPod } from '../../../providers/aws/model/pods.ts';
 import { TargetPods } from '../../../providers/aws/observe/target-pods.ts';
@@ -156,6 +157,7 @@ export class ScenarioFixture {
         intent: { kind: this.#disowned.has(key) ? 'disown' : 'serve' } as const,
         known,
         repeated: this.#repeatedOf(key),
+        recent: new RecentObservation(),
         circumstances,
         isVanished: () => false,
         now: this.#time.now(),

@@ -27,7 +27,8 @@ export function attributeChange(actual: readonly Attribute[], tags: Tags, desire
   const forget: string[] = [];
   for (const [key, value] of Object.entries(desired)) {
     const before = kept.get(key);
-    const current = values.get(key);
+    // An answer without an attribute means its default. Nobody asked for those that Herald always manages, so they are not written then.
+    const current = values.get(key) ?? (alwaysManagedAttributes.has(key) ? defaults[key] : undefined);
     if (current !== value) write[key] = value;
     if (before === value) forget.push(beforeKey(key));
     const worthKeeping = current ?? defaults[key];

@@ -6,6 +6,12 @@ import type { Call } from '../../../aws/fake/cloud.ts';
 import { StackFixture, awsMember, settings } from '../support/stack-fixture.ts';
 
 const web = awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30080', 'alt:81/TCP@30081'] });
+/** The same with an attribute: only then are the attributes of its load balancer read. */
+const attributed = awsMember('nlb', {
+  name: 'web',
+  ports: ['http:80/TCP@30080', 'alt:81/TCP@30081'],
+  annotations: { attributes: 'load_balancing.cross_zone.enabled=true' },
+});
 const old = awsMember('classic', { name: 'old', ports: ['http:80/TCP@30090'] });
 
 /** Calls `go` just before the first call of this operation is answered. */
@@ -79,7 +85,7 @@ describe('a resource deleted after it was listed', () => {
     beforeFirst(account, operation, () => {
       for (const map of [account.world.loadBalancers, account.world.listeners, account.world.targetGroups]) map.clear();
     });
-    const { plan } = await account.reconcile(stackOf(web), [web]);
+    const { plan } = await account.reconcile(stackOf(web), [attributed]);
     expect(plan.actions.map(({ id }) => id)).toContain('load balancer: create');
     expect(plan.problems.map(({ code }) => code)).toEqual(['AwsProvisioning']);
     expect(account.world.loadBalancers.size).toBe(1);

@@ -4,6 +4,7 @@ import { KnownResources } from '../../../../providers/aws/observe/known-resource
 import { namedAddresses, observeAddresses } from '../../../../providers/aws/observe/addresses.ts';
 import { observeCertificates, observeFacts } from '../../../../providers/aws/observe/facts.ts';
 import { scanOwned } from '../../../../providers/aws/observe/scan.ts';
+import { RecentObservation } from '../../../../providers/aws/observe/recent-observation.ts';
 import { RepeatedWrites } from '../../../../providers/aws/stacks/repeated-writes.ts';
 import { reconcileStack, type StackResult } from '../../../../providers/aws/stacks/reconcile-stack.ts';
 import { memberOf, stackOf, type Member } from '../../../../providers/aws/desire/stack.ts';
@@ -57,6 +58,7 @@ export class StackFixture {
   readonly cloud = new FakeCloud();
   known = new KnownResources();
   repeated = new RepeatedWrites();
+  recent = new RecentObservation();
   nodes: Node[] = [0, 1, 2].map((index) => node(index));
   slices: EndpointSlice[] = [];
   settings = settings;
@@ -71,6 +73,7 @@ export class StackFixture {
 
   async restart(stack: StackIdentity): Promise<void> {
     this.repeated = new RepeatedWrites();
+    this.recent = new RecentObservation();
     const owned = await scanOwned(this.cloud, this.settings);
     this.known = new KnownResources((owned.get(stack.key) ?? []).map(({ id }) => id));
   }
@@ -94,6 +97,7 @@ export class StackFixture {
       intent: { kind: disown ? 'disown' : 'serve' },
       known: this.known,
       repeated: this.repeated,
+      recent: this.recent,
       circumstances,
       isVanished: () => false,
       now: this.world.clock.date().getTime(),
