@@ -128,7 +128,9 @@ async function observeLoadBalancer(
 ): Promise<ObservedLoadBalancer> {
   const { LoadBalancerArn } = loadBalancer;
   const readsAttributes = (of: Tags): boolean => which === 'all' || keptBefore(of).size > 0;
-  const attributes = readsAttributes(tags) ? (await cloud.call('elbv2:DescribeLoadBalancerAttributes', { LoadBalancerArn })).Attributes : [];
+  const attributes = readsAttributes(tags)
+    ? (await cloud.call('elbv2:DescribeLoadBalancerAttributes', { LoadBalancerArn })).Attributes
+    : [];
   const { Listeners } = await cloud.call('elbv2:DescribeListeners', { LoadBalancerArn });
   const listenerTags = await describeTags(
     cloud,
@@ -144,8 +146,7 @@ async function observeLoadBalancer(
       listener,
       tags: own,
       // AWS has no attributes for TLS listeners.
-      attributes:
-        isTls || !readsAttributes(own) ? [] : (await cloud.call('elbv2:DescribeListenerAttributes', { ListenerArn })).Attributes,
+      attributes: isTls || !readsAttributes(own) ? [] : (await cloud.call('elbv2:DescribeListenerAttributes', { ListenerArn })).Attributes,
       extraCertificates: certificates.filter(({ IsDefault }) => !IsDefault).map(({ CertificateArn }) => CertificateArn),
     });
   }
