@@ -37,12 +37,14 @@ if (!(limit > 0)) refuse(`--limit ${values.limit}: seconds`);
 
 // Children do not keep this process alive. The kernel kills them when it ends.
 const alive = setInterval(() => undefined, 1000);
+const stopping = new AbortController();
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => stopping.abort(new Error(name)));
 const results: Result[] = [];
 for (const throttled of [false, true]) {
   if (values.only === (throttled ? 'unthrottled' : 'throttled')) continue;
   for (const size of sizes) {
     process.stderr.write(`${size} Services${throttled ? ', throttled' : ''}\n`);
-    results.push(await measure(size, throttled, limit));
+    results.push(await measure(size, throttled, limit, stopping.signal));
   }
 }
 clearInterval(alive);

@@ -31,7 +31,7 @@ const throttle: Throttle = { perSecond: 10, burst: 20 };
 export const idleSeconds = 10;
 
 /** Creates so many Services at once in a new account, and watches Herald until all have a host name. */
-export async function measure(services: number, isThrottled: boolean, limitSeconds: number): Promise<Result> {
+export async function measure(services: number, isThrottled: boolean, limitSeconds: number, stopped: AbortSignal): Promise<Result> {
   const load = loadavg()[0] ?? Number.NaN;
   await using cleanup = new AsyncDisposableStack();
   const fixture = await DirectoryFixture.start();
@@ -55,7 +55,7 @@ export async function measure(services: number, isThrottled: boolean, limitSecon
   fixture.write('services.yaml', written);
   const waiting = new Set(indexes);
   const times: number[] = [];
-  while (waiting.size > 0 && performance.now() - began < limitSeconds * 1000) {
+  while (!stopped.aborted && waiting.size > 0 && performance.now() - began < limitSeconds * 1000) {
     for (const index of waiting) {
       if (!hasHostname(fixture, index)) continue;
       waiting.delete(index);
@@ -64,7 +64,8 @@ export async function measure(services: number, isThrottled: boolean, limitSecon
     await sleep(systemClock, 100);
   }
   const { byAction, refused } = requests.take();
-  await sleep(systemClock, idleSeconds * 1000);
+  for (let second = 0; second < idleSeconds && !stopped.aborted; second++) await sleep(systemClock, 1000);
+  stopped.throwIfAborted();
   const { byAction: idleByAction } = requests.take();
   return {
     services,
