@@ -32,8 +32,9 @@ export function objectEvents(
   if (accepted.status === 'False' && accepting?.reason !== accepted.reason)
     events.push(objectEvent('refused', regarding, accepted.message, accepted.reason));
   if (accepted.status === 'True' && accepting?.status === 'False') events.push(objectEvent('accepted', regarding, accepted.message));
+  const isOtherTrouble = ready.status === 'False' && working !== undefined && working.reason !== ready.reason;
   // A refused object is never ready, so that needs no second Event.
-  if (ready.status === 'False' && working?.status === 'True' && ready.reason !== accepted.reason)
+  if (isOtherTrouble && ready.reason !== accepted.reason)
     events.push(objectEvent('notReady', regarding, ready.message, ready.reason));
   if (ready.status === 'True' && working?.status === 'False') events.push(objectEvent('ready', regarding, ready.message));
   return events;

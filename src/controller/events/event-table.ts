@@ -137,7 +137,7 @@ export const eventTable = {
     type: 'Warning',
     action: 'Serve',
     about: 'IPAddressPool, BGPPeer, BGPAdvertisement',
-    when: 'the object no longer works. The reason is that of its condition Ready (a full pool, a session that is down)',
+    when: 'the object no longer works, or fails for another reason than before. The reason is that of its condition Ready (a full pool, a session that is down)',
   },
 } as const satisfies Readonly<Record<string, EventKind>>;
 

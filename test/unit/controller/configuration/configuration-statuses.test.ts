@@ -3,10 +3,12 @@ import { BareMetalProvider } from '../../../../providers/bare-metal/provider.ts'
 import { Controller } from '../../../../src/controller/controller.ts';
 import { limits } from '../../../../src/controller/limits.ts';
 import type { Condition, ObjectRecord, RecordedStatus, ServiceStatus, StatusWriter } from '../../../../src/controller/status-writer.ts';
+import { defined } from '../../../../src/lang/defined.ts';
 import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import type { NodeState } from '../../../../src/model/objects/node-state.ts';
 import type { ObjectEvent, ObjectReference } from '../../../../src/model/objects/object-event.ts';
 import type { HeraldObject } from '../../../../src/model/store/snapshot.ts';
+import { reason, type Reason } from '../../../../src/model/reasons.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { advertisement, config, metadata, node, peer, pool, service } from '../../decisions/fixtures.ts';
@@ -94,8 +96,9 @@ async function put(...further: readonly HeraldObject[]): Promise<void> {
   await controller.settled();
 }
 
-function report(name: string, state: 'Established' | 'Idle'): NodeState {
-  const session = { peer: 'tor', address: '10.0.0.254', state, since: '', localASN: 64_512, peerASN: 64_513, prefixesSent: 0 };
+function report(name: string, state: 'Established' | 'Idle', cause?: Reason): NodeState {
+  const peer = { peer: 'tor', address: '10.0.0.254', localASN: 64_512, peerASN: 64_513 };
+  const session = { ...peer, state, since: '', prefixesSent: 0, ...defined({ cause }) };
   return {
     kind: 'NodeState',
     metadata: metadata(name),
@@ -335,6 +338,19 @@ describe('the sessions of a peer', () => {
     await pass(limits.objectStatusMilliseconds);
     expect(sessions()).toBe('0/1');
     expect(objectEvents()).toEqual(['Normal Ready tor', 'Warning SessionsMissing tor']);
+  });
+
+  test('another reason for a peer that stays without sessions causes another Event, the same one none', async () => {
+    const outage = { peer: 'tor', router: '10.0.0.254', local: '', since: '', latest: '', port: 179 };
+    const silent = reason('PeerUnreachable', { ...outage, why: 'connection attempts time out', wasUp: true, hints: '' });
+    const refusing = reason('PeerRefusesConnection', { ...outage, localASN: 64_512, atOnce: false });
+    source.put(peer({ name: 'tor' }), node({ name: 'n1' }), report('n1', 'Established'));
+    await start();
+    for (const cause of [silent, silent, refusing]) {
+      await put(report('n1', 'Idle', cause));
+      await pass(limits.objectStatusMilliseconds);
+    }
+    expect(objectEvents()).toEqual(['Warning PeerUnreachable tor', 'Warning PeerRefusesConnection tor']);
   });
 
   test('flapping sessions are written every few seconds at most', async () => {
