@@ -34,8 +34,7 @@ export function objectEvents(
   if (accepted.status === 'True' && accepting?.status === 'False') events.push(objectEvent('accepted', regarding, accepted.message));
   const isOtherTrouble = ready.status === 'False' && working !== undefined && working.reason !== ready.reason;
   // A refused object is never ready, so that needs no second Event.
-  if (isOtherTrouble && ready.reason !== accepted.reason)
-    events.push(objectEvent('notReady', regarding, ready.message, ready.reason));
+  if (isOtherTrouble && ready.reason !== accepted.reason) events.push(objectEvent('notReady', regarding, ready.message, ready.reason));
   if (ready.status === 'True' && working?.status === 'False') events.push(objectEvent('ready', regarding, ready.message));
   return events;
 }
