@@ -310,7 +310,11 @@ describe('a pool that holds addresses of a peer, of ClusterIPs or of pods', () =
     source.put(router);
     await pass(limits.objectStatusMilliseconds);
     expect(objects.of('IPAddressPool/wide')).toBe('Accepted, PoolHoldsPeerAddress');
-    expect(objectEvents().filter((text) => text.includes('wide'))).toEqual(['Warning PoolHoldsPodCIDR wide']);
+    expect(objectEvents().filter((text) => text.includes('wide'))).toEqual([
+      'Warning PoolHoldsPodCIDR wide',
+      'Warning PoolHoldsServiceCIDR wide',
+      'Warning PoolHoldsPeerAddress wide',
+    ]);
     source.put(pool({ name: 'wide', addresses: ['203.0.113.0/24'] }));
     await pass(limits.objectStatusMilliseconds);
     expect(objects.of('IPAddressPool/wide')).toBe('Accepted, Ready');
