@@ -140,7 +140,7 @@ export const metallbBehaviour: readonly Row[] = [
   {
     name: 'A request that cannot be met',
     does: 'differs',
-    text: 'The Service keeps the addresses that it has, and its condition says why it does not have those that it asks for, so that a mistake does not interrupt it. It keeps also an address of a family that it no longer has, until a pool gives it one of its family. MetalLB takes its addresses first. Both take an address that the Service may no longer share.',
+    text: 'The Service keeps the addresses that it has, and its condition says why it does not have those that it asks for, so that a mistake does not interrupt it. MetalLB takes its addresses first. Both take an address that the Service may no longer share, or of a family that it no longer has.',
   },
   {
     name: 'An address that still fits',

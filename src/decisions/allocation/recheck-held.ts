@@ -25,13 +25,14 @@ interface RecheckResult {
  * Service keeps what it has and gets the reason. Deleting or shrinking a pool, or changing its selectors, is no such request.
  *
  * Only an address at which nodes cannot serve the Service is lost without a replacement, as in MetalLB: its owner took a port of the other
- * holder or left the common sharing key, or the record gave it an address of another Service (docs/adr/0028).
+ * holder or left the common sharing key, the record gave it an address of another Service (docs/adr/0028), or the Service no longer has the
+ * address's family, and so no endpoint there.
  */
 export function recheckHeld(ledger: Ledger, request: AllocationRequest, held: Holding): RecheckResult {
   const result = keepOrReplace(ledger, request, held);
   if (result.reason === undefined) return result;
   const { addresses, seeking, disputed } = result.holding;
-  const kept = addresses.filter((address) => !ledger.holdings.heldTwice(request, address));
+  const kept = addresses.filter((address) => hasFamilyOf(request, address) && !ledger.holdings.heldTwice(request, address));
   if (kept.length === addresses.length) return result;
   if (kept.length > 0) return keepOrReplace(ledger, request, { request, addresses: kept, seeking, disputed });
   const found = findAddresses(ledger, request);
@@ -39,6 +40,10 @@ export function recheckHeld(ledger: Ledger, request: AllocationRequest, held: Ho
   if ('addresses' in found) return { holding: { ...none, addresses: found.addresses }, pools: [] };
   return { holding: { ...none, addresses: [] }, reason: found.reason, pools: found.pools };
 }
+
+/** An owner who asks by annotation to keep the present addresses keeps them also without their family, as while a replacement exists. */
+const hasFamilyOf = ({ families, keepsAddresses }: AllocationRequest, { family }: Address): boolean =>
+  keepsAddresses || families.includes(family);
 
 function keepOrReplace(ledger: Ledger, request: AllocationRequest, held: Holding): RecheckResult {
   const invalid = whyInvalid(request);

@@ -157,11 +157,10 @@ function requestedAddresses(service: WantedService): string[] {
   return written === undefined ? [] : written.split(',').map((text) => text.trim());
 }
 
+/** An address of a family that the Service no longer has is lost on both sides, so nothing explains it. */
 const asksForSomething = ({ service, herald }: Case): boolean =>
-  requestedAddresses(service).length > 0 ||
-  annotation(service, 'address-pool') !== undefined ||
-  service.policy === 'RequireDualStack' ||
-  herald.families.some((family) => !service.families.includes(family));
+  herald.families.every((family) => service.families.includes(family)) &&
+  (requestedAddresses(service).length > 0 || annotation(service, 'address-pool') !== undefined || service.policy === 'RequireDualStack');
 
 /** Returns the rank that MetalLB gives to the pool. Pools of one rank come in random order. */
 function tierOf(pools: readonly Pool[], { pools: [name] }: Outcome): string {

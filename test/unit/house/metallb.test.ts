@@ -99,6 +99,13 @@ describe("intended differences from MetalLB's controller", () => {
     expect(explain([gained, cause])).toEqual({ intended: [row, row], unexplained: new Set() });
     expect(explain([gained]).unexplained.size).toBe(1);
   });
+
+  test('a Service that keeps an address of a family that it no longer has is no request that cannot be met', () => {
+    const asks = { annotations: { 'metallb.io/address-pool': 'p' } };
+    const six = '2001:db8::1';
+    expect(explain([one(service('s', asks), [], ['192.0.2.1'], ['192.0.2.1'])]).unexplained.size).toBe(0);
+    expect(explain([one(service('s', asks), [], [six], [six])]).unexplained.size).toBe(1);
+  });
 });
 
 test("a field that is the same in MetalLB has the same name in Herald's kind", () => {

@@ -108,8 +108,11 @@ class World {
     const wasAsked = old === undefined || old.asking || differs(old.request, request);
     assert(wasAsked || before.every((address) => after.includes(address)), 'an address moves only when its owner asks');
     const isAnothers = (address: string): boolean => this.mayNotBeServed(request, address);
-    assert(before.length === 0 || after.length > 0 || before.every(isAnothers), 'a request that cannot be met releases nothing');
+    const lacksFamily = (held: string): boolean => !request.keepsAddresses && !request.families.includes(address(held).family);
+    const isLost = (held: string): boolean => isAnothers(held) || lacksFamily(held);
+    assert(before.length === 0 || after.length > 0 || before.every(isLost), 'a request that cannot be met releases nothing');
     assert(!after.some(isAnothers), 'no Service keeps an address at which nodes cannot serve it');
+    assert(!after.some(lacksFamily), 'no Service keeps an address of a family that it no longer has');
     assert(before.length > 0 || after.length > 0 === (reason === undefined), 'a Service gets an address or a reason');
     for (const address of addresses) if (!before.includes(formatAddress(address))) this.expectGiven(request, address);
     this.known.set(service, { request, hasReason: reason !== undefined, asking: reason !== undefined && wasAsked });

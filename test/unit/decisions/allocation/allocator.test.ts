@@ -288,6 +288,8 @@ describe('the condition text of a Service that waits', () => {
 describe('address families', () => {
   const both: PoolLiteral = { name: 'both', addresses: ['192.0.2.1-192.0.2.2', '2001:db8::1-2001:db8::1'] };
   const four: PoolLiteral = { name: 'a-four', addresses: ['198.51.100.0/24'] };
+  const six: PoolLiteral = { name: 'six', addresses: ['2001:db8::/64'] };
+  const dualPool: PoolLiteral = { name: 'dual', addresses: ['192.0.2.1-192.0.2.1', '2001:db8::/64'] };
 
   test('SingleStack takes only the first of ipFamilies', () => {
     expect(ask(withPools(both), { name: 'web', clusterIPs: ['fd96::1'] })).toBe('2001:db8::1');
@@ -308,8 +310,7 @@ describe('address families', () => {
     const allocator = withPools(four, both);
     expect(ask(allocator, { name: 'one', ...prefer })).toBe('192.0.2.1, 2001:db8::1');
     expect(ask(allocator, { name: 'two', ...prefer })).toBe('198.51.100.0');
-    const six = withPools({ name: 'six', addresses: ['2001:db8::/64'] });
-    expect(ask(six, { name: 'three', ...prefer })).toBe('2001:db8::');
+    expect(ask(withPools(six), { name: 'three', ...prefer })).toBe('2001:db8::');
   });
 
   test.each<[string, PoolLiteral['serviceAllocation']]>([
@@ -374,6 +375,42 @@ describe('address families', () => {
     allocator.allocate(request({ name: 'web', ...required }));
     const { addresses, freed } = allocator.allocate(request('web'));
     expect([addresses, freed].map((list) => list.map(formatAddress))).toEqual([['192.0.2.1'], ['2001:db8::1']]);
+  });
+
+  const [v4, v6] = [{ clusterIPs: ['10.96.0.1'] }, { clusterIPs: ['fd96::1'] }];
+  const strange = { ...v4, requested: ['203.0.113.1'] };
+  test.each<[string, string, PoolLiteral, Omit<ServiceLiteral, 'name'>, Omit<ServiceLiteral, 'name'>, string]>([
+    ['another family', '198.51.100.0', four, v4, v6, '(PoolHasNoFamily)'],
+    [
+      'another family, of which it requests no address',
+      '2001:db8::',
+      six,
+      v6,
+      { ...v4, requested: ['2001:db8::7'] },
+      '(RequestedFamilyMismatch)',
+    ],
+    ['only the family that it prefers', '2001:db8::', six, prefer, v4, '(PoolHasNoFamily)'],
+    ['one family and an address of no pool', '192.0.2.1, 2001:db8::', dualPool, required, strange, '192.0.2.1 (AddressNotInPools)'],
+    [
+      'another family, and keeps its addresses',
+      '198.51.100.0',
+      four,
+      v4,
+      { ...v6, keepsAddresses: true },
+      '198.51.100.0 (PoolHasNoFamily)',
+    ],
+  ])('a Service that changes to %s', (_, had, given, before, after, has) => {
+    const allocator = withPools(given);
+    expect(ask(allocator, { name: 'web', ...before })).toBe(had);
+    const changed = allocator.allocate(request({ name: 'web', ...after }));
+    expect(show(changed)).toBe(has);
+    const lost = had.split(', ').filter((text) => !has.includes(text));
+    expect(changed.freed.map(formatAddress)).toEqual(lost);
+    expect(lost.flatMap((text) => allocator.holdersOf(address(text)))).toEqual([]);
+    // A controller that was away decides the same.
+    const restarted = withPools(given);
+    restarted.adopt(request({ name: 'web', ...after }), had.split(', ').map(address));
+    expect(ask(restarted, { name: 'web', ...after })).toBe(has);
   });
 });
 
