@@ -18,6 +18,7 @@ import {
 import { decideAllocationClaim, isOtherClass } from '../../src/decisions/allocation/claim.ts';
 import { inOrderOfPrecedence } from '../../src/decisions/allocation/held-twice.ts';
 import { inOrderOfCreation } from '../../src/decisions/allocation/order.ts';
+import { networkAddressesIn, sameNetworkAddresses, type NetworkAddresses } from '../../src/decisions/allocation/pools/network-addresses.ts';
 import { effectivePools } from '../../src/decisions/allocation/pools/pools.ts';
 import { allocationRequest, type AllocationRequest } from '../../src/decisions/allocation/request.ts';
 import { AddressQueue } from '../../src/decisions/allocation/address-queue.ts';
@@ -34,6 +35,7 @@ export class BareMetalProvider implements Provider, Recovery, ResourceHolder, Ch
   readonly #allocator: Allocator;
   readonly #waiting: AddressQueue;
   #withheld: Reason | undefined;
+  #network: NetworkAddresses = new Map();
 
   /** `allocator` must be empty. */
   constructor(allocator = createAllocator([])) {
@@ -130,7 +132,11 @@ export class BareMetalProvider implements Provider, Recovery, ResourceHolder, Ch
   affected(changes: readonly Change[], snapshot: Snapshot): Iterable<ServiceKey> {
     const everything = changes.some(({ kind }) => kind === 'HeraldConfig');
     const namespaces = new Set(changes.filter(({ kind }) => kind === 'Namespace').map(({ key }) => key));
-    const pools = changes.some(({ kind }) => kind === 'IPAddressPool');
+    // Nodes change often, their addresses rarely.
+    const pools =
+      changes.some(({ kind }) => kind === 'IPAddressPool') ||
+      (changes.some(({ kind }) => kind === 'Node' || kind === 'BGPPeer') &&
+        !sameNetworkAddresses(this.#network, networkAddressesIn(snapshot)));
     if (pools) this.#setPools(snapshot);
     for (const { kind, key } of changes) {
       const service = kind === 'Service' ? snapshot.services.get(key as ServiceKey) : undefined;
@@ -181,7 +187,8 @@ export class BareMetalProvider implements Provider, Recovery, ResourceHolder, Ch
 
   #setPools(snapshot: Snapshot): void {
     const { pools, refused } = effectivePools(snapshot.pools);
-    this.#allocator.setPools(pools, [...refused.values()]);
+    this.#network = networkAddressesIn(snapshot);
+    this.#allocator.setPools(pools, [...refused.values()], this.#network);
   }
 }
 

@@ -168,6 +168,11 @@ export const metallbBehaviour: readonly Row[] = [
     text: 'It moves to another address. While none is free it keeps the shared one, because nodes can serve both Services, and its condition says what is missing; MetalLB takes it away.',
   },
   {
+    name: 'An address of a Node or a router in a pool',
+    does: 'differs',
+    text: 'No Service gets the InternalIP of a Node or the `peerAddress` of a BGPPeer, also on request (`AddressOfNetwork`), because it would take that Node or router off the network. A Service that has one keeps it, and the pool reports it. MetalLB assigns it.',
+  },
+  {
     name: 'Which address of a pool',
     does: 'differs',
     text: 'One that the Service may share comes first, then the lowest free one. MetalLB takes the lowest that is free or may be shared.',

@@ -7,6 +7,7 @@ import type { Reason } from '../../model/reasons.ts';
 import { createAddressSpace, type AddressSpace } from './pools/address-space.ts';
 import { addressesOf, createHoldings, type Holding } from './ledger/holdings.ts';
 import type { Ledger } from './ledger/ledger.ts';
+import type { NetworkAddresses } from './pools/network-addresses.ts';
 import type { PoolRefusal, RefusedPool } from './pools/pools.ts';
 import { createNamespaceUse } from './ledger/namespace-use.ts';
 import { quotaOf } from './ledger/quota.ts';
@@ -32,7 +33,7 @@ export interface Allocation {
 export interface PoolUsage {
   readonly pool: string;
   readonly family: Family;
-  /** Addresses that the pool can assign, without those that avoidBuggyIPs excludes. */
+  /** Addresses that the pool can assign, without those that avoidBuggyIPs excludes and those of Nodes and BGPPeers. */
   readonly total: bigint;
   readonly free: bigint;
   /** Addresses that Services hold. A shared address counts once; addresses that the pool would no longer assign count too. */
@@ -92,8 +93,11 @@ export interface Allocator {
   releasedAddresses(): readonly KeptInPool[];
   /** Ends the reservations that expired by `now` (milliseconds) and returns their addresses. */
   expireReleased(now: number): readonly Address[];
-  /** Replaces the effective pools, which must be disjoint, and the refused ones (see `effectivePools`). Assigned addresses stay. */
-  setPools(pools: readonly IPAddressPool[], refused?: readonly RefusedPool[]): void;
+  /**
+   * Replaces the effective pools, which must be disjoint, the refused ones (see `effectivePools`) and the addresses that no Service gets.
+   * Assigned addresses stay.
+   */
+  setPools(pools: readonly IPAddressPool[], refused?: readonly RefusedPool[], network?: NetworkAddresses): void;
   assignmentOf(service: ServiceKey): Assignment | undefined;
   assignments(): Iterable<Assignment>;
   holdersOf(address: Address): readonly ServiceKey[];
@@ -106,7 +110,11 @@ export interface Allocator {
   steps(): number;
 }
 
-export function createAllocator(pools: readonly IPAddressPool[], refused: readonly RefusedPool[] = []): Allocator {
+export function createAllocator(
+  pools: readonly IPAddressPool[],
+  refused: readonly RefusedPool[] = [],
+  network?: NetworkAddresses,
+): Allocator {
   const holdings = createHoldings();
   const reservations = createReservations();
   let space = createAddressSpace([], []);
@@ -144,8 +152,8 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
   const returnAddress = (address: Address): void => {
     if (holdings.holdersOf(address).length === 0 && reservations.ownerOf(address) === undefined) space.markFree(address);
   };
-  const setPools = (pools: readonly IPAddressPool[], refused: readonly RefusedPool[]): void => {
-    space = createAddressSpace(pools, refused);
+  const setPools = (pools: readonly IPAddressPool[], refused: readonly RefusedPool[], network?: NetworkAddresses): void => {
+    space = createAddressSpace(pools, refused, network);
     reservations.setPools(pools);
     use = createNamespaceUse((address) => space.poolOf(address)?.metadata.name);
     held = createNamespaceUse((address) => usageKey(space.poolsOf(address)[0]?.metadata.name ?? '', address.family));
@@ -158,7 +166,7 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
       }
     }
   };
-  setPools(pools, refused);
+  setPools(pools, refused, network);
   const consider = (request: AllocationRequest): { holding?: Holding; allocation: Allocation } => {
     const held = holdings.holdingOf(request.service);
     if (held === undefined || held.addresses.length === 0) {
@@ -253,7 +261,7 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
       for (const address of ended) returnAddress(address);
       return ended;
     },
-    setPools: (pools, refused = []) => setPools(pools, refused),
+    setPools: (pools, refused = [], network) => setPools(pools, refused, network),
     assignmentOf(service) {
       const held = holdings.holdingOf(service);
       return held === undefined || held.addresses.length === 0 ? undefined : { service, addresses: held.addresses };

@@ -60,6 +60,8 @@ function whyNotThisAddress(ledger: Ledger, request: AllocationRequest, address: 
   if (refused !== undefined) return refused;
   const owner = keptForAnother(ledger, request, address);
   if (owner !== undefined) return reason('AddressReserved', { pool: name, address: text, owner });
+  const of = space.ownerInNetwork(address);
+  if (of !== undefined) return reason('AddressOfNetwork', { pool: name, address: text, of });
   if (pool.avoidBuggyIPs && isBuggy(address) && reservations.ownerOf(address) !== request.service)
     return reason('AddressAvoided', { pool: name, address: text });
   return taken;

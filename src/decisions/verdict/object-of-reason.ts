@@ -27,6 +27,7 @@ const places: Partial<Record<ReasonCode, (details: Details) => Place>> = {
   QuotaReached: pool('spec.quota'),
   AddressReserved: pool('spec.reservations'),
   AddressAvoided: pool('spec.avoidBuggyIPs'),
+  AddressOfNetwork: pool('spec.addresses'),
   AddressNotInPools: pool('spec.addresses'),
   HeldOutsidePools: pool('spec.addresses'),
   AddressNotFromPool: pool('spec.addresses'),

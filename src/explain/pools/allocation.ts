@@ -3,6 +3,7 @@ import { createAllocator, type Allocator } from '../../decisions/allocation/allo
 import { decideAllocationClaim, keepsAddress } from '../../decisions/allocation/claim.ts';
 import { inOrderOfPrecedence } from '../../decisions/allocation/held-twice.ts';
 import { inOrderOfService } from '../../decisions/allocation/order.ts';
+import { networkAddressesIn } from '../../decisions/allocation/pools/network-addresses.ts';
 import { effectivePools } from '../../decisions/allocation/pools/pools.ts';
 import { allocationRequest } from '../../decisions/allocation/request.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
@@ -23,7 +24,7 @@ export interface AllocationExplanation {
 /** The allocator in the state that the recorded addresses give it, as in the controller. */
 export function allocatorOf(snapshot: Snapshot): Allocator {
   const { pools, refused } = effectivePools(snapshot.pools);
-  const allocator = createAllocator(pools, [...refused.values()]);
+  const allocator = createAllocator(pools, [...refused.values()], networkAddressesIn(snapshot));
   for (const service of inOrderOfPrecedence(snapshot)) {
     if (!decideAllocationClaim(service, snapshot.config).mine) continue;
     const addresses = assignedAddresses(service);
@@ -67,7 +68,7 @@ export function expectedAddresses(current: Snapshot, proposed: Snapshot): Expect
   }
   for (const service of expected.keys()) if (!kept.has(service)) allocator.release(service, 0);
   const { pools, refused } = effectivePools(proposed.pools);
-  allocator.setPools(pools, [...refused.values()]);
+  allocator.setPools(pools, [...refused.values()], networkAddressesIn(proposed));
   for (const request of wanted) {
     const { addresses, reason } = allocator.allocate(request);
     expected.set(request.service, { addresses: addresses.map(formatAddress), ...defined({ reason }) });

@@ -26,7 +26,7 @@ interface PoolExplanation {
   readonly usage: readonly { readonly family: string; readonly assigned: number; readonly free: string; readonly total: string }[];
   /** Why no Service of any namespace would get an address from the pool. */
   readonly reason?: Reason;
-  /** The problem of a pool that nevertheless gives addresses. */
+  /** Another problem of the pool, which may give addresses nevertheless. */
   readonly warning?: Reason;
   /** BGPAdvertisements that announce addresses of the pool. */
   readonly advertisements: readonly string[];
@@ -74,7 +74,7 @@ export function explainPool(snapshot: Snapshot, name: string): PoolExplanation |
       free: String(free),
       total: String(total),
     })),
-    ...defined({ reason: why, warning: why === undefined ? unready : undefined }),
+    ...defined({ reason: why, warning: unready?.code === why?.code ? undefined : unready }),
     advertisements: advertisements.map(({ metadata }) => metadata.name).toSorted(),
     ...(advertisements.length === 0 ? { unannounced: reason('NoAdvertisement', { type: 'LoadBalancer' }) } : {}),
     holders: holders.toSorted((a, b) => (a.service < b.service ? -1 : 1)).slice(0, limits.services),

@@ -175,6 +175,12 @@ export const allocationReasons = {
     says: (d: OfPool & { readonly address: string }) => `pool "${d.pool}" has avoidBuggyIPs, which leaves out ${d.address}`,
     fix: (d) => `request another address, or set avoidBuggyIPs: false on IPAddressPool "${d.pool}"`,
   }),
+  AddressOfNetwork: lastingReason({
+    brief: 'The requested address is that of a Node or a router',
+    says: (d: OfPool & { readonly address: string; readonly of: string }) =>
+      `pool "${d.pool}" does not give ${d.address}, ${d.of}: a Service with this address would take it off the network`,
+    fix: (d) => `request another address, and leave ${d.address} out of IPAddressPool "${d.pool}"`,
+  }),
   AddressInOtherPool: lastingReason({
     brief: 'The address is not in the requested pool',
     says: (d: OfPool & { readonly address: string; readonly requested: string }) =>

@@ -1,9 +1,10 @@
-import { compareAddresses, type Address, type Family } from '../../../net/address.ts';
+import { compareAddresses, formatAddress, type Address, type Family } from '../../../net/address.ts';
 import { rangeContains, rangeSize, type AddressRange } from '../../../net/range.ts';
 import type { IPAddressPool } from '../../../model/kinds/types.ts';
 import { reason, type Reason } from '../../../model/reasons.ts';
 import { containsAddress, type RefusedPool } from './pools.ts';
 import { createFreeIntervals, type FreeIntervals } from './free-intervals.ts';
+import type { NetworkAddresses } from './network-addresses.ts';
 
 /** The addresses of the effective pools, and which of them are free. The pools are disjoint, as `effectivePools` returns them. */
 export interface AddressSpace {
@@ -18,6 +19,8 @@ export interface AddressSpace {
   /** Returns the first free address of the pool: ranges in the order written, upwards within each. */
   lowestFree(pool: string, family: Family): Address | undefined;
   hasFamily(pool: string, family: Family): boolean;
+  /** Returns which Node or BGPPeer has the address itself, so that no Service gets it. */
+  ownerInNetwork(address: Address): string | undefined;
   /** Marks an address as held. Does nothing when no pool contains it. */
   markHeld(address: Address): void;
   /** Marks an address as free. Does nothing when no pool contains it. */
@@ -43,15 +46,23 @@ interface Block {
   readonly pool: IPAddressPool;
   readonly range: AddressRange;
   readonly free: FreeIntervals;
+  /** Addresses of Nodes and BGPPeers. */
+  readonly ofNetwork: Set<bigint>;
   held: bigint;
 }
 
-export function createAddressSpace(pools: readonly IPAddressPool[], refused: readonly RefusedPool[]): AddressSpace {
+export function createAddressSpace(
+  pools: readonly IPAddressPool[],
+  refused: readonly RefusedPool[],
+  network: NetworkAddresses = new Map(),
+): AddressSpace {
   const byPool = new Map(pools.map((pool) => [pool.metadata.name, pool.addresses.map((range) => blockOf(pool, range))]));
   const ascending = [...byPool.values()].flat().sort((a, b) => compareAddresses(a.range.first, b.range.first));
   const blocks = (pool: string, family: Family): readonly Block[] =>
     (byPool.get(pool) ?? []).filter(({ range }) => range.first.family === family);
-  const excluded = ({ pool }: Block, address: Address): boolean => pool.avoidBuggyIPs && isBuggy(address);
+  for (const { address } of network.values()) blockAt(ascending, address)?.ofNetwork.add(address.value);
+  const avoids = ({ pool }: Block, address: Address): boolean => pool.avoidBuggyIPs && isBuggy(address);
+  const excluded = (block: Block, address: Address): boolean => block.ofNetwork.has(address.value) || avoids(block, address);
 
   return {
     pools: pools.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)),
@@ -69,13 +80,14 @@ export function createAddressSpace(pools: readonly IPAddressPool[], refused: rea
       return undefined;
     },
     hasFamily: (pool, family) => blocks(pool, family).length > 0,
+    ownerInNetwork: (address) => network.get(formatAddress(address))?.of,
     markHeld(address) {
       const block = blockAt(ascending, address);
       if (block !== undefined && block.free.markHeld(address) && !excluded(block, address)) block.held++;
     },
     markFree(address) {
       const block = blockAt(ascending, address);
-      // An avoided address may be held from before; once released it is not assigned again.
+      // An excluded address may be held from before; once released it is not assigned again.
       if (block === undefined || block.free.has(address) || excluded(block, address)) return;
       block.free.markFree(address);
       block.held--;
@@ -84,6 +96,7 @@ export function createAddressSpace(pools: readonly IPAddressPool[], refused: rea
       let [total, held] = [0n, 0n];
       for (const block of blocks(pool, family)) {
         total += block.pool.avoidBuggyIPs && family === 4 ? rangeSize(block.range) - buggyIn(block.range) : rangeSize(block.range);
+        for (const value of block.ofNetwork) if (!avoids(block, { family, value })) total--;
         held += block.held;
       }
       return { total, free: total - held };
@@ -93,10 +106,10 @@ export function createAddressSpace(pools: readonly IPAddressPool[], refused: rea
 }
 
 function blockOf(pool: IPAddressPool, range: AddressRange): Block {
-  return { pool, range, free: createFreeIntervals(range), held: 0n };
+  return { pool, range, free: createFreeIntervals(range), ofNetwork: new Set(), held: 0n };
 }
 
-/** Removes avoided addresses from the free ones when the search meets them: each once, at most two in a row. */
+/** Removes excluded addresses from the free ones when the search meets them, each once. */
 function lowest(block: Block, excluded: (block: Block, address: Address) => boolean): Address | undefined {
   for (;;) {
     const address = block.free.lowest();

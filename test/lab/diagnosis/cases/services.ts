@@ -108,6 +108,21 @@ export const serviceCases: readonly Misconfiguration[] = [
     before: (place) => [...withoutService(place), ...service(place, keeping(place, [1, 2, 3, 4, 5, 6, 7, 8]))],
     after: (place) => [...withoutService(place), ...service(place, keeping(place, [9]))],
   },
+  {
+    name: 'address-of-node',
+    mistake: 'The Service requests the InternalIP of a Node, which a pool holds.',
+    code: 'AddressOfNetwork',
+    condition: 'AddressAssigned',
+    verdict:
+      'Not served: pool "address-of-node" does not give 10.0.0.17, the InternalIP of node "node7": a Service with this address would take it off the network. Request another address, and leave 10.0.0.17 out of IPAddressPool "address-of-node".',
+    before: withoutService,
+    after: (place) => [
+      namespace(place),
+      pool(place, { spec: { addresses: [...place.ranges, '10.0.0.17/32'] } }),
+      advertisement(place),
+      ...service(place, { metadata: { annotations: { 'herald.dev/load-balancer-ips': '10.0.0.17' } }, spec: ipv4Only(place) }),
+    ],
+  },
 ];
 
 const ofType = (type: string): Change => ({ type, loadBalancerClass: undefined, allocateLoadBalancerNodePorts: undefined });

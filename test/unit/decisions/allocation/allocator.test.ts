@@ -3,6 +3,7 @@ import { defined } from '../../../../src/lang/defined.ts';
 import { address, formatAddress } from '../../../../src/net/address.ts';
 import { createAllocator, type Allocation, type Allocator } from '../../../../src/decisions/allocation/allocator.ts';
 import { limits } from '../../../../src/decisions/allocation/limits.ts';
+import { networkAddressesIn } from '../../../../src/decisions/allocation/pools/network-addresses.ts';
 import { effectivePools } from '../../../../src/decisions/allocation/pools/pools.ts';
 import { allocationRequest, type AllocationRequest } from '../../../../src/decisions/allocation/request.ts';
 import { reasonLine } from '../../../../src/decisions/verdict/verdict-text.ts';
@@ -527,6 +528,66 @@ describe('changed pools', () => {
     allocator.release('default/web', 0);
     expect(allocator.usage()).toEqual([{ pool: 'p', family: 4, total: 1n, free: 1n, assigned: 0 }]);
     expect([ask(allocator, 'web'), ask(allocator, 'db')]).toEqual(['192.0.3.1', '(PoolFull)']);
+  });
+});
+
+describe('addresses of Nodes and routers in a pool', () => {
+  const literal: PoolLiteral = {
+    name: 'p',
+    addresses: ['192.0.2.0-192.0.2.4', '2001:db8::1-2001:db8::2'],
+    avoidBuggyIPs: true,
+    reserved: { '192.0.2.2': 'default/reserved' },
+  };
+  const network = networkAddressesIn(
+    cluster({
+      pools: [literal],
+      nodes: [{ name: 'n1', internalIPs: ['192.0.2.0', '192.0.2.1', '2001:db8::1', '10.0.0.1'] }],
+      peers: [{ name: 'tor', peerAddress: '192.0.2.2' }],
+    }),
+  );
+  const guarded = (): Allocator => createAllocator([pool(literal)], [], network);
+  const counts = (allocator: Allocator): string =>
+    allocator
+      .usage()
+      .map(({ total, free, assigned }) => `${total} ${free} ${assigned}`)
+      .join();
+
+  test('no Service gets one, and they do not count as addresses of the pool', () => {
+    const allocator = guarded();
+    expect(counts(allocator)).toBe('2 2 0,1 1 0');
+    expect(ask(allocator, { name: 'reserved', ...required })).toBe('192.0.2.3, 2001:db8::2');
+    expect(ask(allocator, 'second')).toBe('192.0.2.4');
+    expect(ask(allocator, 'third')).toBe('(PoolFull)');
+    expect(counts(allocator)).toBe('2 0 2,1 0 1');
+  });
+
+  test.each([
+    ['192.0.2.1', {}, 'the InternalIP of node "n1"'],
+    ['2001:db8::1', { clusterIPs: ['fd96::1'] }, 'the InternalIP of node "n1"'],
+    ['192.0.2.2', {}, 'spec.peerAddress of BGPPeer "tor"'],
+  ])('a Service that requests %s gets the reason', (requested, family, named) => {
+    const { addresses, reason } = guarded().allocate(request({ name: 'reserved', ...family, requested: [requested] }));
+    expect([addresses, reason?.code]).toEqual([[], 'AddressOfNetwork']);
+    if (reason !== undefined) expect(reasonText(reason)).toContain(`${requested}, ${named}`);
+  });
+
+  test('a Service that has one keeps it, no other Service joins it, and after its release it is not given again', () => {
+    const allocator = guarded();
+    allocator.adopt(request({ name: 'web', sharingKey: 'k', ports: ['80'] }), [address('192.0.2.1')]);
+    expect(ask(allocator, { name: 'web', sharingKey: 'k', ports: ['80'] })).toBe('192.0.2.1');
+    expect(ask(allocator, { name: 'web', sharingKey: 'k', ports: ['80'], requested: ['192.0.2.1'] })).toBe('192.0.2.1');
+    expect(counts(allocator)).toBe('2 2 1,1 1 0');
+    expect(ask(allocator, { name: 'db', sharingKey: 'k', ports: ['443'] })).toBe('192.0.2.3');
+    allocator.release('default/web', 0);
+    expect(counts(allocator)).toBe('2 1 1,1 1 0');
+    expect([ask(allocator, 'web'), ask(allocator, 'late')]).toEqual(['192.0.2.4', '(PoolFull)']);
+  });
+
+  test('it is given as soon as no Node or router has it', () => {
+    const allocator = guarded();
+    allocator.setPools([pool(literal)], [], new Map());
+    expect(counts(allocator)).toBe('4 3 0,2 2 0');
+    expect(ask(allocator, 'web')).toBe('192.0.2.1');
   });
 });
 
