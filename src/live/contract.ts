@@ -104,7 +104,7 @@ export interface LiveRoute {
   readonly changing?: true;
 }
 
-/** An object whose present version the process cannot use, so that an earlier version is in force in it. */
+/** An object whose present version the process cannot use, or a deleted HeraldConfig, so that an earlier version is in force in it. */
 export interface LiveKept {
   /** "IPAddressPool", or "BGPPeer.metallb.io" for a kind of MetalLB. */
   readonly kind: string;

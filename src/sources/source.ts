@@ -40,7 +40,7 @@ export interface SourceProblem {
   readonly keeps?: readonly string[];
 }
 
-/** An object whose present version cannot be used, so that an earlier one stays in force. */
+/** An object whose present version cannot be used, or a deleted HeraldConfig, so that an earlier version stays in force. */
 export interface KeptObject {
   /** As problems name it. */
   readonly object: string;

@@ -85,7 +85,8 @@ export class KubernetesSource implements Source {
     this.#mode = this.#gate.mode;
     const follow = (kind: WatchedKind): WatchedCollection =>
       new WatchedCollection(kind, new Collection(kind, this.#objects, this.#events), components);
-    this.#presence = new ConfigWaiter(this.#gate, { required: waitForConfig, changed: this.#events.problemsChanged });
+    const { now, problemsChanged } = this.#events;
+    this.#presence = new ConfigWaiter(this.#gate, { required: waitForConfig, now, changed: problemsChanged });
     this.#config = new WatchedCollection(configKind, new Collection(configKind, this.#presence, this.#events), components);
     const services = new Collection(serviceKind, this.#objects, this.#events, (raw) => parseAnyObject(raw, this.#mode));
     this.#services = new WatchedCollection(serviceKind, services, components);
@@ -145,7 +146,7 @@ export class KubernetesSource implements Source {
   }
 
   kept(): readonly KeptObject[] {
-    return this.#followed().flatMap(({ collection }) => collection.kept());
+    return [...this.#followed().flatMap(({ collection }) => collection.kept()), ...this.#presence.kept()];
   }
 
   async close(): Promise<void> {

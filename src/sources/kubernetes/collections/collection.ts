@@ -17,7 +17,8 @@ export interface CollectionEvents {
 
 /** Receives the objects: the store, or a stage before it. */
 export interface Destination {
-  upsert(object: HeraldObject): Change[];
+  /** `written`: the object as written, if the kind is kept so. */
+  upsert(object: HeraldObject, written?: unknown): Change[];
   remove(kind: KindName, key: string): Change[];
 }
 
@@ -121,8 +122,9 @@ export class Collection implements ReflectorSink {
       ...warnings.map((warning) => this.#located('warning', key, raw, warning)),
     ]);
     if (object !== undefined) {
-      this.#good.set(key, this.#isKeptAsWritten ? { uid, written: withoutPasswords(whole) } : { uid });
-      this.#changes.push(...this.#destination.upsert(object));
+      const written = this.#isKeptAsWritten ? withoutPasswords(whole) : undefined;
+      this.#good.set(key, { uid, ...defined({ written }) });
+      this.#changes.push(...this.#destination.upsert(object, written));
     } else if (earlier !== undefined && earlier.uid !== uid) this.#remove(key);
   }
 

@@ -1,10 +1,13 @@
+import { defined } from '../../../lang/defined.ts';
 import type { Change, HeraldObject, KindName } from '../../../model/store/snapshot.ts';
-import type { SourceProblem } from '../../source.ts';
+import type { KeptObject, SourceProblem } from '../../source.ts';
 import type { Destination } from './collection.ts';
 
 interface ConfigPresenceOptions {
   /** True when HeraldConfig must exist; its defaults then do not count. */
   readonly required: boolean;
+  /** The present time in milliseconds since the epoch. */
+  readonly now: () => number;
   /** Called when the problem changed. */
   readonly changed: () => void;
 }
@@ -20,6 +23,10 @@ export class ConfigWaiter implements Destination {
   #isThere = false;
   #begun = false;
   #waited = false;
+  /** The object in force as written. */
+  #written: unknown;
+  /** When the object was deleted. */
+  #deletedAt = 0;
 
   constructor(destination: Destination, options: ConfigPresenceOptions) {
     this.#destination = destination;
@@ -44,13 +51,21 @@ export class ConfigWaiter implements Destination {
     return [{ severity: 'error', object: 'HeraldConfig/default', message, fix: 'create it, with services: external beside a kube-proxy' }];
   }
 
+  /** Returns the deleted object while it stays in force. */
+  kept(): KeptObject[] {
+    if (!this.#waited) return [];
+    const kept = { since: this.#deletedAt, ...defined({ inForce: this.#written }) };
+    return this.problems().map((problem) => ({ object: 'HeraldConfig/default', problem, ...kept }));
+  }
+
   /** Names the object that `begin` waits for. Undefined when none is missing. */
   missingPrerequisite(): string | undefined {
     if (!this.#options.required || !this.#begun || this.#waited || this.#isThere) return undefined;
     return 'HeraldConfig/default is not there, or cannot be used: create it (--wait-for-config)';
   }
 
-  upsert(object: HeraldObject): Change[] {
+  upsert(object: HeraldObject, written?: unknown): Change[] {
+    this.#written = written;
     if (!this.#isThere) {
       this.#isThere = true;
       this.#came.resolve();
@@ -62,6 +77,7 @@ export class ConfigWaiter implements Destination {
   remove(kind: KindName, key: string): Change[] {
     if (!this.#options.required) return this.#destination.remove(kind, key);
     this.#isThere = false;
+    this.#deletedAt = this.#options.now();
     this.#options.changed();
     return [];
   }

@@ -76,6 +76,32 @@ test('deleted settings stay in force until there are new ones', async () => {
   expect(source.problems()).toEqual([]);
 });
 
+test('deleted settings are listed among the objects of which an earlier version is in force', async () => {
+  server.put(configs, 'default', { spec: { services: 'external' } });
+  await source.start();
+  expect(source.kept()).toEqual([]);
+  const before = Date.now();
+  server.remove(configs, 'default');
+  await until(() => problems().includes('was deleted'));
+  expect(source.kept()).toEqual([
+    {
+      object: 'HeraldConfig/default',
+      problem: expect.objectContaining({ message: 'was deleted: what it said stays in force' }),
+      since: expect.toSatisfy((since: number) => since >= before),
+      inForce: expect.objectContaining({ kind: 'HeraldConfig', spec: { services: 'external' } }),
+    },
+  ]);
+  // A version that cannot be used changes nothing of it.
+  server.put(configs, 'default', { spec: { services: 'some' } });
+  await until(() => problems().includes('spec.services'));
+  expect(source.kept().map(({ object, inForce }) => [object, inForce])).toEqual([
+    ['HeraldConfig/default', expect.objectContaining({ spec: { services: 'external' } })],
+  ]);
+  server.put(configs, 'default', { spec: { services: 'none' } });
+  await until(() => source.problems().length === 0);
+  expect(source.kept()).toEqual([]);
+});
+
 test('a source that is stopped while it waits stops', async () => {
   const stop = new AbortController();
   const started = source.start(stop.signal);
