@@ -90,7 +90,7 @@ export class BareMetalProvider implements Provider, Recovery, ResourceHolder, Ch
     const request = allocationRequest(service, snapshot);
     const { addresses, reason, pools } = this.#withholds(request) ?? this.#allocator.stage(request);
     if (reason === undefined) this.#waiting.dequeue(key);
-    else this.#waiting.enqueue(request);
+    else this.#waiting.enqueue(request, reason);
     return {
       ingress: addresses.map((address) => ({ address, ...defined({ hostname }), ipMode: 'VIP' })),
       ...(reason === undefined ? {} : { reason, details: pools.map(({ pool, reason: { code } }) => ({ of: pool, code })) }),

@@ -1,6 +1,9 @@
+import { defined } from '../../lang/defined.ts';
 import { formatAddress, type Address } from '../../net/address.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
+import type { Reason } from '../../model/reasons.ts';
 import type { Allocator } from './allocator.ts';
+import { placeOf } from './ledger/sole-holders.ts';
 import type { AllocationRequest } from './request.ts';
 import { servicesToRetry, type Waiting } from './services-to-retry.ts';
 
@@ -10,7 +13,9 @@ import { servicesToRetry, type Waiting } from './services-to-retry.ts';
  */
 export class AddressQueue {
   readonly #allocator: Allocator;
-  readonly #waiting = new Map<ServiceKey, Waiting>();
+  readonly #waiting = new Map<ServiceKey, Waiting & { readonly place?: string }>();
+  /** Services whose reason is a full pool, by namespace and pool (`placeOf`). The reason may name a Service that holds an address there. */
+  readonly #places = new Map<string, Set<ServiceKey>>();
   /** Chosen Services that were not decided since. */
   readonly #called = new Set<ServiceKey>();
   /** The addresses for which Services were chosen. */
@@ -21,17 +26,25 @@ export class AddressQueue {
     this.#allocator = allocator;
   }
 
-  /** Adds a Service that was decided and lacks what it asks for. */
-  enqueue(request: AllocationRequest): void {
-    const { service } = request;
-    this.#called.delete(service);
-    this.#waiting.set(service, { request, since: this.#waiting.get(service)?.since ?? this.#arrivals++ });
+  /** Adds a Service that was decided and lacks what it asks for, for this reason. */
+  enqueue(request: AllocationRequest, { code, details }: Reason): void {
+    const { service, namespace } = request;
+    const since = this.#waiting.get(service)?.since ?? this.#arrivals++;
+    this.dequeue(service);
+    const place = code === 'PoolFull' || code === 'NoPoolFits' ? placeOf(namespace, details.pool) : undefined;
+    this.#waiting.set(service, { request, since, ...defined({ place }) });
+    if (place !== undefined) this.#places.set(place, (this.#places.get(place) ?? new Set()).add(service));
   }
 
   /** Removes a Service that waits for nothing. */
   dequeue(service: ServiceKey): void {
     this.#called.delete(service);
+    const place = this.#waiting.get(service)?.place;
     this.#waiting.delete(service);
+    if (place === undefined) return;
+    const there = this.#places.get(place);
+    there?.delete(service);
+    if (there?.size === 0) this.#places.delete(place);
   }
 
   has(service: ServiceKey): boolean {
@@ -42,13 +55,20 @@ export class AddressQueue {
     return [...this.#waiting].toSorted(([, a], [, b]) => a.since - b.since).map(([key]) => key);
   }
 
-  /** Returns the Services to reconcile after something became free on `freed`, the longest waiting first. */
+  /**
+   * Returns the Services to reconcile after something became free on `freed`, the longest waiting first. Once all chosen ones were decided,
+   * returns those whose reason may name another Service than before.
+   */
   takeNext(freed: readonly Address[]): ServiceKey[] {
     const offer = [...this.#left(), ...freed];
     const called = servicesToRetry(this.#waiting.values(), offer, this.#allocator);
     for (const service of called) this.#called.add(service);
     if (called.length > 0) for (const address of offer) this.#offered.set(formatAddress(address), address);
-    return called;
+    return this.#called.size > 0 ? called : this.#misnaming();
+  }
+
+  #misnaming(): ServiceKey[] {
+    return [...this.#allocator.takeChangedHolders()].flatMap((place) => [...(this.#places.get(place) ?? [])]);
   }
 
   /**

@@ -14,6 +14,8 @@ import { quotaOf } from './ledger/quota.ts';
 import { firstConflict, recheckHeld, termsDiffer, whyAddressNotInPool } from './recheck-held.ts';
 import type { AllocationRequest } from './request.ts';
 import { createReservations } from './ledger/reservations.ts';
+import { createSoleHolders } from './ledger/sole-holders.ts';
+import { soleAddresses } from './holder-to-release.ts';
 import { findAddresses, surveyPools } from './search.ts';
 
 /** The outcome of a decision: the addresses that a Service holds, and why they are not the ones it asks for. */
@@ -103,6 +105,8 @@ export interface Allocator {
   holdersOf(address: Address): readonly ServiceKey[];
   /** True when a pool limits how many addresses the request's namespace may hold. */
   hasQuota(request: AllocationRequest): boolean;
+  /** Returns the namespaces and pools, as `placeOf` names them, where PoolFull may name another Service than before the last call. */
+  takeChangedHolders(): ReadonlySet<string>;
   /** Returns the usage of each pool and family, refused pools included. The cost does not depend on how many addresses are assigned. */
   usage(): readonly PoolUsage[];
   poolOf(address: Address): string | undefined;
@@ -121,7 +125,8 @@ export function createAllocator(
   let use = createNamespaceUse(() => undefined);
   /** Counts by pool and family, over all namespaces. */
   let held = createNamespaceUse(() => undefined);
-  const ledger = (): Ledger => ({ space, holdings, reservations, use });
+  let soles = createSoleHolders();
+  const ledger = (): Ledger => ({ space, holdings, reservations, use, soles });
 
   const answer = (
     addresses: readonly Address[],
@@ -147,6 +152,16 @@ export function createAllocator(
       space.markHeld(address);
       reservations.endKeeping(address);
     }
+    indexSoles(service);
+    for (const address of [...addressesOf(old), ...addressesOf(holding)]) {
+      const holders = holdings.holdersOf(address);
+      // One more holder makes two of one, and one less makes one of two; with more than two, nobody holds it alone before or after.
+      if (holders.length <= 2) for (const other of holders) if (other !== service) indexSoles(other);
+    }
+  };
+  const indexSoles = (service: ServiceKey): void => {
+    const holding = holdings.holdingOf(service);
+    soles.setAddresses(service, soleAddresses(ledger(), holding));
   };
   /** Frees the address unless another Service holds it or it is kept for one. */
   const returnAddress = (address: Address): void => {
@@ -165,6 +180,8 @@ export function createAllocator(
         held.countHolder('', address);
       }
     }
+    soles = createSoleHolders();
+    for (const { request } of holdings.all()) indexSoles(request.service);
   };
   setPools(pools, refused, network);
   const consider = (request: AllocationRequest): { holding?: Holding; allocation: Allocation } => {
@@ -270,6 +287,7 @@ export function createAllocator(
       [...holdings.all()].flatMap(({ request: { service }, addresses }) => (addresses.length === 0 ? [] : [{ service, addresses }])),
     holdersOf: (address) => holdings.holdersOf(address),
     hasQuota: (request) => space.pools.some((pool) => quotaOf(pool, request) !== undefined),
+    takeChangedHolders: () => soles.takeChanged(),
     usage: () => usageOf(space, (pool, family) => held.count('', usageKey(pool, family))),
     poolOf: (address) => space.poolsOf(address)[0]?.metadata.name,
     steps: () => space.steps(),

@@ -2,6 +2,7 @@ import { defined } from '../../lang/defined.ts';
 import { formatAddress, type Address, type Family } from '../../net/address.ts';
 import type { IPAddressPool } from '../../model/kinds/types.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
+import { holderToRelease } from './holder-to-release.ts';
 import { addressesOf } from './ledger/holdings.ts';
 import { keptForAnother, type Ledger } from './ledger/ledger.ts';
 import { inOrderOfTrial, whyPoolGivesNoMore, whyPoolRefuses } from './pools/pool-eligibility.ts';
@@ -85,8 +86,7 @@ export function pick(
   const absent = families.filter((family) => !space.hasFamily(name, family));
   if (absent.length > 0)
     return { reason: reason('PoolHasNoFamily', { pool: name, families: absent.map((family) => `IPv${family}`).join(' and ') }) };
-  const addresses: Address[] = [];
-  for (const family of families) {
+  const found = families.map((family) => {
     const fits = (address: Address): boolean =>
       address.family === family &&
       space.poolOf(address)?.metadata.name === name &&
@@ -98,15 +98,30 @@ export function pick(
       ledger.reservations.addressesFor(request.service).find(fits) ??
       holdings.ofGroup(request).find(fits) ??
       space.lowestFree(name, family);
-    if (address === undefined) {
-      const { total } = space.usage(name, family);
-      const shared = whyNotJoined(ledger, name, family, request);
-      return { reason: reason('PoolFull', { pool: name, family: `IPv${family}`, total: String(total), ...defined({ shared }) }) };
-    }
-    addresses.push(address);
-  }
+    return { family, address };
+  });
+  const addresses = found.flatMap(({ address }) => address ?? []);
+  const full = found.flatMap(({ family, address }) => (address === undefined ? [family] : []));
+  if (full.length > 0) return { reason: whyFull(ledger, pool, request, full, [...beside, ...addresses]) };
   const over = whyOverQuota(ledger, pool, request, [...beside, ...addresses]);
   return over === undefined ? { addresses } : { reason: over };
+}
+
+/** `full`: the families of which the pool has no address. `others`: addresses that the Service would hold beside one of these families. */
+function whyFull(
+  ledger: Ledger,
+  pool: IPAddressPool,
+  request: AllocationRequest,
+  full: readonly Family[],
+  others: readonly Address[],
+): Reason {
+  const { name } = pool.metadata;
+  const [family = 4] = full;
+  const { total } = ledger.space.usage(name, family);
+  const holder = holderToRelease(ledger, pool, request, full, others);
+  const kept = holder === undefined || pool.keepReleasedSeconds === 0 ? undefined : pool.keepReleasedSeconds;
+  const shared = whyNotJoined(ledger, name, family, request);
+  return reason('PoolFull', { pool: name, family: `IPv${family}`, total: String(total), ...defined({ shared, holder, kept }) });
 }
 
 /** Returns why the Service cannot join an address of the pool that Services hold under its own sharing key. Undefined: they hold none. */

@@ -93,10 +93,22 @@ export const allocationReasons = {
   }),
   PoolFull: lastingReason({
     brief: 'The pool is full',
-    // `shared`: why the Service cannot join an address of the pool that is held under its own sharing key.
-    says: (d: OfPool & { readonly family: string; readonly total: string; readonly shared?: string }) =>
+    // `shared`: why the Service cannot join an address of the pool that is held under its own sharing key. `holder`: a Service of the same
+    // namespace whose release makes room. `kept`: for how many seconds the pool then keeps its address.
+    says: (
+      d: OfPool & {
+        readonly family: string;
+        readonly total: string;
+        readonly shared?: string;
+        readonly holder?: string;
+        readonly kept?: number;
+      },
+    ) =>
       `pool ${d.pool} is full (${d.total} of ${d.total} ${d.family} addresses)${d.shared === undefined ? '' : `; ${d.shared}`}`,
-    fix: (d) => `add addresses to IPAddressPool ${d.pool}, or delete a Service that holds one`,
+    fix: (d) => {
+      const wait = d.kept === undefined ? '' : `, whose address the pool keeps for another ${d.kept} s (keepReleasedSeconds)`;
+      return `add addresses to IPAddressPool ${d.pool}, or ${d.holder === undefined ? 'delete a Service that holds one' : `release ${d.holder}${wait}`}`;
+    },
   }),
   PoolDraining: lastingReason({
     brief: 'The pool is draining',

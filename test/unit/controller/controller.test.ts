@@ -250,8 +250,26 @@ describe('the controller', () => {
     await controller.settled();
     expect(writer.condition('shop/two', 'AddressAssigned')).toBe('False NoPoolFits');
     expect(writer.message('shop/two')).toBe(
-      'Not served: pool main is full (1 of 1 IPv4 addresses), and no other pool fits. Add addresses to IPAddressPool main, or delete a Service that holds one.',
+      'Not served: pool main is full (1 of 1 IPv4 addresses), and no other pool fits. Add addresses to IPAddressPool main, or release shop/one.',
     );
+  });
+
+  test('the condition of a waiting Service names another holder of its namespace when the named one releases its address', async () => {
+    const clock = new VirtualClock();
+    for (const name of ['shop/old', 'other/foreign', 'shop/next', 'shop/waits', 'team/alone']) source.put(service({ name }));
+    source.put(pool({ name: 'main', addresses: ['192.0.2.1-192.0.2.2'] }));
+    const controller = await startController(clock);
+    const full = 'Not served: pool main is full (2 of 2 IPv4 addresses). Add addresses to IPAddressPool main, or ';
+    expect(writer.message('shop/waits')).toBe(`${full}release shop/old.`);
+    // No Service of its namespace holds an address, and those of other namespaces are not its owner's business.
+    expect(writer.message('team/alone')).toBe(`${full}delete a Service that holds one.`);
+    source.remove(service({ name: 'shop/old' }));
+    await controller.settled();
+    expect(writer.addresses('shop/next')).toEqual(['192.0.2.1']);
+    clock.advance(limits.conditionHoldMilliseconds);
+    await controller.settled();
+    expect(writer.message('shop/waits')).toBe(`${full}release shop/next.`);
+    expect(writer.message('team/alone')).toBe(`${full}delete a Service that holds one.`);
   });
 
   test('a Service that stops being of type LoadBalancer releases its address and loses its record', async () => {

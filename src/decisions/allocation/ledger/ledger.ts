@@ -5,6 +5,7 @@ import type { Holdings } from './holdings.ts';
 import type { NamespaceUse } from './namespace-use.ts';
 import type { AllocationRequest } from '../request.ts';
 import type { Reservations } from './reservations.ts';
+import type { SoleHolders } from './sole-holders.ts';
 
 /** The inputs of a decision: pools, held addresses and reservations. A decision changes none of them. */
 export interface Ledger {
@@ -12,6 +13,7 @@ export interface Ledger {
   readonly holdings: Holdings;
   readonly reservations: Reservations;
   readonly use: NamespaceUse;
+  readonly soles: SoleHolders;
 }
 
 export function holds({ holdings }: Ledger, service: ServiceKey, address: Address): boolean {

@@ -15,7 +15,7 @@ export const allocationCases: readonly Misconfiguration[] = [
     code: 'PoolFull',
     condition,
     verdict:
-      'Not served: pool pool-full is full (1 of 1 IPv4 addresses). Add addresses to IPAddressPool pool-full, or delete a Service that holds one.',
+      'Not served: pool pool-full is full (1 of 1 IPv4 addresses). Add addresses to IPAddressPool pool-full, or release pool-full/first.',
     before: (place) => [
       namespace(place),
       onlyOne(place),

@@ -20,20 +20,22 @@ class QueueDriver {
 
   decide(name: string, rest: Omit<ServiceLiteral, 'name'> = {}): void {
     const request = allocationRequest(service({ name, ...rest }), cluster({}));
-    if (this.allocator.stage(request).reason === undefined) this.queue.dequeue(request.service);
-    else this.queue.enqueue(request);
+    const { reason } = this.allocator.stage(request);
+    if (reason === undefined) this.queue.dequeue(request.service);
+    else this.queue.enqueue(request, reason);
   }
 
   confirm(name: string): ServiceKey[] {
-    return this.queue.takeNext(this.allocator.confirm(`default/${name}`));
+    return this.queue.takeNext(this.allocator.confirm(keyOf(name)));
   }
 
   release(name: string): ServiceKey[] {
-    this.queue.dequeue(`default/${name}`);
-    return this.queue.takeNext(this.allocator.release(`default/${name}`, 0));
+    this.queue.dequeue(keyOf(name));
+    return this.queue.takeNext(this.allocator.release(keyOf(name), 0));
   }
 }
 
+const keyOf = (name: string): ServiceKey => (name.includes('/') ? (name as ServiceKey) : `default/${name}`);
 const both = ['192.0.2.1-192.0.2.1', '2001:db8::1-2001:db8::1'];
 
 test('an address that chosen Services do not take is offered to the others', () => {
@@ -50,7 +52,8 @@ test('an address that chosen Services do not take is offered to the others', () 
   driver.decide('two', required);
   expect(driver.confirm('two')).toEqual(['default/four']);
   driver.decide('four');
-  expect(driver.confirm('four')).toEqual([]);
+  // The reason of the Service that still waits may name another holder now.
+  expect(driver.confirm('four')).toEqual(['default/two']);
 });
 
 test('a chosen Service that was deleted does not hold up the others', () => {
@@ -67,4 +70,20 @@ test('a Service that cannot use a freed address is not retried for it', () => {
   expect(driver.release('holder')).toEqual([]);
   driver.decide('other', { requestedPool: 'other' });
   expect(driver.confirm('other')).toEqual([]);
+});
+
+test('a waiting Service is decided again when the Service that its reason names releases its address, and others are not', () => {
+  const driver = new QueueDriver('192.0.2.1-192.0.2.2');
+  for (const name of ['b', 'c', 'd', 'e']) driver.decide(name);
+  expect(driver.allocator.takeChangedHolders()).toEqual(new Set(['default/main']));
+  // `d` waits the longest and gets the address. `e` named `b`, and is decided once the address has its next holder.
+  expect(driver.release('b')).toEqual(['default/d']);
+  driver.decide('d');
+  expect(driver.confirm('d')).toEqual(['default/e']);
+  driver.decide('e');
+  expect(driver.confirm('e')).toEqual([]);
+  // `e` named `c`, which stays; the third by name is of no concern.
+  driver.decide('other/f');
+  driver.decide('e');
+  expect(driver.confirm('e')).toEqual([]);
 });

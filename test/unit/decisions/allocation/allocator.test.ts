@@ -254,6 +254,8 @@ describe('requested addresses', () => {
 });
 
 describe('the condition text of a Service that waits', () => {
+  const sharer = (name: string, port: string): ServiceLiteral => ({ name, sharingKey: 'k', ports: [port] });
+
   test('PoolFull, QuotaReached and AddressTaken have names in it, and none changes while other Services come and go', () => {
     const allocator = withPools({
       name: 'p',
@@ -274,6 +276,36 @@ describe('the condition text of a Service that waits', () => {
     const full = withPools(small);
     for (const name of ['one', 'two']) full.allocate(request(name));
     expect(conditionText(full.decide(request('web')).reason as Reason)).toBe('pool small is full (2 of 2 IPv4 addresses)');
+  });
+
+  test.each<[string, PoolLiteral, readonly (ServiceLiteral | string)[], string]>([
+    ['the first by name of its namespace', small, ['b', 'a'], 'release default/a'],
+    ['none of another namespace', small, ['other/a', 'other/b'], 'delete a Service that holds one'],
+    [
+      'none that shares its address',
+      { ...small, addresses: ['192.0.2.1/32'] },
+      [sharer('a', '80'), sharer('b', '443')],
+      'delete a Service that holds one',
+    ],
+    ['none whose address is reserved', { ...small, reserved: { '192.0.2.1': 'default/a' } }, ['a', 'b'], 'release default/b'],
+    [
+      'one whose address the pool keeps for a time',
+      { ...small, keepReleasedSeconds: 300 },
+      ['a', 'b'],
+      'release default/a, whose address the pool keeps for another 300 s (keepReleasedSeconds)',
+    ],
+  ])('PoolFull tells to release %s', (_, literal, holders, fix) => {
+    const allocator = withPools(literal);
+    for (const holder of holders) allocator.allocate(request(holder));
+    const because = allocator.decide(request('web')).reason as Reason;
+    expect(remedyText(because)).toBe(`add addresses to IPAddressPool small, or ${fix}`);
+  });
+
+  test('PoolFull does not tell to release a Service that is being deleted', () => {
+    const allocator = withPools(small);
+    for (const holder of ['a', 'b']) allocator.allocate(request(holder));
+    allocator.allocate({ ...request('a'), deleting: true });
+    expect(remedyText(allocator.decide(request('web')).reason as Reason)).toContain('or release default/b');
   });
 
   test('PoolFull names the Service whose port keeps it from joining an address of its sharing key', () => {

@@ -101,7 +101,7 @@ describe('the verdict', () => {
         code: 'PoolFull',
         object: 'IPAddressPool/tiny',
         field: 'spec.addresses',
-        line: 'Not served: pool tiny is full (1 of 1 IPv4 addresses). Add addresses to IPAddressPool tiny, or delete a Service that holds one.',
+        line: 'Not served: pool tiny is full (1 of 1 IPv4 addresses). Add addresses to IPAddressPool tiny, or release shop/old.',
       },
     ],
     [
@@ -291,7 +291,7 @@ describe('the line of a verdict', () => {
           ],
         },
       ),
-      'Not served: pool b is full (1 of 1 IPv4 addresses). Add addresses to IPAddressPool b, or delete a Service that holds one.',
+      'Not served: pool b is full (1 of 1 IPv4 addresses). Add addresses to IPAddressPool b, or release shop/old.',
     ],
   ])('names object, field and edit when %s', (_, literal, line) => {
     expect(verdict(literal).line).toBe(line);

@@ -81,7 +81,7 @@ describe('explainPool', () => {
       Held by    shop/a: 192.0.2.1
       Held by    shop/b: 192.0.2.2
       Waits      shop/waits: pool main is full (2 of 2 IPv4 addresses)
-          fix: add addresses to IPAddressPool main, or delete a Service that holds one
+          fix: add addresses to IPAddressPool main, or release shop/a
       "
     `);
   });

@@ -122,13 +122,13 @@ describe('explain service on one screen', () => {
       ).join('\n')}\n`,
     ).toMatchInlineSnapshot(`
       "
-      Not served: pool tiny is full (1 of 1 IPv4 addresses). Add addresses to IPAddressPool tiny, or delete a Service that holds one.
+      Not served: pool tiny is full (1 of 1 IPv4 addresses). Add addresses to IPAddressPool tiny, or release shop/old.
 
       Service shop/web (LoadBalancer)
 
       Address    none
                  pool tiny is full (1 of 1 IPv4 addresses)
-                 fix: add addresses to IPAddressPool tiny, or delete a Service that holds one
+                 fix: add addresses to IPAddressPool tiny, or release shop/old
                  3 pools refuse it (-o wide lists them)
       Endpoints  3 ready, 0 not usable
       Balancing  random
