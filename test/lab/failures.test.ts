@@ -183,7 +183,8 @@ spec: { type: LoadBalancer, clusterIP: 10.96.0.${last}, ports: [{ port: 80, targ
     expect(await herald.untilAssigned('shop/first', 1)).toEqual(['203.0.113.1']);
     await herald.write('61-second.yaml', small('second', 61));
     const condition = await herald.untilCondition('shop/second', 'AddressAssigned', 'False');
-    const verdict = /^Not served: pool tiny is full \(1 of 1 IPv4 addresses\)\. Add addresses to IPAddressPool tiny, or release shop\/first\.$/;
+    const verdict =
+      /^Not served: pool tiny is full \(1 of 1 IPv4 addresses\)\. Add addresses to IPAddressPool tiny, or release shop\/first\.$/;
     expect(condition).toMatchObject({ reason: 'PoolFull', message: expect.stringMatching(verdict) });
     expect(await herald.explain('shop/second')).toMatch(new RegExp(verdict, 'm'));
   });

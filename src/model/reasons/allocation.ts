@@ -103,8 +103,7 @@ export const allocationReasons = {
         readonly holder?: string;
         readonly kept?: number;
       },
-    ) =>
-      `pool ${d.pool} is full (${d.total} of ${d.total} ${d.family} addresses)${d.shared === undefined ? '' : `; ${d.shared}`}`,
+    ) => `pool ${d.pool} is full (${d.total} of ${d.total} ${d.family} addresses)${d.shared === undefined ? '' : `; ${d.shared}`}`,
     fix: (d) => {
       const wait = d.kept === undefined ? '' : `, whose address the pool keeps for another ${d.kept} s (keepReleasedSeconds)`;
       return `add addresses to IPAddressPool ${d.pool}, or ${d.holder === undefined ? 'delete a Service that holds one' : `release ${d.holder}${wait}`}`;
