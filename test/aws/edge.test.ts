@@ -296,6 +296,9 @@ describe('operations of the AWS port, over HTTP', () => {
     await cloud.call('elbv2:ModifyListenerAttributes', { ListenerArn, Attributes: [{ Key: 'tcp.idle_timeout.seconds', Value: '400' }] });
     await cloud.call('elbv2:DescribeListenerAttributes', { ListenerArn });
 
+    expect(await cloud.call('elbv2:DescribeCapacityReservation', { LoadBalancerArn })).toHaveProperty('CapacityReservationState');
+    // moto does not implement it. requests.test.ts checks the request.
+    await expect(cloud.call('elbv2:ModifyCapacityReservation', { LoadBalancerArn, ResetCapacityReservation: true })).rejects.toThrow();
     await cloud.call('elbv2:DeleteListener', { ListenerArn });
     await cloud.call('elbv2:DeleteLoadBalancer', { LoadBalancerArn });
     await cloud.call('elbv2:DeleteTargetGroup', { TargetGroupArn });

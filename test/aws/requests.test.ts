@@ -61,6 +61,31 @@ describe('requests to AWS', () => {
     expect(aws.requests.map((request) => listed(request, 'ResourceArns').length)).toEqual([20, 20, 5]);
   });
 
+  test('reserved capacity is written and read in the form of AWS', async () => {
+    const zone = '<member><AvailabilityZone>us-east-1a</AvailabilityZone><State><Code>pending</Code></State></member>';
+    const units = '<MinimumLoadBalancerCapacity><CapacityUnits>3000</CapacityUnits></MinimumLoadBalancerCapacity>';
+    await using aws = await StubAws.start(({ parameters }) =>
+      result(parameters.get('Action') ?? '', `${units}<CapacityReservationState>${zone}</CapacityReservationState>`),
+    );
+    const cloud = cloudAt(aws.endpoint);
+    const LoadBalancerArn = arn('a');
+    await cloud.call('elbv2:ModifyCapacityReservation', { LoadBalancerArn, MinimumLoadBalancerCapacity: { CapacityUnits: 3000 } });
+    await cloud.call('elbv2:ModifyCapacityReservation', { LoadBalancerArn, ResetCapacityReservation: true });
+    expect(
+      aws.requests.map(({ parameters }) => [
+        parameters.get('MinimumLoadBalancerCapacity.CapacityUnits'),
+        parameters.get('ResetCapacityReservation'),
+      ]),
+    ).toEqual([
+      ['3000', null],
+      [null, 'true'],
+    ]);
+    expect(await cloud.call('elbv2:DescribeCapacityReservation', { LoadBalancerArn })).toEqual({
+      MinimumLoadBalancerCapacity: { CapacityUnits: 3000 },
+      CapacityReservationState: [{ AvailabilityZone: 'us-east-1a', State: { Code: 'pending' } }],
+    });
+  });
+
   test('a throttled request is sent again with a new signature', async () => {
     let sent = 0;
     await using aws = await StubAws.start(() => (++sent < 3 ? refusal('Throttling') : result('DescribeTargetGroups', targetGroups(['a']))));

@@ -47,6 +47,17 @@ const resourceTags: typeof map = {
   },
 };
 
+const capacityUnits: ValueType<number> = {
+  name: '`CapacityUnits=NUMBER`',
+  read(text) {
+    const result = map.read(text);
+    if (!result.ok) return result;
+    const { CapacityUnits: units = '', ...others } = result.value;
+    if (!/^[0-9]{1,9}$/.test(units) || Object.keys(others).length > 0) return invalid('is not CapacityUnits=NUMBER');
+    return parsed(Number(units));
+  },
+};
+
 /** Annotations about the load balancer itself. */
 export const loadBalancerAnnotations = {
   type: both('type', trimmedText, {
@@ -247,10 +258,11 @@ export const loadBalancerAnnotations = {
     lbc: 'no',
     difference: 'Herald would remove targets of other clusters; use one NLB per cluster behind DNS',
   }),
-  capacity: unsupported('minimum-load-balancer-capacity', map, {
+  capacityUnits: nlb('minimum-load-balancer-capacity', capacityUnits, {
     default: '-',
-    description: 'Reserved capacity.',
-    lbc: 'no',
-    difference: 'reserve it in AWS; Herald does not change it',
+    description:
+      'Capacity that AWS keeps ready (and bills), as `CapacityUnits=3000`. `CapacityUnits=0` reserves none. Herald reserves it when the NLB is active. Of Services that share an NLB the oldest decides.',
+    lbc: 'differs',
+    difference: 'without the annotation the NLB gets its previous reservation back; LBC keeps the last one',
   }),
 } as const satisfies Record<string, AnnotationEntry<never> | AnnotationEntry<unknown>>;

@@ -9,6 +9,7 @@ export interface Elbv2Operations {
     output: { readonly LoadBalancers: readonly LoadBalancer[] };
   };
   DescribeLoadBalancerAttributes: { input: OfLoadBalancer; output: { readonly Attributes: readonly Attribute[] } };
+  DescribeCapacityReservation: { input: OfLoadBalancer; output: CapacityReservation };
   DescribeListeners: { input: OfLoadBalancer; output: { readonly Listeners: readonly Listener[] } };
   DescribeListenerAttributes: { input: OfListener; output: { readonly Attributes: readonly Attribute[] } };
   /** Includes the default certificate, which is marked. */
@@ -27,6 +28,14 @@ export interface Elbv2Operations {
   };
   CreateLoadBalancer: { input: CreateLoadBalancerInput; output: { readonly LoadBalancers: readonly LoadBalancer[] } };
   ModifyLoadBalancerAttributes: { input: OfLoadBalancer & { readonly Attributes: readonly Attribute[] }; output: object };
+  ModifyCapacityReservation: {
+    input: OfLoadBalancer & {
+      readonly MinimumLoadBalancerCapacity?: { readonly CapacityUnits: number };
+      /** Ends the reservation. */
+      readonly ResetCapacityReservation?: boolean;
+    };
+    output: object;
+  };
   SetSubnets: {
     input: OfLoadBalancer & {
       readonly SubnetMappings: readonly SubnetMapping[];
@@ -110,6 +119,16 @@ export interface LoadBalancer {
   readonly SecurityGroups?: readonly string[];
   readonly EnforceSecurityGroupInboundRulesOnPrivateLinkTraffic?: string;
   readonly EnablePrefixForIpv6SourceNat?: 'on' | 'off';
+}
+
+export interface CapacityReservation {
+  /** Absent: none is reserved. */
+  readonly MinimumLoadBalancerCapacity?: { readonly CapacityUnits: number };
+  /** By zone. */
+  readonly CapacityReservationState: readonly {
+    readonly AvailabilityZone?: string;
+    readonly State: { readonly Code: 'provisioned' | 'pending' | 'rebalancing' | 'failed'; readonly Reason?: string };
+  }[];
 }
 
 export interface AvailabilityZone {

@@ -11,7 +11,7 @@ import type { Operation } from './operations.ts';
  * - denied: the IAM policy lacks the action
  * - notFound: the resource of the call does not exist (any more)
  * - duplicate: the resource exists already, with other settings
- * - inUse: another resource (a listener, a network interface) still refers to it, and may disappear by itself
+ * - inUse: another resource (a listener, a network interface) still refers to it, or AWS still works on it; this may end by itself
  * - protected: deletion protection is on
  * - quota: a quota of the account or of the resource is reached
  * - certificate: a certificate does not exist or cannot be used

@@ -71,7 +71,11 @@ export function nlbShell(
     attributes: loadBalancerAttributes(values, issues),
     removesForeignListeners: values.foreignListeners === 'remove',
     ...(adopted === undefined ? {} : { adopted: adopted.arn }),
-    ...defined({ enforcePrivateLink: values.privateLinkRules, enablePrefixForIpv6SourceNat: values.ipv6SourceNat }),
+    ...defined({
+      enforcePrivateLink: values.privateLinkRules,
+      enablePrefixForIpv6SourceNat: values.ipv6SourceNat,
+      capacityUnits: values.capacityUnits,
+    }),
   };
 }
 

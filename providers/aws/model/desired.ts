@@ -60,6 +60,8 @@ export interface DesiredNlb extends DesiredBase {
   readonly subnets: readonly SubnetMapping[];
   readonly enforcePrivateLink?: 'on' | 'off';
   readonly enablePrefixForIpv6SourceNat?: 'on' | 'off';
+  /** Capacity that AWS reserves. Absent: not asked for. */
+  readonly capacityUnits?: number;
   /** Only these keys are managed. */
   readonly attributes: Tags;
   /** At most one per port. */

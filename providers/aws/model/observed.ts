@@ -1,4 +1,4 @@
-import type { Attribute, Listener, LoadBalancer, TargetGroup, TargetHealthDescription } from '../cloud/elbv2.ts';
+import type { Attribute, CapacityReservation, Listener, LoadBalancer, TargetGroup, TargetHealthDescription } from '../cloud/elbv2.ts';
 import type { ClassicAttributes, ClassicLoadBalancer, PolicyDescription } from '../cloud/elb.ts';
 import type { SecurityGroup } from '../cloud/ec2.ts';
 
@@ -23,6 +23,8 @@ export interface ObservedLoadBalancer {
   readonly tags: Tags;
   readonly attributes: readonly Attribute[];
   readonly listeners: readonly ObservedListener[];
+  /** Absent: nobody asks for reserved capacity, so it was not read. */
+  readonly capacity?: CapacityReservation;
 }
 
 export interface ObservedListener {

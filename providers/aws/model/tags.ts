@@ -49,6 +49,9 @@ export const isOurKey = (key: string): boolean => ourKeys.has(key) || key.starts
 export const beforeKey = (attribute: string): string => `${beforePrefix}${attribute}`;
 export const isBeforeKey = (key: string): boolean => key.startsWith(beforePrefix);
 
+/** The tag with the reserved capacity from before an annotation named it. */
+export const capacityBefore = beforeKey('capacity_units');
+
 /** Returns the attributes with such a tag, and their values. */
 export function keptBefore(tags: Tags): ReadonlyMap<string, string> {
   return new Map(

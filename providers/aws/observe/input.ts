@@ -14,5 +14,7 @@ export interface ObserveInput {
    * nobody has named stay as they are.
    */
   readonly attributes?: 'all' | 'kept';
+  /** True if the Service asks for reserved capacity. */
+  readonly readsCapacity?: boolean;
   readonly now: number;
 }

@@ -2,7 +2,7 @@ import { defined } from '../../../src/lang/defined.ts';
 import type { ReadOnlyCloud } from '../cloud/cloud.ts';
 import type { SecurityGroup } from '../cloud/ec2.ts';
 import type { LoadBalancer, TargetGroup } from '../cloud/elbv2.ts';
-import { isOurs, keptBefore, resources, tagKeys, tagMap } from '../model/tags.ts';
+import { capacityBefore, isOurs, keptBefore, resources, tagKeys, tagMap } from '../model/tags.ts';
 import type { Observed, ObservedListener, ObservedLoadBalancer, ObservedTargetGroup, Tags } from '../model/observed.ts';
 import { observeClassic } from './classic.ts';
 import type { ObserveInput } from './input.ts';
@@ -25,7 +25,7 @@ export async function observeStack(cloud: ReadOnlyCloud, input: ObserveInput): P
 }
 
 async function observeOnce(cloud: ReadOnlyCloud, input: ObserveInput): Promise<Observation> {
-  const { known, wanted, cluster, stack, vpcId, attributes = 'all', now } = input;
+  const { known, wanted, cluster, stack, vpcId, now } = input;
   const found = await describeLoadBalancers(cloud, known.ids.filter(isLoadBalancerArn), wanted.concat([...known.doubtful]));
   const groups = await describeTargetGroups(cloud, known.ids.filter(isTargetGroupArn), [...known.doubtful], found);
   const tags = await describeTags(cloud, [...found.map((one) => one.LoadBalancerArn), ...groups.map((one) => one.TargetGroupArn)]);
@@ -40,7 +40,7 @@ async function observeOnce(cloud: ReadOnlyCloud, input: ObserveInput): Promise<O
     if (isMine(arn)) known.recordFound(arn);
     loadBalancers.push(
       interests
-        ? await observeLoadBalancer(cloud, loadBalancer, tagsOf(arn), attributes)
+        ? await observeLoadBalancer(cloud, loadBalancer, tagsOf(arn), input)
         : { loadBalancer, tags: tagsOf(arn), attributes: [], listeners: [] },
     );
   }
@@ -124,10 +124,12 @@ async function observeLoadBalancer(
   cloud: ReadOnlyCloud,
   loadBalancer: LoadBalancer,
   tags: Tags,
-  which: 'all' | 'kept',
+  { attributes: which = 'all', readsCapacity = false }: Pick<ObserveInput, 'attributes' | 'readsCapacity'>,
 ): Promise<ObservedLoadBalancer> {
   const { LoadBalancerArn } = loadBalancer;
   const readsAttributes = (of: Tags): boolean => which === 'all' || keptBefore(of).size > 0;
+  const isReserved = readsCapacity || tags[capacityBefore] !== undefined;
+  const capacity = isReserved ? await cloud.call('elbv2:DescribeCapacityReservation', { LoadBalancerArn }) : undefined;
   const attributes = readsAttributes(tags)
     ? (await cloud.call('elbv2:DescribeLoadBalancerAttributes', { LoadBalancerArn })).Attributes
     : [];
@@ -150,7 +152,7 @@ async function observeLoadBalancer(
       extraCertificates: certificates.filter(({ IsDefault }) => !IsDefault).map(({ CertificateArn }) => CertificateArn),
     });
   }
-  return { loadBalancer, tags, attributes, listeners };
+  return { loadBalancer, tags, attributes, listeners, ...defined({ capacity }) };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { defined } from '../../../src/lang/defined.ts';
 import type { ReadOnlyCloud } from '../cloud/cloud.ts';
 import { limits } from '../model/limits.ts';
 import type { Observed, ObservedLoadBalancer, ObservedTargetGroup } from '../model/observed.ts';
@@ -5,7 +6,7 @@ import { unlessMissing } from './tolerate-missing.ts';
 
 /**
  * The last complete observation of a stack for which there is nothing to do but wait. Meanwhile only what AWS changes by itself is read again:
- * the states of load balancers, and the health of targets behind those that are active. Nothing is written because of it: a plan with actions
+ * the states of load balancers and of capacity that is being reserved, and the health of targets behind those that are active. Nothing is written because of it: a plan with actions
  * is made again from a complete observation.
  */
 export class RecentObservation {
@@ -36,7 +37,10 @@ export class RecentObservation {
     for (const one of observed.loadBalancers) {
       const loadBalancer = current.get(one.loadBalancer.LoadBalancerArn);
       if (loadBalancer === undefined) return undefined;
-      loadBalancers.push({ ...one, loadBalancer });
+      const { LoadBalancerArn } = loadBalancer;
+      const isReserving = one.capacity?.CapacityReservationState.some(({ State }) => State.Code === 'pending') === true;
+      const capacity = isReserving ? await cloud.call('elbv2:DescribeCapacityReservation', { LoadBalancerArn }) : one.capacity;
+      loadBalancers.push({ ...one, loadBalancer, ...defined({ capacity }) });
     }
     const active = new Set(read.filter(({ State }) => State.Code !== 'provisioning').map(({ LoadBalancerArn }) => LoadBalancerArn));
     const targetGroups: ObservedTargetGroup[] = [];

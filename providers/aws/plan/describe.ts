@@ -19,11 +19,12 @@ export function describeDesired(desired: Desired | undefined): string[] {
   return desired.kind === 'nlb' ? desiredNlb(desired) : desiredClassic(desired);
 }
 
-function observedNlb({ loadBalancer, listeners }: ObservedLoadBalancer): string[] {
+function observedNlb({ loadBalancer, listeners, capacity }: ObservedLoadBalancer): string[] {
   const { LoadBalancerName, DNSName, Scheme, State, IpAddressType } = loadBalancer;
   const why = State.Reason === undefined ? '' : `: ${State.Reason}`;
   return [
     `NLB ${LoadBalancerName}, ${Scheme}, ${IpAddressType}, ${State.Code}${why}, ${DNSName}`,
+    ...(capacity === undefined ? [] : [`${capacity.MinimumLoadBalancerCapacity?.CapacityUnits ?? 0} capacity units reserved`]),
     ...listeners.map(({ listener }) => `listener ${listener.Protocol} ${listener.Port}`),
   ];
 }
@@ -51,10 +52,12 @@ function observedClassic({ loadBalancer, health }: ObservedClassic): string[] {
   ];
 }
 
-function desiredNlb({ name, scheme, ipAddressType, subnets, listeners, targetGroups, securityGroups }: DesiredNlb): string[] {
+function desiredNlb(nlb: DesiredNlb): string[] {
+  const { name, scheme, ipAddressType, subnets, listeners, targetGroups, securityGroups, capacityUnits } = nlb;
   const groups = new Map(targetGroups.map((group) => [group.key, group]));
   return [
     `NLB ${name}, ${scheme}, ${ipAddressType}, in ${subnets.map(({ SubnetId }) => SubnetId).join(', ')}`,
+    ...(capacityUnits === undefined ? [] : [`${capacityUnits} capacity units reserved`]),
     ...listeners.map(({ protocol, port, targetGroup, certificates }) => {
       const group = groups.get(targetGroup);
       const to = group === undefined ? targetGroup : `${group.protocol} to ${group.targets.length} targets of type ${group.targetType}`;

@@ -71,7 +71,9 @@ const byAwsCode: Readonly<Record<string, AwsErrorCode>> = {
     'InvalidGroup.Duplicate',
     'InvalidPermission.Duplicate',
   ]),
-  ...each('inUse', ['ResourceInUse', 'DependencyViolation', 'InvalidGroup.InUse']),
+  // The second kind: AWS is still working on the previous reservation.
+  ...each('inUse', ['ResourceInUse', 'DependencyViolation', 'InvalidGroup.InUse', 'CapacityReservationPending']),
+  ...each('quota', ['InsufficientCapacity']),
   ...each('certificate', ['CertificateNotFound', 'UnsupportedCertificate', 'InvalidCertificate']),
   ...each('subnet', [
     'SubnetNotFound',

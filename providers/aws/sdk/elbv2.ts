@@ -8,6 +8,7 @@ import {
   DeleteLoadBalancerCommand,
   DeleteTargetGroupCommand,
   DeregisterTargetsCommand,
+  DescribeCapacityReservationCommand,
   DescribeListenerAttributesCommand,
   DescribeListenerCertificatesCommand,
   DescribeListenersCommand,
@@ -17,6 +18,7 @@ import {
   DescribeTargetGroupAttributesCommand,
   DescribeTargetGroupsCommand,
   DescribeTargetHealthCommand,
+  ModifyCapacityReservationCommand,
   ModifyListenerAttributesCommand,
   ModifyListenerCommand,
   ModifyLoadBalancerAttributesCommand,
@@ -33,6 +35,7 @@ import { defined } from '../../../src/lang/defined.ts';
 import { changeable, list } from './answers/answer.ts';
 import {
   toAttributes,
+  toCapacityReservation,
   toListener,
   toListenerCertificate,
   toLoadBalancer,
@@ -65,6 +68,8 @@ export const elbv2: OperationsOf<'elbv2'> = {
   DescribeLoadBalancerAttributes: async (input, send) => ({
     Attributes: toAttributes((await send(new DescribeLoadBalancerAttributesCommand(input))).Attributes),
   }),
+
+  DescribeCapacityReservation: async (input, send) => toCapacityReservation(await send(new DescribeCapacityReservationCommand(input))),
 
   DescribeListeners: async (input, send) => {
     const all = await allPages(async (Marker) => {
@@ -134,6 +139,7 @@ export const elbv2: OperationsOf<'elbv2'> = {
   },
 
   ModifyLoadBalancerAttributes: (input, send) => send(new ModifyLoadBalancerAttributesCommand(changeable(input))),
+  ModifyCapacityReservation: (input, send) => send(new ModifyCapacityReservationCommand(input)),
   SetSubnets: (input, send) => send(new SetSubnetsCommand(changeable(input))),
   SetSecurityGroups: (input, send) => send(new SetSecurityGroupsCommand(changeable(input))),
   SetIpAddressType: (input, send) => send(new SetIpAddressTypeCommand(input)),

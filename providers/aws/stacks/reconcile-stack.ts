@@ -321,6 +321,7 @@ export async function decideStack(
       wanted: isClassic ? [] : [adopt, knowsNlb ? undefined : name].filter((text) => text !== undefined),
       wantedClassic: isClassic && !knowsClassic ? [...generated('classic'), ...(name === undefined ? [] : [name])] : [],
       attributes,
+      readsCapacity: first?.values.capacityUnits !== undefined,
       now,
     });
   const { observed, unsettled } = recent === undefined ? await observe() : { observed: recent };

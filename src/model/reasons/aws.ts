@@ -251,6 +251,12 @@ export const awsReasons = {
     says: (d: { readonly name: string; readonly why: string }) => `load balancer ${d.name} is in state failed: ${d.why}`,
     fix: () => 'see the AWS console; delete it there to make Herald try again',
   }),
+  AwsCapacityFailed: reasonEntry({
+    brief: 'AWS has not reserved the capacity of the load balancer',
+    says: (d: { readonly name: string; readonly units: number; readonly zone: string; readonly why: string }) =>
+      `AWS has not reserved ${d.units} capacity units for ${d.name} in ${d.zone}: ${d.why}`,
+    fix: () => 'ask for fewer units in aws-load-balancer-minimum-load-balancer-capacity, or ask AWS for more capacity',
+  }),
   AwsCallFailed: reasonEntry({
     brief: 'A call to AWS failed',
     says: (d: FailedCall) => `${d.operation} failed: ${d.awsCode === '' ? 'no answer' : d.awsCode}: ${d.message}${requestOf(d)}`,

@@ -7,6 +7,8 @@ import { delays, refuse, region, vpcId, type FakeLoadBalancer, type World } from
 type Own =
   | 'elbv2:DescribeLoadBalancers'
   | 'elbv2:DescribeLoadBalancerAttributes'
+  | 'elbv2:DescribeCapacityReservation'
+  | 'elbv2:ModifyCapacityReservation'
   | 'elbv2:DescribeTags'
   | 'elbv2:CreateLoadBalancer'
   | 'elbv2:ModifyLoadBalancerAttributes'
@@ -104,6 +106,11 @@ function shown(world: World, { value, createdAt: madeAt }: FakeLoadBalancer): Fa
   return { ...value, State: { ...value.State, Code } };
 }
 
+function capacityState(world: World, { units, since }: FakeLoadBalancer['capacity']) {
+  if (world.now() - since < delays.capacity) return { Code: 'pending' } as const;
+  return units > world.capacityUnits ? ({ Code: 'failed', Reason: 'InsufficientCapacity' } as const) : ({ Code: 'provisioned' } as const);
+}
+
 const tagged = (world: World, arn: string): boolean =>
   world.loadBalancers.has(arn) || world.targetGroups.has(arn) || world.listeners.has(arn);
 
@@ -124,6 +131,25 @@ export const loadBalancerHandlers: Pick<Handlers, Own> = {
       Value,
     })),
   }),
+  'elbv2:DescribeCapacityReservation': (world, { LoadBalancerArn }) => {
+    const { value, capacity } = loadBalancer('elbv2:DescribeCapacityReservation', world, LoadBalancerArn);
+    if (capacity.units === 0) return { CapacityReservationState: [] };
+    const State = capacityState(world, capacity);
+    return {
+      MinimumLoadBalancerCapacity: { CapacityUnits: capacity.units },
+      CapacityReservationState: value.AvailabilityZones.map(({ ZoneName }) => ({ AvailabilityZone: ZoneName, State })),
+    };
+  },
+  'elbv2:ModifyCapacityReservation': (world, { LoadBalancerArn, MinimumLoadBalancerCapacity, ResetCapacityReservation }) => {
+    const operation = 'elbv2:ModifyCapacityReservation';
+    const one = loadBalancer(operation, world, LoadBalancerArn);
+    const units = MinimumLoadBalancerCapacity?.CapacityUnits;
+    if ((units === undefined) === (ResetCapacityReservation !== true) || units === 0) refuse(operation, 'invalid', 'ValidationError');
+    if (shown(world, one).State.Code !== 'active') refuse(operation, 'invalid', 'OperationNotPermitted', 'not active');
+    if (capacityState(world, one.capacity).Code === 'pending') refuse(operation, 'inUse', 'CapacityReservationPending');
+    one.capacity = { units: units ?? 0, since: world.now() };
+    return {};
+  },
   'elbv2:DescribeTags': (world, { ResourceArns }) => ({
     TagDescriptions: ResourceArns.map((ResourceArn) => {
       if (!tagged(world, ResourceArn)) refuse('elbv2:DescribeTags', 'notFound', 'LoadBalancerNotFound', ResourceArn);
@@ -163,6 +189,7 @@ export const loadBalancerHandlers: Pick<Handlers, Own> = {
       createdAt: world.now(),
       zonesSince: new Map(),
       attributes: new Map(Object.entries(attributesOfNew)),
+      capacity: { units: 0, since: -Infinity },
     };
     world.loadBalancers.set(LoadBalancerArn, made);
     world.recordCreated(LoadBalancerArn, input.Tags);

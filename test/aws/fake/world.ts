@@ -17,6 +17,8 @@ export interface FakeLoadBalancer {
   /** By zone that was added after creation: the time of the addition. */
   readonly zonesSince: Map<string, number>;
   readonly attributes: Map<string, string>;
+  /** Reserved capacity, and since when. */
+  capacity: { readonly units: number; readonly since: number };
 }
 
 export interface FakeListener {
@@ -48,7 +50,7 @@ export interface FakeClassic {
 }
 
 /** The seconds that AWS takes, or fewer, but enough to require waiting. */
-export const delays = { provisioning: 120, healthCheck: 30, draining: 60, interfaces: 45 } as const;
+export const delays = { provisioning: 120, healthCheck: 30, draining: 60, interfaces: 45, capacity: 40 } as const;
 
 export const vpcId = 'vpc-1';
 export const region = 'us-east-1';
@@ -83,6 +85,8 @@ export class World {
   /** How long AWS hides a new resource. `tagDelaySeconds` is the same for its tags. */
   describeDelaySeconds = 0;
   tagDelaySeconds = 0;
+  /** The most capacity that the fake has to reserve in each zone. */
+  capacityUnits = 10_000;
   readonly quotas = { loadBalancers: 50, classic: 20, rules: 60, targets: 1000 };
   /** Zones by address. */
   readonly #zones = new Map<string, string | undefined>();

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { annotationScenarios } from './annotations.ts';
+import { requestedFeatureScenarios } from './requested-features.ts';
 import {
   classic,
   clientRules,
@@ -436,4 +437,4 @@ const usual: readonly Scenario[] = [
   },
 ];
 
-export const scenarios: readonly Scenario[] = [...usual, ...annotationScenarios];
+export const scenarios: readonly Scenario[] = [...usual, ...annotationScenarios, ...requestedFeatureScenarios];

@@ -1,10 +1,11 @@
 import { defined } from '../../../../src/lang/defined.ts';
 import { reason } from '../../../../src/model/reasons.ts';
 import { limits } from '../../model/limits.ts';
-import { tagList } from '../../model/tags.ts';
+import { capacityBefore, tagList } from '../../model/tags.ts';
 import { placeholder } from '../steps/action.ts';
 import { loadBalancerDefaults } from './attribute-defaults.ts';
 import { planAttributes, beforeTagsAtCreation } from '../steps/attributes.ts';
+import { capacityAttribute, planCapacity } from '../steps/capacity.ts';
 import type { DesiredNlb } from '../../model/desired.ts';
 import type { PlanInput } from '../steps/input.ts';
 import type { ObservedLoadBalancer, Tags } from '../../model/observed.ts';
@@ -41,6 +42,7 @@ function create(steps: Steps, desired: DesiredNlb, groups: UsableSecurityGroups)
   const arn = placeholder(created);
   const wanted = wantedAttributes(desired, groups.ids);
   const remembered = beforeTagsAtCreation(wanted, defaults);
+  const capacity = capacityAttribute(desired.capacityUnits);
   const needs = steps.addAction(`${created}: create`, 'elbv2:CreateLoadBalancer', {
     input: {
       Name: desired.name,
@@ -50,7 +52,7 @@ function create(steps: Steps, desired: DesiredNlb, groups: UsableSecurityGroups)
       SubnetMappings: desired.subnets,
       ...(groups.ids.length === 0 ? {} : { SecurityGroups: groups.ids }),
       ...defined({ EnablePrefixForIpv6SourceNat: desired.enablePrefixForIpv6SourceNat }),
-      Tags: tagList({ ...desired.tags, ...remembered }),
+      Tags: tagList({ ...desired.tags, ...remembered, ...beforeTagsAtCreation(capacity.desired, capacity.defaults) }),
     },
     reason: `there is no ${desired.scheme} NLB for ${desired.stack}`,
     needs: groups.needs,
@@ -79,9 +81,11 @@ function update(
   const shown = loadBalancer.EnforceSecurityGroupInboundRulesOnPrivateLinkTraffic;
   const enforced = { Key: privateLink, Value: shown ?? 'on' };
   const desiredAttributes = wantedAttributes(desired, usable);
+  // Reserved capacity is planned on its own.
+  const { [capacityBefore]: _, ...kept } = tags;
   const subject = {
     actual: [...attributes, enforced],
-    tags,
+    tags: kept,
     desired: desiredAttributes,
     needs: undefined,
     isUnverifiable: shown === undefined,
@@ -95,6 +99,7 @@ function update(
     });
   }
   if (desired.adopted === undefined) planSubnets(steps, input, current, tagged);
+  planCapacity(steps, current, desired.capacityUnits);
   const { Code, Reason = 'AWS does not say why' } = loadBalancer.State;
   if (Code === 'provisioning') steps.waitAndReport('the load balancer to become active');
   if (Code === 'failed') steps.addProblem(reason('AwsLoadBalancerFailed', { name: loadBalancer.LoadBalancerName, why: Reason }));

@@ -1,6 +1,7 @@
 import { reason } from '../../../../src/model/reasons.ts';
 import { askedKeys, isOurKey, isOurs, tagKeys, tagList } from '../../model/tags.ts';
 import { attributeChange } from './attributes.ts';
+import { planCapacityRestored } from './capacity.ts';
 import { formatTime, parseTime } from '../../../../src/model/time.ts';
 import type { PlanInput } from './input.ts';
 import type { ObservedClassic, ObservedLoadBalancer } from '../../model/observed.ts';
@@ -62,11 +63,8 @@ export function planRetirement(steps: Steps, input: PlanInput, { nlb, classic, s
  * Plans the deletion of a load balancer with the target groups that only it uses. An adopted one is disowned instead. Returns the ids of
  * the actions that must come first.
  */
-export function planRemovalOfNlb(
-  steps: Steps,
-  { observed, cluster }: PlanInput,
-  { loadBalancer, tags, attributes, listeners }: ObservedLoadBalancer,
-): string[] {
+export function planRemovalOfNlb(steps: Steps, { observed, cluster }: PlanInput, one: ObservedLoadBalancer): string[] {
+  const { loadBalancer, tags, attributes, listeners } = one;
   const { LoadBalancerArn: arn, LoadBalancerName: name } = loadBalancer;
   const isProtected = attributes.some(({ Key, Value }) => Key === 'deletion_protection.enabled' && Value === 'true');
   const adopted = tags[tagKeys.adopted] !== undefined;
@@ -121,7 +119,7 @@ export function planRemovalOfNlb(
         TagKeys: [...askedKeys(tags), ...Object.keys(tags).filter((key) => isOurKey(key) && key !== tagKeys.cluster)],
       },
       reason: 'the adopted load balancer is no longer used',
-      needs: [...gone, ...reset],
+      needs: [...gone, ...reset, ...planCapacityRestored(steps, one)],
     });
   }
   return gone;

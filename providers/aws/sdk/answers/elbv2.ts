@@ -2,6 +2,7 @@ import type * as Sdk from '@aws-sdk/client-elastic-load-balancing-v2';
 import type {
   Attribute,
   AvailabilityZone,
+  CapacityReservation,
   ForwardAction,
   HealthCheckProtocol,
   HealthCheckSettings,
@@ -42,6 +43,16 @@ function toAvailabilityZone(one: Sdk.AvailabilityZone): AvailabilityZone {
       present({ IpAddress, AllocationId, PrivateIPv4Address, IPv6Address }),
     ),
     SourceNatIpv6Prefixes: one.SourceNatIpv6Prefixes,
+  });
+}
+
+export function toCapacityReservation(one: Sdk.DescribeCapacityReservationOutput): CapacityReservation {
+  const { CapacityUnits } = one.MinimumLoadBalancerCapacity ?? {};
+  return present({
+    MinimumLoadBalancerCapacity: CapacityUnits === undefined ? undefined : { CapacityUnits },
+    CapacityReservationState: list(one.CapacityReservationState).map(({ AvailabilityZone, State }) =>
+      present({ AvailabilityZone, State: present({ Code: required(State?.Code, 'State'), Reason: State?.Reason }) }),
+    ),
   });
 }
 

@@ -42,7 +42,7 @@ const samples: Readonly<Record<keyof typeof annotationTable, readonly [string, s
   disableSecurityGroups: ['true', 'maybe'],
   targetNodeLabels: ['role=edge,zone=', '=edge'],
   multiCluster: ['true', 'yes'],
-  capacity: ['CapacityUnits=1', null],
+  capacityUnits: ['CapacityUnits=1', 'CapacityUnits=1,Zones=2'],
   certificates: ['arn:aws:acm:us-east-1:123456789012:certificate/1,arn:aws:iam::123456789012:server-certificate/x', 'my-certificate'],
   sslPorts: ['https, 8443', ','],
   sslPolicy: ['ELBSecurityPolicy-2016-08', null],

@@ -83,6 +83,7 @@ const cases: Readonly<Record<BalancerKind, Partial<Readonly<Record<AnnotationNam
     listenerAttributes: { set: 'tcp.idle_timeout.seconds=400', member: 'TCP-80' },
     targetGroupAttributes: { set: 'stickiness.enabled=true,preserve_client_ip.enabled=false,deregistration_delay.timeout_seconds=5' },
     targetGroupAttributesOfPort: { set: 'stickiness.enabled=true', member: '443' },
+    capacityUnits: { set: 'CapacityUnits=3000' },
     healthCheckTimeout: { set: '7' },
     successCodes: { set: '200', beside: http },
   },

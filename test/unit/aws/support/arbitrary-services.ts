@@ -43,6 +43,7 @@ export const nlbAnnotations = maybe({
   'ip-address-type': ['ipv4', 'dualstack'],
   'enable-icmp-for-path-mtu-discovery': ['on'],
   'security-groups': ['nodes'],
+  'minimum-load-balancer-capacity': ['CapacityUnits=3000', 'CapacityUnits=0'],
   'service.beta.kubernetes.io/load-balancer-source-ranges': ['192.0.2.0/24', '192.0.2.0/24,198.51.100.0/24'],
 });
 

@@ -71,6 +71,7 @@ export function undoneWrites(writes: readonly Write[]): string[] {
       case 'ModifyTargetGroup':
       case 'ConfigureHealthCheck':
       case 'SetIpAddressType':
+      case 'ModifyCapacityReservation':
         for (const [key, value] of Object.entries(input)) set(key, value);
         break;
       case 'ModifyLoadBalancerAttributes':

@@ -32,8 +32,9 @@ export function worldDigest(world: World): string {
       .toSorted(),
     tags: tagsOf(world, arn),
   }));
-  const loadBalancers = [...world.loadBalancers].map(([arn, { value, attributes }]) => ({
+  const loadBalancers = [...world.loadBalancers].map(([arn, { value, attributes, capacity }]) => ({
     ...value,
+    capacityUnits: capacity.units,
     State: undefined,
     AvailabilityZones: value.AvailabilityZones.toSorted((a, b) => (a.ZoneName < b.ZoneName ? -1 : 1)),
     SecurityGroups: (value.SecurityGroups ?? []).toSorted((a, b) => ((names.get(a) ?? a) < (names.get(b) ?? b) ? -1 : 1)),
