@@ -298,7 +298,9 @@ describe('operations of the AWS port, over HTTP', () => {
 
     expect(await cloud.call('elbv2:DescribeCapacityReservation', { LoadBalancerArn })).toHaveProperty('CapacityReservationState');
     // moto does not implement it. requests.test.ts checks the request.
-    await expect(cloud.call('elbv2:ModifyCapacityReservation', { LoadBalancerArn, ResetCapacityReservation: true })).rejects.toThrow();
+    await expect(cloud.call('elbv2:ModifyCapacityReservation', { LoadBalancerArn, ResetCapacityReservation: true })).rejects.toThrow(
+      'ModifyCapacityReservation',
+    );
     await cloud.call('elbv2:DeleteListener', { ListenerArn });
     await cloud.call('elbv2:DeleteLoadBalancer', { LoadBalancerArn });
     await cloud.call('elbv2:DeleteTargetGroup', { TargetGroupArn });
