@@ -1,6 +1,7 @@
 import { both, classic, legacyPrefix, nlb, unsupported, type AnnotationEntry } from './entry.ts';
 import { addresses, attributeMap, boolean, cidrs, integer, labels, list, map, text, texts, word, type ValueType } from './value-types.ts';
-import { parsed, invalid } from '../../../src/net/parsed.ts';
+import { parsed, invalid, type Parsed } from '../../../src/net/parsed.ts';
+import { parsePrefixLeniently, type Prefix } from '../../../src/net/prefix.ts';
 import { isTaggable } from '../model/tags.ts';
 
 /** CPA reads "" and "false" as internet-facing and every other text as internal. LBC reads a boolean. This type accepts both. */
@@ -19,9 +20,12 @@ const name: ValueType<string> = {
       : invalid('is not a name of at most 32 letters, digits and "-" that starts with neither "-" nor "internal-"'),
 };
 
-const sourceNatPrefix = list('auto_assigned or IPv6 prefixes of length 80', (text) =>
-  text === 'auto_assigned' || /^[0-9a-fA-F:]+\/80$/.test(text) ? parsed(text) : invalid('is neither auto_assigned nor a /80'),
-);
+const sourceNatPrefix = list('auto_assigned or IPv6 prefixes of length 80', (text): Parsed<Prefix | 'auto_assigned'> => {
+  if (text === 'auto_assigned') return parsed(text);
+  const result = parsePrefixLeniently(text);
+  const fits = result.ok && result.value.address.family === 6 && result.value.length === 80;
+  return fits ? parsed(result.value) : invalid('is neither auto_assigned nor an IPv6 prefix of length 80');
+});
 
 const prefixLists = list('prefix list ids', (text) => (text.startsWith('pl-') ? parsed(text) : invalid('does not start with "pl-"')));
 

@@ -1,7 +1,7 @@
 import { defined } from '../../../../src/lang/defined.ts';
 import { reason } from '../../../../src/model/reasons.ts';
 import { formatAddress, type Address } from '../../../../src/net/address.ts';
-import { parsePrefixLeniently, prefixContains } from '../../../../src/net/prefix.ts';
+import { formatPrefix, parsePrefixLeniently, prefixContains, type Prefix } from '../../../../src/net/prefix.ts';
 import { annotationTable, type AnnotationName, type AnnotationValues } from '../../annotations/table.ts';
 import type { IpAddressType, Scheme, SubnetMapping } from '../../cloud/elbv2.ts';
 import type { SubnetFact } from '../../model/facts.ts';
@@ -46,11 +46,19 @@ export function mapSubnets(
       refuse('ipv6Addresses', `not exactly one is in ${subnet.ipv6Cidr ?? 'no CIDR'} of ${subnet.id}`);
     const eip = eips?.[index];
     const prefix = prefixes?.[index];
+    if (prefix !== undefined && prefix !== 'auto_assigned' && !isInside(prefix, subnet.ipv6Cidr))
+      refuse('sourceNatPrefixes', `${formatPrefix(prefix)} is not in ${subnet.ipv6Cidr ?? 'an IPv6 CIDR'} of ${subnet.id}`);
+    const SourceNatIpv6Prefix = prefix === undefined || prefix === 'auto_assigned' ? prefix : formatPrefix(prefix);
     return {
       SubnetId: subnet.id,
-      ...defined({ AllocationId: eip, PrivateIPv4Address: private4, IPv6Address: six, SourceNatIpv6Prefix: prefix }),
+      ...defined({ AllocationId: eip, PrivateIPv4Address: private4, IPv6Address: six, SourceNatIpv6Prefix }),
     };
   });
+}
+
+function isInside(inner: Prefix, cidr: string | undefined): boolean {
+  const outer = parsePrefixLeniently(cidr ?? '');
+  return outer.ok && outer.value.length <= inner.length && prefixContains(outer.value, inner.address);
 }
 
 function only(addresses: readonly Address[], cidr: string): string | undefined {

@@ -186,6 +186,30 @@ describe('NLB subnets', () => {
     const outside = awsMember('nlb', { ...plain, annotations: { ...annotations, 'private-ipv4-addresses': '10.0.101.9,10.0.101.10' } });
     expect(codesOf((await desire(outside)).errors)).toEqual(['AwsAddressesDoNotFit', 'AwsAddressesDoNotFit']);
   });
+
+  test.each([
+    ['2001:db8::/80', []],
+    ['auto_assigned', []],
+    ['2001:db8:0:1::/80', ['AwsAddressesDoNotFit']],
+    ['2001:db8::/64', ['AwsAnnotationInvalid']],
+    ['2001:db8:::/80', ['AwsAnnotationInvalid']],
+    ['2001:db8:0:12345::/80', ['AwsAnnotationInvalid']],
+  ])('a source NAT prefix %s is a valid /80 in the IPv6 CIDR of its subnet', async (prefix, codes) => {
+    const annotations = {
+      'ip-address-type': 'dualstack',
+      'enable-prefix-for-ipv6-source-nat': 'on',
+      'source-nat-ipv6-prefixes': prefix,
+      subnets: 'six',
+    };
+    const subnet = { id: 'subnet-6', zone: 'us-east-1a', cidr: '10.0.0.0/24', ipv6Cidr: '2001:db8::/64', public: false };
+    const facts = {
+      vpcCidrs: ['10.0.0.0/16'],
+      subnets: [{ ...subnet, availableAddresses: 100, tags: { Name: 'six' } }],
+      securityGroups: [],
+      certificates: [],
+    };
+    expect(codesOf((await desire(awsMember('nlb', { ...plain, annotations }), { facts })).errors)).toEqual(codes);
+  });
 });
 
 describe('the PROXY protocol', () => {
