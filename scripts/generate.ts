@@ -9,6 +9,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import { awsAnnotationsPage } from './generate/aws-annotations-page.ts';
+import { awsPage } from './generate/aws-peer-cases.ts';
 import { chartFiles } from './generate/chart-files.ts';
 import { containerLabFiles } from './generate/container-lab/files.ts';
 import { dashboard } from './generate/dashboard.ts';
@@ -34,6 +35,7 @@ const generators: Readonly<Record<string, Generator>> = {
   metrics: () => [['docs/reference/metrics.md', metricsPage()]],
   metallb: () => [['docs/reference/metallb-compatibility.md', metallbPage()]],
   'aws-annotations': () => [['docs/reference/aws-annotations.md', awsAnnotationsPage()]],
+  aws: () => [['docs/reference/aws.md', awsPage()]],
   // When two branches add requirements, only this page conflicts. Take either side and generate it again.
   rfc: () => [['docs/reference/rfc.md', rfcPage()]],
   manual: async () => [['docs/herald.1', await manualPage()]],
