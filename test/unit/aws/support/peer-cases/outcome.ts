@@ -26,7 +26,7 @@ function desireOf(input: ServiceInput, given: Given): Parts {
   const unsupported = [...warnings.values()].flat().filter(({ code }) => code === 'AwsAnnotationUnsupported');
   return {
     ...partsOf(desired),
-    ignored: unsupported.map(({ details }) => `${(details as { key: string }).key.replace(/^.*aws-load-balancer-/, '')}`),
+    ignored: unsupported.map(({ details }) => (details as { key: string }).key.replace(/^.*aws-load-balancer-/, '')),
   };
 }
 
