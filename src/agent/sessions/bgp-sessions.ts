@@ -43,6 +43,8 @@ export class BgpSessions {
   readonly #listenForPassivePeers: boolean;
   readonly #retained = new RetainedSettings();
   readonly #peers = new Map<string, Peer>();
+  /** Peers of `#peers` that are administratively down. */
+  readonly #shutDown = new Set<string>();
   /** Peers that connect to us; we never connect to them. */
   #passive: ReadonlySet<string> = new Set();
   /** True after `startGracefulShutdown`: routers use our routes only when they have no other. */
@@ -163,7 +165,8 @@ export class BgpSessions {
         if (scope === 'all' || this.#peers.has(name)) this.#addOrReconfigure(name, session);
       } catch (error) {
         if (!isRefusal(error)) throw error;
-        const reason = reasonOf('PeerNotPossible', { peer: name, problem: refusalText(error) });
+        const keeps = this.#peers.has(name) && !this.#shutDown.has(name);
+        const reason = reasonOf('PeerNotPossible', { peer: name, ...refusalOf(error, name), keeps });
         refused.set(name, { ...configuredPeer(snapshot, name), reason });
       }
     }
@@ -189,6 +192,7 @@ export class BgpSessions {
     const present = this.#peers.get(name);
     if (present !== undefined) {
       present.reconfigure(peerOptions(session));
+      this.#markShutDown(session);
       return;
     }
     // The session starts in a later turn of the event loop, so its first burst carries all its routes.
@@ -196,10 +200,17 @@ export class BgpSessions {
     this.#history?.recordSessionsOf(peer);
     peer.routes.set(this.#allRoutes(name));
     this.#peers.set(name, peer);
+    this.#markShutDown(session);
+  }
+
+  #markShutDown({ peer, adminDown }: SessionIntent): void {
+    if (adminDown) this.#shutDown.add(peer);
+    else this.#shutDown.delete(peer);
   }
 
   #removePeer(name: string): void {
     this.#peers.delete(name);
+    this.#shutDown.delete(name);
     this.#retained.forgetPeer(name);
     this.#speaker.removePeer(name, 'peer removed from the configuration');
     this.#history?.peerRemoved(name, 'the BGPPeer is gone, or is for other nodes');
@@ -237,8 +248,16 @@ function isRefusal(error: unknown): error is PeerOptionsError | SpeakerError {
 }
 
 /** Words the speaker's refusal for an operator, who can also change how the agent is started. */
-function refusalText(error: PeerOptionsError | SpeakerError): string {
-  return error.code === 'ERR_BGP_PASSIVE_UNSUPPORTED'
-    ? `passive: the agent of this node was started with --bgp-listen none, so the peer could never connect`
-    : error.message;
+function refusalOf(
+  { code, message }: PeerOptionsError | SpeakerError,
+  peer: string,
+): { readonly problem: string; readonly remedy?: string } {
+  if (code === 'ERR_BGP_PASSIVE_UNSUPPORTED') {
+    return {
+      problem: 'it has passive: true, but the agent of this node was started with --bgp-listen none, so the router could never connect',
+      remedy: `set passive: false in BGPPeer "${peer}", or start the agent without --bgp-listen none`,
+    };
+  }
+  if (code === 'ERR_BGP_TOO_MANY_PEERS') return { problem: message, remedy: 'let nodeSelectors of fewer BGPPeers match the node' };
+  return { problem: message };
 }

@@ -35,20 +35,22 @@ interface SessionCondition {
 }
 
 /** Reasons that do not stop a session: it runs, and connects again when it is down. */
-const warnings: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['BFDProfileMissing', 'PeerPasswordGone']);
+const warnings: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['BFDProfileMissing', 'BFDNotPossible', 'PeerPasswordGone']);
 
-/** Reasons that never explain why a session is down: it would run in spite of them. */
-const noCauses: ReadonlySet<ReasonCode> = new Set<ReasonCode>([...warnings, 'BFDNotPossible']);
+/** True for reasons that never explain why a session is down: it would run in spite of them. */
+function isOnlyWarning({ code, details }: Reason): boolean {
+  return warnings.has(code) || (code === 'PeerNotPossible' && details.keeps === true);
+}
 
 /** Converts the speaker's status of a peer into the status that a NodeState reports. */
 export function sessionStatus(peer: PeerStatus, condition: SessionCondition): SessionStatus {
   const { refusal, listenError, bfd } = condition;
   const { negotiated, prefixesAdvertised, prefixesReceived } = peer;
-  const error = (peer.state === 'Established' ? undefined : listenError) ?? peer.lastError;
-  const isDownWithError = peer.state !== 'Established' && error !== undefined;
+  const isEstablished = peer.state === 'Established';
+  const error = (isEstablished ? undefined : listenError) ?? peer.lastError;
   // The next decision repeats a warning, but only the session knows why it is down: that goes first.
-  const isOnlyWarning = refusal !== undefined && isDownWithError && warnings.has(refusal.code);
-  const lastError = refusal === undefined || isOnlyWarning ? error : reasonText(refusal);
+  const isSaidElsewhere = refusal === undefined || isEstablished || (isOnlyWarning(refusal) && error !== undefined);
+  const lastError = isSaidElsewhere ? error : reasonText(refusal);
   return {
     peer: peer.name,
     address: peer.address === '' ? unnumberedOn(peer.interface) : peer.address,
@@ -81,7 +83,7 @@ export function configuredPeer(snapshot: Snapshot, peer: string): Omit<RefusedPe
 /** Returns why a session is down. The settings that were refused come first, then an error of this host, then the evidence of the speaker. */
 function causeOf({ state, outage, localAddress }: PeerStatus, { refusal, listenError, bfd, facts }: SessionCondition): Reason | undefined {
   if (state === 'Established') return undefined;
-  if (refusal !== undefined && !noCauses.has(refusal.code)) return refusal;
+  if (refusal !== undefined && !isOnlyWarning(refusal)) return refusal;
   if (facts?.adminDown === true) return reason('PeerAdminDown', { peer: facts.peer });
   if (listenError !== undefined || outage === undefined || facts === undefined) return undefined;
   const { evidence, since, latest, wasEstablished } = outage;
@@ -93,8 +95,9 @@ function causeOf({ state, outage, localAddress }: PeerStatus, { refusal, listenE
 
 function warningOf(
   { state, since, negotiated, localAddress: local }: PeerStatus,
-  { bfd, facts, now }: SessionCondition,
+  { refusal, bfd, facts, now }: SessionCondition,
 ): Reason | undefined {
+  if (state === 'Established' && refusal !== undefined) return refusal;
   if (facts === undefined || facts.adminDown) return undefined;
   const families = negotiated?.families.map((family) => ({ family: `IPv${family}` as const }));
   return whyIncomplete({ ...facts, ...defined({ local }) }, { state, since: since.toISOString(), ...defined({ bfd, families }) }, now);

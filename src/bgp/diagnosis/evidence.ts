@@ -1,6 +1,6 @@
 import { kernelFinding, type KernelFinding, type Problem, type ProblemContext } from './problem.ts';
 import type { TransportFailure } from '../transport/transport.ts';
-import { cease, errorCode, errorName, openError } from '../wire/codes.ts';
+import { cease, errorCode, errorName, headerError, openError } from '../wire/codes.ts';
 import { innermost, shutdownMessageOf, type Notification } from '../wire/notification.ts';
 
 /** The side that refused the other: `us` sent the NOTIFICATION, or `peer` did. */
@@ -34,7 +34,8 @@ export type Evidence =
   | { readonly kind: 'families'; readonly by: RefusedBy; readonly detail: string }
   /** `text`: the shutdown communication of the peer. */
   | { readonly kind: 'cease'; readonly subcode: number; readonly name: string; readonly text?: string }
-  | { readonly kind: 'protocol'; readonly by: RefusedBy; readonly name: string; readonly detail: string };
+  /** `isNoBgp`: the octets of the peer are not those of BGP messages. */
+  | { readonly kind: 'protocol'; readonly by: RefusedBy; readonly name: string; readonly detail: string; readonly isNoBgp?: true };
 
 /** `saidAsn`: the AS number in the peer's OPEN, if there was one. */
 export function evidenceOf(problem: Problem, context: ProblemContext, saidAsn?: number): Evidence {
@@ -143,5 +144,6 @@ function ofNotification(notification: Notification, by: RefusedBy, detail: strin
     const text = shutdownMessageOf(inner);
     return { kind: 'cease', subcode, name, ...(text === undefined ? {} : { text }) };
   }
-  return { kind: 'protocol', by, name, detail };
+  const isNoBgp = by === 'us' && code === errorCode.header && subcode === headerError.notSynchronized;
+  return { kind: 'protocol', by, name, detail, ...(isNoBgp ? { isNoBgp } : {}) };
 }

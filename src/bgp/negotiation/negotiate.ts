@@ -224,6 +224,6 @@ function checkRole(theirs: ReadonlySet<number>, { role, strictRole, withoutOptio
 function noCommonFamily(offered: ReadonlySet<Family>, localOpen: LocalOpen): Fault {
   const wanted = localOpen.families.map((family) => encodeCapability({ kind: 'multiprotocol', afi: afiOf(family), safi: safi.unicast }));
   const names = (families: Iterable<Family>): string => [...families].map((family) => `IPv${family} unicast`).join(' and ') || 'neither';
-  const problem = `no address family in common: peer offers ${names(offered)}, configured ${names(localOpen.families)}`;
+  const problem = `peer offers ${names(offered)}, configured ${names(localOpen.families)}`;
   return fault('reset', errorCode.open, openError.capability, problem, octets(...wanted));
 }

@@ -89,7 +89,7 @@ export function peerStatus({ metadata: { name }, adminDown }: BGPPeer, summary: 
   function whyNotReady(): Reason | undefined {
     if (adminDown) return reason('PeerAdminDown', { peer: name });
     if (nodes === 0) return reason('PeerSelectsNoNode', { peer: name });
-    if (established >= expected) return summary.warning;
+    if (established >= expected) return runsAllTheSame.has(summary.warning?.code as ReasonCode) ? undefined : summary.warning;
     return summary.cause ?? reason('SessionsMissing', { peer: name, established, expected });
   }
 }

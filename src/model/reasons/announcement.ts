@@ -208,6 +208,7 @@ export const announcementReasons = {
     brief: 'The BGP session is held back because it flaps',
     says: (d: { readonly peer: string; readonly until: string; readonly flaps: number; readonly lastError: string }) =>
       `the session with "${d.peer}" is held back until ${d.until}, because it went down ${d.flaps} times in the last hour${d.lastError === '' ? '' : `, last because: ${d.lastError}`}`,
+    lasting: (d) => `the session with "${d.peer}" is held back, because it goes down again and again`,
     fix: (d) =>
       `find out from the logs of both sides why it flaps (link, router, load); flapDamping: false in BGPPeer "${d.peer}" lets it reconnect at once`,
   }),
@@ -249,8 +250,12 @@ export const announcementReasons = {
   }),
   PeerNotPossible: reasonEntry({
     brief: 'The BGPPeer asks for something that the speaker cannot do',
-    says: (d: { readonly peer: string; readonly problem: string }) => `no session with "${d.peer}" is possible: ${d.problem}`,
-    fix: (d) => `change BGPPeer "${d.peer}"`,
+    // `keeps`: the session that exists continues with its earlier settings. Older agents give neither it nor a remedy.
+    says: (d: { readonly peer: string; readonly problem: string; readonly remedy?: string; readonly keeps?: boolean }) =>
+      d.keeps === true
+        ? `the session with "${d.peer}" keeps its earlier settings, because its present ones are not possible: ${d.problem}`
+        : `no session with "${d.peer}" is possible: ${d.problem}`,
+    fix: (d) => d.remedy ?? `change BGPPeer "${d.peer}"`,
   }),
   RouteNotPossible: reasonEntry({
     brief: 'The session cannot carry the route',

@@ -15,14 +15,18 @@ export interface Outage {
 
 type By = 'us' | 'peer';
 
-/** The cause in words, then the latest symptom. The condition has the cause only, which does not change while the session stays down. */
+/**
+ * The cause in words, then the latest symptom. The condition has the cause only, which does not change while the session stays down;
+ * `lasting` words it the same whichever side refuses the other, because that may change between attempts.
+ */
 function outageReason<Details extends Outage>({
   brief,
   cause,
+  lasting = cause,
   fix,
-}: Pick<ReasonEntry<Details>, 'brief' | 'fix'> & { readonly cause: (details: Details) => string }): ReasonEntry<Details> {
+}: Pick<ReasonEntry<Details>, 'brief' | 'lasting' | 'fix'> & { readonly cause: (details: Details) => string }): ReasonEntry<Details> {
   const says = (d: Details): string => `${cause(d)}${d.latest === '' ? '' : ` (at ${d.since}); since then: ${d.latest}`}`;
-  return reasonEntry({ brief, says, lasting: cause, fix });
+  return reasonEntry({ brief, says, lasting, fix });
 }
 
 /** The first words of a line of the router's configuration for this node, as FRR writes it. */
@@ -112,6 +116,10 @@ export const sessionReasons = {
     brief: 'BGPPeer and router have no address family in common',
     cause: (d: Outage & { readonly why: string; readonly families: string }) =>
       `${routerText(d)} and BGPPeer "${d.peer}" have no address family in common: ${d.why}`,
+    lasting: (d) => {
+      const families = d.families.split(' ').map((family) => family.replace('ip', 'IP'));
+      return `${routerText(d)} ${families.length === 1 ? 'does not offer the address family' : 'offers none of the address families'} of BGPPeer "${d.peer}" (${families.join(' and ')})`;
+    },
     fix: (d) =>
       `activate the neighbor on the router: ${d.families
         .split(' ')
@@ -143,18 +151,30 @@ export const sessionReasons = {
       d.by === 'us'
         ? `the router ID of ${routerText(d)} is not possible for BGPPeer "${d.peer}", where this node has ${d.routerID}: ${d.why}`
         : `${routerText(d)} refuses router ID ${d.routerID} of this node (BGPPeer "${d.peer}"): it has the same, or another session with it`,
+    lasting: (d) =>
+      `the router ID of this node (${d.routerID} with BGPPeer "${d.peer}") or that of ${routerText(d)} is refused by the other side`,
     fix: (d) =>
       `give every node and router its own: bgp router-id on the router; on this node its first IPv4 InternalIP, or spec.routerID of a BGPPeer that selects this node only (now ${d.routerID})`,
   }),
   PeerProtocolError: outageReason({
     brief: 'One side refused a message of the other',
-    cause: (d: Outage & { readonly by: By; readonly why: string }) =>
-      d.by === 'us'
+    // `noBgpAt`: the TCP port where something else than BGP answered the first time.
+    cause: (d: Outage & { readonly by: By; readonly why: string; readonly noBgpAt?: number }) => {
+      if (d.noBgpAt !== undefined)
+        return `${routerText(d)} of BGPPeer "${d.peer}" answers at TCP port ${d.noBgpAt}, but not in BGP: ${d.why}`;
+      return d.by === 'us'
         ? `${routerText(d)} of BGPPeer "${d.peer}" sent a message that BGP does not allow: ${d.why}`
-        : `${routerText(d)} refused a message of BGPPeer "${d.peer}": ${d.why}`,
-    fix: (d) => `see the messages on the node: herald bgp trace --peer ${d.peer}; and the log of the router`,
+        : `${routerText(d)} refused a message of BGPPeer "${d.peer}": ${d.why}`;
+    },
+    fix: (d) =>
+      d.noBgpAt === undefined
+        ? seeMessages(d)
+        : `correct spec.peerAddress and spec.peerPort of BGPPeer "${d.peer}": another program listens there; if it is the BGP speaker, ${seeMessages(d)}`,
   }),
 };
+
+const seeMessages = ({ peer }: Outage): string =>
+  `see the messages on the node: herald bgp trace --peer ${peer}; and the log of the router`;
 
 /** Names the line of the router, or says that nothing is to be done. */
 function closedRemedy(d: Outage & { readonly subcode: number; readonly localASN: number }): string {

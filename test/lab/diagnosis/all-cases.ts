@@ -2,6 +2,7 @@ import { allocationCases } from './cases/allocation.ts';
 import { announcementCases } from './cases/announcement.ts';
 import { configurationProblems } from './cases/configuration.ts';
 import { hostProblems } from './cases/hosts.ts';
+import { negotiationCases, sessionProblems } from './cases/negotiation.ts';
 import { nodeCases } from './cases/nodes.ts';
 import { serviceCases } from './cases/services.ts';
 import { sessionCases } from './cases/sessions.ts';
@@ -23,11 +24,16 @@ export const manifestsBefore = ({ one, place }: PlacedCase | PlacedProblem): rea
 /** Every case with its place in the lab, in the order of the table in docs/reference/diagnosis.md. */
 export const allCases: readonly PlacedCase[] = [
   ...placed([...sessionCases, ...allocationCases, ...announcementCases, ...nodeCases], 1),
+  ...placed(negotiationCases, 61),
   ...placed(serviceCases, 101),
 ];
 
 /** Every mistake in another object than a Service, in the order of its table. */
-export const allProblems: readonly PlacedProblem[] = [...placed(configurationProblems, 151), ...placed(hostProblems, 181)];
+export const allProblems: readonly PlacedProblem[] = [
+  ...placed(sessionProblems, 69),
+  ...placed(configurationProblems, 151),
+  ...placed(hostProblems, 181),
+];
 
 /** Groups begin at numbers far apart, so that a new case leaves the addresses of other groups as they are. */
 function placed<Case extends { readonly name: string }>(cases: readonly Case[], first: number): Placed<Case>[] {

@@ -3,13 +3,11 @@ import { codesWithoutRow } from '../../../scripts/generate/diagnosis-page.ts';
 
 /** Codes that no test names. They are to become fewer: a new code needs a row in the diagnosis, or a test that names it. */
 const unnamed = new Set([
-  'BFDNotPossible',
   'DirectReturnFiltered',
   'DirectReturnNoPickUp',
   'DirectReturnNotOnLink',
   'DirectReturnSmallPackets',
   'NotSent',
-  'PeerNotPossible',
   'ProviderRefused',
   'ProviderWaits',
   'SelectorMatchesNothing',

@@ -18,7 +18,7 @@ export type SessionEvidence =
   | { readonly kind: 'holdTime'; readonly by: 'us' | 'peer'; readonly detail: string }
   | { readonly kind: 'families'; readonly by: 'us' | 'peer'; readonly detail: string }
   | { readonly kind: 'cease'; readonly subcode: number; readonly name: string; readonly text?: string }
-  | { readonly kind: 'protocol'; readonly by: 'us' | 'peer'; readonly name: string; readonly detail: string };
+  | { readonly kind: 'protocol'; readonly by: 'us' | 'peer'; readonly name: string; readonly detail: string; readonly isNoBgp?: true };
 
 /** The first cause of an outage and its latest symptom, as the speaker reports them. */
 export interface SessionOutage {
@@ -81,8 +81,9 @@ export function sessionCause(outage: SessionOutage, facts: SessionFacts): Reason
       return reason('PeerClosed', { ...common, subcode, why, localASN });
     }
     case 'protocol': {
-      const { by, name, detail } = evidence;
-      return reason('PeerProtocolError', { ...common, by, why: detail === '' ? name : `${detail} (${name})` });
+      const { by, name, detail, isNoBgp = false } = evidence;
+      const why = detail === '' ? name : `${detail} (${name})`;
+      return reason('PeerProtocolError', { ...common, by, why, ...(isNoBgp && !wasEstablished ? { noBgpAt: port } : {}) });
     }
   }
 

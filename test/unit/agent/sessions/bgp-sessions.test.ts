@@ -50,7 +50,10 @@ function tell(): void {
 const tor1 = { name: 'tor1', peerAddress: '10.0.0.254' };
 const tor6 = { name: 'tor6', peerAddress: 'fd00::254' };
 const statuses = (): string[] =>
-  sessions.status().map(({ peer, state, lastError }) => `${peer} ${state}${lastError === undefined ? '' : `: ${lastError}`}`);
+  sessions.status().map(({ peer, state, lastError, warning }) => {
+    const text = warning === undefined ? lastError : reasonText(warning);
+    return `${peer} ${state}${text === undefined ? '' : `: ${text}`}`;
+  });
 const prefixes = (router: string): string[] | undefined => {
   const table = routers.table(router);
   return table && [...table.keys()];
@@ -245,7 +248,7 @@ describe('listening', () => {
   test('configured listening stays as it is: without any, a passive peer is refused', () => {
     reconcile(passive);
     expect(listening()).toEqual([]);
-    expect(statuses()[0]).toContain('tor1 Idle: no session with "tor1" is possible: passive: the agent of this node was started with');
+    expect(statuses()[0]).toContain('tor1 Idle: no session with "tor1" is possible: it has passive: true, but the agent of this node was started with --bgp-listen none');
     speaker = new Speaker({ clock, random: () => 0.5, transport: routers.transport, listen: [{ port: 1179 }] });
     sessions = newSessions();
     reconcile(passive);
@@ -307,7 +310,7 @@ describe('a refused peer', () => {
   test('a running session with a refused change keeps running and is listed once', () => {
     reconcile(tor1);
     reconcile({ ...tor1, peerAddress: 'fe80::1' });
-    expect(statuses()).toEqual([expect.stringContaining('tor1 Established: no session with "tor1" is possible: interface: a link-local')]);
+    expect(statuses()).toEqual([expect.stringContaining('tor1 Established: the session with "tor1" keeps its earlier settings, because its present ones are not possible: interface: a link-local')]);
     reconcile(tor1);
     expect(statuses()).toEqual(['tor1 Established']);
   });

@@ -179,6 +179,13 @@ describe('the reason of each cause names our field and the line of the router', 
     ],
     [{ kind: 'routerId', by: 'us', detail: 'same' }, tor, 'RouterIDRejected', /this node has 10.1.0.11: same/, /bgp router-id/],
     [
+      { kind: 'protocol', by: 'us', name: 'Connection Not Synchronized (1/1)', detail: 'no marker', isNoBgp: true },
+      tor,
+      'PeerProtocolError',
+      /answers at TCP port 179, but not in BGP: no marker/,
+      /correct spec.peerAddress and spec.peerPort of BGPPeer "tor1"/,
+    ],
+    [
       { kind: 'protocol', by: 'us', name: 'Bad Message Length (1/2)', detail: 'too short' },
       tor,
       'PeerProtocolError',
