@@ -248,7 +248,9 @@ describe('listening', () => {
   test('configured listening stays as it is: without any, a passive peer is refused', () => {
     reconcile(passive);
     expect(listening()).toEqual([]);
-    expect(statuses()[0]).toContain('tor1 Idle: no session with "tor1" is possible: it has passive: true, but the agent of this node was started with --bgp-listen none');
+    expect(statuses()[0]).toContain(
+      'tor1 Idle: no session with "tor1" is possible: it has passive: true, but the agent of this node was started with --bgp-listen none',
+    );
     speaker = new Speaker({ clock, random: () => 0.5, transport: routers.transport, listen: [{ port: 1179 }] });
     sessions = newSessions();
     reconcile(passive);
@@ -310,7 +312,11 @@ describe('a refused peer', () => {
   test('a running session with a refused change keeps running and is listed once', () => {
     reconcile(tor1);
     reconcile({ ...tor1, peerAddress: 'fe80::1' });
-    expect(statuses()).toEqual([expect.stringContaining('tor1 Established: the session with "tor1" keeps its earlier settings, because its present ones are not possible: interface: a link-local')]);
+    expect(statuses()).toEqual([
+      expect.stringContaining(
+        'tor1 Established: the session with "tor1" keeps its earlier settings, because its present ones are not possible: interface: a link-local',
+      ),
+    ]);
     reconcile(tor1);
     expect(statuses()).toEqual(['tor1 Established']);
   });
