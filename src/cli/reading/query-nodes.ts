@@ -10,6 +10,8 @@ import type { Reading } from './reading.ts';
 
 interface AskedNodes {
   readonly live: LiveNodes;
+  /** The processes that were found. */
+  readonly processes: readonly Pick<LiveClient, 'who' | 'process'>[];
   /** Processes that could not be queried. Their nodes are shown by their reports. */
   readonly unasked: readonly UnreachableProcess[];
 }
@@ -17,23 +19,25 @@ interface AskedNodes {
 interface NodeQuery {
   /** Only this node. Absent: all. */
   readonly node?: string | undefined;
+  /** The processes to find. Default: agents. */
+  readonly of?: readonly ('agent' | 'controller')[];
   /** Which routes to query besides the sessions. Absent: none. */
   readonly routes?: { readonly peer?: string | undefined; readonly service?: string | undefined };
 }
 
 /**
- * Queries agents for their sessions and the routes that they have sent. A command works without any agent, from decisions and reports. The
+ * Finds processes and queries agents for their sessions and the routes that they have sent. A command works without any agent, from decisions and reports. The
  * answer of an agent counts only as a whole, so that no node is shown from two sources.
  */
 export async function queryNodes(context: CommandContext, options: ReadingOptions, query: NodeQuery): Promise<AskedNodes> {
   // Manifests have no running processes.
-  if (options.ask === false || options.file !== undefined) return { live: new Map(), unasked: [] };
+  if (options.ask === false || options.file !== undefined) return { live: new Map(), processes: [], unasked: [] };
   let found: FoundProcesses;
   try {
-    found = await findProcesses(context, options, { node: query.node, of: ['agent'] });
+    found = await findProcesses(context, options, { node: query.node, of: query.of ?? ['agent'] });
   } catch (error) {
     if (!(error instanceof KubeError) && !(error instanceof UsageError)) throw error;
-    return { live: new Map(), unasked: [{ who: 'agents', why: error.message, fix: '' }] };
+    return { live: new Map(), processes: [], unasked: [{ who: 'agents', why: error.message, fix: '' }] };
   }
   try {
     const live = new Map<string, LiveNode>();
@@ -53,7 +57,7 @@ export async function queryNodes(context: CommandContext, options: ReadingOption
         }
       }),
     );
-    return { live, unasked };
+    return { live, processes: found.clients, unasked };
   } finally {
     found.close();
   }
@@ -65,9 +69,9 @@ export async function askedView(
   options: ReadingOptions,
   { snapshot, now }: Pick<Reading, 'snapshot' | 'now'>,
   query: NodeQuery = {},
-): Promise<LiveView & Pick<AskedNodes, 'unasked'>> {
-  const { live, unasked } = await queryNodes(context, options, query);
-  return { ...liveView(snapshot, live, now), unasked };
+): Promise<LiveView & Pick<AskedNodes, 'processes' | 'unasked'>> {
+  const { live, ...rest } = await queryNodes(context, options, query);
+  return { ...liveView(snapshot, live, now), ...rest };
 }
 
 /** The metrics port answers one list at a time. */

@@ -11,7 +11,7 @@ import { reason } from '../../../model/reasons.ts';
 import { problemText, type SourceProblem } from '../../../sources/source.ts';
 import { defaultNamespace } from '../../options/shared-options.ts';
 import type { CommandContext } from '../../context/command-context.ts';
-import { findProcesses } from '../../live/find-processes.ts';
+import type { LiveClient } from '../../live/live-client.ts';
 import { askedView } from '../../reading/query-nodes.ts';
 import type { Reading } from '../../reading/reading.ts';
 import { currentConditions, currentStates } from './current-conditions.ts';
@@ -46,9 +46,11 @@ export function statusCommand(context: CommandContext): Command {
       ]),
     ],
     async data(read, options) {
-      const view = await askedView(context, options, read);
-      const reading = { ...read, snapshot: view.snapshot };
-      const known = { live: view.live, ...defined({ unwritten: await unwrittenBy(context, options, reading) }) };
+      // Only the processes of a directory write records to it. In a cluster, controllers need not be found.
+      const of: readonly ['agent', 'controller'] | undefined = read.kind === 'directory' ? ['agent', 'controller'] : undefined;
+      const { snapshot, live, processes } = await askedView(context, options, read, defined({ of }));
+      const reading = { ...read, snapshot };
+      const known = { live, ...defined({ unwritten: unwrittenBy(processes) }) };
       if (options.problems !== true) return readOverview(reading, options, await currentConditions(reading), known);
       const problems = await readProblems(reading, options, known);
       context.setExitStatus(problems.length === 0 ? 0 : hasProblems);
@@ -63,12 +65,9 @@ interface Known extends Pick<Overview, 'unwritten'> {
   readonly live: LiveNodes;
 }
 
-/** Asks the processes of a directory on this host whether they can write their records. Undefined: none says that it cannot. */
-async function unwrittenBy(context: CommandContext, options: Options, { kind }: Reading): Promise<Overview['unwritten']> {
-  if (kind !== 'directory' || options.ask === false) return undefined;
-  const processes = await findProcesses(context, options);
-  processes.close();
-  const found = processes.clients.flatMap(({ who, process: { unwritten } }) =>
+/** Returns the processes that say that they cannot write their records. Undefined: none says so. */
+function unwrittenBy(processes: readonly Pick<LiveClient, 'who' | 'process'>[]): Overview['unwritten'] {
+  const found = processes.flatMap(({ who, process: { unwritten } }) =>
     unwritten === undefined ? [] : [{ process: who, reason: reason('RecordsUnwritten', { process: who, ...unwritten }) }],
   );
   return found.length === 0 ? undefined : found;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { statusCommand } from '../../../../../src/cli/commands/tables/status-command.ts';
 import { LiveApi } from '../../../../../src/live/live-api.ts';
+import { livePaths } from '../../../../../src/live/contract.ts';
 import { limits } from '../../../../../src/live/limits.ts';
 import { RecordHealth } from '../../../../../src/sources/directory/records/record-health.ts';
 import { listenLocal, type LocalListener } from '../../../../../src/system/http/local-socket.ts';
@@ -15,6 +16,8 @@ import { discard, scratch, type Outcome } from '../../program.ts';
 let directory: string;
 let records: RecordHealth;
 let listener: LocalListener;
+/** The paths that were requested at the socket. */
+let requests: string[];
 
 const socket = (): string => join(directory, 'controller.sock');
 
@@ -24,7 +27,12 @@ beforeEach(async () => {
   const live = new LiveApi(new VirtualClock(), { command: 'controller', version: '1.2.3', directory: await realpath(directory) });
   live.followRecords(() => records.unwritten());
   const missing = { status: 404, headers: {}, body: '' };
-  listener = await listenLocal(socket(), ({ path, query }) => live.answer(path, query) ?? missing, limits);
+  requests = [];
+  const answer = ({ path, query }: Parameters<Parameters<typeof listenLocal>[1]>[0]) => {
+    requests.push(path);
+    return live.answer(path, query) ?? missing;
+  };
+  listener = await listenLocal(socket(), answer, limits);
 });
 
 afterEach(async () => {
@@ -53,4 +61,12 @@ test('status shows that a process cannot write its records, with the fix, until 
 test('status --no-ask does not query the process', async () => {
   records.failed('.herald/nodes/node1.yaml', 'EROFS');
   expect((await status('--no-ask')).stdout).not.toContain('Records');
+});
+
+test('status asks the process once', async () => {
+  for (const words of [[], ['--problems']]) {
+    requests = [];
+    await status(...words);
+    expect(requests).toEqual([livePaths.index]);
+  }
 });
