@@ -135,6 +135,7 @@ const rows: readonly Row[] = [
           { expr: `time() - max by (node, peer) (herald_bgp_session_since_timestamp_seconds{${agents}})`, legend: '' },
           { expr: `sum by (node, peer) (herald_bgp_prefixes_advertised{${agents}})`, legend: '' },
           { expr: `sum by (node, peer) (increase(herald_bgp_session_flaps_total{${agents}}[1h]))`, legend: '' },
+          { expr: `max by (node, peer, reason) (herald_bgp_session_problem{${agents}})`, legend: '' },
         ],
         columns: [
           { field: 'node', title: 'Node' },
@@ -150,6 +151,7 @@ const rows: readonly Row[] = [
           { field: 'Value #C', title: 'In this state for', unit: 's' },
           { field: 'Value #D', title: 'Advertised', unit: 'short' },
           { field: 'Value #E', title: 'Flaps in the last hour', unit: 'short' },
+          { field: 'reason', title: 'Problem' },
         ],
       },
       {

@@ -150,12 +150,22 @@ export class HeraldInLab {
   }
 
   async service(namespace: string, name: string): Promise<RecordedService> {
-    const text = await readFile(join(this.directory, '.herald/status/services', namespace, `${name}.yaml`), 'utf8').catch(() => '');
-    const { status } = (parse(text) ?? {}) as {
+    const { loadBalancer, conditions } = await this.#status('services', namespace, name);
+    return { addresses: (loadBalancer?.ingress ?? []).map(({ ip }) => ip), conditions };
+  }
+
+  /** Returns the conditions of a configuration object, such as Ready of a BGPPeer. */
+  async objectConditions(kind: string, name: string): Promise<RecordedService['conditions']> {
+    return (await this.#status('objects', kind.toLowerCase(), name)).conditions;
+  }
+
+  async #status(...path: readonly string[]) {
+    const file = `${join(this.directory, '.herald/status', ...path)}.yaml`;
+    const { status } = (parse(await readFile(file, 'utf8').catch(() => '')) ?? {}) as {
       status?: { loadBalancer?: { ingress?: { ip: string }[] }; conditions?: StoredCondition[] };
     };
     const conditions = (status?.conditions ?? []).map(({ type, ...condition }) => [type.replace('herald.dev/', ''), condition] as const);
-    return { addresses: (status?.loadBalancer?.ingress ?? []).map(({ ip }) => ip), conditions: Object.fromEntries(conditions) };
+    return { ...status, conditions: Object.fromEntries(conditions) };
   }
 
   async untilAssigned(service: `${string}/${string}`, count: number): Promise<readonly string[]> {

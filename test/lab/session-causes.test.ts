@@ -1,6 +1,8 @@
+import process from 'node:process';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { examples, HeraldInLab, type RecordedSession } from './herald.ts';
-import { Lab } from './lab.ts';
+import { sampleOf } from '../unit/telemetry/scrape.ts';
+import { Lab, type LabProcess } from './lab.ts';
 import { standardTopology } from './standard-topology.ts';
 
 /**
@@ -12,6 +14,7 @@ const local = { 4: '10.1.0.11', 6: 'fd00:1::11' } as const;
 const families = [4, 6] as const;
 let lab: Lab;
 let herald: HeraldInLab;
+let controller: LabProcess;
 
 const peer = (family: 4 | 6, more = ''): string => `apiVersion: herald.dev/v1alpha1
 kind: BGPPeer
@@ -29,7 +32,7 @@ beforeAll(async () => {
   );
   for (const family of families) await configure([`address-family ipv${family} unicast`, `neighbor ${local[family]} activate`]);
   await usePeers();
-  herald.startController();
+  controller = herald.startController();
   await herald.startAgent('node1', '--bgp-listen', '179').waitForLine(/agent started/);
 });
 
@@ -115,6 +118,24 @@ describe('a link that loses the packets of one direction', () => {
   });
 });
 
+/** Returns the code of what an established session lacks, as each report has it. */
+async function codesOf(peer: string) {
+  const session = (await herald.sessions('node1')).find((one) => one.peer === peer);
+  const { stdout } = await herald.run('peers', '--peer', peer, '--source', herald.directory, '-o', 'json');
+  const { sessions } = JSON.parse(stdout) as { sessions: readonly { warning?: { code: string } }[] };
+  // In a directory, an Event is a line of the controller's log.
+  const events = controller.lines().filter((line) => line.includes('configuration object') && line.includes(`BGPPeer/${peer}`));
+  const program = "fetch('http://10.0.0.11:10290/metrics').then(async (answer) => console.log(await answer.text()))";
+  const { stdout: metrics } = await lab.node('node1').exec([process.execPath, '-e', program]);
+  return {
+    nodeState: session?.warning?.code,
+    condition: (await herald.objectConditions('BGPPeer', peer))['Ready']?.reason,
+    event: /BFDDown/.exec(events.at(-1) ?? '')?.[0],
+    metric: sampleOf(metrics, `herald_bgp_session_problem{peer="${peer}",reason="BFDDown"}`) === 1 ? 'BFDDown' : undefined,
+    peers: sessions[0]?.warning?.code,
+  };
+}
+
 describe('BFD whose packets are lost while TCP works', () => {
   const profile = `apiVersion: herald.dev/v1alpha1
 kind: BFDProfile
@@ -122,7 +143,7 @@ metadata: { name: lab }
 spec: { transmitInterval: 1000, receiveInterval: 1000, detectMultiplier: 3 }
 `;
 
-  test('the session returns without BFD, and BFDDown says so with the port and the profile', async () => {
+  test('the session returns without BFD, and every report says so with the code BFDDown', async () => {
     await configure(families.flatMap((family) => [`neighbor ${local[family]} bfd`, `neighbor ${local[family]} bfd profile lab`]));
     await herald.write('21-bfd.yaml', profile);
     await usePeers(', bfdProfile: lab');
@@ -135,15 +156,17 @@ spec: { transmitInterval: 1000, receiveInterval: 1000, detectMultiplier: 3 }
         const session = note(await sessionOf(family));
         return session?.state === 'Established' && session.bfd?.state === 'Down';
       });
-      const { code } = await lab.until('explain names BFD', async (note) => {
-        const { stdout } = await herald.run('peers', '--peer', `tor1-v${family}`, '--source', herald.directory, '-o', 'json');
-        const { sessions } = JSON.parse(stdout) as { sessions: readonly { warning?: { code: string } }[] };
-        return note(sessions)[0]?.warning;
+      await lab.until('NodeState, condition, Event, metric and `herald peers` have the code', async (note) => {
+        const codes = note(await codesOf(`tor1-v${family}`));
+        return Object.values(codes).every((code) => code === 'BFDDown');
       });
-      expect(code).toBe('BFDDown');
       expect(await explain(family)).toMatch(
         /^Up: 1 of 1 sessions, but on node node1: BFD with "tor1-v\d" .* is down .* although the TCP connection works: .*UDP port 3784 .*BFDProfile "lab"/,
       );
+      const status = await herald.run('status', '--problems', '--source', herald.directory, '-o', 'json');
+      const { problems } = JSON.parse(status.stdout) as { problems: readonly { object: string; code: string }[] };
+      expect(problems.filter(({ object }) => object === `BGPPeer/tor1-v${family}`).map(({ code }) => code)).toEqual(['BFDDown']);
+      expect(status.code).toBe(3);
     }
   });
 });

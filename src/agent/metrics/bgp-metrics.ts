@@ -18,6 +18,7 @@ const ofSessions = [
   'herald_bgp_session_info',
   'herald_bgp_session_since_timestamp_seconds',
   'herald_bgp_session_held_back',
+  'herald_bgp_session_problem',
 ] as const;
 const ofPeers = [
   'herald_bgp_session_established_total',
@@ -66,12 +67,13 @@ export function exposeBgp(metrics: Metrics, { speaker, sessions, bfd }: BgpMetri
 
 function putSession(
   put: Put<(typeof ofSessions)[number]>,
-  { peer, address, state: present, since, localASN, peerASN, damping }: SessionStatus,
+  { peer, address, state: present, since, localASN, peerASN, damping, cause, warning }: SessionStatus,
 ): void {
   put('herald_bgp_session_up', { peer }, present === 'Established' ? 1 : 0);
   for (const state of sessionStates) put('herald_bgp_session_state', { peer, state }, state === present ? 1 : 0);
   put('herald_bgp_session_info', { peer, address, local_asn: String(localASN), peer_asn: String(peerASN) }, 1);
   put('herald_bgp_session_held_back', { peer }, damping?.until === undefined ? 0 : 1);
+  for (const { code: reason } of [cause ?? [], warning ?? []].flat()) put('herald_bgp_session_problem', { peer, reason }, 1);
   // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
   if (since !== '') put('herald_bgp_session_since_timestamp_seconds', { peer }, Date.parse(since) / 1000);
 }

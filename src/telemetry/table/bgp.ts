@@ -34,6 +34,12 @@ export const bgpMetrics = {
     labels: { peer },
     of: 'agent',
   },
+  herald_bgp_session_problem: {
+    type: 'gauge',
+    help: 'Is 1 while the session is down for this reason, or is established without something that its BGPPeer asks for (`BFDDown`, `PeerFamilyNotNegotiated`).',
+    labels: { peer, reason: 'code of [reasons.md](reasons.md)' },
+    of: 'agent',
+  },
   herald_bgp_session_established_total: {
     type: 'counter',
     help: 'Times that the session came up.',

@@ -33,7 +33,10 @@ const faults: Readonly<Record<string, readonly Series[]>> = {
   HeraldNodeHeldBack: [always(`herald_node_held_back{family="ipv4",${agent}}`, 1)],
   HeraldLastNextHopCannotForward: [always(`herald_held_back_last_next_hop_services{${agent}}`, 2)],
   HeraldBGPSessionFlapping: [growing(`herald_bgp_session_flaps_total{peer="tor9",reason="holdTimerExpired",${agent}}`, 1)],
-  HeraldBFDDown: [always(`herald_bgp_session_up{peer="tor9",${agent}}`, 1), always(`herald_bfd_session_up{peer="tor9",${agent}}`, 0)],
+  HeraldBFDDown: [
+    always(`herald_bgp_session_up{peer="tor9",${agent}}`, 1),
+    always(`herald_bgp_session_problem{peer="tor9",reason="BFDDown",${agent}}`, 1),
+  ],
   HeraldRoutesNotPossible: [always(`herald_bgp_prefixes_not_possible{peer="tor9",${agent}}`, 2)],
   HeraldServicesPending: [always(`herald_pending_services{reason="NoPoolFits",${controller}}`, 1)],
   HeraldPoolFull: [

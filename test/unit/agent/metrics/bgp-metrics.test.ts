@@ -3,6 +3,7 @@ import { defined } from '../../../../src/lang/defined.ts';
 import { exposeBgp } from '../../../../src/agent/metrics/bgp-metrics.ts';
 import type { Speaker } from '../../../../src/bgp/index.ts';
 import type { SessionStatus } from '../../../../src/model/objects/node-state.ts';
+import { reason, type Reason } from '../../../../src/model/reasons.ts';
 import { Metrics } from '../../../../src/telemetry/metrics.ts';
 import { pair } from '../../bgp/two-speakers.ts';
 import { sampleOf } from '../../telemetry/scrape.ts';
@@ -12,6 +13,16 @@ function scraped(speaker: Speaker, sessions: readonly SessionStatus[] = []): Pro
   exposeBgp(metrics, { speaker, sessions: () => sessions, bfd: () => undefined });
   return metrics.text();
 }
+
+const idle: SessionStatus = {
+  peer: 'tor',
+  address: '10.0.0.2',
+  state: 'Idle',
+  since: '',
+  localASN: 64512,
+  peerASN: 65001,
+  prefixesSent: 0,
+};
 
 test('a path loss by BFD has a flap counter of its own, which exists before the first flap', async () => {
   const { clock, left, right } = pair();
@@ -30,16 +41,7 @@ test('a path loss by BFD has a flap counter of its own, which exists before the 
 test('a held back session is shown as such, a flapped session that may start is not', async () => {
   const { left } = pair();
   left.start();
-  const session = (peer: string, damping?: SessionStatus['damping']): SessionStatus => ({
-    peer,
-    address: '10.0.0.2',
-    state: 'Idle',
-    since: '',
-    localASN: 64512,
-    peerASN: 65001,
-    prefixesSent: 0,
-    ...defined({ damping }),
-  });
+  const session = (peer: string, damping?: SessionStatus['damping']): SessionStatus => ({ ...idle, peer, ...defined({ damping }) });
   const flapped = { penalty: 3900, flapsInLastHour: 4 };
   const text = await scraped(left.speaker, [
     session('held', { ...flapped, until: '2026-01-01T00:00:20Z' }),
@@ -48,4 +50,24 @@ test('a held back session is shown as such, a flapped session that may start is 
   ]);
   const held = ['held', 'over', 'calm'].map((peer) => sampleOf(text, `herald_bgp_session_held_back{peer="${peer}"}`));
   expect(held).toEqual([1, 0, 0]);
+});
+
+test('the problem of a session carries the code of its cause while it is down, and of its warning while it is up', async () => {
+  const { left } = pair();
+  left.start();
+  const common = { router: '10.0.0.2', local: '10.0.0.1', since: '', latest: '' };
+  const cause = reason('PeerAdminDown', { peer: 'down' });
+  const bfd: Reason = reason('BFDDown', { ...common, peer: 'slow', why: 'there is no answer', profile: 'fast', tcpWorks: true });
+  const family = reason('PeerFamilyNotNegotiated', { ...common, peer: 'half', family: 'IPv6', isAdded: true });
+  const text = await scraped(left.speaker, [
+    { ...idle, peer: 'down', cause },
+    { ...idle, peer: 'slow', state: 'Established', warning: bfd },
+    { ...idle, peer: 'half', state: 'Established', warning: family },
+    { ...idle, peer: 'good', state: 'Established' },
+  ]);
+  expect(text.split('\n').filter((line) => line.startsWith('herald_bgp_session_problem'))).toEqual([
+    'herald_bgp_session_problem{peer="down",reason="PeerAdminDown"} 1',
+    'herald_bgp_session_problem{peer="slow",reason="BFDDown"} 1',
+    'herald_bgp_session_problem{peer="half",reason="PeerFamilyNotNegotiated"} 1',
+  ]);
 });
