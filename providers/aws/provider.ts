@@ -22,7 +22,7 @@ import { reasonOfError } from './cloud/error-reason.ts';
 import { AwsError, StoppedError } from './cloud/error.ts';
 import { withUrgency } from './cloud/urgency.ts';
 import { decideAwsClaim } from './desire/claim.ts';
-import { memberOf, type Member } from './desire/stack.ts';
+import { memberOf, stackOf, type Member } from './desire/stack.ts';
 import { limits } from './model/limits.ts';
 import type { PodReader } from './model/pods.ts';
 import type { ServiceMetadata } from './model/service-metadata.ts';
@@ -40,7 +40,7 @@ import { ResultCache } from './schedule/result-cache.ts';
 import { AwsAccount, type Connect } from './stacks/aws-account.ts';
 import { DepartedServices } from './stacks/departed-services.ts';
 import { StackReconciler } from './stacks/stack-reconciler.ts';
-import { StackRegistry } from './stacks/stack-registry.ts';
+import { StackRegistry, type StackState } from './stacks/stack-registry.ts';
 
 interface AwsProviderComponents {
   readonly classless: ClasslessMode;
@@ -198,11 +198,18 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
         }
       // A port may have become free for other Services that share the load balancer.
       if (kind === 'Service')
-        for (const { services } of this.#registry.stacksWith(key as ServiceKey))
+        for (const { services } of this.#stacksOf(key as ServiceKey, snapshot))
           for (const other of services) if (other !== key) affected.add(other);
     }
     for (const key of affected) this.#results.invalidate(key);
     return affected;
+  }
+
+  /** The stacks in which the Service has a part, and the one that it asks for. */
+  #stacksOf(key: ServiceKey, { services }: Snapshot): StackState[] {
+    const service = services.get(key);
+    const wanted = service === undefined ? undefined : this.#registry.get(stackOf(memberOf(service, 'nlb')).key);
+    return [...this.#registry.stacksWith(key), ...(wanted === undefined ? [] : [wanted])];
   }
 
   #haveTargetsChanged({ config }: Snapshot): boolean {

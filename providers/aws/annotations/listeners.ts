@@ -24,12 +24,16 @@ const targetGroupAttributes: typeof attributeMap = {
 };
 
 const sharingName: ValueType<string> = {
-  name: 'letters, digits, "-" and "."',
+  name: 'letters, digits, "-" and "."; or a namespace, "/" and such a text',
   read: (text) =>
-    /^[a-zA-Z0-9](?:[a-zA-Z0-9.-]{0,61}[a-zA-Z0-9])?$/.test(text)
+    /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\/)?[a-zA-Z0-9](?:[a-zA-Z0-9.-]{0,61}[a-zA-Z0-9])?$/.test(text)
       ? parsed(text)
-      : invalid('is not a name of at most 63 letters, digits, "-" and "."'),
+      : invalid('is not a name of at most 63 letters, digits, "-" and ".", with or without a namespace and "/" before it'),
 };
+
+const namespaces = list('namespaces, or `*`', (text) =>
+  text === '*' || /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text) ? parsed(text) : invalid('is neither * nor the name of a namespace'),
+);
 
 const hosts = list('host names', (text) =>
   /^(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z0-9-]+$/i.test(text) ? parsed(text.toLowerCase()) : invalid('is not a host name'),
@@ -202,7 +206,13 @@ export const listenerAnnotations = {
     kinds: ['nlb'],
     default: '-',
     description:
-      'Services of a namespace with the same text share one NLB. Their ports must differ. The oldest Service decides the settings of the NLB itself.',
+      'Services of a namespace with the same text share one NLB. Their ports must differ. The oldest Service decides the settings of the NLB itself. `NAMESPACE/TEXT` joins the NLB of another namespace, if that namespace admits it.',
+  }),
+  sharedNamespaces: own('shared-load-balancer-namespaces', namespaces, {
+    kinds: ['nlb'],
+    default: '-',
+    description:
+      'Other namespaces whose Services may join the NLB with `herald.dev/aws-shared-load-balancer: NAMESPACE/TEXT`. Only the oldest Service in the namespace of the NLB admits others.',
   }),
   adopt: own('load-balancer', text, {
     kinds: ['nlb'],

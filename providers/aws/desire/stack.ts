@@ -4,6 +4,7 @@ import { reason, type Reason } from '../../../src/model/reasons.ts';
 import type { Service } from '../../../src/model/objects/service.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import type { BalancerKind } from '../annotations/entry.ts';
+import { annotationTable } from '../annotations/table.ts';
 import { readAnnotations, type ReadAnnotations } from '../annotations/read.ts';
 import type { Desired } from '../model/desired.ts';
 import { foreignFinalizerOf, hasOurFinalizer } from '../model/service-metadata.ts';
@@ -28,7 +29,17 @@ export function stackOf({ service, kind, values }: Member): StackIdentity {
   const { namespace, name } = service.metadata;
   const shared = kind === 'nlb' ? values.sharedWith : undefined;
   if (shared === undefined) return { key: `${namespace}/${name}`, namespace, name };
-  return { key: `shared:${namespace}/${shared}`, namespace, name: shared };
+  const [text = '', home = namespace] = shared.split('/').toReversed();
+  return { key: `shared:${home}/${text}`, namespace: home, name: text };
+}
+
+/** True if the Service has joined, or wants to join, a shared load balancer of another namespace. */
+export function isGuest(stack: string, service: ServiceKey): boolean {
+  return stack.startsWith('shared:') && namespaceOf(stack) !== namespaceOf(service);
+}
+
+function namespaceOf(key: string): string {
+  return key.replace(/^shared:/, '').split('/')[0] ?? '';
 }
 
 /** True when the Service asks for pods as targets. */
@@ -36,11 +47,13 @@ export function wantsPods({ kind, values }: Member, settings: AwsSettings): bool
   return kind === 'nlb' && targetTypeOf(values, settings) === 'ip';
 }
 
-/** The current members of a stack. The first one decides about the load balancer itself. Services that are deleted, disowned or left to another controller are not members. */
+/**
+ * The current members of a stack. The first one decides about the load balancer itself; those of other namespaces come last. Services that
+ * are deleted, disowned or left to another controller are not members.
+ */
 export function membersOf(stack: string, snapshot: Snapshot, settings: AwsSettings): Member[] {
-  const namespace = stack.replace(/^shared:/, '').split('/')[0];
   const candidates = stack.startsWith('shared:')
-    ? [...snapshot.services.values()].filter(({ metadata }) => metadata.namespace === namespace)
+    ? [...snapshot.services.values()].filter(({ metadata }) => metadata.annotations[annotationTable.sharedWith.key] !== undefined)
     : [snapshot.services.get(stack as ServiceKey)];
   const members = candidates.flatMap((service): Member[] => {
     if (service === undefined || service.metadata.deleting || isLeftToOther(service)) return [];
@@ -54,7 +67,9 @@ export function membersOf(stack: string, snapshot: Snapshot, settings: AwsSettin
     snapshot,
   );
   const byKey = new Map(members.map((member) => [serviceKey(member.service.metadata), member]));
-  return [...order].flatMap((key) => byKey.get(key) ?? []);
+  const ordered = [...order].flatMap((key) => byKey.get(key) ?? []);
+  const isOfOther = ({ service }: Member): boolean => isGuest(stack, serviceKey(service.metadata));
+  return [...ordered.filter((one) => !isOfOther(one)), ...ordered.filter(isOfOther)];
 }
 
 /** True when another controller serves the Service, and Herald has made nothing for it. */
@@ -89,6 +104,14 @@ export function desireStack(
   };
   const [first, ...others] = members;
   if (first === undefined) return { errors, warnings };
+  if (isGuest(stack.key, serviceKey(first.service.metadata))) {
+    for (const guest of members) {
+      const own = issuesOf(guest);
+      own.error(notAdmitted(stack, guest));
+      note(guest, own);
+    }
+    return { errors, warnings };
+  }
   const issues = issuesOf(first);
   if (first.kind === 'classic') {
     const desired = desireClassic(first, stack, circumstances, issues);
@@ -111,6 +134,7 @@ export function desireStack(
   takePorts(first.service, taken);
   for (const other of others) {
     const own = issuesOf(other);
+    if (!admits(first, stack, other)) own.error(notAdmitted(stack, other, first));
     for (const { port } of other.service.ports) {
       const owner = taken.get(port);
       if (owner !== undefined) own.error(reason('AwsSharedPortTaken', { port, other: owner }));
@@ -124,6 +148,18 @@ export function desireStack(
   const desired = assembleNlb(shell, parts, untouched, issues);
   note(first, issues);
   return issues.errors.length > 0 ? { errors, warnings } : { desired, errors, warnings };
+}
+
+/** Both sides must agree: the guest names the load balancer, and the Service that decides about it names the namespace of the guest. */
+function admits({ values }: Member, stack: StackIdentity, { service }: Member): boolean {
+  const { namespace } = service.metadata;
+  const admitted = values.sharedNamespaces ?? [];
+  return namespace === stack.namespace || admitted.includes(namespace) || admitted.includes('*');
+}
+
+function notAdmitted({ namespace, name }: StackIdentity, { service: { metadata } }: Member, host?: Member): Reason {
+  const details = { home: namespace, name, guest: metadata.namespace };
+  return reason('AwsSharedNotAdmitted', { ...details, host: host === undefined ? '' : serviceKey(host.service.metadata) });
 }
 
 function takePorts(service: Service, taken: Map<number, ServiceKey>): void {

@@ -36,9 +36,8 @@ export async function verifyRecordedArns(
   const ids = [...new Set(text.split(/\s+/).filter((id) => id !== ''))];
   const ours: string[] = [];
   let moved = false;
-  const { namespace } = service.metadata;
   const refused: Reason[] = [];
-  const mayHaveHad = (other = ''): boolean => other === serviceKey(service.metadata) || other.startsWith(`shared:${namespace}/`);
+  const mayHaveHad = (other = ''): boolean => other === serviceKey(service.metadata) || other.startsWith('shared:');
   const refuse = (id: string, why: string): void => void refused.push(reason('AwsKeptForeign', { id: id.slice(0, 200), why }));
   if (ids.length > limits.keptIds) refuse(`${ids.length} load balancers`, 'the annotation names too many');
   for (const id of ids.slice(0, limits.keptIds)) {

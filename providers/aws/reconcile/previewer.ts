@@ -2,7 +2,7 @@ import type { Preview } from '../../../src/controller/provider-parts.ts';
 import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import { decideAwsClaim } from '../desire/claim.ts';
-import { desireStack, memberOf, membersOf, stackOf, wantsPods, type Member } from '../desire/stack.ts';
+import { desireStack, isGuest, memberOf, membersOf, stackOf, wantsPods, type Member } from '../desire/stack.ts';
 import type { StackIdentity, Surroundings } from '../model/circumstances.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import type { StackTargets } from '../model/stack-targets.ts';
@@ -64,7 +64,7 @@ export class Previewer {
     const inputOf = (stack: StackIdentity): PreviewInput => {
       const members = membersOf(stack.key, snapshot, settings);
       const isServing = member !== undefined && stack.key === own.key;
-      const intent = intentOf(key, isServing, member?.values.disown === true && members.length === 0);
+      const intent = intentOf(key, isServing, member?.values.disown === true && members.length === 0 && !isGuest(stack.key, key));
       const movedAway = departed.movedAway(stack.key, settings, snapshot, isServing ? undefined : key);
       const known = registry.get(stack.key)?.known ?? new KnownResources();
       return { stack, intent, members, movedAway, known, ...common };

@@ -171,7 +171,7 @@ export class ServiceReconciler {
     const { stacks, registry, departed, metadata } = this.#components;
     departed.disowned.add(key);
     for (const state of await stacks.findAll(key, snapshot)) {
-      const isShared = [...state.services].some((other) => other !== key && snapshot.services.get(other)?.metadata.deleting === false);
+      const isShared = await stacks.isShared(state, key, snapshot);
       const remaining = isShared
         ? await releaseStack(this.#components, state, snapshot, key)
         : (await stacks.reconcile(state, snapshot, { kind: 'disown' })).remaining;

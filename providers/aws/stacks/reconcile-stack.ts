@@ -6,7 +6,7 @@ import type { Cloud } from '../cloud/cloud.ts';
 import type { Circumstances, StackIdentity, Surroundings } from '../model/circumstances.ts';
 import { keptTargets } from './decide-kept-targets.ts';
 import { zonesOfTargets } from '../desire/target-zones.ts';
-import { desireStack, memberOf, wantsPods, type Member, type StackOutcome } from '../desire/stack.ts';
+import { desireStack, isGuest, memberOf, wantsPods, type Member, type StackOutcome } from '../desire/stack.ts';
 import { reasonOfError } from '../cloud/error-reason.ts';
 import { execute, worstFailure, type Execution, type Outcome } from './execute.ts';
 import { limits } from '../model/limits.ts';
@@ -76,8 +76,8 @@ export interface StackResult {
   readonly unsettled: boolean;
   /** Nothing of the stack is left in AWS. */
   readonly gone: boolean;
-  /** Services that belong elsewhere now still have a part in the stack. */
-  readonly hasMovedMembers: boolean;
+  /** Services that are no members still have a part in the stack. */
+  readonly staysForOthers: boolean;
   /** Targets that need node rules. Absent when unknown: then existing rules stay. */
   readonly targets?: StackTargets;
   /** The current targets, as far as known, when only targets may change. */
@@ -105,7 +105,8 @@ export async function reconcileStack(
   remember(input.known, execution, input.now);
 
   const { desired } = planInput;
-  const isEmpty = input.members.length === 0 && movedMembers.length === 0;
+  const staysForOthers = movedMembers.length > 0 || isOfOthers(planInput, releasedBy(input.intent));
+  const isEmpty = input.members.length === 0 && !staysForOthers;
   const isSettled = unsettled === undefined;
   return {
     servingStatus: servingStatuses(input.members, planInput),
@@ -116,7 +117,7 @@ export async function reconcileStack(
     requeueSeconds: requeueSeconds(plan, execution, isSettled),
     unsettled: !isSettled,
     gone: isEmpty && isSettled && plan.actions.length === 0 && plan.problems.length === 0,
-    hasMovedMembers: movedMembers.length > 0,
+    staysForOthers,
     ...(desired === undefined ? {} : { desired, targets: allTargets(desired, planInput) }),
     ...(desired === undefined && (outcome !== undefined || movedMembers.length > 0) ? { kept: keptStackTargets(kept) } : {}),
   };
@@ -228,11 +229,21 @@ export function planOf(
 ): StackPlan {
   if (unsettled !== undefined) return nothing;
   if (managed !== undefined && intent.kind !== 'disown') return { ...nothing, problems: [managed] };
-  const releasing = intent.kind === 'serve' ? undefined : intent.service;
-  const isStillNeeded = members.length === 0 && movedMembers.length > 0;
+  const releasing = releasedBy(intent);
+  const isStillNeeded = members.length === 0 && (movedMembers.length > 0 || isOfOthers(planInput, releasing));
   const isNotUnderstood = releasing !== undefined && members.length > 0 && outcome?.desired === undefined;
   if (isStillNeeded || isNotUnderstood) return planPartialRelease(planInput, kept, releasing);
   return intent.kind === 'disown' ? planDisown(planInput) : planWith(planInput, outcome, kept);
+}
+
+function releasedBy(intent: StackIntent): ServiceKey | undefined {
+  return intent.kind === 'serve' ? undefined : intent.service;
+}
+
+/** True if a Service releases its part of another namespace's load balancer in which others have parts: it must not delete those. */
+function isOfOthers({ observed, cluster, stack }: PlanInput, releasing: ServiceKey | undefined): boolean {
+  if (releasing === undefined || !isGuest(stack, releasing)) return false;
+  return ownObserved(observed, cluster, stack).targetGroups.some(({ tags }) => tags[tagKeys.service] !== releasing);
 }
 
 /** Deletes the part of `releasing`, and keeps the targets of everything else current. */

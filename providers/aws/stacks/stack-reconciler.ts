@@ -3,7 +3,7 @@ import { reason, type Reason } from '../../../src/model/reasons.ts';
 import type { Service } from '../../../src/model/objects/service.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import type { Log } from '../../../src/system/log.ts';
-import { memberOf, membersOf, stackOf } from '../desire/stack.ts';
+import { isGuest, memberOf, membersOf, stackOf } from '../desire/stack.ts';
 import type { StackIdentity } from '../model/circumstances.ts';
 import { logBlockedDeletion, logOutcome } from './action-log.ts';
 import { isClassicName, isLoadBalancerArn } from '../observe/known-resources.ts';
@@ -60,6 +60,13 @@ export class StackReconciler {
     return [...new Set([...registry.stacksWith(key), ...(own === undefined ? [] : [own])])];
   }
 
+  /** True if the Service must not decide about the whole stack: other Services need it, or it is of another namespace. */
+  async isShared({ identity }: StackState, key: ServiceKey, snapshot: Snapshot): Promise<boolean> {
+    const { settings } = await this.#components.account.open(snapshot);
+    const members = membersOf(identity.key, snapshot, settings);
+    return isGuest(identity.key, key) || members.some(({ service }) => serviceKey(service.metadata) !== key);
+  }
+
   /** Finds the resources of a stack. `services`: those with a part in it. */
   async discover(identity: StackIdentity, services: readonly Service[], snapshot: Snapshot): Promise<void> {
     await this.#discovery.discover(await this.#components.account.open(snapshot), identity, services);
@@ -96,7 +103,7 @@ export class StackReconciler {
     account.invalidateFacts([...result.errors.values()].flat());
     if (intent.kind === 'serve') return { result, closed: false };
     if (isDisown) return { result, ...this.#concludeDisown(state, result) };
-    const isUsed = members.length > 0 || result.hasMovedMembers;
+    const isUsed = members.length > 0 || result.staysForOthers;
     return { result, ...(isUsed ? concludePartialRelease(state, result, intent.service) : this.#concludeRelease(state, result)) };
   }
 

@@ -6,7 +6,6 @@ import { decideAwsClaim } from '../desire/claim.ts';
 import { memberOf, stackOf } from '../desire/stack.ts';
 import { finalizer } from '../model/service-metadata.ts';
 import type { AwsSettings } from '../model/settings.ts';
-import { parseStackKey } from './stack-registry.ts';
 
 /** Returns the keys of stacks that Services use. `any` includes Services that are being deleted or disowned; `served` does not. */
 export function stacksInUse({ services, config }: Snapshot, settings: AwsSettings, which: 'any' | 'served' = 'any'): ReadonlySet<string> {
@@ -33,8 +32,9 @@ export function hasDisowned({ services, config }: Snapshot, settings: AwsSetting
   });
 }
 
+/** True if the Service may have a part in the stack. A Service of any namespace may have joined a shared one. */
 export function mayBelongTo(stack: string, service: ServiceKey): boolean {
-  return stack === service || (stack.startsWith('shared:') && parseStackKey(stack).namespace === service.split('/')[0]);
+  return stack === service || stack.startsWith('shared:');
 }
 
 /** Returns the Service when it belongs to another stack or provider now and may still have a part in this stack. */

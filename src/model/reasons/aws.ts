@@ -192,6 +192,18 @@ export const awsReasons = {
       `Service ${d.other} shares the load balancer and decides about it: ${d.what}`,
     fix: () => 'ask for the same, or for a load balancer of its own',
   }),
+  AwsSharedNotAdmitted: userMistake({
+    brief: 'The shared load balancer of another namespace does not admit the Service',
+    /** `host` is the Service that decides about the load balancer, "" for none. */
+    says: (d: { readonly home: string; readonly name: string; readonly guest: string; readonly host: string }) =>
+      d.host === ''
+        ? `no Service of namespace ${d.home} has herald.dev/aws-shared-load-balancer: ${d.name}`
+        : `Service ${d.host}, which decides about the shared load balancer, does not admit namespace ${d.guest}`,
+    fix: (d) =>
+      d.host === ''
+        ? `create a Service with this annotation in ${d.home}, and with herald.dev/aws-shared-load-balancer-namespaces: ${d.guest}`
+        : `add ${d.guest} to herald.dev/aws-shared-load-balancer-namespaces of Service ${d.host}`,
+  }),
   AwsForeignLoadBalancer: userMistake({
     brief: 'The load balancer belongs to another owner',
     says: (d: { readonly name: string; readonly why: string }) => `load balancer ${d.name} is not ours: ${d.why}`,

@@ -211,7 +211,7 @@ export class ScenarioFixture {
   #stacks(): string[] {
     return [...this.#store.services.values()].flatMap(({ metadata: { namespace, name, annotations } }) => {
       const shared = annotations['herald.dev/aws-shared-load-balancer'];
-      return shared === undefined ? [`${namespace}/${name}`] : [`shared:${namespace}/${shared}`];
+      return shared === undefined ? [`${namespace}/${name}`] : [`shared:${shared.includes('/') ? shared : `${namespace}/${shared}`}`];
     });
   }
 

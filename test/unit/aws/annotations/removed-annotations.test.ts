@@ -53,6 +53,7 @@ const both = {
   backendProtocolOfPort: { set: 'ssl', member: '443', beside: tls },
   certificateHosts: { set: 'www.example.com' },
   sharedWith: chosen,
+  sharedNamespaces: { because: 'it only admits others' },
   adopt: chosen,
   disown: { because: 'a disowned load balancer no longer belongs to Herald' },
 } satisfies Partial<Record<AnnotationName, Case>>;
