@@ -75,6 +75,7 @@ function nlbParts(nlb: DesiredNlb): Parts {
       [SubnetId, AllocationId, PrivateIPv4Address, IPv6Address, SourceNatIpv6Prefix].filter((part) => part !== undefined).join(' '),
     ),
     attributes: nlb.attributes,
+    capacity: nlb.capacityUnits ?? 'unset',
     privateLink: nlb.enforcePrivateLink ?? 'unset',
     // Off is AWS' default.
     sourceNat: nlb.enablePrefixForIpv6SourceNat ?? 'off',
