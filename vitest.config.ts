@@ -1,7 +1,10 @@
 import { defineConfig } from 'vitest/config';
 
-/** The condition `herald-source` resolves `herald/bgp` to the source, so that no dist/ is needed. The others are Vite's defaults. */
-const ssr = { resolve: { conditions: ['herald-source', 'module', 'node', 'development|production'] } };
+/**
+ * The condition `herald-source` resolves `herald/bgp` to the source, so that no dist/ is needed. The others are Vite's defaults without `module`: of the
+ * AWS SDK it selects files for bundlers, which Node.js cannot load.
+ */
+const ssr = { resolve: { conditions: ['herald-source', 'node', 'development|production'] } };
 
 export default defineConfig({
   test: {
@@ -33,6 +36,7 @@ export default defineConfig({
       },
       // Each file has its own AWS emulator, so two files may run at once.
       {
+        ssr,
         test: {
           name: 'aws',
           include: ['test/aws/**/*.test.ts'],
@@ -48,6 +52,7 @@ export default defineConfig({
         ? []
         : [
             {
+              ssr,
               test: {
                 name: 'real-aws',
                 include: ['test/aws/real/**/*.test.ts'],

@@ -14,6 +14,7 @@ import { chartFiles } from './generate/chart-files.ts';
 import { containerLabFiles } from './generate/container-lab/files.ts';
 import { dashboard } from './generate/dashboard.ts';
 import { diagnosisPage } from './generate/diagnosis-page.ts';
+import { ec2Model } from './generate/ec2-model.ts';
 import { eventsPage } from './generate/events-page.ts';
 import { manualPage } from './generate/manual-page.ts';
 import { metallbPage } from './generate/metallb-page.ts';
@@ -41,6 +42,7 @@ const generators: Readonly<Record<string, Generator>> = {
   manual: async () => [['docs/herald.1', await manualPage()]],
   dashboard: () => [['manifests/monitoring/dashboard.json', dashboard()]],
   chart: () => below('manifests/chart', chartFiles()),
+  'ec2-model': async () => [['providers/aws/sdk/ec2-client/model.json', await ec2Model()]],
   topology: () => below('examples/containerlab', containerLabFiles()),
 };
 

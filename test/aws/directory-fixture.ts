@@ -19,6 +19,12 @@ export interface Answer {
   readonly stderr: string;
 }
 
+interface ControllerOptions {
+  readonly options?: readonly string[];
+  readonly endpoint?: string;
+  readonly herald?: string;
+}
+
 /** A directory of manifests whose nodes are instances of an account in moto, and Herald's commands for both. */
 export class DirectoryFixture {
   readonly moto: Moto;
@@ -71,10 +77,10 @@ export class DirectoryFixture {
 
   /**
    * Starts the controller as for a new cluster: region and VPC are found by its nodes. Resolves to its process ID. `endpoint`: where it sends
-   * requests instead of to moto.
+   * requests instead of to moto. `herald`: the program to run instead of the one of this tree.
    */
-  async startController({ options = [], endpoint }: { options?: readonly string[]; endpoint?: string } = {}): Promise<number> {
-    const argv = [program, 'controller', '--source', this.directory, '--aws-cluster-name', clusterName, ...options];
+  async startController({ options = [], endpoint, herald = program }: ControllerOptions = {}): Promise<number> {
+    const argv = [herald, 'controller', '--source', this.directory, '--aws-cluster-name', clusterName, ...options];
     this.#controller = new LabProcess(killedWithParent(argv), {
       logFile: join(this.directory, '.herald-controller.log'),
       record: () => undefined,

@@ -1,3 +1,8 @@
+import type { Filter as SdkFilter } from '@aws-sdk/client-ec2';
+import { defined } from '../../../src/lang/defined.ts';
+import type { Filter } from '../cloud/ec2.ts';
+import { changeable, list, required } from './answers/answer.ts';
+import { toElasticIp, toInstance, toNetworkInterface, toRouteTable, toSecurityGroup, toSubnet, toVpc } from './answers/ec2.ts';
 import {
   AuthorizeSecurityGroupIngressCommand,
   CreateSecurityGroupCommand,
@@ -12,12 +17,7 @@ import {
   DescribeSubnetsCommand,
   DescribeVpcsCommand,
   RevokeSecurityGroupIngressCommand,
-  type Filter as SdkFilter,
-} from '@aws-sdk/client-ec2';
-import { defined } from '../../../src/lang/defined.ts';
-import type { Filter } from '../cloud/ec2.ts';
-import { changeable, list, required } from './answers/answer.ts';
-import { toElasticIp, toInstance, toNetworkInterface, toRouteTable, toSecurityGroup, toSubnet, toVpc } from './answers/ec2.ts';
+} from './ec2-client/commands.ts';
 import { limits } from './limits.ts';
 import { allPages, inBatches, type OperationsOf } from './send.ts';
 

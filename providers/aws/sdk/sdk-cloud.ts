@@ -1,5 +1,4 @@
 import { ACMClient } from '@aws-sdk/client-acm';
-import { EC2Client } from '@aws-sdk/client-ec2';
 import { ElasticLoadBalancingClient } from '@aws-sdk/client-elastic-load-balancing';
 import { ElasticLoadBalancingV2Client } from '@aws-sdk/client-elastic-load-balancing-v2';
 import { defined } from '../../../src/lang/defined.ts';
@@ -8,6 +7,7 @@ import type { Cloud } from '../cloud/cloud.ts';
 import type { Input, Operation, Output } from '../cloud/operations.ts';
 import { acm } from './acm.ts';
 import { classify } from './classify.ts';
+import { ec2Client } from './ec2-client/client.ts';
 import { ec2 } from './ec2.ts';
 import { elb } from './elb.ts';
 import { elbv2 } from './elbv2.ts';
@@ -62,7 +62,7 @@ export class SdkCloud implements Cloud {
     this.#clients = {
       elbv2: new ElasticLoadBalancingV2Client(configuration),
       elb: new ElasticLoadBalancingClient(configuration),
-      ec2: new EC2Client(configuration),
+      ec2: ec2Client(configuration),
       acm: new ACMClient(configuration),
     };
     const fence = new Fence(components.mayWrite);

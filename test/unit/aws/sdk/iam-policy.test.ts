@@ -23,7 +23,7 @@ const granted = policy.Statement.flatMap(actionsOf);
 const servicesOfIam: Readonly<Record<string, string>> = {
   '@aws-sdk/client-elastic-load-balancing-v2': 'elasticloadbalancing',
   '@aws-sdk/client-elastic-load-balancing': 'elasticloadbalancing',
-  '@aws-sdk/client-ec2': 'ec2',
+  './ec2-client/commands.ts': 'ec2',
   '@aws-sdk/client-acm': 'acm',
 };
 
@@ -37,7 +37,7 @@ const implied: Readonly<Record<string, string>> = {
 /** The commands that a file imports, as IAM actions. The type checker refuses unused imports. */
 function actionsIn(file: string): string[] {
   const text = readFileSync(join(root, file), 'utf8');
-  const imports = [...text.matchAll(/^import \{([^}]*)\} from '(@aws-sdk\/[^']+)';$/gm)];
+  const imports = [...text.matchAll(/^import \{([^}]*)\} from '(@aws-sdk\/[^']+|\.\/ec2-client\/commands\.ts)';$/gm)];
   return imports.flatMap(([, names = '', from = '']) =>
     [...names.matchAll(/\b(\w+)Command\b/g)].map(([, name]) => `${servicesOfIam[from] ?? from}:${name}`),
   );

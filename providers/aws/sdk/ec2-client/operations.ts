@@ -1,0 +1,18 @@
+/** The operations of EC2 that Herald uses. `npm run generate` writes the part of the SDK's model that they need to model.json. */
+export const operations = [
+  'AuthorizeSecurityGroupIngress',
+  'CreateSecurityGroup',
+  'CreateTags',
+  'DeleteSecurityGroup',
+  'DeleteTags',
+  'DescribeAddresses',
+  'DescribeInstances',
+  'DescribeNetworkInterfaces',
+  'DescribeRouteTables',
+  'DescribeSecurityGroups',
+  'DescribeSubnets',
+  'DescribeVpcs',
+  'RevokeSecurityGroupIngress',
+] as const;
+
+export type Ec2Operation = (typeof operations)[number];
