@@ -37,7 +37,7 @@ export async function measure(services: number, isThrottled: boolean, limitSecon
   const fixture = await DirectoryFixture.start();
   cleanup.defer(() => fixture.stop());
   const requests = cleanup.use(await Requests.start(fixture.moto.endpoint, isThrottled ? throttle : undefined));
-  const pid = await fixture.startController({ endpoint: requests.endpoint, ...(process.env['PROG'] ? { herald: process.env['PROG'] } : {}) });
+  const pid = await fixture.startController({ endpoint: requests.endpoint });
   const cpuBefore = cpuSeconds(pid);
   const indexes = Array.from({ length: services }, (_, index) => index);
   const began = performance.now();
