@@ -22,7 +22,9 @@ export async function ec2Model(): Promise<string> {
   const client = require(sdk) as Readonly<Record<string, unknown>>;
   const shapes = new Map<string, Shape>();
   for (const operation of operations) collect(client[`${operation}$`] as Shape, shapes);
-  const lines = [...shapes].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, shape]) => `    "${name}": ${JSON.stringify(named(shape))}`);
+  const lines = [...shapes]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, shape]) => `    "${name}": ${JSON.stringify(named(shape))}`);
   const folder = dirname(require.resolve(`${sdk}/package.json`));
   const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { readonly version: string };
   const { bdd } = (await import(pathToFileURL(join(folder, 'dist-es/endpoint/bdd.js')).href)) as { readonly bdd: EndpointRules };

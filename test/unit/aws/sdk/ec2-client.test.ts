@@ -132,7 +132,8 @@ describe("Herald's client of EC2", () => {
   });
 
   test("Herald imports only types from the SDK's client, which takes 70 MB", () => {
-    const loads = (file: string): boolean => /^import (?!type )[^;]*from '@aws-sdk\/client-ec2'/m.test(readFileSync(join(root, file), 'utf8'));
+    const loads = (file: string): boolean =>
+      /^import (?!type )[^;]*from '@aws-sdk\/client-ec2'/m.test(readFileSync(join(root, file), 'utf8'));
     expect(globSync('{src,providers}/**/*.ts', { cwd: root }).filter(loads)).toEqual([]);
     expect(loads('test/unit/aws/sdk/ec2-client.test.ts')).toBe(true);
   });
@@ -147,14 +148,17 @@ describe("Herald's client of EC2", () => {
 
   test.each([400, 503])("a refusal with status %i is read as by the SDK's client", async (statusCode) => {
     const [ownCommand, sdkCommand] = both('DescribeVpcs');
-    const body = '<Response><Errors><Error><Code>InvalidVpcID.NotFound</Code><Message>no</Message></Error></Errors><RequestID>r</RequestID></Response>';
+    const body =
+      '<Response><Errors><Error><Code>InvalidVpcID.NotFound</Code><Message>no</Message></Error></Errors><RequestID>r</RequestID></Response>';
     const wanted = await exchange(ofSdk, sdkCommand, { statusCode, body });
     expect(wanted.outcome).toMatchObject({ name: 'InvalidVpcID.NotFound', message: 'no', Code: 'InvalidVpcID.NotFound' });
     expect(await exchange(own, ownCommand, { statusCode, body })).toEqual(wanted);
   });
 
   const regions = ['us-east-1', 'eu-central-1', 'us-gov-west-1', 'cn-north-1', 'us-iso-east-1', 'eusc-de-east-1', 'unknown-1'];
-  const flags = [false, true].flatMap((useFipsEndpoint) => [false, true].map((useDualstackEndpoint) => ({ useFipsEndpoint, useDualstackEndpoint })));
+  const flags = [false, true].flatMap((useFipsEndpoint) =>
+    [false, true].map((useDualstackEndpoint) => ({ useFipsEndpoint, useDualstackEndpoint })),
+  );
   const places = regions.flatMap((region) => flags.map((flag) => ({ region, ...flag })));
   test.each(places)("the endpoint is that of the SDK's client for %o", async (place) => {
     const [ownCommand, sdkCommand] = both('DescribeVpcs');
