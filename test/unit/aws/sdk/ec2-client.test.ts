@@ -117,7 +117,7 @@ const ofSdk = (configuration: object): Sender => new sdk.EC2Client(configuration
 function both(operation: Ec2Operation): readonly [own: object, ofSdk: object] {
   const name = `${operation}Command` as const;
   type Constructor = new (input: object) => object;
-  const [ownCommand, sdkCommand] = [commands[name] as Constructor, sdk[name] as Constructor];
+  const [ownCommand, sdkCommand] = [Reflect.get(commands, name) as Constructor, Reflect.get(sdk, name) as Constructor];
   return [new ownCommand(inputs[operation]), new sdkCommand(inputs[operation])];
 }
 
