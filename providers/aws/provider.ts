@@ -36,6 +36,7 @@ import { ServiceReconciler } from './reconcile/service-reconciler.ts';
 import { Backoff, retryClassOf } from './schedule/backoff.ts';
 import { emptyFingerprint, fingerprintNodes, type NodeFingerprint } from './schedule/node-fingerprint.ts';
 import { DriftIntervals } from './schedule/drift-intervals.ts';
+import { PolicyChanges } from './schedule/policy-changes.ts';
 import { ResultCache } from './schedule/result-cache.ts';
 import { AwsAccount, type Connect } from './stacks/aws-account.ts';
 import { DepartedServices } from './stacks/departed-services.ts';
@@ -75,6 +76,7 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
   readonly #backoff: Backoff;
   #nodes: NodeFingerprint = emptyFingerprint;
   #targetCIDRs: readonly Prefix[] = [];
+  readonly #policies = new PolicyChanges();
   #snapshot: Snapshot | undefined;
 
   constructor(components: AwsProviderComponents) {
@@ -102,6 +104,7 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
     this.#departed.markUnreadable([...recorded.keys()].filter((key) => !snapshot.services.has(key)));
     this.#nodes = fingerprintNodes(snapshot, emptyFingerprint);
     this.#targetCIDRs = snapshot.config.aws.targetCIDRs;
+    this.#policies.take(snapshot);
   }
 
   holds(key: ServiceKey, service: Service | undefined): boolean {
@@ -187,6 +190,11 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
     if (changes.some(({ kind }) => kind === 'HeraldConfig') && this.#haveTargetsChanged(snapshot)) {
       for (const { services } of this.#registry.all) for (const key of services) if (this.#registry.hasPodTargets(key)) affected.add(key);
       this.#background.refreshTargetsSoon();
+    }
+    if (changes.some(({ kind }) => kind === 'HeraldConfig' || kind === 'Namespace')) {
+      const namespaces = this.#policies.take(snapshot);
+      for (const [key, service] of snapshot.services)
+        if (namespaces.has(service.metadata.namespace) && this.claim(service, snapshot).mine) affected.add(key);
     }
     for (const { kind, key, services = [] } of changes) {
       // Instance targets do not change with pods: health checks find the nodes that have one.

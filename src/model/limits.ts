@@ -41,6 +41,9 @@ export const limits = {
   communities: 63,
   aliases: 1000,
   cidrs: 1000,
+  /** Policies of HeraldConfig about AWS, and entries in one list of a policy. The API server bounds the cost of checking all of them. */
+  awsPolicies: 50,
+  awsAllowed: 100,
   /** Each one is a rule that every packet to a Service passes. */
   podInterfaces: 16,
   asPathPrepend: 32,

@@ -1,4 +1,4 @@
-import { awsClasses } from '../../../src/model/kinds/herald-config.ts';
+import { awsClasses } from '../../../src/model/kinds/aws-config.ts';
 import type { HeraldConfig } from '../../../src/model/kinds/types.ts';
 import { reason, type Reason } from '../../../src/model/reasons.ts';
 import type { Service } from '../../../src/model/objects/service.ts';

@@ -12,5 +12,9 @@ export function effectiveScheme(
 ): Scheme {
   if (scheme !== undefined) return scheme;
   if (internal !== undefined) return internal ? 'internal' : 'internet-facing';
-  return existing?.scheme ?? (upstreamIsPublic ? 'internet-facing' : settings.defaultScheme);
+  return existing?.scheme ?? defaultScheme(upstreamIsPublic, settings);
+}
+
+export function defaultScheme(upstreamIsPublic: boolean, settings: AwsSettings): Scheme {
+  return upstreamIsPublic ? 'internet-facing' : settings.defaultScheme;
 }

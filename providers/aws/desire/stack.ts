@@ -1,3 +1,4 @@
+import { defined } from '../../../src/lang/defined.ts';
 import { inOrderOfCreation } from '../../../src/decisions/allocation/order.ts';
 import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { reason, type Reason } from '../../../src/model/reasons.ts';
@@ -10,15 +11,20 @@ import type { Desired } from '../model/desired.ts';
 import { foreignFinalizerOf, hasOurFinalizer } from '../model/service-metadata.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import type { Circumstances, StackIdentity } from '../model/circumstances.ts';
-import { decideAwsClaim } from './claim.ts';
+import { decideAwsClaim, upstreamIsPublic } from './claim.ts';
 import { desireClassic } from './classic.ts';
 import { Issues } from '../model/issues.ts';
+import { checkPolicy, usesOfCertificates, usesOfClassic, usesOfGuest, usesOfShell } from './policies/check-policy.ts';
+import { policyOf, withRefusedSubnets, type NamespacePolicy } from './policies/namespace-policy.ts';
+import { defaultScheme } from './scheme.ts';
 import { assembleNlb, nlbPart, nlbShell, targetTypeOf, type NlbPart } from './nlb.ts';
 
 /** A Service that belongs to a stack, with its annotations read. */
 export interface Member extends ReadAnnotations {
   readonly service: Service;
   readonly kind: BalancerKind;
+  /** What HeraldConfig allows its namespace. Absent: everything. */
+  readonly policy?: NamespacePolicy;
 }
 
 export function memberOf(service: Service, kind: BalancerKind): Member {
@@ -60,7 +66,8 @@ export function membersOf(stack: string, snapshot: Snapshot, settings: AwsSettin
     const claim = decideAwsClaim(service, snapshot.config, settings);
     if (!claim.mine) return [];
     const member = memberOf(service, claim.kind);
-    return stackOf(member).key === stack && member.values.disown !== true ? [member] : [];
+    const isMember = stackOf(member).key === stack && member.values.disown !== true;
+    return isMember ? [{ ...member, ...defined({ policy: policyOf(service.metadata.namespace, snapshot) }) }] : [];
   });
   const order = inOrderOfCreation(
     members.map(({ service }) => serviceKey(service.metadata)),
@@ -92,7 +99,7 @@ export interface StackOutcome {
 export function desireStack(
   stack: StackIdentity,
   members: readonly Member[],
-  circumstances: Circumstances,
+  given: Circumstances,
   absent: readonly ServiceKey[] = [],
 ): StackOutcome {
   const errors = new Map<ServiceKey, readonly Reason[]>();
@@ -113,13 +120,21 @@ export function desireStack(
     return { errors, warnings };
   }
   const issues = issuesOf(first);
+  const byDefault = defaultScheme(upstreamIsPublic(first.service), given.settings);
+  const circumstances = { ...given, facts: withRefusedSubnets(given.facts, first.policy) };
   if (first.kind === 'classic') {
     const desired = desireClassic(first, stack, circumstances, issues);
+    checkPolicy(first.policy, usesOfClassic(first.values, desired, byDefault), issues);
     note(first, issues);
     return issues.errors.length > 0 ? { errors, warnings } : { desired, errors, warnings };
   }
   const shell = nlbShell(first, stack, circumstances, issues);
   const firstPart = nlbPart(first, stack, shell, circumstances, issues);
+  checkPolicy(
+    first.policy,
+    [...usesOfShell(first.values, shell, byDefault), ...usesOfCertificates(first.values, certificatesOf(firstPart))],
+    issues,
+  );
   if (issues.errors.length > 0) {
     for (const other of others) {
       const what = 'its settings are not valid, so nothing is changed';
@@ -140,6 +155,9 @@ export function desireStack(
       if (owner !== undefined) own.error(reason('AwsSharedPortTaken', { port, other: owner }));
     }
     const part = nlbPart(other, stack, shell, circumstances, own);
+    const isOfOtherNamespace = other.service.metadata.namespace !== stack.namespace;
+    const guest = isOfOtherNamespace ? usesOfGuest(shell, defaultScheme(upstreamIsPublic(other.service), given.settings)) : [];
+    checkPolicy(other.policy, [...guest, ...usesOfCertificates(other.values, certificatesOf(part))], own);
     if (own.errors.length === 0) parts.push(part);
     else untouched.push(serviceKey(other.service.metadata));
     takePorts(other.service, taken);
@@ -160,6 +178,10 @@ function admits({ values }: Member, stack: StackIdentity, { service }: Member): 
 function notAdmitted({ namespace, name }: StackIdentity, { service: { metadata } }: Member, host?: Member): Reason {
   const details = { home: namespace, name, guest: metadata.namespace };
   return reason('AwsSharedNotAdmitted', { ...details, host: host === undefined ? '' : serviceKey(host.service.metadata) });
+}
+
+function certificatesOf({ listeners }: NlbPart): string[] {
+  return listeners.flatMap(({ certificates }) => certificates);
 }
 
 function takePorts(service: Service, taken: Map<number, ServiceKey>): void {

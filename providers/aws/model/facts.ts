@@ -33,6 +33,8 @@ export interface SubnetFact {
   readonly tags: Readonly<Record<string, string>>;
   /** Its routes lead to an internet gateway. */
   readonly public: boolean;
+  /** HeraldConfig does not allow the namespace of the Service to have it. It must not be discovered. */
+  readonly isRefused?: true;
 }
 
 interface SecurityGroupFact {

@@ -6,6 +6,7 @@ import { cidr, interfacePattern, labelName, loadBalancerClass } from '../schema/
 import { defaultsOf, defineKind, type ObjectOfKind, type ReadContext } from '../schema/kind.ts';
 import { accepted, age, conditions, ready, reason } from '../schema/status.ts';
 import type { ObjectValue, Value } from '../schema/value.ts';
+import { awsConfig, awsSettings } from './aws-config.ts';
 
 /**
  * The frontends that Herald forwards. all: every one, instead of kube-proxy. external: those that clients outside the cluster use (NodePorts, load balancer
@@ -79,26 +80,6 @@ export const nodeDrain = object(
 
 const cidrs = (options: { readonly unset: string; readonly description: string }) =>
   list(parsed(cidr), { ...options, maxItems: limits.cidrs });
-
-/** The values of spec.loadBalancerClass that the AWS provider knows. */
-export const awsClasses = ['herald.dev/aws', 'herald.dev/aws-classic', 'service.k8s.aws/nlb'] as const;
-
-const awsFields = {
-  classes: list(choice(awsClasses), {
-    maxItems: awsClasses.length,
-    unique: true,
-    unset: 'all of them',
-    description:
-      'The classes that Herald serves with AWS load balancers. Leave out `service.k8s.aws/nlb` where the [AWS Load Balancer Controller](aws.md#beside-the-aws-load-balancer-controller) runs.',
-  }),
-  targetCIDRs: cidrs({
-    unset: 'none',
-    description:
-      'Endpoints inside these prefixes may be [targets of type `ip`](aws.md#targets) although they are not Pods. Write the prefixes of machines that any author of an EndpointSlice may publish.',
-  }),
-};
-
-const awsConfig = object(awsFields, { impliedDefaults: true, unset: 'these', description: 'What Services may ask of [AWS](aws.md).' });
 
 const heraldConfigFields = {
   services: choice(servicesScopes, {
@@ -257,8 +238,4 @@ export function settings(spec: ObjectValue<typeof heraldConfigFields>, { standal
     aws: awsSettings(spec.aws ?? defaultsOf(awsConfig)),
     compatNamespace: spec.compatNamespace ?? 'metallb-system',
   };
-}
-
-function awsSettings({ classes, ...others }: ObjectValue<typeof awsFields>) {
-  return { ...others, classes: classes.length === 0 ? awsClasses : classes };
 }

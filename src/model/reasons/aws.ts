@@ -27,6 +27,28 @@ const remedies: Readonly<Record<string, string>> = {
   inUse: 'remove what still uses it: a rule, a network interface or a load balancer that Herald did not make',
 };
 
+interface NotAllowed {
+  /** The list in the policy. */
+  readonly field: string;
+  /** What the list contains: "security group". */
+  readonly what: string;
+  readonly namespace: string;
+  /** "": no annotation asks for it. */
+  readonly key: string;
+  /** The annotation in which a Service names such resources. */
+  readonly annotation: string;
+  readonly refused: string;
+  /** "": nothing is. */
+  readonly allowed: string;
+  /** Names of the policies that select the namespace. "": its labels are not known. */
+  readonly policies: string;
+}
+
+function insteadOf({ key, annotation, what, allowed }: NotAllowed): string {
+  if (allowed !== '') return `write ${allowed} in ${annotation}`;
+  return key === '' ? `name another ${what} in ${annotation}` : `remove ${key}`;
+}
+
 /** Reasons why a Service has no load balancer in AWS or a different one than requested, and warnings about its annotations. */
 export const awsReasons = {
   AwsSeveral: reasonEntry({
@@ -222,6 +244,19 @@ export const awsReasons = {
       `the Service has the finalizer ${d.finalizer} of another controller, which serves it, so Herald changes neither its status nor ${d.both ? "Herald's own load balancer for it" : 'anything in AWS'}`,
     fix: (d) =>
       `let one controller serve the Service: stop the other one and then remove the finalizer ${d.finalizer}; or remove the class of the Service from spec.aws.classes of HeraldConfig/default${d.both ? ', and Herald deletes its load balancer' : ''}`,
+  }),
+  AwsNotAllowed: userMistake({
+    brief: 'A policy of HeraldConfig does not allow what the Service asks of AWS',
+    says: (d: NotAllowed) =>
+      `${d.key === '' ? 'the load balancer would have' : `annotation ${d.key} asks for`} ${d.what} ${d.refused}, which ${
+        d.policies === ''
+          ? `no policy can allow, because Namespace "${d.namespace}" is not known yet`
+          : `HeraldConfig/default does not allow in namespace "${d.namespace}" (spec.aws.policies: ${d.policies})`
+      }`,
+    fix: (d) =>
+      d.policies === ''
+        ? `wait, or create Namespace "${d.namespace}"`
+        : `${insteadOf(d)}; or let the operator add ${d.refused} to ${d.field} of a policy in spec.aws.policies of HeraldConfig/default`,
   }),
   AwsAdoptedNotFound: userMistake({
     brief: 'The load balancer to be adopted does not exist',

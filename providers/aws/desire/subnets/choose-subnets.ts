@@ -61,7 +61,10 @@ function keptSubnets(
   return kept.length > 0 && fits ? kept : undefined;
 }
 
-/** Subnets in `present` are preferred in their zones and may be full, because the load balancer has its addresses there. */
+/**
+ * Subnets in `present` are preferred in their zones and may be full, because the load balancer has its addresses there. Subnets that a policy
+ * refuses are left out. If there are no others, they are returned, so that the policy is reported.
+ */
 function discoverSubnets(
   scheme: Scheme,
   ipAddressType: IpAddressType,
@@ -78,9 +81,10 @@ function discoverSubnets(
       (present.has(subnet.id) || subnet.availableAddresses >= neededAddresses) &&
       (ipAddressType === 'ipv4' || subnet.ipv6Cidr !== undefined),
   );
+  const allowed = usable.filter(({ id, isRefused }) => isRefused !== true || present.has(id));
   const preferred = ({ id, tags }: SubnetFact): number =>
     present.has(id) ? 0 : tags[`kubernetes.io/cluster/${clusterName}`] === undefined ? 2 : 1;
-  const sorted = usable.toSorted((a, b) => preferred(a) - preferred(b) || (a.id < b.id ? -1 : 1));
+  const sorted = (allowed.length > 0 ? allowed : usable).toSorted((a, b) => preferred(a) - preferred(b) || (a.id < b.id ? -1 : 1));
   const byZone = new Map<string, SubnetFact>();
   for (const subnet of sorted) if (!byZone.has(subnet.zone)) byZone.set(subnet.zone, subnet);
   return [...byZone.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));

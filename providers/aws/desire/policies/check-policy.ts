@@ -1,0 +1,127 @@
+import { reason } from '../../../../src/model/reasons.ts';
+import { annotationTable, type AnnotationName, type AnnotationValues } from '../../annotations/table.ts';
+import type { Scheme } from '../../cloud/elbv2.ts';
+import type { DesiredClassic, DesiredNlb } from '../../model/desired.ts';
+import type { Issues } from '../../model/issues.ts';
+import { allows, type AllowList, type NamespacePolicy } from './namespace-policy.ts';
+
+/** Resources of one kind that a load balancer uses. */
+interface Use {
+  readonly field: AllowList;
+  readonly values: readonly string[];
+  /** The annotation that asks for them. "": Herald chose them. */
+  readonly key: string;
+  readonly isOwnChoice: boolean;
+  /** The Service cannot ask for another one. */
+  readonly isFixed?: true;
+}
+
+/** The security groups that a load balancer has beside those of Herald. */
+type Groups =
+  | { readonly kind: 'given'; readonly ids: readonly string[] }
+  | { readonly kind: 'managed'; readonly extra?: readonly string[] }
+  | { readonly kind: 'none' };
+
+type Shell = Pick<DesiredNlb, 'scheme' | 'subnets'> & { readonly groups: Groups };
+
+/** Returns what one Service decides for an NLB. The owner of an adopted NLB has decided about its scheme and its subnets. */
+export function usesOfShell(values: AnnotationValues, { scheme, subnets, groups }: Shell, defaultScheme: Scheme): Use[] {
+  const named = (name: 'adopt' | 'eipAllocations', field: AllowList, all: readonly string[] = []): Use => ({
+    field,
+    values: all,
+    key: annotationTable[name].key,
+    isOwnChoice: false,
+  });
+  const own = usesOfGroups(values, groups);
+  if (values.adopt !== undefined) return [named('adopt', 'loadBalancers', [values.adopt]), ...own];
+  const ids = subnets.map(({ SubnetId }) => SubnetId);
+  return [...usesOfPlace(values, scheme, ids, defaultScheme), named('eipAllocations', 'eipAllocations', values.eipAllocations), ...own];
+}
+
+/** Returns what a Service of another namespace takes part in when it shares an NLB. Of the NLB, only the scheme concerns its clients. */
+export function usesOfGuest({ scheme }: Pick<Shell, 'scheme'>, defaultScheme: Scheme): Use[] {
+  const key = annotationTable.sharedWith.key;
+  return [{ field: 'schemes', values: [scheme], key, isOwnChoice: scheme === defaultScheme, isFixed: true }];
+}
+
+export function usesOfClassic(values: AnnotationValues, desired: DesiredClassic, defaultScheme: Scheme): Use[] {
+  const { scheme, subnets, securityGroups, listeners } = desired;
+  const certificates = listeners.flatMap(({ SSLCertificateId }) => SSLCertificateId ?? []);
+  return [
+    ...usesOfPlace(values, scheme, subnets, defaultScheme),
+    ...usesOfGroups(values, securityGroups),
+    ...usesOfCertificates(values, certificates),
+  ];
+}
+
+/** Returns the certificates that the Service names, whether a port uses them or not, and those that were found by host name. */
+export function usesOfCertificates({ certificates = [], certificateOfPort }: AnnotationValues, used: readonly string[]): Use[] {
+  const ofPorts = [...certificateOfPort].map(([port, arns]) => ({ key: `${annotationTable.certificateOfPort.key}.${port}`, values: arns }));
+  const written = new Set([...certificates, ...ofPorts.flatMap(({ values }) => values)]);
+  const found = used.filter((arn) => !written.has(arn));
+  return [
+    { key: annotationTable.certificates.key, values: certificates },
+    ...ofPorts,
+    { key: annotationTable.certificateHosts.key, values: found },
+  ].map((one) => ({ ...one, field: 'certificates', isOwnChoice: false }));
+}
+
+/** Reports what no policy of the namespace allows, one error for each annotation. */
+export function checkPolicy(policy: NamespacePolicy | undefined, uses: readonly Use[], issues: Issues): void {
+  if (policy === undefined) return;
+  const { namespace, policies } = policy;
+  for (const { field, values, key, isOwnChoice, isFixed } of uses) {
+    const refused = [...new Set(values)].filter((value) => !allows(policy, field, value, isOwnChoice));
+    if (refused.length === 0) continue;
+    const { what, name } = nouns[field];
+    const allowed = [...new Set(policies.flatMap((one): readonly string[] => one[field]))];
+    issues.error(
+      reason('AwsNotAllowed', {
+        field,
+        what,
+        namespace,
+        key,
+        annotation: key === '' ? annotationTable[name].key : key,
+        refused: refused.join(', '),
+        allowed: isFixed ? '' : shortList(allowed),
+        policies: policies.map((one) => one.name).join(', '),
+      }),
+    );
+  }
+}
+
+const nouns: Readonly<Record<AllowList, { readonly what: string; readonly name: AnnotationName }>> = {
+  securityGroups: { what: 'security group', name: 'securityGroups' },
+  subnets: { what: 'subnet', name: 'subnets' },
+  eipAllocations: { what: 'Elastic IP', name: 'eipAllocations' },
+  certificates: { what: 'certificate', name: 'certificates' },
+  schemes: { what: 'scheme', name: 'scheme' },
+  loadBalancers: { what: 'load balancer', name: 'adopt' },
+};
+
+/** Names a few, because a condition has little room. */
+function shortList(names: readonly string[]): string {
+  const shown = names.slice(0, 5).join(', ');
+  return names.length > 5 ? `${shown} or one of ${names.length - 5} others` : shown;
+}
+
+function usesOfPlace(values: AnnotationValues, scheme: Scheme, subnets: readonly string[], defaultScheme: Scheme): Use[] {
+  const schemeKey =
+    values.scheme !== undefined ? annotationTable.scheme.key : values.internal === undefined ? '' : annotationTable.internal.key;
+  const areNamed = values.subnets !== undefined;
+  return [
+    { field: 'schemes', values: [scheme], key: schemeKey, isOwnChoice: scheme === defaultScheme },
+    { field: 'subnets', values: subnets, key: areNamed ? annotationTable.subnets.key : '', isOwnChoice: !areNamed },
+  ];
+}
+
+/** Security groups that Herald makes are always allowed. */
+function usesOfGroups({ securityGroups, extraSecurityGroups = [] }: AnnotationValues, groups: Groups): Use[] {
+  const ids = groups.kind === 'given' ? groups.ids : groups.kind === 'managed' ? (groups.extra ?? []) : [];
+  const isExtra = (id: string): boolean => securityGroups === undefined || extraSecurityGroups.includes(id);
+  const common = { field: 'securityGroups', isOwnChoice: false } as const;
+  return [
+    { ...common, values: ids.filter((id) => !isExtra(id)), key: annotationTable.securityGroups.key },
+    { ...common, values: ids.filter(isExtra), key: annotationTable.extraSecurityGroups.key },
+  ];
+}

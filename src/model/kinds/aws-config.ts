@@ -1,0 +1,71 @@
+import { limits } from '../limits.ts';
+import { allocationId, certificateArn, loadBalancerName, securityGroupId, subnetId } from '../schema/aws-grammars.ts';
+import { choice, list, object, parsed } from '../schema/fields.ts';
+import { cidr, labelName } from '../schema/grammars.ts';
+import type { Grammar } from '../schema/schema.ts';
+import { selector } from '../schema/selector.ts';
+import type { ObjectValue, Value } from '../schema/value.ts';
+
+/** The values of spec.loadBalancerClass that the AWS provider knows. */
+export const awsClasses = ['herald.dev/aws', 'herald.dev/aws-classic', 'service.k8s.aws/nlb'] as const;
+
+const schemes = ['internal', 'internet-facing'] as const;
+
+const allowList = (grammar: Grammar<string>, unset: string, description: string) =>
+  list(parsed(grammar), { maxItems: limits.awsAllowed, unique: true, unset, description });
+
+const policy = object({
+  name: parsed(labelName, { required: 'name the policy', description: 'Name of the policy, for messages.' }),
+  namespaceSelector: selector({ required: 'write {} for every namespace', description: 'The namespaces.' }),
+  securityGroups: allowList(securityGroupId, 'Services name none', 'Security groups that Services may name.'),
+  subnets: allowList(
+    subnetId,
+    'Services name none, and those that Herald discovers are allowed',
+    'Subnets of load balancers, named by Services or discovered.',
+  ),
+  eipAllocations: allowList(allocationId, 'Services name none', 'Elastic IPs that Services may name.'),
+  certificates: allowList(certificateArn, 'Services name none', 'Certificates that Services may name, or select by host name.'),
+  schemes: list(choice(schemes), {
+    maxItems: schemes.length,
+    unique: true,
+    unset: 'the default scheme',
+    description: 'Schemes of load balancers, named by Services or by default.',
+  }),
+  loadBalancers: allowList(
+    loadBalancerName,
+    'Services name none',
+    'Existing NLBs that Services may adopt (`herald.dev/aws-load-balancer`).',
+  ),
+});
+
+const fields = {
+  classes: list(choice(awsClasses), {
+    maxItems: awsClasses.length,
+    unique: true,
+    unset: 'all of them',
+    description:
+      'The classes that Herald serves with AWS load balancers. Leave out `service.k8s.aws/nlb` where the [AWS Load Balancer Controller](aws.md#beside-the-aws-load-balancer-controller) runs.',
+  }),
+  targetCIDRs: list(parsed(cidr), {
+    maxItems: limits.cidrs,
+    unset: 'none',
+    description:
+      'Endpoints inside these prefixes may be [targets of type `ip`](aws.md#targets) although they are not Pods. Write the prefixes of machines that any author of an EndpointSlice may publish.',
+  }),
+  policies: list(policy, {
+    maxItems: limits.awsPolicies,
+    key: 'name',
+    unset: 'Services of every namespace may ask for everything',
+    description:
+      'What the Services of selected namespaces [may ask of AWS](aws.md#policies-for-namespaces). In a namespace that a policy selects, only listed resources are allowed. If several select it, each of them allows.',
+  }),
+};
+
+export const awsConfig = object(fields, { impliedDefaults: true, unset: 'these', description: 'What Services may ask of [AWS](aws.md).' });
+
+export type AwsPolicy = Value<typeof policy>;
+
+/** Fills in the defaults. */
+export function awsSettings({ classes, ...others }: ObjectValue<typeof fields>) {
+  return { ...others, classes: classes.length === 0 ? awsClasses : classes };
+}
