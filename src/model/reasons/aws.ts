@@ -27,7 +27,7 @@ const remedies: Readonly<Record<string, string>> = {
   inUse: 'remove what still uses it: a rule, a network interface or a load balancer that Herald did not make',
 };
 
-interface NotAllowed {
+export interface NotAllowed {
   /** The list in the policy. */
   readonly field: string;
   /** What the list contains: "security group". */
