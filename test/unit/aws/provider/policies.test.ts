@@ -128,3 +128,24 @@ test('a preview shows what is not allowed, and no call', async () => {
     codes: ['AwsNotAllowed'],
   });
 });
+
+test('a Service that shares an NLB of another namespace needs a policy that allows its scheme', async () => {
+  const one = new ProviderFixture();
+  label(one, 'shop', {});
+  label(one, 'payments', { tenant: 'yes' });
+  const tenants = { labels: { tenant: 'yes' } };
+  configure(one, policy(tenants));
+  const name = 'herald.dev/aws-shared-load-balancer';
+  const host = { [name]: 'edge', [`${name}-namespaces`]: '*', scheme: 'internet-facing' };
+  one.apply({ name: 'shop/web', ports, annotations: host });
+  const guest = one.apply({ name: 'payments/api', ports: ['api:8443/TCP@30843'], annotations: { [name]: 'shop/edge' } });
+  await one.run(600);
+  expect(one.results.get(guest)?.reason).toMatchObject({
+    code: 'AwsNotAllowed',
+    details: { field: 'schemes', key: name, refused: 'internet-facing', allowed: '' },
+  });
+  expect(one.cloud.world.listeners.size).toBe(1);
+  expect(configure(one, policy({ ...tenants, schemes: ['internet-facing'] }))).toEqual([guest]);
+  await one.run(600);
+  expect([one.results.get(guest)?.reason, one.cloud.world.listeners.size]).toEqual([undefined, 2]);
+});
