@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { catalogue } from '../../src/model/reasons.ts';
+import { clusterCases, podCases } from '../../test/conformance/diagnosis/cases.ts';
 import { allCases, allProblems } from '../../test/lab/diagnosis/all-cases.ts';
 
 const head = `# Diagnosis
@@ -11,6 +12,9 @@ namespaces with real routers and clients (\`test/lab/diagnosis.test.ts\`). For e
 - clients reached the Service before the mistake, and reach it again after the fix, unless the Service or its session is new;
 - the verdict is the sentence below, and the verdict, the condition, the Event, the metric \`herald_service_conditions\` and the row of \`herald status --problems\` carry the same code;
 - every sentence of the explanation agrees with the rules in the nodes' kernels, the routes of the routers and the answers that a client gets, over IPv4 and IPv6.
+
+\`npm run test:conformance\` makes the mistakes that need no router and no host with a real kube-apiserver and controller as well
+(\`test/conformance/diagnosis.test.ts\`). There the condition of the Service and the Event in \`events.k8s.io/v1\` have the whole sentence of the verdict.
 
 The objects of a row have its name. \`npm test\` checks the rows without routers and hosts in a short form. \`npm run generate\` writes this page from
 \`test/lab/diagnosis/cases/\`. [reasons.md](reasons.md) has every code with its fix.
@@ -25,7 +29,14 @@ export function diagnosisPage(): string {
     return rows.length === 0 ? [] : [`## ${title}\n\n| mistake | code | verdict |\n|---|---|---|\n${rows.join('')}`];
   });
   const rows = allProblems.map(({ one, place }) => `| ${one.mistake} | \`${one.code}\` | \`${one.object(place)}\` | ${one.says} |\n`);
-  return `${head}${sections.join('\n')}\n${ofObjects}${rows.join('')}${otherCodes()}`;
+  return `${head}${sections.join('\n')}\n${ofObjects}${rows.join('')}${ofCluster()}${otherCodes()}`;
+}
+
+/** Mistakes that test/conformance/diagnosis.test.ts makes in addition to those of the lab. */
+function ofCluster(): string {
+  const services = clusterCases.map(({ mistake, code, verdict }) => `| ${mistake} | \`${code}\` | ${verdict} |\n`);
+  const pods = podCases.map(({ mistake, code, sentence }) => `| ${mistake} | \`${code}\` | ${sentence} |\n`);
+  return `${headOfCluster}${services.join('')}${headOfPods}${pods.join('')}`;
 }
 
 /** The tests that name a code, the ones with real parts first. */
@@ -40,6 +51,7 @@ export function codesWithoutRow(): ReadonlyMap<string, readonly string[]> {
   const rows = new Set<string | undefined>(
     [...allCases, ...allProblems].flatMap(({ one }) => [one.code, ...('alsoSays' in one ? [one.alsoSays?.code] : [])]),
   );
+  for (const { code } of [...clusterCases, ...podCases]) rows.add(code);
   // Codes of AWS have examples in aws.md.
   const left = new Set(Object.keys(catalogue).filter((code) => !rows.has(code) && !code.startsWith('Aws')));
   const found = places.map(([place, folder]): [string, string[]] => {
@@ -73,6 +85,25 @@ Services are served as before. \`herald status --problems\` has one row for each
 
 | mistake | code | object | row |
 |---|---|---|---|
+`;
+
+const headOfCluster = `
+## Mistakes that need an API server
+
+\`test/conformance/diagnosis.test.ts\` makes these mistakes with a real kube-apiserver and controller.
+
+| mistake | code | verdict |
+|---|---|---|
+`;
+
+const headOfPods = `
+## Mistakes in Pods
+
+The verdict, the condition and the Event have the code \`NoEndpoints\`. \`herald explain service\` reads the Pods too: its block Endpoints has the code and the sentence
+below. kube-controller-manager writes the EndpointSlices of these Services from their selectors.
+
+| mistake | code | sentence |
+|---|---|---|
 `;
 
 const order = [

@@ -1,5 +1,5 @@
 import { catalogue, reason, type Reason, type ReasonCode } from '../model/reasons.ts';
-import type { KindName } from '../model/store/snapshot.ts';
+import type { KindName, Snapshot } from '../model/store/snapshot.ts';
 import type { UnreadableKind } from '../model/unreadable-kind.ts';
 
 /**
@@ -37,11 +37,17 @@ const kindsBehindReason: Partial<Record<ReasonCode, readonly KindName[]>> = {
   AggregationTooShort: ['ServiceCIDR'],
 };
 
+/** The objects as far as they could be read. */
+export interface PartlyRead {
+  readonly snapshot: Pick<Snapshot, 'pools'>;
+  readonly unread: readonly UnreadableKind[];
+}
+
 /**
  * Replaces every reason that rests on unreadable objects by the reason Undecided. Kinds that were read in `namespace` alone count as read.
  * `explanation` is plain data.
  */
-export function markUndecided<T>(explanation: T, unread: readonly UnreadableKind[], namespace: string): T {
+export function markUndecided<T>(explanation: T, { snapshot, unread }: PartlyRead, namespace: string): T {
   const missing = new Map(
     unread.flatMap(({ kind, resource, why, readableNamespace: except }) =>
       why === 'forbidden' && except !== namespace ? [[kind, resource] as const] : [],
@@ -49,7 +55,7 @@ export function markUndecided<T>(explanation: T, unread: readonly UnreadableKind
   );
   if (missing.size === 0) return explanation;
   const judge = (found: Reason): Reason => {
-    const resources = (kindsBehindReason[found.code] ?? []).flatMap((kind) => missing.get(kind) ?? []);
+    const resources = kindsBehind(found, snapshot).flatMap((kind) => missing.get(kind) ?? []);
     return resources.length === 0 ? found : reason('Undecided', { resource: resources.join(' and ') });
   };
   const walk = (value: unknown): unknown => {
@@ -59,6 +65,13 @@ export function markUndecided<T>(explanation: T, unread: readonly UnreadableKind
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, walk(inner)]));
   };
   return walk(explanation) as T;
+}
+
+function kindsBehind(found: Reason, { pools }: PartlyRead['snapshot']): readonly KindName[] {
+  // A pool that selects namespaces only by name needs no labels of them.
+  if (found.code === 'PoolNamespaceNotSelected' && pools.get(found.details.pool)?.serviceAllocation?.namespaceSelectors.length === 0)
+    return [];
+  return kindsBehindReason[found.code] ?? [];
 }
 
 function isReason(value: object): value is Reason {

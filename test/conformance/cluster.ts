@@ -25,6 +25,8 @@ export interface Credentials {
 export interface ClusterOptions {
   /** Also runs kube-controller-manager: EndpointSlices from selectors, garbage collection, deletion of namespaces. */
   readonly controllerManager?: boolean;
+  /** Additional arguments of kube-controller-manager. */
+  readonly controllerManagerArguments?: readonly string[];
   /** Additional arguments of kube-apiserver. */
   readonly apiServerArguments?: readonly string[];
   /** Runs everything in this network namespace. kube-apiserver listens on port 6443 of all its addresses; `address` is one of them. */
@@ -66,8 +68,10 @@ export class KubernetesCluster {
       cluster.#etcd = cluster.#run('etcd', etcdArguments(cluster.directory, cluster.#ports.etcd, cluster.#ports.etcdPeer));
       await cluster.startApiServer();
       writeFileSync(join(cluster.directory, 'kubeconfig'), cluster.kubeconfig(), { mode: 0o600 });
-      if (options.controllerManager === true)
-        cluster.#controllerManager = cluster.#run('kube-controller-manager', controllerManagerArguments(cluster.directory));
+      if (options.controllerManager === true) {
+        const all = [...controllerManagerArguments(cluster.directory), ...(options.controllerManagerArguments ?? [])];
+        cluster.#controllerManager = cluster.#run('kube-controller-manager', all);
+      }
       return cluster;
     } catch (error) {
       const logs = [cluster.#etcd, cluster.#apiServer].map((one) => one?.lines().slice(-20).join('\n') ?? '').join('\n');

@@ -18,12 +18,16 @@ export function shipped(file: string): readonly Manifest[] {
 /** Applies objects as cluster-admin, as `kubectl apply` does. */
 export async function apply(cluster: KubernetesCluster, ...manifests: readonly object[]): Promise<void> {
   for (const manifest of manifests as readonly Manifest[]) {
-    const { apiVersion, kind, metadata } = manifest;
-    const group = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
-    const scope = metadata.namespace === undefined ? '' : `/namespaces/${metadata.namespace}`;
-    const path = `${group}${scope}/${pluralOf(kind)}/${metadata.name}?fieldManager=test&force=true`;
+    const path = `${pathOf(manifest)}?fieldManager=test&force=true`;
     await cluster.request({ method: 'PATCH', path, body: manifest, contentType: 'application/apply-patch+yaml' });
   }
+}
+
+/** Returns the path of an object at the API server. */
+export function pathOf({ apiVersion, kind, metadata }: Manifest): string {
+  const group = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+  const scope = metadata.namespace === undefined ? '' : `/namespaces/${metadata.namespace}`;
+  return `${group}${scope}/${pluralOf(kind)}/${metadata.name}`;
 }
 
 function pluralOf(kind: string): string {

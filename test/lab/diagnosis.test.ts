@@ -4,6 +4,7 @@ import { allCases, allProblems, manifestsBefore, type PlacedCase } from './diagn
 import { conditionCounts, eventReasons, explain, firstLine, problems, type Explained, type Problem } from './diagnosis/faces.ts';
 import { observe, type Facts } from './diagnosis/facts.ts';
 import type { Scene } from './diagnosis/misconfiguration.ts';
+import { expectSameCode } from './diagnosis/same-code.ts';
 import { makeMistakes, repair, startStage } from './diagnosis/stage.ts';
 
 let scene: Scene;
@@ -98,19 +99,8 @@ describe('after the mistakes', () => {
     });
 
     test('condition, Event, metric and status carry the code and the line', async () => {
-      expect(rows.code).toBe(3);
-      const problem = rows.problems.find(({ object, code }) => object === `Service/${service}` && code === one.code);
-      if (one.alsoSays !== undefined) expect(rows.problems).toContainEqual(expect.objectContaining(one.alsoSays));
-      if (one.isIntended === true) return expect(problem).toBeUndefined();
-      // Without a condition the row has the cause and the fix, but not the words before them.
-      expect(one.verdict.toLowerCase()).toContain(problem?.line.toLowerCase());
-      if (one.condition === undefined) return;
-      expect(problem?.line).toBe(one.verdict);
       const { conditions } = await scene.herald.service(one.name, 'web');
-      const status = one.isAnnounced === true ? 'True' : 'False';
-      expect(conditions[one.condition]).toMatchObject({ status, reason: one.code, message: one.verdict });
-      expect(await eventReasons(scene, service)).toContain(one.code);
-      expect(count(one.condition, status, one.code)).toBeGreaterThan(0);
+      expectSameCode(one, { service, rows, conditions, events: await eventReasons(scene, service), count });
     });
   });
 });

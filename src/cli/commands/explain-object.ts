@@ -123,7 +123,7 @@ function print(context: CommandContext, reading: Reading, { subject, known, unas
     const because = [...about.map(problemText), ...unreadLines(unread)].map((line) => `\n  ${line}`).join('');
     throw new UsageError(`${unknownNameError(subject.kind, name, subject.names(reading)).message}${because}`, 1);
   }
-  const data = markUndecided(found.data, unread, '');
+  const data = markUndecided(found.data, reading, '');
   if (options.output === 'json') {
     context.print(
       JSON.stringify(

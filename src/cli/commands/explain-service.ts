@@ -5,13 +5,15 @@ import {
   explainClaims,
   isBuiltIn,
   externalResourceText,
+  withUnnamed,
   type ProviderExplanation,
   type ServiceRecordExplanation,
 } from '../../explain/provider/provider.ts';
 import { providerVerdict } from '../../explain/service/provider-verdict.ts';
 import { renderService } from '../../explain/service/render-service.ts';
-import { explainService, narrowToNodeAndPeer, withConclusion, type ServiceExplanation } from '../../explain/service/service.ts';
-import { unreadLines, markUndecided } from '../../explain/unread-objects.ts';
+import { explainService, narrowToNodeAndPeer, type ServiceExplanation } from '../../explain/service/service.ts';
+import { withUndecided } from '../../explain/service/undecided.ts';
+import { unreadLines } from '../../explain/unread-objects.ts';
 import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
 import type { Service } from '../../model/objects/service.ts';
 import { problemText, type SourceProblem } from '../../sources/source.ts';
@@ -88,7 +90,7 @@ async function explain(context: CommandContext, reading: Reading, key: ServiceKe
   const { live, unasked } = await queryNodes(context, options, { node: options.node, routes: { service: key } });
   const told = forecast ?? explainLiveService(snapshot, key, now, { live, pods }) ?? decided;
   const whole = await withProviderAndRecord(context, reading, service, told, options);
-  const concluded = forecast === undefined ? withConclusion(markUndecided(whole, unread, namespace), snapshot) : whole;
+  const concluded = forecast === undefined ? withUndecided(whole, reading, namespace) : whole;
   const judged = { ...concluded, ...defined({ verdict: providerVerdict(concluded) }) };
   const explanation = narrowToNodeAndPeer(judged, options);
   if (options.output === 'json') {
@@ -128,13 +130,13 @@ export async function serviceExplanation(
   reading: Reading,
   key: ServiceKey,
 ): Promise<ServiceExplanation | undefined> {
-  const { snapshot, now, unread } = reading;
+  const { snapshot, now } = reading;
   const [namespace = ''] = key.split('/');
   const service = snapshot.services.get(key);
   const decided = service === undefined ? undefined : explainService(snapshot, key, now, await reading.pods(namespace));
   if (service === undefined || decided === undefined) return undefined;
   const whole = await withProviderAndRecord(context, reading, service, decided, undefined);
-  return markUndecided(whole, unread, namespace);
+  return withUndecided(whole, reading, namespace);
 }
 
 async function withProviderAndRecord(
@@ -145,11 +147,9 @@ async function withProviderAndRecord(
   options: (AwsFlags & ProviderFlag) | undefined,
 ): Promise<ServiceExplanation> {
   const { namespace, name } = service.metadata;
-  return {
-    ...decided,
-    provider: await explainProvider(context, reading, service, options),
-    record: await recordOf(reading, `${namespace}/${name}`),
-  };
+  const record = await recordOf(reading, `${namespace}/${name}`);
+  const provider = withUnnamed(await explainProvider(context, reading, service, options), service, record);
+  return { ...decided, provider, record };
 }
 
 function requireKnown({ nodes }: ServiceExplanation, { node, peer }: Options): void {

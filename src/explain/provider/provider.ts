@@ -1,4 +1,5 @@
 import type { Condition } from '../../model/objects/condition.ts';
+import { conditionTypes } from '../../model/objects/condition-types.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -24,6 +25,8 @@ export interface ServicePreview extends PreviewedService {
 export interface ProviderExplanation {
   /** Absent: no provider serves it. */
   readonly provider?: string;
+  /** None of the providers known here serves the Service, but a controller records a condition of it, so one of its modules does. */
+  readonly isUnnamed?: true;
   /** Why this provider serves it, in words. */
   readonly because?: string;
   /** Why other providers do not, by name. */
@@ -60,6 +63,17 @@ export function explainClaims(
   const others = claims.flatMap(({ name, claim }) => (claim.mine ? [] : [{ provider: name, reason: claim.reason }]));
   if (owner === undefined) return { others };
   return { provider: owner, because: whyClaimed(service, owner, classless), others, ...(rivals.length === 0 ? {} : { rivals }) };
+}
+
+/** Marks a Service that a module of the controller serves, which this command was not given. */
+export function withUnnamed(
+  explained: ProviderExplanation,
+  { type }: Service,
+  { conditions }: ServiceRecordExplanation,
+): ProviderExplanation {
+  const isKnown = explained.provider !== undefined || explained.holder !== undefined;
+  const isRecorded = conditions.some((one) => one.type === conditionTypes.addressAssigned);
+  return type === 'LoadBalancer' && !isKnown && isRecorded ? { ...explained, isUnnamed: true } : explained;
 }
 
 /** True for Herald's own providers, false for providers of modules. */

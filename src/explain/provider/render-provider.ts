@@ -4,14 +4,16 @@ import { renderPreview } from './render-preview.ts';
 import { withFix } from '../text/reason-lines.ts';
 
 export function renderProvider(explanation: ProviderExplanation): string[] {
-  const { provider, because, others, rivals = [] } = explanation;
+  const { provider, isUnnamed, because, others, rivals = [] } = explanation;
   const noProvider = unclaimed(explanation);
   const whose =
     provider !== undefined
       ? [`Provider   ${provider}: ${because}`]
-      : noProvider === undefined
-        ? []
-        : withFix('Provider   none: ', noProvider);
+      : isUnnamed === true
+        ? ['Provider   a module of the controller, which records the conditions below; name the module to see more: --provider']
+        : noProvider === undefined
+          ? []
+          : withFix('Provider   none: ', noProvider);
   const ofModules = others.filter((other) => !isBuiltIn(other.provider) && other.reason !== noProvider);
   return [
     ...whose,

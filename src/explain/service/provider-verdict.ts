@@ -9,7 +9,8 @@ import type { ServiceExplanation } from './service.ts';
  */
 export function providerVerdict({ type, provider, record, status = [] }: ServiceExplanation): Verdict | undefined {
   const name = provider?.provider;
-  if (type !== 'LoadBalancer' || name === undefined || name === 'bare-metal') return undefined;
+  if (type !== 'LoadBalancer' || name === 'bare-metal' || (name === undefined && provider?.isUnnamed !== true)) return undefined;
+  const by = name === undefined ? "the controller's provider" : `provider ${name}`;
   const refusal = record?.conditions.find((one) => one.type === 'herald.dev/AddressAssigned' && one.status === 'False');
   if (refusal !== undefined) {
     return {
@@ -19,6 +20,6 @@ export function providerVerdict({ type, provider, record, status = [] }: Service
     };
   }
   if (status.length > 0)
-    return { outcome: 'unknown', line: `Served by provider ${name} at ${status.join(' and ')}, which decides where connections go.` };
-  return { outcome: 'notServed', line: `Not served: provider ${name} has given it no address yet.`, code: 'NoAddress' };
+    return { outcome: 'unknown', line: `Served by ${by} at ${status.join(' and ')}, which decides where connections go.` };
+  return { outcome: 'notServed', line: `Not served: ${by} has given it no address yet.`, code: 'NoAddress' };
 }

@@ -80,10 +80,11 @@ function renderClients({ allocation, type, status = [], clients, provider }: Ser
   if (type !== 'LoadBalancer') return views.length === 0 ? [] : ['', 'Clients', ...views];
   if (!isOthers)
     return ['', 'Clients', ...(views.length === 0 ? ['  no client outside the cluster can connect: the Service has no address'] : views)];
+  if (provider?.isUnnamed === true) return ['', 'Clients', `  ${ofModuleText("the controller's provider", status)}`, ...views];
   if (provider?.provider === undefined && status.length === 0 && allocation.reason?.code === 'ClassNotSet')
     return ['', 'Clients', '  no client outside the cluster can connect: no controller has given the Service an address', ...views];
   if (provider?.provider === undefined) return ['', 'Clients', '  another program serves the Service: its behavior is unknown', ...views];
-  if (!isBuiltIn(provider.provider)) return ['', 'Clients', `  ${ofModuleText(provider.provider, status)}`, ...views];
+  if (!isBuiltIn(provider.provider)) return ['', 'Clients', `  ${ofModuleText(`provider ${provider.provider}`, status)}`, ...views];
   const told =
     status.length === 0
       ? '  no client outside the cluster can connect: there is no load balancer yet'
@@ -92,8 +93,8 @@ function renderClients({ allocation, type, status = [], clients, provider }: Ser
 }
 
 function ofModuleText(provider: string, status: readonly string[]): string {
-  if (status.length === 0) return `no client outside the cluster can connect: provider ${provider} has given it no address yet`;
-  return `connections to ${status.join(' and ')} reach the resources of provider ${provider}, which decides where they go`;
+  if (status.length === 0) return `no client outside the cluster can connect: ${provider} has given it no address yet`;
+  return `connections to ${status.join(' and ')} reach the resources of ${provider}, which decides where they go`;
 }
 
 function renderAllocation({ addresses, expected = [], reason, pools }: ServiceExplanation['allocation'], isBrief: boolean): string[] {

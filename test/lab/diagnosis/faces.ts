@@ -23,17 +23,24 @@ export interface Problem {
   readonly object: string;
   readonly code: string;
   readonly line: string;
+  /** Other objects with the same code and line. */
+  readonly others?: readonly string[];
 }
 
-export async function explain({ herald }: Scene, service: string): Promise<Explained> {
-  const { stdout } = await inProcess(explainServiceCommand, [...explainWords(herald, service), '-o', 'json']);
+export const explain = ({ herald }: Scene, service: string): Promise<Explained> => explained(explainWords(herald, service));
+export const firstLine = ({ herald }: Scene, service: string): Promise<string> => firstLineOf(explainWords(herald, service));
+
+/** Returns the explanation that `herald explain service` gives for these words. */
+export async function explained(words: readonly string[]): Promise<Explained> {
+  const { stdout, stderr } = await inProcess(explainServiceCommand, [...words, '-o', 'json']);
+  if (stdout === '') throw new Error(stderr);
   return JSON.parse(stdout) as Explained;
 }
 
-/** Returns the verdict that a person reads: the first line, or the line after those about broken files. */
-export async function firstLine({ herald }: Scene, service: string): Promise<string> {
-  const { stdout } = await inProcess(explainServiceCommand, explainWords(herald, service));
-  return stdout.split('\n').find((line) => line !== '' && !/^(problem|warning): /.test(line)) ?? '';
+/** Returns the verdict that a person reads: the first line, or the line after those about broken objects. */
+export async function firstLineOf(words: readonly string[]): Promise<string> {
+  const { stdout } = await inProcess(explainServiceCommand, words);
+  return stdout.split('\n').find((line) => line !== '' && !/^(problem|warning|in force|not queried): /.test(line)) ?? '';
 }
 
 export async function problems({ herald }: Scene): Promise<{ readonly code: number; readonly problems: readonly Problem[] }> {
@@ -49,11 +56,17 @@ export async function eventReasons({ herald }: Scene, service: string): Promise<
   return (JSON.parse(await text(chunks)) as Page<HistoryEntry>).items.map(({ what }) => what);
 }
 
-/** Returns the number of Services by condition, status and reason, as the controller's metrics count them. */
-export async function conditionCounts({ lab }: Scene): Promise<(condition: string, status: string, reason: string) => number> {
+type Counts = (condition: string, status: string, reason: string) => number;
+
+export async function conditionCounts({ lab }: Scene): Promise<Counts> {
   const program = "fetch('http://127.0.0.1:10292/metrics').then(async (answer) => console.log(await answer.text()))";
   const { stdout } = await lab.control.exec([process.execPath, '-e', program]);
-  const samples = samplesOf(stdout, 'herald_service_conditions');
+  return conditionCountsIn(stdout);
+}
+
+/** Returns the number of Services by condition, status and reason, as a scrape of the controller's metrics counts them. */
+export function conditionCountsIn(scrape: string): Counts {
+  const samples = samplesOf(scrape, 'herald_service_conditions');
   return (condition, status, reason) =>
     samples.get(`herald_service_conditions{condition="${condition}",status="${status}",reason="${reason}"}`) ?? 0;
 }

@@ -42,7 +42,7 @@ async function answerOf<O extends TableOptions, D extends object>(
   const reading = await openReading(context, options);
   try {
     const { problems, unread } = reading;
-    const data = markUndecided(await table.data(reading, options), unread, '');
+    const data = markUndecided(await table.data(reading, options), reading, '');
     const document = asDocument(options, { problems, ...inForceJson(reading), unread, ...data });
     if (document !== undefined) return document;
     const beside = unreadLines(unread);

@@ -24,3 +24,8 @@ export function summaryOf(refusals: readonly PoolRefusal[]): Reason {
   if (others.every((other) => other.reason.code === why.code)) return why;
   return reason('NoPoolFits', { pool, because: reasonText(why), remedy: remedyText(why) });
 }
+
+/** True for a reason that sums up those of several pools, or is one of them. */
+export function isSummary({ code }: Reason): boolean {
+  return code === 'NoPoolFits' || steps.some((codes) => codes.includes(code));
+}

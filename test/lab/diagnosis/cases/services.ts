@@ -42,11 +42,11 @@ export const serviceCases: readonly Misconfiguration[] = [
     code: 'OtherProxy',
     condition: 'Announced',
     verdict:
-      'Not served: the label service.kubernetes.io/service-proxy-name gives the Service to "example.com/other". To have Herald serve it, remove that label from the Service.',
+      'Not served: the label service.kubernetes.io/service-proxy-name gives the Service to "other-proxy". To have Herald serve it, remove that label from the Service.',
     before: withoutService,
     after: (place) => [
       ...withoutService(place),
-      ...service(place, { metadata: { labels: { 'service.kubernetes.io/service-proxy-name': 'example.com/other' } } }),
+      ...service(place, { metadata: { labels: { 'service.kubernetes.io/service-proxy-name': 'other-proxy' } } }),
     ],
   },
   {

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { MemoryApi } from '../../../../examples/provider/memory-api.ts';
@@ -80,6 +80,25 @@ describe('herald explain service --provider', patient, () => {
     const { stdout } = await explain(silent);
     expect(stdout).toContain('Provider   none: spec.loadBalancerClass is "example.com/other"');
     expect(stdout).toMatch(/\n {11}not example: spec\.loadBalancerClass is "example\.com\/other".*"example\.com\/balancer"\n/);
+  });
+
+  test('explain without the module says what the controller that has it recorded', async () => {
+    const explainRecord = async (condition: object, ingress: readonly object[] = []): Promise<string> => {
+      const conditions = [{ type: 'herald.dev/AddressAssigned', lastTransitionTime: '2026-01-01T00:00:00Z', ...condition }];
+      await mkdir(file('.herald/status/services/shop'), { recursive: true });
+      const status = { loadBalancer: { ingress }, conditions };
+      const record = { apiVersion: 'v1', kind: 'Service', metadata: { namespace: 'shop', name: 'web' }, status };
+      await writeFile(file('.herald/status/services/shop/web.yaml'), JSON.stringify(record));
+      const { stdout } = await inProcess(explainCommand, ['service', 'shop/web', '--source', directory, '--no-ask']);
+      expect(stdout).toContain('\nProvider   a module of the controller, ');
+      expect(stdout).not.toMatch(/example\.com\/balancer|another program/);
+      return stdout;
+    };
+    const refused = await explainRecord({ status: 'False', reason: 'ProviderRefused', message: 'Not served: provider example: no UDP.' });
+    expect(refused).toMatch(/^Not served: provider example: no UDP\.\n/);
+    expect(refused).toContain("connect: the controller's provider has given it no address yet\n");
+    const served = await explainRecord({ status: 'True', reason: 'Assigned', message: 'It has 192.0.2.9' }, [{ ip: '192.0.2.9' }]);
+    expect(served).toMatch(/^Served by the controller's provider at 192\.0\.2\.9, which decides where connections go\.\n/);
   });
 
   test('explain shows two rival claims, and a provider that still holds resources', async () => {
