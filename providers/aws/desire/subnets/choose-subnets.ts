@@ -62,6 +62,12 @@ function keptSubnets(
 }
 
 /**
+ * The name of an Availability Zone, such as us-west-2a. Names of Local Zones and Wavelength Zones are longer, such as us-west-2-lax-1a. AWS
+ * allows their subnets only in load balancers without other zones, so they must be tagged or named.
+ */
+const availabilityZone = /^[a-z]+(?:-[a-z]+)+-\d+[a-z]$/;
+
+/**
  * Subnets in `present` are preferred in their zones and may be full, because the load balancer has its addresses there. Subnets that a policy
  * refuses are left out. If there are no others, they are returned, so that the policy is reported.
  */
@@ -74,7 +80,7 @@ function discoverSubnets(
 ): SubnetFact[] {
   const role = roleTag(scheme);
   const tagged = subnets.filter(({ tags }) => tags[role] === '' || tags[role] === '1');
-  const reachable = subnets.filter((subnet) => subnet.public === (scheme === 'internet-facing'));
+  const reachable = subnets.filter((subnet) => subnet.public === (scheme === 'internet-facing') && availabilityZone.test(subnet.zone));
   const usable = (tagged.length > 0 ? tagged : reachable).filter(
     (subnet) =>
       !isOthers(subnet, clusterName) &&

@@ -155,6 +155,18 @@ describe('NLB subnets', () => {
     expect(ids(await desire(awsMember('nlb', { ...plain, annotations: internal }), { existing: { nlb } }))).toEqual(['subnet-private-1']);
   });
 
+  test('subnets of Local Zones are found only by a role tag', async () => {
+    const subnet = { cidr: '10.0.0.0/24', availableAddresses: 100, public: false };
+    const zones = ['us-east-1a', 'us-east-1-bos-1a', 'us-east-1-wl1-bos-wlz-1'];
+    const find = async (tags: Record<string, string>): Promise<string[]> => {
+      const subnets = zones.map((zone) => ({ ...subnet, id: `subnet-${zone}`, zone, tags }));
+      const facts = { vpcCidrs: ['10.0.0.0/16'], subnets, securityGroups: [], certificates: [] };
+      return ids(await desire(awsMember('nlb', { ...plain, annotations: internal }), { facts }));
+    };
+    expect(await find({})).toEqual(['subnet-us-east-1a']);
+    expect((await find({ 'kubernetes.io/role/internal-elb': '1' })).length).toBe(3);
+  });
+
   test('subnets are named by id or Name tag; unknown ones and two of a zone are refused', async () => {
     const named = awsMember('nlb', { ...plain, annotations: { ...internal, subnets: 'subnet-private-2, private-us-east-1a' } });
     expect(ids(await desire(named))).toEqual(['subnet-private-2', 'subnet-private-0']);
