@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { parse } from 'yaml';
 import type { Given, ServiceInput } from './inputs.ts';
 
@@ -52,13 +52,13 @@ export interface PeerTableOf extends PeerTable {
 const folder = join(import.meta.dirname, '../../peer-cases');
 
 export function peerTables(): PeerTableOf[] {
-  return globSync('{lbc,cpa}-*.yaml', { cwd: folder })
+  return globSync('{lbc,cpa}/*.yaml', { cwd: folder })
     .toSorted()
     .flatMap((file) => {
       const { repository, version, tables } = parse(readFileSync(join(folder, file), 'utf8')) as PeerFile;
       return tables.map((table): PeerTableOf => {
         const defaults = { source: '', checks: 'desired state', cases: [] } as const;
-        return { file: basename(file), repository, version, ...defaults, ...table };
+        return { file, repository, version, ...defaults, ...table };
       });
     });
 }

@@ -34,8 +34,8 @@ export interface Given {
   /** Names of security groups, by id. */
   readonly securityGroups?: Readonly<Record<string, string>>;
   readonly settings?: Partial<AwsSettings>;
-  /** The load balancer that the Service has already. */
-  readonly existing?: Existing;
+  /** The load balancer that the Service has already: an NLB, or of the given kind. */
+  readonly existing?: Existing & { readonly kind?: BalancerKind };
   /** "NAME INSTANCE" and words such as "notready", "leaving" or "label:KEY=VALUE". */
   readonly nodes?: readonly string[];
   /** Addresses of ready pods behind each port. Default: one pod of the Service's family. */
@@ -82,11 +82,7 @@ export function serviceOf(input: ServiceInput, { kind }: Given): Service | undef
 }
 
 /** The state of the account and of the cluster in which a case takes place. */
-export function circumstancesOf(
-  given: Given,
-  { metadata: { namespace, name }, ipFamilies, ports }: Service,
-  kind: BalancerKind,
-): Circumstances {
+export function circumstancesOf(given: Given, { metadata: { namespace, name }, ipFamilies, ports }: Service): Circumstances {
   const { subnets = 1, vpc = ['192.168.0.0/16', '2600:1f13:837:8500::/56'], securityGroups = {}, existing, nodes = ['node-0 i-0'] } = given;
   const pods = given.pods ?? [ipFamilies[0] === 6 ? '2600:1f13:837:8500::10' : '192.168.0.10'];
   const slicePorts = ports.flatMap(({ name, protocol, targetPort }) =>
@@ -100,7 +96,7 @@ export function circumstancesOf(
       certificates: [],
     },
     settings: settingsOf(given),
-    existing: existing === undefined ? {} : { [kind]: existing },
+    existing: existing === undefined ? {} : { [existing.kind ?? 'nlb']: existing },
     nodes: nodes.map(nodeOf),
     slices: () => (pods.length === 0 ? [] : [{ ...slice({ service: `${namespace}/${name}`, endpoints: pods }), ports: slicePorts }]),
     refusedTargets: () => [],

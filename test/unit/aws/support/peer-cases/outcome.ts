@@ -20,7 +20,7 @@ function desireOf(input: ServiceInput, given: Given): Parts {
   const claim = decideAwsClaim(service, clusterConfig, settingsOf(given));
   if (!claim.mine) return { refused: [claim.reason.code] };
   const member = memberOf(service, claim.kind);
-  const { desired, errors, warnings } = desireStack(stackOf(member), [member], circumstancesOf(given, service, claim.kind));
+  const { desired, errors, warnings } = desireStack(stackOf(member), [member], circumstancesOf(given, service));
   const codes = [...errors.values()].flat().map(({ code }) => code);
   if (desired === undefined || codes.length > 0) return { refused: [...new Set(codes)].toSorted() };
   const unsupported = [...warnings.values()].flat().filter(({ code }) => code === 'AwsAnnotationUnsupported');

@@ -11,8 +11,9 @@ export function partsOf(desired: Desired): Parts {
   return {
     kind: desired.kind,
     scheme,
-    name: name.replace(/^(k8s-.*-)[0-9a-f]{10}$/, '$1*'),
+    name: withoutHash(name),
     tags: foreignTags(tags),
+    securityGroupName: groups.kind === 'managed' ? withoutHash(groups.name) : 'none',
     securityGroups: groups.kind === 'given' ? groups.ids : groups.kind === 'managed' ? ['managed', ...groups.extra] : 'none',
     backendGroup: groups.kind !== 'none' && groups.backend,
     rules: groups.kind === 'managed' ? groups.rules.map(ruleText).toSorted() : [],
@@ -21,6 +22,9 @@ export function partsOf(desired: Desired): Parts {
     ...(desired.kind === 'nlb' ? nlbParts(desired) : classicParts(desired)),
   };
 }
+
+/** The hash of a name says nothing: each program computes its own. */
+const withoutHash = (name: string): string => name.replace(/^(k8s-.*-)[0-9a-f]{10}$/, '$1*');
 
 const foreignTags = (tags: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(tags).filter(([key]) => !key.startsWith('herald.dev/')));
