@@ -29,13 +29,15 @@ interface HeldCondition {
  */
 export function holdCondition(before: ConditionHold | undefined, wanted: Condition, now: number, isChanged: boolean): HeldCondition {
   const next = nextRecorded(before, wanted, now, isChanged);
-  const { recorded, since, reportedReason } = next;
+  const { since, reportedReason } = next;
+  const hasLasted = next.recorded.status === 'True' || now - since >= limits.conditionHoldMilliseconds;
+  const isReportDue = hasLasted && isSameNews(next.recorded, wanted) && reportedReason !== wanted.reason;
+  // An Event has the present text.
+  const recorded = isReportDue ? wanted : next.recorded;
   const otherSince = isSame(recorded, wanted) ? undefined : (before?.otherSince ?? now);
-  const hasLasted = recorded.status === 'True' || now - since >= limits.conditionHoldMilliseconds;
-  const isReportDue = hasLasted && isSameNews(recorded, wanted) && reportedReason !== recorded.reason;
   const from = otherSince ?? (hasLasted ? undefined : since);
   return {
-    hold: { ...next, ...defined({ otherSince }), ...(isReportDue ? { reportedReason: recorded.reason } : {}) },
+    hold: { ...next, recorded, ...defined({ otherSince }), ...(isReportDue ? { reportedReason: recorded.reason } : {}) },
     isReportDue,
     ...(from === undefined ? {} : { requeueAt: from + limits.conditionHoldMilliseconds }),
   };

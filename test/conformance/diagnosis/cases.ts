@@ -53,7 +53,7 @@ export const clusterCases: readonly ClusterCase[] = [
     code: 'PoolFull',
     condition: 'AddressAssigned',
     verdict:
-      'Not served: pool pool-of-team-full is full (1 of 1 IPv4 addresses). Add addresses to IPAddressPool pool-of-team-full, or delete a Service that holds one.',
+      'Not served: pool pool-of-team-full is full (1 of 1 IPv4 addresses). Add addresses to IPAddressPool pool-of-team-full, or release pool-of-team-full/first.',
     manifests: (place) => [
       inTeam(place),
       selecting(place, { addresses: [`${poolAddresses(place, 1)[0]}/32`] }),

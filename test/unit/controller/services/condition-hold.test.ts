@@ -159,4 +159,12 @@ describe('the text of a condition', () => {
     ).toEqual(['refused', 'refused', 'hold timer expired']);
     expect(texts([[0, expired, true]])).toEqual(['hold timer expired']);
   });
+
+  test('is the present one when an Event reports it', () => {
+    const first = holdCondition(undefined, refused, 0, false);
+    const second = holdCondition(first.hold, expired, 500, false);
+    expect([second.hold.recorded.message, second.isReportDue]).toEqual(['refused', false]);
+    const due = holdCondition(second.hold, expired, hold, false);
+    expect([due.hold.recorded.message, due.isReportDue, due.requeueAt]).toEqual(['hold timer expired', true, undefined]);
+  });
 });
