@@ -122,12 +122,11 @@ async function requestsTo(of: KubernetesCluster): Promise<number> {
 
 /** Returns the process whose command line contains all words. */
 function pidOf(...words: readonly string[]): number {
-  const found = readdirSync('/proc').filter((name) => {
+  const pid = readdirSync('/proc').find((name) => {
     if (!/^\d+$/.test(name) || Number(name) === process.pid) return false;
     const line = commandLine(name);
     return !line.startsWith('ip\0') && words.every((word) => line.includes(word));
   });
-  const [pid] = found;
   if (pid === undefined) throw new Error(`no process with ${words.join(' ')}`);
   return Number(pid);
 }
