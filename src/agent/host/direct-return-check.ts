@@ -147,8 +147,7 @@ export class DirectReturnCheck {
       const octets = Number(await host.readSetting(`net/ipv6/conf/${name}/mtu`));
       if (octets > 0) mtu.set(name, octets);
     }
-    const picksUp = (await host.readSetting('net/netfilter/nf_conntrack_tcp_loose')) !== '0';
-    return directReturnPreflight(mode, { addresses, interfaces, strict, mtu, filters: await hostFilters(), lacks, picksUp });
+    return directReturnPreflight(mode, { addresses, interfaces, strict, mtu, filters: await hostFilters(), lacks });
   }
 
   /**

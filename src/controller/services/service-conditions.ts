@@ -23,7 +23,7 @@ export interface UnmetRequest {
 
 interface JudgedService {
   readonly conditions: readonly Condition[];
-  /** Absent: every condition is True. */
+  /** Absent: every condition is True and good news. */
   readonly verdict?: Verdict;
 }
 
@@ -41,8 +41,13 @@ export function judgeService(snapshot: Snapshot, service: Service, unmet: UnmetR
   const { generation } = service.metadata;
   return {
     conditions: generation === undefined ? all : all.map((condition) => ({ ...condition, observedGeneration: generation })),
-    ...(conditions.every(({ status }) => status === 'True') ? {} : { verdict: judgement.verdict() }),
+    ...(conditions.every(isGood) ? {} : { verdict: judgement.verdict() }),
   };
+}
+
+/** The route of a last next hop stays, so Announced is True, but its node drops the packets. */
+function isGood({ status, reason }: Condition): boolean {
+  return status === 'True' && reason !== 'HeldBackLastNextHop';
 }
 
 /** Returns the conditions of a Service, as `judgeService` does. */

@@ -21,8 +21,6 @@ export interface DirectReturnFacts {
   readonly filters: readonly HostFilter[];
   /** Why the kernel does not support a path kind. Absent when it does. */
   readonly lacks: Readonly<Partial<Record<PathKind, string>>>;
-  /** nf_conntrack_tcp_loose. */
-  readonly picksUp: boolean;
 }
 
 /** Names of the tunnels that the data plane makes, one for each family. */
@@ -59,7 +57,6 @@ export function directReturnPreflight(mode: DirectReturnMode, facts: DirectRetur
   const tunnel = wants('vxlan') && facts.lacks.vxlan === undefined && roomInTunnel(facts, reasons);
   const strictTunnel = Object.values(tunnelNames).filter((name) => facts.strict.has(name));
   if (tunnel) for (const name of strictTunnel) reasons.push(reason('DirectReturnStrictSource', { interface: name }));
-  if (!facts.picksUp) reasons.push(reason('DirectReturnNoPickUp', {}));
   const can: Readonly<Record<PathKind, boolean>> = {
     l2: onLink && facts.lacks.l2 === undefined,
     route: onLink && filtered.length === 0 && facts.lacks.route === undefined,

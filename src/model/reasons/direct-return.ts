@@ -52,12 +52,6 @@ export const directReturnReasons = {
         vxlan: 'run on the node: modprobe vxlan; install iproute2 (the commands ip and bridge); or use another mode',
       })[d.mode] ?? 'use another mode',
   }),
-  DirectReturnNoPickUp: reasonEntry({
-    brief: 'Connections that move to this node are not translated',
-    says: () =>
-      'net.netfilter.nf_conntrack_tcp_loose is 0: an established connection that moves to this node, because routers or backends have changed, is not translated',
-    fix: () => 'run on the node: sysctl -w net.netfilter.nf_conntrack_tcp_loose=1',
-  }),
   DirectReturnSmallPackets: reasonEntry({
     brief: 'The tunnel between nodes leaves little room for packets',
     says: (d: { readonly interface: string; readonly mtu: number; readonly needed: number }) =>

@@ -69,7 +69,6 @@ function report(layout: Layout, mode: DirectReturnMode, n: number, receives: boo
     mtu: new Map([['eth0', 1500]]),
     filters: [],
     lacks: {},
-    picksUp: true,
   });
   return {
     kind: 'NodeState',

@@ -105,11 +105,28 @@ export const nodeCases: readonly Misconfiguration[] = [
     act: async ({ herald }) => void herald.startAgentOn('node5', 'misplaced'),
     undo: async ({ herald }) => void (await herald.agent('misplaced').stop()),
   },
+  {
+    name: 'one-of-two-held-back',
+    mistake: 'The policy of a FORWARD chain on one of two nodes is drop.',
+    code: 'NodeHeldBack',
+    verdict:
+      'Served, but not by every node: node "node8" does not forward IPv4 (chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop): it has withdrawn its IPv4 routes; node "node8" does not forward IPv6 (chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop): it has withdrawn its IPv6 routes. Run: nft insert rule inet firewall forward ct status dnat accept.',
+    // A node that does not forward does not let packets through to its pods either.
+    before: (place) => onNodes(place, ['node1', 'node8'], 'node1'),
+    // After that of an earlier case, and as strict.
+    act: ({ lab }) => nft(lab, 'node8', 'table inet second { chain forward { type filter hook forward priority 10; policy drop; }; }'),
+    undo: ({ lab }) => nft(lab, 'node8', 'delete table inet second'),
+  },
 ];
 
 /** A Service that one node may announce, with its pod on that node or another. */
 function onNode(place: Place, node: string, nodeOfPod = node): Manifest[] {
-  const nodeSelectors = [{ matchLabels: { 'kubernetes.io/hostname': node } }];
+  return onNodes(place, [node], nodeOfPod);
+}
+
+/** A Service that several nodes announce, with its pod on one of them. */
+function onNodes(place: Place, nodes: readonly string[], nodeOfPod: string): Manifest[] {
+  const nodeSelectors = nodes.map((node) => ({ matchLabels: { 'kubernetes.io/hostname': node } }));
   return [namespace(place), pool(place), advertisement(place, { spec: { nodeSelectors } }), ...service(place, {}, { nodes: [nodeOfPod] })];
 }
 

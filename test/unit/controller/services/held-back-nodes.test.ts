@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { serviceConditions } from '../../../../src/controller/services/service-conditions.ts';
+import { judgeService, serviceConditions } from '../../../../src/controller/services/service-conditions.ts';
 import { judgementOf } from '../../../../src/controller/services/service-judgement.ts';
 import type { HeldBackFamily } from '../../../../src/model/objects/node-state.ts';
 import { reason } from '../../../../src/model/reasons.ts';
@@ -67,4 +67,14 @@ test('the verdict is that the Service is not served when only nodes that cannot 
   const { line, code, outcome } = judgementOf(snapshot, web, undefined, Date.parse('2026-01-01T00:00:05Z')).verdict();
   expect([outcome, code]).toEqual(['notServed', 'HeldBackLastNextHop']);
   expect(line).toContain('does not forward');
+});
+
+test('a Service that only nodes that cannot forward announce is a problem although its conditions are True', () => {
+  const snapshot = cluster({ ...base, heldBack: { a: [held], b: [held], c: [held] } });
+  const [web] = snapshot.services.values();
+  if (web === undefined) throw new RangeError('no service');
+  // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
+  const { conditions, verdict } = judgeService(snapshot, web, { reason: undefined, details: [] }, Date.parse('2026-01-01T00:00:05Z'));
+  expect(conditions.map(({ status }) => status)).toEqual(['True', 'True', 'True']);
+  expect(verdict).toMatchObject({ code: 'HeldBackLastNextHop' });
 });

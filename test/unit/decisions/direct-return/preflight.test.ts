@@ -20,7 +20,6 @@ const good: DirectReturnFacts = {
   mtu: new Map([['eth0', 1500]]),
   filters: [],
   lacks: {},
-  picksUp: true,
 };
 
 const router: DirectReturnFacts = {
@@ -68,13 +67,6 @@ describe('the direct server return report of a node: receives / passes / reasons
     ['no VXLAN in a mode that does not need it', 'l2', { lacks: { vxlan: 'no such thing' } }, good, 'link / l2,route / '],
     ['an MTU too small for the tunnel', 'auto', { mtu: new Map([['eth0', 1300]]) }, good, 'link / l2,route / SmallPackets'],
     ['an unknown MTU', 'auto', { mtu: new Map() }, good, 'link,vxlan / l2,route,vxlan / '],
-    [
-      'no pick-up of running connections (nf_conntrack_tcp_loose)',
-      'auto',
-      { picksUp: false },
-      good,
-      'link,vxlan / l2,route,vxlan / NoPickUp',
-    ],
     ['no address', 'auto', { addresses: [] }, good, 'vxlan / vxlan / '],
   ])('%s', (_, mode, facts, of, expected) => {
     expect(outcome(mode, facts, of)).toBe(expected);
@@ -88,9 +80,9 @@ describe('the direct server return report of a node: receives / passes / reasons
   });
 
   test('every reason has a sentence and a fix', () => {
-    const worst = { ...good, strict: new Set(['eth0']), filters: [filter], lacks: { l2: 'a', vxlan: 'b' }, picksUp: false };
+    const worst = { ...good, strict: new Set(['eth0']), filters: [filter], lacks: { l2: 'a', vxlan: 'b' } };
     const reasons = directReturnPreflight('auto', worst).reasons;
-    expect(reasons.map(({ code }) => code)).toHaveLength(5);
+    expect(reasons.map(({ code }) => code)).toHaveLength(4);
     for (const reason of reasons) expect([reasonText(reason), remedyText(reason)]).not.toContain('');
     expect(remedyText(reasons[0] as (typeof reasons)[0])).toContain('sysctl -w net.ipv4.conf.eth0.rp_filter=2');
   });
