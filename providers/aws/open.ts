@@ -6,8 +6,11 @@ import { AwsProvider } from './provider.ts';
 import { defaultSettings, type AwsSettings } from './model/settings.ts';
 import type { PacerComponents } from './sdk/pacer.ts';
 import { SdkCloud } from './sdk/sdk-cloud.ts';
+import type { OwnerObserver } from './stacks/single-owner.ts';
 
 export interface OpenComponents extends PacerComponents {
+  /** Absent: nothing is counted. */
+  readonly observer?: OwnerObserver & NonNullable<PacerComponents['observer']>;
   /** Absent without write access to Services (standalone). */
   readonly metadata?: ServiceMetadata;
   /** Absent where there are no Pods (standalone). */
@@ -18,7 +21,7 @@ export interface OpenComponents extends PacerComponents {
   readonly term?: AbortSignal;
 }
 
-export interface OpenOptions extends Omit<Partial<AwsSettings>, 'clusterName' | 'region' | 'vpcId'> {
+export interface OpenOptions extends Omit<Partial<AwsSettings>, 'clusterName' | 'clusterUid' | 'region' | 'vpcId'> {
   readonly clusterName: string;
   /** Absent: the region of the nodes. */
   readonly region?: string;
@@ -37,7 +40,7 @@ export function openAws({ metadata, pods, term, ...components }: OpenComponents,
   const stopped = term === undefined ? components.stopped : AbortSignal.any([components.stopped, term]);
   return new AwsProvider({
     classless: options.classless ?? defaultSettings.classless,
-    ...defined({ metadata, pods }),
+    ...defined({ metadata, pods, observer: components.observer }),
     clock,
     random,
     log,

@@ -40,6 +40,7 @@ import { PolicyChanges } from './schedule/policy-changes.ts';
 import { ResultCache } from './schedule/result-cache.ts';
 import { AwsAccount, type Connect } from './stacks/aws-account.ts';
 import { DepartedServices } from './stacks/departed-services.ts';
+import type { OwnerObserver } from './stacks/single-owner.ts';
 import { StackReconciler } from './stacks/stack-reconciler.ts';
 import { StackRegistry, type StackState } from './stacks/stack-registry.ts';
 
@@ -54,6 +55,8 @@ interface AwsProviderComponents {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** Absent: nothing is counted. */
+  readonly observer?: OwnerObserver;
 }
 
 /**
@@ -80,9 +83,9 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
   #snapshot: Snapshot | undefined;
 
   constructor(components: AwsProviderComponents) {
-    const { classless, connect, random, log } = components;
+    const { classless, random, log } = components;
     const now = (): number => this.#now();
-    const account = new AwsAccount(connect, components.pods, components.clock);
+    const account = new AwsAccount(components);
     const common = { account, registry: this.#registry, departed: this.#departed, now, log };
     const stacks = new StackReconciler(common);
     const rules = new NodeRules({ ...common, random });

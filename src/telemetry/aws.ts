@@ -1,11 +1,15 @@
 import type { Metrics } from './metrics.ts';
 
-/** Counts requests to AWS: a RequestObserver of providers/aws. */
+/** Counts for providers/aws: a RequestObserver and an OwnerObserver. */
 export class AwsMetrics {
   readonly #metrics: Metrics;
 
   constructor(metrics: Metrics) {
     this.#metrics = metrics;
+  }
+
+  countedOfOtherClusters(count: number): void {
+    this.#metrics.set('herald_aws_other_cluster_resources', {}, count);
   }
 
   waited(operation: string, milliseconds: number): void {

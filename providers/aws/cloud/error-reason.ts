@@ -11,7 +11,9 @@ export function reasonOfError({
   awsCode,
   message,
   requestId,
-}: Pick<AwsError, 'code' | 'operation' | 'awsCode' | 'message' | 'requestId'>): Reason {
+  reason: given,
+}: Pick<AwsError, 'code' | 'operation' | 'awsCode' | 'message' | 'requestId'> & Partial<Pick<AwsError, 'reason'>>): Reason {
+  if (given !== undefined) return given;
   if (code === 'credentials') return reason('AwsCredentials', { message });
   if (code === 'place') return reason('AwsPlaceUnknown', { message });
   if (code === 'pods') return reason('AwsPodsUnreadable', { message });

@@ -1,3 +1,4 @@
+import type { Reason } from '../../../src/model/reasons.ts';
 import type { Operation } from './operations.ts';
 
 /**
@@ -8,6 +9,7 @@ import type { Operation } from './operations.ts';
  * - credentials: credentials are missing or have expired
  * - place: the region or VPC of the cluster is unknown, so AWS was not called
  * - pods: a Pod behind a Service could not be read, so AWS was not called
+ * - otherCluster: another cluster has the name of this one, so AWS was not called
  * - denied: the IAM policy lacks the action
  * - notFound: the resource of the call does not exist (any more)
  * - duplicate: the resource exists already, with other settings
@@ -25,6 +27,7 @@ export type AwsErrorCode =
   | 'credentials'
   | 'place'
   | 'pods'
+  | 'otherCluster'
   | 'denied'
   | 'notFound'
   | 'duplicate'
@@ -45,6 +48,8 @@ interface AwsErrorDetails {
   readonly requestId: string;
   readonly message: string;
   readonly cause?: unknown;
+  /** The reason that users see. Absent: it follows from the code. */
+  readonly reason?: Reason;
 }
 
 /** A failed call to AWS. */
@@ -53,14 +58,16 @@ export class AwsError extends Error {
   readonly operation: Operation;
   readonly awsCode: string;
   readonly requestId: string;
+  readonly reason: Reason | undefined;
 
-  constructor({ code, operation, awsCode, requestId, message, cause }: AwsErrorDetails) {
+  constructor({ code, operation, awsCode, requestId, message, cause, reason }: AwsErrorDetails) {
     super(message, { cause });
     this.name = 'AwsError';
     this.code = code;
     this.operation = operation;
     this.awsCode = awsCode;
     this.requestId = requestId;
+    this.reason = reason;
   }
 }
 

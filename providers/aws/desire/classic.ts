@@ -6,7 +6,7 @@ import type { ClassicAttributes, ClassicHealthCheck, ClassicListener, ClassicPro
 import { limits } from '../model/limits.ts';
 import { resourceName } from '../model/resource-names.ts';
 import type { DesiredClassic, TargetPort } from '../model/desired.ts';
-import { askedTags, resources, tagKeys } from '../model/tags.ts';
+import { askedTags, ownerTags, resources, tagKeys } from '../model/tags.ts';
 import type { Circumstances, StackIdentity } from '../model/circumstances.ts';
 import { checkUsable } from './certificates.ts';
 import { upstreamIsPublic } from './claim.ts';
@@ -48,7 +48,7 @@ export function desireClassic(
   const checkPort = Number(/^\w+:(\d+)/.exec(healthCheck.Target)?.[1]);
   const tags = {
     ...askedTags({ ...settings.defaultTags, ...values.tags }),
-    [tagKeys.cluster]: settings.clusterName,
+    ...ownerTags(settings),
     [tagKeys.stack]: stack.key,
     [tagKeys.resource]: resources.loadBalancer,
   };

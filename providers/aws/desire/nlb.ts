@@ -8,7 +8,7 @@ import { limits } from '../model/limits.ts';
 import { resourceName } from '../model/resource-names.ts';
 import type { DesiredListener, DesiredNlb, DesiredTarget, DesiredTargetGroup, TargetPort } from '../model/desired.ts';
 import type { AwsSettings } from '../model/settings.ts';
-import { askedTags, resources, tagKeys } from '../model/tags.ts';
+import { askedTags, ownerTags, resources, tagKeys } from '../model/tags.ts';
 import { upstreamIsPublic } from './claim.ts';
 import type { Circumstances, StackIdentity } from '../model/circumstances.ts';
 import type { Existing } from '../model/facts.ts';
@@ -62,7 +62,7 @@ export function nlbShell(
     groups: securityGroups(values, stack, scheme, current, circumstances, issues),
     tags: {
       ...askedTags({ ...settings.defaultTags, ...values.tags }),
-      [tagKeys.cluster]: settings.clusterName,
+      ...ownerTags(settings),
       [tagKeys.stack]: stack.key,
       [tagKeys.resource]: resources.loadBalancer,
       ...defined({ [tagKeys.subnets]: chosen?.record }),
@@ -178,7 +178,7 @@ export function nlbPart(
       ipAddressType: family === 6 ? 'ipv6' : 'ipv4',
       healthCheck: nlbHealthCheck(service, values, targetType, port, issues),
       attributes: targetGroupAttributes(values, port, issues),
-      tags: { ...ownTags, [tagKeys.resource]: resources.targetGroup(groupKey) },
+      tags: { ...ownTags, ...ownerTags(settings), [tagKeys.resource]: resources.targetGroup(groupKey) },
       targets,
       departing,
     };

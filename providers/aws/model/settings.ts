@@ -11,6 +11,10 @@ export type ClasslessMode = (typeof classlessModes)[number];
 export interface AwsSettings {
   /** The owner of everything that is created, in tags. Controllers with different names ignore each other's resources. */
   readonly clusterName: string;
+  /** The UID of Namespace kube-system. Absent in a directory of manifests. */
+  readonly clusterUid?: string;
+  /** UIDs of former clusters of this name. Their resources are ours. */
+  readonly takeOver: readonly string[];
   readonly region: string;
   readonly vpcId: string;
   readonly classless: ClasslessMode;
@@ -32,6 +36,7 @@ export interface AwsSettings {
 }
 
 export const defaultSettings: Omit<AwsSettings, 'clusterName' | 'region' | 'vpcId'> = {
+  takeOver: [],
   classless: 'off',
   defaultScheme: 'internal',
   defaultTargetType: 'instance',

@@ -1,10 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { Tag } from '../cloud/elbv2.ts';
+import { defined } from '../../../src/lang/defined.ts';
 import type { Tags } from './observed.ts';
+import type { AwsSettings } from './settings.ts';
 
 /** The tags by which Herald recognises its resources. A resource is ours only if `cluster` has our name. */
 export const tagKeys = {
   cluster: 'herald.dev/cluster',
+  /** The UID of Namespace kube-system; on load balancers, target groups and security groups. It tells clusters of the same name apart. */
+  clusterUid: 'herald.dev/cluster-uid',
   /** The stack that it belongs to: DesiredBase.stack. */
   stack: 'herald.dev/stack',
   /** Its role in the stack: one of `resources` below. */
@@ -95,6 +99,25 @@ export function askedKeys(tags: Tags): string[] {
 
 export function isOurs(tags: Tags, cluster: string): boolean {
   return tags[tagKeys.cluster] === cluster;
+}
+
+type Owner = Pick<AwsSettings, 'clusterName' | 'clusterUid'>;
+
+/** Returns the tags that name the owner of a resource. A directory of manifests has no UID. */
+export function ownerTags({ clusterName, clusterUid }: Owner): Tags {
+  return { [tagKeys.cluster]: clusterName, ...defined({ [tagKeys.clusterUid]: clusterUid }) };
+}
+
+/**
+ * Returns the UID of another cluster that owns a resource with the name of this cluster. Undefined: the resource is ours, belongs to a cluster of another
+ * name, or has no UID: an earlier version made it.
+ */
+export function otherClusterOf(
+  tags: Tags,
+  { clusterName, clusterUid, takeOver }: Owner & Pick<AwsSettings, 'takeOver'>,
+): string | undefined {
+  const uid = tags[tagKeys.clusterUid];
+  return isOurs(tags, clusterName) && uid !== undefined && uid !== clusterUid && !takeOver.includes(uid) ? uid : undefined;
 }
 
 /** Returns the other controller that claims the resource, as text. Undefined: none. */

@@ -73,7 +73,7 @@ export class NodeRules {
 
   /** Adds missing rules, and removes unneeded ones when everything that uses rules is known. Resolves to the problems. Rejects with AwsError. */
   async reconcile(snapshot: Snapshot): Promise<readonly Reason[]> {
-    const { cloud, settings } = await this.#components.account.open(snapshot);
+    const { cloud, settings } = await this.#components.account.openToWrite(snapshot);
     if (!settings.manageNodeRules) return [];
     const allKnown = this.#components.departed.allServicesKnown(snapshot);
     return this.#queue.run(() => this.#reconcile(cloud, settings, snapshot, allKnown));
@@ -171,8 +171,8 @@ export class NodeRules {
 function refusalOf(execution: Execution): Reason | undefined {
   const failure = worstFailure(execution);
   if (failure === undefined) return undefined;
-  const { code, operation, awsCode, message } = failure;
-  return reasonOfError({ code, operation, awsCode, message, requestId: '' });
+  const { code, operation, awsCode, message, reason } = failure;
+  return reasonOfError({ code, operation, awsCode, message, requestId: '', reason });
 }
 
 /** True when a problem concerns a stack with these targets. The rules are made for all stacks together. */

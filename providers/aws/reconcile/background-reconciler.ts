@@ -12,7 +12,7 @@ import { logOutcome } from '../stacks/action-log.ts';
 import type { AwsAccount } from '../stacks/aws-account.ts';
 import type { DepartedServices } from '../stacks/departed-services.ts';
 import { execute } from '../stacks/execute.ts';
-import { decideOrphans } from '../stacks/orphans.ts';
+import { decideOrphans, planOwner } from '../stacks/orphans.ts';
 import type { StackReconciler } from '../stacks/stack-reconciler.ts';
 import { parseStackKey, type StackRegistry } from '../stacks/stack-registry.ts';
 import { servicesAwaitingProvider, stacksInUse } from '../stacks/stack-users.ts';
@@ -80,8 +80,10 @@ export class BackgroundReconciler {
   /** Marks resources that have our tags but no Service, and deletes those whose mark is older than `orphanSeconds`. Then retries node rules. */
   async #sweepOrphans(snapshot: Snapshot): Promise<void> {
     const { account, registry, departed, rules, now, log } = this.#components;
-    const { cloud, settings } = await account.open(snapshot);
-    const owned = await scanOwned(cloud, settings);
+    const { cloud, settings, owner } = await account.open(snapshot);
+    const owned = await owner.duringScan(() => scanOwned(cloud, settings));
+    // Of what the scan has found, some belongs to another cluster.
+    if (owner.conflict !== undefined) return;
     this.#recordDrifted(owned);
     const inUse = stacksInUse(snapshot, settings);
     const isUsed = (stack: string): boolean => {
@@ -93,7 +95,7 @@ export class BackgroundReconciler {
     for (const stack of owned.keys()) registry.getOrCreate(parseStackKey(stack));
     const { actions, expired } = decideOrphans(owned, isUsed, now(), settings.orphanSeconds, departed.isVanished(snapshot));
     for (const { identity } of registry.all) if (!owned.has(identity.key) && !isUsed(identity.key)) registry.forgetStack(identity.key);
-    await execute(cloud, actions, (outcome) => logOutcome(log, '', outcome));
+    await execute(cloud, [...planOwner(owned, settings), ...actions], (outcome) => logOutcome(log, '', outcome));
     for (const stack of expired) {
       registry.recordFound(new Map([[stack, owned.get(stack) ?? []]]));
       const remaining = await this.#releaseOrphan(stack, snapshot);

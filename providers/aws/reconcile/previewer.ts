@@ -69,7 +69,9 @@ export class Previewer {
       const known = registry.get(stack.key)?.known ?? new KnownResources();
       return { stack, intent, members, movedAway, known, ...common };
     };
-    return previewStacks({ ...connection, pods: account.pods }, key, snapshot, inputOf(own), previous.map(inputOf));
+    const preview = await previewStacks({ ...connection, pods: account.pods }, key, snapshot, inputOf(own), previous.map(inputOf));
+    const { conflict } = connection.owner;
+    return conflict === undefined ? preview : { ...preview, actions: [], waits: [], reasons: [conflict, ...preview.reasons] };
   }
 }
 

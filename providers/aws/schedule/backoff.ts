@@ -20,11 +20,13 @@ const waits: Readonly<Record<RetryClass, { readonly first: number; readonly long
 
 const transient: ReadonlySet<ReasonCode> = new Set(['AwsCallFailed', 'AwsCredentials', 'AwsPlaceUnknown', 'AwsPodsUnreadable']);
 
+const permanent: ReadonlySet<ReasonCode> = new Set(['AwsRefused', 'AwsWithoutEffect', 'AwsDeletionProtected', 'AwsClusterNameTaken']);
+
 /** Undefined: the reason is no refusal. */
 export function retryClassOf({ code }: Reason): RetryClass | undefined {
   if (transient.has(code)) return 'transient';
   if (code === 'AwsThrottled') return 'throttled';
-  return code === 'AwsRefused' || code === 'AwsWithoutEffect' || code === 'AwsDeletionProtected' ? 'permanent' : undefined;
+  return permanent.has(code) ? 'permanent' : undefined;
 }
 
 /** The wait before the next attempt for a Service. It doubles with each failure, up to a limit. */

@@ -2,6 +2,7 @@ import { defined } from '../../../src/lang/defined.ts';
 import type { Node } from '../../../src/model/objects/cluster.ts';
 import type { Reason } from '../../../src/model/reasons.ts';
 import type { Clock } from '../../../src/system/clock.ts';
+import type { Log } from '../../../src/system/log.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import { BatchedReads } from '../cloud/batched-reads.ts';
 import type { Cloud } from '../cloud/cloud.ts';
@@ -11,6 +12,7 @@ import type { Surroundings } from '../model/circumstances.ts';
 import type { PodReader } from '../model/pods.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import { SharedCreations } from './shared-creations.ts';
+import { clusterUidOf, SingleOwner, type OwnerObserver } from './single-owner.ts';
 import { AccountFacts } from '../observe/account-facts.ts';
 import { namedAddresses } from '../observe/addresses.ts';
 import { TargetPods } from '../observe/target-pods.ts';
@@ -18,21 +20,31 @@ import { TargetPods } from '../observe/target-pods.ts';
 export interface Connection {
   readonly cloud: Cloud;
   readonly settings: AwsSettings;
+  readonly owner: SingleOwner;
 }
 
 /** Determines the cluster's region and VPC from its nodes and opens the connection. Rejects with AwsError when they are unknown. */
-export type Connect = (nodes: readonly Node[]) => Promise<Connection>;
+export type Connect = (nodes: readonly Node[]) => Promise<Pick<Connection, 'cloud' | 'settings'>>;
+
+interface AccountComponents {
+  readonly connect: Connect;
+  readonly pods?: PodReader | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly observer?: OwnerObserver | undefined;
+}
 
 /** The AWS account of the cluster: the connection, which is opened once, and cached facts that all stacks share. */
 export class AwsAccount {
   readonly pods: TargetPods;
-  readonly #connect: Connect;
+  readonly #components: AccountComponents;
   readonly #now: () => number;
   readonly #facts: AccountFacts;
   #connection: Promise<Connection> | undefined;
 
-  constructor(connect: Connect, pods: PodReader | undefined, clock: Clock) {
-    this.#connect = connect;
+  constructor(components: AccountComponents) {
+    const { pods, clock } = components;
+    this.#components = components;
     this.#now = () => clock.date().getTime();
     this.pods = new TargetPods(pods, this.#now);
     this.#facts = new AccountFacts(clock);
@@ -40,7 +52,7 @@ export class AwsAccount {
 
   /** Resolves to the connection. A failed attempt is repeated by the next call. */
   async open(snapshot: Snapshot): Promise<Connection> {
-    const opening = (this.#connection ??= this.#open([...snapshot.nodes.values()]));
+    const opening = (this.#connection ??= this.#open(snapshot));
     const connection = await opening.catch((error: unknown) => {
       if (this.#connection === opening) this.#connection = undefined;
       throw error;
@@ -48,9 +60,18 @@ export class AwsAccount {
     return connection;
   }
 
-  async #open(nodes: readonly Node[]): Promise<Connection> {
-    const { cloud, settings } = await this.#connect(nodes);
-    return { cloud: new SharedCreations(new BatchedReads(cloud), this.#now), settings };
+  /** The same, for a reconcile. Also rejects with AwsError while another cluster has the name of this one. */
+  async openToWrite(snapshot: Snapshot): Promise<Connection> {
+    const connection = await this.open(snapshot);
+    connection.owner.assertSingle('elbv2:AddTags');
+    return connection;
+  }
+
+  async #open(snapshot: Snapshot): Promise<Connection> {
+    const { cloud, settings: given } = await this.#components.connect([...snapshot.nodes.values()]);
+    const settings = { ...given, ...defined({ clusterUid: clusterUidOf(snapshot) }) };
+    const owner = new SingleOwner(cloud, settings, this.#components);
+    return { cloud: new SharedCreations(new BatchedReads(owner), this.#now), settings, owner };
   }
 
   /** Resolves to everything besides the Services that the desired state of these members depends on. `waits`: also waits for certificate keys. */

@@ -21,7 +21,7 @@ export interface Execution {
 }
 
 /** After these errors other actions would fail as well: the rest of the plan is skipped. */
-const fatalForPlan: ReadonlySet<AwsErrorCode> = new Set(['throttled', 'unreachable', 'credentials']);
+const fatalForPlan: ReadonlySet<AwsErrorCode> = new Set(['throttled', 'unreachable', 'credentials', 'otherCluster']);
 
 /**
  * Executes the actions of a plan in order. A failed action skips only the actions that need it. Rejects only for bugs, and with StoppedError

@@ -1,4 +1,6 @@
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
+import type { Tag } from '../cloud/elbv2.ts';
+import type { AwsSettings } from '../model/settings.ts';
 import { isClassicName } from '../observe/known-resources.ts';
 import type { Owned } from '../observe/scan.ts';
 import type { Action, Plan } from '../plan/steps/action.ts';
@@ -33,7 +35,8 @@ export function decideOrphans(
     const marks = things.map(({ tags }) => parseTime(tags[tagKeys.orphaned]));
     if (!used && marks.every((mark) => mark !== undefined && now - mark >= orphanSeconds * 1000)) expired.push(stack);
     for (const { id, tags } of things.filter((_, index) => marks[index] === undefined)) {
-      mark(steps, id, formatTime(now), `no Service has ${tags[tagKeys.stack] ?? 'it'}`);
+      const mark = { Key: tagKeys.orphaned, Value: formatTime(now) };
+      addTag(steps, `${id}: mark as an orphan`, id, mark, `no Service has ${tags[tagKeys.stack] ?? 'it'}`);
     }
   }
   return { actions: steps.actions, waits: [], expired };
@@ -58,10 +61,27 @@ function isOfVanishedService(tags: Tags, isVanished: (service: ServiceKey) => bo
   return service !== undefined && isVanished(service as ServiceKey);
 }
 
-function mark(steps: Steps, id: string, at: string, reason: string): Action['id'] {
-  const Tags = [{ Key: tagKeys.orphaned, Value: at }];
-  const name = `${id}: mark as an orphan`;
-  if (id.startsWith('arn:')) return steps.addAction(name, 'elbv2:AddTags', { input: { ResourceArns: [id], Tags }, reason });
-  if (isClassicName(id)) return steps.addAction(name, 'elb:AddTags', { input: { LoadBalancerNames: [id], Tags }, reason });
-  return steps.addAction(name, 'ec2:CreateTags', { input: { Resources: [id], Tags }, reason });
+/**
+ * Plans our UID on resources without it, or with that of a former cluster. A reconcile does the same, but not for orphans, nor for Services
+ * with errors.
+ */
+export function planOwner(
+  owned: ReadonlyMap<string, readonly Owned[]>,
+  { clusterUid }: Pick<AwsSettings, 'clusterUid'>,
+): readonly Action[] {
+  const steps = new Steps();
+  if (clusterUid === undefined) return [];
+  for (const { id, tags } of [...owned.values()].flat()) {
+    const before = tags[tagKeys.clusterUid];
+    const why = before === undefined ? 'an earlier version of Herald made it' : `it is taken over from the cluster with UID ${before}`;
+    if (before !== clusterUid) addTag(steps, `${id}: tag the owner`, id, { Key: tagKeys.clusterUid, Value: clusterUid }, why);
+  }
+  return steps.actions;
+}
+
+function addTag(steps: Steps, name: string, id: string, tag: Tag, reason: string): void {
+  const Tags = [tag];
+  if (id.startsWith('arn:')) steps.addAction(name, 'elbv2:AddTags', { input: { ResourceArns: [id], Tags }, reason });
+  else if (isClassicName(id)) steps.addAction(name, 'elb:AddTags', { input: { LoadBalancerNames: [id], Tags }, reason });
+  else steps.addAction(name, 'ec2:CreateTags', { input: { Resources: [id], Tags }, reason });
 }

@@ -83,7 +83,7 @@ export class StackReconciler {
    */
   async reconcile(state: StackState, snapshot: Snapshot, intent: StackIntent): Promise<StackReconciliation> {
     const { account, departed, now, log } = this.#components;
-    const connection = await account.open(snapshot);
+    const connection = await account.openToWrite(snapshot);
     const { cloud, settings } = connection;
     const { identity: stack, known, repeated, recent } = state;
     const isDisown = intent.kind === 'disown';

@@ -4,6 +4,7 @@ import { defined } from '../../lang/defined.ts';
 /** The AWS flags of the command line. The provider is loaded only when a cluster name is given. */
 export interface AwsFlags {
   readonly awsClusterName?: string;
+  readonly awsTakeOver: readonly string[];
   readonly awsRegion?: string;
   readonly awsVpcId?: string;
   readonly awsClassless: 'off' | 'legacy' | 'classic';
@@ -25,6 +26,14 @@ export function addAwsOptions(command: Command): Command {
         '--aws-cluster-name <name>',
         'serve Services with AWS load balancers; everything that Herald creates carries this name in its tags, by which it recognizes its own resources',
       ).argParser(readClusterName),
+    )
+    .addOption(
+      new Option(
+        '--aws-take-over <uids>',
+        'UID,... of former clusters with this name, whose load balancers this one takes over: the UIDs of their Namespace kube-system',
+      )
+        .argParser(readUids)
+        .default([], 'none'),
     )
     .addOption(new Option('--aws-region <region>', 'default: AWS_REGION, AWS_DEFAULT_REGION, else the region of the nodes'))
     .addOption(new Option('--aws-vpc-id <id>', 'default: the VPC of the nodes').argParser(readVpcId))
@@ -82,6 +91,7 @@ export function awsOptionsOf(flags: AwsFlags, clusterName: string, variables: Re
   const region = flags.awsRegion ?? variables['AWS_REGION'] ?? variables['AWS_DEFAULT_REGION'];
   return {
     clusterName,
+    takeOver: flags.awsTakeOver,
     ...(region === undefined || region === '' ? {} : { region }),
     ...defined({ vpcId: flags.awsVpcId }),
     classless: flags.awsClassless,
@@ -101,6 +111,18 @@ export function readClusterName(text: string): string {
   if (!/^[a-zA-Z0-9][a-zA-Z0-9._-]{0,99}$/.test(text))
     throw new InvalidArgumentError('Write at most 100 letters, digits, ".", "_" and "-".');
   return text;
+}
+
+/** Former clusters. More than one has a resource only where a take-over was not completed. */
+const mostUids = 10;
+
+function readUids(text: string): readonly string[] {
+  const uids = text.split(',').map((one) => one.trim().toLowerCase());
+  if (uids.length > mostUids || !uids.every((one) => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(one)))
+    throw new InvalidArgumentError(
+      'Write the UIDs that `kubectl get namespace kube-system -o jsonpath={.metadata.uid}` prints, at most 10.',
+    );
+  return uids;
 }
 
 function readVpcId(text: string): string {

@@ -30,6 +30,19 @@ export const awsOwnershipReasons = {
     fix: () =>
       'choose another aws-load-balancer-name; or adopt it with herald.dev/aws-load-balancer, after its owner has stopped managing it and tagged it herald.dev/cluster: CLUSTER-NAME; a tag of another controller must be removed after that controller has been stopped',
   }),
+  AwsClusterNameTaken: reasonEntry({
+    brief: 'Another cluster has the same --aws-cluster-name, so nothing is changed in AWS',
+    /** `own` is "" in a directory of manifests. */
+    says: (d: { readonly cluster: string; readonly own: string; readonly other: string; readonly resource: string }) =>
+      `${d.resource} has the name of this cluster (--aws-cluster-name ${d.cluster}), but the UID ${d.other} of another one; ${
+        d.own === '' ? 'this one is a directory of manifests and has no UID' : `this one has ${d.own}`
+      }, so nothing is changed in AWS`,
+    // Without the resource: which one is found first differs each time.
+    lasting: (d) =>
+      `the cluster with UID ${d.other} has the same --aws-cluster-name ${d.cluster}${d.own === '' ? '' : ` as this one with UID ${d.own}`}, so nothing is changed in AWS`,
+    fix: (d) =>
+      `start the controller of one cluster with another --aws-cluster-name; or, if the cluster with UID ${d.other} is gone or shall leave its load balancers to this one, stop its controller and start this one with --aws-take-over ${d.other}`,
+  }),
   AwsClassNotServed: reasonEntry({
     brief: 'HeraldConfig leaves the class of the Service to another controller',
     says: (d: { readonly class: string }) =>

@@ -23,4 +23,10 @@ export const awsMetrics = {
     of: 'controller',
     buckets: workBuckets.slice(3),
   },
+  herald_aws_other_cluster_resources: {
+    type: 'gauge',
+    help: 'Known resources in AWS with the name of this cluster and the UID of another one. While there are any, nothing is changed in AWS.',
+    labels: {},
+    of: 'controller',
+  },
 } as const satisfies MetricTable;

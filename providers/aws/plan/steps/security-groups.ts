@@ -1,7 +1,8 @@
+import { defined } from '../../../../src/lang/defined.ts';
 import type { SecurityGroup } from '../../cloud/ec2.ts';
 import { backendGroupName } from '../../model/resource-names.ts';
 import { limits } from '../../model/limits.ts';
-import { resources, tagKeys, tagList, tagMap } from '../../model/tags.ts';
+import { ownerTags, resources, tagKeys, tagList, tagMap } from '../../model/tags.ts';
 import { placeholder } from './action.ts';
 import type { Desired, IngressRule } from '../../model/desired.ts';
 import type { PlanInput } from './input.ts';
@@ -67,7 +68,7 @@ function planFrontGroup(
     const opened = authorize(steps, placeholder(created), rules, [needs]);
     return { id: placeholder(created), needs: [needs, ...opened], narrow: () => undefined };
   }
-  planTags(steps, group, tags);
+  planTags(steps, created, group, tags);
   const actual = rulesOf(group.IpPermissions);
   const missing = missingRules(rules, actual);
   // If a Service has errors, the rules that it needs are unknown, so no rule is removed.
@@ -92,15 +93,14 @@ function withoutResource(tags: Desired['tags']): Record<string, string> {
   return Object.fromEntries(Object.entries(tags).filter(([key]) => !ofLoadBalancer.has(key)));
 }
 
-function planTags(steps: Steps, group: SecurityGroup, desired: Readonly<Record<string, string>>): void {
+function planTags(steps: Steps, what: string, group: SecurityGroup, desired: Readonly<Record<string, string>>): void {
   const Resources = [group.GroupId];
   planTagDifference(tagMap(group.Tags), desired, {
     remove: (keys, reason) => {
       const Tags = keys.map((Key) => ({ Key }));
-      return steps.addAction('security group: untag', 'ec2:DeleteTags', { input: { Resources, Tags }, reason });
+      return steps.addAction(`${what}: untag`, 'ec2:DeleteTags', { input: { Resources, Tags }, reason });
     },
-    add: (Tags, reason, needs) =>
-      steps.addAction('security group: tag', 'ec2:CreateTags', { input: { Resources, Tags }, reason, needs: [needs] }),
+    add: (Tags, reason, needs) => steps.addAction(`${what}: tag`, 'ec2:CreateTags', { input: { Resources, Tags }, reason, needs: [needs] }),
   });
 }
 
@@ -128,9 +128,15 @@ export const backendGroup = 'backend security group';
  * Plans the one security group that all load balancers of the cluster share. Nodes admit this group, so they need not know the single load
  * balancers. It has no rules of its own.
  */
-function planBackendGroup(steps: Steps, { observed, cluster, vpcId }: PlanInput<Desired>): { ids: string[]; needs: string[] } {
-  if (observed.backendSecurityGroup !== undefined) return { ids: [observed.backendSecurityGroup.GroupId], needs: [] };
+function planBackendGroup(steps: Steps, { desired, observed, cluster, vpcId }: PlanInput<Desired>): { ids: string[]; needs: string[] } {
   const created = backendGroup;
+  const clusterUid = desired.tags[tagKeys.clusterUid];
+  const tags = { ...ownerTags({ clusterName: cluster, ...defined({ clusterUid }) }), [tagKeys.resource]: resources.backendSecurityGroup };
+  const { backendSecurityGroup: group } = observed;
+  if (group !== undefined) {
+    planTags(steps, created, group, tags);
+    return { ids: [group.GroupId], needs: [] };
+  }
   const needs = steps.addAction(`${created}: create`, 'ec2:CreateSecurityGroup', {
     input: {
       GroupName: backendGroupName(cluster),
@@ -139,7 +145,7 @@ function planBackendGroup(steps: Steps, { observed, cluster, vpcId }: PlanInput<
       TagSpecifications: [
         {
           ResourceType: 'security-group',
-          Tags: tagList({ [tagKeys.cluster]: cluster, [tagKeys.resource]: resources.backendSecurityGroup }),
+          Tags: tagList(tags),
         },
       ],
     },

@@ -53,7 +53,7 @@ describe('node rules', () => {
     const cloud = new FakeCloud();
     populate(cloud.world);
     const now = (): number => cloud.world.clock.date().getTime();
-    const account = new AwsAccount(() => Promise.resolve({ cloud, settings }), undefined, cloud.world.clock);
+    const account = new AwsAccount({ connect: () => Promise.resolve({ cloud, settings }), clock: cloud.world.clock, log: silentLog });
     const registry = new StackRegistry();
     const rules = new NodeRules({ account, registry, departed: new DepartedServices(), random: () => 0, now, log: silentLog });
     const pass = () => rules.reconcile(new Store());

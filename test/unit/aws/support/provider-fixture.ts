@@ -8,14 +8,14 @@ import type { Service } from '../../../../src/model/objects/service.ts';
 import { Store } from '../../../../src/model/store/store.ts';
 import { silentLog, type Log } from '../../../../src/system/log.ts';
 import { FakeCloud } from '../../../aws/fake/cloud.ts';
-import { populate } from '../../../aws/fake/world.ts';
+import { populate, type World } from '../../../aws/fake/world.ts';
 import { balancerPrefix } from '../../../../providers/aws/annotations/entry.ts';
-import { config, service } from '../../decisions/fixtures.ts';
+import { config, metadata, service } from '../../decisions/fixtures.ts';
 import { node, settings, type AwsServiceLiteral } from './stack-fixture.ts';
 
 /** A cluster, its Services and AWS, with the provider between them. Time passes only in `run`. */
 export class ProviderFixture {
-  readonly cloud = new FakeCloud();
+  readonly cloud: FakeCloud;
   /** Like the production snapshot, this is no plain object. */
   readonly snapshot = new Store(config({ defaultClass: false }));
   /** Writes of finalizers, in order: "+default/web", "-default/web". */
@@ -24,6 +24,10 @@ export class ProviderFixture {
   readonly repairs: string[] = [];
   /** Warnings in the log. */
   readonly warnings: { readonly message: string; readonly [field: string]: unknown }[] = [];
+  /** Errors in the log. */
+  readonly logged: { readonly message: string; readonly [field: string]: unknown }[] = [];
+  /** Counts of resources of other clusters, as metrics show them. */
+  readonly counts: number[] = [];
   settings: AwsSettings = { ...settings, retireSeconds: 60, orphanSeconds: 3600 };
   /** The Pods of the cluster by "namespace/name", or the error of reading one. */
   readonly pods = new Map<string, TargetPod | Error>();
@@ -33,10 +37,15 @@ export class ProviderFixture {
 
   readonly #comparesPods: boolean;
 
-  /** `comparesPods`: false as in a directory, where there are no Pods. */
-  constructor({ comparesPods = false } = {}) {
+  /**
+   * `comparesPods`: false as in a directory, where there are no Pods. `clusterUid`: absent as in a directory. `account`: that of another fixture, for two
+   * clusters in one account.
+   */
+  constructor({ comparesPods = false, clusterUid, account }: { comparesPods?: boolean; clusterUid?: string; account?: World } = {}) {
     this.#comparesPods = comparesPods;
-    populate(this.cloud.world);
+    this.cloud = new FakeCloud(account);
+    if (account === undefined) populate(this.cloud.world);
+    if (clusterUid !== undefined) this.snapshot.upsert({ kind: 'Namespace', metadata: { ...metadata('kube-system'), uid: clusterUid } });
     for (const index of [0, 1, 2]) this.snapshot.upsert(node(index));
     this.provider = this.#newProvider();
   }
@@ -63,7 +72,7 @@ export class ProviderFixture {
       if (!add && known?.metadata.deleting === true) this.services.delete(key);
       return Promise.resolve();
     };
-    const metadata: ServiceMetadata = {
+    const writer: ServiceMetadata = {
       addFinalizer: (key) => set(key, true),
       removeFinalizer: (key) => set(key, false),
       annotate: (key, wanted) => {
@@ -78,10 +87,15 @@ export class ProviderFixture {
     };
     const connect = (): Promise<{ cloud: FakeCloud; settings: AwsSettings }> =>
       Promise.resolve({ cloud: this.cloud, settings: this.settings });
-    const log: Log = { ...silentLog, warn: (fields, message) => void this.warnings.push({ ...fields, message }) };
+    const log: Log = {
+      ...silentLog,
+      warn: (fields, message) => void this.warnings.push({ ...fields, message }),
+      error: (fields, message) => void this.logged.push({ ...fields, message }),
+    };
     const { clock } = this.cloud.world;
     const pods: PodReader = { read: async (namespace, name) => this.#readPod(`${namespace}/${name}`) };
-    const components = { classless: 'off', connect, metadata, clock, random: () => 0, log } as const;
+    const observer = { countedOfOtherClusters: (count: number) => void this.counts.push(count) };
+    const components = { classless: 'off', connect, metadata: writer, clock, random: () => 0, log, observer } as const;
     const provider = new AwsProvider({ ...components, ...(this.#comparesPods ? { pods } : {}) });
     provider.adopt(this.snapshot, new Map());
     return provider;

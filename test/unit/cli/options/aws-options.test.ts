@@ -17,6 +17,7 @@ test('given options become settings; the provider keeps its defaults for the res
   const flags = parse('--aws-cluster-name', 'production', '--aws-vpc-id', 'vpc-0a', '--aws-node-rules=leave', '--aws-retire-seconds=0');
   expect(awsOptionsOf(flags, 'production', {})).toEqual({
     clusterName: 'production',
+    takeOver: [],
     vpcId: 'vpc-0a',
     classless: 'off',
     defaultScheme: 'internal',
@@ -37,6 +38,12 @@ test('the region comes from the option, else AWS_REGION, else AWS_DEFAULT_REGION
   expect(awsOptionsOf(parse(), 'a', { AWS_REGION: '' }).region).toBeUndefined();
 });
 
+test('a take-over names UIDs', () => {
+  const uid = '0f9d1a34-6f3c-4a7e-9a55-1b2c3d4e5f60';
+  const flags = parse('--aws-take-over', `${uid}, ${uid.toUpperCase()}`);
+  expect(awsOptionsOf(flags, 'a', {}).takeOver).toEqual([uid, uid]);
+});
+
 test('tags are pairs, and a value may hold "="', () => {
   expect(parse('--aws-default-tags', 'team=edge, cost=a=b').awsDefaultTags).toEqual({ team: 'edge', cost: 'a=b' });
 });
@@ -44,6 +51,8 @@ test('tags are pairs, and a value may hold "="', () => {
 test.each([
   ['--aws-cluster-name', ''],
   ['--aws-cluster-name', 'two words'],
+  ['--aws-take-over', ''],
+  ['--aws-take-over', 'production'],
   ['--aws-vpc-id', 'subnet-1'],
   ['--aws-classless', 'all'],
   ['--aws-default-tags', 'team'],
