@@ -12,8 +12,8 @@ const { differences, outOfScope } = peerReasons();
 describe.each(tables.filter(({ cases }) => cases.length > 0).map((table) => [`${table.file}: ${table.source}`, table] as const))(
   '%s',
   (_, table) => {
-    test.each(table.cases.filter((one) => one.outOfScope === undefined).map((one) => [one.name, one] as const))('%s', (_, one) => {
-      const outcome = outcomeOf(table, one);
+    test.each(table.cases.filter((one) => one.outOfScope === undefined).map((one) => [one.name, one] as const))('%s', async (_, one) => {
+      const outcome = await outcomeOf(table, one);
       const expected = one.expect ?? {};
       const instead = Object.values(one.differs ?? {});
       const herald = instead.reduce<Parts>(replaceParts, expected);

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import type { Given, ServiceInput } from './inputs.ts';
+import type { Drift, Given, ServiceInput } from './inputs.ts';
 
 /**
  * The table tests of the AWS Load Balancer Controller (LBC) and of the cloud provider AWS (CPA) as data: each case has the input and the
@@ -16,6 +16,9 @@ export interface PeerCase {
   readonly name: string;
   readonly service?: ServiceInput;
   readonly given?: Given;
+  /** In a case about changes: the Service before the edit. Default: the same Service. */
+  readonly before?: ServiceInput;
+  readonly drift?: Drift;
   /** Absent in a case that is out of scope. */
   readonly expect?: Parts;
   /** By key of `differences`: what Herald has instead. Every other part must be as expected. */

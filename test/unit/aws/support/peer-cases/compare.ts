@@ -1,7 +1,7 @@
 import type { Parts } from './case-files.ts';
 
 /** Parts whose entries must all be as expected. Of other parts only the named entries are compared. */
-const complete = new Set(['attributes', 'tags', 'listeners', 'targetGroups']);
+const complete = new Set(['attributes', 'tags', 'listeners', 'targetGroups', 'ownTags']);
 
 const isParts = (value: unknown): value is Parts => typeof value === 'object' && value !== null && !Array.isArray(value);
 

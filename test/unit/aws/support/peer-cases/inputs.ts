@@ -38,8 +38,17 @@ export interface Given {
   readonly existing?: Existing & { readonly kind?: BalancerKind };
   /** "NAME INSTANCE" and words such as "notready", "leaving" or "label:KEY=VALUE". */
   readonly nodes?: readonly string[];
+  /** The nodes before the edit, in a case about changes. */
+  readonly nodesBefore?: readonly string[];
   /** Addresses of ready pods behind each port. Default: one pod of the Service's family. */
   readonly pods?: readonly string[];
+}
+
+/** What another program has changed in AWS before the edit. */
+export interface Drift {
+  readonly tags?: Readonly<Record<string, string>>;
+  readonly targetGroupAttributes?: Readonly<Record<string, string>>;
+  readonly attributes?: Readonly<Record<string, string>>;
 }
 
 const portPattern = /^(?:(?<name>\S+) )?(?<port>\d+)(?:>(?<target>[\w-]+))?\/(?<protocol>[A-Z]+)(?:@(?<node>\d+))?$/;
@@ -130,7 +139,7 @@ function subnetOf(text: string): SubnetFact {
   };
 }
 
-function nodeOf(text: string): Node {
+export function nodeOf(text: string): Node {
   const [name = '', instance = '', ...words] = text.split(' ');
   const labels = words.filter((word) => word.startsWith('label:')).map((word) => word.slice('label:'.length).split('='));
   return {

@@ -4,13 +4,15 @@ import { hasOurFinalizer } from '../../../../../providers/aws/model/service-meta
 import { clusterConfig } from '../../../../../src/model/kinds/default-config.ts';
 import { serviceKey } from '../../../../../src/model/objects/metadata.ts';
 import { cluster } from '../../../decisions/fixtures.ts';
+import { changesOf } from './changes.ts';
 import type { Parts, PeerCase, PeerTable } from './case-files.ts';
 import { circumstancesOf, serviceOf, settingsOf, type Given, type ServiceInput } from './inputs.ts';
 import { partsOf } from './parts.ts';
 
 /** Computes what Herald makes of the input of a case. */
-export function outcomeOf(table: PeerTable, { service = {}, given = {} }: PeerCase): Parts {
+export async function outcomeOf(table: PeerTable, { service = {}, before = service, given = {}, drift = {} }: PeerCase): Promise<Parts> {
   const all: Given = { ...table.given, ...given, settings: { ...table.given?.settings, ...given.settings } };
+  if (table.checks === 'changes') return changesOf(before, service, all, drift);
   return table.checks === 'claim' ? claimOf(service, all) : desireOf(service, all);
 }
 
