@@ -79,7 +79,7 @@ function stateOf({ world }: StackFixture): State {
   const ofNlbs = [...world.listeners].map(([id, { value }]): [string, Snapshot] => [`${value.Port}`, { id, value: JSON.stringify(value) }]);
   const groups = [...world.targetGroups].map(([id, { value, attributes }]): [string, Snapshot] => {
     const { LoadBalancerArns: _, ...rest } = value;
-    return [portOfGroup(world, id), { id, value: JSON.stringify([rest, [...attributes].toSorted()]) }];
+    return [portOfGroup(world, id), { id, value: JSON.stringify([rest, [...attributes].toSorted(([a], [b]) => (a < b ? -1 : 1))]) }];
   });
   return { loadBalancer: new Map([...classic, ...nlbs]), listeners: new Map([...ofClassic, ...ofNlbs]), targetGroups: new Map(groups) };
 }
