@@ -63,6 +63,7 @@ const faults: Readonly<Record<string, readonly Series[]>> = {
   HeraldReconcileFailing: [growing(`herald_queue_work_total{queue="services",result="failed",${controller}}`, 2)],
   HeraldWorkStuck: [growing(`herald_queue_longest_work_seconds{queue="services",${controller}}`, 60)],
   HeraldAWSRefuses: [growing(`herald_aws_requests_total{operation="elbv2:CreateLoadBalancer",code="denied",${controller}}`, 1)],
+  HeraldAWSClusterNameTaken: [always(`herald_aws_other_cluster_resources{${controller}}`, 3)],
   HeraldAWSThrottles: [
     growing(`herald_aws_requests_total{operation="elbv2:DescribeTags",code="throttled",${controller}}`, 1),
     growing(`herald_aws_requests_total{operation="elbv2:DescribeTags",code="ok",${controller}}`, 1),

@@ -9,8 +9,9 @@ import type { HeraldObject } from '../../../../src/model/store/snapshot.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { FakeCloud } from '../../../aws/fake/cloud.ts';
 import { populate } from '../../../aws/fake/world.ts';
-import { pool, service } from '../../decisions/fixtures.ts';
+import { metadata, pool, service } from '../../decisions/fixtures.ts';
 import { TestSource } from '../../test-source.ts';
+import { configWith, policy } from '../support/policies.ts';
 import { awsMember, node, settings } from '../support/stack-fixture.ts';
 
 /** Reads return what was written, as with an API server. */
@@ -133,5 +134,31 @@ describe('the controller with both providers', () => {
     await pass(60);
     const [group] = cloud.world.targetGroups.values();
     expect([...(group?.targets.keys() ?? [])]).toEqual(['i-00000000 30080', 'i-00000001 30080', 'i-00000002 30080']);
+  });
+
+  test('it reports once that another cluster has the same name, and writes nothing', async () => {
+    const { source, records, events, pass, cloud } = await start();
+    cloud.world.setTags('sg-00000aaa', [
+      { Key: 'herald.dev/cluster', Value: 'test' },
+      { Key: 'herald.dev/cluster-uid', Value: 'theirs' },
+    ]);
+    source.put({ kind: 'Namespace', metadata: { ...metadata('kube-system'), uid: 'ours' } }, onAws);
+    await pass(3600);
+    const text = 'the cluster with UID theirs has the same --aws-cluster-name test as this one with UID ours, so nothing is changed in AWS';
+    expect(records.statuses.get('default/web')?.conditions).toMatchObject([
+      { status: 'False', reason: 'AwsClusterNameTaken', message: expect.stringContaining(text) as string },
+    ]);
+    expect(events.map(({ type, reason }) => `${type} ${reason}`)).toEqual(['Warning AwsClusterNameTaken']);
+    expect(cloud.writes).toEqual([]);
+  });
+
+  test('it reports once that a policy refuses a Service that is served, and serves it on', async () => {
+    const { source, records, events, pass } = await start(onAws, { kind: 'Namespace', metadata: metadata('default') });
+    await pass(900);
+    const { ingress } = records.statuses.get('default/web') ?? {};
+    source.put(configWith(policy({ name: 'closed', schemes: ['internet-facing'] })));
+    await pass(900);
+    expect(records.statuses.get('default/web')).toMatchObject({ ingress, conditions: [{ status: 'False', reason: 'AwsNotAllowed' }] });
+    expect(events.slice(3).map(({ type, reason }) => `${type} ${reason}`)).toEqual(['Warning AwsNotAllowed']);
   });
 });
