@@ -44,7 +44,10 @@ export function findAddresses(ledger: Ledger, request: AllocationRequest): Found
       for (const pool of group) {
         const picked = pick(ledger, pool, families, request);
         if ('addresses' in picked) return picked;
-        if (!refusals.has(pool.metadata.name)) refusals.set(pool.metadata.name, picked.reason);
+        const before = refusals.get(pool.metadata.name);
+        // A pool of one family may still give that one to a Service that prefers two: then what keeps it from that is the reason.
+        if (before === undefined || (before.code === 'PoolHasNoFamily' && picked.reason.code !== 'PoolHasNoFamily'))
+          refusals.set(pool.metadata.name, picked.reason);
       }
     }
   }

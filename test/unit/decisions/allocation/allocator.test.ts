@@ -301,6 +301,13 @@ describe('the condition text of a Service that waits', () => {
     expect(remedyText(because)).toBe(`add addresses to IPAddressPool small, or ${fix}`);
   });
 
+  test('a full pool of one family is full for a Service that prefers both, which takes either', () => {
+    const allocator = withPools({ name: 'one', addresses: ['192.0.2.1-192.0.2.1'] });
+    ask(allocator, 'first');
+    expect(ask(allocator, { name: 'web', ...prefer })).toBe('(PoolFull)');
+    expect(ask(allocator, { name: 'other', ...required })).toBe('(PoolHasNoFamily)');
+  });
+
   test('PoolFull does not tell to release a Service that is being deleted', () => {
     const allocator = withPools(small);
     for (const holder of ['a', 'b']) allocator.allocate(request(holder));
