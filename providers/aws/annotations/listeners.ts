@@ -103,7 +103,7 @@ export const listenerAnnotations = {
     description:
       'Attributes of a listener, by AWS’ names: `listener-attributes.TCP-80: tcp.idle_timeout.seconds=400`. TLS listeners have none.',
     lbc: 'differs',
-    difference: restoredWhenRemoved,
+    difference: `${restoredWhenRemoved}; attributes for no listener of the Service are an error`,
   }),
   targetGroupAttributes: nlb('target-group-attributes', targetGroupAttributes, {
     default: '-',

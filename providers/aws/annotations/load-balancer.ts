@@ -196,7 +196,8 @@ export const loadBalancerAnnotations = {
     description: 'At most 30 tags for all resources of the Service. A tag that is no longer named is removed. Tags of others stay.',
     lbc: 'differs',
     cpa: 'differs',
-    difference: 'on all resources; LBC also removes tags of others; CPA removes none and accepts a key without `=`',
+    difference:
+      'on all resources; overrides `--aws-default-tags`; LBC also removes tags of others; CPA removes none and accepts a key without `=`',
   }),
   securityGroups: both('security-groups', texts('security group ids or Name tags'), {
     default: 'Herald creates one',
