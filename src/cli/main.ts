@@ -97,8 +97,8 @@ async function awsProviders(
   const { finalizer } = await import('../../providers/aws/model/service-metadata.ts');
   const { AwsMetrics } = await import('../telemetry/aws.ts');
   const metadata = leader.serviceMetadata?.(finalizer);
-  const { mayWrite, leadershipSignal: term, readPod } = leader;
-  const pods = readPod === undefined ? undefined : { read: readPod };
+  const { mayWrite, leadershipSignal: term, readPod, openPodGate } = leader;
+  const pods = readPod === undefined ? undefined : { read: readPod, ...defined({ openGate: openPodGate }) };
   const fence = { ...defined({ mayWrite, term }) };
   const observer = metrics === undefined ? {} : { observer: new AwsMetrics(metrics) };
   const components = { clock, random, log, stopped, ...fence, ...observer };

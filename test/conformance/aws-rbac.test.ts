@@ -118,6 +118,62 @@ test('a Service with pods as targets refuses an address that its Pod does not ha
   );
 });
 
+test('the readiness gate of a Pod opens when the Pod is healthy behind the load balancer', async () => {
+  const gate = 'target-health.elbv2.k8s.aws/gated';
+  const annotations = { 'service.beta.kubernetes.io/aws-load-balancer-nlb-target-type': 'ip' };
+  const spec = { type: 'LoadBalancer', loadBalancerClass: 'herald.dev/aws', ports: [{ name: 'http', port: 80 }] };
+  const address = '10.0.1.88';
+  const containers = [{ name: 'web', image: 'web' }];
+  await apply(cluster, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'gated-0', namespace: 'default' },
+    spec: { containers, readinessGates: [{ conditionType: gate }] },
+  });
+  const status = { podIP: address, podIPs: [{ ip: address }], phase: 'Running', containerStatuses: [readyContainer] };
+  const pod = '/api/v1/namespaces/default/pods/gated-0';
+  await cluster.request({
+    method: 'PATCH',
+    path: `${pod}/status`,
+    contentType: 'application/strategic-merge-patch+json',
+    body: { status },
+  });
+  await apply(
+    cluster,
+    {
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      metadata: { name: 'gated-1', namespace: 'default', labels: { 'kubernetes.io/service-name': 'gated' } },
+      addressType: 'IPv4',
+      ports: [{ name: 'http', port: 80, protocol: 'TCP' }],
+      endpoints: [
+        { addresses: [address], conditions: { ready: false }, targetRef: { kind: 'Pod', namespace: 'default', name: 'gated-0' } },
+      ],
+    },
+    { apiVersion: 'v1', kind: 'Service', metadata: { name: 'gated', namespace: 'default', annotations }, spec },
+  );
+  await until(
+    'its condition is True',
+    async (note) => {
+      const { status } = note((await cluster.request({ path: pod })) as GatedPod);
+      return status.conditions?.some(({ type, status }) => type === gate && status === 'True') === true;
+    },
+    60_000,
+  );
+  await cluster.request({ method: 'DELETE', path: '/api/v1/namespaces/default/services/gated' });
+  await until(
+    'it is gone',
+    async () => (await cluster.attempt({ path: '/api/v1/namespaces/default/services/gated' })).status === 404,
+    60_000,
+  );
+});
+
+const readyContainer = { name: 'web', ready: true, restartCount: 0, image: 'web', imageID: '', state: { running: {} } };
+
+interface GatedPod {
+  readonly status: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+}
+
 interface Events {
   readonly items: readonly { readonly reason: string; readonly note: string }[];
 }
@@ -141,5 +197,5 @@ test('the controller needs exactly the rights that the example adds to manifests
   const base = new Set(rights(shipped('base/controller-rbac.yaml') as unknown as typeof example));
   const used = new Set(calls().map(text));
   expect(rights(example).filter((right) => !used.has(right) || base.has(right))).toEqual([]);
-  expect(rights(example)).toEqual(['patch /services', 'get /pods']);
+  expect(rights(example)).toEqual(['patch /services', 'get /pods', 'patch /pods/status']);
 });

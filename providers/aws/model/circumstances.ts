@@ -4,6 +4,7 @@ import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Reason } from '../../../src/model/reasons.ts';
 import type { AwsSettings } from './settings.ts';
 import type { ExistingStack, Facts } from './facts.ts';
+import type { GatedPod } from './pods.ts';
 
 /** Everything besides the Services themselves that their load balancer depends on. */
 export interface Circumstances extends CheckedTargets {
@@ -18,6 +19,8 @@ export interface CheckedTargets {
   readonly slices: (service: ServiceKey) => readonly EndpointSlice[];
   /** The endpoints that are left out of `slices`, because they must not be targets. */
   readonly refusedTargets: (service: ServiceKey) => readonly Reason[];
+  /** Pods that wait for the load balancer of the Service. Absent: there are none. */
+  readonly gatedPods?: (service: ServiceKey) => readonly GatedPod[];
 }
 
 /** The circumstances before the load balancer and the endpoints of a stack are read. */

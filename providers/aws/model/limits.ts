@@ -49,6 +49,8 @@ export const limits = {
   /** How long a target counts as a pod before it is read again, and how long a refused one is not read again. */
   checkedPodSeconds: 240,
   refusedPodSeconds: 30,
+  /** How long a Pod that waits for the load balancer is not read again. */
+  gatedPodSeconds: 4,
   /** A wait of this length is reported. Most end earlier. */
   longWaitSeconds: 600,
   /** Lists of addresses whose state is cached. */

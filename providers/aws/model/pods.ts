@@ -2,13 +2,44 @@
 export interface PodReader {
   /** Resolves to undefined when there is no such Pod. Rejects with an error that has a `code` when Pods cannot be read now. */
   read(namespace: string, name: string): Promise<TargetPod | undefined>;
+  /**
+   * Sets the condition of a readiness gate to True. Does nothing for a Pod that is gone. Rejects with an error that has a `code` when the
+   * condition cannot be written. Absent: nothing may be written.
+   */
+  openGate?(pod: GatedPod, because: { readonly reason: string; readonly message: string }): Promise<void>;
 }
 
-/** The fields of a Pod that show whether an address is its own. */
+/** The fields of a Pod that show whether an address is its own, and whether it waits for a load balancer. */
 export interface TargetPod {
   readonly addresses: readonly string[];
   /** "" before the Pod is scheduled. */
   readonly node: string;
   /** A Pod that has Succeeded or Failed keeps its addresses in its status, but another Pod may have them already. */
   readonly phase: string;
+  readonly uid?: string;
+  /** All readiness gates. */
+  readonly gates?: readonly string[];
+  /** Those whose condition is not True. */
+  readonly unmetGates?: readonly string[];
+  readonly containers?: readonly { readonly ready: boolean }[];
+}
+
+/** A Pod that waits until the load balancer of a Service sends to it. */
+export interface GatedPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  /** The type of the condition. */
+  readonly gate: string;
+  readonly address: string;
+  /** Only then is it a target. */
+  readonly areContainersReady: boolean;
+}
+
+/**
+ * Returns the readiness gate by which a Pod waits for the load balancer of a Service of its namespace. The AWS Load Balancer Controller uses
+ * the same prefix.
+ */
+export function gateOf(service: string): string {
+  return `target-health.elbv2.k8s.aws/${service}`;
 }

@@ -1,5 +1,5 @@
 import { formatAddress } from '../../../src/net/address.ts';
-import { prefixContains, type Prefix } from '../../../src/net/prefix.ts';
+import { prefixContains } from '../../../src/net/prefix.ts';
 import type { Endpoint, EndpointSlice } from '../../../src/model/objects/endpoint-slice.ts';
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { reason, type Reason } from '../../../src/model/reasons.ts';
@@ -7,10 +7,18 @@ import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import { AwsError } from '../cloud/error.ts';
 import type { CheckedTargets } from '../model/circumstances.ts';
 import { limits } from '../model/limits.ts';
-import type { PodReader, TargetPod } from '../model/pods.ts';
+import { gateOf, type GatedPod, type PodReader, type TargetPod } from '../model/pods.ts';
 
-/** An address is that of a Pod, on this node, or `refused` says why it is not. */
-type Verdict = { readonly node: string } | { readonly refused: string };
+/** An address is that of a Pod, on this node, or `refused` says why it is not. `gated`: the Pod has gates for load balancers. */
+type Verdict = { readonly node: string; readonly gated?: GatedState } | { readonly refused: string };
+
+interface GatedState {
+  readonly uid: string;
+  /** Gates for load balancers. */
+  readonly gates: readonly string[];
+  readonly unmet: readonly string[];
+  readonly areContainersReady: boolean;
+}
 
 /**
  * Checks that endpoints are pods. The author of an EndpointSlice can write any address into it, also that of a database or of a node, and a
@@ -38,9 +46,10 @@ export class TargetPods {
   async check(services: readonly ServiceKey[], snapshot: TargetSource): Promise<CheckedTargets> {
     const slices = new Map<ServiceKey, readonly EndpointSlice[]>();
     const refused = new Map<ServiceKey, readonly Reason[]>();
+    const gated = new Map<ServiceKey, readonly GatedPod[]>();
     for (const service of services) {
       const checked = [];
-      for (const slice of snapshot.endpointSlices(service)) checked.push(await this.#checkSlice(slice, snapshot.config.aws.targetCIDRs));
+      for (const slice of snapshot.endpointSlices(service)) checked.push(await this.#checkSlice(service, slice, snapshot));
       slices.set(
         service,
         checked.map(({ slice }) => slice),
@@ -49,8 +58,16 @@ export class TargetPods {
         service,
         checked.flatMap((one) => one.refused ?? []),
       );
+      gated.set(
+        service,
+        checked.flatMap((one) => one.gated),
+      );
     }
-    return { slices: (service) => slices.get(service) ?? [], refusedTargets: (service) => refused.get(service) ?? [] };
+    return {
+      slices: (service) => slices.get(service) ?? [],
+      refusedTargets: (service) => refused.get(service) ?? [],
+      gatedPods: (service) => gated.get(service) ?? [],
+    };
   }
 
   /** Returns the node of each address that was found to be a pod's, when it was last checked. */
@@ -65,19 +82,61 @@ export class TargetPods {
     return nodes;
   }
 
-  async #checkSlice(slice: EndpointSlice, allowed: readonly Prefix[]): Promise<{ slice: EndpointSlice; refused?: Reason }> {
-    if (this.#reader === undefined) return { slice };
-    const used = slice.endpoints.filter(({ ready, serving, terminating }) => ready || serving || terminating);
+  /** Opens the gates of these Pods. Returns why one could not be opened. */
+  async openGates(pods: readonly GatedPod[]): Promise<readonly Reason[]> {
+    const problems: Reason[] = [];
+    for (const pod of pods) {
+      const key = `${pod.namespace}/${pod.name} ${pod.address}`;
+      try {
+        await this.#reader?.openGate?.(pod, { reason: 'TargetHealthy', message: 'The load balancer sends to the Pod' });
+        this.#checked.delete(key);
+      } catch (error) {
+        if (!hasCode(error)) throw error;
+        problems.push(reason('AwsGateNotOpened', { pod: `${pod.namespace}/${pod.name}`, gate: pod.gate, why: error.message }));
+      }
+    }
+    return problems;
+  }
+
+  async #checkSlice(
+    service: ServiceKey,
+    slice: EndpointSlice,
+    { config, nodes }: TargetSource,
+  ): Promise<{ slice: EndpointSlice; refused?: Reason; gated: readonly GatedPod[] }> {
+    if (this.#reader === undefined) return { slice, gated: [] };
+    const gate = gateOf(service.split('/')[1] ?? '');
+    const gated = await this.#gatedPods(this.#reader, gate, slice);
+    // Such a Pod becomes ready for other clients only after it is a target, and a moment after its gate has opened.
+    const waiting = gated
+      .filter(({ endpoint, node, pod }) => pod.areContainersReady && !endpoint.ready && nodes.get(node)?.ready !== false)
+      .map(({ endpoint }) => endpoint);
+    const admitted = waiting.map((endpoint) => ({ ...endpoint, ready: true, serving: true }));
+    const isUsed = (endpoint: Endpoint): boolean => endpoint.ready || endpoint.serving || endpoint.terminating;
+    const used = slice.endpoints.filter((endpoint) => isUsed(endpoint) && !waiting.includes(endpoint));
     const verdicts = await this.#verdicts(this.#reader, slice, used);
     const isRefused = ({ verdict, endpoint }: CheckedEndpoint): boolean =>
-      'refused' in verdict && !allowed.some((prefix) => prefixContains(prefix, endpoint.address));
+      'refused' in verdict && !config.aws.targetCIDRs.some((prefix) => prefixContains(prefix, endpoint.address));
     const wrong = verdicts.filter(isRefused);
     const [first] = wrong;
-    const right = verdicts.filter((one) => !isRefused(one)).map(({ endpoint }) => endpoint);
-    if (first === undefined || !('refused' in first.verdict)) return { slice: { ...slice, endpoints: right } };
+    const right = [...verdicts.filter((one) => !isRefused(one)).map(({ endpoint }) => endpoint), ...admitted];
+    const pods = gated.flatMap(({ pod, isWaiting }) => (isWaiting ? [pod] : []));
+    if (first === undefined || !('refused' in first.verdict)) return { slice: { ...slice, endpoints: right }, gated: pods };
     const { namespace, name } = slice.metadata;
     const details = { slice: `${namespace}/${name}`, address: formatAddress(first.endpoint.address), others: wrong.length - 1 };
-    return { slice: { ...slice, endpoints: right }, refused: reason('AwsTargetRefused', { ...details, why: first.verdict.refused }) };
+    const refused = reason('AwsTargetRefused', { ...details, why: first.verdict.refused });
+    return { slice: { ...slice, endpoints: right }, refused, gated: pods };
+  }
+
+  /** Returns the Pods of the slice that have the gate, with their endpoints. */
+  async #gatedPods(reader: PodReader, gate: string, slice: EndpointSlice): Promise<CheckedPod[]> {
+    const present = slice.endpoints.filter(({ terminating, pod }) => !terminating && pod !== undefined);
+    const { namespace } = slice.metadata;
+    return (await this.#verdicts(reader, slice, present)).flatMap(({ endpoint, verdict }) => {
+      if ('refused' in verdict || verdict.gated?.gates.includes(gate) !== true) return [];
+      const { uid, unmet, areContainersReady } = verdict.gated;
+      const pod = { namespace, name: endpoint.pod ?? '', uid, gate, address: formatAddress(endpoint.address), areContainersReady };
+      return [{ endpoint, pod, node: verdict.node, isWaiting: unmet.includes(gate) }];
+    });
   }
 
   /** Reads several Pods at a time: one after the other, a thousand would take seconds. */
@@ -95,7 +154,7 @@ export class TargetPods {
   async #verdict(reader: PodReader, slice: EndpointSlice, endpoint: Endpoint): Promise<Verdict> {
     const key = keyOf(slice, endpoint);
     const known = this.#checked.get(key);
-    if (known !== undefined && this.#now() - known.at < secondsOf(known.verdict) * 1000) return known.verdict;
+    if (known !== undefined && this.#now() - known.at < secondsOf(known.verdict, endpoint) * 1000) return known.verdict;
     const { pod: name } = endpoint;
     if (name === undefined) return { refused: 'its targetRef names no Pod of its namespace' };
     const verdict = judge(name, formatAddress(endpoint.address), await readPod(reader, slice.metadata.namespace, name));
@@ -107,7 +166,15 @@ export class TargetPods {
   }
 }
 
-type TargetSource = Pick<Snapshot, 'endpointSlices' | 'config'>;
+type TargetSource = Pick<Snapshot, 'endpointSlices' | 'config' | 'nodes'>;
+
+interface CheckedPod {
+  readonly endpoint: Endpoint;
+  readonly pod: GatedPod;
+  readonly node: string;
+  /** Its gate is not open yet. */
+  readonly isWaiting: boolean;
+}
 
 interface CheckedEndpoint {
   readonly endpoint: Endpoint;
@@ -122,22 +189,35 @@ function keyOf({ metadata }: EndpointSlice, { pod = '', address }: Endpoint): st
   return `${metadata.namespace}/${pod} ${formatAddress(address)}`;
 }
 
-/** A refusal is checked again sooner: the Pod may have got its address after the slice was written. */
-function secondsOf(verdict: Verdict): number {
-  return 'refused' in verdict ? limits.refusedPodSeconds : limits.checkedPodSeconds;
+/**
+ * A refusal is checked again sooner: the Pod may have got its address after the slice was written. So is a Pod with gates until it is ready:
+ * no EndpointSlice shows the changes before that.
+ */
+function secondsOf(verdict: Verdict, { ready }: Endpoint): number {
+  if ('refused' in verdict) return limits.refusedPodSeconds;
+  return verdict.gated === undefined || (ready && verdict.gated.unmet.length === 0) ? limits.checkedPodSeconds : limits.gatedPodSeconds;
 }
 
 function judge(name: string, address: string, pod: TargetPod | undefined): Verdict {
   if (pod === undefined) return { refused: `Pod ${name} does not exist` };
   if (pod.phase === 'Succeeded' || pod.phase === 'Failed') return { refused: `Pod ${name} has ended` };
-  return pod.addresses.includes(address) ? { node: pod.node } : { refused: `Pod ${name} does not have this address` };
+  if (!pod.addresses.includes(address)) return { refused: `Pod ${name} does not have this address` };
+  const { node, uid = '', containers = [], gates: all = [], unmetGates = [] } = pod;
+  const gates = all.filter((gate) => gate.startsWith(gateOf('')));
+  if (gates.length === 0) return { node };
+  const unmet = unmetGates.filter((gate) => gates.includes(gate));
+  return { node, gated: { uid, gates, unmet, areContainersReady: containers.every(({ ready }) => ready) } };
+}
+
+function hasCode(error: unknown): error is Error & { readonly code: string } {
+  return error instanceof Error && typeof (error as { readonly code?: unknown }).code === 'string';
 }
 
 async function readPod(reader: PodReader, namespace: string, name: string): Promise<TargetPod | undefined> {
   try {
     return await reader.read(namespace, name);
   } catch (cause) {
-    if (!(cause instanceof Error) || typeof (cause as { readonly code?: unknown }).code !== 'string') throw cause;
+    if (!hasCode(cause)) throw cause;
     const message = `Pod ${namespace}/${name} cannot be read: ${cause.message}`;
     throw new AwsError({ code: 'pods', operation: 'elbv2:RegisterTargets', awsCode: '', requestId: '', message, cause });
   }

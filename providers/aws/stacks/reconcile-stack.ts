@@ -31,6 +31,8 @@ import { planDisown, planStack, type StackPlan } from '../plan/plan.ts';
 import { servingStatusOf, type ServingStatus } from '../plan/serving-status.ts';
 import { tagKeys } from '../model/tags.ts';
 import type { AwsSettings } from '../model/settings.ts';
+import type { Action } from '../plan/steps/action.ts';
+import { gatedPods, waitsForPods, type GatedPods } from './gated-pods.ts';
 import { withRegisteredTargets } from '../observe/registered-targets.ts';
 
 /**
@@ -82,6 +84,8 @@ export interface StackResult {
   readonly targets?: StackTargets;
   /** The current targets, as far as known, when only targets may change. */
   readonly kept?: Omit<StackTargets, 'ports'>;
+  /** Pods that wait for the load balancer. */
+  readonly gatedPods: readonly GatedPods[];
 }
 
 /**
@@ -118,6 +122,7 @@ export async function reconcileStack(
     unsettled: !isSettled,
     gone: isEmpty && isSettled && plan.actions.length === 0 && plan.problems.length === 0,
     staysForOthers,
+    gatedPods: gatedPodsOf(input.members, decision, actions),
     ...(desired === undefined ? {} : { desired, targets: allTargets(desired, planInput) }),
     ...(desired === undefined && (outcome !== undefined || movedMembers.length > 0) ? { kept: keptStackTargets(kept) } : {}),
   };
@@ -221,8 +226,17 @@ function requeueSeconds(plan: StackPlan, execution: Execution, isSettled: boolea
 
 const nothing: StackPlan = { actions: [], waits: [], problems: [] };
 
+function gatedPodsOf(members: readonly Member[], { circumstances, planInput }: StackDecision, actions: readonly Action[]): GatedPods[] {
+  return gatedPods(members, circumstances, ownObserved(planInput.observed, planInput.cluster, planInput.stack), actions);
+}
+
 /** Returns the plan of one reconcile, as `herald plan` shows it. Empty while AWS does not list all that was created. */
-export function planOf(
+export function planOf(input: Pick<StackInput, 'members' | 'intent'>, decision: StackDecision, kept: KeptTargets): StackPlan {
+  const plan = planOfResources(input, decision, kept);
+  return { ...plan, waits: [...plan.waits, ...waitsForPods(gatedPodsOf(input.members, decision, plan.actions))] };
+}
+
+function planOfResources(
   { members, intent }: Pick<StackInput, 'members' | 'intent'>,
   { planInput, outcome, unsettled, movedMembers, managed }: StackDecision,
   kept: KeptTargets,

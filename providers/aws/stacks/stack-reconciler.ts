@@ -87,7 +87,7 @@ export class StackReconciler {
     const { cloud, settings } = connection;
     const { identity: stack, known, repeated, recent } = state;
     const isDisown = intent.kind === 'disown';
-    const { result, members } = await state.queue.run(async () => {
+    const { result: reconciled, members } = await state.queue.run(async () => {
       const members = isDisown ? [] : membersOf(stack.key, snapshot, settings);
       // Before anything is created, its certificates must be known to exist.
       const isNew = !known.ids.some((id) => isLoadBalancerArn(id) || isClassicName(id));
@@ -98,6 +98,7 @@ export class StackReconciler {
       const input = { stack, intent, members, known, repeated, recent, circumstances, isVanished, movedAway, now: now() };
       return { members, result: await reconcileStack(cloud, settings, input, (outcome) => logOutcome(log, stack.key, outcome)) };
     });
+    const result = await this.#openGates(reconciled);
     recordResult(state, result);
     this.#recordBlockedDeletion(state, result);
     account.invalidateFacts([...result.errors.values()].flat());
@@ -105,6 +106,16 @@ export class StackReconciler {
     if (isDisown) return { result, ...this.#concludeDisown(state, result) };
     const isUsed = members.length > 0 || result.staysForOthers;
     return { result, ...(isUsed ? concludePartialRelease(state, result, intent.service) : this.#concludeRelease(state, result)) };
+  }
+
+  /** Opens the readiness gates of Pods that the load balancer sends to. Problems become warnings of their Services. */
+  async #openGates(result: StackResult): Promise<StackResult> {
+    const warnings = new Map(result.warnings);
+    for (const { service, healthy } of result.gatedPods) {
+      const problems = await this.#components.account.pods.openGates(healthy);
+      if (problems.length > 0) warnings.set(service, [...(warnings.get(service) ?? []), ...problems]);
+    }
+    return { ...result, warnings };
   }
 
   #recordBlockedDeletion(state: StackState, { execution }: StackResult): void {

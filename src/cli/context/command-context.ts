@@ -12,7 +12,7 @@ import type { LeaderContext } from './storage.ts';
 export interface ProviderRequest {
   readonly log: Log;
   /** Without `serviceMetadata` Services cannot be written. Without `mayWrite` and `leadershipSignal` no other process writes. */
-  readonly leader: Pick<LeaderContext, 'serviceMetadata' | 'readPod' | 'mayWrite' | 'leadershipSignal'>;
+  readonly leader: Pick<LeaderContext, 'serviceMetadata' | 'readPod' | 'openPodGate' | 'mayWrite' | 'leadershipSignal'>;
   /** Absent: nothing is measured. */
   readonly metrics?: Metrics;
   /** Absent: the command has no AWS options. */

@@ -3,6 +3,7 @@ import type { StatusWriter } from '../../controller/status-writer.ts';
 import type { ClockSkew } from '../../kube/client/clock-skew.ts';
 import type { Pod } from '../../model/objects/pod.ts';
 import type { NodeState } from '../../model/objects/node-state.ts';
+import type { PodGate } from '../../sources/kubernetes/records/pod-gates.ts';
 import type { KubernetesServiceMetadata } from '../../sources/kubernetes/records/service-metadata.ts';
 import type { RecordHealth } from '../../sources/directory/records/record-health.ts';
 import type { Source } from '../../sources/source.ts';
@@ -28,6 +29,8 @@ export interface LeaderContext {
   readonly serviceMetadata?: (finalizer: string) => KubernetesServiceMetadata;
   /** Resolves to undefined when there is no such Pod. Absent: a directory, where there are no Pods. */
   readonly readPod?: (namespace: string, name: string) => Promise<Pod | undefined>;
+  /** Sets the condition of a Pod's readiness gate to True. Absent as `readPod`. */
+  readonly openPodGate?: (pod: PodGate, because: { readonly reason: string; readonly message: string }) => Promise<void>;
 }
 
 /** Where a process reads objects and writes its records: a directory or a cluster. */

@@ -10,6 +10,7 @@ import { KubernetesSource, type KubernetesSourceOptions } from '../../sources/ku
 import { apiGroups, makeConfig } from '../../sources/kubernetes/create-config.ts';
 import { getPod } from '../../sources/kubernetes/read-pod.ts';
 import { KubernetesStatusWriter } from '../../sources/kubernetes/records/status-writer.ts';
+import { openPodGate } from '../../sources/kubernetes/records/pod-gates.ts';
 import { KubernetesServiceMetadata } from '../../sources/kubernetes/records/service-metadata.ts';
 import type { Log } from '../../system/log.ts';
 import { acquireLease } from './leader-election.ts';
@@ -17,7 +18,10 @@ import { UsageError, type CommandContext } from '../context/command-context.ts';
 import type { ClusterOptions, ElectionOptions } from '../options/shared-options.ts';
 import type { LeaderContext, StorageBackend } from '../context/storage.ts';
 
-type WritersOfLeader = Pick<LeaderContext, 'writer' | 'events' | 'serviceMetadata' | 'readPod' | 'makeConfig' | 'apiGroups'>;
+type WritersOfLeader = Pick<
+  LeaderContext,
+  'writer' | 'events' | 'serviceMetadata' | 'readPod' | 'openPodGate' | 'makeConfig' | 'apiGroups'
+>;
 
 /** Storage in a cluster, through its API server. `options.node` is the node whose agent reads; undefined for the controller. */
 export async function openClusterStorage(
@@ -39,6 +43,7 @@ export async function openClusterStorage(
     writer: recordsBy(client),
     serviceMetadata: (finalizer) => new KubernetesServiceMetadata({ client, snapshot: source.snapshot }, finalizer),
     readPod: (namespace, name) => getPod(client, namespace, name),
+    openPodGate: (pod, because) => openPodGate(client, pod, { ...because, now: clock.date() }),
     makeConfig: (manifest, signal) => makeConfig(client, manifest, signal),
     apiGroups: (signal) => apiGroups(client, signal),
     events: new EventRecorder({ client, clock, random, log }, reporter),

@@ -4,6 +4,8 @@ import type { Labels } from './metadata.ts';
 export interface Pod {
   readonly namespace: string;
   readonly name: string;
+  /** Absent in a manifest. */
+  readonly uid?: string;
   readonly labels: Labels;
   /** "" before the Pod is scheduled. */
   readonly node: string;
@@ -11,7 +13,9 @@ export interface Pod {
   readonly phase: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
   readonly terminating: boolean;
   readonly ready: boolean;
-  /** Readiness gates whose condition is not True. */
+  /** All readiness gates. Absent: none. */
+  readonly gates?: readonly string[];
+  /** Those whose condition is not True. */
   readonly unmetGates: readonly string[];
   /** Why the Pod is not scheduled, in the scheduler's words. "" when it is. */
   readonly unscheduled: string;

@@ -295,6 +295,12 @@ export const awsReasons = {
     fix: () =>
       'allow the controller to get Pods, as examples/aws/10-controller.yaml does; Herald retries at growing intervals of at most 2 minutes',
   }),
+  AwsGateNotOpened: userMistake({
+    brief: 'The readiness gate of a Pod cannot be opened',
+    says: (d: { readonly pod: string; readonly gate: string; readonly why: string }) =>
+      `Pod ${d.pod} is healthy behind the load balancer, but the condition of its readiness gate ${d.gate} cannot be written: ${d.why}`,
+    fix: () => 'allow the controller to patch pods/status, as examples/aws/10-controller.yaml does',
+  }),
   AwsNoTargets: reasonEntry({
     brief: 'The load balancer has no targets',
     says: (d: { readonly of: string }) => `no ${d.of} can be registered`,

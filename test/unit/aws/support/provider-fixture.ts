@@ -1,5 +1,5 @@
 import { AwsProvider } from '../../../../providers/aws/provider.ts';
-import type { PodReader, TargetPod } from '../../../../providers/aws/model/pods.ts';
+import type { GatedPod, PodReader, TargetPod } from '../../../../providers/aws/model/pods.ts';
 import type { ServiceMetadata } from '../../../../providers/aws/model/service-metadata.ts';
 import type { AwsSettings } from '../../../../providers/aws/model/settings.ts';
 import type { Reconciliation } from '../../../../src/controller/provider.ts';
@@ -33,6 +33,7 @@ export class ProviderFixture {
   readonly pods = new Map<string, TargetPod | Error>();
   /** Pods that were read, by "namespace/name". */
   readonly podReads: string[] = [];
+  readonly openedGates: string[] = [];
   provider: AwsProvider;
 
   readonly #comparesPods: boolean;
@@ -93,13 +94,24 @@ export class ProviderFixture {
       error: (fields, message) => void this.logged.push({ ...fields, message }),
     };
     const { clock } = this.cloud.world;
-    const pods: PodReader = { read: async (namespace, name) => this.#readPod(`${namespace}/${name}`) };
+    const pods: PodReader = {
+      read: async (namespace, name) => this.#readPod(`${namespace}/${name}`),
+      openGate: async (pod, because) => this.openGate(pod, because),
+    };
     const observer = { countedOfOtherClusters: (count: number) => void this.counts.push(count) };
     const components = { classless: 'off', connect, metadata: writer, clock, random: () => 0, log, observer } as const;
     const provider = new AwsProvider({ ...components, ...(this.#comparesPods ? { pods } : {}) });
     provider.adopt(this.snapshot, new Map());
     return provider;
   }
+
+  /** Opens a gate as the API server does. Tests replace it. */
+  openGate = ({ namespace, name, gate }: GatedPod, _: { readonly reason: string; readonly message: string }): void => {
+    const pod = this.pods.get(`${namespace}/${name}`);
+    if (pod === undefined || pod instanceof Error) return;
+    this.openedGates.push(`${namespace}/${name} ${gate}`);
+    this.pods.set(`${namespace}/${name}`, { ...pod, unmetGates: (pod.unmetGates ?? []).filter((one) => one !== gate) });
+  };
 
   #readPod(key: string): TargetPod | undefined {
     this.podReads.push(key);
