@@ -4,6 +4,7 @@ import type { Action } from './steps/action.ts';
 import { currentClassic } from './classic/classic.ts';
 import type { PlanInput } from './steps/input.ts';
 import type { Observed, ObservedTargetGroup } from '../model/observed.ts';
+import type { StackTargets } from '../model/stack-targets.ts';
 import type { StackPlan } from './plan.ts';
 import { planClassicInstances } from './classic/instances.ts';
 import { planTargets } from './nlb/targets.ts';
@@ -69,4 +70,11 @@ export function replacedResources(own: Observed, input: PlanInput): Observed {
     targetGroups: own.targetGroups.filter((group) => group.targetGroup.LoadBalancerArns.length > 0 && !isWanted(group)),
     classic: own.classic.filter(({ loadBalancer }) => loadBalancer.LoadBalancerName !== current),
   };
+}
+
+/** Returns the ids of the targets. */
+export function keptStackTargets({ groups, classic }: KeptTargets): Omit<StackTargets, 'ports'> {
+  const idsOf = (type: 'instance' | 'ip'): string[] =>
+    groups.filter(({ targetType }) => targetType === type).flatMap(({ targets }) => targets.map(({ id }) => id));
+  return { instances: [...new Set([...idsOf('instance'), ...(classic?.instances ?? [])])], addresses: [...new Set(idsOf('ip'))] };
 }

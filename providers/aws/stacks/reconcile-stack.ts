@@ -21,7 +21,7 @@ import { planRelease } from '../plan/plan-release.ts';
 import type { Desired } from '../model/desired.ts';
 import type { Observed } from '../model/observed.ts';
 import type { PlanInput } from '../plan/steps/input.ts';
-import { exceptRemoved, planKeptTargets, replacedResources, type KeptTargets } from '../plan/kept-targets.ts';
+import { exceptRemoved, keptStackTargets, planKeptTargets, replacedResources, type KeptTargets } from '../plan/kept-targets.ts';
 import { ownObserved } from '../model/own-resources.ts';
 import { whyManagedByOther } from '../plan/steps/foreign-resources.ts';
 import type { RepeatedWrites } from './repeated-writes.ts';
@@ -303,12 +303,6 @@ export function keptOf(
   );
   const classic = wrong.classic ?? right.classic;
   return { groups: [...wrong.groups, ...right.groups], ...defined({ classic }) };
-}
-
-function keptStackTargets({ groups, classic }: KeptTargets): Omit<StackTargets, 'ports'> {
-  const idsOf = (type: 'instance' | 'ip'): string[] =>
-    groups.filter(({ targetType }) => targetType === type).flatMap(({ targets }) => targets.map(({ id }) => id));
-  return { instances: [...new Set([...idsOf('instance'), ...(classic?.instances ?? [])])], addresses: [...new Set(idsOf('ip'))] };
 }
 
 interface StackDecision {
