@@ -57,3 +57,8 @@ export class RecentObservation {
     return { ...observed, loadBalancers, targetGroups };
   }
 }
+
+/** What AWS shows, without health and progress, which change by themselves. */
+export function lastingState(observed: Observed): string {
+  return JSON.stringify(observed, (key, value: unknown) => (key === 'health' || key === 'State' ? undefined : value));
+}

@@ -14,7 +14,7 @@ import { resourceName } from '../model/resource-names.ts';
 import { existingStack } from '../observe/existing-stack.ts';
 import { isClassicName, type KnownResources } from '../observe/known-resources.ts';
 import { observeStack } from '../observe/observe.ts';
-import type { RecentObservation } from '../observe/recent-observation.ts';
+import { lastingState, type RecentObservation } from '../observe/recent-observation.ts';
 import type { StackTargets } from '../model/stack-targets.ts';
 import { vanishedServices } from './orphans.ts';
 import { planRelease } from '../plan/plan-release.ts';
@@ -32,7 +32,7 @@ import { servingStatusOf, type ServingStatus } from '../plan/serving-status.ts';
 import { tagKeys } from '../model/tags.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import type { Action } from '../plan/steps/action.ts';
-import { gatedPods, waitsForPods, type GatedPods } from './gated-pods.ts';
+import { gatedPods, waitsForPods, type GatedPods } from '../plan/gated-pods.ts';
 import { withRegisteredTargets } from '../observe/registered-targets.ts';
 
 /**
@@ -169,11 +169,6 @@ function planned(input: StackInput, decision: StackDecision): Decided {
   return { decision, kept, planned: planOf(input, decision, kept) };
 }
 
-/** What AWS shows, without health and progress, which change by themselves. */
-function lastingState(observed: Observed): string {
-  return JSON.stringify(observed, (key, value: unknown) => (key === 'health' || key === 'State' ? undefined : value));
-}
-
 function servingStatuses(members: readonly Member[], { desired, ...planInput }: PlanInput): ReadonlyMap<ServiceKey, ServingStatus> {
   if (desired === undefined) return new Map();
   return new Map(
@@ -227,7 +222,12 @@ function requeueSeconds(plan: StackPlan, execution: Execution, isSettled: boolea
 const nothing: StackPlan = { actions: [], waits: [], problems: [] };
 
 function gatedPodsOf(members: readonly Member[], { circumstances, planInput }: StackDecision, actions: readonly Action[]): GatedPods[] {
-  return gatedPods(members, circumstances, ownObserved(planInput.observed, planInput.cluster, planInput.stack), actions);
+  return gatedPods(
+    members.map(({ service }) => serviceKey(service.metadata)),
+    circumstances,
+    planInput,
+    actions,
+  );
 }
 
 /** Returns the plan of one reconcile, as `herald plan` shows it. Empty while AWS does not list all that was created. */

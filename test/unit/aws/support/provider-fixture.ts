@@ -96,7 +96,7 @@ export class ProviderFixture {
     const { clock } = this.cloud.world;
     const pods: PodReader = {
       read: async (namespace, name) => this.#readPod(`${namespace}/${name}`),
-      openGate: async (pod, because) => this.openGate(pod, because),
+      openGate: async (pod) => this.openGate(pod),
     };
     const observer = { countedOfOtherClusters: (count: number) => void this.counts.push(count) };
     const components = { classless: 'off', connect, metadata: writer, clock, random: () => 0, log, observer } as const;
@@ -106,7 +106,7 @@ export class ProviderFixture {
   }
 
   /** Opens a gate as the API server does. Tests replace it. */
-  openGate = ({ namespace, name, gate }: GatedPod, _: { readonly reason: string; readonly message: string }): void => {
+  openGate = ({ namespace, name, gate }: GatedPod): void => {
     const pod = this.pods.get(`${namespace}/${name}`);
     if (pod === undefined || pod instanceof Error) return;
     this.openedGates.push(`${namespace}/${name} ${gate}`);

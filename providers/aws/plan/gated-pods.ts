@@ -1,10 +1,10 @@
-import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
-import type { Member } from '../desire/stack.ts';
+import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { CheckedTargets } from '../model/circumstances.ts';
-import type { Observed } from '../model/observed.ts';
+import { ownObserved } from '../model/own-resources.ts';
+import type { PlanInput } from './steps/input.ts';
 import type { GatedPod } from '../model/pods.ts';
 import { tagKeys } from '../model/tags.ts';
-import type { Action, Wait } from '../plan/steps/action.ts';
+import type { Action, Wait } from './steps/action.ts';
 import { limits } from '../model/limits.ts';
 
 /** Pods that wait for the load balancer of one Service, and those of them that it sends to. */
@@ -16,20 +16,20 @@ export interface GatedPods {
 
 /**
  * Finds the Pods that wait for their load balancer. A Pod has waited long enough when it is registered in a target group of the Service and
- * healthy in all in which it is, and no group is left in which it must be registered. `own`: the resources of the stack. `actions`: what is
+ * healthy in all in which it is, and no group is left in which it must be registered. `actions`: what is
  * planned now.
  */
 export function gatedPods(
-  members: readonly Member[],
+  services: readonly ServiceKey[],
   { gatedPods: gatedOf }: Pick<CheckedTargets, 'gatedPods'>,
-  own: Observed,
+  { observed, cluster, stack }: PlanInput,
   actions: readonly Action[],
 ): GatedPods[] {
   const arriving = new Set(
     actions.flatMap(({ operation, input }) => (operation === 'elbv2:RegisterTargets' ? input.Targets.map(({ Id }) => Id) : [])),
   );
-  return members.flatMap((member) => {
-    const service = serviceKey(member.service.metadata);
+  const own = ownObserved(observed, cluster, stack);
+  return services.flatMap((service) => {
     const waiting = gatedOf?.(service) ?? [];
     const groups = own.targetGroups.filter(
       ({ tags, targetGroup }) => tags[tagKeys.service] === service && targetGroup.LoadBalancerArns.length > 0,
