@@ -32,6 +32,7 @@ const binding = (name: string, role: 'ClusterRole' | 'Role', of: string): object
 
 const objects = [
   { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node1' } },
+  ours('HeraldConfig', 'default', { drainSeconds: 7 }),
   ours('BGPPeer', 'tor1', { myASN: 64_512, peerASN: 64_513, peerAddress: '192.0.2.99' }),
   ours('IPAddressPool', 'main', { addresses: ['198.51.100.0/24'] }),
   ours('BGPAdvertisement', 'all', {}),
@@ -109,7 +110,16 @@ beforeAll(async () => {
   await patch('namespaces/default/services/web', { loadBalancer: { ingress: [{ ip: '198.51.100.1' }] } });
   for (const name of ['herald-agent-1', 'herald-controller-1'])
     await patch(`namespaces/herald-system/pods/${name}`, { phase: 'Running', podIP: address, podIPs: [{ ip: address }] });
-  const command = ['agent', '--node', 'node1', '--kubeconfig', kubeconfigs.get('herald-agent') ?? '', '--socket', 'none'];
+  const command = [
+    'agent',
+    '--node',
+    'node1',
+    '--wait-for-config',
+    '--kubeconfig',
+    kubeconfigs.get('herald-agent') ?? '',
+    '--socket',
+    'none',
+  ];
   agent = foreground(inNamespace(namespace, [program, ...command, '--healthz-bind-address', 'none']), join(cluster.directory, 'agent.log'));
   await agent.waitForLine(/agent started/, 60_000);
 });
@@ -211,4 +221,23 @@ test('a mistake in a pool that the API server accepts is named first, and the ex
   expect(unknown).toContain('an earlier version of IPAddressPool/main may be in force there');
   await write(['198.51.100.0/24']);
   await until('no object is broken', async (note) => !note(await explained()).includes('problem: '), 30_000);
+});
+
+test('a deleted HeraldConfig is named first while an agent keeps it in force, and a new one ends that', async () => {
+  const path = '/apis/herald.dev/v1alpha1/heraldconfigs/default';
+  await cluster.request({ method: 'DELETE', path });
+  const status = async (): Promise<{ code: number; stdout: string }> => herald('asker', 'status', '--problems');
+  await until('the agent keeps it', async (note) => note((await status()).stdout).includes('HeraldConfig/default'), 30_000);
+  const text = 'HeraldConfig/default: was deleted, and agents keep it in force (--wait-for-config) (create it again)';
+  const { code, stdout: problems } = await status();
+  expect(code).toBe(3);
+  expect(problems).toContain(text);
+  const { stdout } = await herald('asker', 'explain', 'service', 'default/web');
+  const lines = stdout.split('\n');
+  expect(lines[0]).toBe(`problem: ${text}`);
+  expect(lines[1]).toMatch(
+    /^in force: the last good version of HeraldConfig\/default, for \d+ s, in the agent of node1: what follows is decided from it$/,
+  );
+  await apply(cluster, ours('HeraldConfig', 'default', { drainSeconds: 7 }));
+  await until('no object is missing', async (note) => !note((await status()).stdout).includes('HeraldConfig/default'), 30_000);
 });

@@ -16,10 +16,12 @@ export interface AskOptions extends FindProcessesOptions {
   readonly ask?: boolean;
 }
 
-/** A broken object of a cluster, and the processes in which an earlier version of it is in force. */
+/** A broken object of a cluster, or its deleted HeraldConfig, and the processes in which an earlier version of it is in force. */
 export interface KeptInProcesses {
   /** As problems name it. */
   readonly object: string;
+  /** The object was deleted. Processes without an earlier version use the defaults. */
+  readonly isDeleted?: true;
   /** The processes with the version that the output is decided from. Empty: no process that was queried has one. */
   readonly by: readonly string[];
   /** When the first of them refused the present version, RFC 3339. */
@@ -43,11 +45,28 @@ interface Answers extends InForce {
   readonly versions: ReadonlyMap<string, unknown>;
 }
 
+interface WrittenObjects {
+  readonly problems: readonly SourceProblem[];
+  readonly written: readonly RawEntry[];
+  /** Undefined: it could not be read. */
+  readonly hasConfig: boolean | undefined;
+}
+
 interface Answer {
   readonly who: string;
   readonly isController: boolean;
   readonly kept: ReadonlyMap<string, LiveKept>;
 }
+
+const configName = 'HeraldConfig/default';
+
+/** The problem of a HeraldConfig that agents keep in force after its deletion. */
+export const deletedConfig: SourceProblem = {
+  severity: 'error',
+  object: configName,
+  message: 'was deleted, and agents keep it in force (--wait-for-config)',
+  fix: 'create it again',
+};
 
 /** For JSON: which versions of broken objects are in force. Nothing without broken objects. */
 export function inForceJson({ inForce }: { readonly inForce?: InForce }): { readonly inForce?: InForce } {
@@ -55,32 +74,38 @@ export function inForceJson({ inForce }: { readonly inForce?: InForce }): { read
 }
 
 /**
- * Asks controllers and agents which versions of the broken objects they have in force. Undefined: no object is broken. Processes may differ,
- * because one that starts while an object is broken has no version of it. The version of a controller counts before that of an agent.
+ * Asks controllers and agents which versions of the broken objects, or of a missing HeraldConfig, they have in force. Undefined: no object is
+ * broken, and no process keeps a deleted HeraldConfig. Processes may differ, because one that starts while an object is broken has no version
+ * of it. The version of a controller counts before that of an agent.
  */
 export async function askInForce(
   context: CommandContext,
   options: AskOptions,
-  problems: readonly SourceProblem[],
-  written: readonly RawEntry[],
+  { problems, written, hasConfig }: WrittenObjects,
 ): Promise<Answers | undefined> {
   const errors = problems.filter(({ severity }) => severity === 'error');
-  const objects = new Set(errors.flatMap(({ object }) => (object !== undefined && isDecidedFrom(object) ? [object] : [])));
-  if (objects.size === 0) return undefined;
+  const broken = new Set(errors.flatMap(({ object }) => (object !== undefined && isDecidedFrom(object) ? [object] : [])));
+  const isDeletedPossible = hasConfig === false && !broken.has(configName);
+  if (broken.size === 0 && !isDeletedPossible) return undefined;
   const { answers, unasked } = await answersOf(context, options);
+  const isDeleted = isDeletedPossible && answers.some((answer) => answer.kept.has(configName));
+  if (broken.size === 0 && !isDeleted) return undefined;
   const versions = new Map<string, unknown>();
-  const kept = [...objects].map((object) => {
+  const kept = [...broken, ...(isDeleted ? [configName] : [])].map((object) => {
+    const isGone = isDeleted && object === configName;
     const told = answers.flatMap((answer) => {
       const item = answer.kept.get(object);
       return item === undefined ? [] : [{ ...answer, item }];
     });
-    const [first] = told.toSorted((a, b) => rankOf(a) - rankOf(b));
+    // Controllers use the defaults after a deletion.
+    const [first] = isGone && answers.some(({ isController }) => isController) ? [] : told.toSorted((a, b) => rankOf(a) - rankOf(b));
     const isSame = ({ item }: (typeof told)[number]): boolean => first !== undefined && versionOf(item) === versionOf(first.item);
     const same = told.filter(isSame);
     if (first?.item.inForce !== undefined) versions.set(object, withOwnPassword(first.item.inForce, object, written));
     const [since] = same.map(({ item }) => item.since).toSorted();
     return {
       object,
+      ...(isGone ? { isDeleted: true as const } : {}),
       by: same.map(({ who }) => who),
       ...defined({ since }),
       others: told.filter((one) => !isSame(one)).map(({ who }) => who),

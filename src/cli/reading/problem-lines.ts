@@ -45,11 +45,14 @@ function inForceLines(objects: ReadonlySet<string>, { kept, unasked }: InForce, 
   ];
 }
 
-function keptLines({ object, by, since, others, without, notGiven }: KeptInProcesses, now: number): string[] {
-  const nowhere =
-    without.length === 0
-      ? []
-      : [`problem: nothing of ${object} is in force in ${namesText(without)}: no earlier good version is known there`];
+function keptLines({ object, isDeleted, by, since, others, without, notGiven }: KeptInProcesses, now: number): string[] {
+  if (isDeleted === true && by.length === 0)
+    return [
+      `in force: the defaults in ${namesText(without)}: what follows is decided from them`,
+      `in force: the deleted ${object} in ${namesText(others)}: there, what follows may be different`,
+    ];
+  const rest = isDeleted === true ? 'the defaults of HeraldConfig are in force' : `nothing of ${object} is in force`;
+  const nowhere = without.length === 0 ? [] : [`problem: ${rest} in ${namesText(without)}: no earlier good version is known there`];
   if (by.length === 0) return nowhere;
   const age = secondsSince(since, now);
   const when = age === undefined ? '' : `, for ${ageText(age)},`;

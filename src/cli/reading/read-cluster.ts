@@ -15,7 +15,7 @@ import { readObjects, type RawEntry } from '../../sources/read-objects.ts';
 import { connectAsCaller } from '../storage/caller-connection.ts';
 import type { CommandContext } from '../context/command-context.ts';
 import { limits } from '../limits.ts';
-import { askInForce, type AskOptions } from './in-force.ts';
+import { askInForce, deletedConfig, type AskOptions } from './in-force.ts';
 import { leadershipIn } from './read-leadership.ts';
 import { recordedConditions } from './recorded-conditions.ts';
 import { isUnavailable } from '../storage/access-refused.ts';
@@ -35,10 +35,15 @@ export async function readCluster(context: CommandContext, options: AskOptions, 
       return { objects, unread, entries: objects.map((raw): RawEntry => ({ raw })) };
     };
     const asWritten = await list();
-    const inForce = await askInForce(context, options, readObjects(asWritten.entries).problems, asWritten.entries);
+    const { problems: mistakes } = readObjects(asWritten.entries);
+    const written = { problems: mistakes, written: asWritten.entries, hasConfig: hasConfig(asWritten) };
+    const inForce = await askInForce(context, options, written);
     const config = inForce?.versions.get('HeraldConfig/default');
-    const { objects, unread, entries } = config === undefined ? asWritten : await list(config);
-    const { snapshot, problems } = readObjects(entries, inForce?.versions);
+    const { objects, unread, entries: listed } = config === undefined ? asWritten : await list(config);
+    const isDeleted = inForce?.kept.some((one) => one.isDeleted) === true;
+    const entries = isDeleted && config !== undefined ? [...listed, { raw: config }] : listed;
+    const { snapshot, problems: found } = readObjects(entries, inForce?.versions);
+    const problems = isDeleted ? [deletedConfig, ...found] : found;
     addPlaceholderSecrets(snapshot, unread);
     return {
       kind: 'cluster',
@@ -60,6 +65,12 @@ export async function readCluster(context: CommandContext, options: AskOptions, 
     client.close();
     throw error;
   }
+}
+
+/** Returns whether HeraldConfig exists. Undefined: the caller may not list it. */
+function hasConfig({ objects, unread }: { readonly objects: readonly RawObject[]; readonly unread: readonly UnreadableKind[] }) {
+  if (unread.some(({ kind }) => kind === 'HeraldConfig')) return undefined;
+  return objects.some(({ kind }) => kind === 'HeraldConfig');
 }
 
 /**

@@ -41,8 +41,63 @@ describe('explain service of a cluster', patient, () => {
     expect(stderr).toContain('has no context "c" (it has: a, b)');
   });
 
+  const pods = '/api/v1/namespaces/herald-system/pods';
+
+  /** A pod of Herald whose process has these earlier versions in force. */
+  function addProcess(name: string, command: 'agent' | 'controller', port: number, kept: readonly object[]): void {
+    const metadata = { labels: { 'app.kubernetes.io/name': 'herald', 'app.kubernetes.io/component': command } };
+    cluster.server.put('/api/v1/pods', name, { metadata, spec: { nodeName: 'node1' }, status: { phase: 'Running' } }, 'herald-system');
+    const process = { command, ...(command === 'agent' ? { node: 'node1' } : {}), version: '1.2.3', started: '2026-01-01T00:00:00.000Z' };
+    const answer = (path: string, body: object): void =>
+      void cluster.server.texts.set(`${pods}/${name}:${port}/proxy${path}`, JSON.stringify(body));
+    answer(livePaths.index, { process });
+    answer(livePaths.kept, { process, items: kept });
+    answer(livePaths.sessions, { process, items: [] });
+    answer(livePaths.routes, { process, items: [] });
+  }
+
+  describe('a deleted HeraldConfig that agents keep in force', () => {
+    const inForce = {
+      apiVersion: 'herald.dev/v1alpha1',
+      kind: 'HeraldConfig',
+      metadata: { name: 'default', uid: '1', resourceVersion: '5' },
+      spec: { defaultClass: true },
+    };
+    const problem = { message: 'was deleted: what it said stays in force', fix: 'create it' };
+    const keeps = { kind: 'HeraldConfig', name: 'default', problem, since: '2026-01-01T00:00:00.000Z', inForce };
+
+    beforeEach(() => cluster.server.remove(ours('HeraldConfig'), 'default'));
+
+    test('is named first, and explain decides from the defaults of a controller that answers', async () => {
+      addProcess('controller-1', 'controller', 10_292, []);
+      addProcess('agent-1', 'agent', 10_290, [keeps]);
+      const { stdout } = await explain(web);
+      expect(stdout.split('\n').slice(0, 3)).toEqual([
+        'problem: HeraldConfig/default: was deleted, and agents keep it in force (--wait-for-config) (create it again)',
+        expect.stringMatching(/^in force: the defaults in the controller .+: what follows is decided from them$/),
+        'in force: the deleted HeraldConfig/default in the agent of node1: there, what follows may be different',
+      ]);
+      expect(stdout).toContain('spec.loadBalancerClass is not set');
+    });
+
+    test('is what explain decides from when only agents answer', async () => {
+      addProcess('agent-1', 'agent', 10_290, [keeps]);
+      const { stdout } = await explain(web, '-o', 'json');
+      const { inForce: found, allocation } = JSON.parse(stdout) as { inForce: { kept: object[] }; allocation: object };
+      expect(found.kept).toMatchObject([{ object: 'HeraldConfig/default', isDeleted: true, by: ['the agent of node1'], others: [] }]);
+      // It has defaultClass: true.
+      expect(allocation).not.toHaveProperty('reason');
+    });
+
+    test('is not mentioned when no agent has one', async () => {
+      addProcess('agent-1', 'agent', 10_290, []);
+      const { stdout } = await explain(web);
+      expect(stdout).not.toMatch(/was deleted|in force/);
+      expect(stdout).toContain('spec.loadBalancerClass is not set');
+    });
+  });
+
   describe('of which a pool cannot be used as it is written', () => {
-    const pods = '/api/v1/namespaces/herald-system/pods';
     const wrong = { spec: { addresses: ['198.51.100.999'] } };
     const metadata = { name: 'public', uid: '1', resourceVersion: '7' };
     const earlier = {
@@ -53,18 +108,6 @@ describe('explain service of a cluster', patient, () => {
     };
     const problem = { field: 'spec.addresses[0]', message: 'octet 999 is above 255', fix: 'correct the address' };
 
-    /** A pod of Herald whose process has these earlier versions in force. */
-    function addProcess(name: string, command: 'agent' | 'controller', port: number, kept: readonly object[]): void {
-      const metadata = { labels: { 'app.kubernetes.io/name': 'herald', 'app.kubernetes.io/component': command } };
-      cluster.server.put('/api/v1/pods', name, { metadata, spec: { nodeName: 'node1' }, status: { phase: 'Running' } }, 'herald-system');
-      const process = { command, ...(command === 'agent' ? { node: 'node1' } : {}), version: '1.2.3', started: '2026-01-01T00:00:00.000Z' };
-      const answer = (path: string, body: object): void =>
-        void cluster.server.texts.set(`${pods}/${name}:${port}/proxy${path}`, JSON.stringify(body));
-      answer(livePaths.index, { process });
-      answer(livePaths.kept, { process, items: kept });
-      answer(livePaths.sessions, { process, items: [] });
-      answer(livePaths.routes, { process, items: [] });
-    }
     const keeps = { kind: 'IPAddressPool', name: 'public', problem, since: '2026-01-01T00:00:00.000Z', inForce: earlier };
 
     beforeEach(() => {
