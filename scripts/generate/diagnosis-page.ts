@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { catalogue } from '../../src/model/reasons.ts';
 import { clusterCases, podCases } from '../../test/conformance/diagnosis/cases.ts';
-import { allCases, allProblems } from '../../test/lab/diagnosis/all-cases.ts';
+import { allCases, allProblems, aloneMistakes, type PlacedCase } from '../../test/lab/diagnosis/all-cases.ts';
 
 const head = `# Diagnosis
 
@@ -25,12 +25,22 @@ The objects of a row have its name. \`npm test\` checks the rows without routers
 export function diagnosisPage(): string {
   const groups = Map.groupBy(allCases, ({ one }) => one.condition ?? 'none');
   const sections = order.flatMap(([condition, title]) => {
-    const rows = (groups.get(condition) ?? []).map(({ one }) => `| ${one.mistake} | \`${one.code}\` | ${one.verdict} |\n`);
-    return rows.length === 0 ? [] : [`## ${title}\n\n| mistake | code | verdict |\n|---|---|---|\n${rows.join('')}`];
+    const rows = (groups.get(condition) ?? []).map(verdictRow);
+    return rows.length === 0 ? [] : [`## ${title}\n\n${headOfVerdicts}${rows.join('')}`];
   });
   const rows = allProblems.map(({ one, place }) => `| ${one.mistake} | \`${one.code}\` | \`${one.object(place)}\` | ${one.says} |\n`);
-  return `${head}${sections.join('\n')}\n${ofObjects}${rows.join('')}${ofCluster()}${otherCodes()}`;
+  return `${head}${sections.join('\n')}\n${headOfAlone}${aloneMistakes.map(verdictRow).join('')}\n${ofObjects}${rows.join('')}${ofCluster()}${otherCodes()}`;
 }
+
+const headOfVerdicts = '| mistake | code | verdict |\n|---|---|---|\n';
+
+const headOfAlone = `## Mistakes that concern every Service
+
+\`test/lab/diagnosis-alone.test.ts\` makes them one after the other.
+
+${headOfVerdicts}`;
+
+const verdictRow = ({ one }: PlacedCase): string => `| ${one.mistake} | \`${one.code}\` | ${one.verdict} |\n`;
 
 /** Mistakes that test/conformance/diagnosis.test.ts makes in addition to those of the lab. */
 function ofCluster(): string {
@@ -49,7 +59,7 @@ const places = [
 /** Lists the codes without a row, by the tests that name them. */
 export function codesWithoutRow(): ReadonlyMap<string, readonly string[]> {
   const rows = new Set<string | undefined>(
-    [...allCases, ...allProblems].flatMap(({ one }) => [one.code, ...('alsoSays' in one ? [one.alsoSays?.code] : [])]),
+    [...allCases, ...aloneMistakes, ...allProblems].flatMap(({ one }) => [one.code, ...('alsoSays' in one ? [one.alsoSays?.code] : [])]),
   );
   for (const { code } of [...clusterCases, ...podCases]) rows.add(code);
   // Codes of AWS have examples in aws.md.
@@ -64,9 +74,8 @@ export function codesWithoutRow(): ReadonlyMap<string, readonly string[]> {
 }
 
 function otherCodes(): string {
-  const lines = [...codesWithoutRow()].map(
-    ([place, codes]) => `| ${place} | ${codes.length} | ${codes.map((code) => `\`${code}\``).join(', ')} |\n`,
-  );
+  const found = [...codesWithoutRow()].filter(([, codes]) => codes.length > 0);
+  const lines = found.map(([place, codes]) => `| ${place} | ${codes.length} | ${codes.map((code) => `\`${code}\``).join(', ')} |\n`);
   return `\n## Codes without a row\n\n| tested in | codes | |\n|---|---|---|\n${lines.join('')}`;
 }
 

@@ -1,4 +1,5 @@
 import { allocationCases } from './cases/allocation.ts';
+import { aloneCases } from './cases/alone.ts';
 import { announcementCases } from './cases/announcement.ts';
 import { configurationProblems } from './cases/configuration.ts';
 import { hostProblems } from './cases/hosts.ts';
@@ -34,6 +35,9 @@ export const allProblems: readonly PlacedProblem[] = [
   ...placed(configurationProblems, 151),
   ...placed(hostProblems, 181),
 ];
+
+/** Every mistake that concerns all Services, in the order of its table. */
+export const aloneMistakes: readonly PlacedCase[] = placed(aloneCases, 211);
 
 /** Groups begin at numbers far apart, so that a new case leaves the addresses of other groups as they are. */
 function placed<Case extends { readonly name: string }>(cases: readonly Case[], first: number): Placed<Case>[] {

@@ -17,16 +17,22 @@ export async function startStage(cases: readonly (PlacedCase | PlacedProblem)[])
   for (const placed of cases) {
     const { one, place } = placed;
     await one.prepare?.(scene, place);
-    await herald.write(`${one.name}.yaml`, yamlOf(manifestsBefore(placed)));
+    await writeCase(scene, placed, manifestsBefore(placed));
   }
   await herald.start(nodes);
   return scene;
 }
 
+/** Replaces the manifests of a case. */
+export function writeCase({ herald }: Scene, { one }: PlacedCase | PlacedProblem, manifests: readonly Manifest[]): Promise<void> {
+  return herald.write(`${one.name}.yaml`, yamlOf(manifests));
+}
+
 /** Makes the mistakes of all cases. */
 export async function makeMistakes(scene: Scene, cases: readonly (PlacedCase | PlacedProblem)[]): Promise<void> {
-  for (const { one, place } of cases) {
-    if (one.after !== undefined) await scene.herald.write(`${one.name}.yaml`, yamlOf(one.after(place)));
+  for (const placed of cases) {
+    const { one, place } = placed;
+    if (one.after !== undefined) await writeCase(scene, placed, one.after(place));
     await one.act?.(scene, place);
   }
 }
@@ -35,7 +41,7 @@ export async function makeMistakes(scene: Scene, cases: readonly (PlacedCase | P
 export async function repair(scene: Scene, cases: readonly (PlacedCase | PlacedProblem)[]): Promise<void> {
   for (const placed of cases.toReversed()) {
     const { one, place } = placed;
-    if (one.after !== undefined) await scene.herald.write(`${one.name}.yaml`, yamlOf(manifestsBefore(placed)));
+    if (one.after !== undefined) await writeCase(scene, placed, manifestsBefore(placed));
     await one.undo?.(scene, place);
   }
 }

@@ -83,6 +83,7 @@ describe('the direct server return report of a node: receives / passes / reasons
     const worst = { ...good, strict: new Set(['eth0']), filters: [filter], lacks: { l2: 'a', vxlan: 'b' } };
     const reasons = directReturnPreflight('auto', worst).reasons;
     expect(reasons.map(({ code }) => code)).toHaveLength(4);
+    expect(directReturnPreflight('l2', router).reasons).toMatchObject([{ code: 'DirectReturnNotOnLink', details: { mode: 'l2' } }]);
     for (const reason of reasons) expect([reasonText(reason), remedyText(reason)]).not.toContain('');
     expect(remedyText(reasons[0] as (typeof reasons)[0])).toContain('sysctl -w net.ipv4.conf.eth0.rp_filter=2');
   });
