@@ -287,6 +287,7 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
   #forgetVanished(key: ServiceKey): void {
     this.#components.log.warn({ service: key }, 'the Service is gone without having been deleted: its load balancer is kept for a while');
     this.#registry.forgetMember(key);
+    this.#background.sweepSoon();
     this.#forgetService(key);
   }
 

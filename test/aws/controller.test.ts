@@ -33,7 +33,7 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.stop());
 
-const start = (): Promise<number> => fixture.startController({ options: ['--aws-classless=classic'] });
+const start = (): Promise<void> => fixture.startController({ options: ['--aws-classless=classic'] });
 
 /** Writes Services to the directory. Their certificate ARNs are replaced by that of this account. */
 function put(file: string, services: readonly Manifest[]): void {

@@ -19,12 +19,6 @@ export interface Answer {
   readonly stderr: string;
 }
 
-interface ControllerOptions {
-  readonly options?: readonly string[];
-  readonly endpoint?: string;
-  readonly herald?: string;
-}
-
 /** A directory of manifests whose nodes are instances of an account in moto, and Herald's commands for both. */
 export class DirectoryFixture {
   readonly moto: Moto;
@@ -75,19 +69,15 @@ export class DirectoryFixture {
     writeFileSync(join(this.directory, file), objects.map((one) => `---\n${stringify(one)}`).join(''));
   }
 
-  /**
-   * Starts the controller as for a new cluster: region and VPC are found by its nodes. Resolves to its process ID. `endpoint`: where it sends
-   * requests instead of to moto. `herald`: the program to run instead of the one of this tree.
-   */
-  async startController({ options = [], endpoint, herald = program }: ControllerOptions = {}): Promise<number> {
-    const argv = [herald, 'controller', '--source', this.directory, '--aws-cluster-name', clusterName, ...options];
+  /** Starts the controller as for a new cluster: region and VPC are found by its nodes. */
+  async startController({ options = [] }: { options?: readonly string[] } = {}): Promise<void> {
+    const argv = [program, 'controller', '--source', this.directory, '--aws-cluster-name', clusterName, ...options];
     this.#controller = new LabProcess(killedWithParent(argv), {
       logFile: join(this.directory, '.herald-controller.log'),
       record: () => undefined,
-      env: { ...this.#environment, ...(endpoint === undefined ? {} : { AWS_ENDPOINT_URL: endpoint }) },
+      env: this.#environment,
     });
     await this.#controller.waitForLine(/controller started/, 60_000);
-    return this.#controller.pid;
   }
 
   async stopController(): Promise<void> {

@@ -19,8 +19,8 @@ export const limits = {
   pollSeconds: 5,
   firstPollSeconds: 1,
   driftSeconds: 300,
-  /** Longest time between two checks for drift. A check costs some twelve reads, so this is about one read per hour. */
-  driftMaximumSeconds: 43_200,
+  /** Longest time between two checks for drift. A check costs some twelve reads, so this is half a read per hour. */
+  driftMaximumSeconds: 86_400,
   /** The first wait after a refusal of AWS, which doubles each time, and the longest, by retry class. */
   transientRetrySeconds: 5,
   transientRetryMaximumSeconds: 120,
@@ -57,6 +57,9 @@ export const limits = {
   addressLists: 1000,
   /** How long the facts about subnets, security groups and certificates are cached. */
   factsSeconds: 60,
-  /** Time between two scans of the account for orphans. */
+  /** Time between two scans of the account for orphans, and the longest if scans find nothing. */
   sweepSeconds: 900,
+  sweepMaximumSeconds: 3600,
+  /** Roughly how many reads a scan costs. With few load balancers it is made less often, for a quarter of a read per load balancer and hour. */
+  sweepReads: 13,
 } as const;

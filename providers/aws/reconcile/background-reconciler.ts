@@ -48,10 +48,15 @@ export class BackgroundReconciler {
     this.#work.refreshTargetsSoon();
   }
 
+  /** A Service is gone whose resources become orphans. */
+  sweepSoon(): void {
+    this.#work.sweepSoon(this.#components.now());
+  }
+
   /** Starts the work that is due. `now`: milliseconds since the epoch. */
   startDue(snapshot: Snapshot, now: number): void {
     const { registry, rules } = this.#components;
-    this.#work.start(now, registry.driftSeconds, {
+    this.#work.start(now, registry, {
       sweepOrphans: () => this.#sweepOrphans(snapshot),
       refreshTargets: () => this.#refreshTargets(snapshot),
       ...(rules.isDue(now) ? { retryNodeRules: () => rules.retryDue(snapshot) } : {}),
@@ -65,8 +70,8 @@ export class BackgroundReconciler {
     return drifted;
   }
 
-  /** Compares a scan with the one before. This finds lost resources and tags without a read for each load balancer. */
-  #recordDrifted(owned: ReadonlyMap<string, readonly Owned[]>): void {
+  /** Compares a scan with the one before. This finds lost resources and tags without a read for each load balancer. Returns whether all is the same. */
+  #recordDrifted(owned: ReadonlyMap<string, readonly Owned[]>): boolean {
     const before = this.#scanned;
     this.#scanned = new Map([...owned].map(([stack, resources]) => [stack, JSON.stringify(resources)]));
     for (const [stack, text] of before) {
@@ -75,16 +80,17 @@ export class BackgroundReconciler {
       state?.recent.forget();
       for (const key of state?.services ?? []) this.#drifted.add(key);
     }
+    return before.size === this.#scanned.size && [...before].every(([stack, text]) => this.#scanned.get(stack) === text);
   }
 
   /** Marks resources that have our tags but no Service, and deletes those whose mark is older than `orphanSeconds`. Then retries node rules. */
-  async #sweepOrphans(snapshot: Snapshot): Promise<void> {
+  async #sweepOrphans(snapshot: Snapshot): Promise<boolean> {
     const { account, registry, departed, rules, now, log } = this.#components;
     const { cloud, settings, owner } = await account.open(snapshot);
     const owned = await owner.duringScan(() => scanOwned(cloud, settings));
     // Of what the scan has found, some belongs to another cluster.
-    if (owner.conflict !== undefined) return;
-    this.#recordDrifted(owned);
+    if (owner.conflict !== undefined) return false;
+    const isSame = this.#recordDrifted(owned);
     const inUse = stacksInUse(snapshot, settings);
     const isUsed = (stack: string): boolean => {
       const state = registry.get(stack);
@@ -103,6 +109,7 @@ export class BackgroundReconciler {
         log.warn({ stack, code: remaining.code, reason: reasonText(remaining) }, 'an orphan is not deleted yet');
     }
     await rules.retryDue(snapshot);
+    return isSame && owned.keys().every(isUsed);
   }
 
   /** Resolves to what remains. An error of AWS does not keep other orphans from being deleted. */

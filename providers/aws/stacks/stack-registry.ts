@@ -52,6 +52,12 @@ export class StackRegistry {
     return Math.max(limits.driftSeconds, (this.#states.size * limits.driftReadsPerStack) / limits.driftReadsPerSecond);
   }
 
+  /** The longest time between two scans of the account, in seconds. */
+  get sweepMaximumSeconds(): number {
+    const affordable = (4 * 3600 * limits.sweepReads) / Math.max(1, this.#states.size);
+    return Math.max(limits.sweepMaximumSeconds, affordable);
+  }
+
   get(key: string): StackState | undefined {
     return this.#states.get(key);
   }

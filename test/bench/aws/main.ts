@@ -1,16 +1,27 @@
+import { cpus, loadavg } from 'node:os';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
-import { idleSeconds, measure, type Result } from './measure.ts';
+import { installedVersion } from '../../aws/moto.ts';
+import type { Contender } from './contenders/contender.ts';
+import { Herald } from './contenders/herald.ts';
+import { Lbc } from './contenders/lbc.ts';
+import { measure, type Result, type Size } from './measure.ts';
+import { print } from './report.ts';
+import { Stage } from './stage.ts';
 
 const help = `npm run bench:aws -- [options]
 
-  Creates Services in an account of moto and measures how long the controller needs for their load balancers, its requests by action, the
-  requests of ${idleSeconds} idle seconds, memory and CPU time. Each size runs twice: unthrottled, and with ten requests per second and action. moto
-  activates load balancers at once; AWS takes minutes. Other work on the machine makes times longer. It does not change the requests much.
+  Creates Services on a kube-apiserver, whose load balancers a controller makes in an account of moto. Measures the time to their host names, requests
+  by action, the requests afterwards, memory and CPU time of the controller, and how busy moto is, which uses one processor. Each size runs twice:
+  unthrottled, and with ten requests per second and action. moto activates load balancers at once; AWS takes minutes. Other work on the machine makes
+  times longer. It changes the requests little.
 
-  --services N,...  sizes, default 1,20,100
+  --services N,...  sizes, default 1,20,100. 53+1: one more when half of 53 have a load balancer; its time is in the column late
   --only WHICH      unthrottled or throttled
   --limit SECONDS   the longest wait for host names, default 180
+  --idle SECONDS    how long requests are counted after the last host name, default 10
+  --lbc DIR         also runs the AWS Load Balancer Controller on the same kube-apiserver and moto, with the same Services. DIR is its source tree, in
+                    which you have run: CGO_ENABLED=0 go build -o controller .
   --json            print JSON
 
   npm run bench:aws -- --services 200 --only unthrottled`;
@@ -22,66 +33,58 @@ const { values } = parseArgs({
     services: { type: 'string', default: '1,20,100' },
     only: { type: 'string' },
     limit: { type: 'string', default: '180' },
+    idle: { type: 'string', default: '10' },
+    lbc: { type: 'string' },
   },
 });
 if (values.help) {
   console.log(help);
   process.exit();
 }
-const sizes = values.services.split(',').map(Number);
-if (!sizes.every((size) => Number.isInteger(size) && size >= 1 && size <= 1000))
-  refuse(`--services ${values.services}: numbers from 1 to 1000, with commas between them`);
+const sizes = values.services.split(',').map(readSize);
 if (![undefined, 'unthrottled', 'throttled'].includes(values.only)) refuse(`--only ${values.only}: unthrottled or throttled`);
-const limit = Number(values.limit);
-if (!(limit > 0)) refuse(`--limit ${values.limit}: seconds`);
+const [limitSeconds, idleSeconds] = [Number(values.limit), Number(values.idle)];
+if (!(limitSeconds > 0)) refuse(`--limit ${values.limit}: seconds`);
+if (!(idleSeconds >= 0)) refuse(`--idle ${values.idle}: seconds`);
 
 // Children do not keep this process alive. The kernel kills them when it ends.
 const alive = setInterval(() => undefined, 1000);
 const stopping = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => stopping.abort(new Error(name)));
-const results: Result[] = [];
-for (const throttled of [false, true]) {
-  if (values.only === (throttled ? 'unthrottled' : 'throttled')) continue;
-  for (const size of sizes) {
-    process.stderr.write(`${size} Services${throttled ? ', throttled' : ''}\n`);
-    results.push(await measure(size, throttled, limit, stopping.signal));
-  }
-}
+const results = await measureAll();
 clearInterval(alive);
 if (values.json) console.log(JSON.stringify(results));
-else print();
+else {
+  const [{ model = '' } = {}] = cpus();
+  const [load = 0] = loadavg();
+  console.log(`${cpus().length} processors (${model}), load ${load.toFixed(1)}, Node.js ${process.version}, moto ${installedVersion()}`);
+  if (values.lbc === undefined) console.log('Herald alone: --lbc DIR also runs the AWS Load Balancer Controller');
+  print(results, idleSeconds);
+}
 process.exit(results.every(({ services, published }) => published === services) ? 0 : 1);
 
-function print(): void {
-  console.log('| Services | throttled | first, median, last host name | requests per Service | refused | idle | peak RSS | CPU | load |');
-  console.log('|---:|---|---|---:|---:|---:|---:|---:|---:|');
-  for (const one of results) {
-    const times = [one.first, one.median, one.last].map((time) => `${time.toFixed(1)} s`).join(', ');
-    const missing = one.published === one.services ? '' : ` (${one.services - one.published} missing)`;
-    const cells = [
-      one.services,
-      one.throttled ? 'yes' : 'no',
-      `${times}${missing}`,
-      one.perService.toFixed(1),
-      one.refused,
-      one.idle,
-      `${one.peakMegabytes.toFixed(0)} MB`,
-      `${one.cpu.toFixed(1)} s`,
-      one.load.toFixed(1),
-    ];
-    console.log(`| ${cells.join(' | ')} |`);
+async function measureAll(): Promise<Result[]> {
+  const lbc = values.lbc === undefined ? [] : [new Lbc(values.lbc)];
+  using herald = new Herald();
+  const contenders: readonly Contender[] = [herald, ...lbc];
+  await using stage = await Stage.start(contenders.flatMap(({ objects }) => objects));
+  const results: Result[] = [];
+  for (const throttled of [false, true]) {
+    if (values.only === (throttled ? 'unthrottled' : 'throttled')) continue;
+    for (const size of sizes)
+      for (const contender of contenders) {
+        process.stderr.write(`${contender.name}: ${size.services} Services${size.late ? ' and one' : ''}${throttled ? ', throttled' : ''}\n`);
+        results.push(await measure(stage, { contender, size, throttled, limitSeconds, idleSeconds, stopped: stopping.signal }));
+      }
   }
-  for (const one of results) {
-    console.log(`\n${one.services} Services${one.throttled ? ', throttled' : ''}: ${actions(one.byAction)}`);
-    if (one.idle > 0) console.log(`  idle: ${actions(one.idleByAction)}`);
-  }
+  return results;
 }
 
-function actions(counts: Readonly<Record<string, number>>): string {
-  return Object.entries(counts)
-    .toSorted(([, a], [, b]) => b - a)
-    .map(([action, count]) => `${action} ${count}`)
-    .join(', ');
+function readSize(text: string): Size {
+  const [, digits = '', more] = /^(\d+)(\+1)?$/.exec(text) ?? [];
+  const services = Number(digits);
+  if (services < 1 || services > 1000) refuse(`--services ${values.services}: numbers from 1 to 1000, or N+1, with commas between them`);
+  return { services, late: more !== undefined };
 }
 
 function refuse(problem: string): never {

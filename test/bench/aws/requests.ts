@@ -8,31 +8,42 @@ export interface Throttle {
 }
 
 /**
- * Stands between Herald and moto. Counts the requests by action, and refuses those that exceed the rate of their action, as AWS does. moto
+ * Stands between a controller and moto. Counts the requests by action, and refuses those that exceed the rate of their action, as AWS does. moto
  * itself refuses none.
  */
 export class Requests implements AsyncDisposable {
   readonly #server: Server;
   readonly #target: URL;
-  readonly #throttle: Throttle | undefined;
+  #throttle: Throttle | undefined;
   readonly #tokens = new Map<string, { count: number; at: number }>();
   #counts = new Map<string, number>();
   #refused = 0;
 
-  private constructor(target: string, throttle: Throttle | undefined) {
+  private constructor(target: string) {
     this.#target = new URL(target);
-    this.#throttle = throttle;
     this.#server = createServer((incoming, outgoing) => void this.#answer(incoming, outgoing));
   }
 
-  static async start(target: string, throttle: Throttle | undefined): Promise<Requests> {
-    const requests = new Requests(target, throttle);
+  static async start(target: string): Promise<Requests> {
+    const requests = new Requests(target);
     await new Promise<void>((resolve) => requests.#server.listen(0, '127.0.0.1', resolve));
     return requests;
   }
 
   get endpoint(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Forgets what was counted, and refuses requests beyond this rate from now on. */
+  restart(throttle: Throttle | undefined): void {
+    this.#throttle = throttle;
+    this.#tokens.clear();
+    this.take();
+  }
+
+  /** Returns the requests of an action, for example "elasticloadbalancing DescribeTags". */
+  count(action: string): number {
+    return this.#counts.get(action) ?? 0;
   }
 
   /** Returns the requests since the last call by action, and how many of them were refused. */

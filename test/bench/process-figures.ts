@@ -19,3 +19,17 @@ export function residentMemory(pid: number): number {
   const found = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
   return (Number(found?.[1] ?? Number.NaN) * 1024) / 1e6;
 }
+
+/** Returns the largest resident memory that a process has had, in MB (10^6 octets). */
+export function peakMemory(pid: number): number {
+  const found = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  return (Number(found?.[1] ?? Number.NaN) * 1024) / 1e6;
+}
+
+/** Returns the processor time of a process in seconds, with that of threads that have ended. It counts in steps of 10 ms. */
+export function processorSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
