@@ -20,8 +20,9 @@ describe('load balancers with which nothing happens', () => {
   ])('%i cost at most one read each per hour, with the scans of the account', async (count, settled, days) => {
     const fixture = new ProviderFixture();
     // More than a new account may have.
-    Object.assign(fixture.cloud.world.quotas, { loadBalancers: 1000, rules: 1000 });
-    for (let index = 0; index < count; index++) fixture.apply({ name: `web-${index}`, ports: [`http:80/TCP@${30_000 + index}`] });
+    Object.assign(fixture.cloud.world.quotas, { loadBalancers: 1000 });
+    // With one NodePort for all, nodes need one rule, and the fake has less to copy.
+    for (let index = 0; index < count; index++) fixture.apply({ name: `web-${index}`, ports: ['http:80/TCP@30000'] });
     await fixture.run(settled * day);
     const before = fixture.cloud.calls.length;
     await fixture.run(days * day);
