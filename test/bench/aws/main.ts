@@ -73,7 +73,9 @@ async function measureAll(): Promise<Result[]> {
     if (values.only === (throttled ? 'unthrottled' : 'throttled')) continue;
     for (const size of sizes)
       for (const contender of contenders) {
-        process.stderr.write(`${contender.name}: ${size.services} Services${size.late ? ' and one' : ''}${throttled ? ', throttled' : ''}\n`);
+        process.stderr.write(
+          `${contender.name}: ${size.services} Services${size.late ? ' and one' : ''}${throttled ? ', throttled' : ''}\n`,
+        );
         results.push(await measure(stage, { contender, size, throttled, limitSeconds, idleSeconds, stopped: stopping.signal }));
       }
   }

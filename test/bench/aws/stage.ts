@@ -92,7 +92,11 @@ export class Stage implements AsyncDisposable {
     this.#account = await makeAccount(this.moto);
     for (const [index, { instance, zone }] of this.#account.nodes.entries()) {
       const metadata = { name: `node-${index}`, labels: { 'topology.kubernetes.io/zone': zone } };
-      await this.#client.write({ method: 'POST', path: '/api/v1/nodes', body: { metadata, spec: { providerID: `aws:///${zone}/${instance}` } } });
+      await this.#client.write({
+        method: 'POST',
+        path: '/api/v1/nodes',
+        body: { metadata, spec: { providerID: `aws:///${zone}/${instance}` } },
+      });
       const ready = { status: { conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady' }] } };
       const path = `/api/v1/nodes/node-${index}/status`;
       await this.#client.write({ method: 'PATCH', path, contentType: 'application/strategic-merge-patch+json', body: ready });
