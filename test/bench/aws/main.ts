@@ -55,9 +55,8 @@ const results = await measureAll();
 clearInterval(alive);
 if (values.json) console.log(JSON.stringify(results));
 else {
-  const [{ model = '' } = {}] = cpus();
   const [load = 0] = loadavg();
-  console.log(`${cpus().length} processors (${model}), load ${load.toFixed(1)}, Node.js ${process.version}, moto ${installedVersion()}`);
+  console.log(`${cpus().length} processors (${cpus()[0]?.model ?? 'unknown'}), load ${load.toFixed(1)}, Node.js ${process.version}, moto ${installedVersion()}`);
   if (values.lbc === undefined) console.log('Herald alone: --lbc DIR also runs the AWS Load Balancer Controller');
   print(results, idleSeconds);
 }
