@@ -56,7 +56,9 @@ clearInterval(alive);
 if (values.json) console.log(JSON.stringify(results));
 else {
   const [load = 0] = loadavg();
-  console.log(`${cpus().length} processors (${cpus()[0]?.model ?? 'unknown'}), load ${load.toFixed(1)}, Node.js ${process.version}, moto ${installedVersion()}`);
+  console.log(
+    `${cpus().length} processors (${cpus()[0]?.model ?? 'unknown'}), load ${load.toFixed(1)}, Node.js ${process.version}, moto ${installedVersion()}`,
+  );
   if (values.lbc === undefined) console.log('Herald alone: --lbc DIR also runs the AWS Load Balancer Controller');
   print(results, idleSeconds);
 }
