@@ -11,8 +11,9 @@ import {
 } from '../../explain/provider/provider.ts';
 import { providerVerdict } from '../../explain/service/provider-verdict.ts';
 import { renderService } from '../../explain/service/render-service.ts';
-import { explainService, narrowToNodeAndPeer, type ServiceExplanation } from '../../explain/service/service.ts';
+import { explainService, narrowToNodeAndPeer, withConclusion, type ServiceExplanation } from '../../explain/service/service.ts';
 import { withUndecided } from '../../explain/service/undecided.ts';
+import { whyAllocationSuspended } from '../reading/suspended-allocation.ts';
 import { unreadLines } from '../../explain/unread-objects.ts';
 import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
 import type { Service } from '../../model/objects/service.ts';
@@ -149,7 +150,9 @@ async function withProviderAndRecord(
   const { namespace, name } = service.metadata;
   const record = await recordOf(reading, `${namespace}/${name}`);
   const provider = withUnnamed(await explainProvider(context, reading, service, options), service, record);
-  return { ...decided, provider, record };
+  const suspended = await whyAllocationSuspended(reading, service, record.conditions);
+  if (suspended === undefined) return { ...decided, provider, record };
+  return withConclusion({ ...decided, allocation: { addresses: [], reason: suspended, pools: [] }, provider, record }, reading.snapshot);
 }
 
 function requireKnown({ nodes }: ServiceExplanation, { node, peer }: Options): void {

@@ -58,6 +58,8 @@ export async function readCluster(context: CommandContext, options: AskOptions, 
       pods: (namespace) => podsIn(client, namespace, signal),
       record: (service) => recordOf(client, objects, service, signal),
       conditions: async () => recordedConditions(objects),
+      // A cluster has no records beside the Services.
+      unreadableRecord: async () => undefined,
       leadership: (namespace) => leadershipIn(client, namespace, clock.date().getTime(), signal),
       close: () => client.close(),
     };

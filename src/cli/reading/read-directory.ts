@@ -25,6 +25,7 @@ export async function readDirectory({ clock, stopped }: CommandContext, director
     pods: async () => undefined,
     record: (service) => recordIn(directory, service),
     conditions: async () => (await readRecordedAddresses(directory)).conditions ?? new Map(),
+    unreadableRecord: async () => (await readRecordedAddresses(directory)).unreadable.values().next().value,
     // A directory has a lock instead of a Lease.
     leadership: async () => undefined,
     close: () => undefined,

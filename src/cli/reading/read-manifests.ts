@@ -41,6 +41,7 @@ export async function readManifestFiles(context: CommandContext, paths: readonly
     pods: async (namespace) => (pods.length === 0 ? undefined : pods.filter((pod) => pod.namespace === namespace)),
     record: async () => ({ conditions: [], events: [] }),
     conditions: async () => recordedConditions(files.objects.map(({ raw }) => raw)),
+    unreadableRecord: async () => undefined,
     leadership: async () => undefined,
     close: () => undefined,
   };

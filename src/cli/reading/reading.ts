@@ -39,6 +39,8 @@ export interface Reading {
   record(service: ServiceKey): Promise<RecordedService>;
   /** Returns the recorded conditions of all Services that have any. */
   conditions(): Promise<ReadonlyMap<ServiceKey, readonly Condition[]>>;
+  /** Returns the record of addresses that cannot be read, if there is one: a controller that starts then assigns no address. */
+  unreadableRecord(): Promise<string | undefined>;
   /** Returns which controller leads. `namespace` is that of the Lease. Undefined: unknown. */
   leadership(namespace: string): Promise<Leadership | undefined>;
   /** Called when the reading is no longer needed. */

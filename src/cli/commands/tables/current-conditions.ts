@@ -8,6 +8,7 @@ import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import { reason } from '../../../model/reasons.ts';
 import type { ServiceProblem } from '../../../explain/overview/problem.ts';
 import type { Reading } from '../../reading/reading.ts';
+import { whyAllocationSuspended } from '../../reading/suspended-allocation.ts';
 
 /** The conditions of a Service, and its problem if it has one. */
 interface CurrentState {
@@ -40,7 +41,8 @@ export async function currentStates(reading: Reading): Promise<ReadonlyMap<Servi
     const { reason: refusal } = allocator.decide(allocationRequest(service, snapshot));
     // The Service would get an address, but the controller has not reconciled it yet.
     const isLate = refusal === undefined && service.ingress.length === 0;
-    const unmet = isLate ? reason('NoAddress', undefined) : refusal;
+    const suspended = await whyAllocationSuspended(reading, service, recorded.get(key)?.conditions ?? []);
+    const unmet = suspended ?? (isLate ? reason('NoAddress', undefined) : refusal);
     const { conditions, verdict } = judgeService(snapshot, service, { reason: unmet, details: [] }, now);
     if (verdict?.code === undefined) present.set(key, { conditions });
     else present.set(key, { conditions, problem: { code: verdict.code, line: verdict.line, ...defined({ cause: verdict.object }) } });
