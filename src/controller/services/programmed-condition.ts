@@ -15,14 +15,16 @@ export function liveReports({ nodes, nodeStates }: Snapshot, now: number): NodeS
   return names.flatMap((name) => currentReport(nodeStates, name, now) ?? []).filter(({ problem }) => problem?.code !== 'AgentStopped');
 }
 
-/** True when every agent that reports has programmed the Service as decided. */
-export function assessProgrammed({ snapshot, service, now }: Judgement): Assessment {
+/** True when every agent that reports has programmed the Service as decided, and no endpoint is behind a node that does not forward. */
+export function assessProgrammed(judgement: Judgement): Assessment {
+  const { snapshot, service, now } = judgement;
   const type = conditionTypes.programmed;
   const reports = liveReports(snapshot, now);
   if (reports.length === 0) return { type, status: 'Unknown', reason: 'NoAgentReports', message: 'No agent reports' };
   // A reason of this Service comes before a problem that a node has with every Service.
   const [difference] = [
     ...reports.flatMap((state) => notProgrammedOn(state, service) ?? []),
+    ...cutOff(judgement, reports),
     ...reports.flatMap(({ problem }) => problem ?? []),
   ];
   if (difference !== undefined) return negative(type, difference);
@@ -32,6 +34,13 @@ export function assessProgrammed({ snapshot, service, now }: Judgement): Assessm
   if (unseen !== undefined && snapshot.config.services === 'none')
     return { type, status: 'Unknown', reason: unseen.code, message: conditionText(unseen) };
   return { type, status: 'True', reason: 'Programmed', message: 'Every node that reports forwards the Service as decided' };
+}
+
+/** Returns why clients do not reach endpoints on nodes that have settled not to forward. Costs nothing while every node forwards. */
+function cutOff({ view, verdict }: Judgement, reports: readonly NodeState[]): Reason[] {
+  const holding = reports.filter(({ heldBack = [] }) => heldBack.some(({ settled }) => settled));
+  if (holding.length === 0 || verdict().code !== 'EndpointsCutOff') return [];
+  return holding.flatMap(({ metadata }) => view(metadata.name).lost ?? []).map(({ reason }) => reason);
 }
 
 function notProgrammedOn(state: NodeState, service: Service): Reason | undefined {

@@ -13,9 +13,9 @@ export interface ClientReachability {
   readonly address: string;
   /**
    * expected: decided, but no node reports that it is so. intercepted: another program may translate the packets before Herald does, on every
-   * node that receives them.
+   * node that receives them. partly: some are answered, and those to the endpoints on some node time out. cutOff: all of them do.
    */
-  readonly outcome: 'answered' | 'expected' | 'intercepted' | 'refused' | 'unreachable';
+  readonly outcome: 'answered' | 'partly' | 'cutOff' | 'expected' | 'intercepted' | 'refused' | 'unreachable';
   /** Nodes that receive the traffic. */
   readonly via: readonly string[];
   readonly why?: Reason;
@@ -56,7 +56,14 @@ function viewOf(nodes: readonly NodeView[], address: string, frontend: string): 
   const [interception] = foreign;
   if (interception !== undefined && foreign.every((one) => one !== undefined))
     return { outcome: 'intercepted', via: serving.map(({ node }) => node.node), why: interception };
-  if (serving.length > 0) return { outcome: 'answered', via: serving.map(({ node }) => node.node) };
+  const via = serving.map(({ node }) => node.node);
+  const cutOff = nodes.flatMap(({ node, lost = [] }) =>
+    via.some((other) => other !== node) ? lost.filter(({ family }) => family === (address.includes(':') ? 6 : 4)) : [],
+  );
+  const [firstCutOff] = cutOff;
+  if (serving.length > 0 && firstCutOff !== undefined)
+    return { outcome: firstCutOff.areAll ? 'cutOff' : 'partly', via, why: firstCutOff.reason };
+  if (serving.length > 0) return { outcome: 'answered', via };
   if (announcing.length > 0) return { outcome: 'refused', via: announcing.map(({ node }) => node.node) };
   const expected = found.filter(({ announced }) => announced?.peers.some((peer) => isUnreported(peer.reason)) === true);
   if (expected.length > 0) return { outcome: 'expected', via: expected.map(({ node }) => node.node) };

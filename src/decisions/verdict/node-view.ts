@@ -12,6 +12,7 @@ import { missingRouteReason } from '../announcement/missing-route-reason.ts';
 import type { RouteIntent } from '../announcement/route.ts';
 import { frontendsOfAddress } from '../forwarding/address-frontends.ts';
 import { decideForwarding } from '../forwarding/plan.ts';
+import { lostEndpoints, type LostEndpoints } from './lost-endpoints.ts';
 
 /** What one node does for a Service: its decisions, corrected by the report of its agent. */
 export interface NodeView {
@@ -23,6 +24,8 @@ export interface NodeView {
   readonly elsewhere: number;
   /** Frontends without a backend on this node, by key, and the fate of new connections to them. */
   readonly idle?: readonly IdleFrontend[];
+  /** Endpoints on this node that other nodes do not reach. Absent: they reach all. */
+  readonly lost?: readonly LostEndpoints[];
   /** Why this node does not forward all of the Service, by decision or by the agent's report. */
   readonly forwarding: readonly Reason[];
   /** A reason that concerns every address. */
@@ -70,6 +73,7 @@ export function viewNode(snapshot: Snapshot, service: Service, node: string, now
   const differing = (state?.differing ?? []).filter((difference) => difference.service === serviceKey(service.metadata));
   const reported = differing.filter(({ aspect }) => aspect === 'Programmed' || aspect === 'HealthCheck');
   const frontends = [...(forwarding?.frontends ?? []), ...elsewhere];
+  const lost = lostEndpoints(snapshot, service, node);
   return {
     node,
     ...defined({ problem }),
@@ -77,6 +81,7 @@ export function viewNode(snapshot: Snapshot, service: Service, node: string, now
     elsewhere: elsewhere.length,
     ...(frontends.length === 0 ? {} : { idle: frontends.flatMap(idleFrontend) }),
     forwarding: [...reasons, ...reported.map((difference) => difference.reason)],
+    ...(lost.length === 0 ? {} : { lost }),
     ...defined({ reason: announcement.reason }),
     addresses: announcement.addresses.map((announced) =>
       viewAddress(announced, obstacles(announced, { state, problem, differing, frontends }), (peer) => bfdWarning(state, peer)),

@@ -36,6 +36,7 @@ const places: Partial<Record<ReasonCode, (details: Details) => Place>> = {
   NodeUnknown: node(),
   NodeNetworkUnavailable: node(),
   NodeExcluded: node('metadata.labels'),
+  EndpointsCutOff: node(),
   NodeDraining: node('metadata.annotations'),
   NodeDrained: node('metadata.annotations'),
   LastNextHop: node('metadata.annotations'),

@@ -51,7 +51,8 @@ export function decideVerdict(facts: VerdictFacts): Verdict {
   const answered = clients.filter(({ outcome }) => outcome === 'answered');
   if (answered.length === clients.length) return servedVerdict(facts);
   const failed = clients.filter(({ outcome }) => outcome !== 'answered');
-  const outcome = answered.length > 0 ? 'partly' : failed.some((one) => uncertain.has(one.outcome)) ? 'unknown' : 'notServed';
+  const isPartly = answered.length > 0 || failed.some((one) => one.outcome === 'partly');
+  const outcome = isPartly ? 'partly' : failed.some((one) => uncertain.has(one.outcome)) ? 'unknown' : 'notServed';
   return verdictOf(service, outcome, leadOf(outcome, answered, failed), causesOfFailure(facts, failed), nodes.length);
 }
 
@@ -74,6 +75,7 @@ function causesOfFailure({ service, unmet, nodes }: VerdictFacts, failed: readon
   const [first] = failed.toSorted((a, b) => order.indexOf(a.outcome) - order.indexOf(b.outcome));
   if (first === undefined) throw new RangeError('at least one client is not answered');
   if (first.outcome === 'refused') return refusals(service, nodes, first);
+  if (first.outcome === 'cutOff' || first.outcome === 'partly') return cutOffCauses(failed, nodes);
   if (first.outcome === 'intercepted' && first.why !== undefined) return [{ reason: first.why, nodes: first.via }];
   const causes = causesOf(nodes, first.address);
   const [cause] = causes;
@@ -83,9 +85,25 @@ function causesOfFailure({ service, unmet, nodes }: VerdictFacts, failed: readon
 }
 
 /** The failure that a verdict explains first. */
-const order: readonly ClientReachability['outcome'][] = ['unreachable', 'refused', 'intercepted', 'expected', 'answered'];
+const order: readonly ClientReachability['outcome'][] = [
+  'unreachable',
+  'refused',
+  'cutOff',
+  'partly',
+  'intercepted',
+  'expected',
+  'answered',
+];
 
 const uncertain: ReadonlySet<ClientReachability['outcome']> = new Set(['intercepted', 'expected']);
+
+/** Returns why endpoints are cut off, once for each node and family that a client needs. */
+function cutOffCauses(failed: readonly ClientReachability[], nodes: readonly NodeView[]): Cause[] {
+  const families = new Set(failed.map(({ address }) => (address.includes(':') ? 6 : 4)));
+  return nodes.flatMap(({ node, lost = [] }) =>
+    lost.filter(({ family }) => families.has(family)).map(({ reason: why }) => ({ reason: why, nodes: [node] })),
+  );
+}
 
 /** Returns why nodes that announce the address refuse connections to one of its ports. */
 function refusals({ ports }: Service, nodes: readonly NodeView[], { address, target }: ClientReachability): Cause[] {
@@ -100,6 +118,7 @@ function refusals({ ports }: Service, nodes: readonly NodeView[], { address, tar
 function leadOf(outcome: Verdict['outcome'], answered: readonly ClientReachability[], failed: readonly ClientReachability[]): string {
   if (outcome === 'unknown') return 'Not known whether it is served';
   if (outcome === 'notServed') return 'Not served';
+  if (failed.every((one) => one.outcome === 'partly')) return 'Partly served';
   const isOf = (version: string, list: readonly ClientReachability[]): boolean =>
     list.every(({ address }) => (address.includes(':') ? 'IPv6' : 'IPv4') === version);
   const family = ['IPv4', 'IPv6'].find(

@@ -9,6 +9,10 @@ export function reachabilityText({ target, outcome, via, why, sources = [] }: Cl
   switch (outcome) {
     case 'answered':
       return `${what} to ${target} are answered via ${via.join(', ')}${from}`;
+    case 'cutOff':
+      return `${what} to ${target} come in via ${via.join(', ')} and time out${because}`;
+    case 'partly':
+      return `some ${what} to ${target} are answered via ${via.join(', ')}${from}, and some time out${because}`;
     case 'expected':
       return `${what} to ${target} would be answered via ${via.join(', ')}${from}; no node reports whether they are`;
     case 'intercepted':

@@ -140,6 +140,14 @@ export const announcementReasons = {
       `node "${d.node}" does not forward ${d.family} (${d.cause}), but no node that does announces the address: its route stays`,
     fix: (d) => d.remedy,
   }),
+  EndpointsCutOff: reasonEntry({
+    brief: 'Connections to endpoints on a node that does not forward time out',
+    says: (d: HeldBack) =>
+      `node "${d.node}" does not forward ${d.family} (${d.cause}): connections that other nodes send to its endpoints time out`,
+    lasting: (d) =>
+      `node "${d.node}" does not forward ${d.family} (${d.cause}): connections that other nodes send to its endpoints time out`,
+    fix: (d) => d.remedy,
+  }),
   NoLocalEndpoints: reasonEntry({
     brief: 'No endpoint on the node can take traffic',
     says: (d: OnNode & { readonly policy: string }) => `${d.policy} is Local and no endpoint on node "${d.node}" can take traffic`,

@@ -117,6 +117,18 @@ export const nodeCases: readonly Misconfiguration[] = [
     act: ({ lab }) => nft(lab, 'node8', 'table inet second { chain forward { type filter hook forward priority 10; policy drop; }; }'),
     undo: ({ lab }) => nft(lab, 'node8', 'delete table inet second'),
   },
+  {
+    name: 'endpoints-cut-off',
+    mistake: 'The policy of a FORWARD chain on one of two nodes is drop, and each node has a pod of the Service.',
+    code: 'EndpointsCutOff',
+    condition: 'Programmed',
+    verdict:
+      'Partly served: node "node8" does not forward IPv4 (chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop): connections that other nodes send to its endpoints time out; node "node8" does not forward IPv6 (chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop): connections that other nodes send to its endpoints time out. Run: nft insert rule inet firewall forward ct status dnat accept.',
+    before: (place) => onNodes(place, ['node1', 'node8'], 'node1', 'node8'),
+    // After that of an earlier case, and as strict.
+    act: ({ lab }) => nft(lab, 'node8', 'table inet third { chain forward { type filter hook forward priority 20; policy drop; }; }'),
+    undo: ({ lab }) => nft(lab, 'node8', 'delete table inet third'),
+  },
 ];
 
 /** A Service that one node may announce, with its pod on that node or another. */
@@ -124,10 +136,10 @@ function onNode(place: Place, node: string, nodeOfPod = node): Manifest[] {
   return onNodes(place, [node], nodeOfPod);
 }
 
-/** A Service that several nodes announce, with its pod on one of them. */
-function onNodes(place: Place, nodes: readonly string[], nodeOfPod: string): Manifest[] {
+/** A Service that several nodes announce, with pods on these. */
+function onNodes(place: Place, nodes: readonly string[], ...nodesOfPods: readonly string[]): Manifest[] {
   const nodeSelectors = nodes.map((node) => ({ matchLabels: { 'kubernetes.io/hostname': node } }));
-  return [namespace(place), pool(place), advertisement(place, { spec: { nodeSelectors } }), ...service(place, {}, { nodes: [nodeOfPod] })];
+  return [namespace(place), pool(place), advertisement(place, { spec: { nodeSelectors } }), ...service(place, {}, { nodes: nodesOfPods })];
 }
 
 async function setForwarding(lab: Scene['lab'], value: string): Promise<void> {

@@ -52,6 +52,21 @@ test('the condition has reason HeldBackLastNextHop when only nodes that cannot f
   expect(message).toMatch(/^Served over IPv6 only, not at 192\.0\.2\.1: node "a" does not forward IPv4 .* Run on the node: sysctl/);
 });
 
+test('Programmed says that connections to endpoints on a node that does not forward time out', () => {
+  const [web, snapshot] = ((literal: ClusterLiteral) => {
+    const of = cluster(literal);
+    return [[...of.services.values()][0], of] as const;
+  })({ ...base, heldBack: { b: [held] } });
+  if (web === undefined) throw new RangeError('no service');
+  // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
+  const conditions = serviceConditions(snapshot, web, { reason: undefined, details: [] }, Date.parse('2026-01-01T00:00:05Z'));
+  expect(conditions.find(({ type }) => type === 'herald.dev/Programmed')).toMatchObject({
+    status: 'False',
+    reason: 'EndpointsCutOff',
+    message: expect.stringMatching(/^Partly served, not at 192\.0\.2\.1|^Served over IPv6 only|^Partly served/) as unknown,
+  });
+});
+
 test('the condition does not change with hostProblems: report or before the problem has settled', () => {
   expect(announced({ b: [held] }, { config: { hostProblems: 'report' } })[2]).toBe(
     'Every address of the Service is announced by at least one node',
