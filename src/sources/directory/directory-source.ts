@@ -62,7 +62,11 @@ export class DirectorySource implements Source {
     this.#root = resolve(root);
     this.#clock = clock;
     this.#log = log;
-    this.#batch = new PathBatch(clock, (paths) => this.#processBatch(paths));
+    this.#batch = new PathBatch(
+      clock,
+      (paths) => this.#processBatch(paths),
+      async () => this.#watch?.listed(),
+    );
   }
 
   get snapshot(): Snapshot {

@@ -34,6 +34,11 @@ export class FolderWatch {
     return this.#next(() => this.#list('', onFile));
   }
 
+  /** Resolves when the folders whose events have come are listed: until then a folder that moved is half there. */
+  listed(): Promise<void> {
+    return this.#work;
+  }
+
   /** Folders that could not be listed at the last attempt, with the error code. "" is the directory itself. */
   get unreadable(): ReadonlyMap<string, string> {
     return this.#unreadable;

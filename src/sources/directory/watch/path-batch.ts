@@ -2,20 +2,22 @@ import type { Cancel, Clock } from '../../../system/clock.ts';
 import { limits } from '../limits.ts';
 
 /**
- * Collects paths until no event came for a moment, then processes all of them; one batch at a time. Holds everything until `begin`, which
+ * Collects paths until no event came for a moment and `ready` has resolved, then processes all of them; one batch at a time. Holds everything until `begin`, which
  * starts the first batch, however long it took to collect.
  */
 export class PathBatch {
   readonly #clock: Clock;
   readonly #process: (paths: ReadonlySet<string>) => Promise<void>;
+  readonly #ready: () => Promise<void>;
   #paths = new Set<string>();
   #first = 0;
   #cancel: Cancel | undefined;
   #running = true;
   #closed = false;
 
-  constructor(clock: Clock, take: (paths: ReadonlySet<string>) => Promise<void>) {
+  constructor(clock: Clock, take: (paths: ReadonlySet<string>) => Promise<void>, ready: () => Promise<void> = async () => undefined) {
     this.#clock = clock;
+    this.#ready = ready;
     this.#process = take;
   }
 
@@ -43,10 +45,11 @@ export class PathBatch {
   }
 
   async #run(): Promise<void> {
-    const paths = this.#paths;
-    this.#paths = new Set();
     this.#running = true;
     try {
+      await this.#ready();
+      const paths = this.#paths;
+      this.#paths = new Set();
       await this.#process(paths);
     } finally {
       this.#running = false;
