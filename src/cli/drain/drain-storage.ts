@@ -47,7 +47,8 @@ export async function openClusterDrain(context: CommandContext, options: CallerO
   let isAcknowledged: (state: NodeState) => boolean = () => true;
   return {
     async read() {
-      const reading = await readCluster(context, options);
+      // The role for drains may not ask agents.
+      const reading = await readCluster(context, { ...options, askForDeleted: false });
       reading.close();
       return reading;
     },

@@ -14,6 +14,8 @@ import { fetchAllPages, LiveError, type FoundProcesses, type UnreachableProcess 
 export interface AskOptions extends FindProcessesOptions {
   /** False: --no-ask. */
   readonly ask?: boolean;
+  /** False: no process is asked whether it keeps a HeraldConfig that is not there. */
+  readonly askForDeleted?: boolean;
 }
 
 /** A broken object of a cluster, or its deleted HeraldConfig, and the processes in which an earlier version of it is in force. */
@@ -85,7 +87,7 @@ export async function askInForce(
 ): Promise<Answers | undefined> {
   const errors = problems.filter(({ severity }) => severity === 'error');
   const broken = new Set(errors.flatMap(({ object }) => (object !== undefined && isDecidedFrom(object) ? [object] : [])));
-  const isDeletedPossible = hasConfig === false && !broken.has(configName);
+  const isDeletedPossible = hasConfig === false && options.askForDeleted !== false && !broken.has(configName);
   if (broken.size === 0 && !isDeletedPossible) return undefined;
   const { answers, unasked } = await answersOf(context, options);
   const isDeleted = isDeletedPossible && answers.some((answer) => answer.kept.has(configName));
