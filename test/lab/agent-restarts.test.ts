@@ -217,10 +217,31 @@ function sessionEvents(log: readonly string[], address: string): readonly ('up' 
   });
 }
 
-/** Returns true if a session with the neighbour came up and ended before its End-of-RIB. */
-function endedBeforeEndOfRib(log: readonly string[], address: string): boolean {
+/**
+ * Returns true if FRR 8.4 deleted the routes of the neighbour that it had kept, in one of the two ways that docs/explanation/failure-modes.md
+ * describes: a session came up and ended before its End-of-RIB, or the session was up when BFD said that its end before had failed.
+ */
+function droppedKeptRoutes(log: readonly string[], address: string): boolean {
   const events = sessionEvents(log, address);
-  return events.some((event, index) => event === 'down' && events[index - 1] === 'up');
+  const isCut = events.some((event, index) => event === 'down' && events[index - 1] === 'up');
+  return isCut || log.some((line) => line.includes(`neighbor ${address} `) && line.includes('BFD Down'));
+}
+
+/**
+ * Measures while agents crash. A run in which FRR itself deleted routes that it had kept proves nothing, so it is repeated; the moments at
+ * which that happens are milliseconds on an idle machine.
+ */
+async function measureCrashes(what: string, disturb: (run: number) => Promise<void>): Promise<Figures> {
+  for (let run = 0; ; run++) {
+    const before = new Map(tors.map((tor) => [tor, bgpLog(tor).length]));
+    const figures = await measure(what, () => disturb(run));
+    const dropped = tors.flatMap((tor) =>
+      families.filter((family) => droppedKeptRoutes(bgpLog(tor).slice(before.get(tor)), neighbor[tor][family])),
+    );
+    if (dropped.length === 0) return figures;
+    expect(run + 1, 'runs in each of which FRR deleted routes that it had kept').toBeLessThan(maximumRuns);
+    console.info(`FRR deleted the kept routes of ${dropped.length} sessions: the test runs again`);
+  }
 }
 
 /** Returns true while a session is up and the ToR does not have all of its routes yet. */
@@ -251,7 +272,7 @@ describe('an upgrade', () => {
 
 describe('a crash', () => {
   test(`${restarts} restarts after kill -9 lose no connection, no request and no route`, { timeout: 1_800_000 }, async () => {
-    const figures = await measure(`${restarts} crashes`, async () => {
+    const figures = await measureCrashes(`${restarts} crashes`, async () => {
       for (let crash = 0; crash < restarts; crash++) {
         agent.kill('SIGKILL');
         await agent.exited;
@@ -261,6 +282,22 @@ describe('a crash', () => {
     });
     expectNothingLost(figures);
   });
+
+  /**
+   * Ends BFD. While the ToR has BFD up with an earlier agent, FRR 8.4 closes the session of the next one and deletes the routes, which these
+   * quick starts would meet nearly every time (docs/explanation/failure-modes.md).
+   */
+  async function endBfd(): Promise<void> {
+    await herald.edit('20-herald.yaml', (text) => text.replaceAll(', bfdProfile: lab', ''));
+    for (const tor of tors) {
+      await lab.until(`${tor} has no BFD that is up`, async (note) => {
+        const { stdout } = await lab.router(tor).exec(['vtysh', '-N', lab.router(tor).namespace, '-c', 'show bfd peers json']);
+        const peers = JSON.parse(note(stdout)) as readonly { readonly status: string }[];
+        return peers.every(({ status }) => status !== 'up');
+      });
+    }
+    await untilSettled();
+  }
 
   /**
    * Kills the agent at different moments of its start. `offset` delays all moments by so many milliseconds.
@@ -281,22 +318,8 @@ describe('a crash', () => {
   }
 
   test(`${restarts} restarts after kill -9 at any moment of a start lose nothing`, { timeout: 1_800_000 }, async () => {
-    const crashes = async (run: number): Promise<{ readonly figures: Figures; readonly cut: number }> => {
-      const before = new Map(tors.map((tor) => [tor, bgpLog(tor).length]));
-      const figures = await measure(`${restarts} crashes while starting`, () => crashWhileStarting(run * 40));
-      const cut = tors.flatMap((tor) =>
-        families.filter((family) => endedBeforeEndOfRib(bgpLog(tor).slice(before.get(tor)), neighbor[tor][family])),
-      );
-      return { figures, cut: cut.length };
-    };
-    // A kill can still hit that moment before the ToR logs it. Such a run proves nothing and is repeated.
-    let last = await crashes(0);
-    for (let run = 1; run < maximumRuns && last.cut > 0; run++) {
-      console.info(`${last.cut} sessions ended before the ToR had all routes: the test runs again`);
-      last = await crashes(run);
-    }
-    expect(last.cut, 'sessions that ended before the ToR had all routes').toBe(0);
-    expectNothingLost(last.figures);
+    await endBfd();
+    expectNothingLost(await measureCrashes(`${restarts} crashes while starting`, (run) => crashWhileStarting(run * 40)));
   });
 });
 
