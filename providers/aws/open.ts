@@ -1,7 +1,7 @@
 import { defined } from '../../src/lang/defined.ts';
 import type { PodReader } from './model/pods.ts';
 import type { ServiceMetadata } from './model/service-metadata.ts';
-import { regionOfNodes, unknownLocation, vpcOfNodes } from './observe/cluster-location.ts';
+import { regionOfNodes, unknownLocation, vpcOfNodes } from './observe/account/cluster-location.ts';
 import { AwsProvider } from './provider.ts';
 import { defaultSettings, type AwsSettings } from './model/settings.ts';
 import type { PacerComponents } from './sdk/pacer.ts';

@@ -7,7 +7,7 @@ import { ec2 } from '../../providers/aws/sdk/ec2.ts';
 import { elb } from '../../providers/aws/sdk/elb.ts';
 import { elbv2 } from '../../providers/aws/sdk/elbv2.ts';
 import { reconcileNodeRules } from '../../providers/aws/node-rules/reconcile-node-rules.ts';
-import { RepeatedWrites } from '../../providers/aws/stacks/repeated-writes.ts';
+import { RepeatedWrites } from '../../providers/aws/stacks/execution/repeated-writes.ts';
 import { ruleKey, rulesOf } from '../../providers/aws/plan/steps/ingress-rules.ts';
 import { defaultSettings } from '../../providers/aws/model/settings.ts';
 import { clusterName, region, type Account } from './account.ts';

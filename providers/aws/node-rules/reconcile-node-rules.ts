@@ -1,8 +1,8 @@
 import type { Reason } from '../../../src/model/reasons.ts';
 import type { Cloud, ReadOnlyCloud } from '../cloud/cloud.ts';
 import type { Filter, SecurityGroup } from '../cloud/ec2.ts';
-import { execute, type Execution, type Outcome } from '../stacks/execute.ts';
-import type { RepeatedWrites } from '../stacks/repeated-writes.ts';
+import { execute, type Execution, type Outcome } from '../stacks/execution/execute.ts';
+import type { RepeatedWrites } from '../stacks/execution/repeated-writes.ts';
 import type { Plan } from '../plan/steps/action.ts';
 import type { PodHosts, StackTargets } from '../model/stack-targets.ts';
 import { groupToOpen, planNodeRules, type TargetAccess } from './plan-node-rules.ts';

@@ -11,10 +11,10 @@ import type { Member } from '../desire/stack.ts';
 import type { Surroundings } from '../model/circumstances.ts';
 import type { PodReader } from '../model/pods.ts';
 import type { AwsSettings } from '../model/settings.ts';
-import { SharedCreations } from './shared-creations.ts';
+import { SharedCreations } from './execution/shared-creations.ts';
 import { clusterUidOf, SingleOwner, type OwnerObserver } from './single-owner.ts';
-import { AccountFacts } from '../observe/account-facts.ts';
-import { namedAddresses } from '../observe/addresses.ts';
+import { AccountFacts } from '../observe/account/account-facts.ts';
+import { namedAddresses } from '../observe/account/addresses.ts';
 import { TargetPods } from '../observe/target-pods.ts';
 
 export interface Connection {

@@ -5,7 +5,7 @@ import { Steps } from '../plan/steps/steps.ts';
 import type { Plan } from '../plan/steps/action.ts';
 import { ownObserved } from '../model/own-resources.ts';
 import type { Cloud } from '../cloud/cloud.ts';
-import { execute } from './execute.ts';
+import { execute } from './execution/execute.ts';
 import { observeStack } from '../observe/observe.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import type { StackState } from './stack-registry.ts';

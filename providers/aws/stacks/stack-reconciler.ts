@@ -5,7 +5,7 @@ import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import type { Log } from '../../../src/system/log.ts';
 import { isGuest, memberOf, membersOf, stackOf } from '../desire/stack.ts';
 import type { StackIdentity } from '../model/circumstances.ts';
-import { logBlockedDeletion, logOutcome } from './action-log.ts';
+import { logBlockedDeletion, logOutcome } from './execution/action-log.ts';
 import { isClassicName, isLoadBalancerArn } from '../observe/known-resources.ts';
 import type { AwsAccount } from './aws-account.ts';
 import type { DepartedServices } from './departed-services.ts';

@@ -2,7 +2,7 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Cloud } from '../../../providers/aws/cloud/cloud.ts';
-import { observeFacts } from '../../../providers/aws/observe/facts.ts';
+import { observeFacts } from '../../../providers/aws/observe/account/facts.ts';
 import { defaultSettings } from '../../../providers/aws/model/settings.ts';
 import { SdkCloud } from '../../../providers/aws/sdk/sdk-cloud.ts';
 import { systemClock } from '../../../src/system/clock.ts';

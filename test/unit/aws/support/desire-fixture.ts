@@ -1,6 +1,6 @@
 import type { Circumstances } from '../../../../providers/aws/model/circumstances.ts';
 import { desireStack, stackOf, type Member } from '../../../../providers/aws/desire/stack.ts';
-import { observeCertificates, observeFacts } from '../../../../providers/aws/observe/facts.ts';
+import { observeCertificates, observeFacts } from '../../../../providers/aws/observe/account/facts.ts';
 import type { Desired, DesiredClassic, DesiredNlb } from '../../../../providers/aws/model/desired.ts';
 import { serviceKey } from '../../../../src/model/objects/metadata.ts';
 import type { Reason } from '../../../../src/model/reasons.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert';
 import { defined } from '../../../../src/lang/defined.ts';
 import { KnownResources } from '../../../../providers/aws/observe/known-resources.ts';
-import { namedAddresses, observeAddresses } from '../../../../providers/aws/observe/addresses.ts';
-import { observeCertificates, observeFacts } from '../../../../providers/aws/observe/facts.ts';
+import { namedAddresses, observeAddresses } from '../../../../providers/aws/observe/account/addresses.ts';
+import { observeCertificates, observeFacts } from '../../../../providers/aws/observe/account/facts.ts';
 import { scanOwned } from '../../../../providers/aws/observe/scan.ts';
 import { RecentObservation } from '../../../../providers/aws/observe/recent-observation.ts';
-import { RepeatedWrites } from '../../../../providers/aws/stacks/repeated-writes.ts';
+import { RepeatedWrites } from '../../../../providers/aws/stacks/execution/repeated-writes.ts';
 import { reconcileStack, type StackResult } from '../../../../providers/aws/stacks/reconcile-stack.ts';
 import { memberOf, stackOf, type Member } from '../../../../providers/aws/desire/stack.ts';
 import type { StackIdentity } from '../../../../providers/aws/model/circumstances.ts';

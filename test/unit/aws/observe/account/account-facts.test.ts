@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { acmCertificate, otherCertificate } from '../support/stack-fixture.ts';
-import { reasonText } from '../../../../src/model/reasons.ts';
-import { ProviderFixture } from '../support/provider-fixture.ts';
+import { acmCertificate, otherCertificate } from '../../support/stack-fixture.ts';
+import { reasonText } from '../../../../../src/model/reasons.ts';
+import { ProviderFixture } from '../../support/provider-fixture.ts';
 
 const hosts = { 'herald.dev/aws-certificate-hosts': 'a.example.com', 'ssl-ports': '443' };
 

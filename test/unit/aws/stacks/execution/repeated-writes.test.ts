@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Output } from '../../../../providers/aws/cloud/operations.ts';
-import { stackOf, type Member } from '../../../../providers/aws/desire/stack.ts';
-import { reasonText, remedyText } from '../../../../src/model/reasons.ts';
-import type { Call } from '../../../aws/fake/cloud.ts';
-import { anyMember } from '../support/arbitrary-services.ts';
-import { awsMember, StackFixture } from '../support/stack-fixture.ts';
+import type { Output } from '../../../../../providers/aws/cloud/operations.ts';
+import { stackOf, type Member } from '../../../../../providers/aws/desire/stack.ts';
+import { reasonText, remedyText } from '../../../../../src/model/reasons.ts';
+import type { Call } from '../../../../aws/fake/cloud.ts';
+import { anyMember } from '../../support/arbitrary-services.ts';
+import { awsMember, StackFixture } from '../../support/stack-fixture.ts';
 
 const web = { name: 'web', ports: ['http:80/TCP@30080'] };
 const stack = stackOf(awsMember('nlb', web));

@@ -1,6 +1,6 @@
-import { reason, type Reason } from '../../../src/model/reasons.ts';
+import { reason, type Reason } from '../../../../src/model/reasons.ts';
 import type { Execution } from './execute.ts';
-import { limits } from '../model/limits.ts';
+import { limits } from '../../model/limits.ts';
 
 /**
  * Measures how long AWS has refused a deletion because something else uses the resource. That is usual for a while, and reported when it

@@ -1,6 +1,6 @@
-import type { Node } from '../../../src/model/objects/cluster.ts';
-import type { ReadOnlyCloud } from '../cloud/cloud.ts';
-import { AwsError } from '../cloud/error.ts';
+import type { Node } from '../../../../src/model/objects/cluster.ts';
+import type { ReadOnlyCloud } from '../../cloud/cloud.ts';
+import { AwsError } from '../../cloud/error.ts';
 
 /** spec.providerID of an instance: zone and instance id. */
 const providerId = /^aws:\/\/\/([^/]+)\/(i-[0-9a-f]+)$/;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { limits } from '../../../../providers/aws/model/limits.ts';
-import { acmCertificate, otherCertificate } from '../support/stack-fixture.ts';
-import { ProviderFixture } from '../support/provider-fixture.ts';
+import { limits } from '../../../../../providers/aws/model/limits.ts';
+import { acmCertificate, otherCertificate } from '../../support/stack-fixture.ts';
+import { ProviderFixture } from '../../support/provider-fixture.ts';
 
 const web = { name: 'web', ports: ['https:443/TCP@30443'], annotations: { 'ssl-cert': `${acmCertificate},${otherCertificate}` } };
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert';
-import type { Cloud } from '../cloud/cloud.ts';
-import type { Filter, SecurityGroup } from '../cloud/ec2.ts';
-import { AwsError, isTransient, type AwsErrorCode } from '../cloud/error.ts';
-import type { Input, Output, WriteOperation } from '../cloud/operations.ts';
-import { tagKeys, tagMap } from '../model/tags.ts';
-import { placeholderName, type Action } from '../plan/steps/action.ts';
+import type { Cloud } from '../../cloud/cloud.ts';
+import type { Filter, SecurityGroup } from '../../cloud/ec2.ts';
+import { AwsError, isTransient, type AwsErrorCode } from '../../cloud/error.ts';
+import type { Input, Output, WriteOperation } from '../../cloud/operations.ts';
+import { tagKeys, tagMap } from '../../model/tags.ts';
+import { placeholderName, type Action } from '../../plan/steps/action.ts';
 
 export type Outcome =
   | { readonly action: Action; readonly result: 'done' }

@@ -1,5 +1,5 @@
-import { reasonText, type Reason } from '../../../src/model/reasons.ts';
-import type { Log } from '../../../src/system/log.ts';
+import { reasonText, type Reason } from '../../../../src/model/reasons.ts';
+import type { Log } from '../../../../src/system/log.ts';
 import type { Outcome } from './execute.ts';
 
 /** Logs one executed action. `stack` is empty for actions that concern all stacks. */

@@ -1,10 +1,10 @@
-import type { ReadOnlyCloud } from '../cloud/cloud.ts';
-import type { Certificate } from '../cloud/acm.ts';
-import { AwsError } from '../cloud/error.ts';
-import type { RouteTable, Subnet } from '../cloud/ec2.ts';
-import type { Facts, SubnetFact } from '../model/facts.ts';
-import type { AwsSettings } from '../model/settings.ts';
-import { tagMap } from '../model/tags.ts';
+import type { ReadOnlyCloud } from '../../cloud/cloud.ts';
+import type { Certificate } from '../../cloud/acm.ts';
+import { AwsError } from '../../cloud/error.ts';
+import type { RouteTable, Subnet } from '../../cloud/ec2.ts';
+import type { Facts, SubnetFact } from '../../model/facts.ts';
+import type { AwsSettings } from '../../model/settings.ts';
+import { tagMap } from '../../model/tags.ts';
 
 /** Reads the facts that all Services share, except certificates. */
 export async function observeFacts(cloud: ReadOnlyCloud, { vpcId }: AwsSettings): Promise<Omit<Facts, 'certificates'>> {

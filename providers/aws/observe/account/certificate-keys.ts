@@ -1,8 +1,8 @@
-import type { ReadOnlyCloud } from '../cloud/cloud.ts';
-import { AwsError } from '../cloud/error.ts';
-import type { CertificateKey } from '../model/facts.ts';
-import { sleep, type Clock } from '../../../src/system/clock.ts';
-import { limits } from '../model/limits.ts';
+import type { ReadOnlyCloud } from '../../cloud/cloud.ts';
+import { AwsError } from '../../cloud/error.ts';
+import type { CertificateKey } from '../../model/facts.ts';
+import { sleep, type Clock } from '../../../../src/system/clock.ts';
+import { limits } from '../../model/limits.ts';
 
 /** ACM certificates. IAM does not report the keys of its certificates. */
 const acmArn = /^arn:aws[a-z-]*:acm:[a-z0-9-]+:\d{12}:certificate\//;

@@ -1,6 +1,6 @@
-import type { Cloud } from '../cloud/cloud.ts';
-import type { Input, Operation, Output } from '../cloud/operations.ts';
-import { limits } from '../model/limits.ts';
+import type { Cloud } from '../../cloud/cloud.ts';
+import type { Input, Operation, Output } from '../../cloud/operations.ts';
+import { limits } from '../../model/limits.ts';
 
 /**
  * Lets concurrent reconciles create a security group once. All load balancers share the group of the cluster, so the first reconciles all

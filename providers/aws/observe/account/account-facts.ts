@@ -1,16 +1,16 @@
-import type { ReadOnlyCloud } from '../cloud/cloud.ts';
-import { AwsError } from '../cloud/error.ts';
-import type { Certificate } from '../cloud/acm.ts';
-import { reasonOfError } from '../cloud/error-reason.ts';
+import type { ReadOnlyCloud } from '../../cloud/cloud.ts';
+import { AwsError } from '../../cloud/error.ts';
+import type { Certificate } from '../../cloud/acm.ts';
+import { reasonOfError } from '../../cloud/error-reason.ts';
 import { observeAddresses, type NamedAddresses } from './addresses.ts';
 import { CertificateKeys } from './certificate-keys.ts';
-import type { AddressFacts } from '../model/addresses.ts';
-import type { Facts } from '../model/facts.ts';
-import { limits } from '../model/limits.ts';
+import type { AddressFacts } from '../../model/addresses.ts';
+import type { Facts } from '../../model/facts.ts';
+import { limits } from '../../model/limits.ts';
 import { observeCertificates, observeFacts } from './facts.ts';
-import type { AwsSettings } from '../model/settings.ts';
-import type { Clock } from '../../../src/system/clock.ts';
-import type { Reason, ReasonCode } from '../../../src/model/reasons.ts';
+import type { AwsSettings } from '../../model/settings.ts';
+import type { Clock } from '../../../../src/system/clock.ts';
+import type { Reason, ReasonCode } from '../../../../src/model/reasons.ts';
 
 /** Reasons that may disappear when subnets, security groups and certificates are read again. */
 const codesDependingOnFacts: ReadonlySet<ReasonCode> = new Set([

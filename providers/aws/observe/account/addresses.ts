@@ -1,10 +1,10 @@
-import { formatAddress } from '../../../src/net/address.ts';
-import type { AnnotationValues } from '../annotations/table.ts';
-import type { ReadOnlyCloud } from '../cloud/cloud.ts';
-import type { NetworkInterface } from '../cloud/ec2.ts';
-import { AwsError } from '../cloud/error.ts';
-import type { AddressFacts } from '../model/addresses.ts';
-import type { AwsSettings } from '../model/settings.ts';
+import { formatAddress } from '../../../../src/net/address.ts';
+import type { AnnotationValues } from '../../annotations/table.ts';
+import type { ReadOnlyCloud } from '../../cloud/cloud.ts';
+import type { NetworkInterface } from '../../cloud/ec2.ts';
+import { AwsError } from '../../cloud/error.ts';
+import type { AddressFacts } from '../../model/addresses.ts';
+import type { AwsSettings } from '../../model/settings.ts';
 
 /** The addresses that Services name. */
 export interface NamedAddresses {

@@ -1,6 +1,6 @@
-import { reason, type Reason } from '../../../src/model/reasons.ts';
-import { limits } from '../model/limits.ts';
-import { placeholderName, type Action } from '../plan/steps/action.ts';
+import { reason, type Reason } from '../../../../src/model/reasons.ts';
+import { limits } from '../../model/limits.ts';
+import { placeholderName, type Action } from '../../plan/steps/action.ts';
 import type { Outcome } from './execute.ts';
 
 interface Writes {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { regionOfNodes, regionOfZone, vpcOfNodes } from '../../../../providers/aws/observe/cluster-location.ts';
-import { metadata } from '../../decisions/fixtures.ts';
-import { FakeCloud } from '../../../aws/fake/cloud.ts';
-import { populate, vpcId } from '../../../aws/fake/world.ts';
-import { node } from '../support/stack-fixture.ts';
+import { regionOfNodes, regionOfZone, vpcOfNodes } from '../../../../../providers/aws/observe/account/cluster-location.ts';
+import { metadata } from '../../../decisions/fixtures.ts';
+import { FakeCloud } from '../../../../aws/fake/cloud.ts';
+import { populate, vpcId } from '../../../../aws/fake/world.ts';
+import { node } from '../../support/stack-fixture.ts';
 
 const cloud = new FakeCloud();
 populate(cloud.world);
