@@ -4,7 +4,7 @@ import type { Random } from '../system/random.ts';
 import { newDiscards, type DiscardReason, type Discards } from './counters.ts';
 import { DetectionGate } from './detection-gate.ts';
 import { maximumClosingTime, maximumMultihopPeers, maximumSessions, minimumInterval } from './limits.ts';
-import { Schedule } from './schedule.ts';
+import { Schedule } from '../system/schedule.ts';
 import {
   demultiplexKey,
   endpointKey,

@@ -6,7 +6,7 @@ import { receivedState, step, type FsmEvent } from './fsm.ts';
 import { historyLength, listenRetryInterval } from './limits.ts';
 import { PollSequence, type Intervals } from './poll-sequence.ts';
 import { RemoteState } from './remote-state.ts';
-import { Alarm, type Schedule } from './schedule.ts';
+import { Alarm, type Schedule } from '../system/schedule.ts';
 import type { Profile, ResolvedSession } from './session-options.ts';
 import type { DownTime, RemoteStatus, SessionStatus, Transition } from './session-status.ts';
 import { detectionTime, jittered, slowInterval, toMicroseconds, toMilliseconds, transmitInterval } from './timing.ts';

@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from '../system/clock.ts';
+import type { Cancel, Clock } from './clock.ts';
 
 /** An alarm of a Schedule. It can be set many times. */
 export class Alarm {
@@ -14,7 +14,7 @@ export class Alarm {
 }
 
 /**
- * Runs the alarms of all sessions on one timer of the clock. It is a binary heap: setting an alarm costs log N, and thousands of sessions
+ * Runs many alarms on one timer of the clock. It is a binary heap: setting an alarm costs log N, and thousands of sessions or addresses
  * need one timer.
  */
 export class Schedule {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Alarm, Schedule } from '../../../src/bfd/schedule.ts';
+import { Alarm, Schedule } from '../../../src/system/schedule.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 
 describe('the schedule', () => {
