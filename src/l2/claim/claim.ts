@@ -1,0 +1,109 @@
+import type { Address } from '../../net/address.ts';
+import type { Alarm } from '../../system/schedule.ts';
+import type { Candidate } from '../election/elect.ts';
+import type { PeerView } from '../election/peer-view.ts';
+import type { AddressEntry } from '../table.ts';
+import type { Mac } from '../wire/mac.ts';
+import type { ClaimEvent, ClaimState } from './fsm.ts';
+
+/** What happened to an address, for people: times are milliseconds of the clock. */
+export interface ClaimNotes {
+  since: number;
+  cause: ClaimEvent | undefined;
+  /** How often this node became the owner. */
+  claims: number;
+  requests: number;
+  answers: number;
+  lastRequest: { readonly at: number; readonly from: Mac } | undefined;
+  lastAnnouncement: number | undefined;
+  lastConflict: { readonly at: number; readonly mac: Mac } | undefined;
+  /** The latest node of ours, other than this one, that was heard with the address. */
+  heardFrom: { readonly at: number; readonly peer: PeerView } | undefined;
+}
+
+export const newNotes = (since: number): ClaimNotes => ({
+  since,
+  cause: undefined,
+  claims: 0,
+  requests: 0,
+  answers: 0,
+  lastRequest: undefined,
+  lastAnnouncement: undefined,
+  lastConflict: undefined,
+  heardFrom: undefined,
+});
+
+/** Defence against claims of nodes that rank below this one. */
+export interface Defence {
+  peer: PeerView | undefined;
+  count: number;
+  /** Not before this time. */
+  next: number;
+  interval: number;
+  last: number;
+  /** The peer insists, and this node did not give way. Cleared when it is reported. */
+  isDisputed: boolean;
+}
+
+/** The alarms of an address. */
+export interface ClaimAlarms {
+  /** The next announcement or probe. */
+  readonly transmission: Alarm;
+  /** The end of the state. */
+  readonly deadline: Alarm;
+  /** Asks whether the better candidate answers. */
+  readonly check: Alarm;
+  /** A defence that came too early. */
+  readonly defence: Alarm;
+}
+
+/** One address on one interface. The engine changes it. */
+export class Claim {
+  readonly key: string;
+  readonly address: Address;
+  readonly interface: string;
+  readonly notes: ClaimNotes;
+  readonly alarms: ClaimAlarms;
+  state: ClaimState = 'standby';
+  entry: AddressEntry;
+  candidates: readonly Candidate[] = [];
+  /** Better candidates that did not answer for this address although their sessions are up. */
+  readonly silent = new Set<PeerView>();
+  /** Worse candidates to which this node gave way, because both insisted. */
+  readonly above = new Set<PeerView>();
+  /** The candidate to which this node defers, if it watches that one. */
+  deferredTo: PeerView | undefined;
+  /** The number of the next announcement or probe of the schedule. */
+  round = 0;
+  /** Changes with every new schedule, so that queued work of an old one is dropped. */
+  generation = 0;
+  readonly defence: Defence = { peer: undefined, count: 0, next: -Infinity, interval: 0, last: -Infinity, isDisputed: false };
+  /** Not before this time does this node announce against a foreign host again. */
+  nextForeignDefence = -Infinity;
+  /** When a foreign host was last reported. */
+  lastReport = -Infinity;
+
+  constructor(key: string, address: Address, entry: AddressEntry, now: number, alarms: (claim: Claim) => ClaimAlarms) {
+    this.key = key;
+    this.address = address;
+    this.interface = entry.interface;
+    this.entry = entry;
+    this.notes = newNotes(now);
+    this.alarms = alarms(this);
+  }
+
+  /** True if the peer ranks above this node for this address. */
+  isBetter(peer: PeerView): boolean {
+    if (this.above.has(peer)) return true;
+    for (const candidate of this.candidates) {
+      if (candidate === 'self') return false;
+      if (candidate === peer) return true;
+    }
+    return false;
+  }
+
+  /** A node of ours had the address, so no foreign host is looked for. */
+  get wasOurs(): boolean {
+    return this.entry.everHeld === true || this.notes.heardFrom !== undefined || this.notes.claims > 0;
+  }
+}

@@ -1,0 +1,41 @@
+import type { FrameFault } from './wire/frame.ts';
+
+/**
+ * Why a received frame had no effect, beyond the reasons of the codec. `ownFrame`: its sender is an interface of this node. `destination`:
+ * it was sent to another host. `notHeld`: nobody asked for an address of ours. `macLimit`, `interfaceLimit`: too many answers a second.
+ */
+export type IgnoreReason = FrameFault | 'ownFrame' | 'destination' | 'macLimit' | 'interfaceLimit';
+
+export interface Counters {
+  /** Requests and solicitations for addresses of the table, whoever owns them. */
+  requests: number;
+  answers: number;
+  announcements: number;
+  probes: number;
+  /** Frames that the kernel did not send. */
+  sendFailures: number;
+  /** Frames whose Ethernet source is not the sender of the ARP packet. VRRP routers send such requests, so they are answered. */
+  otherEtherSource: number;
+  /** Claims of held addresses by foreign hosts, and by nodes of ours. */
+  foreignConflicts: number;
+  nodeConflicts: number;
+  stalls: number;
+  ignored: Partial<Record<IgnoreReason, number>>;
+}
+
+export const newCounters = (): Counters => ({
+  requests: 0,
+  answers: 0,
+  announcements: 0,
+  probes: 0,
+  sendFailures: 0,
+  otherEtherSource: 0,
+  foreignConflicts: 0,
+  nodeConflicts: 0,
+  stalls: 0,
+  ignored: {},
+});
+
+export function countIgnored(counters: Counters, reason: IgnoreReason): void {
+  counters.ignored[reason] = (counters.ignored[reason] ?? 0) + 1;
+}

@@ -1,0 +1,69 @@
+import type { Clock } from '../../system/clock.ts';
+import type { Schedule } from '../../system/schedule.ts';
+import type { Claim } from '../claim/claim.ts';
+import type { PeerView } from '../election/peer-view.ts';
+import { defencesInVain, defendInterval, defendMemory, foreignDefendInterval, longestDefendInterval } from '../limits.ts';
+import type { Announcer } from './announcer.ts';
+import type { LinkView } from './link-view.ts';
+
+interface DefenderHost {
+  readonly clock: Clock;
+  readonly schedule: Schedule;
+  readonly announcer: Announcer;
+}
+
+/** Announces a held address when another node or host claims it, ever more slowly while that one insists. */
+export class Defender {
+  readonly #host: DefenderHost;
+
+  constructor(host: DefenderHost) {
+    this.#host = host;
+  }
+
+  /**
+   * A worse candidate claims the address. If it insists, the two nodes rank each other differently, or it hears nothing. Then the node with
+   * the higher MAC address gives way, which both sides decide alike.
+   */
+  defend(link: LinkView, claim: Claim, peer: PeerView): 'defended' | 'giveWay' {
+    const { clock, schedule } = this.#host;
+    const { defence } = claim;
+    const now = clock.now();
+    if (defence.peer !== peer || now - defence.last > defendMemory) {
+      Object.assign(defence, { peer, count: 0, next: -Infinity, interval: defendInterval });
+    }
+    defence.last = now;
+    if (now < defence.next) {
+      schedule.setAlarm(claim.alarms.defence, defence.next);
+      return 'defended';
+    }
+    this.#announce(claim, now);
+    if (defence.count !== defencesInVain) return 'defended';
+    if (link.mac > peer.mac) {
+      claim.above.add(peer);
+      return 'giveWay';
+    }
+    defence.isDisputed = true;
+    return 'defended';
+  }
+
+  /** Called when the alarm of a defence that came too early rings. */
+  rang(claim: Claim): void {
+    if (claim.state === 'owner' || claim.state === 'keeping') this.#announce(claim, this.#host.clock.now());
+  }
+
+  /** A foreign host claims the address: at most one announcement in 10 s (RFC 5227 2.4). */
+  defendForeign(claim: Claim): void {
+    const now = this.#host.clock.now();
+    if (now < claim.nextForeignDefence) return;
+    claim.nextForeignDefence = now + foreignDefendInterval;
+    this.#host.announcer.once(claim);
+  }
+
+  #announce(claim: Claim, now: number): void {
+    const { defence } = claim;
+    defence.count++;
+    defence.next = now + defence.interval;
+    defence.interval = Math.min(2 * defence.interval, longestDefendInterval);
+    this.#host.announcer.once(claim);
+  }
+}

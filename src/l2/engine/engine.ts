@@ -1,0 +1,482 @@
+import { formatAddress, type Address } from '../../net/address.ts';
+import type { Clock } from '../../system/clock.ts';
+import type { Random } from '../../system/random.ts';
+import { Alarm, Schedule } from '../../system/schedule.ts';
+import { Claim } from '../claim/claim.ts';
+import { answersClients, step, type ClaimEffect, type ClaimEvent } from '../claim/fsm.ts';
+import { countIgnored, newCounters } from '../counters.ts';
+import type { PeerView } from '../election/peer-view.ts';
+import { foreignDefendInterval, leavingTime, maximumAddresses, settleTime, settleTimeAfterStall, watchdogInterval, yieldCheckTime } from '../limits.ts';
+import type { L2Event, L2Status } from '../status.ts';
+import type { AddressChanges, AddressEntry, Link, PeerSession, Refusal, Table } from '../table.ts';
+import type { Transport } from '../transport/transport.ts';
+import { decodeFrame, type Frame } from '../wire/frame.ts';
+import { formatMac, isGroupMac, type Mac } from '../wire/mac.ts';
+import { isUnspecified } from '../wire/multicast.ts';
+import { Announcer } from './announcer.ts';
+import { Defender } from './defender.ts';
+import { Elections } from './elections.ts';
+import { Inquiries } from './inquiries.ts';
+import { LinkView } from './link-view.ts';
+import { Membership } from './membership.ts';
+import { probe } from './messages.ts';
+import { Pacer } from './pacer.ts';
+import { linkProblem, readEntry } from './read-entry.ts';
+import { Responder } from './responder.ts';
+import { addressStatus, linkStatus } from './status-of.ts';
+
+interface EngineComponents {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly transport: Transport;
+}
+
+/** What a frame tells about its sender. */
+interface Sender {
+  readonly mac: Mac;
+  readonly peer?: PeerView;
+}
+
+/**
+ * All addresses of a node on all its segments: takes frames, the table of the main thread and the states of BFD sessions, and sends frames
+ * and events. Everything that it does is a consequence of one of these or of the clock.
+ */
+export class Engine {
+  readonly schedule: Schedule;
+  readonly #components: EngineComponents;
+  readonly #emit: (event: L2Event) => void;
+  readonly #links = new Map<string, LinkView>();
+  readonly #sessions = new Map<string, PeerSession>();
+  readonly #counters = newCounters();
+  readonly #responder = new Responder(this.#counters);
+  readonly #pacer: Pacer;
+  readonly #announcer: Announcer;
+  readonly #inquiries: Inquiries;
+  readonly #elections: Elections;
+  readonly #defender: Defender;
+  readonly #membership: Membership;
+  readonly #watchdog = new Alarm(() => this.#watch());
+  #node = '';
+  #addresses = 0;
+  #stopping = false;
+  #suspended = false;
+
+  constructor(components: EngineComponents, emit: (event: L2Event) => void) {
+    this.#components = components;
+    this.#emit = emit;
+    const { clock, random, transport } = components;
+    const schedule = new Schedule(clock);
+    this.schedule = schedule;
+    this.#pacer = new Pacer(clock, schedule);
+    this.#membership = new Membership(clock, schedule, transport);
+    this.#announcer = new Announcer({
+      clock,
+      random,
+      schedule,
+      pacer: this.#pacer,
+      macOf: (claim) => this.#links.get(claim.interface)?.mac ?? 0,
+      transmit: (claim, octets, kind) => this.#transmit(claim.interface, octets, kind === 'announcement' ? 'announcements' : 'probes'),
+      probesSilent: (claim) => this.#dispatchOf(claim, 'probesSilent'),
+    });
+    this.#inquiries = new Inquiries({
+      clock,
+      schedule,
+      sendProbe: (claim) => {
+        const link = this.#links.get(claim.interface);
+        if (link !== undefined) this.#transmit(link.interface, probe(claim.address, link.mac), 'probes');
+      },
+    });
+    this.#defender = new Defender({ clock, schedule, announcer: this.#announcer });
+    const mayClaim = (): boolean => !this.#stopping && !this.#suspended;
+    this.#elections = new Elections({
+      clock,
+      random,
+      schedule,
+      inquiries: this.#inquiries,
+      pacer: this.#pacer,
+      get mayClaim() {
+        return mayClaim();
+      },
+      dispatch: (link, claim, event) => this.#dispatch(link, claim, event),
+    });
+    transport.listen((networkInterface, octets) => this.#receive(networkInterface, octets));
+    schedule.setAlarm(this.#watchdog, clock.now() + watchdogInterval * (0.5 + random()));
+  }
+
+  /** Makes this the table, exactly. Returns what is refused; the rest is in force. */
+  setTable({ node, links, addresses }: Table): Refusal[] {
+    this.#node = node;
+    const refused = this.#setLinks(links);
+    const wanted = new Set(addresses.map((entry) => keyOf(entry)));
+    const gone = [...this.#links.values()].flatMap((link) =>
+      [...link.claims.values()].filter(({ entry }) => !wanted.has(keyOf(entry))).map(({ entry }) => entry),
+    );
+    return [...refused, ...this.changeAddresses({ set: addresses, remove: gone })];
+  }
+
+  /** Changes some addresses. Returns what is refused. */
+  changeAddresses({ set, remove }: AddressChanges): Refusal[] {
+    for (const entry of remove) {
+      const link = this.#links.get(entry.interface);
+      const read = readEntry({ ...entry, candidates: [] });
+      const claim = 'key' in read ? link?.claims.get(read.key) : undefined;
+      if (link !== undefined && claim !== undefined) this.#remove(link, claim);
+    }
+    const refused: Refusal[] = [];
+    for (const entry of set) {
+      const refusal = this.#setEntry(entry);
+      if (refusal !== undefined) refused.push(refusal);
+    }
+    return refused;
+  }
+
+  /** Takes the state of a BFD session. */
+  sessionChanged(name: string, session: PeerSession): void {
+    this.#sessions.set(name, session);
+    for (const link of this.#links.values()) {
+      for (const peer of link.peers.values()) if (peer.sessionName === name) this.#peerSession(link, peer, session);
+    }
+  }
+
+  /** Announces the held addresses of an interface again: a bond has failed over, a virtual machine has moved. */
+  announceAgain(networkInterface: string): void {
+    const link = this.#links.get(networkInterface);
+    for (const claim of link?.claims.values() ?? []) if (claim.state === 'owner') this.#announcer.begin(claim);
+  }
+
+  /** The thread did not run for so long. Call it before the frames that wait are read: nothing is taken before the view is new. */
+  stalled(milliseconds: number): void {
+    this.#counters.stalls++;
+    this.#emit({ kind: 'stalled', at: this.#date(), milliseconds });
+    this.#doubtEverything();
+  }
+
+  /** The main thread died or hangs: answers end. */
+  suspend(): void {
+    if (this.#suspended) return;
+    this.#suspended = true;
+    this.#emit({ kind: 'suspended', at: this.#date() });
+    this.#inquiries.forgetAll();
+    for (const link of this.#links.values()) for (const claim of link.claims.values()) this.#dispatch(link, claim, 'doubt');
+  }
+
+  /** The main thread is back. */
+  resume(): void {
+    if (!this.#suspended) return;
+    this.#suspended = false;
+    this.#emit({ kind: 'resumed', at: this.#date() });
+    this.#doubtEverything();
+  }
+
+  /** Begins to give up all addresses. Each is answered until another node announces it, for a second at most. */
+  stop(): void {
+    this.#stopping = true;
+    this.#inquiries.forgetAll();
+    for (const link of this.#links.values()) for (const claim of link.claims.values()) this.#dispatch(link, claim, 'stop');
+  }
+
+  /** No address is answered. */
+  get isIdle(): boolean {
+    return !this.#links.values().some((link) => link.claims.values().some(({ state }) => answersClients(state)));
+  }
+
+  status(): L2Status {
+    const { clock, transport } = this.#components;
+    const dateOf = (at: number): Date => new Date(clock.date().getTime() - (clock.now() - at));
+    const links = [...this.#links.values()];
+    return {
+      links: links.map((link) => linkStatus(link, this.#membership.status(link.interface), transport)),
+      addresses: links.flatMap((link) => [...link.claims.values()].map((claim) => addressStatus(claim, dateOf))),
+      counters: { ...this.#counters, ignored: { ...this.#counters.ignored } },
+      suspended: this.#suspended,
+    };
+  }
+
+  close(): void {
+    this.schedule.stop();
+    for (const { interface: networkInterface } of this.#links.values()) this.#components.transport.close(networkInterface);
+  }
+
+  #setLinks(links: readonly Link[]): Refusal[] {
+    const refused: Refusal[] = [];
+    const wanted = new Set(links.map((link) => link.interface));
+    for (const link of this.#links.values()) if (!wanted.has(link.interface)) this.#closeLink(link);
+    for (const link of links) {
+      const message = linkProblem(link);
+      if (message === undefined) this.#setLink(link);
+      else refused.push({ subject: link.interface, message });
+    }
+    return refused;
+  }
+
+  #setLink(link: Link): void {
+    const { clock, transport } = this.#components;
+    const present = this.#links.get(link.interface);
+    const view = present ?? new LinkView(link.interface, clock.now());
+    this.#links.set(link.interface, view);
+    const change = view.take(link, (name) => this.#sessions.get(name));
+    if (present === undefined || change.promiscuous) transport.open(link.interface, { promiscuous: view.promiscuous });
+    if (present === undefined || change.carrierReturned) this.#unsettle(view, settleTime, false);
+    if (change.peers) for (const claim of view.claims.values()) this.#rank(view, claim);
+    if (change.carrierReturned) this.#doubt(view);
+    else if (change.mac && present !== undefined) this.announceAgain(link.interface);
+    this.#trySettle(view);
+    if (change.peers && view.isSettled) this.#elections.evaluateAll(view, view.claims.values());
+  }
+
+  #closeLink(link: LinkView): void {
+    for (const claim of link.claims.values()) this.#remove(link, claim);
+    this.schedule.clearAlarm(link.settling);
+    this.#links.delete(link.interface);
+    this.#components.transport.close(link.interface);
+  }
+
+  #setEntry(entry: AddressEntry): Refusal | undefined {
+    const subject = `${entry.address} on ${entry.interface}`;
+    const link = this.#links.get(entry.interface);
+    if (link === undefined) return { subject, message: `there is no link ${entry.interface} in the table` };
+    const read = readEntry(entry);
+    if (!('key' in read)) return read;
+    let claim = link.claims.get(read.key);
+    if (claim === undefined) {
+      if (this.#addresses >= maximumAddresses) return { subject, message: `there are ${maximumAddresses} entries already` };
+      claim = this.#newClaim(link, read.key, read.address, entry);
+    } else {
+      const hasSameRanks = claim.entry.candidates.join(' ') === entry.candidates.join(' ');
+      claim.entry = entry;
+      if (hasSameRanks) return undefined;
+    }
+    this.#rank(link, claim);
+    this.#elections.evaluate(link, claim);
+    return undefined;
+  }
+
+  #newClaim(link: LinkView, key: string, address: Address, entry: AddressEntry): Claim {
+    const claim = new Claim(key, address, entry, this.#components.clock.now(), (claim) => ({
+      transmission: new Alarm(() => this.#announcer.rang(claim)),
+      deadline: new Alarm(() => this.#dispatchOf(claim, 'deadline')),
+      check: new Alarm(() => this.#elections.check(link, claim)),
+      defence: new Alarm(() => this.#defender.rang(claim)),
+    }));
+    link.claims.set(key, claim);
+    this.#addresses++;
+    this.#membership.add(link.interface, address);
+    return claim;
+  }
+
+  /** Finds the candidates of an address among the nodes of the segment. Nodes that the segment does not have take no part. */
+  #rank(link: LinkView, claim: Claim): void {
+    link.unindex(claim);
+    claim.candidates = claim.entry.candidates.flatMap((node) => (node === this.#node ? 'self' : (link.peers.get(node) ?? [])));
+    claim.above.clear();
+    claim.deferredTo = undefined;
+    if (claim.candidates.includes('self')) link.index(claim);
+  }
+
+  #remove(link: LinkView, claim: Claim): void {
+    link.unindex(claim);
+    link.claims.delete(claim.key);
+    this.#addresses--;
+    this.#inquiries.cancel(claim);
+    this.#announcer.stop(claim);
+    for (const alarm of Object.values(claim.alarms)) this.schedule.clearAlarm(alarm);
+    this.#membership.remove(link.interface, claim.address);
+    const { state } = claim;
+    claim.state = 'standby';
+    if (state !== 'standby') this.#emitChange(claim, state, 'removed');
+  }
+
+  #peerSession(link: LinkView, peer: PeerView, session: PeerSession): void {
+    const { session: before, everUp } = peer;
+    const isChanged = peer.setSession(session);
+    for (const claim of link.betterClaims.get(peer) ?? []) claim.silent.delete(peer);
+    if (session !== 'Up') for (const claim of link.claims.values()) claim.above.delete(peer);
+    const isolation = link.noteSession(before, session, this.#components.clock.now());
+    if (isolation !== undefined) this.#emit({ kind: isolation, at: this.#date(), interface: link.interface });
+    this.#trySettle(link);
+    if (isChanged) this.#elections.evaluatePeer(link, peer);
+    // The two sides of a partition may both own addresses. Each learns of the other's by its announcement.
+    if (session === 'Up' && everUp && before === 'Down') this.#announceTo(link, peer);
+  }
+
+  #announceTo(link: LinkView, peer: PeerView): void {
+    for (const claim of link.claims.values()) {
+      if (claim.state === 'owner' && claim.candidates.includes(peer)) this.#announcer.again(claim);
+    }
+  }
+
+  #unsettle(link: LinkView, time: number, onlyTime: boolean): void {
+    link.unsettle(this.#components.clock.now() + time, onlyTime);
+    link.asked.clear();
+    this.schedule.setAlarm(link.settling, link.settlesAt);
+    link.onSettleTime = () => this.#trySettle(link);
+  }
+
+  #trySettle(link: LinkView): void {
+    if (!link.settle(this.#components.clock.now())) return;
+    this.schedule.clearAlarm(link.settling);
+    this.#elections.evaluateAll(link, link.claims.values());
+  }
+
+  #doubtEverything(): void {
+    this.#inquiries.forgetAll();
+    for (const link of this.#links.values()) {
+      this.#unsettle(link, settleTimeAfterStall, true);
+      this.#doubt(link);
+    }
+  }
+
+  /** Holds what this node owned for doubtful, and asks the others. */
+  #doubt(link: LinkView): void {
+    for (const claim of link.claims.values()) this.#dispatch(link, claim, 'doubt');
+    if (this.#stopping || this.#suspended) return;
+    this.#elections.confirm(link, [...link.claims.values()].filter(({ state }) => state === 'doubtful'));
+  }
+
+  #watch(): void {
+    for (const link of this.#links.values()) this.#elections.watch(link);
+    this.schedule.setAlarm(this.#watchdog, this.#components.clock.now() + watchdogInterval);
+  }
+
+  #receive(networkInterface: string, octets: Uint8Array): void {
+    const link = this.#links.get(networkInterface);
+    if (link === undefined) return;
+    const frame = decodeFrame(octets);
+    if (typeof frame === 'string') return countIgnored(this.#counters, frame);
+    const mac = frame.kind === 'arp' ? frame.senderMac : frame.kind === 'advertisement' ? (frame.targetLink ?? frame.etherSource) : frame.etherSource;
+    if (this.#links.values().some((own) => own.mac === mac || own.mac === frame.etherSource)) return countIgnored(this.#counters, 'ownFrame');
+    if (!isGroupMac(frame.etherDestination) && frame.etherDestination !== link.mac) return countIgnored(this.#counters, 'destination');
+    if (frame.kind === 'arp' && frame.etherSource !== mac) this.#counters.otherEtherSource++;
+    const peer = link.peersByMac.get(mac);
+    this.#handle(link, frame, { mac, ...(peer === undefined ? {} : { peer }) });
+  }
+
+  #handle(link: LinkView, frame: Frame, from: Sender): void {
+    if (frame.kind === 'advertisement') {
+      const claim = link.claims.get(formatAddress(frame.target));
+      if (claim !== undefined) this.#claimed(link, claim, from);
+      return;
+    }
+    const source = frame.kind === 'arp' ? frame.sender : frame.source;
+    if (frame.kind === 'arp' && !isUnspecified(source)) {
+      const claim = link.claims.get(formatAddress(source));
+      if (claim !== undefined) this.#claimed(link, claim, from);
+      // An announcement asks nothing (RFC 5227 2.3).
+      if (frame.operation === 'reply' || source.value === frame.target.value) return;
+    } else if (frame.kind === 'arp' && frame.operation === 'reply') {
+      return;
+    }
+    const claim = link.claims.get(formatAddress(frame.target));
+    if (claim === undefined) return;
+    if (isUnspecified(source) && from.peer === undefined) this.#dispatch(link, claim, 'foreignProbe', from);
+    if (this.#suspended) return;
+    const answer = this.#responder.answer(link, claim, frame, this.#components.clock.now());
+    if (answer !== undefined) this.#transmit(link.interface, answer, undefined);
+  }
+
+  /** Somebody else claims an address of the table. */
+  #claimed(link: LinkView, claim: Claim, from: Sender): void {
+    const { peer } = from;
+    if (peer === undefined) {
+      if (claim.state !== 'standby') this.#counters.foreignConflicts++;
+      return this.#dispatch(link, claim, claim.entry.onConflict === 'withdraw' ? 'heardForeignWithdraw' : 'heardForeign', from);
+    }
+    claim.notes.heardFrom = { at: this.#components.clock.now(), peer };
+    claim.silent.delete(peer);
+    const isNews = peer.session !== 'AdminDown' && peer.heard();
+    this.#inquiries.heard(claim, peer);
+    // A node that stops may still answer. It is about to hear that this node has the address.
+    const isBetter = claim.isBetter(peer) && peer.session !== 'AdminDown';
+    if (answersClients(claim.state)) this.#counters.nodeConflicts++;
+    this.#dispatch(link, claim, isBetter ? 'heardBetter' : 'heardWorse', from);
+    if (isNews) this.#elections.evaluatePeer(link, peer);
+  }
+
+  #dispatchOf(claim: Claim, event: ClaimEvent): void {
+    const link = this.#links.get(claim.interface);
+    if (link !== undefined) this.#dispatch(link, claim, event);
+  }
+
+  #dispatch(link: LinkView, claim: Claim, event: ClaimEvent, from?: Sender): void {
+    const { state, effects } = step(claim.state, event);
+    if (state !== claim.state) this.#enter(claim, state, event, from);
+    for (const effect of effects) this.#effect(link, claim, effect, from);
+  }
+
+  #enter(claim: Claim, state: Claim['state'], event: ClaimEvent, from: Sender | undefined): void {
+    const before = claim.state;
+    claim.state = state;
+    const now = this.#components.clock.now();
+    claim.notes.since = now;
+    claim.notes.cause = event;
+    if (state === 'owner') claim.notes.claims++;
+    this.#announcer.stop(claim);
+    this.schedule.clearAlarm(claim.alarms.deadline);
+    this.schedule.clearAlarm(claim.alarms.defence);
+    if (state === 'leaving') this.schedule.setAlarm(claim.alarms.deadline, now + leavingTime);
+    if (state === 'conflict') this.schedule.setAlarm(claim.alarms.deadline, now + foreignDefendInterval);
+    this.#emitChange(claim, before, event, from);
+  }
+
+  #effect(link: LinkView, claim: Claim, effect: ClaimEffect, from: Sender | undefined): void {
+    const { clock } = this.#components;
+    switch (effect) {
+      case 'announce':
+        return this.#announcer.begin(claim);
+      case 'probe':
+        return this.#announcer.probe(claim);
+      case 'checkLater':
+        return this.schedule.setAlarm(claim.alarms.check, clock.now() + yieldCheckTime);
+      case 'defend':
+        if (from?.peer === undefined) return;
+        if (this.#defender.defend(link, claim, from.peer) === 'giveWay') this.#dispatch(link, claim, 'heardBetter', from);
+        else if (claim.defence.isDisputed) this.#emitDispute(claim, from.peer);
+        return;
+      case 'defendForeign':
+        return this.#defender.defendForeign(claim);
+      case 'report':
+        return this.#report(claim, from?.mac ?? 0);
+    }
+  }
+
+  #report(claim: Claim, mac: Mac): void {
+    const now = this.#components.clock.now();
+    const { lastConflict } = claim.notes;
+    const isRepeated = lastConflict?.mac === mac && now - claim.lastReport < foreignDefendInterval;
+    claim.notes.lastConflict = { at: now, mac };
+    if (claim.state === 'conflict') this.schedule.setAlarm(claim.alarms.deadline, now + foreignDefendInterval);
+    if (isRepeated) return;
+    claim.lastReport = now;
+    this.#emit({ kind: 'conflict', at: this.#date(), address: claim.key, interface: claim.interface, mac: formatMac(mac) });
+  }
+
+  #emitDispute(claim: Claim, peer: PeerView): void {
+    claim.defence.isDisputed = false;
+    this.#emit({ kind: 'disputed', at: this.#date(), address: claim.key, interface: claim.interface, node: peer.node });
+  }
+
+  #emitChange(claim: Claim, from: Claim['state'], cause: ClaimEvent | 'removed', sender?: Sender): void {
+    this.#emit({
+      kind: 'changed',
+      at: this.#date(),
+      address: claim.key,
+      interface: claim.interface,
+      from,
+      to: claim.state,
+      cause,
+      ...(sender === undefined ? {} : { mac: formatMac(sender.mac) }),
+      ...(sender?.peer === undefined ? {} : { node: sender.peer.node }),
+    });
+  }
+
+  #transmit(networkInterface: string, octets: Uint8Array, counter: 'announcements' | 'probes' | undefined): void {
+    if (counter !== undefined) this.#counters[counter]++;
+    if (!this.#components.transport.send(networkInterface, octets)) this.#counters.sendFailures++;
+  }
+
+  #date(): Date {
+    return this.#components.clock.date();
+  }
+}
+
+const keyOf = (entry: Pick<AddressEntry, 'address' | 'interface'>): string => `${entry.interface} ${entry.address}`;

@@ -1,0 +1,141 @@
+import type { Claim } from '../claim/claim.ts';
+import { PeerView } from '../election/peer-view.ts';
+import { answersPerInterface, maximumPeers, settleTime } from '../limits.ts';
+import { Alarm } from '../../system/schedule.ts';
+import type { Link, Peer, PeerSession } from '../table.ts';
+import { parseMac, type Mac } from '../wire/mac.ts';
+import { TokenBucket } from './token-bucket.ts';
+
+/** What of a link has changed. */
+interface LinkChange {
+  readonly mac: boolean;
+  readonly carrierReturned: boolean;
+  readonly promiscuous: boolean;
+  readonly peers: boolean;
+}
+
+/** What this node knows of one segment. The engine changes it. */
+export class LinkView {
+  readonly interface: string;
+  mac: Mac = 0;
+  carrier = true;
+  promiscuous = false;
+  /** Claims by address. */
+  readonly claims = new Map<string, Claim>();
+  readonly peers = new Map<string, PeerView>();
+  readonly peersByMac = new Map<Mac, PeerView>();
+  /** The claims for which a peer is a candidate that ranks above this node. */
+  readonly betterClaims = new Map<PeerView, Set<Claim>>();
+  /** Addresses may be claimed. */
+  isSettled = false;
+  /** The link is settled when all sessions are up, at this time at the latest. */
+  settlesAt = Infinity;
+  /** After a stall the states of sessions are old, so only the time counts. */
+  waitsForTime = false;
+  isolated = false;
+  /** Where the watchdog goes on, for each peer. */
+  readonly watched = new Map<PeerView, Iterator<Claim>>();
+  /** Peers that are being asked whether they live. */
+  readonly asked = new Set<PeerView>();
+  /** Times at which sessions were lost. */
+  #losses: number[] = [];
+  readonly settling = new Alarm(() => this.onSettleTime());
+  onSettleTime: () => void = () => undefined;
+  readonly answers: TokenBucket;
+
+  constructor(networkInterface: string, now: number) {
+    this.interface = networkInterface;
+    this.answers = new TokenBucket(answersPerInterface, answersPerInterface / 10, now);
+  }
+
+  /** Takes what the table says, and keeps what is known of peers that stay. Returns what has changed. */
+  take(link: Link, sessionOf: (name: string) => PeerSession | undefined): LinkChange {
+    const [macBefore, carrierBefore, promiscuousBefore] = [this.mac, this.carrier, this.promiscuous];
+    this.mac = parseMac(link.mac) ?? this.mac;
+    this.carrier = link.carrier ?? true;
+    this.promiscuous = link.promiscuous ?? false;
+    return {
+      mac: this.mac !== macBefore,
+      carrierReturned: this.carrier && !carrierBefore,
+      promiscuous: this.promiscuous !== promiscuousBefore,
+      peers: this.#takePeers(link.peers, sessionOf),
+    };
+  }
+
+  /** Returns true if nodes came or went. */
+  #takePeers(peers: readonly Peer[], sessionOf: (name: string) => PeerSession | undefined): boolean {
+    const wanted = new Set(peers.map(({ node }) => node));
+    const gone = [...this.peers.values()].filter(({ node }) => !wanted.has(node));
+    for (const peer of gone) {
+      this.peers.delete(peer.node);
+      this.betterClaims.delete(peer);
+      this.watched.delete(peer);
+      this.asked.delete(peer);
+    }
+    let isChanged = gone.length > 0;
+    this.peersByMac.clear();
+    for (const peer of peers.slice(0, maximumPeers)) {
+      const mac = parseMac(peer.mac) ?? 0;
+      const present = this.peers.get(peer.node);
+      const view = present ?? new PeerView(peer, mac);
+      isChanged ||= present === undefined;
+      view.mac = mac;
+      view.sessionName = peer.session;
+      if (view.setSession(peer.session === undefined ? undefined : sessionOf(peer.session))) isChanged = true;
+      this.peers.set(peer.node, view);
+      this.peersByMac.set(mac, view);
+    }
+    return isChanged;
+  }
+
+  unsettle(until: number, onlyTime: boolean): void {
+    this.isSettled = false;
+    this.settlesAt = until;
+    this.waitsForTime = onlyTime;
+  }
+
+  /** Returns true if the link becomes settled now. */
+  settle(now: number): boolean {
+    if (this.isSettled || ((this.waitsForTime || !this.hasAllSessions) && now < this.settlesAt)) return false;
+    this.isSettled = true;
+    return true;
+  }
+
+  /** Notes a change of a session. Returns whether this node lost all others at once, or found one of them again. */
+  noteSession(before: PeerSession | undefined, session: PeerSession, now: number): 'isolated' | 'rejoined' | undefined {
+    if (before === 'Up' && session === 'Down') this.#losses = [...this.#losses.filter((at) => now - at < settleTime), now];
+    if (session === 'Up' && this.isolated) {
+      this.isolated = false;
+      return 'rejoined';
+    }
+    if (this.isolated || this.sessionsUp > 0 || this.#losses.length < 2) return undefined;
+    this.isolated = true;
+    return 'isolated';
+  }
+
+  get hasAllSessions(): boolean {
+    return this.peers.values().every(({ sessionName, session }) => sessionName === undefined || session === 'Up' || session === 'AdminDown');
+  }
+
+  get sessionsUp(): number {
+    return this.peers.values().reduce((sum, { session }) => sum + (session === 'Up' ? 1 : 0), 0);
+  }
+
+  get noPeerLiveness(): boolean {
+    return this.isSettled && this.peers.size > 0 && !this.peers.values().some(({ everUp }) => everUp);
+  }
+
+  /** Adds the claim to the lists of the peers above this node. */
+  index(claim: Claim): void {
+    for (const candidate of claim.candidates) {
+      if (candidate === 'self') return;
+      const list = this.betterClaims.get(candidate);
+      if (list === undefined) this.betterClaims.set(candidate, new Set([claim]));
+      else list.add(claim);
+    }
+  }
+
+  unindex(claim: Claim): void {
+    for (const candidate of claim.candidates) if (candidate !== 'self') this.betterClaims.get(candidate)?.delete(claim);
+  }
+}

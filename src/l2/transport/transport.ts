@@ -1,0 +1,17 @@
+/** Frames of the network interfaces of this host. */
+export interface Transport {
+  /** Called once. The octets are reused after the call. */
+  listen(received: (networkInterface: string, octets: Uint8Array) => void): void;
+  /** Sends and receives on this interface from now on. Never throws: a failed open is retried, and `problem` has the reason. */
+  open(networkInterface: string, options: { readonly promiscuous: boolean }): void;
+  close(networkInterface: string): void;
+  /** Returns false if the frame was not sent. */
+  send(networkInterface: string, octets: Uint8Array): boolean;
+  /** Joins or leaves a multicast group (16 octets). Returns why that failed, or undefined. */
+  join(networkInterface: string, group: Uint8Array): string | undefined;
+  leave(networkInterface: string, group: Uint8Array): void;
+  /** Why nothing is received. */
+  problem(networkInterface: string): string | undefined;
+  /** Frames that the kernel dropped. Undefined: unknown. */
+  drops(networkInterface: string): number | undefined;
+}
