@@ -41,8 +41,9 @@ export interface Defence {
   next: number;
   interval: number;
   last: number;
-  /** The peer insists, and this node did not give way. Cleared when it is reported. */
+  /** The peer insists, and this node does not give way. */
   isDisputed: boolean;
+  wasReported: boolean;
 }
 
 /** The alarms of an address. */
@@ -77,7 +78,7 @@ export class Claim {
   round = 0;
   /** Changes with every new schedule, so that queued work of an old one is dropped. */
   generation = 0;
-  readonly defence: Defence = { peer: undefined, count: 0, next: -Infinity, interval: 0, last: -Infinity, isDisputed: false };
+  readonly defence: Defence = { peer: undefined, count: 0, next: -Infinity, interval: 0, last: -Infinity, isDisputed: false, wasReported: false };
   /** Not before this time does this node announce against a foreign host again. */
   nextForeignDefence = -Infinity;
   /** When a foreign host was last reported. */

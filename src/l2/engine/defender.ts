@@ -29,26 +29,20 @@ export class Defender {
     const { defence } = claim;
     const now = clock.now();
     if (defence.peer !== peer || now - defence.last > defendMemory) {
-      Object.assign(defence, { peer, count: 0, next: -Infinity, interval: defendInterval });
+      Object.assign(defence, { peer, count: 0, next: -Infinity, interval: defendInterval, isDisputed: false, wasReported: false });
     }
     defence.last = now;
     if (now < defence.next) {
       schedule.setAlarm(claim.alarms.defence, defence.next);
       return 'defended';
     }
-    this.#announce(claim, now);
-    if (defence.count !== defencesInVain) return 'defended';
-    if (link.mac > peer.mac) {
-      claim.above.add(peer);
-      return 'giveWay';
-    }
-    defence.isDisputed = true;
-    return 'defended';
+    return this.#announce(link, claim, peer);
   }
 
   /** Called when the alarm of a defence that came too early rings. */
-  rang(claim: Claim): void {
-    if (claim.state === 'owner' || claim.state === 'keeping') this.#announce(claim, this.#host.clock.now());
+  rang(link: LinkView, claim: Claim): 'defended' | 'giveWay' {
+    const { peer } = claim.defence;
+    return peer === undefined ? 'defended' : this.#announce(link, claim, peer);
   }
 
   /** A foreign host claims the address: at most one announcement in 10 s (RFC 5227 2.4). */
@@ -59,11 +53,17 @@ export class Defender {
     this.#host.announcer.once(claim);
   }
 
-  #announce(claim: Claim, now: number): void {
+  #announce(link: LinkView, claim: Claim, peer: PeerView): 'defended' | 'giveWay' {
     const { defence } = claim;
-    defence.count++;
-    defence.next = now + defence.interval;
+    const isInVain = ++defence.count > defencesInVain;
+    if (isInVain && link.mac > peer.mac) {
+      claim.above.add(peer);
+      return 'giveWay';
+    }
+    defence.isDisputed = isInVain;
+    defence.next = this.#host.clock.now() + defence.interval;
     defence.interval = Math.min(2 * defence.interval, longestDefendInterval);
     this.#host.announcer.once(claim);
+    return 'defended';
   }
 }

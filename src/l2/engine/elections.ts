@@ -61,6 +61,11 @@ export class Elections {
     this.evaluateAll(link, link.betterClaims.get(peer) ?? []);
   }
 
+  /** The better candidate has announced the address, so it need not be asked. */
+  announced(claim: Claim, peer: PeerView): void {
+    if (claim.deferredTo === peer) this.#host.schedule.clearAlarm(claim.alarms.check);
+  }
+
   /** Asks whether the better candidate answers for this address. */
   check(link: LinkView, claim: Claim): void {
     const election = this.#elect(claim);
@@ -79,17 +84,16 @@ export class Elections {
   /** Claims in doubt become held again where no other node answers. One address is asked for each node that may have taken over. */
   confirm(link: LinkView, doubtful: readonly Claim[]): void {
     const groups = Map.groupBy(doubtful, ({ candidates }) => candidates.find((candidate) => candidate !== 'self'));
-    for (const [peer, claims] of groups) {
+    for (const claims of groups.values()) {
       const [sample] = claims;
       if (sample === undefined) continue;
-      if (peer === undefined) for (const claim of claims) this.#host.dispatch(link, claim, 'confirmed');
-      else
-        this.#host.inquiries.ask(sample, undefined, (result) => {
-          for (const claim of claims) {
-            if (result === 'silent') this.#host.dispatch(link, claim, 'confirmed');
-            else if (claim !== sample) this.#confirmAlone(link, claim);
-          }
-        });
+      // Also without another node: frames that wait in the socket are read before the answers begin.
+      this.#host.inquiries.ask(sample, undefined, (result) => {
+        for (const claim of claims) {
+          if (result === 'silent') this.#host.dispatch(link, claim, 'confirmed');
+          else if (claim !== sample) this.#confirmAlone(link, claim);
+        }
+      });
     }
   }
 
@@ -140,14 +144,13 @@ export class Elections {
   }
 
   #watchPeer(link: LinkView, peer: PeerView, patience: number): void {
-    if (link.asked.has(peer)) return;
+    if (link.beingWatched.has(peer)) return;
     const claim = this.#nextWatched(link, peer);
     if (claim === undefined) return;
-    link.asked.add(peer);
+    link.beingWatched.add(peer);
     const done = (result: InquiryResult): void => {
-      link.asked.delete(peer);
-      if (peer.standing === 'suspect') this.evaluatePeer(link, peer);
-      else if (result === 'silent' && peer.standing === 'in') this.#wasSilent(link, claim, peer);
+      link.beingWatched.delete(peer);
+      if (result === 'silent' && peer.standing === 'in') this.#wasSilent(link, claim, peer);
     };
     this.#host.inquiries.ask(claim, peer, done, patience);
   }

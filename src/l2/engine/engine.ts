@@ -3,18 +3,18 @@ import type { Clock } from '../../system/clock.ts';
 import type { Random } from '../../system/random.ts';
 import { Alarm, Schedule } from '../../system/schedule.ts';
 import { Claim } from '../claim/claim.ts';
-import { answersClients, step, type ClaimEffect, type ClaimEvent } from '../claim/fsm.ts';
+import { answersClients, type ClaimEvent } from '../claim/fsm.ts';
 import { countIgnored, newCounters } from '../counters.ts';
 import type { PeerView } from '../election/peer-view.ts';
-import { foreignDefendInterval, leavingTime, maximumAddresses, settleTime, settleTimeAfterStall, watchdogInterval, yieldCheckTime } from '../limits.ts';
+import { maximumAddresses, settleTime, settleTimeAfterStall, watchdogInterval } from '../limits.ts';
 import type { L2Event, L2Status } from '../status.ts';
 import type { AddressChanges, AddressEntry, Link, PeerSession, Refusal, Table } from '../table.ts';
 import type { Transport } from '../transport/transport.ts';
 import { decodeFrame, type Frame } from '../wire/frame.ts';
-import { formatMac, isGroupMac, type Mac } from '../wire/mac.ts';
+import { isGroupMac } from '../wire/mac.ts';
 import { isUnspecified } from '../wire/multicast.ts';
 import { Announcer } from './announcer.ts';
-import { Defender } from './defender.ts';
+import { ClaimRunner, type Sender } from './claim-runner.ts';
 import { Elections } from './elections.ts';
 import { Inquiries } from './inquiries.ts';
 import { LinkView } from './link-view.ts';
@@ -29,12 +29,6 @@ interface EngineComponents {
   readonly clock: Clock;
   readonly random: Random;
   readonly transport: Transport;
-}
-
-/** What a frame tells about its sender. */
-interface Sender {
-  readonly mac: Mac;
-  readonly peer?: PeerView;
 }
 
 /**
@@ -53,13 +47,14 @@ export class Engine {
   readonly #announcer: Announcer;
   readonly #inquiries: Inquiries;
   readonly #elections: Elections;
-  readonly #defender: Defender;
+  readonly #runner: ClaimRunner;
   readonly #membership: Membership;
   readonly #watchdog = new Alarm(() => this.#watch());
   #node = '';
   #addresses = 0;
   #stopping = false;
   #suspended = false;
+  #isDraining = false;
 
   constructor(components: EngineComponents, emit: (event: L2Event) => void) {
     this.#components = components;
@@ -86,7 +81,7 @@ export class Engine {
         if (link !== undefined) this.#transmit(link.interface, probe(claim.address, link.mac), 'probes');
       },
     });
-    this.#defender = new Defender({ clock, schedule, announcer: this.#announcer });
+    this.#runner = new ClaimRunner({ clock, schedule, announcer: this.#announcer, emit });
     const mayClaim = (): boolean => !this.#stopping && !this.#suspended;
     this.#elections = new Elections({
       clock,
@@ -97,7 +92,7 @@ export class Engine {
       get mayClaim() {
         return mayClaim();
       },
-      dispatch: (link, claim, event) => this.#dispatch(link, claim, event),
+      dispatch: (link, claim, event) => this.#runner.dispatch(link, claim, event),
     });
     transport.listen((networkInterface, octets) => this.#receive(networkInterface, octets));
     schedule.setAlarm(this.#watchdog, clock.now() + watchdogInterval * (0.5 + random()));
@@ -144,11 +139,20 @@ export class Engine {
     for (const claim of link?.claims.values() ?? []) if (claim.state === 'owner') this.#announcer.begin(claim);
   }
 
-  /** The thread did not run for so long. Call it before the frames that wait are read: nothing is taken before the view is new. */
+  /**
+   * The thread did not run for so long, so its view is void. Call this before the frames that wait are read: they tell who owns what, but
+   * they are too old to be answered. Call `drained` after them.
+   */
   stalled(milliseconds: number): void {
     this.#counters.stalls++;
+    this.#isDraining = true;
     this.#emit({ kind: 'stalled', at: this.#date(), milliseconds });
     this.#doubtEverything();
+  }
+
+  /** All frames that waited during a stall have been read. */
+  drained(): void {
+    this.#isDraining = false;
   }
 
   /** The main thread died or hangs: answers end. */
@@ -157,7 +161,7 @@ export class Engine {
     this.#suspended = true;
     this.#emit({ kind: 'suspended', at: this.#date() });
     this.#inquiries.forgetAll();
-    for (const link of this.#links.values()) for (const claim of link.claims.values()) this.#dispatch(link, claim, 'doubt');
+    for (const link of this.#links.values()) for (const claim of link.claims.values()) this.#runner.dispatch(link, claim, 'doubt');
   }
 
   /** The main thread is back. */
@@ -172,7 +176,7 @@ export class Engine {
   stop(): void {
     this.#stopping = true;
     this.#inquiries.forgetAll();
-    for (const link of this.#links.values()) for (const claim of link.claims.values()) this.#dispatch(link, claim, 'stop');
+    for (const link of this.#links.values()) for (const claim of link.claims.values()) this.#runner.dispatch(link, claim, 'stop');
   }
 
   /** No address is answered. */
@@ -256,7 +260,7 @@ export class Engine {
       transmission: new Alarm(() => this.#announcer.rang(claim)),
       deadline: new Alarm(() => this.#dispatchOf(claim, 'deadline')),
       check: new Alarm(() => this.#elections.check(link, claim)),
-      defence: new Alarm(() => this.#defender.rang(claim)),
+      defence: new Alarm(() => this.#runner.defendLater(link, claim)),
     }));
     link.claims.set(key, claim);
     this.#addresses++;
@@ -283,7 +287,7 @@ export class Engine {
     this.#membership.remove(link.interface, claim.address);
     const { state } = claim;
     claim.state = 'standby';
-    if (state !== 'standby') this.#emitChange(claim, state, 'removed');
+    if (state !== 'standby') this.#runner.changed(claim, state, 'removed');
   }
 
   #peerSession(link: LinkView, peer: PeerView, session: PeerSession): void {
@@ -307,7 +311,6 @@ export class Engine {
 
   #unsettle(link: LinkView, time: number, onlyTime: boolean): void {
     link.unsettle(this.#components.clock.now() + time, onlyTime);
-    link.asked.clear();
     this.schedule.setAlarm(link.settling, link.settlesAt);
     link.onSettleTime = () => this.#trySettle(link);
   }
@@ -328,7 +331,7 @@ export class Engine {
 
   /** Holds what this node owned for doubtful, and asks the others. */
   #doubt(link: LinkView): void {
-    for (const claim of link.claims.values()) this.#dispatch(link, claim, 'doubt');
+    for (const claim of link.claims.values()) this.#runner.dispatch(link, claim, 'doubt');
     if (this.#stopping || this.#suspended) return;
     this.#elections.confirm(link, [...link.claims.values()].filter(({ state }) => state === 'doubtful'));
   }
@@ -368,8 +371,8 @@ export class Engine {
     }
     const claim = link.claims.get(formatAddress(frame.target));
     if (claim === undefined) return;
-    if (isUnspecified(source) && from.peer === undefined) this.#dispatch(link, claim, 'foreignProbe', from);
-    if (this.#suspended) return;
+    if (isUnspecified(source) && from.peer === undefined) this.#runner.dispatch(link, claim, 'foreignProbe', from);
+    if (this.#suspended || this.#isDraining) return;
     const answer = this.#responder.answer(link, claim, frame, this.#components.clock.now());
     if (answer !== undefined) this.#transmit(link.interface, answer, undefined);
   }
@@ -379,94 +382,23 @@ export class Engine {
     const { peer } = from;
     if (peer === undefined) {
       if (claim.state !== 'standby') this.#counters.foreignConflicts++;
-      return this.#dispatch(link, claim, claim.entry.onConflict === 'withdraw' ? 'heardForeignWithdraw' : 'heardForeign', from);
+      return this.#runner.dispatch(link, claim, claim.entry.onConflict === 'withdraw' ? 'heardForeignWithdraw' : 'heardForeign', from);
     }
     claim.notes.heardFrom = { at: this.#components.clock.now(), peer };
     claim.silent.delete(peer);
     const isNews = peer.session !== 'AdminDown' && peer.heard();
     this.#inquiries.heard(claim, peer);
+    this.#elections.announced(claim, peer);
     // A node that stops may still answer. It is about to hear that this node has the address.
     const isBetter = claim.isBetter(peer) && peer.session !== 'AdminDown';
     if (answersClients(claim.state)) this.#counters.nodeConflicts++;
-    this.#dispatch(link, claim, isBetter ? 'heardBetter' : 'heardWorse', from);
+    this.#runner.dispatch(link, claim, isBetter ? 'heardBetter' : 'heardWorse', from);
     if (isNews) this.#elections.evaluatePeer(link, peer);
   }
 
   #dispatchOf(claim: Claim, event: ClaimEvent): void {
     const link = this.#links.get(claim.interface);
-    if (link !== undefined) this.#dispatch(link, claim, event);
-  }
-
-  #dispatch(link: LinkView, claim: Claim, event: ClaimEvent, from?: Sender): void {
-    const { state, effects } = step(claim.state, event);
-    if (state !== claim.state) this.#enter(claim, state, event, from);
-    for (const effect of effects) this.#effect(link, claim, effect, from);
-  }
-
-  #enter(claim: Claim, state: Claim['state'], event: ClaimEvent, from: Sender | undefined): void {
-    const before = claim.state;
-    claim.state = state;
-    const now = this.#components.clock.now();
-    claim.notes.since = now;
-    claim.notes.cause = event;
-    if (state === 'owner') claim.notes.claims++;
-    this.#announcer.stop(claim);
-    this.schedule.clearAlarm(claim.alarms.deadline);
-    this.schedule.clearAlarm(claim.alarms.defence);
-    if (state === 'leaving') this.schedule.setAlarm(claim.alarms.deadline, now + leavingTime);
-    if (state === 'conflict') this.schedule.setAlarm(claim.alarms.deadline, now + foreignDefendInterval);
-    this.#emitChange(claim, before, event, from);
-  }
-
-  #effect(link: LinkView, claim: Claim, effect: ClaimEffect, from: Sender | undefined): void {
-    const { clock } = this.#components;
-    switch (effect) {
-      case 'announce':
-        return this.#announcer.begin(claim);
-      case 'probe':
-        return this.#announcer.probe(claim);
-      case 'checkLater':
-        return this.schedule.setAlarm(claim.alarms.check, clock.now() + yieldCheckTime);
-      case 'defend':
-        if (from?.peer === undefined) return;
-        if (this.#defender.defend(link, claim, from.peer) === 'giveWay') this.#dispatch(link, claim, 'heardBetter', from);
-        else if (claim.defence.isDisputed) this.#emitDispute(claim, from.peer);
-        return;
-      case 'defendForeign':
-        return this.#defender.defendForeign(claim);
-      case 'report':
-        return this.#report(claim, from?.mac ?? 0);
-    }
-  }
-
-  #report(claim: Claim, mac: Mac): void {
-    const now = this.#components.clock.now();
-    const { lastConflict } = claim.notes;
-    const isRepeated = lastConflict?.mac === mac && now - claim.lastReport < foreignDefendInterval;
-    claim.notes.lastConflict = { at: now, mac };
-    if (claim.state === 'conflict') this.schedule.setAlarm(claim.alarms.deadline, now + foreignDefendInterval);
-    if (isRepeated) return;
-    claim.lastReport = now;
-    this.#emit({ kind: 'conflict', at: this.#date(), address: claim.key, interface: claim.interface, mac: formatMac(mac) });
-  }
-
-  #emitDispute(claim: Claim, peer: PeerView): void {
-    claim.defence.isDisputed = false;
-    this.#emit({ kind: 'disputed', at: this.#date(), address: claim.key, interface: claim.interface, node: peer.node });
-  }
-
-  #emitChange(claim: Claim, from: Claim['state'], cause: ClaimEvent | 'removed', sender?: Sender): void {
-    this.#emit({
-      kind: 'changed',
-      at: this.#date(),
-      address: claim.key,
-      interface: claim.interface,
-      from,
-      to: claim.state,
-      cause,
-      ...(sender === undefined ? {} : { mac: formatMac(sender.mac) }),
-      ...(sender?.peer === undefined ? {} : { node: sender.peer.node }),
-    });
+    if (link !== undefined) this.#runner.dispatch(link, claim, event);
   }
 
   #transmit(networkInterface: string, octets: Uint8Array, counter: 'announcements' | 'probes' | undefined): void {

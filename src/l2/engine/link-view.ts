@@ -35,8 +35,9 @@ export class LinkView {
   isolated = false;
   /** Where the watchdog goes on, for each peer. */
   readonly watched = new Map<PeerView, Iterator<Claim>>();
-  /** Peers that are being asked whether they live. */
+  /** Peers without a session that are being asked whether they live, and peers that the watchdog asks. */
   readonly asked = new Set<PeerView>();
+  readonly beingWatched = new Set<PeerView>();
   /** Times at which sessions were lost. */
   #losses: number[] = [];
   readonly settling = new Alarm(() => this.onSettleTime());
@@ -71,6 +72,7 @@ export class LinkView {
       this.betterClaims.delete(peer);
       this.watched.delete(peer);
       this.asked.delete(peer);
+      this.beingWatched.delete(peer);
     }
     let isChanged = gone.length > 0;
     this.peersByMac.clear();
@@ -92,6 +94,8 @@ export class LinkView {
     this.isSettled = false;
     this.settlesAt = until;
     this.waitsForTime = onlyTime;
+    this.asked.clear();
+    this.beingWatched.clear();
   }
 
   /** Returns true if the link becomes settled now. */

@@ -1,0 +1,120 @@
+import type { Clock } from '../../system/clock.ts';
+import type { Schedule } from '../../system/schedule.ts';
+import type { Claim } from '../claim/claim.ts';
+import { step, type ClaimEffect, type ClaimEvent } from '../claim/fsm.ts';
+import type { PeerView } from '../election/peer-view.ts';
+import { foreignDefendInterval, leavingTime, yieldCheckTime } from '../limits.ts';
+import type { L2Event } from '../status.ts';
+import { formatMac, type Mac } from '../wire/mac.ts';
+import type { Announcer } from './announcer.ts';
+import { Defender } from './defender.ts';
+import type { LinkView } from './link-view.ts';
+
+interface ClaimRunnerHost {
+  readonly clock: Clock;
+  readonly schedule: Schedule;
+  readonly announcer: Announcer;
+  readonly emit: (event: L2Event) => void;
+}
+
+/** The sender of a frame, and its node if it is one of ours. */
+export interface Sender {
+  readonly mac: Mac;
+  readonly peer?: PeerView;
+}
+
+/** Runs the state machine of each address and carries out its effects. */
+export class ClaimRunner {
+  readonly #host: ClaimRunnerHost;
+  readonly #defender: Defender;
+
+  constructor(host: ClaimRunnerHost) {
+    this.#host = host;
+    this.#defender = new Defender(host);
+  }
+
+  /** Called when the alarm of a defence that came too early rings. */
+  defendLater(link: LinkView, claim: Claim): void {
+    if (claim.state !== 'owner' && claim.state !== 'keeping') return;
+    this.#afterDefence(link, claim, this.#defender.rang(link, claim));
+  }
+
+  /** Runs the state machine. `from`: the sender of the frame that caused the event. */
+  dispatch(link: LinkView, claim: Claim, event: ClaimEvent, from?: Sender): void {
+    const { state, effects } = step(claim.state, event);
+    if (state !== claim.state) this.#enter(claim, state, event, from);
+    for (const effect of effects) this.#effect(link, claim, effect, from);
+  }
+
+  #enter(claim: Claim, state: Claim['state'], event: ClaimEvent, from: Sender | undefined): void {
+    const before = claim.state;
+    claim.state = state;
+    const now = this.#host.clock.now();
+    claim.notes.since = now;
+    claim.notes.cause = event;
+    if (state === 'owner') claim.notes.claims++;
+    this.#host.announcer.stop(claim);
+    this.#host.schedule.clearAlarm(claim.alarms.deadline);
+    this.#host.schedule.clearAlarm(claim.alarms.defence);
+    if (state === 'leaving') this.#host.schedule.setAlarm(claim.alarms.deadline, now + leavingTime);
+    if (state === 'conflict') this.#host.schedule.setAlarm(claim.alarms.deadline, now + foreignDefendInterval);
+    this.changed(claim, before, event, from);
+  }
+
+  #effect(link: LinkView, claim: Claim, effect: ClaimEffect, from: Sender | undefined): void {
+    const { clock } = this.#host;
+    switch (effect) {
+      case 'announce':
+        return this.#host.announcer.begin(claim);
+      case 'probe':
+        return this.#host.announcer.probe(claim);
+      case 'checkLater':
+        return this.#host.schedule.setAlarm(claim.alarms.check, clock.now() + yieldCheckTime);
+      case 'defend':
+        if (from?.peer === undefined) return;
+        this.#afterDefence(link, claim, this.#defender.defend(link, claim, from.peer));
+        return;
+      case 'defendForeign':
+        return this.#defender.defendForeign(claim);
+      case 'report':
+        return this.#report(claim, from?.mac ?? 0);
+    }
+  }
+
+  #report(claim: Claim, mac: Mac): void {
+    const now = this.#host.clock.now();
+    const { lastConflict } = claim.notes;
+    const isRepeated = lastConflict?.mac === mac && now - claim.lastReport < foreignDefendInterval;
+    claim.notes.lastConflict = { at: now, mac };
+    if (claim.state === 'conflict') this.#host.schedule.setAlarm(claim.alarms.deadline, now + foreignDefendInterval);
+    if (isRepeated) return;
+    claim.lastReport = now;
+    this.#host.emit({ kind: 'conflict', at: this.#host.clock.date(), address: claim.key, interface: claim.interface, mac: formatMac(mac) });
+  }
+
+  #afterDefence(link: LinkView, claim: Claim, result: 'defended' | 'giveWay'): void {
+    const { defence } = claim;
+    const { peer } = defence;
+    if (peer === undefined) return;
+    if (defence.isDisputed && !defence.wasReported) {
+      defence.wasReported = true;
+      this.#host.emit({ kind: 'disputed', at: this.#host.clock.date(), address: claim.key, interface: claim.interface, node: peer.node });
+    }
+    if (result === 'giveWay') this.dispatch(link, claim, 'heardBetter', { mac: peer.mac, peer });
+  }
+
+  /** Reports a change of state. */
+  changed(claim: Claim, from: Claim['state'], cause: ClaimEvent | 'removed', sender?: Sender): void {
+    this.#host.emit({
+      kind: 'changed',
+      at: this.#host.clock.date(),
+      address: claim.key,
+      interface: claim.interface,
+      from,
+      to: claim.state,
+      cause,
+      ...(sender === undefined ? {} : { mac: formatMac(sender.mac) }),
+      ...(sender?.peer === undefined ? {} : { node: sender.peer.node }),
+    });
+  }
+}
