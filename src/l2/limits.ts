@@ -72,8 +72,8 @@ export const foreignDefendInterval = 10_000;
 /** Longest time for which a node that gives an address up goes on answering. */
 export const leavingTime = 1_000;
 
-/** Pause of the thread after which its view is void: longer than its longest wait and the detection time of the sessions. */
-export const stallTime = 250;
+/** Time for which the thread did not run, after which its view is void: the detection time of the sessions. */
+export const stallTime = 150;
 
 /** Longest wait of the thread for a frame. */
 export const maximumWait = 100;

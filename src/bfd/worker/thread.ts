@@ -1,16 +1,12 @@
 import assert from 'node:assert';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../system/clock.ts';
-import { loadLibc, type Libc } from '../../system/ffi/libc.ts';
+import { loadLibc } from '../../system/ffi/libc.ts';
 import { systemRandom } from '../../system/random.ts';
+import { takeRealTimePriority } from '../../system/real-time.ts';
 import { Manager } from '../manager.ts';
 import { linuxTransport } from '../transport/linux.ts';
 import type { Answers, Message, Question, WorkerOptions } from './messages.ts';
-
-const SCHED_FIFO = 1;
-
-/** Above all threads without real-time priority, and below kernel threads with more. */
-const priority = 50;
 
 /** The program of the thread that runs the sessions. It has its own event loop and heap, so that a busy main thread delays no packet. */
 assert(parentPort !== null, 'this is the program of a worker thread');
@@ -48,15 +44,4 @@ async function answer(question: Question): Promise<Answers[keyof Answers]> {
       await manager.stop();
       return undefined;
   }
-}
-
-/**
- * Asks the kernel to run this thread before all normal threads. Returns false without the permission (CAP_SYS_NICE); the thread then runs
- * at normal priority.
- */
-function takeRealTimePriority(libc: Libc): boolean {
-  // struct sched_param
-  const parameters = Buffer.alloc(4);
-  parameters.writeInt32LE(priority);
-  return libc.setThreadScheduling(SCHED_FIFO, parameters) === 0;
 }

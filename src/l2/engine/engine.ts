@@ -94,7 +94,10 @@ export class Engine {
       },
       dispatch: (link, claim, event) => this.#runner.dispatch(link, claim, event),
     });
-    transport.listen((networkInterface, octets) => this.#receive(networkInterface, octets));
+    transport.listen({
+      received: (networkInterface, octets) => this.#receive(networkInterface, octets),
+      reopened: (networkInterface) => this.#membership.rejoin(networkInterface),
+    });
     schedule.setAlarm(this.#watchdog, clock.now() + watchdogInterval * (0.5 + random()));
   }
 

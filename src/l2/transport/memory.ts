@@ -1,7 +1,7 @@
 import type { Random } from '../../system/random.ts';
 import type { Clock } from '../../system/clock.ts';
 import { isGroupMac, readMac, type Mac } from '../wire/mac.ts';
-import type { Transport } from './transport.ts';
+import type { Transport, TransportEvents } from './transport.ts';
 
 /** A frame on its way from one host to another. */
 export interface Flight {
@@ -67,7 +67,7 @@ export class MemoryTransport implements Transport {
   asleep = false;
   readonly #waiting: Uint8Array[] = [];
   readonly #send: (octets: Uint8Array) => void;
-  #received: (networkInterface: string, octets: Uint8Array) => void = () => undefined;
+  #events: TransportEvents | undefined;
   #interface: string | undefined;
 
   constructor(name: string, mac: Mac, send: (octets: Uint8Array) => void) {
@@ -76,8 +76,8 @@ export class MemoryTransport implements Transport {
     this.#send = send;
   }
 
-  listen(received: (networkInterface: string, octets: Uint8Array) => void): void {
-    this.#received = received;
+  listen(events: TransportEvents): void {
+    this.#events = events;
   }
 
   open(networkInterface: string): void {
@@ -113,7 +113,7 @@ export class MemoryTransport implements Transport {
 
   arrive(octets: Uint8Array): void {
     if (this.asleep) this.#waiting.push(octets);
-    else if (this.#interface !== undefined) this.#received(this.#interface, octets);
+    else if (this.#interface !== undefined) this.#events?.received(this.#interface, octets);
   }
 
   /** Delivers the frames that arrived meanwhile. */

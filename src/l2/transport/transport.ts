@@ -1,7 +1,14 @@
+export interface TransportEvents {
+  /** A frame arrived. The octets are reused after the call. */
+  received(networkInterface: string, octets: Uint8Array): void;
+  /** The interface is another one than before, so the kernel has forgotten its multicast groups. */
+  reopened(networkInterface: string): void;
+}
+
 /** Frames of the network interfaces of this host. */
 export interface Transport {
-  /** Called once. The octets are reused after the call. */
-  listen(received: (networkInterface: string, octets: Uint8Array) => void): void;
+  /** Called once, before `open`. */
+  listen(events: TransportEvents): void;
   /** Sends and receives on this interface from now on. Never throws: a failed open is retried, and `problem` has the reason. */
   open(networkInterface: string, options: { readonly promiscuous: boolean }): void;
   close(networkInterface: string): void;

@@ -23,6 +23,11 @@ export interface Libc {
   readonly sendto: (fd: number, data: Uint8Array, length: number, flags: number, to: Uint8Array, toLength: number) => number;
   /** Takes a struct msghdr and modifies it. */
   readonly recvmsg: (fd: number, header: Uint8Array, flags: number) => number;
+  /** Takes an array of struct pollfd and writes the results into it. Blocks the thread for at most `milliseconds`. */
+  readonly poll: (descriptors: Uint8Array, count: number, milliseconds: number) => number;
+  readonly eventfd: (initial: number, flags: number) => number;
+  readonly read: (fd: number, data: Uint8Array, length: number) => number;
+  readonly write: (fd: number, data: Uint8Array, length: number) => number;
   /** Moves the calling thread into the namespace that the descriptor refers to. */
   readonly setns: (fd: number, kind: number) => number;
   /**
@@ -73,6 +78,10 @@ export function loadLibc(): Libc | undefined {
     interfaceIndex: self.func('unsigned int if_nametoindex(const char *)'),
     sendto: self.func('long sendto(int, const uint8_t *, size_t, int, const uint8_t *, uint32_t)'),
     recvmsg: self.func('long recvmsg(int, uint8_t *, int)'),
+    poll: self.func('int poll(uint8_t *, unsigned long, int)'),
+    eventfd: self.func('int eventfd(unsigned int, int)'),
+    read: self.func('long read(int, uint8_t *, size_t)'),
+    write: self.func('long write(int, const uint8_t *, size_t)'),
     setns: self.func('int setns(int, int)'),
     // Uses pthreads because musl (Alpine) refuses sched_setscheduler. In musl pthread_t is a pointer of the same size.
     setThreadScheduling: (policy, parameters) => setSchedule(thisThread(), policy, parameters),
