@@ -1,7 +1,7 @@
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
 import { systemClock, type Cancel } from '../system/clock.ts';
 import { loadLibc, type Libc } from '../system/ffi/libc.ts';
-import { newCounters } from './counters.ts';
+import { newCounters, type Counters } from './counters.ts';
 import { heartbeatInterval } from './limits.ts';
 import type { L2Event, L2Status } from './status.ts';
 import type { AddressChanges, PeerSession, Refusal, Table } from './table.ts';
@@ -121,6 +121,11 @@ export class L2 {
     return (await this.#ask({ type: 'status' })) as Answers['status'];
   }
 
+  /** Costs the same for any number of addresses. */
+  async counters(): Promise<Counters> {
+    return (await this.#ask({ type: 'counters' })) as Answers['counters'];
+  }
+
   /**
    * Gives all addresses up. Each is answered until another node announces it, for a second at most: bring the BFD sessions to AdminDown at the
    * same time. Resolves when the thread has ended. Later calls get an empty answer.
@@ -179,5 +184,6 @@ const whenStopped = (): Answers => ({
   change: [],
   announceAgain: undefined,
   status: { links: [], addresses: [], counters: newCounters(), suspended: false },
+  counters: newCounters(),
   stop: undefined,
 });

@@ -7,6 +7,7 @@ export interface CalledProcess {
   readonly call: Call;
   /** Kills it with SIGKILL, so that it sends nothing to its peers. */
   readonly kill: () => Promise<void>;
+  readonly signal: (name: 'SIGSTOP' | 'SIGCONT') => void;
 }
 
 /**
@@ -45,5 +46,6 @@ export function startProgram(namespace: string, script: string, options: object,
       child.kill('SIGKILL');
       await exited;
     },
+    signal: (name) => void child.kill(name),
   };
 }

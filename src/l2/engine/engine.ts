@@ -4,7 +4,7 @@ import type { Random } from '../../system/random.ts';
 import { Alarm, Schedule } from '../../system/schedule.ts';
 import { Claim } from '../claim/claim.ts';
 import { answersClients, type ClaimEvent } from '../claim/fsm.ts';
-import { countIgnored, newCounters } from '../counters.ts';
+import { countIgnored, newCounters, type Counters } from '../counters.ts';
 import type { PeerView } from '../election/peer-view.ts';
 import { maximumAddresses, settleTime, settleTimeAfterStall, watchdogInterval } from '../limits.ts';
 import type { L2Event, L2Status } from '../status.ts';
@@ -187,6 +187,10 @@ export class Engine {
     return !this.#links.values().some((link) => link.claims.values().some(({ state }) => answersClients(state)));
   }
 
+  counters(): Counters {
+    return { ...this.#counters, ignored: { ...this.#counters.ignored } };
+  }
+
   status(): L2Status {
     const { clock, transport } = this.#components;
     const dateOf = (at: number): Date => new Date(clock.date().getTime() - (clock.now() - at));
@@ -194,7 +198,7 @@ export class Engine {
     return {
       links: links.map((link) => linkStatus(link, this.#membership.status(link.interface), transport)),
       addresses: links.flatMap((link) => [...link.claims.values()].map((claim) => addressStatus(claim, dateOf))),
-      counters: { ...this.#counters, ignored: { ...this.#counters.ignored } },
+      counters: this.counters(),
       suspended: this.#suspended,
     };
   }

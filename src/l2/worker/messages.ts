@@ -1,3 +1,4 @@
+import type { Counters } from '../counters.ts';
 import type { L2Event, L2Status } from '../status.ts';
 import type { AddressChanges, PeerSession, Refusal, Table } from '../table.ts';
 
@@ -16,6 +17,7 @@ export type Question =
   | { readonly type: 'change'; readonly changes: AddressChanges }
   | { readonly type: 'announceAgain'; readonly interface: string }
   | { readonly type: 'status' }
+  | { readonly type: 'counters' }
   | { readonly type: 'stop' };
 
 export interface Answers {
@@ -23,6 +25,7 @@ export interface Answers {
   readonly change: readonly Refusal[];
   readonly announceAgain: undefined;
   readonly status: L2Status;
+  readonly counters: Counters;
   readonly stop: undefined;
 }
 

@@ -111,5 +111,7 @@ function answer(question: Exclude<Question, { type: 'stop' }>): Answers[keyof An
       return undefined;
     case 'status':
       return engine.status();
+    case 'counters':
+      return engine.counters();
   }
 }
