@@ -3,7 +3,7 @@ import type { Clock } from '../../system/clock.ts';
 import type { Random } from '../../system/random.ts';
 import { Alarm, Schedule } from '../../system/schedule.ts';
 import { Claim } from '../claim/claim.ts';
-import { answersClients, type ClaimEvent } from '../claim/fsm.ts';
+import { answersClients, type ClaimEvent, type ClaimState } from '../claim/fsm.ts';
 import { countIgnored, newCounters, type Counters } from '../counters.ts';
 import type { PeerView } from '../election/peer-view.ts';
 import { maximumAddresses, settleTime, settleTimeAfterStall, watchdogInterval } from '../limits.ts';
@@ -180,6 +180,11 @@ export class Engine {
     this.#stopping = true;
     this.#inquiries.forgetAll();
     for (const link of this.#links.values()) for (const claim of link.claims.values()) this.#runner.dispatch(link, claim, 'stop');
+  }
+
+  /** The state of an address. Undefined: it is not in the table. */
+  stateOf(address: string, networkInterface: string): ClaimState | undefined {
+    return this.#links.get(networkInterface)?.claims.get(address)?.state;
   }
 
   /** No address is answered. */

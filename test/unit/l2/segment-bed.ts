@@ -92,7 +92,7 @@ export class BedNode {
   }
 
   stateOf(text: string): string {
-    return this.engine.status().addresses.find((entry) => entry.address === text)?.state ?? 'none';
+    return this.engine.stateOf(text, 'eth0') ?? 'none';
   }
 
   setTable(table: Table): void {
