@@ -2,10 +2,10 @@ import type { Clock } from '../../system/clock.ts';
 import type { Random } from '../../system/random.ts';
 import type { Schedule } from '../../system/schedule.ts';
 import type { Claim } from '../claim/claim.ts';
-import type { ClaimEvent } from '../claim/fsm.ts';
+import { answersClients, type ClaimEvent } from '../claim/fsm.ts';
 import { elect, type Election } from '../election/elect.ts';
 import type { PeerView, Standing } from '../election/peer-view.ts';
-import { announcementPatience, maximumInquiries, watchdogPatience, watchdogStrikes } from '../limits.ts';
+import { announcementPatience, maximumInquiries, watchdogPatience, watchdogStrikes, yieldCheckTime } from '../limits.ts';
 import type { Inquiries, InquiryResult } from './inquiries.ts';
 import type { LinkView } from './link-view.ts';
 import type { Pacer } from './pacer.ts';
@@ -118,7 +118,9 @@ export class Elections {
     claim.deferredTo = to;
     if (!isNext || claim.notes.heardFrom?.peer === to) return;
     const { clock, random, schedule } = this.#host;
-    schedule.setAlarm(claim.alarms.check, clock.now() + announcementPatience * (1 + 0.2 * random()));
+    // An owner that hands over asks sooner, because the other one may hold the address already.
+    const patience = answersClients(claim.state) ? yieldCheckTime : announcementPatience;
+    schedule.setAlarm(claim.alarms.check, clock.now() + patience * (1 + 0.2 * random()));
   }
 
   #askSuspect(link: LinkView, claim: Claim, peer: PeerView, attempt = 1): void {

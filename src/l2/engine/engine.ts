@@ -303,16 +303,17 @@ export class Engine {
   }
 
   #peerSession(link: LinkView, peer: PeerView, session: PeerSession): void {
-    const { session: before, everUp } = peer;
+    const { session: before } = peer;
     const isChanged = peer.setSession(session);
     for (const claim of link.betterClaims.get(peer) ?? []) claim.silent.delete(peer);
-    if (session !== 'Up') for (const claim of link.claims.values()) claim.above.delete(peer);
+    const gaveWay = before === session ? [] : [...link.claims.values()].filter((claim) => claim.above.delete(peer));
     const isolation = link.noteSession(before, session, this.#components.clock.now());
     if (isolation !== undefined) this.#emit({ kind: isolation, at: this.#date(), interface: link.interface });
     this.#trySettle(link);
     if (isChanged) this.#elections.evaluatePeer(link, peer);
-    // The two sides of a partition may both own addresses. Each learns of the other's by its announcement.
-    if (session === 'Up' && everUp && before === 'Down') this.#announceTo(link, peer);
+    this.#elections.evaluateAll(link, gaveWay);
+    // Both may own addresses, because they did not hear each other. Each learns of the other's by its announcement.
+    if (session === 'Up' && before !== 'Up') this.#announceTo(link, peer);
   }
 
   #announceTo(link: LinkView, peer: PeerView): void {
