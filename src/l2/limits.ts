@@ -61,10 +61,10 @@ export const yieldCheckTime = 300;
 /** Shortest and longest time between two answers to claims of a worse candidate, and the time without one after which it is short again. */
 export const defendInterval = 20;
 export const longestDefendInterval = 1_000;
-export const defendMemory = 10_000;
+export const defendMemory = 250;
 
 /** Claims of one worse candidate that are answered in vain before the node with the higher MAC address gives way. */
-export const defencesInVain = 5;
+export const defencesInVain = 4;
 
 /** DEFEND_INTERVAL of RFC 5227 1.1: time between two announcements against a foreign host, and between two probes after a conflict. */
 export const foreignDefendInterval = 10_000;

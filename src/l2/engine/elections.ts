@@ -176,11 +176,11 @@ export class Elections {
   }
 
   /**
-   * The peer did not answer for the address. Without a session it has failed. With one, only this address is without an owner, unless more
-   * are: then its responder has failed.
+   * The peer did not answer for the address. If nothing else shows that it lives, it has failed. Otherwise only this address is without an
+   * owner, perhaps because the peer sees another node that this one does not see; unless more are, then its responder has failed.
    */
   #wasSilent(link: LinkView, claim: Claim, peer: PeerView): void {
-    if (peer.session === 'Up' && ++peer.strikes < watchdogStrikes) {
+    if (peer.standing === 'in' && ++peer.strikes < watchdogStrikes) {
       claim.silent.add(peer);
       this.evaluate(link, claim);
       this.#watchPeer(link, peer, 0);
