@@ -101,6 +101,3 @@ export const framesPerTurn = 256;
 
 /** Time between two attempts to open a socket of an interface that is gone. */
 export const reopenInterval = 1_000;
-
-/** Events kept for debugging. */
-export const historyLength = 256;

@@ -34,9 +34,8 @@ export class ClaimRunner {
   }
 
   /** Called when the alarm of a defence that came too early rings. */
-  defendLater(link: LinkView, claim: Claim): void {
-    if (claim.state !== 'owner' && claim.state !== 'keeping') return;
-    this.#afterDefence(link, claim, this.#defender.rang(link, claim));
+  defendLater(claim: Claim): void {
+    if (claim.state === 'owner' || claim.state === 'keeping') this.#defender.rang(claim);
   }
 
   /** Runs the state machine. `from`: the sender of the frame that caused the event. */

@@ -32,17 +32,24 @@ export class Defender {
       Object.assign(defence, { peer, count: 0, next: -Infinity, interval: defendInterval, isDisputed: false, wasReported: false });
     }
     defence.last = now;
+    // Decided only when it claims once more: a defence that comes later may find that it has given up.
+    const isInVain = defence.count >= defencesInVain;
+    if (isInVain && link.mac > peer.mac) {
+      claim.above.add(peer);
+      return 'giveWay';
+    }
+    defence.isDisputed = isInVain;
     if (now < defence.next) {
       schedule.setAlarm(claim.alarms.defence, defence.next);
       return 'defended';
     }
-    return this.#announce(link, claim, peer);
+    this.#announce(claim);
+    return 'defended';
   }
 
   /** Called when the alarm of a defence that came too early rings. */
-  rang(link: LinkView, claim: Claim): 'defended' | 'giveWay' {
-    const { peer } = claim.defence;
-    return peer === undefined ? 'defended' : this.#announce(link, claim, peer);
+  rang(claim: Claim): void {
+    this.#announce(claim);
   }
 
   /** A foreign host claims the address: at most one announcement in 10 s (RFC 5227 2.4). */
@@ -53,17 +60,11 @@ export class Defender {
     this.#host.announcer.once(claim);
   }
 
-  #announce(link: LinkView, claim: Claim, peer: PeerView): 'defended' | 'giveWay' {
+  #announce(claim: Claim): void {
     const { defence } = claim;
-    const isInVain = ++defence.count > defencesInVain;
-    if (isInVain && link.mac > peer.mac) {
-      claim.above.add(peer);
-      return 'giveWay';
-    }
-    defence.isDisputed = isInVain;
+    defence.count++;
     defence.next = this.#host.clock.now() + defence.interval;
     defence.interval = Math.min(2 * defence.interval, longestDefendInterval);
     this.#host.announcer.once(claim);
-    return 'defended';
   }
 }

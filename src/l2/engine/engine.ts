@@ -6,7 +6,7 @@ import { Claim } from '../claim/claim.ts';
 import { answersClients, type ClaimEvent, type ClaimState } from '../claim/fsm.ts';
 import { countIgnored, newCounters, type Counters } from '../counters.ts';
 import type { PeerView } from '../election/peer-view.ts';
-import { maximumAddresses, settleTime, settleTimeAfterStall, watchdogInterval } from '../limits.ts';
+import { maximumAddresses, maximumLinks, settleTime, settleTimeAfterStall, watchdogInterval } from '../limits.ts';
 import type { L2Event, L2Status } from '../status.ts';
 import type { AddressChanges, AddressEntry, Link, PeerSession, Refusal, Table } from '../table.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -218,7 +218,8 @@ export class Engine {
     const wanted = new Set(links.map((link) => link.interface));
     for (const link of this.#links.values()) if (!wanted.has(link.interface)) this.#closeLink(link);
     for (const link of links) {
-      const message = linkProblem(link);
+      const isTooMany = !this.#links.has(link.interface) && this.#links.size >= maximumLinks;
+      const message = isTooMany ? `there are ${maximumLinks} links already` : linkProblem(link);
       if (message === undefined) this.#setLink(link);
       else refused.push({ subject: link.interface, message });
     }
@@ -272,7 +273,7 @@ export class Engine {
       transmission: new Alarm(() => this.#announcer.rang(claim)),
       deadline: new Alarm(() => this.#dispatchOf(claim, 'deadline')),
       check: new Alarm(() => this.#elections.check(link, claim)),
-      defence: new Alarm(() => this.#runner.defendLater(link, claim)),
+      defence: new Alarm(() => this.#runner.defendLater(claim)),
     }));
     link.claims.set(key, claim);
     this.#addresses++;
