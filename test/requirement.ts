@@ -40,13 +40,15 @@ export interface Rfc {
 
 /** The requirements of one protocol. */
 export interface Catalogue {
-  /** The prefix of requirement labels: BGP or BFD. */
+  /** The prefix of requirement labels: BGP, BFD or L2. */
   readonly prefix: string;
+  /** The least digits of the number in a label. Default: 3. */
+  readonly digits?: number;
   readonly chapters: readonly Chapter[];
   readonly requirements: readonly Requirement[];
   readonly rfcs: readonly Rfc[];
 }
 
-export function label({ prefix }: Catalogue, number: number): string {
-  return `${prefix}-${String(number).padStart(3, '0')}`;
+export function label({ prefix, digits = 3 }: Catalogue, number: number): string {
+  return `${prefix}-${String(number).padStart(digits, '0')}`;
 }

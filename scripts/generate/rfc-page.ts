@@ -2,10 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { bfd } from '../../test/bfd-requirements.ts';
 import { bgp } from '../../test/bgp-requirements.ts';
+import { l2 } from '../../test/l2-requirements.ts';
 import { label, type Catalogue, type Chapter, type Requirement, type Rfc, type Status } from '../../test/requirement.ts';
 
 /** The catalogues of requirements, in the order of the page. */
-export const catalogues: readonly Catalogue[] = [bgp, bfd];
+export const catalogues: readonly Catalogue[] = [bgp, bfd, l2];
 
 /** A test whose title begins with the requirements that it proves. */
 export interface NumberedTest {
@@ -18,13 +19,14 @@ export interface NumberedTest {
 
 const root = join(import.meta.dirname, '../..');
 
-const opening = `# What BGP and BFD keep to
+const opening = `# What BGP, BFD, ARP and NDP keep to
 
-This page lists the RFCs and their numbered requirements for BFD and for a BGP speaker that announces routes and learns none, each with the tests that prove it.
+This page lists the RFCs and their numbered requirements for a BGP speaker that announces routes and learns none, for BFD, and for the announcement of addresses by ARP and Neighbor Discovery (L2), each with the
+tests that prove it.
 \`npm test -- -t 'BGP-'\` runs all BGP tests, and \`npm test -- -t BFD-016\` the tests of one requirement. "N 1/2" is a NOTIFICATION with code 1, subcode 2.
 *partly* names the missing part.
 
-\`npm run generate\` writes this page from \`test/bgp-requirements.ts\`, \`test/bfd-requirements.ts\` and the titles of the tests. Edit those, not the page. When
+\`npm run generate\` writes this page from \`test/bgp-requirements.ts\`, \`test/bfd-requirements.ts\`, \`test/l2-requirements.ts\` and the titles of the tests. Edit those, not the page. When
 two branches conflict in it, generate it again.
 `;
 
@@ -33,7 +35,7 @@ two branches conflict in it, generate it again.
  * of a string.
  */
 export function numberedNames(text: string): Omit<NumberedTest, 'file'>[] {
-  const names = text.matchAll(/(['"`])((?:B(?:GP|FD)-\d{3} )+)((?:\\.|(?!\1)[^\\\n])*)\1/g);
+  const names = text.matchAll(/(['"`])((?:(?:B(?:GP|FD)-\d{3}|L2-\d{1,2}) )+)((?:\\.|(?!\1)[^\\\n])*)\1/g);
   return [...names].map(([, , labels = '', name = '']) => ({
     labels: labels.trim().split(' '),
     name: name.replaceAll(/\\(.)/g, '$1'),

@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../system/clock.ts';
 import { loadLibc } from '../../system/ffi/libc.ts';
 import { systemRandom } from '../../system/random.ts';
-import { takeRealTimePriority } from '../../system/real-time.ts';
+import { takeRealTimePriority } from '../../system/ffi/real-time.ts';
 import { Manager } from '../manager.ts';
 import { linuxTransport } from '../transport/linux.ts';
 import type { Answers, Message, Question, WorkerOptions } from './messages.ts';

@@ -78,7 +78,15 @@ export class Claim {
   round = 0;
   /** Changes with every new schedule, so that queued work of an old one is dropped. */
   generation = 0;
-  readonly defence: Defence = { peer: undefined, count: 0, next: -Infinity, interval: 0, last: -Infinity, isDisputed: false, wasReported: false };
+  readonly defence: Defence = {
+    peer: undefined,
+    count: 0,
+    next: -Infinity,
+    interval: 0,
+    last: -Infinity,
+    isDisputed: false,
+    wasReported: false,
+  };
   /** Not before this time does this node announce against a foreign host again. */
   nextForeignDefence = -Infinity;
   /** When a foreign host was last reported. */

@@ -1,20 +1,17 @@
-import { formatAddress, type Address } from '../../net/address.ts';
+import type { Address } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Random } from '../../system/random.ts';
 import { Alarm, Schedule } from '../../system/schedule.ts';
 import { Claim } from '../claim/claim.ts';
 import { answersClients, type ClaimEvent, type ClaimState } from '../claim/fsm.ts';
-import { countIgnored, newCounters, type Counters } from '../counters.ts';
+import { newCounters, type Counters } from '../counters.ts';
 import type { PeerView } from '../election/peer-view.ts';
 import { maximumAddresses, maximumLinks, settleTime, settleTimeAfterStall, watchdogInterval } from '../limits.ts';
 import type { L2Event, L2Status } from '../status.ts';
 import type { AddressChanges, AddressEntry, Link, PeerSession, Refusal, Table } from '../table.ts';
 import type { Transport } from '../transport/transport.ts';
-import { decodeFrame, type Frame } from '../wire/frame.ts';
-import { isGroupMac } from '../wire/mac.ts';
-import { isUnspecified } from '../wire/multicast.ts';
 import { Announcer } from './announcer.ts';
-import { ClaimRunner, type Sender } from './claim-runner.ts';
+import { ClaimRunner } from './claim-runner.ts';
 import { Elections } from './elections.ts';
 import { Inquiries } from './inquiries.ts';
 import { LinkView } from './link-view.ts';
@@ -22,6 +19,7 @@ import { Membership } from './membership.ts';
 import { probe } from './messages.ts';
 import { Pacer } from './pacer.ts';
 import { linkProblem, readEntry } from './read-entry.ts';
+import { Receiver } from './receiver.ts';
 import { Responder } from './responder.ts';
 import { addressStatus, linkStatus } from './status-of.ts';
 
@@ -42,7 +40,6 @@ export class Engine {
   readonly #links = new Map<string, LinkView>();
   readonly #sessions = new Map<string, PeerSession>();
   readonly #counters = newCounters();
-  readonly #responder = new Responder(this.#counters);
   readonly #pacer: Pacer;
   readonly #announcer: Announcer;
   readonly #inquiries: Inquiries;
@@ -94,8 +91,23 @@ export class Engine {
       },
       dispatch: (link, claim, event) => this.#runner.dispatch(link, claim, event),
     });
+    const mayAnswer = (): boolean => !this.#suspended && !this.#isDraining;
+    const receiver = new Receiver({
+      clock,
+      counters: this.#counters,
+      responder: new Responder(this.#counters),
+      inquiries: this.#inquiries,
+      elections: this.#elections,
+      runner: this.#runner,
+      get mayAnswer() {
+        return mayAnswer();
+      },
+      linkOf: (networkInterface) => this.#links.get(networkInterface),
+      isOwnMac: (mac) => this.#links.values().some((link) => link.mac === mac),
+      transmit: (link, octets) => this.#transmit(link.interface, octets, undefined),
+    });
     transport.listen({
-      received: (networkInterface, octets) => this.#receive(networkInterface, octets),
+      received: (networkInterface, octets) => receiver.receive(networkInterface, octets),
       reopened: (networkInterface) => this.#membership.rejoin(networkInterface),
     });
     schedule.setAlarm(this.#watchdog, clock.now() + watchdogInterval * (0.5 + random()));
@@ -198,7 +210,11 @@ export class Engine {
 
   status(): L2Status {
     const { clock, transport } = this.#components;
-    const dateOf = (at: number): Date => new Date(clock.date().getTime() - (clock.now() - at));
+    const dateOf = (at: number): Date => {
+      const date = clock.date();
+      date.setTime(date.getTime() - (clock.now() - at));
+      return date;
+    };
     const links = [...this.#links.values()];
     return {
       links: links.map((link) => linkStatus(link, this.#membership.status(link.interface), transport)),
@@ -347,67 +363,15 @@ export class Engine {
   #doubt(link: LinkView): void {
     for (const claim of link.claims.values()) this.#runner.dispatch(link, claim, 'doubt');
     if (this.#stopping || this.#suspended) return;
-    this.#elections.confirm(link, [...link.claims.values()].filter(({ state }) => state === 'doubtful'));
+    this.#elections.confirm(
+      link,
+      [...link.claims.values()].filter(({ state }) => state === 'doubtful'),
+    );
   }
 
   #watch(): void {
     for (const link of this.#links.values()) this.#elections.watch(link);
     this.schedule.setAlarm(this.#watchdog, this.#components.clock.now() + watchdogInterval);
-  }
-
-  #receive(networkInterface: string, octets: Uint8Array): void {
-    const link = this.#links.get(networkInterface);
-    if (link === undefined) return;
-    const frame = decodeFrame(octets);
-    if (typeof frame === 'string') return countIgnored(this.#counters, frame);
-    const mac = frame.kind === 'arp' ? frame.senderMac : frame.kind === 'advertisement' ? (frame.targetLink ?? frame.etherSource) : frame.etherSource;
-    if (this.#links.values().some((own) => own.mac === mac || own.mac === frame.etherSource)) return countIgnored(this.#counters, 'ownFrame');
-    if (!isGroupMac(frame.etherDestination) && frame.etherDestination !== link.mac) return countIgnored(this.#counters, 'destination');
-    if (frame.kind === 'arp' && frame.etherSource !== mac) this.#counters.otherEtherSource++;
-    const peer = link.peersByMac.get(mac);
-    this.#handle(link, frame, { mac, ...(peer === undefined ? {} : { peer }) });
-  }
-
-  #handle(link: LinkView, frame: Frame, from: Sender): void {
-    if (frame.kind === 'advertisement') {
-      const claim = link.claims.get(formatAddress(frame.target));
-      if (claim !== undefined) this.#claimed(link, claim, from);
-      return;
-    }
-    const source = frame.kind === 'arp' ? frame.sender : frame.source;
-    if (frame.kind === 'arp' && !isUnspecified(source)) {
-      const claim = link.claims.get(formatAddress(source));
-      if (claim !== undefined) this.#claimed(link, claim, from);
-      // An announcement asks nothing (RFC 5227 2.3).
-      if (frame.operation === 'reply' || source.value === frame.target.value) return;
-    } else if (frame.kind === 'arp' && frame.operation === 'reply') {
-      return;
-    }
-    const claim = link.claims.get(formatAddress(frame.target));
-    if (claim === undefined) return;
-    if (isUnspecified(source) && from.peer === undefined) this.#runner.dispatch(link, claim, 'foreignProbe', from);
-    if (this.#suspended || this.#isDraining) return;
-    const answer = this.#responder.answer(link, claim, frame, this.#components.clock.now());
-    if (answer !== undefined) this.#transmit(link.interface, answer, undefined);
-  }
-
-  /** Somebody else claims an address of the table. */
-  #claimed(link: LinkView, claim: Claim, from: Sender): void {
-    const { peer } = from;
-    if (peer === undefined) {
-      if (claim.state !== 'standby') this.#counters.foreignConflicts++;
-      return this.#runner.dispatch(link, claim, claim.entry.onConflict === 'withdraw' ? 'heardForeignWithdraw' : 'heardForeign', from);
-    }
-    claim.notes.heardFrom = { at: this.#components.clock.now(), peer };
-    claim.silent.delete(peer);
-    const isNews = peer.session !== 'AdminDown' && peer.heard();
-    this.#inquiries.heard(claim, peer);
-    this.#elections.announced(claim, peer);
-    // A node that stops may still answer. It is about to hear that this node has the address.
-    const isBetter = claim.isBetter(peer) && peer.session !== 'AdminDown';
-    if (answersClients(claim.state)) this.#counters.nodeConflicts++;
-    this.#runner.dispatch(link, claim, isBetter ? 'heardBetter' : 'heardWorse', from);
-    if (isNews) this.#elections.evaluatePeer(link, peer);
   }
 
   #dispatchOf(claim: Claim, event: ClaimEvent): void {

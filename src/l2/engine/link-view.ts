@@ -118,7 +118,9 @@ export class LinkView {
   }
 
   get hasAllSessions(): boolean {
-    return this.peers.values().every(({ sessionName, session }) => sessionName === undefined || session === 'Up' || session === 'AdminDown');
+    return this.peers
+      .values()
+      .every(({ sessionName, session }) => sessionName === undefined || session === 'Up' || session === 'AdminDown');
   }
 
   get sessionsUp(): number {

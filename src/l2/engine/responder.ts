@@ -27,8 +27,11 @@ export class Responder {
     const isProbe = isUnspecified(frame.kind === 'arp' ? frame.sender : frame.source);
     const mayAnswer = answersClients(claim.state) || (claim.state === 'doubtful' && isProbe && link.peersByMac.has(from));
     if (!mayAnswer) return undefined;
-    if (!this.#bucketOf(from, now).take(now)) return void countIgnored(this.#counters, 'macLimit');
-    if (!link.answers.take(now)) return void countIgnored(this.#counters, 'interfaceLimit');
+    const limit = this.#bucketOf(from, now).take(now) ? (link.answers.take(now) ? undefined : 'interfaceLimit') : 'macLimit';
+    if (limit !== undefined) {
+      countIgnored(this.#counters, limit);
+      return undefined;
+    }
     claim.notes.answers++;
     this.#counters.answers++;
     return frame.kind === 'arp' ? arpAnswer(frame, link.mac) : ndpAnswer(frame, link.mac);

@@ -5,7 +5,10 @@ import type { Transport } from '../transport/transport.ts';
 import { formatMac } from '../wire/mac.ts';
 import type { LinkView } from './link-view.ts';
 
-export function addressStatus({ key, interface: networkInterface, state, notes, deferredTo }: Claim, dateOf: (at: number) => Date): AddressStatus {
+export function addressStatus(
+  { key, interface: networkInterface, state, notes, deferredTo }: Claim,
+  dateOf: (at: number) => Date,
+): AddressStatus {
   const { since, cause, claims, requests, answers, lastRequest, lastAnnouncement, lastConflict, heardFrom } = notes;
   const owner = answersClients(state) ? undefined : (heardFrom?.peer ?? deferredTo);
   return {

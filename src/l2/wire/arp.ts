@@ -46,7 +46,17 @@ export const arpFrameLength = 42;
 const ethernetHardware = 1;
 const ipv4Protocol = 0x0800;
 const operations = { 1: 'request', 2: 'reply' } as const;
-const at = { hardware: 14, protocol: 16, hardwareLength: 18, protocolLength: 19, operation: 20, sha: 22, spa: 28, tha: 32, tpa: 38 } as const;
+const at = {
+  hardware: 14,
+  protocol: 16,
+  hardwareLength: 18,
+  protocolLength: 19,
+  operation: 20,
+  sha: 22,
+  spa: 28,
+  tha: 32,
+  tpa: 38,
+} as const;
 
 /** Decodes a frame whose type is ARP. Never throws. */
 export function decodeArp(octets: Uint8Array): ArpPacket | ArpFault {

@@ -1,10 +1,4 @@
-import {
-  acceptWholePacket,
-  jumpIfEqual,
-  loadOctet,
-  returnVerdict,
-  type FilterInstruction,
-} from '../../system/ffi/socket-filter.ts';
+import { acceptWholePacket, jumpIfEqual, loadOctet, returnVerdict, type FilterInstruction } from '../../system/ffi/socket-filter.ts';
 
 /**
  * The classic BPF program of a packet socket, as data. It takes well-formed ARP for IPv4 on Ethernet, and solicitations and advertisements

@@ -156,8 +156,7 @@ export function encodeSolicitation(message: Omit<NeighborSolicitation, 'kind'>):
 }
 
 export function encodeAdvertisement(message: Omit<NeighborAdvertisement, 'kind'>): Uint8Array {
-  const flags =
-    (message.router ? flag.router : 0) | (message.solicited ? flag.solicited : 0) | (message.override ? flag.override : 0);
+  const flags = (message.router ? flag.router : 0) | (message.solicited ? flag.solicited : 0) | (message.override ? flag.override : 0);
   return encode(message, types.advertisement, flags, linkOptions.target, message.targetLink);
 }
 

@@ -1,4 +1,4 @@
-import type { ThreadActivity } from '../../system/thread-activity.ts';
+import type { ThreadActivity } from '../../system/processes.ts';
 import { heartbeatPatience, maximumBlockedTime } from '../limits.ts';
 
 /**

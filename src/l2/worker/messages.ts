@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads';
 import type { Counters } from '../counters.ts';
 import type { L2Event, L2Status } from '../status.ts';
 import type { AddressChanges, PeerSession, Refusal, Table } from '../table.ts';
@@ -39,7 +40,7 @@ export interface SessionMessage {
 /** A further port from which the thread takes session messages. */
 export interface FeedMessage {
   readonly type: 'feed';
-  readonly port: import('node:worker_threads').MessagePort;
+  readonly port: MessagePort;
 }
 
 export type Message =

@@ -2,8 +2,8 @@ import assert from 'node:assert';
 import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads';
 import { loadLibc } from '../../system/ffi/libc.ts';
 import { systemRandom } from '../../system/random.ts';
-import { takeRealTimePriority } from '../../system/real-time.ts';
-import { threadActivity, threadCpuMilliseconds } from '../../system/thread-activity.ts';
+import { takeRealTimePriority } from '../../system/ffi/real-time.ts';
+import { threadActivity, threadCpuMilliseconds } from '../../system/processes.ts';
 import { Engine } from '../engine/engine.ts';
 import { maximumWait, reopenInterval, stallTime } from '../limits.ts';
 import type { L2Event } from '../status.ts';
@@ -32,8 +32,8 @@ const mainThread = new MainThread(clock.now(), threadActivity);
 const beats = new Int32Array(heartbeat);
 const feeds: MessagePort[] = [port];
 const wakes = Buffer.alloc(8);
-let isStopping = false;
-let isDraining = false;
+/** Changed by what a message causes. */
+const state = { isStopping: false, isDraining: false };
 
 send({ type: 'started', realTime: hasRealTime });
 run();
@@ -43,7 +43,7 @@ function run(): void {
   let reopenAt = clock.now() + reopenInterval;
   let hasMore = false;
   let [began, used] = [clock.now(), threadCpuMilliseconds()];
-  while (!isStopping || !engine.isIdle) {
+  while (!state.isStopping || !engine.isIdle) {
     const wait = hasMore ? 0 : clock.wait(maximumWait);
     transport?.wait(wake, wait);
     libc?.read(wake, wakes, wakes.length);
@@ -68,7 +68,7 @@ function turn(now: number, missing: number): boolean {
   if (missing > stallTime) {
     engine.stalled(missing);
     mainThread.stalled(now);
-    isDraining = true;
+    state.isDraining = true;
   }
   if (mainThread.isAlive(now, Atomics.load(beats, 0))) engine.resume();
   else engine.suspend();
@@ -78,9 +78,9 @@ function turn(now: number, missing: number): boolean {
     }
   }
   const hasMore = transport?.read() ?? false;
-  if (isDraining && !hasMore) {
+  if (state.isDraining && !hasMore) {
     engine.drained();
-    isDraining = false;
+    state.isDraining = false;
   }
   clock.run();
   return hasMore;
@@ -93,9 +93,13 @@ function handle(message: Question | SessionMessage | FeedMessage): void {
     case 'feed':
       return void feeds.push(message.port);
     case 'stop':
-      isStopping = true;
+      state.isStopping = true;
       return engine.stop();
-    default:
+    case 'set':
+    case 'change':
+    case 'announceAgain':
+    case 'status':
+    case 'counters':
       return send({ type: 'answer', value: answer(message) });
   }
 }

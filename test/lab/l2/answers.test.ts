@@ -21,7 +21,10 @@ beforeAll(async () => {
     addresses: [vip, vip6].map((address) => ({ address, interface: 'v0', candidates: ['n0'], everHeld: true })),
   });
   expect(refused).toEqual([]);
-  await until('the addresses are held', async (note) => note(await node.stateOf(vip)) === 'owner' && (await node.stateOf(vip6)) === 'owner');
+  await until(
+    'the addresses are held',
+    async (note) => note(await node.stateOf(vip)) === 'owner' && (await node.stateOf(vip6)) === 'owner',
+  );
 });
 afterAll(async () => {
   await node?.kill();
@@ -42,7 +45,9 @@ function answersTo(...frames: readonly Uint8Array[]): Frame[] {
     .map((octets) => decodeFrame(octets))
     .filter((frame): frame is Frame => typeof frame !== 'string')
     .filter((frame) => (frame.kind === 'arp' ? frame.senderMac === ours() && frame.operation === 'reply' : frame.kind === 'advertisement'))
-    .filter((frame) => frame.etherDestination === client() || (frame.kind === 'advertisement' && frame.destination.value === allNodes.value));
+    .filter(
+      (frame) => frame.etherDestination === client() || (frame.kind === 'advertisement' && frame.destination.value === allNodes.value),
+    );
 }
 
 const ignored = async (): Promise<Readonly<Record<string, number>>> => (await node.status()).counters.ignored;
@@ -50,7 +55,7 @@ const ignored = async (): Promise<Readonly<Record<string, number>>> => (await no
 describe('ARP', () => {
   test('L2-1 arping gets answers from our MAC address, one for each broadcast', () => {
     const output = segment.run(1, 'arping', '-c', '5', '-w', '20', '-i', 'v0', vip);
-    expect(output.match(new RegExp(`from ${segment.macOf(0)} \\(${vip}\\)`, 'g'))?.length, output).toBe(5);
+    expect(output.match(new RegExp(`from ${segment.macOf(0)} \\(${vip}\\)`, 'g'))?.length).toBe(5);
   });
 
   test('L2-3 arping with the source address 0.0.0.0 gets an answer', () => {
@@ -82,7 +87,14 @@ describe('ARP', () => {
 
   test('L2-2 a truncated or malformed request gets no answer', async () => {
     const cut = Array.from({ length: 28 }, (_, at) => request().subarray(0, 14 + at));
-    const wrong = [{ 18: 8 }, { 19: 16 }, { 15: 6 }, ...[3, 4, 5, 6, 7, 8, 9].map((operation) => ({ 21: operation })), { 22: 255 }, { 22: 1 }];
+    const wrong = [
+      { 18: 8 },
+      { 19: 16 },
+      { 15: 6 },
+      ...[3, 4, 5, 6, 7, 8, 9].map((operation) => ({ 21: operation })),
+      { 22: 255 },
+      { 22: 1 },
+    ];
     const own = request({ senderMac: ours() });
     const announcement = request({ sender: address(vip) });
     expect(answersTo(...cut, ...wrong.map((change) => patched(request(), change)), own)).toEqual([]);
@@ -96,7 +108,7 @@ describe('ARP', () => {
 describe('NDP', () => {
   test('L2-15 ndisc6 gets one answer from our MAC address', () => {
     const output = segment.run(1, 'ndisc6', '-m', '-r', '1', '-w', '500', vip6, 'v0');
-    expect(output.match(/Target link-layer address: (\S+)/gi)?.length, output).toBe(1);
+    expect(output.match(/Target link-layer address: (\S+)/gi)?.length).toBe(1);
     expect(output.toLowerCase()).toContain(segment.macOf(0));
   });
 
@@ -108,7 +120,9 @@ describe('NDP', () => {
 
   test('L2-16 the kernel of the client finds the address taken (DAD, RFC 4862 5.4)', async () => {
     segment.run(1, 'ip', 'addr', 'add', `${vip6}/64`, 'dev', 'v0');
-    await until('duplicate address detection fails', (note) => note(segment.run(1, 'ip', '-6', 'addr', 'show', 'dev', 'v0')).includes('dadfailed'));
+    await until('duplicate address detection fails', (note) =>
+      note(segment.run(1, 'ip', '-6', 'addr', 'show', 'dev', 'v0')).includes('dadfailed'),
+    );
     segment.run(1, 'ip', 'addr', 'del', `${vip6}/64`, 'dev', 'v0');
   });
 

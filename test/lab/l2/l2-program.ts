@@ -29,7 +29,9 @@ const methods: Record<string, (...args: never[]) => unknown> = {
   bfd: async (sessions: readonly { readonly name: string; readonly peer: string }[]) => {
     bfd = new Bfd({ realTime });
     bfd.onChange((name, { to }) => l2.sessionChanged(name, to === 'Up' ? 'Up' : to === 'AdminDown' ? 'AdminDown' : 'Down'));
-    return bfd.set(sessions.map((session) => ({ ...session, interface: 'v0', transmitInterval: 50, receiveInterval: 50, detectMultiplier: 3 })));
+    return bfd.set(
+      sessions.map((session) => ({ ...session, interface: 'v0', transmitInterval: 50, receiveInterval: 50, detectMultiplier: 3 })),
+    );
   },
   /** Holds 10,000 addresses on v0 and reports what it took. */
   claimMany: (count: number, mac: string) => claimMany(count, mac),

@@ -54,13 +54,20 @@ function answering(bed: Segment): number[] {
   return bed
     .exchange(from, [request], 60)
     .map((octets) => decodeFrame(octets))
-    .flatMap((frame) => (typeof frame !== 'string' && frame.kind === 'arp' && frame.operation === 'reply' && frame.etherDestination === client ? [frame.senderMac] : []));
+    .flatMap((frame) =>
+      typeof frame !== 'string' && frame.kind === 'arp' && frame.operation === 'reply' && frame.etherDestination === client
+        ? [frame.senderMac]
+        : [],
+    );
 }
 
 const untilOwner = (at: number): Promise<unknown> =>
-  until(`node ${at} owns the addresses`, async (note) => note([await node(at).stateOf(vip), await node(at).stateOf(vip6)]).every((state) => state === 'owner'));
+  until(`node ${at} owns the addresses`, async (note) =>
+    note([await node(at).stateOf(vip), await node(at).stateOf(vip6)]).every((state) => state === 'owner'),
+  );
 
-const changes = (events: readonly L2Event[]): string[] => events.flatMap((event) => (event.kind === 'changed' && event.address === vip ? [`${event.to} ${event.cause}`] : []));
+const changes = (events: readonly L2Event[]): string[] =>
+  events.flatMap((event) => (event.kind === 'changed' && event.address === vip ? [`${event.to} ${event.cause}`] : []));
 
 describe('two nodes and a client', () => {
   test('the owner is killed, the next one takes over both families, and the better one gets them back', async () => {
@@ -108,7 +115,7 @@ describe('two nodes and a client', () => {
     expect(answering(bed)).toEqual([mac(bed.macOf(1))]);
   });
 
-  test('rule 5 L2-9 a segment cut in two and healed has one owner again', async () => {
+  test('L2-9 a segment cut in two and healed has one owner again', async () => {
     const bed = await start(2);
     await untilOwner(0);
     bed.plug(1, false);
@@ -132,7 +139,7 @@ describe('the main thread', () => {
     expect((await node(0).events()).filter(({ kind }) => kind === 'suspended')).toEqual([]);
   });
 
-  test('rule 9: when it hangs, answers end after 2 s, and go on when it is back', async () => {
+  test('L2-25 when it hangs (rule 9), answers end after 2 s, and go on when it is back', async () => {
     const bed = await start(1);
     await untilOwner(0);
     const hanging = node(0).call('sleep', 8_000);
@@ -141,7 +148,10 @@ describe('the main thread', () => {
     await hanging;
     await untilOwner(0);
     expect(answering(bed)).toHaveLength(1);
-    expect((await node(0).events()).map(({ kind }) => kind).filter((kind) => kind !== 'changed' && kind !== 'stalled')).toEqual(['suspended', 'resumed']);
+    expect((await node(0).events()).map(({ kind }) => kind).filter((kind) => kind !== 'changed' && kind !== 'stalled')).toEqual([
+      'suspended',
+      'resumed',
+    ]);
   });
 
   test('rule 9: the process ends although the thread waits for frames', async () => {
@@ -167,7 +177,9 @@ describe('foreign hosts', () => {
     bed.run(1, 'ip', 'addr', 'add', `${vip6}/128`, 'dev', 'v0', 'nodad');
     nodes.push(new L2Process(bed.host(0)));
     await node(0).set(tableOf(bed, 0, 1, { everHeld: false }));
-    await until('both are in conflict', async (note) => note([await node(0).stateOf(vip), await node(0).stateOf(vip6)]).every((state) => state === 'conflict'));
+    await until('both are in conflict', async (note) =>
+      note([await node(0).stateOf(vip), await node(0).stateOf(vip6)]).every((state) => state === 'conflict'),
+    );
     const conflicts = (await node(0).events()).filter((event) => event.kind === 'conflict');
     expect(new Set(conflicts.map(({ mac }) => mac))).toEqual(new Set([bed.macOf(1)]));
     bed.run(1, 'ip', 'addr', 'del', `${vip}/32`, 'dev', 'v0');

@@ -72,7 +72,23 @@ export class Segment {
     run('ip', '-n', this.bridge, 'link', 'add', 'br0', 'type', 'bridge', 'mcast_snooping', '0');
     run('ip', '-n', this.bridge, 'link', 'set', 'br0', 'up');
     for (const [at, host] of this.hosts.entries()) {
-      run('ip', 'link', 'add', 'v0', 'netns', host, 'address', this.macOf(at), 'type', 'veth', 'peer', 'name', `p${at}`, 'netns', this.bridge);
+      run(
+        'ip',
+        'link',
+        'add',
+        'v0',
+        'netns',
+        host,
+        'address',
+        this.macOf(at),
+        'type',
+        'veth',
+        'peer',
+        'name',
+        `p${at}`,
+        'netns',
+        this.bridge,
+      );
       run('ip', '-n', this.bridge, 'link', 'set', `p${at}`, 'master', 'br0', 'up');
       run('ip', '-n', host, 'addr', 'add', `10.77.0.${10 + at}/16`, 'dev', 'v0');
       run('ip', '-n', host, 'addr', 'add', `fd77::${10 + at}/64`, 'dev', 'v0', 'nodad');
@@ -132,7 +148,8 @@ export class Segment {
       const end = performance.now() + milliseconds;
       while (performance.now() < end) {
         for (const socket of [arp, ipv6]) {
-          for (let length = socket.receive(buffer); length > 0; length = socket.receive(buffer)) received.push(Uint8Array.from(buffer.subarray(0, length)));
+          for (let length = socket.receive(buffer); length > 0; length = socket.receive(buffer))
+            received.push(Uint8Array.from(buffer.subarray(0, length)));
         }
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
       }

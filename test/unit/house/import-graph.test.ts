@@ -10,13 +10,14 @@ const root = join(import.meta.dirname, '../../..');
  */
 const leaves = ['src/lang', 'src/net', 'src/system'];
 const decisions = ['src/model', 'src/decisions', ...leaves];
-const shells = ['src/sources', 'src/kube', 'src/telemetry', 'src/live', 'src/bgp', 'src/bfd', 'src/dataplane', ...decisions];
+const shells = ['src/sources', 'src/kube', 'src/telemetry', 'src/live', 'src/bgp', 'src/bfd', 'src/l2', 'src/dataplane', ...decisions];
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   'src/lang': [],
   'src/net': ['src/lang'],
   'src/system': ['src/lang'],
   'src/bgp': leaves,
   'src/bfd': leaves,
+  'src/l2': leaves,
   'src/dataplane': leaves,
   'src/model': leaves,
   'src/decisions': ['src/model', ...leaves],
@@ -137,7 +138,7 @@ function arrowsInside(folder: string): Import[] {
 
 /** The most entries of a folder, so that a reader takes it in at a glance. `src/bfd` has more because it is one state machine. */
 const mostEntries = 16;
-const largerFolders: Readonly<Record<string, number>> = { 'src/bfd': 20 };
+const largerFolders: Readonly<Record<string, number>> = { 'src/bfd': 19 };
 
 describe('the import graph', () => {
   test('the search finds imports', () => {

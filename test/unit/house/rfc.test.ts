@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { catalogues, numberedNames, numberedTests, requirementsOf, rfcPage, testFiles } from '../../../scripts/generate/rfc-page.ts';
 import { label } from '../../requirement.ts';
 
-const sizes: Readonly<Record<string, number>> = { BGP: 108, BFD: 36 };
+const sizes: Readonly<Record<string, number>> = { BGP: 108, BFD: 36, L2: 32 };
 const each = catalogues.map((catalogue) => [catalogue.prefix, catalogue] as const);
 const numbersTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
 const labels = new Set(catalogues.flatMap((catalogue) => catalogue.requirements.map(({ number }) => label(catalogue, number))));
@@ -29,7 +29,7 @@ test('every number in a test title belongs to a requirement', () => {
   expect(numberedTests().filter((test) => test.labels.some((label) => !labels.has(label)))).toEqual([]);
 });
 
-test('numbers have three digits and begin the test title', () => {
+test('numbers of BGP and BFD have three digits and begin the test title', () => {
   const stray = testFiles().flatMap(({ file, text }) =>
     text
       .split('\n')

@@ -75,7 +75,12 @@ export function withChecksum(frame: Uint8Array): Uint8Array {
   const view = Buffer.from(frame);
   view.writeUInt16BE(0, 56);
   const length = view.length - 54;
-  const data = Buffer.concat([view.subarray(22, 54), Buffer.from([0, 0, 0, length, 0, 0, 0, 58]), view.subarray(54), Buffer.alloc(length % 2)]);
+  const data = Buffer.concat([
+    view.subarray(22, 54),
+    Buffer.from([0, 0, 0, length, 0, 0, 0, 58]),
+    view.subarray(54),
+    Buffer.alloc(length % 2),
+  ]);
   let sum = 0n;
   for (let at = 0; at < data.length; at += 2) sum += BigInt(data.readUInt16BE(at));
   while (sum > 0xffffn) sum = (sum & 0xffffn) + (sum >> 16n);

@@ -238,7 +238,9 @@ export class SegmentBed {
 
   /** Names of the running nodes that hold the address, as the nodes say. */
   owners(text: string): string[] {
-    return this.nodes.filter((node) => node.isRunning && ['owner', 'keeping', 'leaving'].includes(node.stateOf(text))).map(({ name }) => name);
+    return this.nodes
+      .filter((node) => node.isRunning && ['owner', 'keeping', 'leaving'].includes(node.stateOf(text)))
+      .map(({ name }) => name);
   }
 
   /** The client asks for an address by a broadcast. */
@@ -308,9 +310,11 @@ export class SegmentBed {
     const now = this.clock.now();
     for (const from of this.nodes) {
       if (!from.isRunning || this.blocksBfd) continue;
-      for (const to of this.nodes) if (to.isRunning && from !== to && this.reaches(from.name, to.name)) this.#heard.set(`${from.index}>${to.index}`, now);
+      for (const to of this.nodes)
+        if (to.isRunning && from !== to && this.reaches(from.name, to.name)) this.#heard.set(`${from.index}>${to.index}`, now);
     }
-    const hears = (to: BedNode, from: BedNode): boolean => now - (this.#heard.get(`${from.index}>${to.index}`) ?? -Infinity) < detectionTime;
+    const hears = (to: BedNode, from: BedNode): boolean =>
+      now - (this.#heard.get(`${from.index}>${to.index}`) ?? -Infinity) < detectionTime;
     for (const node of this.nodes) {
       if (!node.isRunning) continue;
       for (const peer of this.nodes) if (peer !== node) node.session(peer.index, hears(node, peer) && hears(peer, node) ? 'Up' : 'Down');

@@ -67,7 +67,8 @@ export class GroupSockets {
     const request = Buffer.alloc(20);
     request.set(group);
     request.writeUInt32LE(this.#index, 16);
-    if (this.#libc.setsockopt(fd, IPPROTO_IPV6, option, request, request.length) < 0) throw systemError(this.#libc, 'joining a multicast group');
+    if (this.#libc.setsockopt(fd, IPPROTO_IPV6, option, request, request.length) < 0)
+      throw systemError(this.#libc, 'joining a multicast group');
   }
 }
 

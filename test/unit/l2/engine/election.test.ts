@@ -6,7 +6,8 @@ import { SegmentBed } from '../segment-bed.ts';
 const vip = '192.0.2.10';
 const vip6 = '2001:db8::10';
 
-const changes = (events: readonly L2Event[]): string[] => events.flatMap((event) => (event.kind === 'changed' ? [`${event.to} ${event.cause}`] : []));
+const changes = (events: readonly L2Event[]): string[] =>
+  events.flatMap((event) => (event.kind === 'changed' ? [`${event.to} ${event.cause}`] : []));
 
 /** Advances in steps, and returns for how many milliseconds the address had no answer. */
 function gapWhile(bed: SegmentBed, milliseconds: number, text = vip): number {
@@ -169,7 +170,9 @@ describe('handover', () => {
     const bed = new SegmentBed({ nodes: 2, addresses: [vip], ranks: () => [0, 1] });
     bed.clock.advance(1000);
     const drained = (index: number): void =>
-      bed.node(index).setTable({ ...bed.tableFor(index), addresses: bed.tableFor(index).addresses.map((entry) => ({ ...entry, candidates: ['n1'] })) });
+      bed
+        .node(index)
+        .setTable({ ...bed.tableFor(index), addresses: bed.tableFor(index).addresses.map((entry) => ({ ...entry, candidates: ['n1'] })) });
     drained(0);
     expect(gapWhile(bed, 100)).toBe(0);
     drained(1);
@@ -214,7 +217,9 @@ describe('two owners', () => {
 
   test('nodes with opposite orders agree by their MAC addresses', () => {
     const bed = new SegmentBed({ nodes: 2, addresses: [vip], ranks: () => [0, 1] });
-    bed.node(1).setTable({ ...bed.tableFor(1), addresses: bed.tableFor(1).addresses.map((entry) => ({ ...entry, candidates: ['n1', 'n0'] })) });
+    bed
+      .node(1)
+      .setTable({ ...bed.tableFor(1), addresses: bed.tableFor(1).addresses.map((entry) => ({ ...entry, candidates: ['n1', 'n0'] })) });
     bed.clock.advance(4000);
     expect(bed.owners(vip)).toEqual(['n0']);
     bed.clock.advance(20_000);

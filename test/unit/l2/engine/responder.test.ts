@@ -71,19 +71,26 @@ describe('answers', () => {
       etherDestination: clientMac,
       destination: address('2001:db8::1'),
     };
-    for (const frame of [solicit({ sourceLink: clientMac }), solicit(), solicit({ destination: address(vip6), etherDestination: macOf(0) })]) {
+    for (const frame of [
+      solicit({ sourceLink: clientMac }),
+      solicit(),
+      solicit({ destination: address(vip6), etherDestination: macOf(0) }),
+    ]) {
       expect(answersTo(bed, frame)).toMatchObject([expected]);
     }
   });
 
   test('L2-16 a solicitation without a source is answered to all nodes with S=0', () => {
-    expect(answersTo(owner(), solicit({ source: address('::') }))).toMatchObject([{ solicited: false, override: true, destination: allNodes }]);
+    expect(answersTo(owner(), solicit({ source: address('::') }))).toMatchObject([
+      { solicited: false, override: true, destination: allNodes },
+    ]);
   });
 
   test('L2-31 one host gets at most 1,000 answers a second, and others theirs', () => {
     const bed = owner();
     let answers = 0;
-    for (let millisecond = 0; millisecond < 1_000; millisecond += 5) answers += answersTo(bed, ...Array.from({ length: 20 }, () => request())).length;
+    for (let millisecond = 0; millisecond < 1_000; millisecond += 5)
+      answers += answersTo(bed, ...Array.from({ length: 20 }, () => request())).length;
     expect(answers).toBeGreaterThan(990);
     expect(answers).toBeLessThanOrEqual(1_110);
     expect(bed.node(0).engine.counters().ignored.macLimit).toBe(4_000 - answers);
@@ -130,7 +137,12 @@ describe('announcements', () => {
     for (const operation of ['request', 'reply']) {
       expect(times(bed, (frame) => frame.kind === 'arp' && frame.operation === operation)).toEqual([...announcementTimes]);
     }
-    expect(bed.sent('n0')[0]).toMatchObject({ etherDestination: 0xffff_ffff_ffff, sender: address(vip), target: address(vip), senderMac: macOf(0) });
+    expect(bed.sent('n0')[0]).toMatchObject({
+      etherDestination: 0xffff_ffff_ffff,
+      sender: address(vip),
+      target: address(vip),
+      senderMac: macOf(0),
+    });
   });
 
   test('L2-19 NDP announces to all nodes with O=1 and to all routers with O=0 (RFC 9131), never with S=1', () => {
@@ -150,7 +162,11 @@ describe('announcements', () => {
     const seconds = bed.segment.log.filter(({ at }) => at > since).map(({ at }) => Math.floor(at / 1000));
     expect(seconds.length).toBeGreaterThanOrEqual(2 * 180);
     expect(seconds.length).toBeLessThanOrEqual(2 * 210);
-    const most = Math.max(...Map.groupBy(seconds, (second) => second).values().map((frames) => frames.length));
+    const most = Math.max(
+      ...Map.groupBy(seconds, (second) => second)
+        .values()
+        .map((frames) => frames.length),
+    );
     expect(most).toBeLessThan(30);
   });
 
@@ -225,7 +241,9 @@ describe('foreign hosts', () => {
 
   test('L2-11 an ordinary request from the address is a claim, too', () => {
     const bed = owner({}, [vip]);
-    expect(answersTo(bed, arpRequest({ etherSource: foreign, senderMac: foreign, sender: address(vip), target: address('192.0.2.1') }))).toHaveLength(2);
+    expect(
+      answersTo(bed, arpRequest({ etherSource: foreign, senderMac: foreign, sender: address(vip), target: address('192.0.2.1') })),
+    ).toHaveLength(2);
   });
 
   test('L2-12 with the policy to withdraw the address is given up, and probed again until the host is gone', () => {

@@ -9,7 +9,13 @@ const bed = (): SegmentBed => {
   made.clock.advance(100);
   return made;
 };
-const entry = (fields: Partial<AddressEntry> = {}): AddressEntry => ({ address: vip, interface: 'eth0', candidates: ['n0'], everHeld: true, ...fields });
+const entry = (fields: Partial<AddressEntry> = {}): AddressEntry => ({
+  address: vip,
+  interface: 'eth0',
+  candidates: ['n0'],
+  everHeld: true,
+  ...fields,
+});
 
 describe('the table', () => {
   test.each<readonly [string, Partial<AddressEntry>, RegExp]>([

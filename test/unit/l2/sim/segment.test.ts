@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { answersClients, type ClaimState } from '../../../../src/l2/claim/fsm.ts';
+import { answersClients } from '../../../../src/l2/claim/fsm.ts';
 import { SegmentBed, type BedNode } from '../segment-bed.ts';
 
 /**
@@ -127,20 +127,30 @@ class Sampler {
 
   #sample(text: string): void {
     const now = this.#bed.clock.now();
-    const states = this.#bed.nodes.filter((node) => node.isRunning).map((node) => [node, node.engine.stateOf(text, 'eth0') ?? 'standby'] as const);
-    const owners = states.filter(([, state]) => answersClients(state as ClaimState)).map(([node]) => node);
+    const states = this.#bed.nodes
+      .filter((node) => node.isRunning)
+      .map((node) => [node, node.engine.stateOf(text, 'eth0') ?? 'standby'] as const);
+    const owners = states.filter(([, state]) => answersClients(state)).map(([node]) => node);
     const isConnected = states.length > 0 && this.#weather.share === 0;
     this.#note(this.#unansweredSince, text, owners.length === 0 && isConnected, now, unansweredBound, () => `nobody answers for ${text}`);
     for (const [at, one] of owners.entries()) {
       for (const other of owners.slice(at + 1)) {
         const hear = !this.#weather.isCut(one.name, other.name) && !this.#weather.isCut(other.name, one.name) && this.#weather.share === 0;
         // Keeping and owning at once is a handover; the keeper has not heard the owner yet.
-        this.#note(this.#bothSince, `${text} ${one.name} ${other.name}`, hear, now, twoOwnersBound, () => `${one.name} and ${other.name} answer for ${text}`);
+        this.#note(
+          this.#bothSince,
+          `${text} ${one.name} ${other.name}`,
+          hear,
+          now,
+          twoOwnersBound,
+          () => `${one.name} and ${other.name} answer for ${text}`,
+        );
       }
     }
     for (const key of this.#bothSince.keys()) {
       const [address = '', one, other] = key.split(' ');
-      if (address === text && !(owners.some(({ name }) => name === one) && owners.some(({ name }) => name === other))) this.#bothSince.delete(key);
+      if (address === text && !(owners.some(({ name }) => name === one) && owners.some(({ name }) => name === other)))
+        this.#bothSince.delete(key);
     }
   }
 
@@ -148,7 +158,8 @@ class Sampler {
     if (!isWrong) return void since.delete(key);
     const began = since.get(key) ?? now;
     since.set(key, began);
-    if (now - began > bound && this.problems.length < 5) this.problems.push(`${what()} since ${began}, at ${now}, calm since ${this.#calmSince}`);
+    if (now - began > bound && this.problems.length < 5)
+      this.problems.push(`${what()} since ${began}, at ${now}, calm since ${this.#calmSince}`);
   }
 }
 
@@ -170,7 +181,8 @@ function simulate(nodes: number, seed: number, faults: readonly (readonly [Fault
   for (const [at, text] of addresses.entries()) {
     const owners = bed.nodes.map((node) => [node.name, node.engine.stateOf(text, 'eth0') ?? '']).filter(([, state]) => state !== 'standby');
     const best = `n${at % nodes}`;
-    if (JSON.stringify(owners) !== JSON.stringify([[best, 'owner']])) sampler.problems.push(`in the end ${text} has ${JSON.stringify(owners)}, not ${best}`);
+    if (JSON.stringify(owners) !== JSON.stringify([[best, 'owner']]))
+      sampler.problems.push(`in the end ${text} has ${JSON.stringify(owners)}, not ${best}`);
     const answers = bed.answering(text);
     if (answers.join() !== best) sampler.problems.push(`in the end ${answers.join()} answer for ${text}, not ${best}`);
   }
@@ -199,22 +211,32 @@ test('7 to 32 nodes: the same', () => {
 
 test('L2-30 a node that wakes from a stall announces nothing that another node took, before its sessions have settled', () => {
   fc.assert(
-    fc.property(fc.integer({ min: 2, max: 6 }), fc.integer(), fc.integer({ min: 400, max: 30_000 }), number, (nodes, seed, stall, which) => {
-      const bed = new SegmentBed({ nodes, addresses, seed });
-      bed.clock.advance(2_500);
-      const sleeper = bed.node(which % nodes);
-      sleeper.pause();
-      bed.clock.advance(stall);
-      const taken = addresses.filter((text) => bed.nodes.some((node) => node !== sleeper && node.engine.stateOf(text, 'eth0') === 'owner'));
-      const woke = bed.clock.now();
-      sleeper.resume();
-      bed.clock.advance(450);
-      const announced = bed.sent(sleeper.name, woke).flatMap((frame) => (frame.kind === 'solicitation' || (frame.kind === 'arp' && frame.sender.value === 0n) ? [] : [frame]));
-      const stolen = taken.filter((text) => bed.owners(text).includes(sleeper.name));
-      expect(stolen).toEqual([]);
-      // Only what nobody took is announced again.
-      expect(announced.length === 0 || taken.length < addresses.length).toBe(true);
-    }),
+    fc.property(
+      fc.integer({ min: 2, max: 6 }),
+      fc.integer(),
+      fc.integer({ min: 400, max: 30_000 }),
+      number,
+      (nodes, seed, stall, which) => {
+        const bed = new SegmentBed({ nodes, addresses, seed });
+        bed.clock.advance(2_500);
+        const sleeper = bed.node(which % nodes);
+        sleeper.pause();
+        bed.clock.advance(stall);
+        const taken = addresses.filter((text) =>
+          bed.nodes.some((node) => node !== sleeper && node.engine.stateOf(text, 'eth0') === 'owner'),
+        );
+        const woke = bed.clock.now();
+        sleeper.resume();
+        bed.clock.advance(450);
+        const announced = bed
+          .sent(sleeper.name, woke)
+          .flatMap((frame) => (frame.kind === 'solicitation' || (frame.kind === 'arp' && frame.sender.value === 0n) ? [] : [frame]));
+        const stolen = taken.filter((text) => bed.owners(text).includes(sleeper.name));
+        expect(stolen).toEqual([]);
+        // Only what nobody took is announced again.
+        expect(announced.length === 0 || taken.length < addresses.length).toBe(true);
+      },
+    ),
     { numRuns: 30 },
   );
 });

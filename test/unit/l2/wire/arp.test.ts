@@ -21,8 +21,16 @@ describe('MAC addresses', () => {
   });
 
   test('a group, the broadcast address and zero are no host', () => {
-    expect(['01:00:5e:00:00:01', '33:33:00:00:00:01', 'ff:ff:ff:ff:ff:ff'].map((text) => isGroupMac(mac(text)))).toEqual([true, true, true]);
-    expect(['00:00:00:00:00:00', 'ff:ff:ff:ff:ff:ff', 'fe:00:00:00:00:01'].map((text) => isHostMac(mac(text)))).toEqual([false, false, true]);
+    expect(['01:00:5e:00:00:01', '33:33:00:00:00:01', 'ff:ff:ff:ff:ff:ff'].map((text) => isGroupMac(mac(text)))).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect(['00:00:00:00:00:00', 'ff:ff:ff:ff:ff:ff', 'fe:00:00:00:00:01'].map((text) => isHostMac(mac(text)))).toEqual([
+      false,
+      false,
+      true,
+    ]);
   });
 });
 

@@ -9,7 +9,6 @@ import {
   encodeAdvertisement,
   encodeSolicitation,
   type NdpFault,
-  type NeighborAdvertisement,
   type NeighborSolicitation,
 } from '../../../../src/l2/wire/ndp.ts';
 import { hex, toHex } from '../../bgp/hex.ts';
@@ -37,7 +36,11 @@ describe('NDP frames', () => {
     const correct = withChecksum(hex(fromLinux));
     const decoded = decodeFrame(correct) as NeighborSolicitation;
     expect(decoded).toMatchObject({ kind: 'solicitation', sourceLink: mac('02:00:00:00:00:99'), etherSource: mac('02:00:00:00:00:99') });
-    expect([decoded.source, decoded.destination, decoded.target].map(formatAddress)).toEqual(['2001:db8::1', 'ff02::1:ff00:10', '2001:db8::10']);
+    expect([decoded.source, decoded.destination, decoded.target].map(formatAddress)).toEqual([
+      '2001:db8::1',
+      'ff02::1:ff00:10',
+      '2001:db8::10',
+    ]);
     expect(toHex(encodeSolicitation(decoded))).toBe(toHex(correct));
   });
 
@@ -129,7 +132,7 @@ describe('hostile frames', () => {
         if (typeof result === 'string') return void faults.add(result);
         // Whatever is accepted means the same after encoding.
         const { kind } = result;
-        const again = kind === 'advertisement' ? encodeAdvertisement(result as NeighborAdvertisement) : undefined;
+        const again = kind === 'advertisement' ? encodeAdvertisement(result) : undefined;
         if (again !== undefined) expect(decodeFrame(again)).toEqual(result);
         return undefined;
       }),
@@ -139,7 +142,10 @@ describe('hostile frames', () => {
   });
 
   test('addresses in messages are of the right family', () => {
-    const families = (message: { readonly source: Address; readonly target: Address }): number[] => [message.source.family, message.target.family];
+    const families = (message: { readonly source: Address; readonly target: Address }): number[] => [
+      message.source.family,
+      message.target.family,
+    ];
     expect(families(decodeFrame(solicitation()) as NeighborSolicitation)).toEqual([6, 6]);
   });
 });

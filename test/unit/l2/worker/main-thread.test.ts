@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { heartbeatPatience, maximumBlockedTime } from '../../../../src/l2/limits.ts';
 import { MainThread } from '../../../../src/l2/worker/main-thread.ts';
-import { threadActivity, threadCpuMilliseconds } from '../../../../src/system/thread-activity.ts';
+import { threadActivity, threadCpuMilliseconds } from '../../../../src/system/processes.ts';
 
 /** Asks every 100 ms without a beat, and returns the time at which the thread counts as dead. */
-function deadAt(activityAt: (now: number) => { readonly state: string; readonly ticks: number } | undefined, until = 60_000): number | undefined {
+function deadAt(
+  activityAt: (now: number) => { readonly state: string; readonly ticks: number } | undefined,
+  until = 60_000,
+): number | undefined {
   let now = 0;
   const main = new MainThread(0, () => activityAt(now));
   for (; now < until; now += 100) if (!main.isAlive(now, 1)) return now;

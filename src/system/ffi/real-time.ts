@@ -1,4 +1,4 @@
-import type { Libc } from './ffi/libc.ts';
+import type { Libc } from './libc.ts';
 
 const SCHED_FIFO = 1;
 
