@@ -2,12 +2,12 @@ import type { FrameFault } from './wire/frame.ts';
 
 /**
  * Why a received frame had no effect, beyond the reasons of the codec. `ownFrame`: its sender is an interface of this node. `destination`:
- * it was sent to another host. `notHeld`: nobody asked for an address of ours. `macLimit`, `interfaceLimit`: too many answers a second.
+ * it was sent to another host. `macLimit`, `interfaceLimit`: too many answers a second.
  */
 export type IgnoreReason = FrameFault | 'ownFrame' | 'destination' | 'macLimit' | 'interfaceLimit';
 
 export interface Counters {
-  /** Requests and solicitations for addresses of the table, whoever owns them. */
+  /** Requests and solicitations for addresses of the table, also of those that another node owns. */
   requests: number;
   answers: number;
   announcements: number;

@@ -1,7 +1,7 @@
 /**
  * The life of one address on one interface of this node, as a pure function.
  *
- * - `standby`: another node owns the address, or nobody may.
+ * - `standby`: another node owns the address, or no node may.
  * - `probing`: this node looks for a foreign host with the address before the first claim.
  * - `owner`: this node answers and announces.
  * - `keeping`: a better candidate lives. This node answers until it hears that one announce the address.
@@ -72,7 +72,7 @@ const to = (state: ClaimState, ...effects: ClaimEffect[]): Step => ({ state, eff
 
 /** The full matrix: every pair of state and event has an entry. */
 const table: Readonly<Record<ClaimState, Readonly<Record<ClaimEvent, Step>>>> = {
-  // Whoever owns the address settles conflicts.
+  // The owner of the address settles conflicts.
   standby: {
     elected: to('owner', 'announce'),
     electedFirst: to('probing', 'probe'),

@@ -12,7 +12,7 @@ interface DefenderHost {
   readonly announcer: Announcer;
 }
 
-/** Announces a held address when another node or host claims it, ever more slowly while that one insists. */
+/** Announces a held address when another node or host claims it, ever more slowly while the other one insists. */
 export class Defender {
   readonly #host: DefenderHost;
 

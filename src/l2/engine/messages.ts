@@ -40,7 +40,7 @@ export function announcement(address: Address, mac: Mac, form: 'first' | 'second
   });
 }
 
-/** Asks whether anyone has the address, without a sender address (RFC 5227 1.1, RFC 4862 5.4.2): that changes no neighbour table. */
+/** Asks whether another host has the address, without a sender address (RFC 5227 1.1, RFC 4862 5.4.2): that changes no neighbour table. */
 export function probe(address: Address, mac: Mac): Uint8Array {
   if (address.family === 4) {
     return encodeArp({

@@ -71,7 +71,7 @@ export class Receiver {
     if (answer !== undefined) this.#host.transmit(link, answer);
   }
 
-  /** Somebody else claims an address of the table. */
+  /** Another host claims an address of the table. */
   #claimed(link: LinkView, claim: Claim, from: Sender): void {
     const { peer } = from;
     if (peer === undefined) {

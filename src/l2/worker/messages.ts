@@ -6,7 +6,7 @@ import type { AddressChanges, PeerSession, Refusal, Table } from '../table.ts';
 /** Start parameters of the thread. */
 export interface WorkerOptions {
   readonly realTime: boolean;
-  /** An eventfd: whoever sends a message to the thread writes to it, because the thread blocks in poll(2). */
+  /** An eventfd: the sender of a message to the thread writes to it, because the thread blocks in poll(2). */
   readonly wake: number;
   /** A counter that the main thread increments while it lives. */
   readonly heartbeat: SharedArrayBuffer;
