@@ -143,11 +143,11 @@ describe('the main thread', () => {
     const bed = await start(1);
     await untilOwner(0);
     const hanging = node(0).call('sleep', 8_000);
-    expect(answering(bed)).toHaveLength(1);
+    await until('it is answered', () => answering(bed).length === 1, 1_500);
     await until('nobody answers', () => answering(bed).length === 0, 7_500);
     await hanging;
     await untilOwner(0);
-    expect(answering(bed)).toHaveLength(1);
+    await until('it is answered again', () => answering(bed).length === 1);
     expect((await node(0).events()).map(({ kind }) => kind).filter((kind) => kind !== 'changed' && kind !== 'stalled')).toEqual([
       'suspended',
       'resumed',
