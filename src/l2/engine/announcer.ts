@@ -73,7 +73,7 @@ export class Announcer {
     const { generation } = claim;
     pacer.add(urgency, () => {
       if (!this.#sendForm(claim, generation, 'first')) return false;
-      pacer.add(urgency === 'claim' ? 'secondForm' : urgency, () => this.#sendForm(claim, generation, 'second'));
+      pacer.add(urgency, () => this.#sendForm(claim, generation, 'second'));
       this.#next(claim);
       return true;
     });

@@ -6,8 +6,8 @@ import { TokenBucket } from './token-bucket.ts';
 /** Work that waits for its turn. `send` sends one frame, or returns false if the work is no longer wanted. */
 export type Job = () => boolean;
 
-/** In the order in which they are sent: an answer to a conflict, the first announcement of a claim, its second form, the rest. */
-export const urgencies = ['defence', 'claim', 'secondForm', 'repeat', 'refresh'] as const;
+/** In the order in which they are sent: an answer to a conflict, the first announcement of a claim, the rest. */
+export const urgencies = ['defence', 'claim', 'repeat', 'refresh'] as const;
 export type Urgency = (typeof urgencies)[number];
 
 /** Spreads frames over time: a bounded number a second, urgent ones first, otherwise in the order of arrival. */
@@ -18,7 +18,6 @@ export class Pacer {
   readonly #queues: Readonly<Record<Urgency, JobQueue>> = {
     defence: new JobQueue(),
     claim: new JobQueue(),
-    secondForm: new JobQueue(),
     repeat: new JobQueue(),
     refresh: new JobQueue(),
   };

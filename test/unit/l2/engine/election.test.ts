@@ -112,6 +112,8 @@ describe('failover', () => {
     bed.clock.advance(2500);
     expect(bed.owners(vip)).toEqual(['n1']);
     expect(bed.owners('192.0.2.12')).toEqual(['n0']);
+    // One silent address does not mean that the node has failed.
+    expect(bed.node(1).events.filter((event) => event.kind === 'changed' && event.address === '192.0.2.12')).toEqual([]);
   });
 
   test('rule 7: a node that loses all others at once says so and asks before it takes', () => {
