@@ -72,11 +72,14 @@ export const foreignDefendInterval = 10_000;
 /** Longest time for which a node that gives an address up goes on answering. */
 export const leavingTime = 1_000;
 
-/** Time for which the thread did not run, after which its view is void: the detection time of the sessions. */
-export const stallTime = 150;
+/**
+ * Time for which the thread did not run, after which its view is void. The thread cannot tell how much of a wait it slept through, so this and
+ * its longest wait together are the detection time of the sessions, 150 ms.
+ */
+export const stallTime = 125;
 
 /** Longest wait of the thread for a frame. */
-export const maximumWait = 100;
+export const maximumWait = 25;
 
 /** Time between two signs of life of the main thread, and time without one after which answers end. */
 export const heartbeatInterval = 250;

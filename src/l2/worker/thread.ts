@@ -13,7 +13,7 @@ import { MainThread } from './main-thread.ts';
 import type { Answers, FeedMessage, Message, Question, SessionMessage, WorkerOptions } from './messages.ts';
 
 /**
- * The program of the thread. It has no event loop: it blocks in poll(2) on the packet sockets and an eventfd, for 100 ms at most, then reads
+ * The program of the thread. It has no event loop: it blocks in poll(2) on the packet sockets and an eventfd, for 25 ms at most, then reads
  * messages and frames and runs timers. So nothing is between a request and its answer, and the process can end at any time.
  */
 assert(parentPort !== null, 'this is the program of a worker thread');
