@@ -6,13 +6,24 @@ import { community } from './kinds/community.ts';
 import { externalIPPolicy } from './kinds/external-ip-policy.ts';
 import { heraldConfig } from './kinds/herald-config.ts';
 import { ipAddressPool } from './kinds/ip-address-pool.ts';
+import { l2Advertisement } from './kinds/l2-advertisement.ts';
 import { nodeState } from './kinds/node-state.ts';
 
 export const heraldApiGroup = 'herald.dev';
 export const heraldApiVersion = `${heraldApiGroup}/v1alpha1`;
 
 /** Herald's own kinds. The reader, the CRDs, the JSON schema and the reference page are derived from each definition. */
-export const kinds = [ipAddressPool, bgpPeer, bgpAdvertisement, bfdProfile, community, externalIPPolicy, heraldConfig, nodeState] as const;
+export const kinds = [
+  ipAddressPool,
+  bgpPeer,
+  bgpAdvertisement,
+  l2Advertisement,
+  bfdProfile,
+  community,
+  externalIPPolicy,
+  heraldConfig,
+  nodeState,
+] as const;
 
 /** Returns the name of a kind in API paths. Throws for a kind that is not Herald's. */
 export function pluralOf(kind: string): string {

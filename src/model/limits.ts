@@ -57,6 +57,8 @@ export const limits = {
   /** Reasons in a NodeState about the host itself. */
   hostReasons: 100,
   heldBackFamilies: 8,
+  /** Links in a NodeState on which the node can announce by ARP and NDP. */
+  nodeLinks: 100,
   /** Names and numbers in one reason. */
   reasonDetails: 100,
   /** Kinds for which a NodeState reports the agent's progress. */

@@ -58,9 +58,6 @@ const readers: Readonly<Record<string, KindReader>> = {
   ),
 };
 
-/** Planned kinds that are not implemented. They are refused, because silently ignoring an object would cost hours. */
-const notYet = new Set(['L2Advertisement']);
-
 /**
  * Reads one manifest, already decoded from YAML or JSON, into a typed object with every default filled in. Kinds of herald.dev are read
  * strictly, kinds of Kubernetes as the API server reads them. Other kinds are `ignored`. Never throws.
@@ -141,7 +138,6 @@ function refusedVersion(apiVersion: string, kind: string, reader: KindReader | u
     return { field: 'apiVersion', message: `${apiVersion} is no longer served by Kubernetes`, fix: 'set apiVersion: discovery.k8s.io/v1' };
   }
   if (group !== 'herald.dev') return undefined;
-  if (notYet.has(kind)) return { field: 'kind', message: `${kind} is not supported yet`, fix: 'remove the object' };
   const ourKinds = Object.keys(readers).filter((name) => readers[name]?.apiVersion === heraldApiVersion);
   if (!ourKinds.includes(kind)) {
     const meant = closestName(kind, ourKinds);

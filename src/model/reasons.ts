@@ -6,6 +6,7 @@ import { directReturnReasons } from './reasons/direct-return.ts';
 import { explanationReasons } from './reasons/explanation.ts';
 import { forwardingReasons } from './reasons/forwarding.ts';
 import { hostReasons } from './reasons/host.ts';
+import { l2Reasons } from './reasons/l2.ts';
 import { providerReasons } from './reasons/provider.ts';
 import { sessionReasons } from './reasons/session.ts';
 
@@ -21,6 +22,7 @@ export const catalogue = {
   ...forwardingReasons,
   ...directReturnReasons,
   ...hostReasons,
+  ...l2Reasons,
   ...awsReasons,
   ...providerReasons,
   ...explanationReasons,

@@ -6,11 +6,20 @@ import type {
   ExternalIPPolicy,
   HeraldConfig,
   IPAddressPool,
+  L2Advertisement,
 } from '../../model/kinds/types.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 
 /** The objects that users write to configure Herald. The controller writes their status. */
-export type ConfigurationObject = IPAddressPool | BGPPeer | BGPAdvertisement | BFDProfile | Community | ExternalIPPolicy | HeraldConfig;
+export type ConfigurationObject =
+  | IPAddressPool
+  | BGPPeer
+  | BGPAdvertisement
+  | L2Advertisement
+  | BFDProfile
+  | Community
+  | ExternalIPPolicy
+  | HeraldConfig;
 
 /** "IPAddressPool/main". All of these kinds are cluster-scoped. */
 export type ObjectKey = `${ConfigurationObject['kind']}/${string}`;
@@ -19,6 +28,7 @@ const collections: { readonly [K in ConfigurationObject['kind']]: (snapshot: Sna
   IPAddressPool: ({ pools }) => pools,
   BGPPeer: ({ peers }) => peers,
   BGPAdvertisement: ({ advertisements }) => advertisements,
+  L2Advertisement: ({ l2Advertisements }) => l2Advertisements,
   BFDProfile: ({ bfdProfiles }) => bfdProfiles,
   Community: ({ communities }) => communities,
   ExternalIPPolicy: ({ externalIPPolicies }) => externalIPPolicies,

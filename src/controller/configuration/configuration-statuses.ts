@@ -135,7 +135,7 @@ export class ConfigurationStatuses {
       if (kind === 'Node' || kind === 'NodeState') this.#requeuePeers(this.#sessions.updateNode(snapshot, key, now));
     }
     if (['IPAddressPool', 'BGPPeer', 'Node', 'Community'].some((kind) => kinds.has(kind as Change['kind'])))
-      this.#requeue(...keysOf(snapshot, 'BGPAdvertisement'));
+      this.#requeue(...keysOf(snapshot, 'BGPAdvertisement', 'L2Advertisement'));
   }
 
   /** Requeues only pools with another result: Nodes change all the time, their addresses hardly ever. */
@@ -262,6 +262,7 @@ export class ConfigurationStatuses {
       case 'BGPPeer':
         return peerStatus(object, this.#sessions.of(name));
       case 'BGPAdvertisement':
+      case 'L2Advertisement':
         return advertisementStatus(object, snapshot);
       case 'BFDProfile':
       case 'Community':

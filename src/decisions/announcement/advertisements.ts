@@ -28,10 +28,16 @@ export interface ResolvedAdvertisement {
 /** True when an advertisement covers addresses of this type and, for load balancer addresses, of this pool. */
 export function covers(advertisement: BGPAdvertisement, { type, pool }: AddressOrigin): boolean {
   if (!advertisement.addressTypes.includes(type)) return false;
-  if (pool === undefined) return true;
-  const { ipAddressPools: names, ipAddressPoolSelectors: selectors } = advertisement;
+  return pool === undefined || coversPool(advertisement, pool);
+}
+
+/** True when an advertisement of either kind covers the pool. Without names and selectors it covers every pool. */
+export function coversPool(
+  { ipAddressPools: names, ipAddressPoolSelectors: selectors }: Pick<BGPAdvertisement, 'ipAddressPools' | 'ipAddressPoolSelectors'>,
+  { metadata: { name, labels } }: IPAddressPool,
+): boolean {
   if (names.length === 0 && selectors.length === 0) return true;
-  return names.includes(pool.metadata.name) || selectors.some((selector) => selects(selector, pool.metadata.labels));
+  return names.includes(name) || selectors.some((selector) => selects(selector, labels));
 }
 
 /** Returns the blocks of the pool's ranges that contain the address. */

@@ -1,3 +1,5 @@
+import { mixBits, textHash } from '../../net/text-hash.ts';
+
 /** A backend that can take slots. */
 export interface SlotCandidate {
   /** Distinguishes it within the Service; the same on every node. */
@@ -108,22 +110,7 @@ class Filling {
    */
   #score(candidate: number, slot: number): number {
     const start = this.#starts[candidate] ?? 0;
-    const hash = mixed(start + Math.imul(slot, this.#steps[candidate] ?? 0));
+    const hash = mixBits(start + Math.imul(slot, this.#steps[candidate] ?? 0));
     return this.#weights === undefined ? hash : Math.log((hash + 0.5) / 2 ** 32) / (this.#weights[candidate] ?? 1);
   }
-}
-
-/** FNV-1a with a final mix. */
-function textHash(text: string, basis: number): number {
-  let value = basis;
-  for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x0100_0193);
-  return mixed(value);
-}
-
-/** Mixes a 32-bit value so that every result bit depends on every input bit. */
-function mixed(value: number): number {
-  let bits = value;
-  bits = Math.imul(bits ^ (bits >>> 16), 0x7feb_352d);
-  bits = Math.imul(bits ^ (bits >>> 15), 0x846c_a68b);
-  return (bits ^ (bits >>> 16)) >>> 0;
 }

@@ -1,6 +1,7 @@
 import { defined } from '../../lang/defined.ts';
 import { pathKinds } from '../../net/direct-return.ts';
-import { parsePrefix } from '../../net/prefix.ts';
+import { parseAddress, type Address } from '../../net/address.ts';
+import { parsePrefix, type Prefix } from '../../net/prefix.ts';
 import { limits } from '../limits.ts';
 import type { ServiceKey } from '../objects/metadata.ts';
 import {
@@ -10,6 +11,7 @@ import {
   sessionStates,
   type DirectReturnReport,
   type HeldBackFamily,
+  type NodeLink,
   type NodeState,
   type ServiceDifference,
   type SessionFamily,
@@ -120,6 +122,16 @@ const directReturn = object(
   { open: true, description: 'What the node can do for direct server return; absent: no Service asked for it.' },
 );
 
+const link = object(
+  {
+    name: text({ maxLength: 64, description: 'Name of the interface.' }),
+    linkAddress: text({ maxLength: 64, description: 'Its link-layer address.' }),
+    networks: wordList({ description: 'Its networks.' }),
+    addresses: wordList({ description: "The node's own addresses there." }),
+  },
+  { open: true },
+);
+
 const heldBack = object(
   {
     family: text({ maxLength: 64, description: 'IPv4 or IPv6.' }),
@@ -168,6 +180,10 @@ const status = object(
     }),
     drain,
     directReturn,
+    links: list(link, {
+      maxItems: limits.nodeLinks,
+      description: 'The links on which the node can announce addresses by ARP and NDP; absent: there was no L2Advertisement.',
+    }),
     conditions,
   },
   { open: true },
@@ -218,8 +234,31 @@ function readReport(status: Written): Omit<NodeState, 'kind' | 'metadata'> {
     ...(host.length === 0 ? {} : { host }),
     ...readHeldBack(status.heldBack),
     ...readDrain(status.drain),
+    ...readLinks(status.links),
     ...(status.directReturn === undefined ? {} : { directReturn: readDirectReturn(status.directReturn) }),
   };
+}
+
+function readLinks(items: readonly Value<typeof link>[]): Pick<NodeState, 'links'> {
+  const links = items.flatMap(({ name = '', linkAddress = '', networks, addresses }): NodeLink[] =>
+    isInterfaceName(name) && isLinkAddress(linkAddress)
+      ? [{ name, linkAddress, networks: networks.flatMap(readPrefix), addresses: addresses.flatMap(readAddress) }]
+      : [],
+  );
+  return links.length === 0 ? {} : { links };
+}
+
+const isInterfaceName = (text: string): boolean => /^[^\s/]{1,15}$/.test(text);
+const isLinkAddress = (text: string): boolean => /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/.test(text);
+
+function readPrefix(text: string): Prefix[] {
+  const read = parsePrefix(text);
+  return read.ok ? [read.value] : [];
+}
+
+function readAddress(text: string): Address[] {
+  const read = parseAddress(text);
+  return read.ok ? [read.value] : [];
 }
 
 function readDirectReturn({ receives, passes, networks, linkAddresses, interfaces, mtu }: Value<typeof directReturn>): DirectReturnReport {
@@ -227,12 +266,9 @@ function readDirectReturn({ receives, passes, networks, linkAddresses, interface
     ...(mtu === undefined || mtu < 68 ? {} : { mtu }),
     receives: (['link', 'vxlan'] as const).filter((word) => receives.includes(word)),
     passes: pathKinds.filter((way) => passes.includes(way)),
-    networks: networks.flatMap((text) => {
-      const prefix = parsePrefix(text);
-      return prefix.ok ? [prefix.value] : [];
-    }),
-    linkAddresses: linkAddresses.filter((text) => /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/.test(text)),
-    interfaces: interfaces.filter((text) => /^[^\s/]{1,15}$/.test(text)),
+    networks: networks.flatMap(readPrefix),
+    linkAddresses: linkAddresses.filter(isLinkAddress),
+    interfaces: interfaces.filter(isInterfaceName),
   };
 }
 

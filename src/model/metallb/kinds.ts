@@ -1,6 +1,7 @@
 import { advertisementRows, communityRows } from './bgp-advertisement.ts';
 import { bfdRows } from './bfd-profile.ts';
 import { metallbGroup } from '../parse/metallb-group.ts';
+import { l2AdvertisementRows } from './l2-advertisement.ts';
 import { firstPeerRows, peerRows } from './bgp-peer.ts';
 import { poolRows } from './ip-address-pool.ts';
 import type { FieldRow } from './rows.ts';
@@ -14,18 +15,6 @@ export interface MetalLBKind {
   readonly refused?: { readonly message: string; readonly fix: string };
 }
 
-const layer2Fields = [
-  'ipAddressPools',
-  'ipAddressPoolSelectors',
-  'nodeSelectors',
-  'interfaces',
-  'serviceSelectors',
-  'preferredNodeSelectors',
-];
-
-/** Fields of a metallb.io/v1beta1 L2Advertisement. The kind is refused as a whole. */
-const layer2Rows: readonly FieldRow[] = layer2Fields.map((field) => ({ field, does: 'no', text: '' }));
-
 export const metallbKinds: readonly MetalLBKind[] = [
   { kind: 'IPAddressPool', version: 'v1beta1', rows: poolRows },
   { kind: 'BGPPeer', version: 'v1beta2', rows: peerRows },
@@ -33,22 +22,14 @@ export const metallbKinds: readonly MetalLBKind[] = [
   { kind: 'BGPAdvertisement', version: 'v1beta1', rows: advertisementRows },
   { kind: 'Community', version: 'v1beta1', rows: communityRows },
   { kind: 'BFDProfile', version: 'v1beta1', rows: bfdRows },
-  {
-    kind: 'L2Advertisement',
-    version: 'v1beta1',
-    rows: layer2Rows,
-    refused: {
-      message: 'Herald announces by BGP only: no node answers ARP or NDP for the addresses of its pools',
-      fix: 'leave these pools to MetalLB, or announce them by a BGPAdvertisement',
-    },
-  },
+  { kind: 'L2Advertisement', version: 'v1beta1', rows: l2AdvertisementRows },
   {
     kind: 'AddressPool',
     version: 'v1beta1',
     rows: [],
     refused: {
       message: 'AddressPool is the predecessor of IPAddressPool, and is not read',
-      fix: 'write an IPAddressPool, and for protocol bgp a BGPAdvertisement',
+      fix: 'write an IPAddressPool, and a BGPAdvertisement for protocol bgp or an L2Advertisement for layer2',
     },
   },
 ];

@@ -1,3 +1,4 @@
+import type { Address } from '../../net/address.ts';
 import type { PathKind } from '../../net/direct-return.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { reason, type Reason } from '../reasons.ts';
@@ -27,6 +28,8 @@ export interface NodeState {
   readonly drain?: NodeDrainReport;
   /** Absent: no Service asked for direct server return when this was written. */
   readonly directReturn?: DirectReturnReport;
+  /** The links on which the node can announce addresses by ARP and NDP. Absent: there was no L2Advertisement when this was written. */
+  readonly links?: readonly NodeLink[];
 }
 
 /**
@@ -78,6 +81,16 @@ export interface DirectReturnReport {
   readonly interfaces: readonly string[];
   /** The smallest MTU of these interfaces. Absent: unknown. */
   readonly mtu?: number;
+}
+
+/** An interface on which a node can announce addresses by ARP and NDP. It is up, has a carrier and is not a port of another interface. */
+export interface NodeLink {
+  readonly name: string;
+  /** Lower case: "02:00:00:00:00:01". */
+  readonly linkAddress: string;
+  readonly networks: readonly Prefix[];
+  /** The node's own addresses there, link-local ones last. Other candidates watch it by BFD at the first one of a family. */
+  readonly addresses: readonly Address[];
 }
 
 /** A report older than this is ignored: the agent missed three reports and counts as dead. */

@@ -1,5 +1,11 @@
 import { lastingReason, reasonEntry } from './entry.ts';
 
+/** `kind`: BGPAdvertisement or L2Advertisement. */
+interface OfAdvertisement {
+  readonly kind: string;
+  readonly advertisement: string;
+}
+
 /** Reasons why a configuration object is not used although each of its fields is valid. */
 export const configurationReasons = {
   PoolOverlaps: lastingReason({
@@ -67,9 +73,9 @@ export const configurationReasons = {
     fix: (d) => d.remedy,
   }),
   UnknownPool: reasonEntry({
-    brief: 'A BGPAdvertisement names an IPAddressPool that does not exist',
-    says: (d: { readonly advertisement: string; readonly pool: string }) =>
-      `BGPAdvertisement "${d.advertisement}" names IPAddressPool "${d.pool}", which does not exist; it is in force for the others that it names`,
+    brief: 'An advertisement names an IPAddressPool that does not exist',
+    says: (d: OfAdvertisement & { readonly pool: string }) =>
+      `${d.kind} "${d.advertisement}" names IPAddressPool "${d.pool}", which does not exist; it is in force for the others that it names`,
     fix: (d) => `create IPAddressPool "${d.pool}", or remove the name`,
   }),
   UnknownPeer: reasonEntry({
@@ -79,9 +85,8 @@ export const configurationReasons = {
     fix: (d) => `create BGPPeer "${d.peer}", or remove the name`,
   }),
   AdvertisesNothing: reasonEntry({
-    brief: 'The BGPAdvertisement has no effect',
-    says: (d: { readonly advertisement: string; readonly lacking: string }) =>
-      `BGPAdvertisement "${d.advertisement}" has no effect: ${d.lacking}`,
+    brief: 'The advertisement has no effect',
+    says: (d: OfAdvertisement & { readonly lacking: string }) => `${d.kind} "${d.advertisement}" has no effect: ${d.lacking}`,
     fix: () => 'change what it selects, or create what is missing',
   }),
   PeerSelectsNoNode: reasonEntry({

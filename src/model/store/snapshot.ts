@@ -1,6 +1,15 @@
 import type { Address } from '../../net/address.ts';
 import type { Namespace, Node, Secret, ServiceCIDR } from '../objects/cluster.ts';
-import type { BFDProfile, BGPAdvertisement, BGPPeer, Community, ExternalIPPolicy, HeraldConfig, IPAddressPool } from '../kinds/types.ts';
+import type {
+  BFDProfile,
+  BGPAdvertisement,
+  BGPPeer,
+  Community,
+  ExternalIPPolicy,
+  HeraldConfig,
+  IPAddressPool,
+  L2Advertisement,
+} from '../kinds/types.ts';
 import type { EndpointSlice } from '../objects/endpoint-slice.ts';
 import type { ServiceKey } from '../objects/metadata.ts';
 import type { NodeState } from '../objects/node-state.ts';
@@ -21,6 +30,7 @@ export interface Snapshot {
   readonly pools: ReadonlyMap<string, IPAddressPool>;
   readonly peers: ReadonlyMap<string, BGPPeer>;
   readonly advertisements: ReadonlyMap<string, BGPAdvertisement>;
+  readonly l2Advertisements: ReadonlyMap<string, L2Advertisement>;
   readonly bfdProfiles: ReadonlyMap<string, BFDProfile>;
   readonly communities: ReadonlyMap<string, Community>;
   readonly externalIPPolicies: ReadonlyMap<string, ExternalIPPolicy>;
@@ -38,6 +48,7 @@ export type HeraldObject =
   | IPAddressPool
   | BGPPeer
   | BGPAdvertisement
+  | L2Advertisement
   | BFDProfile
   | Community
   | ExternalIPPolicy

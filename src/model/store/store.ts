@@ -1,7 +1,16 @@
 import { defined } from '../../lang/defined.ts';
 import { AddressIndex } from './address-index.ts';
 import type { Namespace, Node, Secret, ServiceCIDR } from '../objects/cluster.ts';
-import type { BFDProfile, BGPAdvertisement, BGPPeer, Community, ExternalIPPolicy, HeraldConfig, IPAddressPool } from '../kinds/types.ts';
+import type {
+  BFDProfile,
+  BGPAdvertisement,
+  BGPPeer,
+  Community,
+  ExternalIPPolicy,
+  HeraldConfig,
+  IPAddressPool,
+  L2Advertisement,
+} from '../kinds/types.ts';
 import { defaultConfig } from '../kinds/default-config.ts';
 import type { EndpointSlice } from '../objects/endpoint-slice.ts';
 import type { ServiceKey } from '../objects/metadata.ts';
@@ -27,6 +36,7 @@ export class Store implements Snapshot {
   readonly pools = new Map<string, IPAddressPool>();
   readonly peers = new Map<string, BGPPeer>();
   readonly advertisements = new Map<string, BGPAdvertisement>();
+  readonly l2Advertisements = new Map<string, L2Advertisement>();
   readonly bfdProfiles = new Map<string, BFDProfile>();
   readonly communities = new Map<string, Community>();
   readonly externalIPPolicies = new Map<string, ExternalIPPolicy>();
@@ -55,6 +65,7 @@ export class Store implements Snapshot {
       IPAddressPool: this.pools,
       BGPPeer: this.peers,
       BGPAdvertisement: this.advertisements,
+      L2Advertisement: this.l2Advertisements,
       BFDProfile: this.bfdProfiles,
       Community: this.communities,
       ExternalIPPolicy: this.externalIPPolicies,

@@ -13,6 +13,7 @@ import type {
   ExternalIPPolicy,
   HeraldConfig,
   IPAddressPool,
+  L2Advertisement,
 } from '../../../src/model/kinds/types.ts';
 import type { Endpoint, EndpointSlice } from '../../../src/model/objects/endpoint-slice.ts';
 import { serviceKey, type Labels, type Metadata, type NamespacedName, type ServiceKey } from '../../../src/model/objects/metadata.ts';
@@ -239,6 +240,25 @@ export function advertisement({ name, ...rest }: { readonly name: string } & Ove
   };
 }
 
+export function l2Advertisement({ name, ...rest }: { readonly name: string } & Overrides<L2Advertisement>): L2Advertisement {
+  return {
+    kind: 'L2Advertisement',
+    metadata: metadata(name),
+    ipAddressPools: [],
+    ipAddressPoolSelectors: [],
+    nodeSelectors: [],
+    interfaces: [],
+    serviceSelectors: [],
+    preferredNodeSelectors: [],
+    onConflict: 'defend',
+    failback: 'immediate',
+    failbackSeconds: 300,
+    refreshInterval: 60,
+    promiscuous: false,
+    ...rest,
+  };
+}
+
 export interface NodeLiteral {
   readonly name: string;
   readonly labels?: Labels;
@@ -280,6 +300,16 @@ function drainOf({ drains }: ClusterLiteral, name: string): Pick<NodeState, 'dra
   return drain === undefined ? {} : { drain };
 }
 
+function linksOf({ links }: ClusterLiteral, node: string): Pick<NodeState, 'links'> {
+  const found = Object.entries(links?.[node] ?? {}).map(([name, networks]) => ({
+    name,
+    linkAddress: '02:00:00:00:00:01',
+    networks: networks.map(prefix),
+    addresses: [],
+  }));
+  return links?.[node] === undefined ? {} : { links: found };
+}
+
 function truncationOf({ truncatedReports = [] }: ClusterLiteral, name: string): Pick<NodeState, 'truncated'> {
   return truncatedReports.includes(name) ? { truncated: true } : {};
 }
@@ -300,6 +330,7 @@ export interface ClusterLiteral {
   readonly peers?: readonly PeerLiteral[];
   readonly bfdProfiles?: readonly BfdProfileLiteral[];
   readonly advertisements?: readonly Parameters<typeof advertisement>[0][];
+  readonly l2Advertisements?: readonly Parameters<typeof l2Advertisement>[0][];
   readonly nodes?: readonly NodeLiteral[];
   /** Labels by namespace. */
   readonly namespaces?: Readonly<Record<string, Labels>>;
@@ -309,6 +340,8 @@ export interface ClusterLiteral {
   readonly secrets?: readonly SecretLiteral[];
   /** Established sessions that nodes report: node to peer to address. */
   readonly running?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** Links that nodes report: node to interface to its networks. */
+  readonly links?: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
   /** Drain reports by node. */
   readonly drains?: Readonly<Record<string, NodeDrainReport>>;
   /** The address families that agents report as held back, by node. */
@@ -364,6 +397,7 @@ export function cluster(literal: ClusterLiteral): Snapshot {
     peers: byName((literal.peers ?? []).map(peer)),
     bfdProfiles: byName((literal.bfdProfiles ?? []).map(bfdProfile)),
     advertisements: byName((literal.advertisements ?? []).map(advertisement)),
+    l2Advertisements: byName((literal.l2Advertisements ?? []).map(l2Advertisement)),
     communities: byName([
       {
         kind: 'Community',
@@ -380,8 +414,9 @@ export function cluster(literal: ClusterLiteral): Snapshot {
       })),
     ),
     nodeStates: byName(
-      Object.entries(literal.running ?? {}).map(([name, sessions]) => ({
-        ...nodeState(name, sessions),
+      [...new Set([...Object.keys(literal.running ?? {}), ...Object.keys(literal.links ?? {})])].map((name) => ({
+        ...nodeState(name, literal.running?.[name] ?? {}),
+        ...linksOf(literal, name),
         ...drainOf(literal, name),
         ...truncationOf(literal, name),
         ...defined({ heldBack: literal.heldBack?.[name] }),

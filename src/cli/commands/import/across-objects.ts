@@ -1,11 +1,9 @@
-import { covers } from '../../../decisions/announcement/advertisements.ts';
+import { coversPool } from '../../../decisions/announcement/advertisements.ts';
 import { resolveCommunity } from '../../../decisions/announcement/communities.ts';
 import { conflictsOf } from '../../../decisions/configuration/pool-conflicts.ts';
 import { isRecord } from '../../../lang/is-record.ts';
-import type { BGPAdvertisement, BGPPeer, IPAddressPool } from '../../../model/kinds/types.ts';
+import type { BGPAdvertisement, BGPPeer, IPAddressPool, L2Advertisement } from '../../../model/kinds/types.ts';
 import type { Imported, RawInput, Remark } from '../../../model/metallb/import.ts';
-import { metallbGroup } from '../../../model/parse/metallb-group.ts';
-import { parseObject } from '../../../model/parse.ts';
 import { reason, reasonText, remedyText, type Reason } from '../../../model/reasons.ts';
 import type { Snapshot } from '../../../model/store/snapshot.ts';
 import { readObjects } from '../../../sources/read-objects.ts';
@@ -28,7 +26,6 @@ export function checkAcross(imported: readonly Imported[], inputs: readonly RawI
   const manifests = imported.flatMap(({ manifest }) => (manifest === undefined ? [] : [{ raw: manifest }]));
   const others = inputs.filter(({ raw }) => isKind(raw, 'v1', 'Secret') || isKind(raw, 'v1', 'Node'));
   const { snapshot } = readObjects([...manifests, ...others]);
-  const layer2 = inputs.flatMap(({ raw }) => asAdvertisement(raw) ?? []);
   const conflicts = conflictsOf(snapshot.pools.values());
   return imported.map((one) => {
     const { kind, metadata } = one.manifest ?? {};
@@ -41,11 +38,13 @@ export function checkAcross(imported: readonly Imported[], inputs: readonly RawI
 
   function remarksOf(kind: string, name: string): Remark[] {
     const pool = kind === 'IPAddressPool' ? snapshot.pools.get(name) : undefined;
-    if (pool !== undefined) return [...overlapRemarks(pool, conflicts), ...announcedRemarks(pool, snapshot, layer2)];
+    if (pool !== undefined) return [...overlapRemarks(pool, conflicts), ...announcedRemarks(pool, snapshot)];
     const peer = kind === 'BGPPeer' ? snapshot.peers.get(name) : undefined;
     if (peer !== undefined) return peerRemarks(peer, snapshot, secrets);
     const advertisement = kind === 'BGPAdvertisement' ? snapshot.advertisements.get(name) : undefined;
     if (advertisement !== undefined) return advertisementRemarks(advertisement, snapshot);
+    const layer2 = kind === 'L2Advertisement' ? snapshot.l2Advertisements.get(name) : undefined;
+    if (layer2 !== undefined) return unknownPools(layer2, snapshot);
     return kind === 'Community' ? aliasRemarks(name, snapshot) : [];
   }
 }
@@ -57,18 +56,14 @@ const asRemark = (field: string, one: Reason): Remark => ({ level: 'differs', fi
 
 function advertisementRemarks(advertisement: BGPAdvertisement, snapshot: Snapshot): Remark[] {
   const { name } = advertisement.metadata;
-  const unknown = (names: readonly string[], known: ReadonlyMap<string, unknown>): readonly string[] =>
-    names.filter((one) => !known.has(one));
   return [
     ...advertisement.communities
       .filter((community) => !resolveCommunity(community, snapshot.communities.values()).ok)
       .map((community) => asRemark('spec.communities', reason('UnknownCommunity', { community, advertisement: name }))),
-    ...unknown(advertisement.ipAddressPools, snapshot.pools).map((pool) =>
-      asRemark('spec.ipAddressPools', reason('UnknownPool', { advertisement: name, pool })),
-    ),
-    ...unknown(advertisement.peers, snapshot.peers).map((peer) =>
-      asRemark('spec.peers', reason('UnknownPeer', { advertisement: name, peer })),
-    ),
+    ...unknownPools(advertisement, snapshot),
+    ...advertisement.peers
+      .filter((peer) => !snapshot.peers.has(peer))
+      .map((peer) => asRemark('spec.peers', reason('UnknownPeer', { advertisement: name, peer }))),
     ...aggregateRemarks(advertisement, snapshot),
     ...attributeRemarks(advertisement, snapshot),
   ];
@@ -106,16 +101,19 @@ function overlapRemarks({ metadata: { name } }: IPAddressPool, conflicts: Readon
   }));
 }
 
-function announcedRemarks(pool: IPAddressPool, snapshot: Snapshot, layer2: readonly BGPAdvertisement[]): Remark[] {
-  const of = { type: 'LoadBalancer', pool, prefixes: [], name: '' } as const;
-  if ([...snapshot.advertisements.values()].some((one) => covers(one, of))) return [];
-  const field = 'spec';
-  if (layer2.some((one) => covers(one, of))) {
-    const message = 'is announced by an L2Advertisement only: Herald assigns its addresses and announces none';
-    return [{ level: 'differs', field, message, fix: 'leave this pool to MetalLB, or add a BGPAdvertisement' }];
-  }
+function unknownPools({ kind, metadata: { name }, ipAddressPools }: BGPAdvertisement | L2Advertisement, { pools }: Snapshot): Remark[] {
+  return ipAddressPools
+    .filter((pool) => !pools.has(pool))
+    .map((pool) => asRemark('spec.ipAddressPools', reason('UnknownPool', { kind, advertisement: name, pool })));
+}
+
+function announcedRemarks(pool: IPAddressPool, { advertisements, l2Advertisements }: Snapshot): Remark[] {
+  const isAnnounced =
+    [...advertisements.values()].some((one) => one.addressTypes.includes('LoadBalancer') && coversPool(one, pool)) ||
+    [...l2Advertisements.values()].some((one) => coversPool(one, pool));
+  if (isAnnounced) return [];
   const message = 'is announced by nothing: its addresses are assigned and cannot be reached, as in MetalLB';
-  return [{ level: 'note', field, message, fix: 'add a BGPAdvertisement, or remove the pool' }];
+  return [{ level: 'note', field: 'spec', message, fix: 'add a BGPAdvertisement or an L2Advertisement, or remove the pool' }];
 }
 
 /** An alias that two objects define has the value of the first object by name. */
@@ -128,17 +126,4 @@ function aliasRemarks(name: string, { communities }: Snapshot): Remark[] {
     const message = `defines ${alias.name} as Community "${first.metadata.name}" does: that one counts, and MetalLB accepts no configuration`;
     return [{ level: 'differs', field: 'spec.communities', message, fix: 'rename one of the two' }];
   });
-}
-
-/** Reads which pools an L2Advertisement covers, as if it were a BGPAdvertisement. */
-function asAdvertisement(raw: unknown): BGPAdvertisement | undefined {
-  if (!isRecord(raw) || raw['kind'] !== 'L2Advertisement' || !String(raw['apiVersion']).startsWith(`${metallbGroup}/`)) return undefined;
-  const { ipAddressPools, ipAddressPoolSelectors } = isRecord(raw['spec']) ? raw['spec'] : {};
-  const { object } = parseObject({
-    apiVersion: 'herald.dev/v1alpha1',
-    kind: 'BGPAdvertisement',
-    metadata: { name: 'layer-2' },
-    spec: { ipAddressPools, ipAddressPoolSelectors },
-  });
-  return object?.kind === 'BGPAdvertisement' ? object : undefined;
 }

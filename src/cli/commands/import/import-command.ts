@@ -18,7 +18,7 @@ interface Options extends CallerOptions {
 }
 
 /** In the order in which they are applied: referenced objects come first. */
-const kinds = ['Community', 'BFDProfile', 'IPAddressPool', 'BGPPeer', 'BGPAdvertisement'];
+const kinds = ['Community', 'BFDProfile', 'IPAddressPool', 'BGPPeer', 'BGPAdvertisement', 'L2Advertisement'];
 
 export function importCommand(context: CommandContext): Command {
   const metallb = new Command('metallb')

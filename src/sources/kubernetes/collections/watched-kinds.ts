@@ -38,6 +38,7 @@ const common: readonly WatchedKind[] = [
   ours('IPAddressPool'),
   ours('BGPPeer'),
   ours('BGPAdvertisement'),
+  ours('L2Advertisement'),
   ours('BFDProfile'),
   ours('Community'),
   ours('ExternalIPPolicy'),

@@ -1,0 +1,70 @@
+import { anySelects } from '../../model/objects/label-selector.ts';
+import type { L2Advertisement } from '../../model/kinds/types.ts';
+import { assignedAddresses, type Service } from '../../model/objects/service.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
+import { formatAddress, sameAddress, type Address } from '../../net/address.ts';
+import { decideAllocationClaim } from '../allocation/claim.ts';
+import { whyHeldTwice } from '../allocation/held-twice.ts';
+import { nearestRange } from '../allocation/pools/nearest-range.ts';
+import { poolsOf } from '../allocation/pools/pools.ts';
+import { namesOf } from '../announcement/advertisement-names.ts';
+import { coversPool } from '../announcement/advertisements.ts';
+import { whyNotForwarded } from '../forwarding/service-proxy-name.ts';
+
+/** The Services of an address that are announced by ARP and NDP, and the advertisements that do it, by name. */
+export interface Advertised {
+  readonly services: readonly Service[];
+  /** Not empty. Those of all Services together: one address has one owner. */
+  readonly advertisements: readonly L2Advertisement[];
+}
+
+/** Returns which of the Services at an address are announced, or why the first of them is not. */
+export function advertisedAt(snapshot: Snapshot, address: Address): Advertised | { readonly reason: Reason } {
+  const covering = coveringAdvertisements(snapshot, address);
+  if ('reason' in covering) return covering;
+  const services: Service[] = [];
+  const advertisements = new Set<L2Advertisement>();
+  let refused: Reason | undefined;
+  for (const key of [...snapshot.holdersOf(address)].sort()) {
+    const service = snapshot.services.get(key);
+    if (service === undefined) continue;
+    const why = whyServiceIsNot(snapshot, service, address);
+    const selecting = covering.advertisements.filter(({ serviceSelectors }) => anySelects(serviceSelectors, service.metadata.labels));
+    if (why === undefined && selecting.length > 0) {
+      services.push(service);
+      for (const one of selecting) advertisements.add(one);
+    } else {
+      refused ??= why ?? reason('ServiceNotSelected', { advertisements: namesOf(covering.advertisements) });
+    }
+  }
+  if (services.length > 0) return { services, advertisements: covering.advertisements.filter((one) => advertisements.has(one)) };
+  return { reason: refused ?? reason('NoAddress', undefined) };
+}
+
+/** Of overlapping pools that contain the address the first counts that is announced at all, as for BGP. */
+function coveringAdvertisements(
+  { pools, l2Advertisements }: Snapshot,
+  address: Address,
+): { readonly advertisements: readonly L2Advertisement[] } | { readonly reason: Reason } {
+  const candidates = poolsOf(pools, address);
+  const all = [...l2Advertisements.values()].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  const [first] = candidates
+    .map((pool) => all.filter((advertisement) => coversPool(advertisement, pool)))
+    .filter((covering) => covering.length > 0);
+  if (first !== undefined) return { advertisements: first };
+  return candidates.length > 0
+    ? { reason: reason('NoAdvertisement', { type: 'LoadBalancer' }) }
+    : { reason: reason('AddressNotFromPool', { address: formatAddress(address), ...nearestRange(pools.values(), address) }) };
+}
+
+function whyServiceIsNot(snapshot: Snapshot, service: Service, address: Address): Reason | undefined {
+  const notServed = whyNotForwarded(service, snapshot.config.serviceProxyName);
+  if (notServed !== undefined) return notServed;
+  const claim = decideAllocationClaim(service, snapshot.config);
+  if (!claim.mine) return claim.reason;
+  if (service.type !== 'LoadBalancer' || !assignedAddresses(service).some((one) => sameAddress(one, address)))
+    return reason('NoAddress', undefined);
+  if (service.drain === true) return reason('ServiceDrained', undefined);
+  return whyHeldTwice(snapshot, service, address);
+}

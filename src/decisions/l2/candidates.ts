@@ -1,0 +1,171 @@
+import { requestedDrain } from '../../model/kinds/requested-drain.ts';
+import type { L2Advertisement } from '../../model/kinds/types.ts';
+import { anySelects, selects } from '../../model/objects/label-selector.ts';
+import type { HeldBackFamily, NodeLink } from '../../model/objects/node-state.ts';
+import { reason, reasonText, type Reason } from '../../model/reasons.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
+import { formatAddress, type Address, type Family } from '../../net/address.ts';
+import { comparePrefixes, formatPrefix, prefixContains, type Prefix } from '../../net/prefix.ts';
+import { namesOf } from '../announcement/advertisement-names.ts';
+import { causeOf, heldBackFamily } from '../announcement/hold-back.ts';
+import { advertisedAt, type Advertised } from './advertised.ts';
+import { nodesWithEndpoints } from './endpoint-nodes.ts';
+import { linksFor, linksText, wantedText } from './node-links.ts';
+import { inOrderOfRank } from './rank.ts';
+
+/**
+ * The most nodes that stand ready for an address. Each watches each other one by BFD, so a node has at most this many sessions less one on a
+ * link, whatever the size of the cluster.
+ */
+export const mostCandidates = 32;
+
+export interface L2Candidate {
+  readonly node: string;
+  /** Sum of the weights of the preferences that select the node. */
+  readonly weight: number;
+  /** Why the node answers only while no other candidate lives: it drains, or it does not forward the family. */
+  readonly lastResort?: Reason;
+  /** At least one. */
+  readonly links: readonly NodeLink[];
+}
+
+/** Which nodes answer for an address by ARP or NDP, in this order: the first that lives. */
+export type L2Decision =
+  | { readonly reason: Reason }
+  | ({
+      /** The best one first. At least one, at most `mostCandidates`. */
+      readonly candidates: readonly L2Candidate[];
+      readonly settings: L2Settings;
+    } & Advertised);
+
+/** Of several advertisements of an address, the first one by name decides these settings. */
+export type L2Settings = Pick<L2Advertisement, 'onConflict' | 'failback' | 'failbackSeconds' | 'refreshInterval' | 'promiscuous'>;
+
+/** What a node knows of itself before its report says so. */
+export interface OwnLinks {
+  readonly node: string;
+  readonly links: readonly NodeLink[];
+  readonly heldBack: readonly HeldBackFamily[];
+}
+
+export interface L2Decisions {
+  decide(address: Address): L2Decision;
+  /** Returns the first rule by which a node is no candidate. Undefined: it is one, or the address is not announced at all. */
+  whyNot(address: Address, node: string): Reason | undefined;
+}
+
+/**
+ * Decides for all addresses of a snapshot. What is alike for many addresses is computed once, so the result is valid only until a Node, a
+ * NodeState, an L2Advertisement or a HeraldConfig changes. Node readiness does not matter: the nodes themselves notice who lives.
+ */
+export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisions {
+  const linksOf = (node: string): readonly NodeLink[] | undefined =>
+    node === own?.node ? own.links : snapshot.nodeStates.get(node)?.links;
+  const networks = distinctNetworks(snapshot, linksOf);
+  const groups = new Map<string, readonly L2Candidate[]>();
+
+  const judge = ({ advertisements }: Advertised, address: Address, node: string): L2Candidate | { readonly reason: Reason } => {
+    const object = snapshot.nodes.get(node);
+    if (object === undefined) return { reason: reason('NodeUnknown', { node }) };
+    const { labels } = object.metadata;
+    const selecting = advertisements.filter(({ nodeSelectors }) => anySelects(nodeSelectors, labels));
+    if (selecting.length === 0) return { reason: reason('NodeNotSelected', { node, advertisements: namesOf(advertisements) }) };
+    if (object.networkUnavailable) return { reason: reason('NodeNetworkUnavailable', { node }) };
+    if (labels['node.kubernetes.io/exclude-from-external-load-balancers'] !== undefined)
+      return { reason: reason('NodeExcluded', { node }) };
+    const problem = snapshot.nodeStates.get(node)?.problem;
+    if (problem?.code === 'NodeNotThisHost') return { reason: problem };
+    const drain = requestedDrain(snapshot.config, object);
+    if (drain === 'force') return { reason: reason('NodeDrained', { node }) };
+    const known = linksOf(node);
+    if (known === undefined) return { reason: reason('L2LinksNotReported', { node }) };
+    const links = linksFor(selecting, known, address);
+    if (links.length === 0) {
+      const wanted = wantedText(selecting, address);
+      return { reason: reason('L2NoInterface', { node, address: formatAddress(address), wanted, has: linksText(known) }) };
+    }
+    const lastResort = drain === undefined ? whyHeldBack(node, address.family) : reason('NodeDraining', { node });
+    const weight = advertisements
+      .flatMap(({ preferredNodeSelectors }) => preferredNodeSelectors)
+      .filter(({ preference }) => selects(preference, labels))
+      .reduce((sum, one) => sum + one.weight, 0);
+    return { node, weight, links, ...(lastResort === undefined ? {} : { lastResort }) };
+  };
+
+  const whyHeldBack = (node: string, family: Family): Reason | undefined => {
+    const held = heldBackFamily(snapshot, node, family, node === own?.node ? own.heldBack : undefined);
+    return held === undefined ? undefined : reason('NodeHeldBack', { node, family: held.family, ...causeOf(held.reason) });
+  };
+
+  const judgeAll = (advertised: Advertised, address: Address, nodes: Iterable<string>): L2Candidate[] =>
+    [...nodes].flatMap((node) => {
+      const judged = judge(advertised, address, node);
+      return 'reason' in judged ? [] : [judged];
+    });
+
+  /** The nodes that stand ready for all addresses with the same advertisements and networks. */
+  const groupOf = (advertised: Advertised, address: Address): readonly L2Candidate[] => {
+    const around = networks.filter((network) => prefixContains(network, address)).map(formatPrefix);
+    const key = JSON.stringify([address.family, advertised.advertisements.map(({ metadata }) => metadata.name), around]);
+    const known = groups.get(key);
+    if (known !== undefined) return known;
+    const group = inOrderOfRank(judgeAll(advertised, address, snapshot.nodes.keys()), key).slice(0, mostCandidates);
+    groups.set(key, group);
+    return group;
+  };
+
+  const decide = (address: Address): L2Decision => {
+    const advertised = advertisedAt(snapshot, address);
+    if ('reason' in advertised) return advertised;
+    const nodes = nodesWithEndpoints(snapshot, advertised.services, address.family);
+    if (typeof nodes === 'object' && 'reason' in nodes) return nodes;
+    const ready = nodes === 'all' ? groupOf(advertised, address) : judgeAll(advertised, address, nodes);
+    if (ready.length === 0) return { reason: noCandidate(advertised, address, nodes === 'all' ? snapshot.nodes.keys() : nodes) };
+    const candidates = inOrderOfRank(ready, formatAddress(address)).slice(0, mostCandidates);
+    return { ...advertised, candidates, settings: settingsOf(advertised) };
+  };
+
+  const noCandidate = (advertised: Advertised, address: Address, nodes: Iterable<string>): Reason => {
+    const names = [...nodes].sort();
+    const [first] = names.flatMap((node) => {
+      const judged = judge(advertised, address, node);
+      return 'reason' in judged ? [judged.reason] : [];
+    });
+    // One node has its own, more precise reason.
+    if (first !== undefined && names.length === 1) return first;
+    return reason('L2NoCandidate', {
+      advertisements: namesOf(advertised.advertisements),
+      nodes: names.length,
+      first: first === undefined ? 'there is no node' : reasonText(first),
+    });
+  };
+
+  return {
+    decide,
+    whyNot(address, node) {
+      const advertised = advertisedAt(snapshot, address);
+      if ('reason' in advertised) return undefined;
+      const judged = judge(advertised, address, node);
+      if ('reason' in judged) return judged.reason;
+      const nodes = nodesWithEndpoints(snapshot, advertised.services, address.family);
+      if (typeof nodes === 'object' && 'reason' in nodes) return nodes.reason;
+      if (nodes !== 'all' && !nodes.has(node)) return reason('NoLocalEndpoints', { node, policy: 'externalTrafficPolicy' });
+      const decided = decide(address);
+      if ('reason' in decided || decided.candidates.some((one) => one.node === node)) return undefined;
+      return reason('L2BeyondCandidates', { node, most: mostCandidates });
+    },
+  };
+}
+
+function settingsOf({ advertisements: [first] }: Advertised): L2Settings {
+  if (first === undefined) throw new RangeError('there is at least one advertisement');
+  const { onConflict, failback, failbackSeconds, refreshInterval, promiscuous } = first;
+  return { onConflict, failback, failbackSeconds, refreshInterval, promiscuous };
+}
+
+function distinctNetworks({ nodes }: Snapshot, linksOf: (node: string) => readonly NodeLink[] | undefined): readonly Prefix[] {
+  const all = new Map<string, Prefix>();
+  for (const node of nodes.keys())
+    for (const { networks } of linksOf(node) ?? []) for (const network of networks) all.set(formatPrefix(network), network);
+  return [...all.values()].toSorted(comparePrefixes);
+}

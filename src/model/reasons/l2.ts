@@ -1,0 +1,65 @@
+import type { OnNode } from './announcement.ts';
+import { reasonEntry } from './entry.ts';
+
+/** Why an address is not announced by ARP and NDP, or not as it should be. */
+export const l2Reasons = {
+  L2NoCandidate: reasonEntry({
+    brief: 'No node can announce the address by ARP and NDP',
+    // `first` is the sentence about the first node by name, or that there is no node.
+    says: (d: { readonly advertisements: string; readonly nodes: number; readonly first: string }) =>
+      `none of ${d.nodes} nodes can announce the address for ${d.advertisements}: ${d.first}`,
+    fix: (d) => `make one node fit ${d.advertisements}: nodeSelectors, interfaces, or a network that contains the address`,
+  }),
+  L2NoInterface: reasonEntry({
+    brief: 'The node has no interface for the address',
+    says: (d: OnNode & { readonly address: string; readonly wanted: string; readonly has: string }) =>
+      `node "${d.node}" has no interface for ${d.address}: ${d.wanted}; its links: ${d.has}`,
+    fix: (d) => `connect node "${d.node}" to the network of ${d.address}, or name its interface in spec.interfaces of the L2Advertisement`,
+  }),
+  L2LinksNotReported: reasonEntry({
+    brief: 'The node has not reported its links yet',
+    says: (d: OnNode) => `the agent of node "${d.node}" has not reported its links`,
+    fix: (d) => `check that an agent of this version runs on node "${d.node}": herald status`,
+  }),
+  L2NotOwner: reasonEntry({
+    brief: 'Another node answers for the address',
+    says: (d: OnNode & { readonly owner: string }) =>
+      `node "${d.owner}" answers for the address; node "${d.node}" takes over when it fails`,
+    fix: () => '',
+  }),
+  L2BeyondCandidates: reasonEntry({
+    brief: 'Enough other nodes stand ready for the address',
+    says: (d: OnNode & { readonly most: number }) =>
+      `at most ${d.most} nodes of a link stand ready for an address, and node "${d.node}" is not one of them`,
+    fix: () => '',
+  }),
+  L2AddressConflict: reasonEntry({
+    brief: 'Another host uses the address',
+    says: (d: {
+      readonly address: string;
+      readonly linkAddress: string;
+      readonly interface: string;
+      readonly node: string;
+      readonly effect: string;
+    }) => `${d.linkAddress} on ${d.interface} of node "${d.node}" uses ${d.address} too: ${d.effect}`,
+    fix: (d) => `take ${d.address} from that host, or leave it out of the IPAddressPool`,
+  }),
+  L2Isolated: reasonEntry({
+    brief: 'The node hears no other candidate on the link',
+    says: (d: OnNode & { readonly interface: string; readonly others: number }) =>
+      `node "${d.node}" hears none of ${d.others} other candidates on ${d.interface}: it keeps what it announces and takes nothing else without asking the link`,
+    fix: (d) => `check the link of ${d.interface} on node "${d.node}"; where UDP port 3784 is filtered, let the nodes exchange it`,
+  }),
+  L2NoPeerLiveness: reasonEntry({
+    brief: 'BFD between candidates does not come up',
+    says: (d: OnNode & { readonly interface: string }) =>
+      `no BFD session of node "${d.node}" on ${d.interface} came up, so a failed node is noticed by ARP and NDP only, in 2 to 3 s`,
+    fix: () => 'let UDP port 3784 pass between the nodes',
+  }),
+  L2KernelAnswers: reasonEntry({
+    brief: 'The kernel of a node answers for the address',
+    says: (d: OnNode & { readonly address: string; readonly because: string }) =>
+      `the kernel of node "${d.node}" answers for ${d.address} by itself: ${d.because}; two nodes then answer at once`,
+    fix: (d) => `on node "${d.node}", remove what makes the kernel answer (${d.because})`,
+  }),
+};
