@@ -199,9 +199,20 @@ describe('translation of a MetalLB object', () => {
   });
 });
 
+test('an L2Advertisement keeps all six fields of MetalLB', () => {
+  const spec = {
+    ipAddressPools: ['office'],
+    ipAddressPoolSelectors: [{ matchLabels: { tier: 'edge' } }],
+    nodeSelectors: [{ matchLabels: { rack: 'a' } }],
+    interfaces: ['eth1'],
+    serviceSelectors: [{ matchLabels: { app: 'web' } }],
+    preferredNodeSelectors: [{ weight: 5, preference: { matchLabels: { fast: 'yes' } } }],
+  };
+  expect(translation(metallb('L2Advertisement', spec)).raw['spec']).toEqual(spec);
+});
+
 describe('refused MetalLB objects', () => {
   test.each<[string, unknown, string, string]>([
-    ['an L2Advertisement', metallb('L2Advertisement', {}), 'kind', 'Herald announces by BGP only'],
     ['an AddressPool', metallb('AddressPool', { protocol: 'bgp', ...pool }), 'kind', 'AddressPool is the predecessor'],
     ['an unknown kind', metallb('OSPFAdvertisement', {}), 'kind', 'not a kind of MetalLB that Herald knows'],
     ['an unknown version', metallb('BGPPeer', peer, 'main', { version: 'v1' }), 'apiVersion', 'not read in version metallb.io/v1'],

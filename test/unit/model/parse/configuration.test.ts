@@ -272,7 +272,9 @@ describe('objects of herald.dev', () => {
     ['Community', { communities: [{ name: 'a', value: 'b' }] }, 'spec.communities[0].value'],
     ['ExternalIPPolicy', { cidrs: ['192.0.2.0/24'] }, 'spec.namespaceSelector: is required'],
     ['HeraldConfig', {}, 'only HeraldConfig/default'],
-    ['L2Advertisement', {}, 'not supported yet'],
+    ['L2Advertisement', { interfaces: ['eth0/1'] }, 'spec.interfaces[0]'],
+    ['L2Advertisement', { refreshInterval: '1s' }, 'spec.refreshInterval: must be 0s, or from 5s to 3600s'],
+    ['L2Advertisement', { preferredNodeSelectors: [{ weight: 101, preference: {} }] }, 'spec.preferredNodeSelectors[0].weight'],
     ['IPAddresPool', {}, 'did you mean IPAddressPool?'],
   ])('%s %j is refused: %s', (kind, spec, text) => {
     const result = parseObject(ours(kind, spec));
@@ -300,7 +302,7 @@ describe('objects of other API groups', () => {
     expect(problemsOf({ ...ours('IPAddressPool', pool), apiVersion: 'metallb.io/v1beta1' })[0]).toContain(
       'set compat: metallb in HeraldConfig, or translate it with: herald import metallb',
     );
-    expect(problemsOf({ ...ours('L2Advertisement', {}), apiVersion: 'metallb.io/v1beta1' })[0]).toContain('not supported yet');
+    expect(problemsOf({ ...ours('AddressPool', {}), apiVersion: 'metallb.io/v1beta1' })[0]).toContain('not supported yet');
   });
 
   test.each([

@@ -154,25 +154,25 @@ describe('a cluster with objects of MetalLB', () => {
     ]);
   });
 
-  test('a herald.dev object wins over a MetalLB one of its name; an L2Advertisement is refused with a problem', async () => {
+  test('a herald.dev object wins over a MetalLB one of its name; an L2Advertisement that cannot be read is a problem', async () => {
     compat('metallb');
     server.put(theirPools, 'edge', pool, 'metallb-system');
     server.put(ownPools, 'edge', { spec: { addresses: ['198.51.100.0/24'] } });
-    server.put(of('l2advertisements'), 'l2', { spec: {} }, 'metallb-system');
+    server.put(of('l2advertisements'), 'l2', { spec: { interfaces: ['eth/0'] } }, 'metallb-system');
     await source.start();
     expect(source.snapshot.pools.get('edge')?.metadata.origin).toBeUndefined();
     expect(problems()).toEqual([
-      expect.stringMatching(/^L2Advertisement\.metallb\.io\/metallb-system\/l2: kind: Herald announces by BGP only/),
+      expect.stringMatching(/^L2Advertisement\.metallb\.io\/metallb-system\/l2: spec.interfaces\[0\]/),
       expect.stringMatching(/^IPAddressPool\.metallb\.io\/metallb-system\/edge: is not used: IPAddressPool\/edge of herald\.dev/),
     ]);
     server.remove(ownPools, 'edge');
     await until(() => source.snapshot.pools.get('edge')?.metadata.origin !== undefined);
-    // Decisions know no such kind.
     server.remove(of('l2advertisements'), 'l2', 'metallb-system');
     await until(() => problems().length === 0);
     server.put(of('l2advertisements'), 'l2', { spec: {} }, 'metallb-system');
-    await until(() => problems().length === 1);
+    await until(() => source.snapshot.l2Advertisements.get('l2')?.metadata.origin !== undefined);
     compat('none');
-    await until(() => problems().length === 0);
+    await until(() => source.snapshot.l2Advertisements.size === 0);
+    expect(problems()).toEqual([]);
   });
 });
