@@ -6,6 +6,7 @@ import { directReturnReasons } from '../../src/model/reasons/direct-return.ts';
 import { explanationReasons } from '../../src/model/reasons/explanation.ts';
 import { forwardingReasons } from '../../src/model/reasons/forwarding.ts';
 import { hostReasons } from '../../src/model/reasons/host.ts';
+import { l2Reasons } from '../../src/model/reasons/l2.ts';
 import { providerReasons } from '../../src/model/reasons/provider.ts';
 import { sessionReasons } from '../../src/model/reasons/session.ts';
 import type { ReasonEntry } from '../../src/model/reasons/entry.ts';
@@ -13,6 +14,7 @@ import type { ReasonEntry } from '../../src/model/reasons/entry.ts';
 const chapters: readonly (readonly [string, string, Readonly<Record<string, ReasonEntry<never>>>])[] = [
   ['Addresses', 'Why a Service has no address or not the requested one, or why a pool gave none.', allocationReasons],
   ['Announcement', 'Why a node does not announce an address at all, or not to one peer.', announcementReasons],
+  ['ARP and NDP', 'Why a node does not answer for an address by ARP and NDP, or what disturbs it.', l2Reasons],
   ['Sessions', 'Why a BGP session is down: the first cause of the outage. A later symptom is added to the sentence.', sessionReasons],
   ['Forwarding', 'Why a node forwards nothing for a Service, or nothing yet.', forwardingReasons],
   [
