@@ -1,0 +1,30 @@
+import { defined } from '../../lang/defined.ts';
+import type { HostLink } from '../../net/host-link.ts';
+import type { Clock } from '../../system/clock.ts';
+import { NetlinkConnection } from '../../system/netlink/connection.ts';
+import { openNetlink, routeProtocol } from '../../system/netlink/socket.ts';
+import { listAddresses, listLinks, readListedAddress, readListedLink } from './link-messages.ts';
+
+/**
+ * Returns the interfaces of this host with their addresses, sorted by name. Empty when this machine has no FFI. Rejects with NetlinkError.
+ * `networkNamespace` is a file such as /run/netns/node1.
+ */
+export async function readHostLinks(clock: Clock, networkNamespace?: string): Promise<readonly HostLink[]> {
+  const socket = openNetlink({ protocol: routeProtocol, ...defined({ networkNamespace }) });
+  if (socket === undefined) return [];
+  try {
+    const connection = new NetlinkConnection(socket, clock);
+    const links = await connection.list(listLinks, readListedLink);
+    const addresses = Map.groupBy(await connection.list(listAddresses, readListedAddress), ({ index }) => index);
+    const names = new Map(links.map(({ index, name }) => [index, name]));
+    return links
+      .map(({ index, master, ...link }): HostLink => ({
+        ...link,
+        ...(master === undefined ? {} : { master: names.get(master) ?? String(master) }),
+        addresses: (addresses.get(index) ?? []).map(({ address, network }) => ({ address, ...defined({ network }) })),
+      }))
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  } finally {
+    socket.close();
+  }
+}
