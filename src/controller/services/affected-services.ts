@@ -1,6 +1,7 @@
-import { currentReport, type NodeState } from '../../model/objects/node-state.ts';
+import { currentReport, type NodeLink, type NodeState } from '../../model/objects/node-state.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
+import { formatPrefix } from '../../net/prefix.ts';
 import type { Change, KindName, Snapshot } from '../../model/store/snapshot.ts';
 
 /** Kinds whose change may affect where any Service is announced. They have few objects, which rarely change. */
@@ -8,6 +9,7 @@ const shared: ReadonlySet<KindName> = new Set<KindName>([
   'Node',
   'BGPPeer',
   'BGPAdvertisement',
+  'L2Advertisement',
   'Community',
   'ExternalIPPolicy',
   'HeraldConfig',
@@ -68,11 +70,22 @@ export class AffectedServices {
     });
     const unseen = state.host?.some(({ code }) => code === 'ForwardingNotSeen');
     const heldBack = state.heldBack?.map(({ family, settled, reason }) => [family, settled, reason]);
-    const now = JSON.stringify([sessions, state.differing, state.truncated, state.problem, unseen, state.drain?.phase, heldBack]);
+    const now = JSON.stringify([
+      sessions,
+      state.differing,
+      state.truncated,
+      state.problem,
+      unseen,
+      state.drain?.phase,
+      heldBack,
+      state.links?.map(linkText),
+    ]);
     this.#seen.set(node, now);
     return now !== before;
   }
 }
+
+const linkText = ({ name, networks }: NodeLink): string => [name, ...networks.map(formatPrefix)].join(' ');
 
 function addAnnounced(snapshot: Snapshot, affected: Set<ServiceKey>): void {
   for (const [key, service] of snapshot.services) if (isAnnounced(service)) affected.add(key);

@@ -1,4 +1,5 @@
 import { causesOf, isAnnounced } from '../../decisions/verdict/causes.ts';
+import { waysOf } from '../../decisions/verdict/node-view.ts';
 import { conditionTypes } from '../../model/objects/condition-types.ts';
 import { conditionText, reason, type Reason } from '../../model/reasons.ts';
 import { assignedAddresses } from '../../model/objects/service.ts';
@@ -36,7 +37,7 @@ function announcers({ snapshot, view }: Judgement, nodes: readonly string[], add
   let cut = false;
   for (const node of nodes) {
     const found = view(node).addresses.find((one) => one.address === address && one.type === 'LoadBalancer');
-    if (found?.peers.some(({ reason }) => reason === undefined) !== true) continue;
+    if (found === undefined || waysOf(found).every((way) => way.reason !== undefined)) continue;
     if (found.drain !== undefined) drain ??= found.drain;
     else if (snapshot.nodeStates.get(node)?.truncated === true) cut = true;
     else return { by: 'a node' };

@@ -1,5 +1,5 @@
 import { detailsOfOneNode, type Reason, type ReasonCode } from '../../model/reasons.ts';
-import type { AddressView, NodeView } from './node-view.ts';
+import { waysOf, type AddressView, type NodeView } from './node-view.ts';
 
 /** A reason why nodes do not announce an address, or why their announcement does not serve it. */
 export interface Cause {
@@ -18,6 +18,9 @@ const intendedInOrder: readonly ReasonCode[] = [
   'NoLocalEndpoints',
   'PeerNotInAdvertisement',
   'PeerFamilyNotCarried',
+  'L2NoInterface',
+  'L2BeyondCandidates',
+  'L2NotOwner',
   'NodeDrained',
 ];
 const intended: ReadonlySet<ReasonCode> = new Set(intendedInOrder);
@@ -57,7 +60,8 @@ export function lossesOf(nodes: readonly NodeView[], addresses: readonly string[
 }
 
 export function isAnnounced(view: NodeView, address: string): boolean {
-  return addressIn(view, address)?.peers.some(({ reason }) => reason === undefined) === true;
+  const found = addressIn(view, address);
+  return found !== undefined && waysOf(found).some(({ reason }) => reason === undefined);
 }
 
 function addressIn({ addresses }: NodeView, address: string): AddressView | undefined {
@@ -73,9 +77,10 @@ function whyNotOnNode(view: NodeView, address: string): Reason[] {
   return because === undefined ? [] : [because];
 }
 
-/** Returns the reasons of the sessions, without those that are intended when there are others. */
+/** Returns the reasons of the sessions and of the link, without those that are intended when there are others. */
 function peerReasons(view: NodeView, address: string): Reason[] {
-  const reasons = (addressIn(view, address)?.peers ?? []).flatMap(({ reason }) => reason ?? []);
+  const found = addressIn(view, address);
+  const reasons = (found === undefined ? [] : waysOf(found)).flatMap(({ reason }) => reason ?? []);
   const told = reasons.map((reason) => (symptoms.has(reason.code) ? firstCause(view, reason) : reason));
   const real = told.filter(({ code }) => !intended.has(code));
   return unique(real.length > 0 ? real : told);

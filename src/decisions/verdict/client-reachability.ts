@@ -4,7 +4,7 @@ import type { Reason } from '../../model/reasons.ts';
 import { formatAddress } from '../../net/address.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import { causesOf } from './causes.ts';
-import type { NodeView } from './node-view.ts';
+import { waysOf, type NodeView } from './node-view.ts';
 
 /** The fate of outside clients' connections to one address and port. */
 export interface ClientReachability {
@@ -46,7 +46,7 @@ function viewOf(nodes: readonly NodeView[], address: string, frontend: string): 
     node,
     announced: node.addresses.find((one) => one.address === address && one.type !== 'ClusterIP'),
   }));
-  const announcing = found.filter(({ announced }) => announced?.peers.some((peer) => peer.reason === undefined) === true);
+  const announcing = found.filter(({ announced }) => announced !== undefined && waysOf(announced).some((way) => way.reason === undefined));
   const serving = announcing.filter(({ node }) => !isIdle(node, frontend));
   const blocked = serving.flatMap(({ announced }) => (announced?.heldBack?.code === 'HeldBackLastNextHop' ? [announced.heldBack] : []));
   const [firstBlocked] = blocked;
@@ -65,7 +65,7 @@ function viewOf(nodes: readonly NodeView[], address: string, frontend: string): 
     return { outcome: firstCutOff.areAll ? 'cutOff' : 'partly', via, why: firstCutOff.reason };
   if (serving.length > 0) return { outcome: 'answered', via };
   if (announcing.length > 0) return { outcome: 'refused', via: announcing.map(({ node }) => node.node) };
-  const expected = found.filter(({ announced }) => announced?.peers.some((peer) => isUnreported(peer.reason)) === true);
+  const expected = found.filter(({ announced }) => announced !== undefined && waysOf(announced).some((way) => isUnreported(way.reason)));
   if (expected.length > 0) return { outcome: 'expected', via: expected.map(({ node }) => node.node) };
   const why = causesOf(nodes, address)[0]?.reason;
   return { outcome: 'unreachable', via: [], ...defined({ why }) };

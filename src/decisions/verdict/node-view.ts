@@ -13,6 +13,7 @@ import type { RouteIntent } from '../announcement/route.ts';
 import { frontendsOfAddress } from '../forwarding/address-frontends.ts';
 import { decideForwarding } from '../forwarding/plan.ts';
 import { lostEndpoints, type LostEndpoints } from './lost-endpoints.ts';
+import { viewL2, type L2View } from './l2-view.ts';
 
 /** What one node does for a Service: its decisions, corrected by the report of its agent. */
 export interface NodeView {
@@ -44,6 +45,8 @@ export interface AddressView {
   readonly reason?: Reason;
   /** By peer name: the announced prefixes, or why none is announced. */
   readonly peers: readonly PeerView[];
+  /** What the node does by ARP or NDP. Absent: no L2Advertisement announces the address. */
+  readonly l2?: L2View;
   readonly refused: readonly RefusedAdvertisement[];
   /** The node is being drained: why the address is still announced. */
   readonly drain?: Reason;
@@ -62,6 +65,11 @@ export interface PeerView {
   readonly reason?: Reason;
   /** A problem of a session that is nevertheless up. */
   readonly warning?: Reason;
+}
+
+/** Returns the ways by which the node announces an address: each BGP session, and the link. Each has a reason when it does not. */
+export function waysOf({ peers, l2 }: AddressView): readonly { readonly reason?: Reason }[] {
+  return l2 === undefined ? peers : [...peers, l2];
 }
 
 /** `now` is in milliseconds since the epoch. The age of the agent's report is measured by it. */
@@ -84,7 +92,10 @@ export function viewNode(snapshot: Snapshot, service: Service, node: string, now
     ...(lost.length === 0 ? {} : { lost }),
     ...defined({ reason: announcement.reason }),
     addresses: announcement.addresses.map((announced) =>
-      viewAddress(announced, obstacles(announced, { state, problem, differing, frontends }), (peer) => bfdWarning(state, peer)),
+      withL2(
+        viewAddress(announced, obstacles(announced, { state, problem, differing, frontends }), (peer) => bfdWarning(state, peer)),
+        announced.type === 'LoadBalancer' ? viewL2(snapshot, service, announced.address, node, now) : undefined,
+      ),
     ),
   };
 }
@@ -126,6 +137,14 @@ function viewAddress(
   const { drain, lastResort, heldBack } = result.announce ? result : {};
   const why = result.announce ? {} : { reason: result.reason };
   return { address: formatAddress(address), type, ...why, ...defined({ drain, lastResort, heldBack }), peers, refused };
+}
+
+/** An address that an L2Advertisement announces needs no BGPAdvertisement. */
+function withL2(view: AddressView, l2: L2View | undefined): AddressView {
+  if (l2 === undefined) return view;
+  if (view.reason?.code !== 'NoAdvertisement') return { ...view, l2 };
+  const { reason: _, ...others } = view;
+  return { ...others, l2 };
 }
 
 /** Under policy Local without a local backend, traffic from outside is dropped, so that a load balancer chooses another node. */

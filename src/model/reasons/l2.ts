@@ -27,6 +27,12 @@ export const l2Reasons = {
       `node "${d.owner}" answers for the address; node "${d.node}" takes over when it fails`,
     fix: () => '',
   }),
+  L2AnswersInstead: reasonEntry({
+    brief: 'A node answers for the address that is not the best placed one',
+    says: (d: OnNode & { readonly address: string; readonly best: string; readonly because: string }) =>
+      `node "${d.node}" answers for ${d.address} although node "${d.best}" is better placed: ${d.because}`,
+    fix: () => '',
+  }),
   L2BeyondCandidates: reasonEntry({
     brief: 'Enough other nodes stand ready for the address',
     says: (d: OnNode & { readonly most: number }) =>

@@ -1,0 +1,75 @@
+import { serviceKey } from '../../model/objects/metadata.ts';
+import { currentReport } from '../../model/objects/node-state.ts';
+import type { Service } from '../../model/objects/service.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
+import { formatAddress, type Address } from '../../net/address.ts';
+import type { L2Decision } from '../l2/candidates.ts';
+import { l2DecisionsOf } from '../l2/decisions-of.ts';
+
+/** What a node does for an address by ARP or NDP. */
+export interface L2View {
+  /** Names of the links on which the node answers, or stands ready. */
+  readonly links: readonly string[];
+  /** Why the node does not answer for the address. Absent: it does. */
+  readonly reason?: Reason;
+  /** Why the node answers only while no other candidate lives. */
+  readonly lastResort?: Reason;
+}
+
+/** Returns what a node does for an address. Undefined: no L2Advertisement announces it. */
+export function viewL2(snapshot: Snapshot, service: Service, address: Address, node: string, now: number): L2View | undefined {
+  const decisions = l2DecisionsOf(snapshot);
+  const decision = decisions?.decide(address);
+  if (decisions === undefined || decision === undefined) return undefined;
+  if ('reason' in decision) return decision.reason.code === 'NoAdvertisement' ? undefined : { links: [], reason: decision.reason };
+  const own = decision.candidates.find((candidate) => candidate.node === node);
+  if (own === undefined) return { links: [], reason: decisions.whyNot(address, node) ?? reason('NodeUnknown', { node }) };
+  const because = whyNotAnswered(snapshot, service, decision, { address, node, now });
+  return {
+    links: own.links.map(({ name }) => name),
+    ...(because === undefined ? {} : { reason: because }),
+    ...(own.lastResort === undefined ? {} : { lastResort: own.lastResort }),
+  };
+}
+
+interface Place {
+  readonly address: Address;
+  readonly node: string;
+  readonly now: number;
+}
+
+function whyNotAnswered(
+  snapshot: Snapshot,
+  service: Service,
+  decision: Exclude<L2Decision, { readonly reason: Reason }>,
+  { address, node, now }: Place,
+): Reason | undefined {
+  const owner = ownerOf(snapshot, decision, address, now);
+  if (owner !== undefined && owner !== node) return reason('L2NotOwner', { node, owner });
+  const state = currentReport(snapshot.nodeStates, node, now);
+  if (state === undefined) return reason('AgentSilent', { node });
+  if (state.problem !== undefined) return state.problem;
+  return state.differing.find((one) => one.service === serviceKey(service.metadata) && one.aspect !== 'HealthCheck')?.reason;
+}
+
+/**
+ * Returns the node that answers for the address: the one whose report says that it does although it is not the best, else the first candidate
+ * whose agent runs. Undefined: no candidate's agent runs.
+ */
+export function ownerOf(
+  { nodeStates }: Pick<Snapshot, 'nodeStates'>,
+  { candidates }: Exclude<L2Decision, { readonly reason: Reason }>,
+  address: Address,
+  now: number,
+): string | undefined {
+  const text = formatAddress(address);
+  const running = candidates.filter(({ node }) => {
+    const state = currentReport(nodeStates, node, now);
+    return state !== undefined && state.problem?.code !== 'AgentStopped';
+  });
+  const instead = running.find(({ node }) =>
+    nodeStates.get(node)?.differing.some(({ reason: why }) => why.code === 'L2AnswersInstead' && why.details.address === text),
+  );
+  return (instead ?? running[0])?.node;
+}
