@@ -50,7 +50,10 @@ function whyNotAnswered(
   const state = currentReport(snapshot.nodeStates, node, now);
   if (state === undefined) return reason('AgentSilent', { node });
   if (state.problem !== undefined) return state.problem;
-  return state.differing.find((one) => one.service === serviceKey(service.metadata) && one.aspect !== 'HealthCheck')?.reason;
+  const key = serviceKey(service.metadata);
+  return state.differing.find(
+    ({ service: of, aspect, reason: { code } }) => of === key && aspect !== 'HealthCheck' && code !== 'L2AnswersInstead',
+  )?.reason;
 }
 
 /**

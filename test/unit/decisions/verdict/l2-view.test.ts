@@ -1,0 +1,120 @@
+import { expect, test } from 'vitest';
+import type { Verdict } from '../../../../src/decisions/verdict/verdict.ts';
+import { explainService } from '../../../../src/explain/service/service.ts';
+import type { NodeState } from '../../../../src/model/objects/node-state.ts';
+import { reason } from '../../../../src/model/reasons.ts';
+import { prefix } from '../../../../src/net/prefix.ts';
+import { cluster, matching, metadata, type ClusterLiteral } from '../fixtures.ts';
+
+const now = Date.UTC(2026, 0, 1);
+const key = 'shop/web';
+const names = ['n1', 'n2', 'n3'];
+
+/** Three nodes on one network, a Service, and no BGP. The weight makes n2 the best candidate, then n1. */
+const office: ClusterLiteral = {
+  services: [{ name: key, ports: ['http:80/TCP'], assigned: ['192.0.2.100'] }],
+  slices: [{ service: key, ports: ['http:8080/TCP'], endpoints: ['10.244.1.1@n1', '10.244.2.1@n2', '10.244.3.1@n3'] }],
+  pools: [{ name: 'office', addresses: ['192.0.2.100-192.0.2.109'] }],
+  l2Advertisements: [
+    {
+      name: 'office',
+      preferredNodeSelectors: [
+        { weight: 100, preference: matching({ place: '1' }) },
+        { weight: 50, preference: matching({ place: '2' }) },
+      ],
+    },
+  ],
+  nodes: [{ name: 'n1', labels: { place: '2' } }, { name: 'n2', labels: { place: '1' } }, { name: 'n3' }],
+};
+
+const eth0 = { name: 'eth0', linkAddress: '02:00:00:00:00:01', networks: [prefix('192.0.2.0/24')], addresses: [] };
+
+function state(name: string, more: Partial<NodeState> = {}): NodeState {
+  const updated = new Date(now).toISOString();
+  return { kind: 'NodeState', metadata: metadata(name), updated, consumed: {}, sessions: [], differing: [], links: [eth0], ...more };
+}
+
+function verdict(literal: ClusterLiteral, states: readonly NodeState[] = names.map((name) => state(name))): Verdict {
+  const nodeStates = new Map(states.map((one) => [one.metadata.name, one]));
+  const explanation = explainService({ ...cluster(literal), nodeStates }, key, now);
+  if (explanation === undefined) throw new RangeError('no such Service');
+  return explanation.verdict;
+}
+
+const stale = new Date(now - 600_000).toISOString();
+
+test('a Service that only an L2Advertisement announces is served via its owner', () => {
+  expect(verdict(office)).toEqual({ outcome: 'served', line: 'Served: clients reach 192.0.2.100 via n2.' });
+});
+
+test.each<[string, Partial<NodeState>]>([
+  ['is silent', { updated: stale }],
+  ['was stopped', { problem: reason('AgentStopped', { node: 'n2' }) }],
+])('the next candidate is the owner when the agent of the first %s', (_, more) => {
+  expect(verdict(office, [state('n1'), state('n2', more), state('n3')]).line).toContain('clients reach 192.0.2.100 via n1');
+});
+
+test('a node that says that it answers is believed, whoever would be the best', () => {
+  const because = reason('L2AnswersInstead', { node: 'n3', address: '192.0.2.100', best: 'n2', because: 'failback is never' });
+  const differing = [{ service: key, aspect: 'Announced', reason: because }] as const;
+  expect(verdict(office, [state('n1'), state('n2'), state('n3', { differing })]).line).toContain('via n3');
+});
+
+test.each<[string, ClusterLiteral, readonly NodeState[], string, RegExp]>([
+  [
+    'no node has the network',
+    office,
+    names.map((name) => state(name, { links: [{ ...eth0, networks: [prefix('198.51.100.0/24')] }] })),
+    'L2NoCandidate',
+    /^Not served: none of 3 nodes can announce the address for L2Advertisement office: node "n1" has no interface for 192\.0\.2\.100/,
+  ],
+  [
+    'another host has the address',
+    office,
+    [
+      state('n1'),
+      state('n2', {
+        differing: [
+          {
+            service: key,
+            aspect: 'Announced',
+            reason: reason('L2AddressConflict', {
+              address: '192.0.2.100',
+              linkAddress: '02:00:00:00:00:99',
+              interface: 'eth0',
+              node: 'n2',
+              effect: 'it is not announced',
+            }),
+          },
+        ],
+      }),
+      state('n3'),
+    ],
+    'L2AddressConflict',
+    /^Not served: 02:00:00:00:00:99 on eth0 of node "n2" uses 192\.0\.2\.100 too: it is not announced/,
+  ],
+  [
+    'its pool is in no advertisement',
+    { ...office, l2Advertisements: [] },
+    names.map((name) => state(name)),
+    'NoAdvertisement',
+    /^Not served/,
+  ],
+  ['no agent has reported', office, [], 'L2NoCandidate', /^Not served: none of 3 nodes .* has not reported its links/],
+])('the Service is not served when %s', (_, literal, states, code, line) => {
+  const found = verdict(literal, states);
+  expect([found.outcome, found.code]).toEqual(['notServed', code]);
+  expect(found.line).toMatch(line);
+});
+
+test('a pool that BGP and L2 announce is served by either', () => {
+  const both: ClusterLiteral = { ...office, advertisements: [{ name: 'all' }], peers: [{ name: 'tor1', peerAddress: '10.0.0.1' }] };
+  const session = { peer: 'tor1', address: '10.0.0.1', since: '', localASN: 1, peerASN: 2, prefixesSent: 1, state: 'Established' } as const;
+  expect(verdict(both).line).toMatch(/^Served, but not by every node: the session with "tor1" is unknown/);
+  expect(
+    verdict(
+      both,
+      names.map((name) => state(name, { sessions: [session], links: [] })),
+    ).line,
+  ).toContain('clients reach 192.0.2.100 via n1, n2 and n3');
+});
