@@ -148,7 +148,8 @@ function servedVerdict({ service, unmet, nodes, clients }: VerdictFacts): Verdic
   }
   const { causes, byNode } = lossesOf(nodes, addresses);
   if (causes.length > 0) {
-    return verdictOf(service, 'served', `${to}, but not ${byNode ? 'by every node' : 'through every router'}`, causes, nodes.length);
+    const way = causes[0]?.reason.code.startsWith('L2') === true ? 'by ARP and NDP' : byNode ? 'by every node' : 'through every router';
+    return verdictOf(service, 'served', `${to}, but not ${way}`, causes, nodes.length);
   }
   const via = listText(announcing.map(({ node }) => node));
   const only = servesOneFamilyOfTwo(service, addresses) ? `, over ${addresses[0]?.includes(':') === true ? 'IPv6' : 'IPv4'} only` : '';
