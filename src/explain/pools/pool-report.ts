@@ -1,30 +1,26 @@
 import { defined } from '../../lang/defined.ts';
-import { covers } from '../../decisions/announcement/advertisements.ts';
 import { effectivePools } from '../../decisions/allocation/pools/pools.ts';
 import { allocationRequest } from '../../decisions/allocation/request.ts';
 import { clusterAddressesIn } from '../../decisions/configuration/cluster-addresses.ts';
 import { conflictsOf } from '../../decisions/configuration/pool-conflicts.ts';
 import { poolStatus } from '../../decisions/configuration/pool-status.ts';
-import { reason, type Reason } from '../../model/reasons.ts';
+import type { Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatRange } from '../../net/range.ts';
 import { allocatorOf } from './allocation.ts';
+import { announcedBy, type AnnouncedBy } from './announced-by.ts';
 import { whyGivesNothing } from './gives-nothing.ts';
 import { waitingServices } from './pool.ts';
 import { countsOf } from '../text/table-text.ts';
 
 /** How many addresses of an IPAddressPool are given, and how many are free. Plain data. */
-export interface PoolRow {
+export interface PoolRow extends AnnouncedBy {
   readonly pool: string;
   readonly addresses: readonly string[];
   /** One entry for each family of the pool. Counts are text, because IPv6 pools exceed the range of numbers. */
   readonly usage: readonly { readonly family: string; readonly given: number; readonly free: string; readonly total: string }[];
   /** Services without an address that this pool refuses, counted by reason. */
   readonly pending: readonly { readonly code: string; readonly count: number }[];
-  /** BGPAdvertisements that announce addresses of the pool. */
-  readonly advertisements: readonly string[];
-  /** Why no BGPAdvertisement announces them. */
-  readonly unannounced?: Reason;
   /** Why the pool is not as it should be. It may give addresses nevertheless. */
   readonly reason?: Reason;
   /** Why no Service of any namespace would get an address from the pool. */
@@ -63,9 +59,6 @@ export function poolReport(snapshot: Snapshot, pool?: string): PoolReport {
       clusterAddress: clusterAddresses.get(name),
       released: [],
     });
-    const advertisements = [...snapshot.advertisements.values()].filter((one) =>
-      covers(one, { type: 'LoadBalancer', pool: object, prefixes: [], name }),
-    );
     return [
       {
         pool: name,
@@ -77,8 +70,7 @@ export function poolReport(snapshot: Snapshot, pool?: string): PoolReport {
           total: String(total),
         })),
         pending: countsOf((refusals.get(name) ?? []).flatMap((refusal) => refusal.reason?.code ?? [])),
-        advertisements: advertisements.map(({ metadata }) => metadata.name).toSorted(),
-        ...(advertisements.length === 0 ? { unannounced: reason('NoAdvertisement', { type: 'LoadBalancer' }) } : {}),
+        ...announcedBy(snapshot, object),
         ...defined({ reason: unready, givesNothing: whyGivesNothing(object, { snapshot, allocator, refused: no }) }),
       },
     ];

@@ -1,5 +1,4 @@
 import { defined } from '../../lang/defined.ts';
-import { covers } from '../../decisions/announcement/advertisements.ts';
 import { decideAllocationClaim } from '../../decisions/allocation/claim.ts';
 import { inOrderOfService } from '../../decisions/allocation/order.ts';
 import { effectivePools } from '../../decisions/allocation/pools/pools.ts';
@@ -8,18 +7,19 @@ import { clusterAddressesIn } from '../../decisions/configuration/cluster-addres
 import { conflictsOf } from '../../decisions/configuration/pool-conflicts.ts';
 import { poolStatus } from '../../decisions/configuration/pool-status.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import { reason, type Reason } from '../../model/reasons.ts';
+import type { Reason } from '../../model/reasons.ts';
 import { assignedAddresses } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import { formatRange } from '../../net/range.ts';
 import { allocatorOf } from './allocation.ts';
+import { announcedBy, announcedByText, type AnnouncedBy } from './announced-by.ts';
 import { limits } from '../limits.ts';
 import { whyGivesNothing } from './gives-nothing.ts';
 import { withFix } from '../text/reason-lines.ts';
 
 /** Which Services have addresses of an IPAddressPool, and why others get none. Plain data. */
-interface PoolExplanation {
+interface PoolExplanation extends AnnouncedBy {
   readonly pool: string;
   readonly addresses: readonly string[];
   /** One entry for each family of the pool. Counts are text, because IPv6 pools exceed the range of numbers. */
@@ -28,10 +28,6 @@ interface PoolExplanation {
   readonly reason?: Reason;
   /** Another problem of the pool, which may give addresses nevertheless. */
   readonly warning?: Reason;
-  /** BGPAdvertisements that announce addresses of the pool. */
-  readonly advertisements: readonly string[];
-  /** Why no BGPAdvertisement announces them. */
-  readonly unannounced?: Reason;
   readonly holders: readonly { readonly service: ServiceKey; readonly addresses: readonly string[] }[];
   /**
    * Services without an address, in the order in which they wait, and why this pool gives them none. Without a reason, it would give them
@@ -51,9 +47,6 @@ export function explainPool(snapshot: Snapshot, name: string): PoolExplanation |
   const conflicts = conflictsOf(snapshot.pools.values()).get(name) ?? [];
   const clusterAddress = clusterAddressesIn(snapshot, [pool]).get(name);
   const { unready } = poolStatus(pool, { refused: refused?.reason, usage, conflicts, clusterAddress, released: [] });
-  const advertisements = [...snapshot.advertisements.values()].filter((one) =>
-    covers(one, { type: 'LoadBalancer', pool, prefixes: [], name }),
-  );
   const holders = [...allocator.assignments()].flatMap(({ service, addresses }) => {
     const held = addresses.filter((address) => allocator.poolOf(address) === name).map(formatAddress);
     return held.length === 0 ? [] : [{ service, addresses: held }];
@@ -75,8 +68,7 @@ export function explainPool(snapshot: Snapshot, name: string): PoolExplanation |
       total: String(total),
     })),
     ...defined({ reason: why, warning: unready?.code === why?.code ? undefined : unready }),
-    advertisements: advertisements.map(({ metadata }) => metadata.name).toSorted(),
-    ...(advertisements.length === 0 ? { unannounced: reason('NoAdvertisement', { type: 'LoadBalancer' }) } : {}),
+    ...announcedBy(snapshot, pool),
     holders: holders.toSorted((a, b) => (a.service < b.service ? -1 : 1)).slice(0, limits.services),
     waiting: waiting.slice(0, limits.services),
     more: Math.max(0, holders.length - limits.services) + Math.max(0, waiting.length - limits.services),
@@ -92,7 +84,7 @@ export function waitingServices(snapshot: Snapshot): ServiceKey[] {
 }
 
 export function renderPool(explanation: PoolExplanation): string[] {
-  const { pool, addresses, usage, reason: because, warning, advertisements, unannounced, holders, waiting, more } = explanation;
+  const { pool, addresses, usage, reason: because, warning, unannounced, holders, waiting, more } = explanation;
   const given = usage.map(
     ({ family, assigned, free, total }) => `${family} ${assigned} given, ${shortCount(free)} of ${shortCount(total)} free`,
   );
@@ -103,9 +95,7 @@ export function renderPool(explanation: PoolExplanation): string[] {
     `Usage      ${given.join('; ') || 'none'}`,
     ...(because === undefined ? [] : withFix('Gives      nothing more: ', because)),
     ...(warning === undefined ? [] : withFix('Warning    ', warning)),
-    ...(unannounced === undefined
-      ? [`Announced  by BGPAdvertisement ${advertisements.join(', ')}`]
-      : withFix('Announced  by no BGPAdvertisement: ', unannounced)),
+    ...(unannounced === undefined ? [`Announced  by ${announcedByText(explanation)}`] : withFix('Announced  by nothing: ', unannounced)),
     ...holders.map(({ service, addresses: held }) => `Held by    ${service}: ${held.join(', ')}`),
     ...waiting.flatMap(({ service, reason: why }) =>
       why === undefined ? [`Waits      ${service}: this pool would give it one`] : withFix(`Waits      ${service}: `, why),

@@ -24,10 +24,15 @@ function waitingLine(waiting: number): string[] {
   return ['', waiting === 1 ? '1 Service waits for an address.' : `${waiting} Services wait for an address.`];
 }
 
-function rowsOf({ pool, usage, advertisements, unannounced, pending }: PoolRow): Cell[][] {
+function rowsOf({ pool, usage, advertisements, l2Advertisements = [], unannounced, pending }: PoolRow): Cell[][] {
   const counts = usage.map(({ family, given, free, total }) => [family, shortCount(total), String(given), shortCount(free)]);
   const [first = ['', '', '', ''], ...others] = counts;
-  const announced = unannounced === undefined ? advertisements.join(',') : unannounced.code === 'Undecided' ? 'not known' : 'none';
+  const announced =
+    unannounced === undefined
+      ? [...advertisements, ...l2Advertisements].join(',')
+      : unannounced.code === 'Undecided'
+        ? 'not known'
+        : 'none';
   return [[pool, ...first, announced, countsText(pending)], ...others.map((cells) => [undefined, ...cells])];
 }
 

@@ -3,6 +3,7 @@ import { sameContent } from '../../model/store/same-content.ts';
 import { ageText } from '../text/age.ts';
 import { liveRouteText } from './live-routes.ts';
 import { routeText } from '../routes/route-text.ts';
+import type { L2View } from '../../decisions/verdict/l2-view.ts';
 import type { NodeEndpoints } from './service-endpoints.ts';
 import type { AddressExplanation, NodeExplanation } from './service-node.ts';
 import { sourceText } from '../sessions/block-source.ts';
@@ -100,7 +101,7 @@ function renderHealthCheck({ port, localEndpoints }: NonNullable<NodeExplanation
 /** These reasons are printed once for the node, and not again for each peer. */
 const ofTheNode = new Set<string | undefined>(['AgentSilent', 'AgentStopped', 'Undecided']);
 
-function renderAddress({ address, type, reason, drain, heldBack, peers, refused, lastResort }: AddressExplanation): string[] {
+function renderAddress({ address, type, reason, drain, heldBack, peers, l2, refused, lastResort }: AddressExplanation): string[] {
   const title = type === 'LoadBalancer' ? address : `${address} (${type})`;
   if (type === 'ClusterIP' && (reason?.code === 'NoAdvertisement' || reason?.code === 'ServiceNotSelected')) {
     return [`  ${title} stays inside the cluster: no BGPAdvertisement selects it`];
@@ -115,6 +116,7 @@ function renderAddress({ address, type, reason, drain, heldBack, peers, refused,
   return [
     ...(reason === undefined ? [] : withFix(`  ${title} is not announced: `, reason)),
     ...(names.length === 0 ? [] : [`  ${title} is announced to ${names.join(', ')}`]),
+    ...(l2 === undefined ? [] : renderL2(title, l2)),
     ...(lastResort === undefined ? [] : withFix('    as a last resort: ', lastResort)),
     ...(expected.length === 0 ? [] : [`  ${title} would be announced to ${expected.map(named).join(', ')}`]),
     ...obstacles.flatMap((peer) =>
@@ -125,6 +127,18 @@ function renderAddress({ address, type, reason, drain, heldBack, peers, refused,
     ...peers.flatMap(({ warning }) => (warning === undefined ? [] : withFix('    warning: ', warning))),
     ...refused.flatMap(({ reason: because }) => (sameContent(because, reason) ? [] : withFix('    ', because))),
   ];
+}
+
+/** "192.0.2.1 is announced on eth0 by ARP", or why not. A candidate that waits for the owner to fail is ready. */
+function renderL2(title: string, { links, reason, lastResort }: L2View): string[] {
+  const how = `on ${links.join(', ')} by ${title.includes(':') ? 'NDP' : 'ARP'}`;
+  const first =
+    reason === undefined
+      ? [`  ${title} is announced ${how}`]
+      : reason.code === 'L2NotOwner'
+        ? [`  ${title} is ready to be announced ${how}: node "${reason.details.owner}" answers`]
+        : withFix(`  ${title} is not announced by ${title.includes(':') ? 'NDP' : 'ARP'}: `, reason);
+  return [...first, ...(lastResort === undefined ? [] : withFix('    as a last resort: ', lastResort))];
 }
 
 function isHostRoute(prefix: string, address: string): boolean {

@@ -36,9 +36,15 @@ export const announcementReasons = {
     fix: (d) => `${restoreText(d)}, or delete the Service status to have it re-assigned`,
   }),
   NoAdvertisement: reasonEntry({
-    brief: 'No BGPAdvertisement covers the address',
-    says: (d: { readonly type: string }) => `no BGPAdvertisement covers this ${d.type} address`,
-    fix: (d) => `create a BGPAdvertisement with addressTypes: [${d.type}] that selects it`,
+    brief: 'No advertisement covers the address',
+    says: (d: { readonly type: string }) =>
+      d.type === 'LoadBalancer'
+        ? 'no BGPAdvertisement or L2Advertisement covers this LoadBalancer address'
+        : `no BGPAdvertisement covers this ${d.type} address`,
+    fix: (d) =>
+      d.type === 'LoadBalancer'
+        ? 'create a BGPAdvertisement (routers) or an L2Advertisement (a link without routers) that selects its pool'
+        : `create a BGPAdvertisement with addressTypes: [${d.type}] that selects it`,
   }),
   ServiceDrained: reasonEntry({
     brief: 'The Service is drained',

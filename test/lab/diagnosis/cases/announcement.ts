@@ -23,7 +23,7 @@ export const announcementCases: readonly Misconfiguration[] = [
     code: 'NoAdvertisement',
     condition,
     verdict:
-      'Not served: no BGPAdvertisement covers this LoadBalancer address. Create a BGPAdvertisement with addressTypes: [LoadBalancer] that selects it.',
+      'Not served: no BGPAdvertisement or L2Advertisement covers this LoadBalancer address. Create a BGPAdvertisement (routers) or an L2Advertisement (a link without routers) that selects its pool.',
     after: (place) => healthy(place).filter(({ kind }) => kind !== 'BGPAdvertisement'),
   },
   {

@@ -289,9 +289,7 @@ describe('explain pool, peer and node of a cluster', patient, () => {
     cluster.server.forbidden.add(ours('BGPAdvertisement'));
     cluster.server.forbidden.add(ours('NodeState'));
     const { stdout } = await ask('pool', 'public');
-    expect(stdout).toContain(
-      'Announced  by no BGPAdvertisement: this cannot be decided here: you may not list bgpadvertisements.herald.dev',
-    );
+    expect(stdout).toContain('Announced  by nothing: this cannot be decided here: you may not list bgpadvertisements.herald.dev');
     expect((await ask('node', 'node1')).stdout).toContain('Problem    this cannot be decided here: you may not list nodestates.herald.dev');
   });
 });
