@@ -1,5 +1,6 @@
 import type { Dataplane } from '../dataplane/dataplane.ts';
 import type { OwnState } from '../decisions/announcement/node-drain.ts';
+import { l2DecisionsOf } from '../decisions/l2/decisions-of.ts';
 import { defined } from '../lang/defined.ts';
 import type { History } from '../live/history.ts';
 import type { NodeState } from '../model/objects/node-state.ts';
@@ -18,6 +19,9 @@ import { hostFacts } from './host/host-facts.ts';
 import { HostIdentity } from './host/host-identity.ts';
 import { checkPodPaths, type FindHostPaths } from './host/pod-path-check.ts';
 import { NodeHealth } from './host/node-health.ts';
+import { L2Announcer, type L2AnnouncerComponents } from './l2/l2-announcer.ts';
+import { NodeLinks, type NodeLinksComponents } from './l2/node-links.ts';
+import { OwnLinksView } from './l2/own-links.ts';
 import { AgentHistory } from './live/agent-history.ts';
 import { AnnouncedRoutes } from './reconcile/announced-routes.ts';
 import { Announcer } from './reconcile/announcer.ts';
@@ -32,7 +36,9 @@ export interface AgentComponents
     Pick<HostCheckComponents, 'host' | 'hostFilters' | 'hostNats' | 'unservedLocalhost'>,
     Pick<ForeignFrontendsComponents, 'foreign'>,
     Pick<NodeDrainingComponents, 'countConnections'>,
-    Omit<BgpSessionsComponents, 'sessionHistory'> {
+    Omit<BgpSessionsComponents, 'sessionHistory'>,
+    Pick<NodeLinksComponents, 'hostLinks'>,
+    Partial<Pick<L2AnnouncerComponents, 'startL2'>> {
   readonly source: Source;
   readonly dataplane: Dataplane;
   readonly writeNodeState: (state: NodeState) => Promise<void>;
@@ -76,6 +82,8 @@ export interface AgentParts {
   /** Returns what the announcement decision knows of this node beyond the snapshot. */
   readonly view: () => OwnState;
   readonly directReturn: DirectReturnCheck;
+  readonly links: NodeLinks;
+  readonly l2: L2Announcer;
 }
 
 /** Builds the agent's parts, each from the parts above it. `events` carries what a part tells the parts that are built later. */
@@ -89,15 +97,38 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   const history = components.history === undefined ? undefined : new AgentHistory(components.history, clock);
   const routes = new AnnouncedRoutes(history?.routesChanged);
   const sessions = new BgpSessions({ ...components, ...defined({ sessionHistory: history }) }, routes, onStatusChanged, options);
-  const flushRoutes = (): void => sessions.applyRouteChanges(routes.takeChanges());
+  const flushRoutes = (): void => {
+    sessions.applyRouteChanges(routes.takeChanges());
+    l2.flush();
+  };
 
   const foreignFrontends = new ForeignFrontends(components, {
     config: () => source.snapshot.config,
     onForwardingChanged: events.foreignForwardingChanged.emit,
     onStatusChanged,
   });
-  const plans = new Plans({ clock, routes, foreignFrontends, ...defined({ onPlanned: history?.servicePlanned }) }, node, (service) =>
-    requeue([service]),
+  const links = new NodeLinks(components, {
+    snapshot,
+    onChanged() {
+      onStatusChanged();
+      events.requeueAll.emit();
+    },
+  });
+  const l2 = new L2Announcer(
+    { ...components, startL2: components.startL2 ?? refuseL2 },
+    { node, snapshot, links: () => links.links, onEvent: () => onStatusChanged() },
+  );
+  const ownLinks = new OwnLinksView(node, links, () => holdBack.view());
+  const plans = new Plans(
+    {
+      clock,
+      routes,
+      foreignFrontends,
+      ...defined({ onPlanned: history?.servicePlanned }),
+      l2: { decisions: () => l2DecisionsOf(source.snapshot, ownLinks.current()), announcer: l2 },
+    },
+    node,
+    (service) => requeue([service]),
   );
   const nodeDraining = new NodeDraining(components, {
     node,
@@ -112,6 +143,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     quarantined: () => dataplaneSync.quarantined,
     isForwarded: (frontend) => foreignFrontends.isForwarded(frontend),
     flushRoutes,
+    linkForwarded: (service, isForwarded) => l2.forwarded(service, isForwarded),
     requeue,
   });
 
@@ -163,5 +195,11 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     identity,
     view: () => ({ ...nodeDraining.view(), heldBack: holdBack.view(), refusal: identity.refusal ?? null }),
     directReturn,
+    links,
+    l2,
   };
+}
+
+function refuseL2(): never {
+  throw new Error('this process announces nothing by ARP and NDP');
 }

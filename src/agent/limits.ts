@@ -27,6 +27,9 @@ export const limits = {
   forwardingCheckMilliseconds: 3_000,
   /** Interval at which the agent lists the filters of other programs. */
   filterCheckMilliseconds: 12_000,
+  /** Links that a NodeState lists, and the interval at which the agent reads them. */
+  nodeLinks: 100,
+  linkCheckMilliseconds: 2_000,
   /** Time for which a node does not forward before it withdraws its routes. */
   holdBackMilliseconds: 10_000,
   /** Time for which a node forwards again before it announces its routes again. */

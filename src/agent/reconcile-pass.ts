@@ -51,8 +51,11 @@ export class ReconcilePass {
   }
 
   async #reconcile({ snapshot, services, node, isStopped, commitGuard }: PassWork, observer: PassObserver): Promise<void> {
-    const { sessions, plans, dataplaneSync, announcer, flushRoutes, history, nodeDraining, health, directReturn } = this.#parts;
-    if (node) this.#updateNode(snapshot);
+    const { sessions, plans, dataplaneSync, announcer, flushRoutes, history, nodeDraining, health, directReturn, links } = this.#parts;
+    if (node) {
+      this.#updateNode(snapshot);
+      await links.reconcile();
+    }
     const forwarding = await this.#plan(snapshot, services);
     if (isStopped()) return;
     this.#cancelDrains(snapshot, services, forwarding);

@@ -5,7 +5,7 @@ import { minimumInterval } from './limits.ts';
 import type { ManagerStatus } from './manager.ts';
 import type { SessionOptions } from './session-options.ts';
 import type { Transition } from './session-status.ts';
-import type { Answers, Message, Question, Refusal, WorkerOptions } from './worker/messages.ts';
+import type { Answers, FeedMessage, Message, Question, Refusal, StateFeed, WorkerOptions } from './worker/messages.ts';
 
 export interface BfdOptions {
   /** Shortest interval in milliseconds. Shorter intervals of sessions are raised to it, with a warning in their status. Default 10. */
@@ -72,6 +72,13 @@ export class Bfd {
     const call: Listener = (name, transition) => listener(name, transition);
     this.#listeners.add(call);
     return () => void this.#listeners.delete(call);
+  }
+
+  /** Has the thread tell another thread the states of the sessions, so that it does not wait for the main thread. */
+  feed({ port, wake }: StateFeed): void {
+    if (this.#stopping !== undefined) return;
+    const message: FeedMessage = { type: 'feed', port, wake };
+    this.#worker.postMessage(message, [port]);
   }
 
   async status(): Promise<ManagerStatus> {

@@ -9,4 +9,4 @@ export type { ManagerStatus } from './manager.ts';
 export { SessionOptionsError, type ProfileOptions, type SessionOptions } from './session-options.ts';
 export type { DownTime, RemoteStatus, SessionStatus, Transition } from './session-status.ts';
 export { diagnostic, diagnosticName, type SessionState } from './wire/codes.ts';
-export type { Refusal } from './worker/messages.ts';
+export type { Refusal, StateFeed, StateMessage } from './worker/messages.ts';

@@ -12,8 +12,10 @@ interface AnnouncerOptions {
   readonly quarantined: () => ReadonlyMap<string, QuarantinedFrontend>;
   /** True if another program forwards the frontend. */
   readonly isForwarded: (frontend: string) => boolean;
-  /** Sends the changes of `AnnouncedRoutes` to the peers. */
+  /** Sends the changes of `AnnouncedRoutes` to the peers, and those of addresses that are announced on a link. */
   readonly flushRoutes: () => void;
+  /** Called with whether the kernel has the rules for addresses of the Service that are announced on a link. */
+  readonly linkForwarded: (service: ServiceKey, isForwarded: boolean) => void;
   /** Called when Services should be announced again. */
   readonly requeue: (services: ReadonlySet<ServiceKey>) => void;
 }
@@ -47,6 +49,7 @@ export class Announcer {
   withdraw(services: Iterable<ServiceKey>, why: Reason): void {
     for (const service of services) {
       this.#routes.replaceRoutes(service, new Map(), () => why);
+      this.#options.linkForwarded(service, false);
       this.#waiting.add(service);
     }
     this.#options.flushRoutes();
@@ -57,15 +60,19 @@ export class Announcer {
    * announcement that failed; until then `AnnouncedRoutes` has no route that was not sent.
    */
   async announce(isIntact: () => boolean): Promise<void> {
-    const passed = new Map([...this.#waiting].map((key) => [key, this.#routesPassingBarrier(key)]));
+    const passed = new Map([...this.#waiting].map((key) => [key, this.#passingBarrier(key)]));
     // First withdraw the routes whose frontends the kernel refused, even if the steps below fail.
-    for (const [key, routes] of passed) this.#routes.retainRoutes(key, routes, () => this.#held.get(key)?.[0]);
+    for (const [key, { routes, onLink }] of passed) {
+      this.#routes.retainRoutes(key, routes, () => this.#held.get(key)?.[0]);
+      if (!onLink) this.#options.linkForwarded(key, false);
+    }
     this.#options.flushRoutes();
-    const aggregates = [...passed.values()].flatMap((routes) => [...routes.values()].flat()).filter(({ aggregate }) => aggregate);
+    const aggregates = [...passed.values()].flatMap(({ routes }) => [...routes.values()].flat()).filter(({ aggregate }) => aggregate);
     await this.#aggregates.addUnreachable(aggregates.map(({ prefix }) => prefix));
     if (!isIntact()) return;
     const announced = new Set(this.#routes.aggregates().map(formatPrefix));
-    for (const [key, wanted] of passed) {
+    for (const [key, { routes: wanted, onLink }] of passed) {
+      if (onLink) this.#options.linkForwarded(key, true);
       const { routes, held } = this.#aggregates.permittedRoutes(key, wanted, announced);
       if (held.length > 0) this.#held.set(key, [...(this.#held.get(key) ?? []), ...held]);
       this.#routes.replaceRoutes(key, routes, () => this.#held.get(key)?.[0]);
@@ -79,13 +86,13 @@ export class Announcer {
     this.#aggregates.stop();
   }
 
-  #routesPassingBarrier(key: ServiceKey): RoutesByPeer {
+  #passingBarrier(key: ServiceKey): { readonly routes: RoutesByPeer; readonly onLink: boolean } {
     const { plan: planOf, quarantined, isForwarded } = this.#options;
     const plan = planOf(key);
-    const { routes, held } =
-      plan === undefined ? { routes: new Map(), held: [] } : routesPassingBarrier(key, plan, quarantined(), isForwarded);
+    const { routes, l2, held } =
+      plan === undefined ? { routes: new Map(), l2: [], held: [] } : routesPassingBarrier(key, plan, quarantined(), isForwarded);
     if (held.length === 0) this.#held.delete(key);
     else this.#held.set(key, held);
-    return routes;
+    return { routes, onLink: l2.length > 0 };
   }
 }

@@ -2,6 +2,7 @@ import { reachesBackendsAt } from '../../decisions/forwarding/balancing.ts';
 import { wantsDirectReturn } from '../../decisions/direct-return/plan.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { NodeState } from '../../model/objects/node-state.ts';
+import { formatAddress } from '../../net/address.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import type { Change, HeraldObject, KindName, Snapshot } from '../../model/store/snapshot.ts';
 
@@ -20,6 +21,7 @@ const shared: ReadonlySet<KindName> = new Set<KindName>([
   'BGPPeer',
   'BFDProfile',
   'BGPAdvertisement',
+  'L2Advertisement',
   'Community',
   'ExternalIPPolicy',
   'HeraldConfig',
@@ -39,6 +41,8 @@ export class PendingWork {
   #versions = new Map<KindName, bigint>();
   readonly #consumed = new Map<KindName, bigint>();
   #begun = false;
+  /** What each node's last report says about its links, by name of the node. */
+  readonly #links = new Map<string, string>();
   /** The direct server return part of each node's last report, by name of the node. */
   readonly #directReturn = new Map<string, string>();
 
@@ -71,9 +75,19 @@ export class PendingWork {
 
   addAll(snapshot: Snapshot): void {
     this.#nodeChanged = true;
-    for (const [node, state] of snapshot.nodeStates) this.#directReturn.set(node, directReturnText(state));
+    for (const [node, state] of snapshot.nodeStates) {
+      this.#directReturn.set(node, directReturnText(state));
+      this.#links.set(node, linksText(state));
+    }
     for (const key of snapshot.services.keys()) this.#services.add(key);
-    for (const objects of [snapshot.services, snapshot.nodes, snapshot.peers, snapshot.advertisements, snapshot.pools]) {
+    for (const objects of [
+      snapshot.services,
+      snapshot.nodes,
+      snapshot.peers,
+      snapshot.advertisements,
+      snapshot.l2Advertisements,
+      snapshot.pools,
+    ]) {
       for (const object of objects.values()) this.#recordVersion(object);
     }
   }
@@ -91,7 +105,10 @@ export class PendingWork {
         this.#addServicesWithSlotsAt(key, snapshot);
       }
       if (kind === 'NodeState' && this.#directReturnChanged(key, snapshot)) this.#addDirectReturn(snapshot);
-      if (shared.has(kind) || (kind === 'Node' && key === this.#node)) this.addAll(snapshot);
+      const isCandidate =
+        kind === 'NodeState' && key !== this.#node && snapshot.l2Advertisements.size > 0 && this.#linksChanged(key, snapshot);
+      const isRoster = kind === 'Node' && (key === this.#node || snapshot.l2Advertisements.size > 0);
+      if (shared.has(kind) || isCandidate || isRoster) this.addAll(snapshot);
       if (kind === 'Service') this.#recordVersion(snapshot.services.get(key as ServiceKey));
     }
   }
@@ -142,6 +159,13 @@ export class PendingWork {
     return true;
   }
 
+  #linksChanged(node: string, snapshot: Snapshot): boolean {
+    const says = linksText(snapshot.nodeStates.get(node));
+    if (says === (this.#links.get(node) ?? '')) return false;
+    this.#links.set(node, says);
+    return true;
+  }
+
   /** Services with direct server return depend on what every node reports about it. */
   #addDirectReturn(snapshot: Snapshot): void {
     this.#nodeChanged = true;
@@ -159,6 +183,18 @@ export class PendingWork {
 
 function raise(versions: Map<KindName, bigint>, kind: KindName, version: bigint): void {
   if (version > (versions.get(kind) ?? -1n)) versions.set(kind, version);
+}
+
+/** What the order of candidates depends on. */
+function linksText(state: NodeState | undefined): string {
+  if (state?.links === undefined) return '';
+  const links = state.links.map(({ name, linkAddress, networks, addresses }) => [
+    name,
+    linkAddress,
+    networks.map(formatPrefix),
+    addresses.map(formatAddress),
+  ]);
+  return JSON.stringify([links, state.heldBack?.map(({ family }) => family), state.problem?.code]);
 }
 
 function directReturnText(state: NodeState | undefined): string {

@@ -1,3 +1,4 @@
+import type { L2Decisions } from '../../decisions/l2/candidates.ts';
 import type { OwnState } from '../../decisions/announcement/node-drain.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
 import { servingBackends } from '../../decisions/forwarding/serving-backends.ts';
@@ -7,6 +8,7 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { FrontendMatch, ServiceForwarding } from '../../net/frontend.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import type { Clock } from '../../system/clock.ts';
+import type { L2Announcer } from '../l2/l2-announcer.ts';
 import { DrainingFrontends } from './draining-frontends.ts';
 import type { ForeignFrontends } from './foreign-frontends.ts';
 import type { DrainProgress } from './node-draining.ts';
@@ -20,6 +22,8 @@ interface PlansComponents {
   readonly foreignFrontends: ForeignFrontends;
   /** Called for every plan, even if nothing changes. */
   readonly onPlanned?: (service: ServiceKey, change: ForwardingChange) => void;
+  /** Absent: this node announces nothing by ARP and NDP. */
+  readonly l2?: { readonly decisions: () => L2Decisions | undefined; readonly announcer: Pick<L2Announcer, 'plan' | 'announces'> };
 }
 
 /**
@@ -73,9 +77,11 @@ export class Plans {
    */
   plan(snapshot: Snapshot, key: ServiceKey, view: OwnState): ServiceForwarding | undefined {
     const before = this.#plans.get(key);
-    const { plan, why } = planService(snapshot, key, this.#node, view);
+    const { l2 } = this.#components;
+    const { plan, why } = planService(snapshot, key, this.#node, view, l2?.decisions());
     this.#drainRemoved(key, before, plan, snapshot.config.drainSeconds);
-    if (plan.forwarding.frontends.length === 0 && plan.routes.length === 0) this.#plans.delete(key);
+    l2?.announcer.plan(key, plan.l2);
+    if (plan.forwarding.frontends.length === 0 && plan.routes.length === 0 && plan.l2.length === 0) this.#plans.delete(key);
     else this.#plans.set(key, plan);
     this.#components.foreignFrontends.expectFrontends(key, plan.foreignFrontends);
     this.withdrawUnplanned(key, why);
@@ -114,7 +120,9 @@ export class Plans {
 
   /** Drains only frontends of addresses that are announced now. Others (NodePorts, ClusterIPs of this cluster) end at once. */
   #drainRemoved(key: ServiceKey, before: ServicePlan | undefined, plan: ServicePlan, seconds: number): void {
-    if (before === undefined || seconds === 0 || this.#components.routes.routesOf(key).size === 0) return;
+    const { routes, l2 } = this.#components;
+    const isAnnounced = routes.routesOf(key).size > 0 || l2?.announcer.announces(key) === true;
+    if (before === undefined || seconds === 0 || !isAnnounced) return;
     const removed = frontendsToDrain(before, plan);
     if (removed.length > 0) this.#draining.startDrain(key, removed, seconds);
   }

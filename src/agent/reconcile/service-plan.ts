@@ -3,9 +3,11 @@ import { decideAnnouncement, type ServiceAnnouncement } from '../../decisions/an
 import type { OwnState } from '../../decisions/announcement/node-drain.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
 import { frontendsOfAddress } from '../../decisions/forwarding/address-frontends.ts';
+import type { L2Candidate, L2Decisions, L2Settings } from '../../decisions/l2/candidates.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
 import { hasBackends } from '../../decisions/forwarding/scope.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
+import { assignedAddresses } from '../../model/objects/service.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
@@ -19,6 +21,8 @@ export interface ServicePlan {
   /** Frontends with backends that another program should forward, by frontendKey. */
   readonly foreignFrontends: readonly string[];
   readonly routes: readonly BarrierRoute[];
+  /** Addresses that this node may have to announce by ARP or NDP. */
+  readonly l2: readonly BarrierAddress[];
   /** Set while the node is drained. */
   readonly drain?: ServiceDrain;
   /** Set when the node cannot forward an address and stays because no node that can announces it. */
@@ -33,11 +37,9 @@ interface ServiceDrain {
   readonly unannounced: readonly string[];
 }
 
-/** A route to a peer, and the frontends that must be forwarded before it is announced. */
-interface BarrierRoute {
-  readonly peer: string;
-  readonly route: RouteIntent;
-  /** The address that led to the route, as text. */
+/** An address, and the frontends that must be forwarded before it is announced. */
+interface BarrierFrontends {
+  /** As text. */
   readonly address: string;
   /** Frontends that the kernel must have from Herald, by frontendKey. */
   readonly needs: readonly string[];
@@ -48,8 +50,19 @@ interface BarrierRoute {
   readonly needsForeign: readonly string[];
 }
 
+/** A route to a peer that the address led to. */
+interface BarrierRoute extends BarrierFrontends {
+  readonly peer: string;
+  readonly route: RouteIntent;
+}
+
+interface BarrierAddress extends BarrierFrontends {
+  readonly candidates: readonly L2Candidate[];
+  readonly settings: L2Settings;
+}
+
 /** The plan of a deleted Service. */
-export const emptyPlan: ServicePlan = { forwarding: { frontends: [] }, foreignFrontends: [], routes: [] };
+export const emptyPlan: ServicePlan = { forwarding: { frontends: [] }, foreignFrontends: [], routes: [], l2: [] };
 
 /** Plans a Service. `why` returns the reason for a route that is not in the plan. */
 export function planService(
@@ -57,6 +70,7 @@ export function planService(
   key: ServiceKey,
   node: string,
   view: OwnState = {},
+  l2Decisions?: L2Decisions,
 ): { readonly plan: ServicePlan; readonly why?: WhyWithdrawn } {
   const service = snapshot.services.get(key);
   if (service === undefined) return { plan: emptyPlan };
@@ -81,11 +95,18 @@ export function planService(
       for (const route of toPeer.routes) routes.push({ peer, route, address: formatAddress(address), ...frontends });
     }
   }
+  const l2 = assignedAddresses(service).flatMap((address): BarrierAddress[] => {
+    const decided = l2Decisions?.decide(address);
+    if (decided === undefined || 'reason' in decided) return [];
+    const { candidates, settings } = decided;
+    const frontends = { needs: frontendsOfAddress(forwarding, address), needsForeign: frontendsOfAddress(foreign, address) };
+    return [{ address: formatAddress(address), candidates, settings, ...frontends }];
+  });
   const states = {
     ...(kept || unannounced.length > 0 ? { drain: { kept, unannounced } } : {}),
     ...(isHeldBackLastNextHop ? { isHeldBackLastNextHop: true as const } : {}),
   };
-  const plan = { forwarding, foreignFrontends: foreign.frontends.map(({ match }) => frontendKey(match)), routes, ...states };
+  const plan = { forwarding, foreignFrontends: foreign.frontends.map(({ match }) => frontendKey(match)), routes, l2, ...states };
   return { plan, why: (peer, route) => whyNotAnnounced(announcement, peer, route) };
 }
 
@@ -105,7 +126,7 @@ function whyNotAnnounced({ addresses, reason }: ServiceAnnouncement, peer: strin
  * leaves them without a backend for external clients (policy Local without an endpoint on this node).
  */
 export function frontendsToDrain(before: ServicePlan, plan: ServicePlan): Frontend[] {
-  const [routed, routedStill] = [before, plan].map(({ routes }) => new Set(routes.flatMap(({ needs }) => needs)));
+  const [routed, routedStill] = [before, plan].map(({ routes, l2 }) => new Set([...routes, ...l2].flatMap(({ needs }) => needs)));
   const useful = new Set(plan.forwarding.frontends.filter(hasBackends).map(({ match }) => frontendKey(match)));
   return before.forwarding.frontends.filter(({ match }) => {
     const key = frontendKey(match);
@@ -129,7 +150,7 @@ export function routesPassingBarrier(
   plan: ServicePlan,
   quarantined: ReadonlyMap<string, Pick<QuarantinedFrontend, 'owner'>>,
   isForwarded: (frontend: string) => boolean,
-): { routes: RoutesByPeer; held: readonly Reason[] } {
+): { routes: RoutesByPeer; l2: readonly BarrierAddress[]; held: readonly Reason[] } {
   const held = new Map<string, Reason>();
   const isTaken = (frontend: string): boolean => {
     const owner = quarantined.get(frontend)?.owner;
@@ -137,7 +158,7 @@ export function routesPassingBarrier(
   };
   // Where Services contend for a frontend, the kernel has the owner's.
   const isCommitted = (frontend: string): boolean => !quarantined.has(frontend) || quarantined.get(frontend)?.owner === key;
-  const passed = plan.routes.filter(({ address, needs, needsForeign: [foreign, ...others] }) => {
+  const isPassing = ({ address, needs, needsForeign: [foreign, ...others] }: BarrierFrontends): boolean => {
     if (needs.length === 0 && foreign !== undefined) {
       if ([foreign, ...others].some(isForwarded)) return true;
       held.set(address, reason('AwaitsForwarding', { frontend: foreign }));
@@ -147,8 +168,8 @@ export function routesPassingBarrier(
     if (taken === undefined && needs.some(isCommitted)) return true;
     held.set(address, reason('NotProgrammed', { frontend: taken ?? needs[0] ?? address }));
     return false;
-  });
-  return { routes: byPeer(passed), held: [...held.values()] };
+  };
+  return { routes: byPeer(plan.routes.filter(isPassing)), l2: plan.l2.filter(isPassing), held: [...held.values()] };
 }
 
 function byPeer(routes: readonly BarrierRoute[]): RoutesByPeer {

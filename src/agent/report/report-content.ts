@@ -6,6 +6,7 @@ import type { HoldBack } from '../host/hold-back.ts';
 import type { HostCheck } from '../host/host-check.ts';
 import type { HostIdentity } from '../host/host-identity.ts';
 import type { NodeHealth } from '../host/node-health.ts';
+import type { NodeLinks } from '../l2/node-links.ts';
 import { limits } from '../limits.ts';
 import type { AnnouncedRoutes } from '../reconcile/announced-routes.ts';
 import type { Announcer } from '../reconcile/announcer.ts';
@@ -32,6 +33,7 @@ interface ReportedParts {
   readonly holdBack: HoldBack;
   readonly identity: HostIdentity;
   readonly directReturn: DirectReturnCheck;
+  readonly links: NodeLinks;
 }
 
 /** Returns the content of the node's NodeState, with bounded lists. */
@@ -45,6 +47,7 @@ export function reportContent(parts: ReportedParts, loop: ReconcileLoop): Report
     ...defined({ problem: agentProblem(parts, loop) }),
     ...(host.length === 0 ? {} : { host }),
     ...parts.directReturn.reportPart(),
+    ...parts.links.reportPart(),
     ...parts.holdBack.report(),
     ...parts.nodeDraining.report(),
     consumed: loop.consumed,

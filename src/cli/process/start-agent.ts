@@ -7,9 +7,11 @@ import { exposeBgp } from '../../agent/metrics/bgp-metrics.ts';
 import { countedReports, measuredConntrack, measuredExecutor } from '../../agent/metrics/measured-ports.ts';
 import { MeasuredDataplane } from '../../agent/metrics/measured-dataplane.ts';
 import { measuredListener } from '../../agent/metrics/measured-listener.ts';
+import { SharedBfd } from '../../agent/sessions/shared-bfd.ts';
 import { Bfd } from '../../bfd/index.ts';
 import { Speaker } from '../../bgp/index.ts';
 import { connectionCounter } from '../../dataplane/conntrack/connection-count.ts';
+import { readHostLinks } from '../../dataplane/host/host-links.ts';
 import { findHostPaths } from '../../dataplane/host/host-paths.ts';
 import { listHostFilters, listHostNats } from '../../dataplane/host/filter-commands.ts';
 import { KubeProxyForwarding } from '../../dataplane/kube-proxy/kube-proxy.ts';
@@ -17,6 +19,7 @@ import { limits as localhostLimits } from '../../dataplane/localhost/limits.ts';
 import { LocalhostDataplane } from '../../dataplane/localhost/localhost-dataplane.ts';
 import { NftablesDataplane } from '../../dataplane/nftables/nftables.ts';
 import { machinePorts } from '../../dataplane/nftables/ports.ts';
+import { L2 } from '../../l2/index.ts';
 import { debugPaths } from '../../live/contract.ts';
 import { isSubdomainName } from '../../model/parse/metadata.ts';
 import { reason, reasonText } from '../../model/reasons.ts';
@@ -64,6 +67,7 @@ export async function startAgent(
   const speaker = new Speaker({ clock, random, log, ...listen, restarted: () => dataplane.adopted || foreignKept() });
   const observer = new AgentMetrics({ metrics, source, clock });
   let bfd: Bfd | undefined;
+  const sharedBfd = new SharedBfd(() => (bfd = startBfd(bfdPriority, log)));
   const agent = new Agent(
     {
       source,
@@ -73,13 +77,15 @@ export async function startAgent(
       history: endpoints.history,
       unservedLocalhost: () => dataplane.unserved(),
       speaker,
-      startBfd: () => (bfd = startBfd(bfdPriority, log)),
+      startBfd: () => sharedBfd.open(''),
+      startL2: () => ({ responder: new L2({ realTime: bfdPriority === 'real-time' }), bfd: sharedBfd.open('l2/') }),
       writeNodeState: countedReports(writeNodeState, metrics),
       listenHttp: measuredListener(listenHttp, metrics, healthzBindAddress),
       host,
       foreign,
       hostNats: () => listHostNats(),
       hostPaths: (targets) => findHostPaths(targets, clock),
+      hostLinks: () => readHostLinks(clock),
       hostFilters: () => listHostFilters((family) => host.legacyTables(family)),
       clock,
       random,

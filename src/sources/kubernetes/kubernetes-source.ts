@@ -202,11 +202,12 @@ export class KubernetesSource implements Source {
   }
 
   /**
-   * Direct server return needs all nodes' reports, and so does the decision whether a draining node may withdraw. Each report is written
-   * twice a minute, so they are read only when needed.
+   * Direct server return and L2Advertisements need all nodes' reports, and so does the decision whether a draining node may withdraw. Each
+   * report is written twice a minute, so they are read only when needed.
    */
   #needsReports({ kind, key }: Change): boolean {
     const { config, nodes } = this.#store;
+    if (kind === 'L2Advertisement') return true;
     if (kind === 'HeraldConfig' && config.directReturn) return true;
     if (kind === 'HeraldConfig' || (kind === 'Node' && key === this.#node)) {
       const own = nodes.get(this.#node ?? '');

@@ -5,6 +5,7 @@ import { prefix } from '../../../../src/net/prefix.ts';
 const plan: ServicePlan = {
   forwarding: { frontends: [] },
   foreignFrontends: [],
+  l2: [],
   routes: ['tor1', 'tor2'].map((peer) => ({
     peer,
     route: { prefix: prefix('192.0.2.1/32'), communities: [], asPathPrepend: 0, aggregate: false },

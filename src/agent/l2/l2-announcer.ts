@@ -1,0 +1,179 @@
+import type { AddressEntry, L2, L2Event, L2Status, Refusal } from '../../l2/index.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import type { NodeLink } from '../../model/objects/node-state.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
+import type { Clock } from '../../system/clock.ts';
+import type { Log } from '../../system/log.ts';
+import type { BfdThread } from '../sessions/shared-bfd.ts';
+import { entriesOf, segmentOf, type L2Plan } from './l2-table.ts';
+
+/** The part of src/l2 that the announcer uses: `L2`, or a test double. */
+export type L2Responder = Pick<L2, 'set' | 'change' | 'sessionFeed' | 'onEvent' | 'status' | 'stop'>;
+
+/** The thread that answers, and the sessions by which candidates watch each other. */
+export interface Running {
+  readonly responder: L2Responder;
+  readonly bfd: BfdThread;
+}
+
+export interface L2AnnouncerComponents {
+  /** Starts the thread that answers. Called for the first address. Throws if this host cannot run it. */
+  readonly startL2: () => Running;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+interface L2AnnouncerOptions {
+  readonly node: string;
+  readonly snapshot: () => Snapshot;
+  readonly links: () => readonly NodeLink[] | undefined;
+  /** Called for each event of the responder. */
+  readonly onEvent: (event: L2Event) => void;
+}
+
+/** Announces addresses by ARP and NDP: it gives the responder the addresses that this node forwards, and the other nodes of each link. */
+export class L2Announcer {
+  readonly #components: L2AnnouncerComponents;
+  readonly #options: L2AnnouncerOptions;
+  /** By address: the Services that have it, with the plan of each. */
+  readonly #plans = new Map<string, Map<ServiceKey, L2Plan>>();
+  readonly #byService = new Map<ServiceKey, readonly string[]>();
+  /** Services whose rules the kernel has. */
+  readonly #forwarded = new Set<ServiceKey>();
+  /** What the responder was told, by address. */
+  readonly #entries = new Map<string, readonly AddressEntry[]>();
+  readonly #changed = new Set<string>();
+  #segments = '';
+  #running: Running | undefined;
+  #problem: unknown;
+  #stopped = false;
+
+  constructor(components: L2AnnouncerComponents, options: L2AnnouncerOptions) {
+    this.#components = components;
+    this.#options = options;
+  }
+
+  /** Why nothing is announced. Undefined: it is, or nothing is to be. */
+  get problem(): unknown {
+    return this.#problem;
+  }
+
+  /** Takes the plan of a Service. What it no longer has is withdrawn by the next `flush`; what is new waits for `forwarded`. */
+  plan(service: ServiceKey, plans: readonly L2Plan[]): void {
+    for (const address of this.#byService.get(service) ?? []) {
+      this.#plans.get(address)?.delete(service);
+      this.#changed.add(address);
+    }
+    for (const plan of plans) {
+      const ofAddress = this.#plans.get(plan.address) ?? new Map<ServiceKey, L2Plan>();
+      ofAddress.set(service, plan);
+      this.#plans.set(plan.address, ofAddress);
+      this.#changed.add(plan.address);
+    }
+    if (plans.length === 0) this.#byService.delete(service);
+    else
+      this.#byService.set(
+        service,
+        plans.map(({ address }) => address),
+      );
+  }
+
+  /** Takes whether the kernel has the rules of a Service. */
+  forwarded(service: ServiceKey, isForwarded: boolean): void {
+    if (this.#forwarded.has(service) === isForwarded) return;
+    if (isForwarded) this.#forwarded.add(service);
+    else this.#forwarded.delete(service);
+    for (const address of this.#byService.get(service) ?? []) this.#changed.add(address);
+  }
+
+  /** True while an address of the Service may be answered here. */
+  announces(service: ServiceKey): boolean {
+    return this.#forwarded.has(service) && this.#byService.has(service);
+  }
+
+  /** Gives the responder what has changed. Costs as much as the change, unless the nodes of a link have changed. */
+  flush(): void {
+    if (this.#stopped) return;
+    const set: AddressEntry[] = [];
+    const remove: Pick<AddressEntry, 'address' | 'interface'>[] = [];
+    for (const address of this.#changed) {
+      const before = this.#entries.get(address) ?? [];
+      const after = this.#entriesAt(address);
+      set.push(...after);
+      remove.push(...before.filter((entry) => !after.some((one) => one.interface === entry.interface)));
+      if (after.length === 0) this.#entries.delete(address);
+      else this.#entries.set(address, after);
+      if (this.#plans.get(address)?.size === 0) this.#plans.delete(address);
+    }
+    this.#changed.clear();
+    if (this.#running === undefined && this.#entries.size === 0) return;
+    const running = (this.#running ??= this.#start());
+    if (running === undefined) return;
+    const isWhole = this.#updateSegments(running);
+    if (isWhole || set.length + remove.length === 0) return;
+    void this.#report(running.responder.change({ set, remove }));
+  }
+
+  /** Returns what the responder knows. Undefined: nothing is announced. */
+  async status(): Promise<L2Status | undefined> {
+    return this.#running?.responder.status();
+  }
+
+  /** Gives all addresses up: each is answered until another node announces it, for a second at most. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    if (this.#running === undefined) return;
+    const { responder, bfd } = this.#running;
+    await Promise.all([responder.stop(), bfd.stop()]);
+  }
+
+  #entriesAt(address: string): AddressEntry[] {
+    const plans = this.#plans.get(address) ?? new Map<ServiceKey, L2Plan>();
+    const [plan] = plans.values();
+    if (plan === undefined) return [];
+    const isForwarded = [...plans.keys()].some((service) => this.#forwarded.has(service));
+    return entriesOf(plan, this.#options.node, isForwarded, true);
+  }
+
+  /** Sets the whole table when the links or the nodes on them have changed. Returns whether it did. */
+  #updateSegments({ responder, bfd }: Running): boolean {
+    const { node, snapshot, links } = this.#options;
+    const entries = [...this.#entries.values()].flat();
+    const used = new Map<string, Set<string>>();
+    for (const entry of entries) {
+      const names = used.get(entry.interface) ?? new Set<string>();
+      for (const name of entry.candidates) names.add(name);
+      used.set(entry.interface, names);
+    }
+    const promiscuous = [...snapshot().l2Advertisements.values()].some((one) => one.promiscuous);
+    const segments = (links() ?? [])
+      .filter(({ name }) => used.has(name))
+      .map((link) => segmentOf(link, node, snapshot().nodeStates.values(), used.get(link.name) ?? new Set(), promiscuous));
+    const text = JSON.stringify(segments, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+    if (text === this.#segments) return false;
+    this.#segments = text;
+    void this.#report(bfd.set(segments.flatMap(({ sessions }) => sessions)));
+    void this.#report(responder.set({ node, links: segments.map(({ link }) => link), addresses: entries }));
+    return true;
+  }
+
+  #start(): Running | undefined {
+    const { startL2, log } = this.#components;
+    try {
+      const running = startL2();
+      running.responder.onEvent(this.#options.onEvent);
+      // From thread to thread, so that a failover does not wait for this one.
+      running.bfd.feed(running.responder.sessionFeed());
+      this.#problem = undefined;
+      return running;
+    } catch (error) {
+      if (this.#problem === undefined) log.error({ error }, 'addresses cannot be announced by ARP and NDP');
+      this.#problem = error;
+      return undefined;
+    }
+  }
+
+  async #report(refusals: Promise<readonly (Refusal | { readonly name: string; readonly message: string })[]>): Promise<void> {
+    for (const refusal of await refusals) this.#components.log.warn({ refusal }, 'refused by the program that answers ARP and NDP');
+  }
+}

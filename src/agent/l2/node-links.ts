@@ -1,0 +1,94 @@
+import { eligibleLinks } from '../../decisions/l2/eligible-links.ts';
+import type { NodeLink, NodeState } from '../../model/objects/node-state.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
+import { formatAddress } from '../../net/address.ts';
+import type { HostLink } from '../../net/host-link.ts';
+import { formatPrefix } from '../../net/prefix.ts';
+import type { Cancel, Clock } from '../../system/clock.ts';
+import type { Log } from '../../system/log.ts';
+import { limits } from '../limits.ts';
+
+export interface NodeLinksComponents {
+  /** Absent: this host has no links that can be read. */
+  readonly hostLinks?: () => Promise<readonly HostLink[]>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+interface NodeLinksOptions {
+  readonly snapshot: () => Snapshot;
+  /** Called when the links have changed. */
+  readonly onChanged: () => void;
+}
+
+/** Knows the links on which this node can announce addresses by ARP and NDP, while there is an L2Advertisement. */
+export class NodeLinks {
+  readonly #components: NodeLinksComponents;
+  readonly #options: NodeLinksOptions;
+  #links: readonly NodeLink[] | undefined;
+  #text = '';
+  #cancel: Cancel | undefined;
+  #reading: Promise<void> | undefined;
+  #stopped = false;
+
+  constructor(components: NodeLinksComponents, options: NodeLinksOptions) {
+    this.#components = components;
+    this.#options = options;
+  }
+
+  /** The links. Undefined: there is no L2Advertisement, or they were not read yet. */
+  get links(): readonly NodeLink[] | undefined {
+    return this.#links;
+  }
+
+  /** Returns the part of the node's report. */
+  reportPart(): Pick<NodeState, 'links'> {
+    return this.#links === undefined ? {} : { links: this.#links.slice(0, limits.nodeLinks) };
+  }
+
+  /** Begins or ends reading, as there are L2Advertisements or none. Resolves when the links are known. */
+  async reconcile(): Promise<void> {
+    if (this.#options.snapshot().l2Advertisements.size === 0) {
+      this.#cancel?.();
+      this.#cancel = undefined;
+      this.#links = undefined;
+      this.#text = '';
+      return;
+    }
+    if (this.#cancel === undefined) await this.check();
+  }
+
+  /** Reads the links now, and again at intervals. */
+  check(): Promise<void> {
+    this.#reading ??= this.#read().finally(() => (this.#reading = undefined));
+    return this.#reading;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#cancel?.();
+  }
+
+  async #read(): Promise<void> {
+    const { hostLinks, clock, log } = this.#components;
+    this.#cancel?.();
+    try {
+      const wanted = new Set([...this.#options.snapshot().l2Advertisements.values()].flatMap(({ interfaces }) => interfaces));
+      const links = eligibleLinks((await hostLinks?.()) ?? [], wanted);
+      const text = links.map(linkText).join('\n');
+      if (this.#links === undefined || text !== this.#text) {
+        this.#links = links;
+        this.#text = text;
+        log.info({ links: links.map(({ name }) => name) }, 'links that can carry announcements by ARP and NDP');
+        this.#options.onChanged();
+      }
+    } catch (error) {
+      // The last links stay in force.
+      log.warn({ error }, 'the links of this host cannot be read');
+    }
+    if (!this.#stopped) this.#cancel = clock.after(limits.linkCheckMilliseconds, () => void this.check());
+  }
+}
+
+const linkText = ({ name, linkAddress, networks, addresses }: NodeLink): string =>
+  [name, linkAddress, ...networks.map(formatPrefix), ...addresses.map(formatAddress)].join(' ');

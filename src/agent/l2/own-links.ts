@@ -1,0 +1,27 @@
+import type { OwnLinks } from '../../decisions/l2/candidates.ts';
+import type { HeldBackFamily } from '../../model/objects/node-state.ts';
+import type { NodeLinks } from './node-links.ts';
+
+/** What this node knows of itself before its report says so. */
+export class OwnLinksView {
+  readonly #node: string;
+  readonly #links: Pick<NodeLinks, 'links'>;
+  readonly #heldBack: () => readonly HeldBackFamily[];
+  #last: OwnLinks | undefined;
+
+  constructor(node: string, links: Pick<NodeLinks, 'links'>, heldBack: () => readonly HeldBackFamily[]) {
+    this.#node = node;
+    this.#links = links;
+    this.#heldBack = heldBack;
+  }
+
+  /** Returns the same object while nothing has changed. Undefined: the links are not known. */
+  current(): OwnLinks | undefined {
+    const { links } = this.#links;
+    if (links === undefined) return undefined;
+    const heldBack = this.#heldBack();
+    const isSame = this.#last?.links === links && JSON.stringify(this.#last.heldBack) === JSON.stringify(heldBack);
+    if (!isSame) this.#last = { node: this.#node, links, heldBack };
+    return this.#last;
+  }
+}
