@@ -116,7 +116,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   });
   const l2 = new L2Announcer(
     { ...components, startL2: components.startL2 ?? refuseL2 },
-    { node, snapshot, links: () => links.links, onEvent: () => onStatusChanged() },
+    { node, snapshot, links: () => links.links, onStatusChanged },
   );
   const ownLinks = new OwnLinksView(node, links, () => holdBack.view());
   const plans = new Plans(

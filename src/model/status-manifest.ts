@@ -9,7 +9,8 @@ import type { Ingress } from './objects/service.ts';
 /** The reverse of parsing, for objects that Herald writes: plain data in the shape of the API. */
 
 export function nodeStateManifest(state: NodeState): object {
-  const { metadata, updated, writer, consumed, sessions, differing, truncated, problem, host, heldBack, drain, directReturn } = state;
+  const { metadata, updated, writer, consumed, sessions, differing, truncated, problem, host, heldBack, drain, directReturn, links } =
+    state;
   return {
     apiVersion: 'herald.dev/v1alpha1',
     kind: 'NodeState',
@@ -34,6 +35,15 @@ export function nodeStateManifest(state: NodeState): object {
       ...(heldBack === undefined ? {} : { heldBack: heldBack.map((held) => ({ ...held, reason: reasonManifest(held.reason) })) }),
       ...defined({ drain }),
       ...(directReturn === undefined ? {} : { directReturn: { ...directReturn, networks: directReturn.networks.map(formatPrefix) } }),
+      ...(links === undefined
+        ? {}
+        : {
+            links: links.map((link) => ({
+              ...link,
+              networks: link.networks.map(formatPrefix),
+              addresses: link.addresses.map(formatAddress),
+            })),
+          }),
     },
   };
 }

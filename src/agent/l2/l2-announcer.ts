@@ -1,10 +1,11 @@
-import type { AddressEntry, L2, L2Event, L2Status, Refusal } from '../../l2/index.ts';
+import type { AddressEntry, L2, L2Status, Refusal } from '../../l2/index.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import type { NodeLink } from '../../model/objects/node-state.ts';
+import type { NodeLink, ServiceDifference } from '../../model/objects/node-state.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { BfdThread } from '../sessions/shared-bfd.ts';
+import { AddressStates } from './address-states.ts';
 import { entriesOf, segmentOf, type L2Plan } from './l2-table.ts';
 
 /** The part of src/l2 that the announcer uses: `L2`, or a test double. */
@@ -27,8 +28,8 @@ interface L2AnnouncerOptions {
   readonly node: string;
   readonly snapshot: () => Snapshot;
   readonly links: () => readonly NodeLink[] | undefined;
-  /** Called for each event of the responder. */
-  readonly onEvent: (event: L2Event) => void;
+  /** Called when the result of `differences` may have changed. */
+  readonly onStatusChanged: () => void;
 }
 
 /** Announces addresses by ARP and NDP: it gives the responder the addresses that this node forwards, and the other nodes of each link. */
@@ -43,6 +44,7 @@ export class L2Announcer {
   /** What the responder was told, by address. */
   readonly #entries = new Map<string, readonly AddressEntry[]>();
   readonly #changed = new Set<string>();
+  readonly #states: AddressStates;
   #segments = '';
   #running: Running | undefined;
   #problem: unknown;
@@ -51,6 +53,7 @@ export class L2Announcer {
   constructor(components: L2AnnouncerComponents, options: L2AnnouncerOptions) {
     this.#components = components;
     this.#options = options;
+    this.#states = new AddressStates(options.node);
   }
 
   /** Why nothing is announced. Undefined: it is, or nothing is to be. */
@@ -101,8 +104,10 @@ export class L2Announcer {
       const after = this.#entriesAt(address);
       set.push(...after);
       remove.push(...before.filter((entry) => !after.some((one) => one.interface === entry.interface)));
-      if (after.length === 0) this.#entries.delete(address);
-      else this.#entries.set(address, after);
+      if (after.length === 0) {
+        this.#entries.delete(address);
+        this.#states.forget(address);
+      } else this.#entries.set(address, after);
       if (this.#plans.get(address)?.size === 0) this.#plans.delete(address);
     }
     this.#changed.clear();
@@ -112,6 +117,13 @@ export class L2Announcer {
     const isWhole = this.#updateSegments(running);
     if (isWhole || set.length + remove.length === 0) return;
     void this.#report(running.responder.change({ set, remove }));
+  }
+
+  /** Returns the Services whose addresses are answered by another node than everybody would decide, or are disputed. */
+  differences(): ServiceDifference[] {
+    const { snapshot } = this.#options;
+    const plans = [...this.#plans.values()].flatMap((ofAddress) => [...ofAddress]);
+    return this.#states.differences(plans, snapshot(), this.#components.clock.date().getTime());
   }
 
   /** Returns what the responder knows. Undefined: nothing is announced. */
@@ -161,7 +173,10 @@ export class L2Announcer {
     const { startL2, log } = this.#components;
     try {
       const running = startL2();
-      running.responder.onEvent(this.#options.onEvent);
+      running.responder.onEvent((event) => {
+        this.#states.take(event);
+        this.#options.onStatusChanged();
+      });
       // From thread to thread, so that a failover does not wait for this one.
       running.bfd.feed(running.responder.sessionFeed());
       this.#problem = undefined;

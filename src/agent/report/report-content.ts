@@ -6,6 +6,7 @@ import type { HoldBack } from '../host/hold-back.ts';
 import type { HostCheck } from '../host/host-check.ts';
 import type { HostIdentity } from '../host/host-identity.ts';
 import type { NodeHealth } from '../host/node-health.ts';
+import type { L2Announcer } from '../l2/l2-announcer.ts';
 import type { NodeLinks } from '../l2/node-links.ts';
 import { limits } from '../limits.ts';
 import type { AnnouncedRoutes } from '../reconcile/announced-routes.ts';
@@ -34,6 +35,7 @@ interface ReportedParts {
   readonly identity: HostIdentity;
   readonly directReturn: DirectReturnCheck;
   readonly links: NodeLinks;
+  readonly l2: L2Announcer;
 }
 
 /** Returns the content of the node's NodeState, with bounded lists. */
@@ -56,15 +58,18 @@ export function reportContent(parts: ReportedParts, loop: ReconcileLoop): Report
 
 /** Returns the Services whose state on this node differs from the decision, once for each aspect that differs. */
 export function differingServices(parts: ReportedParts): ServiceDifference[] {
-  return serviceDifferences({
-    quarantined: parts.dataplaneSync.quarantined,
-    missing: parts.foreignFrontends.missingByService(),
-    taken: parts.hostCheck.taken(),
-    held: parts.announcer.held,
-    unsupportedRoutes: parts.sessions.unsupportedRoutes(),
-    wantedBy: (peer, prefix) => parts.routes.wantedBy(peer, prefix),
-    healthChecks: parts.health.serviceProblems(),
-  });
+  return [
+    ...parts.l2.differences(),
+    ...serviceDifferences({
+      quarantined: parts.dataplaneSync.quarantined,
+      missing: parts.foreignFrontends.missingByService(),
+      taken: parts.hostCheck.taken(),
+      held: parts.announcer.held,
+      unsupportedRoutes: parts.sessions.unsupportedRoutes(),
+      wantedBy: (peer, prefix) => parts.routes.wantedBy(peer, prefix),
+      healthChecks: parts.health.serviceProblems(),
+    }),
+  ];
 }
 
 /** Returns the problems of the host and why the agent announces nothing, for metrics and health checks. */
