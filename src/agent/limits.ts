@@ -27,8 +27,9 @@ export const limits = {
   forwardingCheckMilliseconds: 3_000,
   /** Interval at which the agent lists the filters of other programs. */
   filterCheckMilliseconds: 12_000,
-  /** Links that a NodeState lists, and the interval at which the agent reads them. */
+  /** Number of links that a NodeState lists. */
   nodeLinks: 100,
+  /** Interval at which the agent reads the links of the node while there is an L2Advertisement. */
   linkCheckMilliseconds: 2_000,
   /** Time for which a node does not forward before it withdraws its routes. */
   holdBackMilliseconds: 10_000,

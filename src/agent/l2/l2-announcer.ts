@@ -1,20 +1,28 @@
+import type { Refusal as BfdRefusal, SessionOptions, StateFeed } from '../../bfd/index.ts';
 import type { AddressEntry, L2, L2Status, Refusal } from '../../l2/index.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { NodeLink, ServiceDifference } from '../../model/objects/node-state.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
-import type { BfdThread } from '../sessions/shared-bfd.ts';
 import { AddressStates } from './address-states.ts';
 import { entriesOf, segmentOf, type L2Plan } from './l2-table.ts';
 
 /** The part of src/l2 that the announcer uses: `L2`, or a test double. */
 export type L2Responder = Pick<L2, 'set' | 'change' | 'sessionFeed' | 'onEvent' | 'status' | 'stop'>;
 
-/** The thread that answers, and the sessions by which candidates watch each other. */
+/** The sessions by which candidates watch each other. */
+export interface CandidateWatch {
+  set(sessions: readonly SessionOptions[]): Promise<readonly BfdRefusal[]>;
+  /** Has the thread of BFD tell the states of sessions to another thread. */
+  feed(feed: StateFeed): void;
+  stop(): Promise<void>;
+}
+
+/** The thread that answers, and the sessions. */
 export interface Running {
   readonly responder: L2Responder;
-  readonly bfd: BfdThread;
+  readonly bfd: CandidateWatch;
 }
 
 export interface L2AnnouncerComponents {
@@ -188,7 +196,7 @@ export class L2Announcer {
     }
   }
 
-  async #report(refusals: Promise<readonly (Refusal | { readonly name: string; readonly message: string })[]>): Promise<void> {
+  async #report(refusals: Promise<readonly (Refusal | BfdRefusal)[]>): Promise<void> {
     for (const refusal of await refusals) this.#components.log.warn({ refusal }, 'refused by the program that answers ARP and NDP');
   }
 }

@@ -1,7 +1,7 @@
 import { lastingReason, reasonEntry } from './entry.ts';
 
 /** `kind`: BGPAdvertisement or L2Advertisement. */
-interface OfAdvertisement {
+export interface OfAdvertisement {
   readonly kind: string;
   readonly advertisement: string;
 }

@@ -50,22 +50,4 @@ export const l2Reasons = {
     }) => `${d.linkAddress} on ${d.interface} of node "${d.node}" uses ${d.address} too: ${d.effect}`,
     fix: (d) => `take ${d.address} from that host, or leave it out of the IPAddressPool`,
   }),
-  L2Isolated: reasonEntry({
-    brief: 'The node hears no other candidate on the link',
-    says: (d: OnNode & { readonly interface: string; readonly others: number }) =>
-      `node "${d.node}" hears none of ${d.others} other candidates on ${d.interface}: it keeps what it announces and takes nothing else without asking the link`,
-    fix: (d) => `check the link of ${d.interface} on node "${d.node}"; where UDP port 3784 is filtered, let the nodes exchange it`,
-  }),
-  L2NoPeerLiveness: reasonEntry({
-    brief: 'BFD between candidates does not come up',
-    says: (d: OnNode & { readonly interface: string }) =>
-      `no BFD session of node "${d.node}" on ${d.interface} came up, so a failed node is noticed by ARP and NDP only, in 2 to 3 s`,
-    fix: () => 'let UDP port 3784 pass between the nodes',
-  }),
-  L2KernelAnswers: reasonEntry({
-    brief: 'The kernel of a node answers for the address',
-    says: (d: OnNode & { readonly address: string; readonly because: string }) =>
-      `the kernel of node "${d.node}" answers for ${d.address} by itself: ${d.because}; two nodes then answer at once`,
-    fix: (d) => `on node "${d.node}", remove what makes the kernel answer (${d.because})`,
-  }),
 };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createL2Decisions, mostCandidates, type L2Decision } from '../../../../src/decisions/l2/candidates.ts';
-import { reasonText } from '../../../../src/model/reasons.ts';
+import { reason, reasonText } from '../../../../src/model/reasons.ts';
 import { address } from '../../../../src/net/address.ts';
 import { cluster, matching, type ClusterLiteral } from '../fixtures.ts';
 
@@ -199,6 +199,15 @@ describe('the order of candidates', () => {
       }),
       { numRuns: 10_000 },
     );
+  });
+
+  test('of more than 32 nodes the others stand back, and say why', () => {
+    const nodes = Array.from({ length: mostCandidates + 1 }, (_, index) => `node${index}`);
+    const decisions = createL2Decisions(lan({}, nodes));
+    const standing = new Set(outcome(decisions.decide(vip)).split(', '));
+    const [left = ''] = nodes.filter((node) => !standing.has(node));
+    expect(standing.size).toBe(mostCandidates);
+    expect(decisions.whyNot(vip, left)).toEqual(reason('L2BeyondCandidates', { node: left, most: mostCandidates }));
   });
 
   test('a new node moves only the addresses that it gets itself', () => {
