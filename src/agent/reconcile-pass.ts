@@ -54,7 +54,8 @@ export class ReconcilePass {
     const { sessions, plans, dataplaneSync, announcer, flushRoutes, history, nodeDraining, health, directReturn, links } = this.#parts;
     if (node) {
       this.#updateNode(snapshot);
-      await links.reconcile();
+      const firstReading = links.reconcile();
+      if (firstReading !== undefined) await firstReading;
     }
     const forwarding = await this.#plan(snapshot, services);
     if (isStopped()) return;

@@ -46,16 +46,16 @@ export class NodeLinks {
     return this.#links === undefined ? {} : { links: this.#links.slice(0, limits.nodeLinks) };
   }
 
-  /** Begins or ends reading, as there are L2Advertisements or none. Resolves when the links are known. */
-  async reconcile(): Promise<void> {
+  /** Begins or ends reading, as there are L2Advertisements or none. Returns the first reading, for which the plans wait. */
+  reconcile(): Promise<void> | undefined {
     if (this.#options.snapshot().l2Advertisements.size === 0) {
       this.#cancel?.();
       this.#cancel = undefined;
       this.#links = undefined;
       this.#text = '';
-      return;
+      return undefined;
     }
-    if (this.#cancel === undefined) await this.check();
+    return this.#cancel === undefined ? this.check() : undefined;
   }
 
   /** Reads the links now, and again at intervals. */

@@ -49,6 +49,7 @@ describe('the commit barrier', () => {
     const left = { ...plan, routes: plan.routes.map(({ needs, ...route }) => ({ ...route, needs: [], needsForeign: needs })) };
     expect(routesPassingBarrier('a/a', left, new Map(), noForeign)).toEqual({
       routes: new Map(),
+      l2: [],
       held: [{ code: 'AwaitsForwarding', details: { frontend: '192.0.2.1 TCP 443' } }],
     });
     const { routes, held } = routesPassingBarrier('a/a', left, new Map(), (frontend) => frontend === '192.0.2.1 TCP 80');
