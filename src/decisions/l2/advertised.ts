@@ -49,9 +49,9 @@ function coveringAdvertisements(
 ): { readonly advertisements: readonly L2Advertisement[] } | { readonly reason: Reason } {
   const candidates = poolsOf(pools, address);
   const all = [...l2Advertisements.values()].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
-  const [first] = candidates
+  const first = candidates
     .map((pool) => all.filter((advertisement) => coversPool(advertisement, pool)))
-    .filter((covering) => covering.length > 0);
+    .find((covering) => covering.length > 0);
   if (first !== undefined) return { advertisements: first };
   return candidates.length > 0
     ? { reason: reason('NoAdvertisement', { type: 'LoadBalancer' }) }
