@@ -188,7 +188,7 @@ function removeNamespace(name: string): void {
 function sweep(): void {
   for (const line of run('ip', 'netns', 'list').split('\n')) {
     const [name = ''] = line.split(' ');
-    const [, pid, started] = /^l2-(\d+)-(\d+)-\d+[bh]\d*$/.exec(name) ?? [];
+    const [, pid, started] = /^l2-(\d+)-(\d+)-\d+[bhp]\d*$/.exec(name) ?? [];
     if (pid !== undefined && started !== undefined && !isAlive({ pid: Number(pid), started })) removeNamespace(name);
   }
 }
