@@ -198,7 +198,9 @@ export class AgentsOnSegment {
   /** Returns the nodes that answered for an address in the last moments, by number. Needs `watch.ask`. */
   async answering(address: string = vip, milliseconds = 100): Promise<readonly number[]> {
     const answers = await this.watch.answers(address, wallTime() - milliseconds);
-    return [...answers.keys()].map((mac) => this.segment.hosts.findIndex((_, at) => this.segment.macOf(at) === mac)).sort();
+    return [...answers.keys()]
+      .map((mac) => this.segment.hosts.findIndex((_, at) => this.segment.macOf(at) === mac))
+      .toSorted((a, b) => a - b);
   }
 
   /** Waits until exactly one node answers for all addresses for a moment, and returns its number, by address. */
