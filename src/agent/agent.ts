@@ -138,8 +138,8 @@ export class Agent {
 
   /**
    * Ends the sessions, stops the parts and writes the last report. Mode `shutdown` sends Cease (administrative shutdown) to all peers, so
-   * that routers stop sending at once. Mode `restart` sends it only to peers without graceful restart; the others continue to send until the
-   * next process starts. The rules stay in both modes: they forward until then, and packets on their way still arrive.
+   * that routers stop sending at once. Mode `restart` sends it only to peers without graceful restart; the others continue to send until
+   * the next process starts. The rules stay in both modes: they forward until then, and packets on their way still arrive.
    */
   async stop(message: string, mode: 'restart' | 'shutdown' = 'restart'): Promise<void> {
     const { dataplaneSync, plans, announcer, nodeDraining, sessions, health, hostCheck, directReturn, foreignFrontends, links, l2 } =

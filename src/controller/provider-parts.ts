@@ -13,8 +13,8 @@ export type RecordedAddresses = ReadonlyMap<ServiceKey, readonly Address[]>;
 export interface Recovery {
   /**
    * Takes over the records. Called once, before any `reconcile`, with a complete snapshot, which may be older than the records. The records
-   * include Services of other classes, because HeraldConfig may have changed, and Services that are gone: a recorded address is assigned to no other Service.
-   * `uids`: the Service that each record belongs to, where it is known.
+   * include Services of other classes, because HeraldConfig may have changed, and Services that are gone: a recorded address is assigned to
+   * no other Service. `uids`: the Service that each record belongs to, where it is known.
    */
   adopt(snapshot: Snapshot, recorded: RecordedAddresses, uids: ReadonlyMap<ServiceKey, string>): void;
 }
@@ -22,8 +22,8 @@ export interface Recovery {
 /** For a provider whose resources outlive its memory, or which is not always done with `release` at the first attempt. */
 export interface ResourceHolder {
   /**
-   * Returns true when the provider holds something for the Service, whichever provider claims it now. Reads only the object (`service`, undefined when the
-   * Service is gone) and memory; calls no API.
+   * Returns true when the provider holds something for the Service, whichever provider claims it now. Reads only the object (`service`,
+   * undefined when the Service is gone) and memory; calls no API.
    */
   holds(key: ServiceKey, service: Service | undefined): boolean;
 }
@@ -59,24 +59,24 @@ export interface PeriodicWork {
 /** For a provider that gives addresses from its own stock, where two Services could be given the same one. */
 export interface AddressPools {
   /**
-   * Takes over addresses of one Service: from a record that was unreadable when `adopt` was called, or from a status that another program wrote.
-   * `free`: only when no Service holds them that may not share them. Addresses that the Service already holds do not change. Returns the
-   * Services to requeue because addresses became free.
+   * Takes over addresses of one Service: from a record that was unreadable when `adopt` was called, or from a status that another program
+   * wrote. `free`: only when no Service holds them that may not share them. Addresses that the Service already holds do not change. Returns
+   * the Services to requeue because addresses became free.
    */
   adoptService(service: Service, addresses: readonly Address[], snapshot: Snapshot, when: 'free' | 'always'): readonly ServiceKey[];
   /**
-   * Stops new assignments while a reason is given: some Service holds an address, and the record that says which cannot be read. `reconcile` then
-   * reports the reason for each Service that lacks an address. Undefined resumes.
+   * Stops new assignments while a reason is given: some Service holds an address, and the record that says which cannot be read.
+   * `reconcile` then reports the reason for each Service that lacks an address. Undefined resumes.
    */
   suspendAllocation(reason: Reason | undefined): void;
   /**
-   * Told when the result of `reconcile` is written: addresses that the Service gave up can be assigned to others from now on. Returns the Services
-   * to requeue, in the order in which they wait.
+   * Told when the result of `reconcile` is written: addresses that the Service gave up can be assigned to others from now on. Returns the
+   * Services to requeue, in the order in which they wait.
    */
   statusWritten(key: ServiceKey): readonly ServiceKey[];
   /**
-   * Stops managing the Service, which is gone or another provider's, but leaves its addresses assigned, because the record still shows them until
-   * `release`. A Service that gets the same name before that is a new Service.
+   * Stops managing the Service, which is gone or another provider's, but leaves its addresses assigned, because the record still shows them
+   * until `release`. A Service that gets the same name before that is a new Service.
    */
   disown(key: ServiceKey): void;
   /** Restores what was kept for Services that had released it before the restart. Called once, after `adopt`. */
@@ -90,8 +90,8 @@ export interface AddressPools {
 /** For a provider that acts outside Kubernetes and can say what it would do. */
 export interface Previewable {
   /**
-   * Returns what `reconcile`, or `release` when the Service is gone, would do now. Changes nothing and needs no `adopt`. When this cannot be
-   * determined, the result says `failed`, or the call rejects with an operating error.
+   * Returns what `reconcile`, or `release` when the Service is gone, would do now. Changes nothing and needs no `adopt`. When this cannot
+   * be determined, the result says `failed`, or the call rejects with an operating error.
    */
   preview(key: ServiceKey, snapshot: Snapshot): Promise<Preview>;
 }

@@ -47,7 +47,10 @@ export interface StatusWriter {
   recorded(): Promise<RecordedStatus>;
   /** Rejects when the Service was replaced or another client wrote to it since `from`; the decision must then be made again. */
   writeService(key: ServiceKey, status: ServiceStatus, from: ObservedVersion): Promise<void>;
-  /** Returns true when another program has changed the addresses since the last write, judged by `from`. Absent when no other program writes. */
+  /**
+   * Returns true when another program has changed the addresses since the last write, judged by `from`. Absent when no other program
+   * writes.
+   */
   overwritten?(key: ServiceKey, from: ObservedVersion): boolean;
   /**
    * Removes Herald's conditions and leaves the addresses to another controller. Absent when no other program writes; the addresses then

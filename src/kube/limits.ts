@@ -33,11 +33,17 @@ export const limits = {
   absentMilliseconds: 30_000,
   /** A kind with known objects counts as removed when it was not found this often in a row. */
   absentLooks: 3,
-  /** A waiting process takes the Lease when it saw no change of it for this long. Shorter than client-go's 15 s: nothing is assigned meanwhile. */
+  /**
+   * A waiting process takes the Lease when it saw no change of it for this long. Shorter than client-go's 15 s: nothing is assigned
+   * meanwhile.
+   */
   leaseMilliseconds: 8000,
   /** A leader that could not renew for this long stops leading. It ends 2 s before another process may lead. */
   renewDeadlineMilliseconds: 6000,
-  /** Pause between renewals, client-go's, so that a leader writes no more often. A waiting process adds up to this fraction of it at random, so that not all ask at once. */
+  /**
+   * Pause between renewals, client-go's, so that a leader writes no more often. A waiting process adds up to this fraction of it at random,
+   * so that not all ask at once.
+   */
   leaseRetryMilliseconds: 2000,
   leaseRetryJitter: 1.2,
   /** A request about a Lease is abandoned after this, so that there is time for another one before the deadline. */

@@ -12,15 +12,18 @@ export interface TarEntry {
 const blockLength = 512;
 
 /**
- * An archive of plain files in the ustar format (POSIX.1-2008, pax), which every tar program reads. Owner and group are 0. All files get the
- * modification time `modified`.
+ * An archive of plain files in the ustar format (POSIX.1-2008, pax), which every tar program reads. Owner and group are 0. All files get
+ * the modification time `modified`.
  */
 export function tar(entries: readonly TarEntry[], modified: Date): Buffer {
   const files = entries.flatMap(({ path, content, mode }) => [header(path, content.length, mode, modified), padded(content)]);
   return Buffer.concat([...files, Buffer.alloc(2 * blockLength)]);
 }
 
-/** Name (100) | mode (8) | user (8) | group (8) | size (12) | time (12) | checksum (8) | type (1) | link (100) | "ustar" and version (8) | ... | prefix (155). */
+/**
+ * Name (100) | mode (8) | user (8) | group (8) | size (12) | time (12) | checksum (8) | type (1) | link (100) | "ustar" and version (8) |
+ * ... | prefix (155).
+ */
 function header(path: string, length: number, mode: number, modified: Date): Buffer {
   const { prefix, name } = split(path);
   const block = Buffer.alloc(blockLength);

@@ -115,8 +115,8 @@ export interface LiveKept {
   /** When the process first refused the object, RFC 3339. */
   readonly since: string;
   /**
-   * The version in force as it was written, without passwords, managedFields and annotations of other programs. Absent: the process does not
-   * have it as written, or it is very long.
+   * The version in force as it was written, without passwords, managedFields and annotations of other programs. Absent: the process does
+   * not have it as written, or it is very long.
    */
   readonly inForce?: unknown;
 }

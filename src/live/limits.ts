@@ -5,7 +5,9 @@ export const limits = {
   maximumPageItems: 5000,
   /** Items of one answer at the port, which needs no credentials, whatever the client asks for. */
   pageItemsOnPort: 500,
-  /** Objects of which an earlier version is in force: in one answer, and the characters of one as JSON. A longer one is listed without it. */
+  /**
+   * Objects of which an earlier version is in force: in one answer, and the characters of one as JSON. A longer one is listed without it.
+   */
   keptObjects: 100,
   keptCharacters: 65_536,
   /** Services that are listed with a route. */

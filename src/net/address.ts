@@ -22,6 +22,11 @@ export function compareAddresses(a: Address, b: Address): number {
   return a.value < b.value ? -1 : a.value > b.value ? 1 : 0;
 }
 
+/** Returns the family of an address or prefix that is valid text. */
+export function familyOfText(text: string): Family {
+  return text.includes(':') ? 6 : 4;
+}
+
 /**
  * Reads one address strictly. IPv4 is four decimal octets without leading zeros (RFC 6943 3.1.1 explains why other forms are a security
  * hole). IPv6 is any form of RFC 4291 2.2, without a zone and not IPv4-mapped.

@@ -4,8 +4,8 @@ import { isRecord } from '../lang/is-record.ts';
 export const hiddenPassword = 'not shown';
 
 /**
- * Returns an object as written, without what must not leave the process: BGP passwords, and the metadata in which programs keep copies of the
- * object. Undefined: the object is a secret itself, or no object.
+ * Returns an object as written, without what must not leave the process: BGP passwords, and the metadata in which programs keep copies of
+ * the object. Undefined: the object is a secret itself, or no object.
  */
 export function withoutPasswords(raw: unknown): Readonly<Record<string, unknown>> | undefined {
   if (!isRecord(raw) || raw['kind'] === 'Secret') return undefined;

@@ -171,7 +171,7 @@ spec: { transmitInterval: 1000, receiveInterval: 1000, detectMultiplier: 3 }
   });
 });
 
-test('explain names the family that the router of an established session does not offer, and the line to add on the router', async () => {
+test('explain names the address family that the router does not offer, and the line to add on the router', async () => {
   await configure(['address-family ipv6 unicast', `no neighbor ${local[4]} activate`]);
   await usePeers(', dualStackAddressFamily: true');
   const session = await lab.until('the IPv4 session lacks IPv6', async (note) => {

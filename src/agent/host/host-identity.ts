@@ -88,8 +88,8 @@ export class HostIdentity {
   }
 
   /**
-   * True if this process may write the report of the node. An agent on the wrong host leaves a recent report of another process alone: it is
-   * the right agent's. `writer` is the name of this process in its reports.
+   * True if this process may write the report of the node. An agent on the wrong host leaves a recent report of another process alone: it
+   * is the right agent's. `writer` is the name of this process in its reports.
    */
   mayReport(writer: string): boolean {
     if (this.#refusal === undefined) return true;

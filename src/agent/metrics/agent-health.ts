@@ -6,7 +6,8 @@ import type { AgentStatus } from '../agent-observer.ts';
 
 /**
  * Returns the health check of an agent. It is ready once the kernel has committed a pass over everything, and while the kernel keeps taking
- * changes, and if it runs on the host of its Node. It is not live if a pass does not end. A data plane that refuses, a missing router or API server are no reason for a restart.
+ * changes, and if it runs on the host of its Node. It is not live if a pass does not end. A data plane that refuses, a missing router or
+ * API server are no reason for a restart.
  */
 export function agentHealth(
   status: () => Pick<AgentStatus, 'hasSynced' | 'keepsUp' | 'dataplaneError' | 'passSince' | 'host'>,

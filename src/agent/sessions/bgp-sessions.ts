@@ -28,7 +28,9 @@ export interface BgpSessionsComponents extends BfdMonitorComponents {
 }
 
 export interface BgpSessionsOptions {
-  /** True: the speaker listens on port 179 of every address while there is a passive peer. Default: it listens where its own options say. */
+  /**
+   * True: the speaker listens on port 179 of every address while there is a passive peer. Default: it listens where its own options say.
+   */
   readonly listenForPassivePeers?: boolean;
 }
 
@@ -102,8 +104,8 @@ export class BgpSessions {
   }
 
   /**
-   * Ends all sessions. BFD sends AdminDown before this process goes silent but after the connections are closed: FRR 8 takes AdminDown for a
-   * loss of the path (RFC 5882 3.2 says otherwise), though no longer once it holds our routes over a restart.
+   * Ends all sessions. BFD sends AdminDown before this process goes silent but after the connections are closed: FRR 8 takes AdminDown for
+   * a loss of the path (RFC 5882 3.2 says otherwise), though no longer once it holds our routes over a restart.
    */
   async stop(options: StopOptions): Promise<void> {
     await this.#speaker.stop(options);

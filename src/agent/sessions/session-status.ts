@@ -80,7 +80,9 @@ export function configuredPeer(snapshot: Snapshot, peer: string): Omit<RefusedPe
   return { address: peerAddress === undefined ? unnumberedOn(networkInterface) : formatAddress(peerAddress), localASN };
 }
 
-/** Returns why a session is down. The settings that were refused come first, then an error of this host, then the evidence of the speaker. */
+/**
+ * Returns why a session is down. The settings that were refused come first, then an error of this host, then the evidence of the speaker.
+ */
 function causeOf({ state, outage, localAddress }: PeerStatus, { refusal, listenError, bfd, facts }: SessionCondition): Reason | undefined {
   if (state === 'Established') return undefined;
   if (refusal !== undefined && !isOnlyWarning(refusal)) return refusal;

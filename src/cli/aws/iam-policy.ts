@@ -16,9 +16,9 @@ export interface IamStatement {
 export type IamConditions = Readonly<Record<string, Readonly<Record<string, string | readonly string[]>>>>;
 
 /**
- * Returns the rights that the controller needs. With the name of a cluster (`--aws-cluster-name`) they reach the resources of this cluster only, and of the
- * security groups of nodes those tagged for it. Without a name they reach the resources of every Herald of the account, and every security
- * group.
+ * Returns the rights that the controller needs. With the name of a cluster (`--aws-cluster-name`) they reach the resources of this cluster
+ * only, and of the security groups of nodes those tagged for it. Without a name they reach the resources of every Herald of the account,
+ * and every security group.
  */
 export function iamPolicy(cluster?: string): IamPolicy {
   const tagged = (where: 'RequestTag' | 'ResourceTag'): IamConditions => {

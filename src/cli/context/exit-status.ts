@@ -15,7 +15,10 @@ interface Failure {
   readonly message?: string;
 }
 
-/** Returns the exit status of a command that threw an error which a user can act on. Undefined: the error is a bug, or the command was stopped. */
+/**
+ * Returns the exit status of a command that threw an error which a user can act on. Undefined: the error is a bug, or the command was
+ * stopped.
+ */
 export function failureOf(error: unknown): Failure | undefined {
   // Commander also throws to end after --help and --version.
   if (error instanceof CommanderError) return { status: error.exitCode === 0 ? 0 : exitStatus.usage };

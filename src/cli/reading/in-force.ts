@@ -76,9 +76,9 @@ export function inForceJson({ inForce }: { readonly inForce?: InForce }): { read
 }
 
 /**
- * Asks controllers and agents which versions of the broken objects, or of a missing HeraldConfig, they have in force. Undefined: no object is
- * broken, and no process keeps a deleted HeraldConfig. Processes may differ, because one that starts while an object is broken has no version
- * of it. The version of a controller counts before that of an agent.
+ * Asks controllers and agents which versions of the broken objects, or of a missing HeraldConfig, they have in force. Undefined: no object
+ * is broken, and no process keeps a deleted HeraldConfig. Processes may differ, because one that starts while an object is broken has no
+ * version of it. The version of a controller counts before that of an agent.
  */
 export async function askInForce(
   context: CommandContext,

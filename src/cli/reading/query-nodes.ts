@@ -16,7 +16,7 @@ interface AskedNodes {
   readonly unasked: readonly UnreachableProcess[];
 }
 
-interface NodeQuery {
+export interface NodeQuery {
   /** Only this node. Absent: all. */
   readonly node?: string | undefined;
   /** The processes to find. Default: agents. */
@@ -26,8 +26,8 @@ interface NodeQuery {
 }
 
 /**
- * Finds processes and queries agents for their sessions and the routes that they have sent. A command works without any agent, from decisions and reports. The
- * answer of an agent counts only as a whole, so that no node is shown from two sources.
+ * Finds processes and queries agents for their sessions and the routes that they have sent. A command works without any agent, from
+ * decisions and reports. The answer of an agent counts only as a whole, so that no node is shown from two sources.
  */
 export async function queryNodes(context: CommandContext, options: ReadingOptions, query: NodeQuery): Promise<AskedNodes> {
   // Manifests have no running processes.

@@ -13,8 +13,8 @@ const slots: Readonly<Record<Urgency, number>> = {
 };
 
 /**
- * Keys that wait for one of the slots for work outside the cluster, and those that have one. Less urgent keys get only some of the slots, so
- * that a slot for a more urgent key becomes free however long the others take.
+ * Keys that wait for one of the slots for work outside the cluster, and those that have one. Less urgent keys get only some of the slots,
+ * so that a slot for a more urgent key becomes free however long the others take.
  */
 export class RemoteLine<K extends string> {
   readonly #waiting: Readonly<Record<Urgency, Set<K>>> = { new: new Set(), change: new Set(), repair: new Set(), reread: new Set() };

@@ -230,8 +230,8 @@ export class WorkQueue<K extends string> {
 }
 
 /**
- * True for errors that mean nothing is wrong with the key: another client wrote meanwhile, the Lease was lost, which is logged elsewhere, or
- * Herald is stopping.
+ * True for errors that mean nothing is wrong with the key: another client wrote meanwhile, the Lease was lost, which is logged elsewhere,
+ * or Herald is stopping.
  */
 export function isExpected(error: unknown): boolean {
   const { code } = (error ?? {}) as { readonly code?: unknown };

@@ -22,10 +22,10 @@ interface HeldCondition {
 }
 
 /**
- * Decides what a condition of a Service says when its actual value is `wanted`. Good news is recorded at once, bad news only after it has lasted for
- * `conditionHoldMilliseconds`: a flapping session or a restarting node must not rewrite ten thousand Services a second. `isChanged`: the Service
- * itself changed, so the recorded value is about an older Service and is replaced at once. A value that no Event reported is also replaced at
- * once, and is never reported.
+ * Decides what a condition of a Service says when its actual value is `wanted`. Good news is recorded at once, bad news only after it has
+ * lasted for `conditionHoldMilliseconds`: a flapping session or a restarting node must not rewrite ten thousand Services a second.
+ * `isChanged`: the Service itself changed, so the recorded value is about an older Service and is replaced at once. A value that no Event
+ * reported is also replaced at once, and is never reported.
  */
 export function holdCondition(before: ConditionHold | undefined, wanted: Condition, now: number, isChanged: boolean): HeldCondition {
   const next = nextRecorded(before, wanted, now, isChanged);
@@ -63,7 +63,8 @@ function nextRecorded(
     const isDue = isChanged || hasLasted || isSame(recorded, wanted) || recorded.status === 'True';
     return { recorded: isDue ? wanted : recorded, since, ...reported };
   }
-  // For example the first report of an agent, after a Service was written without one. The time of the first value counts, so that the Event is not late.
+  // For example the first report of an agent, after a Service was written without one. The time of the first value counts, so that the
+  // Event is not late.
   if (reportedReason === undefined && recorded.status === wanted.status) return { recorded: wanted, since };
   // Replacing Unknown loses no information.
   if (wanted.status === 'True' || recorded.status === 'Unknown' || isChanged) return { recorded: wanted, since: now, ...reported };

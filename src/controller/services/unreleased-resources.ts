@@ -10,8 +10,8 @@ import type { Condition } from '../status-writer.ts';
 
 /**
  * Resources that Services had of an earlier provider and that it could not release, because they are protected or its API does not answer.
- * The Service itself may work, or no longer be Herald's, so a person would not look there: each reason is reported once, in the log and in an
- * Event.
+ * The Service itself may work, or no longer be Herald's, so a person would not look there: each reason is reported once, in the log and in
+ * an Event.
  */
 export class UnreleasedResources {
   readonly #log: Log;

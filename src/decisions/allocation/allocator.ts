@@ -55,8 +55,8 @@ interface Assignment {
 export interface Allocator {
   /**
    * Restores recorded addresses after a restart, before any `allocate`. The Service keeps exactly these, whatever the pools say. When a
-   * Service adopted earlier holds one of them and may not share it, the result says so (AddressTaken). When nodes cannot serve the two at one
-   * address, the next decision takes it from this Service. Callers therefore adopt in `inOrderOfPrecedence`.
+   * Service adopted earlier holds one of them and may not share it, the result says so (AddressTaken). When nodes cannot serve the two at
+   * one address, the next decision takes it from this Service. Callers therefore adopt in `inOrderOfPrecedence`.
    */
   adopt(request: AllocationRequest, addresses: readonly Address[]): Allocation;
   /** True when each address is free, or its holder may share it with the Service. */
@@ -155,7 +155,7 @@ export function createAllocator(
     indexSoles(service);
     for (const address of [...addressesOf(old), ...addressesOf(holding)]) {
       const holders = holdings.holdersOf(address);
-      // One more holder makes two of one, and one less makes one of two; with more than two, nobody holds it alone before or after.
+      // With three or more holders now, there were at least two before: nobody else began or ceased to hold it alone.
       if (holders.length <= 2) for (const other of holders) if (other !== service) indexSoles(other);
     }
   };

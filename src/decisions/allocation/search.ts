@@ -138,8 +138,8 @@ function whyNotJoined({ space, holdings }: Ledger, pool: string, family: Family,
 }
 
 /**
- * Returns the candidate pools in the order of trial, the Service's current pool first, so that among pools of one group it moves as little as
- * possible.
+ * Returns the candidate pools in the order of trial, the Service's current pool first, so that among pools of one group it moves as little
+ * as possible.
  */
 function candidatePools({ space, holdings }: Ledger, request: AllocationRequest): IPAddressPool[] {
   const ordered = inOrderOfTrial(space.pools);
@@ -180,8 +180,8 @@ function reservedIn({ space, reservations }: Ledger, pool: IPAddressPool, { serv
 }
 
 /**
- * Returns the family sets to look for in a group of pools, best first. PreferDualStack accepts one family when no pool of the group has both:
- * the primary, else the other.
+ * Returns the family sets to look for in a group of pools, best first. PreferDualStack accepts one family when no pool of the group has
+ * both: the primary, else the other.
  */
 function familiesInOrder({ families, policy }: AllocationRequest): (readonly Family[])[] {
   if (families.length < 2 || policy === 'RequireDualStack') return [families];

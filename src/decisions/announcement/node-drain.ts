@@ -29,8 +29,8 @@ export function isDrainSettled(snapshot: Snapshot, node: string): boolean {
 /**
  * True when another node keeps announcing an address that `node` withdraws. Among nodes that drain too, one keeps announcing: the node
  * whose drain was requested last, so that no route has to come back. Nodes that drain by force do not count, and nodes that hold back the
- * family do only if `node` does too (`heldBack`). `routesAt` returns what a node would announce if no node drained. Every node with the same
- * snapshot gets the same answer.
+ * family do only if `node` does too (`heldBack`). `routesAt` returns what a node would announce if no node drained. Every node with the
+ * same snapshot gets the same answer.
  */
 export function isAnnouncedElsewhere(
   snapshot: Snapshot,

@@ -1,10 +1,11 @@
 import type { IPAddressPool } from '../../model/kinds/types.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import { formatAddress, type Address } from '../../net/address.ts';
+import { formatAddress } from '../../net/address.ts';
+import { networkAddresses, type NetworkAddress } from '../allocation/pools/network-addresses.ts';
+import { containsAddress } from '../allocation/pools/pools.ts';
 import { formatPrefix, hostPrefix, type Prefix } from '../../net/prefix.ts';
-import { formatRange, rangeContains, rangeOfPrefix, rangesOverlap } from '../../net/range.ts';
-import { nodeAddressesIn } from './node-addresses.ts';
+import { formatRange, rangeOfPrefix, rangesOverlap } from '../../net/range.ts';
 
 type ClusterObjects = Pick<Snapshot, 'pools' | 'nodes' | 'peers' | 'serviceCIDRs' | 'services' | 'config'>;
 
@@ -23,30 +24,23 @@ export function clusterAddressesIn(
   pools: Iterable<IPAddressPool> = snapshot.pools.values(),
 ): ReadonlyMap<string, Reason> {
   const all = [...pools];
-  const nodes = nodeAddressesIn(all, snapshot.nodes);
-  const [peers, services, pods] = [peerAddresses(snapshot), serviceRanges(snapshot), podRanges(snapshot)];
+  const [network, services, pods] = [networkAddresses(snapshot), serviceRanges(snapshot), podRanges(snapshot)];
   const held = new Map<string, Reason>();
   for (const pool of all) {
-    const { name } = pool.metadata;
     const found =
-      nodes.get(name) ??
-      heldPeer(pool, peers) ??
-      heldRange(pool, 'PoolHoldsServiceCIDR', services) ??
-      heldRange(pool, 'PoolHoldsPodCIDR', pods);
-    if (found !== undefined) held.set(name, found);
+      heldAddress(pool, network) ?? heldRange(pool, 'PoolHoldsServiceCIDR', services) ?? heldRange(pool, 'PoolHoldsPodCIDR', pods);
+    if (found !== undefined) held.set(pool.metadata.name, found);
   }
   return held;
 }
 
-function peerAddresses({ peers }: ClusterObjects): (readonly [peer: string, address: Address])[] {
-  return [...peers.values()]
-    .flatMap(({ metadata, peerAddress }) => (peerAddress === undefined ? [] : [[metadata.name, peerAddress] as const]))
-    .toSorted(([a], [b]) => (a < b ? -1 : 1));
-}
-
-function heldPeer({ metadata: { name: pool }, addresses }: IPAddressPool, peers: ReturnType<typeof peerAddresses>): Reason | undefined {
-  const held = peers.find(([, address]) => addresses.some((range) => rangeContains(range, address)));
-  return held === undefined ? undefined : reason('PoolHoldsPeerAddress', { pool, peer: held[0], address: formatAddress(held[1]) });
+function heldAddress(pool: IPAddressPool, network: readonly NetworkAddress[]): Reason | undefined {
+  const held = network.find((one) => containsAddress(pool, one.address));
+  if (held === undefined) return undefined;
+  const place = { pool: pool.metadata.name, address: formatAddress(held.address) };
+  return held.kind === 'Node'
+    ? reason('PoolHoldsNodeAddress', { ...place, node: held.name })
+    : reason('PoolHoldsPeerAddress', { ...place, peer: held.name });
 }
 
 /** Where no object states the ranges of ClusterIPs, the address of the Service default/kubernetes shows one of each family. */

@@ -23,8 +23,8 @@ export interface LoadBalancerEvidence {
 }
 
 /**
- * Names each kind of evidence that another controller serves LoadBalancers without a class: its API group, a cloud that the nodes belong to,
- * an address outside Herald's pools. Empty: none was found, so Herald may serve them. Services of a foreign class are no evidence.
+ * Names each kind of evidence that another controller serves LoadBalancers without a class: its API group, a cloud that the nodes belong
+ * to, an address outside Herald's pools. Empty: none was found, so Herald may serve them. Services of a foreign class are no evidence.
  */
 export function otherLoadBalancers({ snapshot, groups }: LoadBalancerEvidence): string[] {
   const known = groups.filter((group) => Object.hasOwn(loadBalancerGroups, group)).toSorted();

@@ -9,7 +9,7 @@ import { whySessionDown } from '../announcement/sessions/session-down.ts';
 import type { ObjectStatus } from './object-status.ts';
 
 /** Reasons that leave the session running. */
-const runsAllTheSame: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
+const runsAllTheSame: ReadonlySet<string> = new Set<ReasonCode>([
   'PeerPasswordGone',
   'BFDProfileMissing',
   'StrictBFDProfileMissing',
@@ -89,7 +89,7 @@ export function peerStatus({ metadata: { name }, adminDown }: BGPPeer, summary: 
   function whyNotReady(): Reason | undefined {
     if (adminDown) return reason('PeerAdminDown', { peer: name });
     if (nodes === 0) return reason('PeerSelectsNoNode', { peer: name });
-    if (established >= expected) return runsAllTheSame.has(summary.warning?.code as ReasonCode) ? undefined : summary.warning;
+    if (established >= expected) return runsAllTheSame.has(summary.warning?.code ?? '') ? undefined : summary.warning;
     return summary.cause ?? reason('SessionsMissing', { peer: name, established, expected });
   }
 }

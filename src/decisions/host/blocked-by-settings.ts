@@ -3,7 +3,9 @@ import type { BlockedFamily } from './blocked-family.ts';
 import type { ReadSetting } from './kernel-setting.ts';
 import { forwarding4Path, forwarding6Path, forwardingPathOf } from './required-settings.ts';
 
-/** Returns the paths of the settings without which the kernel forwards nothing. `uplinks` are the interfaces on which clients may arrive. */
+/**
+ * Returns the paths of the settings without which the kernel forwards nothing. `uplinks` are the interfaces on which clients may arrive.
+ */
 export function forwardingPaths(uplinks: readonly string[]): string[] {
   return [forwarding4Path, ...uplinks.map(forwardingPathOf), forwarding6Path];
 }

@@ -11,10 +11,10 @@ interface PodPaths {
 }
 
 /**
- * Finds interfaces to pods that do not take packets of a size at which clients send. The pod of a TCP connection asks for segments that fit its
- * own interface, so an uplink that takes more than the pods do is no problem, and neither is an overlay whose pods have its MTU. The pods of
- * other nodes count as those of this node, because a network plugin gives all the same MTU. Without a pod here, nothing is known. A smaller MTU
- * in a route, as Cilium sets it, stands in the routes of pods too, so only those of interfaces count.
+ * Finds interfaces to pods that do not take packets of a size at which clients send. The pod of a TCP connection asks for segments that fit
+ * its own interface, so an uplink that takes more than the pods do is no problem, and neither is an overlay whose pods have its MTU. The
+ * pods of other nodes count as those of this node, because a network plugin gives all the same MTU. Without a pod here, nothing is known. A
+ * smaller MTU in a route, as Cilium sets it, stands in the routes of pods too, so only those of interfaces count.
  */
 export function judgePodPaths({ local, remote, uplinks }: PodPaths): Reason[] {
   const [uplink] = uplinks.toSorted((a, b) => b.mtu - a.mtu);

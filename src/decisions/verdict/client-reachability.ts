@@ -1,7 +1,7 @@
 import { defined } from '../../lang/defined.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
 import type { Reason } from '../../model/reasons.ts';
-import { formatAddress } from '../../net/address.ts';
+import { familyOfText, formatAddress } from '../../net/address.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import { causesOf } from './causes.ts';
 import { waysOf, type NodeView } from './node-view.ts';
@@ -12,8 +12,8 @@ export interface ClientReachability {
   readonly target: string;
   readonly address: string;
   /**
-   * expected: decided, but no node reports that it is so. intercepted: another program may translate the packets before Herald does, on every
-   * node that receives them. partly: some are answered, and those to the endpoints on some node time out. cutOff: all of them do.
+   * expected: decided, but no node reports that it is so. intercepted: another program may translate the packets before Herald does, on
+   * every node that receives them. partly: some are answered, and those to the endpoints on some node time out. cutOff: all of them do.
    */
   readonly outcome: 'answered' | 'partly' | 'cutOff' | 'expected' | 'intercepted' | 'refused' | 'unreachable';
   /** Nodes that receive the traffic. */
@@ -32,10 +32,10 @@ export function clientReachability(service: Service, nodes: readonly NodeView[],
   const addresses = [...new Set([...balanced, ...service.externalIPs.map(formatAddress)])];
   return addresses.flatMap((address) =>
     service.ports.map(({ protocol, port }): ClientReachability => {
-      const target = `${address.includes(':') ? `[${address}]` : address}:${port}/${protocol}`;
+      const target = `${familyOfText(address) === 6 ? `[${address}]` : address}:${port}/${protocol}`;
       const view = { target, address, ...viewOf(nodes, address, `${address} ${protocol} ${port}`) };
       const ranges = balanced.includes(address) ? service.loadBalancerSourceRanges : [];
-      const sources = ranges.filter((range) => range.address.family === (address.includes(':') ? 6 : 4)).map(formatPrefix);
+      const sources = ranges.filter((range) => range.address.family === familyOfText(address)).map(formatPrefix);
       return sources.length === 0 ? view : { ...view, sources };
     }),
   );
@@ -52,13 +52,12 @@ function viewOf(nodes: readonly NodeView[], address: string, frontend: string): 
   const [firstBlocked] = blocked;
   // Nodes that cannot forward announce the address only because no other does: nothing arrives.
   if (firstBlocked !== undefined && blocked.length === serving.length) return { outcome: 'unreachable', via: [], why: firstBlocked };
+  const via = serving.map(({ node }) => node.node);
   const foreign = serving.map(({ node }) => interceptionOn(node, frontend));
   const [interception] = foreign;
-  if (interception !== undefined && foreign.every((one) => one !== undefined))
-    return { outcome: 'intercepted', via: serving.map(({ node }) => node.node), why: interception };
-  const via = serving.map(({ node }) => node.node);
+  if (interception !== undefined && foreign.every((one) => one !== undefined)) return { outcome: 'intercepted', via, why: interception };
   const cutOff = nodes.flatMap(({ node, lost = [] }) =>
-    via.some((other) => other !== node) ? lost.filter(({ family }) => family === (address.includes(':') ? 6 : 4)) : [],
+    via.some((other) => other !== node) ? lost.filter(({ family }) => family === familyOfText(address)) : [],
   );
   const [firstCutOff] = cutOff;
   if (serving.length > 0 && firstCutOff !== undefined)

@@ -1,5 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import { reason, type Reason, type ReasonCode } from '../../model/reasons.ts';
+import { familyOfText } from '../../net/address.ts';
 import type { Service } from '../../model/objects/service.ts';
 import { causesOf, isAnnounced, lossesOf, type Cause } from './causes.ts';
 import type { ClientReachability } from './client-reachability.ts';
@@ -99,7 +100,7 @@ const uncertain: ReadonlySet<ClientReachability['outcome']> = new Set(['intercep
 
 /** Returns why endpoints are cut off, once for each node and family that a client needs. */
 function cutOffCauses(failed: readonly ClientReachability[], nodes: readonly NodeView[]): Cause[] {
-  const families = new Set(failed.map(({ address }) => (address.includes(':') ? 6 : 4)));
+  const families = new Set(failed.map(({ address }) => familyOfText(address)));
   return nodes.flatMap(({ node, lost = [] }) =>
     lost.filter(({ family }) => families.has(family)).map(({ reason: why }) => ({ reason: why, nodes: [node] })),
   );
@@ -120,7 +121,7 @@ function leadOf(outcome: Verdict['outcome'], answered: readonly ClientReachabili
   if (outcome === 'notServed') return 'Not served';
   if (failed.every((one) => one.outcome === 'partly')) return 'Partly served';
   const isOf = (version: string, list: readonly ClientReachability[]): boolean =>
-    list.every(({ address }) => (address.includes(':') ? 'IPv6' : 'IPv4') === version);
+    list.every(({ address }) => `IPv${familyOfText(address)}` === version);
   const family = ['IPv4', 'IPv6'].find(
     (version) => isOf(version, answered) && !list(failed).some((address) => list(answered).includes(address)),
   );
@@ -152,13 +153,10 @@ function servedVerdict({ service, unmet, nodes, clients }: VerdictFacts): Verdic
     return verdictOf(service, 'served', `${to}, but not ${way}`, causes, nodes.length);
   }
   const via = listText(announcing.map(({ node }) => node));
-  const only = servesOneFamilyOfTwo(service, addresses) ? `, over ${addresses[0]?.includes(':') === true ? 'IPv6' : 'IPv4'} only` : '';
+  const families = new Set(addresses.map(familyOfText));
+  // PreferDualStack accepts one family when no pool gives both.
+  const only = service.ipFamilies.length > 1 && families.size === 1 ? `, over ${[...families].map((family) => `IPv${family}`).join()} only` : '';
   return { outcome: 'served', line: `${to}${only}: clients reach ${listText(addresses)} via ${via}.` };
-}
-
-/** PreferDualStack accepts one family when no pool gives both. */
-function servesOneFamilyOfTwo({ ipFamilies }: Service, addresses: readonly string[]): boolean {
-  return ipFamilies.length > 1 && new Set(addresses.map((address) => address.includes(':'))).size === 1;
 }
 
 /** Builds a verdict from its causes, the first of which decides. `nodes`: how many nodes there are. */

@@ -6,8 +6,8 @@ import { parseAddress } from '../../net/address.ts';
 import { expectedAddresses, type AllocationExplanation } from './allocation.ts';
 
 /**
- * Adds the addresses that a Service without an address would get if a controller started with exactly these objects, as `herald plan` does. For
- * manifests, which no controller serves yet.
+ * Adds the addresses that a Service without an address would get if a controller started with exactly these objects, as `herald plan` does.
+ * For manifests, which no controller serves yet.
  */
 export function withExpectedAddresses(allocation: AllocationExplanation, snapshot: Snapshot, service: ServiceKey): AllocationExplanation {
   if (allocation.addresses.length > 0 || allocation.reason !== undefined) return allocation;

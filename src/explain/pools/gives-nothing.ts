@@ -10,8 +10,8 @@ import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 
 /**
- * Returns why no Service of any namespace would get an address from the pool. Undefined when at least one kind of Service would: a pool without
- * a free address still gives one to a Service that shares it, or for which it is reserved.
+ * Returns why no Service of any namespace would get an address from the pool. Undefined when at least one kind of Service would: a pool
+ * without a free address still gives one to a Service that shares it, or for which it is reserved.
  */
 export function whyGivesNothing(
   pool: IPAddressPool,
@@ -34,7 +34,10 @@ export function whyGivesNothing(
   return reason('PoolFull', { pool: name, family: `IPv${first.family}`, total: String(first.total) });
 }
 
-/** For each Service that shares its address: another Service like it, at a port that is free, or the Service for which that address is reserved. */
+/**
+ * For each Service that shares its address: another Service like it, at a port that is free, or the Service for which that address is
+ * reserved.
+ */
 function sharers(pool: IPAddressPool, snapshot: Snapshot, allocator: Allocator): AllocationRequest[] {
   const { name } = pool.metadata;
   return [...allocator.assignments()].flatMap(({ service, addresses }): AllocationRequest[] => {

@@ -30,7 +30,8 @@ export interface RouteRow extends SentRoute {
   /** The number of Services that `services` leaves out. Absent: none. */
   readonly moreServices?: number;
   /**
-   * Why the peer does not have the route according to the agent's report, or why that is unknown. Absent: no report says that it is missing.
+   * Why the peer does not have the route according to the agent's report, or why that is unknown. Absent: no report says that it is
+   * missing.
    */
   readonly reason?: Reason;
   /** The row is the agent's answer to a query of this moment. Absent: the row is decided, with the reason of the agent's last report. */

@@ -9,8 +9,8 @@ import type { NodeExplanation } from './service-node.ts';
 import { explainService, withConclusion, type ServiceExplanation } from './service.ts';
 
 /**
- * Explains a Service from the answers of queried agents, and from decisions and reports where no agent answered. Everything that follows from
- * sessions and routes, as the verdict and what clients see, is derived after the answers were merged.
+ * Explains a Service from the answers of queried agents, and from decisions and reports where no agent answered. Everything that follows
+ * from sessions and routes, as the verdict and what clients see, is derived after the answers were merged.
  */
 export function explainLiveService(
   snapshot: Snapshot,

@@ -4,8 +4,8 @@ import type { Verdict } from '../../decisions/verdict/verdict.ts';
 import type { ServiceExplanation } from './service.ts';
 
 /**
- * Returns the verdict of a Service that a provider with resources outside Kubernetes serves: its recorded refusal, else its addresses. Herald
- * does not see whether clients are answered there. Undefined: the pools or another program serve it.
+ * Returns the verdict of a Service that a provider with resources outside Kubernetes serves: its recorded refusal, else its addresses.
+ * Herald does not see whether clients are answered there. Undefined: the pools or another program serve it.
  */
 export function providerVerdict({ type, provider, record, status = [] }: ServiceExplanation): Verdict | undefined {
   const name = provider?.provider;

@@ -9,8 +9,8 @@ import type { ObjectValue, Value } from '../schema/value.ts';
 import { awsConfig, awsSettings } from './aws-config.ts';
 
 /**
- * The frontends that Herald forwards. all: every one, instead of kube-proxy. external: those that clients outside the cluster use (NodePorts, load balancer
- * addresses, external IPs), beside kube-proxy. none: nothing, because another program forwards.
+ * The frontends that Herald forwards. all: every one, instead of kube-proxy. external: those that clients outside the cluster use
+ * (NodePorts, load balancer addresses, external IPs), beside kube-proxy. none: nothing, because another program forwards.
  */
 const servicesScopes = ['all', 'external', 'none'] as const;
 export type ServicesScope = (typeof servicesScopes)[number];

@@ -136,7 +136,9 @@ export interface SessionStatus {
   readonly lastError?: string;
   /** Why the session is down: its first cause since it was last established. Absent: it is up, nothing is known, or the agent is older. */
   readonly cause?: Reason;
-  /** What an established session lacks that its BGPPeer asks for, such as BFD or an address family. Absent: nothing, or the agent is older. */
+  /**
+   * What an established session lacks that its BGPPeer asks for, such as BFD or an address family. Absent: nothing, or the agent is older.
+   */
   readonly warning?: Reason;
   /** Present when the session went down unintentionally in the last hour. */
   readonly damping?: SessionDamping;

@@ -1,6 +1,9 @@
 import type { Labels } from './metadata.ts';
 
-/** core/v1 Pod: the fields that explain why it is or is not an endpoint of a Service. Decisions read EndpointSlices, and Pods only to check targets of AWS. */
+/**
+ * core/v1 Pod: the fields that explain why it is or is not an endpoint of a Service. Decisions read EndpointSlices, and Pods only to check
+ * targets of AWS.
+ */
 export interface Pod {
   readonly namespace: string;
   readonly name: string;

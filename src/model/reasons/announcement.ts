@@ -15,7 +15,9 @@ export interface HeldBack extends OnNode {
 export interface FamilyNotCarried {
   readonly peer: string;
   readonly family: string;
-  /** Other BGPPeers of the node for the same AS and with the family: they carry the address, no advertisement names them, or there are none. */
+  /**
+   * Other BGPPeers of the node for the same AS and with the family: they carry the address, no advertisement names them, or there are none.
+   */
   readonly others: 'carry' | 'unnamed' | 'none';
   /** The names of those that carry it, quoted. */
   readonly names: string;

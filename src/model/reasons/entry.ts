@@ -19,5 +19,7 @@ export const userMistake = <Details>(value: Omit<ReasonEntry<Details>, 'lasting'
   lasting: value.says,
 });
 
-/** An entry whose sentence contains names, and nothing that changes by itself while the object waits, so it also serves as condition text. */
+/**
+ * An entry whose sentence contains names, and nothing that changes by itself while the object waits, so it also serves as condition text.
+ */
 export const lastingReason = userMistake;

@@ -5,7 +5,7 @@ import { everyOne } from '../../../../src/model/schema/aws-grammars.ts';
 import type { Snapshot } from '../../../../src/model/store/snapshot.ts';
 import type { Facts } from '../../model/facts.ts';
 
-/** What HeraldConfig allows the Services of one namespace. */
+/** The policies of HeraldConfig (`spec.aws.policies`) that apply to the Services of one namespace. */
 export interface NamespacePolicy {
   readonly namespace: string;
   /** The policies that select the namespace. Empty: its labels are not known yet, so nothing is allowed that a Service names. */

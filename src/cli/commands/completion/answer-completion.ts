@@ -19,9 +19,9 @@ interface Candidate {
 }
 
 /**
- * Prints the candidates for the last of the words, one a line, with a description after a tab, and then ":" and a directive. `load` makes the
- * program with the commands that the words need. An object that cannot be read is no error here: a shell must not print one while the user
- * types.
+ * Prints the candidates for the last of the words, one a line, with a description after a tab, and then ":" and a directive. `load` makes
+ * the program with the commands that the words need. An object that cannot be read is no error here: a shell must not print one while the
+ * user types.
  */
 export async function answerCompletion(
   context: CommandContext,

@@ -12,7 +12,7 @@ import { problemText, type SourceProblem } from '../../../sources/source.ts';
 import { defaultNamespace } from '../../options/shared-options.ts';
 import type { CommandContext } from '../../context/command-context.ts';
 import type { LiveClient } from '../../live/live-client.ts';
-import { askedView } from '../../reading/query-nodes.ts';
+import { askedView, type NodeQuery } from '../../reading/query-nodes.ts';
 import type { Reading } from '../../reading/reading.ts';
 import { currentConditions, currentStates } from './current-conditions.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
@@ -47,8 +47,8 @@ export function statusCommand(context: CommandContext): Command {
     ],
     async data(read, options) {
       // Only the processes of a directory write records to it. In a cluster, controllers need not be found.
-      const of: readonly ['agent', 'controller'] | undefined = read.kind === 'directory' ? ['agent', 'controller'] : undefined;
-      const { snapshot, live, processes } = await askedView(context, options, read, defined({ of }));
+      const query: NodeQuery = read.kind === 'directory' ? { of: ['agent', 'controller'] } : {};
+      const { snapshot, live, processes } = await askedView(context, options, read, query);
       const reading = { ...read, snapshot };
       const known = { live, ...defined({ unwritten: unwrittenBy(processes) }) };
       if (options.problems !== true) return readOverview(reading, options, await currentConditions(reading), known);

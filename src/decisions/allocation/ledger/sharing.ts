@@ -10,9 +10,9 @@ interface NotShared {
 
 /**
  * Returns why a Service may not hold an address that `holder` has. Undefined when it may; that is symmetric. These are MetalLB's rules with
- * two holes closed. A key counts within one namespace, and beyond it only when each Service admits the other's namespace, so that guessing a
- * key is not enough. An empty selector does not make policy Local shareable, because nothing says that both Services have the same endpoints
- * on the same nodes. The key of a Service that does not admit the namespace is not told.
+ * two holes closed. A key counts within one namespace, and beyond it only when each Service admits the other's namespace, so that guessing
+ * a key is not enough. An empty selector does not make policy Local shareable, because nothing says that both Services have the same
+ * endpoints on the same nodes. The key of a Service that does not admit the namespace is not told.
  */
 export function whyNotShared(service: AllocationRequest, holder: AllocationRequest): NotShared | undefined {
   if (!hasKey(service) && !hasKey(holder)) {

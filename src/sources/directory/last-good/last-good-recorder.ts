@@ -9,8 +9,8 @@ import { limits } from '../limits.ts';
 
 /**
  * Records the last good version of the objects of each broken file in DIR/.herald/last-good, so that a process that starts with the broken
- * file, and a command that reads it, have what is in force. A record has the path of its file, and is removed when the file is good again or
- * deleted. Only the controller writes records.
+ * file, and a command that reads it, have what is in force. A record has the path of its file, and is removed when the file is good again
+ * or deleted. Only the controller writes records.
  */
 export class LastGoodRecorder {
   readonly #root: string;

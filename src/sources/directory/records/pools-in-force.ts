@@ -4,8 +4,8 @@ import { decodeDocuments } from '../documents.ts';
 import type { FileContent } from '../read-file.ts';
 
 /**
- * Tells since when pools are in force, from their recorded conditions. A directory has no creation times, so without the records the name would
- * decide which of two overlapping pools came first. A broken record leaves the last one in force.
+ * Tells since when pools are in force, from their recorded conditions. A directory has no creation times, so without the records the name
+ * would decide which of two overlapping pools came first. A broken record leaves the last one in force.
  */
 export class PoolsInForce {
   readonly #since = new Map<string, string>();

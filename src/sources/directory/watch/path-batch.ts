@@ -2,8 +2,8 @@ import type { Cancel, Clock } from '../../../system/clock.ts';
 import { limits } from '../limits.ts';
 
 /**
- * Collects paths until no event came for a moment and `ready` has resolved, then processes all of them; one batch at a time. Holds everything until `begin`, which
- * starts the first batch, however long it took to collect.
+ * Collects paths until no event came for a moment and `ready` has resolved, then processes all of them; one batch at a time. Holds
+ * everything until `begin`, which starts the first batch, however long it took to collect.
  */
 export class PathBatch {
   readonly #clock: Clock;

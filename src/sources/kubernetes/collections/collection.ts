@@ -28,8 +28,8 @@ export interface CollectionKind {
   /** Replaces the kind in messages. */
   readonly label?: string;
   /**
-   * True for kinds of which the version in force is also kept as written, for callers that ask for it. Only kinds with few objects: what the
-   * API server accepts of the others, Herald can use.
+   * True for kinds of which the version in force is also kept as written, for callers that ask for it. Only kinds with few objects: what
+   * the API server accepts of the others, Herald can use.
    */
   readonly isKeptAsWritten?: true;
 }

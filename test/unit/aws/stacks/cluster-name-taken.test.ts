@@ -59,7 +59,7 @@ describe('resources in AWS', () => {
     expect(uids(await cluster())).toEqual(all(undefined));
   });
 
-  test('of an earlier version, which have no UID, are adopted and tagged', async () => {
+  test('that an earlier version made without a UID are adopted and tagged', async () => {
     const one = await cluster();
     const later = twin(one, first);
     later.apply({ name: 'web', ports });

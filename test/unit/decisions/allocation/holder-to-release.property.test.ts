@@ -96,7 +96,7 @@ test('a full pool names a Service of the same namespace whose release lets the w
   expect(count).toBeGreaterThan(50);
 });
 
-test('in a single full pool without a quota, the first such Service by name is named, and none only if there is none', () => {
+test('in a single full pool without a quota, the first Service by name that can make room is named', () => {
   fc.assert(
     fc.property(world, (any) => {
       const of = { ...any, alone: true, literal: { ...any.literal, quota: [] as const } };
