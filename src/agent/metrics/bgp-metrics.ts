@@ -73,8 +73,7 @@ function putSession(
   for (const state of sessionStates) put('herald_bgp_session_state', { peer, state }, state === present ? 1 : 0);
   put('herald_bgp_session_info', { peer, address, local_asn: String(localASN), peer_asn: String(peerASN) }, 1);
   put('herald_bgp_session_held_back', { peer }, damping?.until === undefined ? 0 : 1);
-  for (const problem of [cause, warning])
-    if (problem !== undefined) put('herald_bgp_session_problem', { peer, reason: problem.code }, 1);
+  for (const problem of [cause, warning]) if (problem !== undefined) put('herald_bgp_session_problem', { peer, reason: problem.code }, 1);
   // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
   if (since !== '') put('herald_bgp_session_since_timestamp_seconds', { peer }, Date.parse(since) / 1000);
 }

@@ -155,7 +155,8 @@ function servedVerdict({ service, unmet, nodes, clients }: VerdictFacts): Verdic
   const via = listText(announcing.map(({ node }) => node));
   const families = new Set(addresses.map(familyOfText));
   // PreferDualStack accepts one family when no pool gives both.
-  const only = service.ipFamilies.length > 1 && families.size === 1 ? `, over ${[...families].map((family) => `IPv${family}`).join()} only` : '';
+  const only =
+    service.ipFamilies.length > 1 && families.size === 1 ? `, over ${[...families].map((family) => `IPv${family}`).join()} only` : '';
   return { outcome: 'served', line: `${to}${only}: clients reach ${listText(addresses)} via ${via}.` };
 }
 
