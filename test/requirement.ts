@@ -38,6 +38,16 @@ export interface Rfc {
   readonly status?: Status;
 }
 
+/** A sentence of an RFC that Herald does not follow to the letter. */
+export interface Deviation {
+  /** The number of the requirement that it concerns. */
+  readonly requirement: number;
+  /** RFC and section. */
+  readonly source: string;
+  readonly demands: string;
+  readonly instead: string;
+}
+
 /** The requirements of one protocol. */
 export interface Catalogue {
   /** The prefix of requirement labels: BGP, BFD or L2. */
@@ -47,6 +57,7 @@ export interface Catalogue {
   readonly chapters: readonly Chapter[];
   readonly requirements: readonly Requirement[];
   readonly rfcs: readonly Rfc[];
+  readonly deviations?: readonly Deviation[];
 }
 
 export function label({ prefix, digits = 3 }: Catalogue, number: number): string {

@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { bfd } from '../../test/bfd-requirements.ts';
 import { bgp } from '../../test/bgp-requirements.ts';
 import { l2 } from '../../test/l2-requirements.ts';
-import { label, type Catalogue, type Chapter, type Requirement, type Rfc, type Status } from '../../test/requirement.ts';
+import { label, type Catalogue, type Chapter, type Deviation, type Requirement, type Rfc, type Status } from '../../test/requirement.ts';
 
 /** The catalogues of requirements, in the order of the page. */
 export const catalogues: readonly Catalogue[] = [bgp, bfd, l2];
@@ -81,6 +81,7 @@ function catalogueLines(catalogue: Catalogue, tests: readonly NumberedTest[]): s
     ...rfcs.map((rfc) => rfcRow(catalogue, rfc)),
     '',
     ...chapters.flatMap((chapter) => chapterLines(catalogue, chapter, tests)),
+    ...deviationLines(catalogue),
   ];
 }
 
@@ -120,6 +121,21 @@ function requirementRow(catalogue: Catalogue, { number, asserts, sources, status
   );
   const how = status.kind === 'partly' ? `partly: ${cell(status.missing)}` : status.kind;
   return `| <a id="${anchor(catalogue, number)}"></a>${name} | ${cell(asserts)} | ${sources.join('; ')} | ${how} | ${cells.join('<br>')} |`;
+}
+
+function deviationLines(catalogue: Catalogue): string[] {
+  const { deviations = [] } = catalogue;
+  if (deviations.length === 0) return [];
+  const row = ({ requirement, source, demands, instead }: Deviation): string =>
+    `| [${label(catalogue, requirement)}](#${anchor(catalogue, requirement)}) | ${source} | ${cell(demands)} | ${cell(instead)} |`;
+  return [
+    '### Where Herald differs from the text',
+    '',
+    '| requirement | RFC and section | the RFC demands | Herald, and why |',
+    '|---|---|---|---|',
+    ...deviations.map(row),
+    '',
+  ];
 }
 
 const anchor = (catalogue: Catalogue, number: number): string => label(catalogue, number).toLowerCase();

@@ -23,13 +23,13 @@ export const answersPerInterface = 10_000;
 /** MAC addresses whose answers are counted at a time. */
 export const maximumCountedMacs = 4096;
 
-/** Times after a claim at which the address is announced (RFC 5227 2.3 and RFC 4861 7.2.6 have two or three, a second or more apart). */
+/** Times after a claim at which the address is announced (RFC 5227 2.3: two, 2 s apart; RFC 4861 7.2.6: up to three, 1 s apart). */
 export const announcementTimes: readonly number[] = [0, 50, 200, 1_000, 3_000];
 
 /** Time between two announcements of a held address, unless the entry has another one. */
 export const refreshInterval = 60_000;
 
-/** Probes before the first claim of an address, and the time after each (RFC 5227 2.1.1 has 1 to 2 s). */
+/** Probes before the first claim of an address, and the time after each (RFC 5227 2.1.1: 1 to 2 s). */
 export const firstProbes = 3;
 export const firstProbeInterval = 200;
 

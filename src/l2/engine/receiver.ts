@@ -58,7 +58,7 @@ export class Receiver {
     if (frame.kind === 'arp' && !isUnspecified(source)) {
       const claim = link.claims.get(formatAddress(source));
       if (claim !== undefined) this.#claimed(link, claim, from);
-      // An announcement asks nothing (RFC 5227 2.3).
+      // A conflicting request gets no answer but the defence (RFC 5227 2.4, 2.5). An announcement is one, too.
       if (frame.operation === 'reply' || source.value === frame.target.value) return;
     } else if (frame.kind === 'arp' && frame.operation === 'reply') {
       return;

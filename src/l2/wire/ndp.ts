@@ -38,7 +38,7 @@ export interface NeighborAdvertisement extends Ethernet {
 }
 
 /**
- * Why a frame is ignored (RFC 4861 7.1.1, 7.1.2). `ndpMessage`: not a solicitation or advertisement. `ndpSource`: source and destination do
+ * Why a frame is ignored (RFC 4861 7.1.1, 7.1.2; the destination of a solicitation: 4.3). `ndpMessage`: not a solicitation or advertisement. `ndpSource`: source and destination do
  * not go together. `ndpLinkAddress`: a link-layer address that no host can have. `ndpSolicited`: the Solicited flag in a multicast.
  */
 export type NdpFault =
@@ -136,7 +136,7 @@ function advertisement(octets: Uint8Array, source: Address, target: Address, end
   };
 }
 
-/** Returns the address in the first option of this type. Other options are skipped (RFC 4861 4.6). */
+/** Returns the address in the first option of this type. Other options are skipped (RFC 4861 9). */
 function linkOption(octets: Uint8Array, end: number, wanted: number): Mac | undefined | 'ndpOption' | 'ndpLinkAddress' {
   let found: Mac | undefined;
   for (let offset: number = at.options; offset < end;) {

@@ -50,6 +50,13 @@ test.each(each)('RFCs that requirements of %s cite are in the table, and all in 
   expect(rfcs.filter((rfc) => rfc.status === undefined && requirementsOf(catalogue, rfc).length === 0)).toEqual([]);
 });
 
+test.each(each)('every deviation of %s concerns a requirement and an RFC of the table', (_, { requirements, rfcs, deviations = [] }) => {
+  const numbers = new Set(requirements.map(({ number }) => number));
+  const known = new Set(rfcs.map(({ number }) => String(number)));
+  const stray = deviations.filter(({ requirement, source }) => !numbers.has(requirement) || !known.has(source.split(' ')[0] ?? ''));
+  expect(stray).toEqual([]);
+});
+
 test('numbered test titles are found in every kind of string and nowhere else', () => {
   const text = [
     `test('BGP-014 AS 0 is refused', () => {`,

@@ -117,7 +117,7 @@ describe('NDP frames', () => {
     expect(decodeFrame(solicitation({ destination: address('2001:db8::10') }))).toMatchObject({ kind: 'solicitation' });
   });
 
-  test('L2-14 an option that is not known is skipped (RFC 4861 4.6)', () => {
+  test('L2-14 an option that is not known is skipped (RFC 4861 9)', () => {
     const nonce = [14, 1, 1, 2, 3, 4, 5, 6];
     expect(decodeFrame(withOption([...nonce, 1, 1, 2, 0, 0, 0, 0, 0x99]))).toMatchObject({ sourceLink: client });
   });
