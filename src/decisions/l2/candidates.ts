@@ -5,11 +5,12 @@ import type { HeldBackFamily, NodeLink } from '../../model/objects/node-state.ts
 import { reason, reasonText, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress, type Address, type Family } from '../../net/address.ts';
-import { comparePrefixes, formatPrefix, prefixContains, type Prefix } from '../../net/prefix.ts';
+import { formatPrefix } from '../../net/prefix.ts';
 import { namesOf } from '../announcement/advertisement-names.ts';
 import { causeOf, heldBackFamily } from '../announcement/hold-back.ts';
 import { advertisedAt, type Advertised } from './advertised.ts';
 import { nodesWithEndpoints } from './endpoint-nodes.ts';
+import { Networks } from './networks.ts';
 import { linksFor, linksText, wantedText } from './node-links.ts';
 import { inOrderOfRank } from './rank.ts';
 
@@ -61,7 +62,7 @@ export interface L2Decisions {
 export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisions {
   const linksOf = (node: string): readonly NodeLink[] | undefined =>
     node === own?.node ? own.links : snapshot.nodeStates.get(node)?.links;
-  const networks = distinctNetworks(snapshot, linksOf);
+  const networks = networksOf(snapshot, linksOf);
   const groups = new Map<string, readonly L2Candidate[]>();
 
   const judge = ({ advertisements }: Advertised, address: Address, node: string): L2Candidate | { readonly reason: Reason } => {
@@ -105,7 +106,7 @@ export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisio
 
   /** The nodes that stand ready for all addresses with the same advertisements and networks. */
   const groupOf = (advertised: Advertised, address: Address): readonly L2Candidate[] => {
-    const around = networks.filter((network) => prefixContains(network, address)).map(formatPrefix);
+    const around = networks.around(address).map(formatPrefix);
     const key = JSON.stringify([address.family, advertised.advertisements.map(({ metadata }) => metadata.name), around]);
     const known = groups.get(key);
     if (known !== undefined) return known;
@@ -163,9 +164,8 @@ function settingsOf({ advertisements: [first] }: Advertised): L2Settings {
   return { onConflict, failback, failbackSeconds, refreshInterval, promiscuous };
 }
 
-function distinctNetworks({ nodes }: Snapshot, linksOf: (node: string) => readonly NodeLink[] | undefined): readonly Prefix[] {
-  const all = new Map<string, Prefix>();
-  for (const node of nodes.keys())
-    for (const { networks } of linksOf(node) ?? []) for (const network of networks) all.set(formatPrefix(network), network);
-  return [...all.values()].toSorted(comparePrefixes);
+function networksOf({ nodes }: Snapshot, linksOf: (node: string) => readonly NodeLink[] | undefined): Networks {
+  const all = new Networks();
+  for (const node of nodes.keys()) for (const { networks } of linksOf(node) ?? []) for (const network of networks) all.add(network);
+  return all;
 }

@@ -20,6 +20,7 @@ import type { Address } from '../../net/address.ts';
 import type { Ingress, Service } from '../objects/service.ts';
 import { SliceIndex } from './slice-index.ts';
 import type { Change, HeraldObject, KindName, Snapshot } from './snapshot.ts';
+import { VersionedMap } from './versioned-map.ts';
 
 type ServiceRecord = Pick<Service, 'ingress' | 'addressTaken' | 'recordedTerms'>;
 
@@ -29,18 +30,18 @@ type ServiceRecord = Pick<Service, 'ingress' | 'addressTaken' | 'recordedTerms'>
  */
 export class Store implements Snapshot {
   readonly services = new Map<ServiceKey, Service>();
-  readonly nodes = new Map<string, Node>();
+  readonly nodes = new VersionedMap<string, Node>();
   readonly namespaces = new Map<string, Namespace>();
   readonly serviceCIDRs = new Map<string, ServiceCIDR>();
   readonly secrets = new Map<string, Secret>();
   readonly pools = new Map<string, IPAddressPool>();
   readonly peers = new Map<string, BGPPeer>();
   readonly advertisements = new Map<string, BGPAdvertisement>();
-  readonly l2Advertisements = new Map<string, L2Advertisement>();
+  readonly l2Advertisements = new VersionedMap<string, L2Advertisement>();
   readonly bfdProfiles = new Map<string, BFDProfile>();
   readonly communities = new Map<string, Community>();
   readonly externalIPPolicies = new Map<string, ExternalIPPolicy>();
-  readonly nodeStates = new Map<string, NodeState>();
+  readonly nodeStates = new VersionedMap<string, NodeState>(samePlacement);
   /** Used when there is no HeraldConfig. */
   readonly #defaultConfig: HeraldConfig;
   readonly #configs = new Map<string, HeraldConfig>();
@@ -137,6 +138,13 @@ export class Store implements Snapshot {
     const others = this.#addresses.replace(key as ServiceKey, before as Service | undefined, after as Service | undefined);
     return others.length === 0 ? undefined : others;
   }
+}
+
+/** True if two reports of a node say the same about its part in ARP and NDP announcement. Most reports only show that an agent is alive. */
+function samePlacement(before: NodeState, after: NodeState): boolean {
+  return (
+    sameContent(before.links, after.links) && sameContent(before.heldBack, after.heldBack) && sameContent(before.problem, after.problem)
+  );
 }
 
 /** Returns "namespace/name", or the name of a cluster-scoped object. */
