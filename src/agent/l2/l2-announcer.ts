@@ -6,7 +6,8 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import { AddressStates } from './address-states.ts';
-import { entriesOf, segmentOf, type L2Plan } from './l2-table.ts';
+import { entriesOf, type L2Plan } from './l2-table.ts';
+import { Segments } from './segments.ts';
 
 /** The part of src/l2 that the announcer uses: `L2`, or a test double. */
 export type L2Responder = Pick<L2, 'set' | 'change' | 'sessionFeed' | 'onEvent' | 'status' | 'stop'>;
@@ -53,7 +54,7 @@ export class L2Announcer {
   readonly #entries = new Map<string, readonly AddressEntry[]>();
   readonly #changed = new Set<string>();
   readonly #states: AddressStates;
-  #segments = '';
+  readonly #segments: Segments;
   #running: Running | undefined;
   #problem: unknown;
   #stopped = false;
@@ -62,6 +63,7 @@ export class L2Announcer {
     this.#components = components;
     this.#options = options;
     this.#states = new AddressStates(options.node);
+    this.#segments = new Segments(options);
   }
 
   /** Why nothing is announced. Undefined: it is, or nothing is to be. */
@@ -110,6 +112,7 @@ export class L2Announcer {
     for (const address of this.#changed) {
       const before = this.#entries.get(address) ?? [];
       const after = this.#entriesAt(address);
+      this.#segments.replace(before, after);
       set.push(...after);
       remove.push(...before.filter((entry) => !after.some((one) => one.interface === entry.interface)));
       if (after.length === 0) {
@@ -157,23 +160,11 @@ export class L2Announcer {
 
   /** Sets the whole table when the links or the nodes on them have changed. Returns whether it did. */
   #updateSegments({ responder, bfd }: Running): boolean {
-    const { node, snapshot, links } = this.#options;
-    const entries = [...this.#entries.values()].flat();
-    const used = new Map<string, Set<string>>();
-    for (const entry of entries) {
-      const names = used.get(entry.interface) ?? new Set<string>();
-      for (const name of entry.candidates) names.add(name);
-      used.set(entry.interface, names);
-    }
-    const promiscuous = [...snapshot().l2Advertisements.values()].some((one) => one.promiscuous);
-    const segments = (links() ?? [])
-      .filter(({ name }) => used.has(name))
-      .map((link) => segmentOf(link, node, snapshot().nodeStates.values(), used.get(link.name) ?? new Set(), promiscuous));
-    const text = JSON.stringify(segments, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
-    if (text === this.#segments) return false;
-    this.#segments = text;
+    const segments = this.#segments.take();
+    if (segments === undefined) return false;
+    const addresses = [...this.#entries.values()].flat();
     void this.#report(bfd.set(segments.flatMap(({ sessions }) => sessions)));
-    void this.#report(responder.set({ node, links: segments.map(({ link }) => link), addresses: entries }));
+    void this.#report(responder.set({ node: this.#options.node, links: segments.map(({ link }) => link), addresses }));
     return true;
   }
 

@@ -48,7 +48,7 @@ export function segmentOf(
   own: NodeLink,
   node: string,
   others: Iterable<NodeState>,
-  candidates: ReadonlySet<string>,
+  candidates: { has(node: string): boolean },
   promiscuous: boolean,
 ): Segment {
   const peers: Peer[] = [];
