@@ -14,7 +14,8 @@ const lan = () =>
 function stored(): Store {
   const snapshot = lan();
   const store = new Store();
-  for (const map of [snapshot.l2Advertisements, snapshot.nodes, snapshot.nodeStates]) for (const object of map.values()) store.upsert(object);
+  for (const map of [snapshot.l2Advertisements, snapshot.nodes, snapshot.nodeStates])
+    for (const object of map.values()) store.upsert(object);
   return store;
 }
 
