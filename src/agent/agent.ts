@@ -8,6 +8,7 @@ import type { AgentStatus } from './agent-observer.ts';
 import { buildAgentParts, type AgentComponents, type AgentOptions, type AgentParts } from './agent-parts.ts';
 import { limits } from './limits.ts';
 import type { AgentLiveQueries } from './live/live-queries.ts';
+import { liveAddresses, liveLinks } from './live/live-l2.ts';
 import { liveRoutes } from './live/live-routes.ts';
 import { ReconcilePass } from './reconcile-pass.ts';
 import { ReconcileLoop } from './reconcile/reconcile-loop.ts';
@@ -108,10 +109,12 @@ export class Agent {
 
   /** Returns the queries that the live API of this process answers. */
   live(): AgentLiveQueries {
-    const { sessions, routes } = this.#parts;
+    const { sessions, routes, l2 } = this.#parts;
     return {
       sessions: () => sessions.live(),
       routes: (query) => liveRoutes(sessions.peers, routes, query),
+      links: (query) => liveLinks(l2, query),
+      addresses: (query) => liveAddresses(l2, query),
     };
   }
 

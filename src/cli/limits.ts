@@ -26,6 +26,9 @@ export const limits = {
   liveHistory: 5000,
   liveRoutes: 100_000,
   liveSessions: 1000,
+  /** Most links, and addresses of one Service on them, that are read from one agent. */
+  liveLinks: 64,
+  liveAddresses: 1000,
   /** Most objects whose earlier version is in force that are read from one process. */
   liveKept: 1000,
   /** Default interval of `--watch`. */

@@ -117,8 +117,9 @@ export class L2 {
     return () => void this.#listeners.delete(call);
   }
 
-  async status(): Promise<L2Status> {
-    return (await this.#ask({ type: 'status' })) as Answers['status'];
+  /** `addresses`: only these, as text. Absent: all, which keeps the thread from answering for as long as it takes to list them. */
+  async status(addresses?: readonly string[]): Promise<L2Status> {
+    return (await this.#ask({ type: 'status', ...(addresses === undefined ? {} : { addresses }) })) as Answers['status'];
   }
 
   /** Costs the same for any number of addresses. */

@@ -17,6 +17,8 @@ export type L2Event =
       /** The node or host that caused it, if a frame did. */
       readonly mac?: string;
       readonly node?: string;
+      /** This node became the owner: the node that had the address before, as far as this one knows, and the state of its session. */
+      readonly previous?: { readonly node: string; readonly session?: PeerSession };
     }
   /** A foreign host uses the address. Repeated at most every 10 s per address. */
   | { readonly kind: 'conflict'; readonly at: Date; readonly address: string; readonly interface: string; readonly mac: string }
@@ -42,6 +44,10 @@ export interface AddressStatus {
   readonly requests: number;
   readonly answers: number;
   readonly lastRequest?: { readonly at: Date; readonly mac: string };
+  /** The last answer to a host that is no node, or to a node that wants to send a packet. Other nodes also ask only whether this one lives. */
+  readonly lastAnswer?: { readonly at: Date; readonly mac: string };
+  /** Such answers in the last minute, estimated from the present and the previous one. */
+  readonly answersPerMinute: number;
   readonly lastAnnouncement?: Date;
   readonly lastConflict?: { readonly at: Date; readonly mac: string };
 }
@@ -50,6 +56,8 @@ export interface PeerStatus {
   readonly node: string;
   readonly mac: string;
   readonly session?: PeerSession;
+  /** When the session came into this state. Absent: it was in no state yet. */
+  readonly sessionSince?: Date;
   readonly verdict: Verdict;
   readonly standing: Standing;
   /** BFD says that it is dead, but it answers ARP or NDP. */
@@ -58,6 +66,7 @@ export interface PeerStatus {
 
 export interface LinkStatus {
   readonly interface: string;
+  readonly mac: string;
   /** Addresses may be claimed: the sessions have come up, or had their time. */
   readonly settled: boolean;
   readonly isolated: boolean;

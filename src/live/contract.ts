@@ -6,6 +6,8 @@
  *     GET /live                 LiveIndex: which process it is, and its paths
  *     GET /live/v1/sessions     Page of LiveSession                     agents   ?peer=
  *     GET /live/v1/routes       Page of LiveRoute                       agents   ?peer= &family=IPv4|IPv6 &service=NS/NAME
+ *     GET /live/v1/links        Page of LiveLink                        agents
+ *     GET /live/v1/addresses    Page of LiveAddress                     agents   ?service=NS/NAME
  *     GET /live/v1/history      Page of HistoryEntry, oldest first      all      ?kind=Service|BGPPeer &namespace= &name= &since=RFC 3339
  *     GET /live/v1/kept         Page of LiveKept                        all
  *
@@ -22,6 +24,8 @@ export const livePaths = {
   index: '/live',
   sessions: '/live/v1/sessions',
   routes: '/live/v1/routes',
+  links: '/live/v1/links',
+  addresses: '/live/v1/addresses',
   history: '/live/v1/history',
   kept: '/live/v1/kept',
 } as const;
@@ -102,6 +106,73 @@ export interface LiveRoute {
   readonly moreServices?: number;
   /** True while a withdrawal or a new version of the route waits to be sent because the router does not read. */
   readonly changing?: true;
+}
+
+/** An interface on which an agent announces addresses by ARP and NDP, and the other nodes there. */
+export interface LiveLink {
+  readonly interface: string;
+  readonly linkAddress: string;
+  /** False while the agent waits for the sessions with the other candidates and claims nothing. */
+  readonly settled: boolean;
+  /** The sessions with all other candidates were lost at once. */
+  readonly isolated: boolean;
+  /** No session with another candidate ever came up. */
+  readonly noPeerLiveness: boolean;
+  readonly peers: readonly LiveLinkPeer[];
+  /** Multicast groups for NDP. `waiting`: still to be joined. */
+  readonly groups: { readonly joined: number; readonly waiting: number; readonly problem?: string };
+  /** Why frames are not received or sent. */
+  readonly problem?: string;
+  /** Frames that the kernel dropped because the buffer was full. */
+  readonly drops?: number;
+}
+
+/** Another node on a link, as this agent sees it. */
+export interface LiveLinkPeer {
+  readonly node: string;
+  readonly linkAddress: string;
+  /** State of the BFD session. Absent: there is none, or it has no state yet. */
+  readonly session?: 'Up' | 'Down' | 'AdminDown';
+  /** RFC 3339. */
+  readonly sessionSince?: string;
+  /** `in`: it lives. `suspect`: it is asked before its addresses are claimed. `out`: it does not count. */
+  readonly standing: 'in' | 'suspect' | 'out';
+  /** The session is down, but the node answers ARP or NDP. */
+  readonly answersWithoutSession: boolean;
+}
+
+/** An address that an agent announces by ARP or NDP, or stands ready for, on one interface: what the network says of it. */
+export interface LiveAddress {
+  readonly address: string;
+  readonly interface: string;
+  /** The state machine of src/l2/claim/fsm.ts. `owner`, `keeping` and `leaving` answer clients. */
+  readonly state: 'standby' | 'probing' | 'owner' | 'keeping' | 'leaving' | 'doubtful' | 'conflict';
+  /** RFC 3339. */
+  readonly since: string;
+  /** Why it came into this state, in words. Absent: it never changed. */
+  readonly cause?: string;
+  /** How often this node became the owner since its process started. */
+  readonly claims: number;
+  /** The other node that answers, as far as this one knows. */
+  readonly owner?: string;
+  /** Requests that were heard, and answered, also those by which other nodes find out who lives. */
+  readonly requests: number;
+  readonly answers: number;
+  /** Answers in the last minute, without those to nodes that only asked whether this one lives. */
+  readonly answersPerMinute: number;
+  readonly lastRequest?: LiveFrame;
+  /** As `answersPerMinute`. */
+  readonly lastAnswer?: LiveFrame;
+  /** RFC 3339. */
+  readonly lastAnnouncement?: string;
+  /** A foreign host claimed the address. */
+  readonly lastConflict?: LiveFrame;
+}
+
+/** A frame that was received. `at`: RFC 3339. */
+export interface LiveFrame {
+  readonly at: string;
+  readonly linkAddress: string;
 }
 
 /** An object whose present version the process cannot use, or a deleted HeraldConfig, so that an earlier version is in force in it. */

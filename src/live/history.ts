@@ -87,7 +87,7 @@ export class History {
   }
 
   /** Serves the entries in the live API. */
-  readonly list: LiveList = {
+  readonly list = {
     parameters: ['kind', 'namespace', 'name', 'since'],
     items: (query) => {
       const [namespace, name] = [query.text('namespace'), query.text('name')];
@@ -98,7 +98,7 @@ export class History {
       const { items, ...rest } = pageOf(within, ({ entry }) => String(entry.sequence).padStart(15, '0'), query);
       return { items: items.map(written), ...rest };
     },
-  };
+  } satisfies LiveList;
 
   #kept(kind: HistoryKind | undefined, name: string | undefined, since: number): Found[] {
     const one = kind === undefined || name === undefined ? undefined : this.#objects.get(`${kind}/${name}`);

@@ -10,8 +10,10 @@ export interface LiveList {
   /** Parameters besides `limit` and `after`. */
   readonly parameters: readonly string[];
   /** Throws LiveQueryError for a wrong parameter. */
-  readonly items: (query: LiveQuery) => Pick<Page<unknown>, 'items' | 'next'>;
+  readonly items: (query: LiveQuery) => Items | Promise<Items>;
 }
+
+type Items = Pick<Page<unknown>, 'items' | 'next'>;
 
 /** Answers the live API (src/live/contract.ts). Parts of the process register their lists here. */
 export class LiveApi {
@@ -46,8 +48,11 @@ export class LiveApi {
   }
 
   /** Answers a request. Undefined: the path is not of the live API. `most`: maximum of items in a page, whatever the client asks for. */
-  answer(path: string, query: URLSearchParams, most: number = limits.maximumPageItems): HttpAnswer | undefined {
-    if (path !== livePaths.index && !path.startsWith('/live/')) return undefined;
+  answer(path: string, query: URLSearchParams, most: number = limits.maximumPageItems): Promise<HttpAnswer> | undefined {
+    return path === livePaths.index || path.startsWith('/live/') ? this.#answer(path, query, most) : undefined;
+  }
+
+  async #answer(path: string, query: URLSearchParams, most: number): Promise<HttpAnswer> {
     const paths = [...this.#lists.keys()].toSorted();
     if (path === livePaths.index) return json(200, { process: this.#process, paths } satisfies LiveIndex);
     const list = this.#lists.get(path);
@@ -56,7 +61,7 @@ export class LiveApi {
       return json(404, { error: `this ${command} has no list ${path}`, fix: `its lists are ${paths.join(', ')}` } satisfies LiveProblem);
     }
     try {
-      const found = list.items(new LiveQuery(query, list.parameters, most));
+      const found = await list.items(new LiveQuery(query, list.parameters, most));
       return json(200, { process: this.#process, at: this.#clock.date().toISOString(), ...found } satisfies Page<unknown>);
     } catch (error) {
       if (!(error instanceof LiveQueryError)) throw error;

@@ -17,15 +17,23 @@ export class LivePortHandler {
   }
 
   /** Undefined: the path is not of the live API. */
-  answer(path: string, query: URLSearchParams): HttpAnswer | undefined {
+  answer(path: string, query: URLSearchParams): Promise<HttpAnswer> | undefined {
     const isList = path.startsWith('/live/');
-    if (isList && this.#telling) return busy();
+    if (isList && this.#telling) return Promise.resolve(busy());
     const found = this.#live.answer(path, query, limits.pageItemsOnPort);
-    if (found === undefined) return undefined;
-    const answer = { ...found, headers: { ...found.headers, ...last } };
-    if (!isList) return answer;
-    this.#telling = true;
-    return { ...answer, sent: () => void (this.#telling = false) };
+    return found === undefined ? undefined : this.#tell(found, isList);
+  }
+
+  async #tell(found: Promise<HttpAnswer>, isList: boolean): Promise<HttpAnswer> {
+    this.#telling ||= isList;
+    const ended = isList ? (): void => void (this.#telling = false) : (): void => undefined;
+    try {
+      const answer = await found;
+      return { ...answer, headers: { ...answer.headers, ...last }, sent: ended };
+    } catch (error) {
+      ended();
+      throw error;
+    }
   }
 }
 

@@ -137,9 +137,19 @@ export class L2Announcer {
     return this.#states.differences(plans, snapshot(), this.#components.clock.date().getTime());
   }
 
-  /** Returns what the responder knows. Undefined: nothing is announced. */
-  async status(): Promise<L2Status | undefined> {
-    return this.#running?.responder.status();
+  /** Returns what the responder was told: an entry for each address and interface. */
+  entries(): AddressEntry[] {
+    return [...this.#entries.values()].flat();
+  }
+
+  /** Returns the addresses of a Service that this node announces or stands ready for. */
+  addressesOf(service: ServiceKey): readonly string[] {
+    return this.#byService.get(service) ?? [];
+  }
+
+  /** Returns what the responder knows, of these addresses only. Absent: of all. Undefined: nothing is announced. */
+  async status(addresses?: readonly string[]): Promise<L2Status | undefined> {
+    return this.#running?.responder.status(addresses);
   }
 
   /** Gives all addresses up: each is answered until another node announces it, for a second at most. */

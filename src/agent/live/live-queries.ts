@@ -1,4 +1,4 @@
-import type { LiveRoute, LiveSession, Page } from '../../live/contract.ts';
+import type { LiveAddress, LiveLink, LiveRoute, LiveSession, Page } from '../../live/contract.ts';
 import { livePaths } from '../../live/contract.ts';
 import type { LiveApi } from '../../live/live-api.ts';
 import { pageOf, type LiveQuery } from '../../live/query.ts';
@@ -9,6 +9,9 @@ export interface AgentLiveQueries {
   sessions(): readonly LiveSession[];
   /** Throws LiveQueryError. */
   routes(query: LiveQuery): Pick<Page<LiveRoute>, 'items' | 'next'>;
+  /** Links and addresses of announcements by ARP and NDP. Both reject with LiveQueryError. */
+  links(query: LiveQuery): Promise<Pick<Page<LiveLink>, 'items' | 'next'>>;
+  addresses(query: LiveQuery): Promise<Pick<Page<LiveAddress>, 'items' | 'next'>>;
 }
 
 /** Registers the agent's lists with the live API. Returns a function that removes them. */
@@ -23,6 +26,8 @@ export function registerAgentQueries(live: LiveApi, agent: AgentLiveQueries): ()
       },
     }),
     live.addList(livePaths.routes, { parameters: routeParameters, items: (query) => agent.routes(query) }),
+    live.addList(livePaths.links, { parameters: [], items: (query) => agent.links(query) }),
+    live.addList(livePaths.addresses, { parameters: ['service'], items: (query) => agent.addresses(query) }),
   ];
   return () => {
     for (const end of taken) end();

@@ -88,7 +88,11 @@ async function explain(context: CommandContext, reading: Reading, key: ServiceKe
     );
   }
   requireKnown(decided, options);
-  const { live, unasked } = await queryNodes(context, options, { node: options.node, routes: { service: key } });
+  const { live, unasked } = await queryNodes(context, options, {
+    node: options.node,
+    routes: { service: key },
+    ...(decided.l2 === undefined ? {} : { l2: true }),
+  });
   const told = forecast ?? explainLiveService(snapshot, key, now, { live, pods }) ?? decided;
   const whole = await withProviderAndRecord(context, reading, service, told, options);
   const concluded = forecast === undefined ? withUndecided(whole, reading, namespace) : whole;

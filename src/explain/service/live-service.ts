@@ -2,6 +2,7 @@ import { defined } from '../../lang/defined.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Pod } from '../../model/objects/pod.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
+import { withLiveL2 } from '../l2/live-l2.ts';
 import { sourcesOf } from '../sessions/block-source.ts';
 import { liveView, type LiveNodes } from '../sessions/live-view.ts';
 import { withLiveNode } from './live-routes.ts';
@@ -26,7 +27,8 @@ export function explainLiveService(
     // In the view, the report of an earlier process has the age of the answer.
     return { ...withoutAge(withLiveNode(node, live)), ...defined({ reportedSecondsAgo: source.reportedSecondsAgo }), source };
   });
-  return withConclusion({ ...explanation, nodes }, view.snapshot);
+  const l2 = explanation.l2?.map((address) => withLiveL2(address, live, now));
+  return withConclusion({ ...explanation, ...defined({ l2 }), nodes }, view.snapshot);
 }
 
 function withoutAge(node: NodeExplanation): NodeExplanation {

@@ -1,4 +1,5 @@
 import { reachabilityText } from './reachability-text.ts';
+import { renderL2Address } from '../l2/render-l2.ts';
 import { isBuiltIn } from '../provider/provider.ts';
 import { renderFormer, renderProvider, renderRecord } from '../provider/render-provider.ts';
 import { renderNodesBriefly } from './render-nodes-brief.ts';
@@ -28,6 +29,7 @@ export function renderService(explanation: ServiceExplanation, detail: 'brief' |
     ...(record === undefined ? [] : renderRecord(record, isOutside)),
     ...renderEndpoints(explanation.endpoints),
     ...(balancing === undefined ? [] : [renderBalancing(balancing)]),
+    ...(explanation.l2 ?? []).flatMap((address) => ['', ...renderL2Address(address, isBrief)]),
     ...(isBrief ? renderBriefly(explanation, isOthers) : renderNodes(explanation.nodes, isOthers)),
     ...(noNodes === undefined ? [] : ['', ...withFix('Nodes      ', noNodes)]),
     ...renderClients(explanation, isOthers),

@@ -12,6 +12,7 @@ import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import type { HashInput } from '../../net/connection-hash.ts';
+import { explainL2, type L2AddressExplanation } from '../l2/l2-address.ts';
 import { explainAllocation, type AllocationExplanation } from '../pools/allocation.ts';
 import type { ProviderExplanation, ServiceRecordExplanation } from '../provider/provider.ts';
 import { explainEndpoints, type EndpointsExplanation } from './service-endpoints.ts';
@@ -33,6 +34,8 @@ export interface ServiceExplanation {
   readonly endpoints: EndpointsExplanation;
   /** How connections from outside are balanced. Absent: none arrive, or another program serves them. */
   readonly balancing?: BalancingExplanation;
+  /** Addresses that an L2Advertisement covers. Absent: none. */
+  readonly l2?: readonly L2AddressExplanation[];
   /** Sorted by name. */
   readonly nodes: readonly NodeExplanation[];
   /** Why there are no nodes. */
@@ -56,6 +59,7 @@ export function explainService(snapshot: Snapshot, key: ServiceKey, now: number,
   const names = [...new Set([...snapshot.nodes.keys(), ...snapshot.nodeStates.keys()])].toSorted();
   const nodes = names.map((node) => explainNodeForService(snapshot, service, node, now));
   const allocation = explainAllocation(snapshot, service);
+  const l2 = explainL2(snapshot, service, now);
   const status = service.ingress.map(({ address, hostname = '' }) => (address === undefined ? hostname : formatAddress(address)));
   return {
     service: key,
@@ -65,6 +69,7 @@ export function explainService(snapshot: Snapshot, key: ServiceKey, now: number,
     ...(status.length === 0 ? {} : { status }),
     endpoints: explainEndpoints(snapshot, service, key, pods),
     ...explainBalancing(snapshot, service),
+    ...(l2.length === 0 ? {} : { l2 }),
     nodes,
     ...(nodes.length === 0 ? { noNodes: reason('NoNodes', undefined) } : {}),
   };

@@ -4,6 +4,7 @@ import type { Candidate } from '../election/elect.ts';
 import type { PeerView } from '../election/peer-view.ts';
 import type { AddressEntry } from '../table.ts';
 import type { Mac } from '../wire/mac.ts';
+import { AnswerRate } from './answer-rate.ts';
 import type { ClaimEvent, ClaimState } from './fsm.ts';
 
 /** What happened to an address, for people: times are milliseconds of the clock. */
@@ -15,6 +16,8 @@ export interface ClaimNotes {
   requests: number;
   answers: number;
   lastRequest: { readonly at: number; readonly from: Mac } | undefined;
+  lastAnswer: { readonly at: number; readonly from: Mac } | undefined;
+  readonly rate: AnswerRate;
   lastAnnouncement: number | undefined;
   lastConflict: { readonly at: number; readonly mac: Mac } | undefined;
   /** The latest node of ours, other than this one, that was heard with the address. */
@@ -28,6 +31,8 @@ export const newNotes = (since: number): ClaimNotes => ({
   requests: 0,
   answers: 0,
   lastRequest: undefined,
+  lastAnswer: undefined,
+  rate: new AnswerRate(),
   lastAnnouncement: undefined,
   lastConflict: undefined,
   heardFrom: undefined,

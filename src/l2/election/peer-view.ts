@@ -17,6 +17,8 @@ export class PeerView {
   sessionName: string | undefined;
   /** Undefined: no state was reported yet, or there is no session. */
   session: PeerSession | undefined;
+  /** When it came into this state, by the monotonic clock. */
+  sessionSince: number | undefined;
   everUp = false;
   verdict: Verdict = 'unknown';
   /** Addresses in a row for which it did not answer although its session is up. */
@@ -41,10 +43,11 @@ export class PeerView {
   }
 
   /** Takes the new state of the session. Returns true if that changes the standing. */
-  setSession(session: PeerSession | undefined): boolean {
+  setSession(session: PeerSession | undefined, now: number): boolean {
     if (session === this.session) return false;
     const before = this.standing;
     this.session = session;
+    this.sessionSince = now;
     this.everUp ||= session === 'Up';
     this.verdict = 'unknown';
     this.strikes = 0;

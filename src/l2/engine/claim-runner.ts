@@ -1,7 +1,7 @@
 import type { Clock } from '../../system/clock.ts';
 import type { Schedule } from '../../system/schedule.ts';
 import type { Claim } from '../claim/claim.ts';
-import { step, type ClaimEffect, type ClaimEvent } from '../claim/fsm.ts';
+import { answersClients, step, type ClaimEffect, type ClaimEvent } from '../claim/fsm.ts';
 import type { PeerView } from '../election/peer-view.ts';
 import { foreignDefendInterval, leavingTime, yieldCheckTime } from '../limits.ts';
 import type { L2Event } from '../status.ts';
@@ -114,6 +114,13 @@ export class ClaimRunner {
       cause,
       ...(sender === undefined ? {} : { mac: formatMac(sender.mac) }),
       ...(sender?.peer === undefined ? {} : { node: sender.peer.node }),
+      ...(claim.state === 'owner' && !answersClients(from) ? previousOwner(claim) : {}),
     });
   }
+}
+
+function previousOwner({ notes: { heardFrom }, deferredTo }: Claim): Pick<Extract<L2Event, { kind: 'changed' }>, 'previous'> {
+  const peer = heardFrom?.peer ?? deferredTo;
+  if (peer === undefined) return {};
+  return { previous: { node: peer.node, ...(peer.session === undefined ? {} : { session: peer.session }) } };
 }

@@ -208,17 +208,21 @@ export class Engine {
     return { ...this.#counters, ignored: { ...this.#counters.ignored } };
   }
 
-  status(): L2Status {
+  /** Returns the state of everything. `addresses`: only of these, as text, because a long list keeps the thread from answering. */
+  status(addresses?: ReadonlySet<string>): L2Status {
     const { clock, transport } = this.#components;
+    const now = clock.now();
     const dateOf = (at: number): Date => {
       const date = clock.date();
-      date.setTime(date.getTime() - (clock.now() - at));
+      date.setTime(date.getTime() - (now - at));
       return date;
     };
     const links = [...this.#links.values()];
+    const wanted = (link: LinkView): readonly Claim[] =>
+      addresses === undefined ? [...link.claims.values()] : [...addresses].flatMap((address) => link.claims.get(address) ?? []);
     return {
-      links: links.map((link) => linkStatus(link, this.#membership.status(link.interface), transport)),
-      addresses: links.flatMap((link) => [...link.claims.values()].map((claim) => addressStatus(claim, dateOf))),
+      links: links.map((link) => linkStatus(link, this.#membership.status(link.interface), transport, dateOf)),
+      addresses: links.flatMap((link) => wanted(link).map((claim) => addressStatus(claim, now, dateOf))),
       counters: this.counters(),
       suspended: this.#suspended,
     };
@@ -247,7 +251,7 @@ export class Engine {
     const present = this.#links.get(link.interface);
     const view = present ?? new LinkView(link.interface, clock.now());
     this.#links.set(link.interface, view);
-    const change = view.take(link, (name) => this.#sessions.get(name));
+    const change = view.take(link, (name) => this.#sessions.get(name), clock.now());
     if (present === undefined || change.promiscuous) transport.open(link.interface, { promiscuous: view.promiscuous });
     if (present === undefined || change.carrierReturned) this.#unsettle(view, settleTime, false);
     if (change.peers) for (const claim of view.claims.values()) this.#rank(view, claim);
@@ -321,7 +325,7 @@ export class Engine {
 
   #peerSession(link: LinkView, peer: PeerView, session: PeerSession): void {
     const { session: before } = peer;
-    const isChanged = peer.setSession(session);
+    const isChanged = peer.setSession(session, this.#components.clock.now());
     for (const claim of link.betterClaims.get(peer) ?? []) claim.silent.delete(peer);
     const gaveWay = before === session ? [] : [...link.claims.values()].filter((claim) => claim.above.delete(peer));
     const isolation = link.noteSession(before, session, this.#components.clock.now());

@@ -50,7 +50,7 @@ export class LinkView {
   }
 
   /** Takes what the table says, and keeps what is known of peers that stay. Returns what has changed. */
-  take(link: Link, sessionOf: (name: string) => PeerSession | undefined): LinkChange {
+  take(link: Link, sessionOf: (name: string) => PeerSession | undefined, now: number): LinkChange {
     const [macBefore, carrierBefore, promiscuousBefore] = [this.mac, this.carrier, this.promiscuous];
     this.mac = parseMac(link.mac) ?? this.mac;
     this.carrier = link.carrier ?? true;
@@ -59,12 +59,12 @@ export class LinkView {
       mac: this.mac !== macBefore,
       carrierReturned: this.carrier && !carrierBefore,
       promiscuous: this.promiscuous !== promiscuousBefore,
-      peers: this.#takePeers(link.peers, sessionOf),
+      peers: this.#takePeers(link.peers, sessionOf, now),
     };
   }
 
   /** Returns true if nodes came or went. */
-  #takePeers(peers: readonly Peer[], sessionOf: (name: string) => PeerSession | undefined): boolean {
+  #takePeers(peers: readonly Peer[], sessionOf: (name: string) => PeerSession | undefined, now: number): boolean {
     const wanted = new Set(peers.map(({ node }) => node));
     const gone = [...this.peers.values()].filter(({ node }) => !wanted.has(node));
     for (const peer of gone) {
@@ -83,7 +83,7 @@ export class LinkView {
       isChanged ||= present === undefined;
       view.mac = mac;
       view.sessionName = peer.session;
-      if (view.setSession(peer.session === undefined ? undefined : sessionOf(peer.session))) isChanged = true;
+      if (view.setSession(peer.session === undefined ? undefined : sessionOf(peer.session), now)) isChanged = true;
       this.peers.set(peer.node, view);
       this.peersByMac.set(mac, view);
     }

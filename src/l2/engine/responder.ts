@@ -25,7 +25,8 @@ export class Responder {
     claim.notes.lastRequest = { at: now, from };
     this.#counters.requests++;
     const isProbe = isUnspecified(frame.kind === 'arp' ? frame.sender : frame.source);
-    const mayAnswer = answersClients(claim.state) || (claim.state === 'doubtful' && isProbe && link.peersByMac.has(from));
+    const isOfNode = isProbe && link.peersByMac.has(from);
+    const mayAnswer = answersClients(claim.state) || (claim.state === 'doubtful' && isOfNode);
     if (!mayAnswer) return undefined;
     const limit = this.#bucketOf(from, now).take(now) ? (link.answers.take(now) ? undefined : 'interfaceLimit') : 'macLimit';
     if (limit !== undefined) {
@@ -33,6 +34,11 @@ export class Responder {
       return undefined;
     }
     claim.notes.answers++;
+    // Other nodes ask whether this one lives. Whether clients reach it is seen by the others.
+    if (!isOfNode) {
+      claim.notes.lastAnswer = { at: now, from };
+      claim.notes.rate.add(now);
+    }
     this.#counters.answers++;
     return frame.kind === 'arp' ? arpAnswer(frame, link.mac) : ndpAnswer(frame, link.mac);
   }

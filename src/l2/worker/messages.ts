@@ -17,7 +17,7 @@ export type Question =
   | { readonly type: 'set'; readonly table: Table }
   | { readonly type: 'change'; readonly changes: AddressChanges }
   | { readonly type: 'announceAgain'; readonly interface: string }
-  | { readonly type: 'status' }
+  | { readonly type: 'status'; readonly addresses?: readonly string[] }
   | { readonly type: 'counters' }
   | { readonly type: 'stop' };
 

@@ -114,7 +114,7 @@ function answer(question: Exclude<Question, { type: 'stop' }>): Answers[keyof An
       engine.announceAgain(question.interface);
       return undefined;
     case 'status':
-      return engine.status();
+      return engine.status(question.addresses && new Set(question.addresses));
     case 'counters':
       return engine.counters();
   }

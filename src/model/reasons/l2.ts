@@ -39,6 +39,14 @@ export const l2Reasons = {
       `at most ${d.most} nodes of a link stand ready for an address, and node "${d.node}" is not one of them`,
     fix: () => '',
   }),
+  L2NobodyAsks: reasonEntry({
+    brief: 'No host has asked for the address since the node claimed it',
+    says: (d: OnNode & { readonly interface: string; readonly protocol: string }) =>
+      `no ${d.protocol} request for it has reached ${d.interface} of node "${d.node}" since the claim`,
+    fix: (d) =>
+      `if clients do not reach it, check that ${d.interface} is in their VLAN; on WiFi or a bridge that withholds broadcasts set promiscuous: true in the L2Advertisement; ` +
+      'for IPv6 check multicast (MLD) snooping of the switch',
+  }),
   L2AddressConflict: reasonEntry({
     brief: 'Another host uses the address',
     says: (d: {

@@ -2,7 +2,7 @@
  * Answers the live API as many agents do, each at a port of its own: `node agents.ts ADDRESS FIRST_PORT COUNT`. Prints how many requests
  * were answered, every second.
  */
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import process from 'node:process';
 import type { LiveSession } from '../../../src/live/contract.ts';
 import { livePaths } from '../../../src/live/contract.ts';
@@ -19,12 +19,13 @@ for (let index = 0; index < Number(count); index++) {
     parameters: ['peer', 'node'],
     items: () => ({ items: sessionsOf(index) satisfies readonly LiveSession[] }),
   });
-  const server = createServer((request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     answered++;
     const url = new URL(request.url ?? '/', 'http://agent');
-    const { status, headers, body } = live.answer(url.pathname, url.searchParams) ?? { status: 404, headers: {}, body: '' };
+    const { status, headers, body } = (await live.answer(url.pathname, url.searchParams)) ?? { status: 404, headers: {}, body: '' };
     response.writeHead(status, headers).end(body);
-  });
+  };
+  const server = createServer((request, response) => void answer(request, response));
   server.listen(Number(firstPort) + index, address);
 }
 

@@ -16,18 +16,18 @@ function asked() {
       return pageOf(names, ({ peer }) => peer, query);
     },
   });
-  const get = (target: string): { status: number; content: Record<string, unknown> } => {
+  const get = async (target: string): Promise<{ status: number; content: Record<string, unknown> }> => {
     const [path = '', query] = target.split('?');
-    const answer = live.answer(path, new URLSearchParams(query));
+    const answer = await live.answer(path, new URLSearchParams(query));
     return { status: answer?.status ?? 0, content: JSON.parse(answer?.body ?? '{}') as Record<string, unknown> };
   };
   return { live, get };
 }
 
 describe('the live API of a process', () => {
-  test('the index identifies the process and lists its paths', () => {
+  test('the index identifies the process and lists its paths', async () => {
     const { get } = asked();
-    expect(get('/live')).toMatchObject({
+    expect(await get('/live')).toMatchObject({
       status: 200,
       content: {
         process: { command: 'agent', version: '1.2.3', node: 'node1', started: expect.stringMatching(/Z$/) },
@@ -36,12 +36,12 @@ describe('the live API of a process', () => {
     });
   });
 
-  test('the pages of a list together contain all items', () => {
+  test('the pages of a list together contain all items', async () => {
     const { get } = asked();
     const all: unknown[] = [];
     let after = '';
     for (let pages = 0; pages < 3; pages++) {
-      const { content } = get(`/live/v1/sessions?limit=1000${after}`);
+      const { content } = await get(`/live/v1/sessions?limit=1000${after}`);
       all.push(...(content['items'] as unknown[]));
       after = `&after=${String(content['next'])}`;
       expect(content['next'] === undefined).toBe(pages === 2);
@@ -55,16 +55,16 @@ describe('the live API of a process', () => {
     ['?limit=x', 'limit'],
     ['?family=IPv5', 'family is "IPv5"'],
     ['?colour=red', 'no parameter "colour"'],
-  ])('a request with %s is refused with its fix', (query, error) => {
-    const { status, content } = asked().get(`/live/v1/sessions${query}`);
+  ])('a request with %s is refused with its fix', async (query, error) => {
+    const { status, content } = await asked().get(`/live/v1/sessions${query}`);
     expect(status).toBe(400);
     expect(content).toMatchObject({ error: expect.stringContaining(error), fix: expect.stringMatching(/./) });
   });
 
-  test('a list that this process does not have is 404; other paths are not answered', () => {
+  test('a list that this process does not have is 404; other paths are not answered', async () => {
     const { live, get } = asked();
-    expect(get('/live/v1/routes')).toMatchObject({ status: 404, content: { error: 'this agent has no list /live/v1/routes' } });
-    expect(get('/live/v2/sessions').status).toBe(404);
+    expect(await get('/live/v1/routes')).toMatchObject({ status: 404, content: { error: 'this agent has no list /live/v1/routes' } });
+    expect((await get('/live/v2/sessions')).status).toBe(404);
     expect(live.answer('/metrics', new URLSearchParams())).toBeUndefined();
     expect(live.answer('/livez', new URLSearchParams())).toBeUndefined();
   });

@@ -16,19 +16,19 @@ function begunPort(): LivePortHandler {
 
 function begun() {
   const port = begunPort();
-  return (target: string) => {
+  return async (target: string) => {
     const [path = '', query] = target.split('?');
-    const answer = port.answer(path, new URLSearchParams(query));
+    const answer = await port.answer(path, new URLSearchParams(query));
     return { ...answer, content: JSON.parse(answer?.body ?? '{}') as { items?: unknown[]; next?: string; error?: string } };
   };
 }
 
-test('pages at the port are small whatever the limit, and together contain all items', () => {
+test('pages at the port are small whatever the limit, and together contain all items', async () => {
   const ask = begun();
   const found: unknown[] = [];
   const sizes: number[] = [];
   for (let after: string | undefined = ''; after !== undefined;) {
-    const { content, sent } = ask(`/live/v1/sessions?limit=5000${after}`);
+    const { content, sent } = await ask(`/live/v1/sessions?limit=5000${after}`);
     sent?.();
     sizes.push(content.items?.length ?? 0);
     found.push(...(content.items ?? []));
@@ -38,33 +38,33 @@ test('pages at the port are small whatever the limit, and together contain all i
   expect(found).toEqual(all);
 });
 
-test('the port answers one list at a time, other clients get 429', () => {
+test('the port answers one list at a time, other clients get 429', async () => {
   const ask = begun();
-  const first = ask('/live/v1/sessions');
+  const first = await ask('/live/v1/sessions');
   expect(first.status).toBe(200);
-  expect(ask('/live/v1/sessions')).toMatchObject({
+  expect(await ask('/live/v1/sessions')).toMatchObject({
     status: 429,
     headers: { 'Retry-After': '1', Connection: 'close' },
     content: { error: expect.any(String) },
   });
-  expect(ask('/live').status).toBe(200);
+  expect((await ask('/live')).status).toBe(200);
   first.sent?.();
-  expect(ask('/live/v1/sessions').status).toBe(200);
+  expect((await ask('/live/v1/sessions')).status).toBe(200);
 });
 
-test('an error or an unknown path is answered and blocks no other client once it was sent', () => {
+test('an error or an unknown path is answered and blocks no other client once it was sent', async () => {
   const ask = begun();
-  const wrong = ask('/live/v1/sessions?limit=x');
+  const wrong = await ask('/live/v1/sessions?limit=x');
   expect(wrong.status).toBe(400);
   wrong.sent?.();
-  expect(ask('/live/v1/nothing').status).toBe(404);
+  expect((await ask('/live/v1/nothing')).status).toBe(404);
 });
 
 test.each(['/live', '/live/v1/sessions', '/live/v1/nothing', '/live/v1/sessions?limit=x'])(
   'the connection ends with the answer to %s',
-  (target) => {
+  async (target) => {
     const ask = begun();
-    expect(ask(target).headers).toMatchObject({ Connection: 'close' });
+    expect((await ask(target)).headers).toMatchObject({ Connection: 'close' });
   },
 );
 
