@@ -7,7 +7,7 @@ import { assignedAddresses, type Service } from '../../model/objects/service.ts'
 import type { Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { LiveAddress, LiveLink } from '../../live/contract.ts';
-import { formatAddress, type Address } from '../../net/address.ts';
+import { formatAddress } from '../../net/address.ts';
 
 /** Which node answers for an address by ARP or NDP, and why no better one. Plain data. */
 export interface L2AddressExplanation {
@@ -57,7 +57,7 @@ export function explainL2(snapshot: Snapshot, service: Service, now: number): L2
   return assignedAddresses(service).flatMap((address): L2AddressExplanation[] => {
     const decision = decisions.decide(address);
     const of = { address: formatAddress(address), protocol: address.family === 4 ? 'ARP' : 'NDP' } as const;
-    const excluded = excludedNodes(snapshot, address, decisions.whyNot);
+    const excluded = excludedNodes(snapshot, (node) => decisions.whyNot(address, node));
     if ('reason' in decision) {
       return decision.reason.code === 'NoAdvertisement' ? [] : [{ ...of, reason: decision.reason, candidates: [], excluded }];
     }
@@ -78,13 +78,9 @@ function explainCandidate({ nodeStates }: Snapshot, { node, links, lastResort }:
   return { node, interfaces: links.map(({ name, linkAddress }) => ({ name, linkAddress })), ...defined({ lastResort, out }) };
 }
 
-function excludedNodes(
-  { nodes }: Snapshot,
-  address: Address,
-  whyNot: (address: Address, node: string) => Reason | undefined,
-): L2AddressExplanation['excluded'] {
+function excludedNodes({ nodes }: Snapshot, whyNot: (node: string) => Reason | undefined): L2AddressExplanation['excluded'] {
   return [...nodes.keys()].toSorted().flatMap((node) => {
-    const because = whyNot(address, node);
+    const because = whyNot(node);
     return because === undefined ? [] : [{ node, reason: because }];
   });
 }
