@@ -58,6 +58,8 @@ export interface AgentOptions extends BgpSessionsOptions {
   readonly node: string;
   /** Addresses and ports that serve /healthz and /livez. Default: none. */
   readonly healthz?: readonly SocketAddress[];
+  /** Address and port that answers as kube-proxy's metrics port. Default: none. */
+  readonly proxyStatus?: SocketAddress;
   /** `set`: the agent corrects kernel settings that are wrong for forwarding. `report`: it only reports them. Default: `set`. */
   readonly kernelSettings?: 'set' | 'report';
 }
@@ -89,7 +91,7 @@ export interface AgentParts {
 /** Builds the agent's parts, each from the parts above it. `events` carries what a part tells the parts that are built later. */
 export function buildAgentParts(components: AgentComponents, options: AgentOptions, events: AgentEvents): AgentParts {
   const { source, clock, host, hostPaths } = components;
-  const { node, kernelSettings = 'set', healthz = [] } = options;
+  const { node, kernelSettings = 'set', healthz = [], proxyStatus } = options;
   const snapshot = (): Snapshot => source.snapshot;
   const requeue = events.requeue.emit;
   const onStatusChanged = events.statusChanged.emit;
@@ -150,6 +152,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   const health = new NodeHealth(components, {
     node,
     healthz,
+    ...defined({ proxyStatus }),
     snapshot,
     addresses: () => host.interfaces().map(({ address }) => address),
     onStatusChanged,

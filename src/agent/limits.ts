@@ -39,7 +39,7 @@ export const limits = {
    * Listeners for health-check node ports. The default range has 2768 NodePorts; each may be served in both families and at several
    * addresses.
    */
-  healthCheckListeners: 6_000,
+  healthCheckListeners: 12_000,
   /** Delay before the agent tries again to listen on a port. */
   listenRetryMilliseconds: 1_000,
   /** Bounds of one listener for health checks. Load balancers ask from a handful of addresses every few seconds. */

@@ -3,6 +3,8 @@ import type { HttpAnswer } from '../../system/http/http-listener.ts';
 import type { DataplaneHealth } from './dataplane-health.ts';
 
 const headers = { 'Content-Type': 'application/json', 'X-Content-Type-Options': 'nosniff' } as const;
+const plainText = 'text/plain; charset=utf-8';
+const notFound: HttpAnswer = { status: 404, headers: { ...headers, 'Content-Type': plainText }, body: '404 page not found\n' };
 
 /** Returns the response of a health-check node port on every path: that of kube-proxy 1.36 (pkg/proxy/healthcheck), byte for byte. */
 export function healthCheckResponse(service: ServiceKey, localEndpoints: number, healthy: boolean): HttpAnswer {
@@ -15,6 +17,19 @@ export function healthCheckResponse(service: ServiceKey, localEndpoints: number,
   };
 }
 
+/** kube-proxy's answers at its metrics port that other programs read. `/herald` tells the agent from a kube-proxy. */
+const proxyPaths: ReadonlyMap<string, string> = new Map([
+  ['/proxyMode', 'nftables'],
+  ['/healthz', 'ok'],
+  ['/herald', 'ok'],
+]);
+
+/** Returns the answer at kube-proxy's --metrics-bind-address. */
+export function proxyStatusResponse(path: string): HttpAnswer {
+  const body = proxyPaths.get(path);
+  return body === undefined ? notFound : { status: 200, headers: { ...headers, 'Content-Type': plainText }, body };
+}
+
 interface NodeCondition {
   readonly health: DataplaneHealth;
   readonly now: Date;
@@ -24,9 +39,7 @@ interface NodeCondition {
 
 /** Returns the response of kube-proxy at its --healthz-bind-address. */
 export function nodeHealthResponse(path: string, { health, now, eligible }: NodeCondition): HttpAnswer {
-  if (path !== '/healthz' && path !== '/livez') {
-    return { status: 404, headers: { ...headers, 'Content-Type': 'text/plain; charset=utf-8' }, body: '404 page not found\n' };
-  }
+  if (path !== '/healthz' && path !== '/livez') return notFound;
   const { healthy, lastUpdated } = health;
   const ok = healthy && (path === '/livez' || eligible);
   const family = { lastUpdated: lastUpdated?.toISOString(), healthy };

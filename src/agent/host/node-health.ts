@@ -6,7 +6,7 @@ import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { SocketAddress } from '../../system/http/http-listener.ts';
 import type { RetryingListener } from '../../system/http/retrying-listener.ts';
-import { nodeHealthResponse } from './health-responses.ts';
+import { nodeHealthResponse, proxyStatusResponse } from './health-responses.ts';
 import { HealthCheckServers } from './health-check-servers.ts';
 import { retryingHttpListener, type ListenerComponents } from './retrying-http-listener.ts';
 import { DataplaneHealth } from './dataplane-health.ts';
@@ -15,6 +15,8 @@ interface NodeHealthOptions {
   readonly node: string;
   /** Addresses and ports that serve /healthz and /livez. Empty: none. */
   readonly healthz: readonly SocketAddress[];
+  /** The address and port that answers as kube-proxy's metrics port. Absent: none. */
+  readonly proxyStatus?: SocketAddress;
   readonly snapshot: () => Snapshot;
   /** The addresses of this node, as text. */
   readonly addresses: () => readonly string[];
@@ -32,6 +34,7 @@ export class NodeHealth {
   readonly dataplane: DataplaneHealth;
   readonly #checks: HealthCheckServers;
   #healthz: readonly { readonly place: SocketAddress; readonly listener: RetryingListener }[] = [];
+  #proxyStatus: RetryingListener | undefined;
   #closing: Promise<unknown> = Promise.resolve();
 
   constructor(components: ListenerComponents, options: NodeHealthOptions) {
@@ -41,12 +44,13 @@ export class NodeHealth {
     this.#checks = new HealthCheckServers(components, { healthy: () => this.dataplane.healthy, onStatusChanged: options.onStatusChanged });
   }
 
-  /** Serves /healthz and /livez only if Herald forwards all Services. Otherwise load balancers ask kube-proxy. */
+  /** Serves kube-proxy's ports only if Herald forwards all Services. Otherwise others ask kube-proxy. */
   applyScope(services: ServicesScope): void {
-    const { node, healthz, snapshot, onStatusChanged } = this.#options;
+    const { node, healthz, proxyStatus, snapshot, onStatusChanged } = this.#options;
     if (services !== 'all') {
-      this.#closing = Promise.all([this.#closing, ...this.#healthz.map(({ listener }) => listener.close())]);
+      this.#closing = Promise.all([this.#closing, this.#closeNodePorts()]);
       this.#healthz = [];
+      this.#proxyStatus = undefined;
       return;
     }
     if (this.#healthz.length > 0) return;
@@ -57,6 +61,8 @@ export class NodeHealth {
       place,
       listener: retryingHttpListener(this.#components, { place, answer, onStatusChanged, after }),
     }));
+    if (proxyStatus === undefined) return;
+    this.#proxyStatus = retryingHttpListener(this.#components, { place: proxyStatus, answer: proxyStatusResponse, onStatusChanged, after });
   }
 
   /** Called when the settings or the addresses of the node may have changed. */
@@ -94,7 +100,11 @@ export class NodeHealth {
     );
   }
 
+  async #closeNodePorts(): Promise<void> {
+    await Promise.all([...this.#healthz.map(({ listener }) => listener.close()), this.#proxyStatus?.close()]);
+  }
+
   async close(): Promise<void> {
-    await Promise.all([this.#checks.close(), this.#closing, ...this.#healthz.map(({ listener }) => listener.close())]);
+    await Promise.all([this.#checks.close(), this.#closing, this.#closeNodePorts()]);
   }
 }

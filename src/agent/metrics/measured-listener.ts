@@ -1,15 +1,20 @@
 import type { AnswerHttp, SocketAddress, ListenHttp } from '../../system/http/http-listener.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 
-/**
- * Counts the sockets of health checks and their responses. `healthz`: the addresses that serve /healthz and /livez; all others serve
- * Services.
- */
-export function measuredListener(listen: ListenHttp, metrics: Metrics, healthz: readonly SocketAddress[]): ListenHttp {
+interface MeasuredPlaces {
+  /** Serve /healthz and /livez. */
+  readonly healthz: readonly SocketAddress[];
+  /** Serves no health check. */
+  readonly proxyStatus: SocketAddress;
+}
+
+/** Counts the sockets of health checks and their responses. Places that are not named serve Services. */
+export function measuredListener(listen: ListenHttp, metrics: Metrics, { healthz, proxyStatus }: MeasuredPlaces): ListenHttp {
   const nodeHealth = new Set(healthz.map(addressText));
   let open = 0;
   metrics.addCollector('listeners', ['herald_health_check_listeners'], (put) => put('herald_health_check_listeners', {}, open));
   return async (place, answer, bounds) => {
+    if (addressText(place) === addressText(proxyStatus)) return listen(place, answer, bounds);
     const counted = nodeHealth.has(addressText(place)) ? countedNodeHealth(answer, metrics) : countedServiceHealth(answer, metrics);
     const listener = await listen(place, counted, bounds);
     open++;

@@ -34,6 +34,9 @@ import type { RunningComponent } from './run-until-stopped.ts';
 import type { ProcessEndpoints } from './endpoints/process-endpoints.ts';
 import type { StorageBackend } from '../context/storage.ts';
 
+/** kube-proxy's default --metrics-bind-address. Some programs read there how Services are forwarded. */
+const proxyStatus = { address: '127.0.0.1', port: 10_249 };
+
 export async function startAgent(
   context: CommandContext,
   storage: StorageBackend,
@@ -80,7 +83,7 @@ export async function startAgent(
       startBfd: () => sharedBfd.open(''),
       startL2: () => ({ responder: new L2({ realTime: bfdPriority === 'real-time' }), bfd: sharedBfd.open('l2/') }),
       writeNodeState: countedReports(writeNodeState, metrics),
-      listenHttp: measuredListener(listenHttp, metrics, healthzBindAddress),
+      listenHttp: measuredListener(listenHttp, metrics, { healthz: healthzBindAddress, proxyStatus }),
       host,
       foreign,
       hostNats: () => listHostNats(),
@@ -91,7 +94,13 @@ export async function startAgent(
       random,
       log,
     },
-    { node, listenForPassivePeers: bgpListen === undefined, healthz: healthzBindAddress, kernelSettings },
+    {
+      node,
+      listenForPassivePeers: bgpListen === undefined,
+      healthz: healthzBindAddress,
+      ...(healthzBindAddress.length === 0 ? {} : { proxyStatus }),
+      kernelSettings,
+    },
   );
   observer.expose(() => agent.status());
   const unexpose = exposeBgp(metrics, { speaker, sessions: () => agent.status().sessions, bfd: () => bfd?.status() });

@@ -43,23 +43,28 @@ export function healthCheckAddresses(nodePortAddresses: readonly Prefix[], own: 
 export interface HealthCheck {
   readonly port: number;
   /**
-   * The served families, each with the number of ready endpoint addresses on this node. kube-proxy has one proxy for each family, and each
-   * listens and counts by itself.
+   * The served families, each with the number of ready endpoint addresses on this node: the families of the Service, each with its own, and
+   * the others in which the node has an address, with the number of the first.
    */
   readonly localEndpoints: ReadonlyMap<Family, number>;
 }
 
 /**
  * Decides as kube-proxy 1.36 does (LocalReadyEndpoints). Terminating endpoints do not count, although they may still get traffic as the
- * last ones (KEP-1669), so that load balancers turn to other nodes in time. Undefined when the Service has no health check, or when
- * kube-proxy beside us serves the port.
+ * last ones (KEP-1669), so that load balancers turn to other nodes in time. Unlike kube-proxy, which listens in the families of the Service
+ * only, Herald answers at every InternalIP of a dual-stack node: a load balancer may ask at any. Undefined when the Service has no health
+ * check, or when kube-proxy beside us serves the port.
  */
 export function decideHealthCheck(snapshot: Snapshot, service: Service, nodeName: string): HealthCheck | undefined {
   const { type, externalTrafficPolicy, healthCheckNodePort: port } = service;
   if (snapshot.config.services !== 'all') return undefined;
   if (type !== 'LoadBalancer' || externalTrafficPolicy !== 'Local' || port === 0) return undefined;
   if (whyNotForwarded(service, snapshot.config.serviceProxyName) !== undefined) return undefined;
-  return { port, localEndpoints: new Map(service.ipFamilies.map((family) => [family, countLocal(snapshot, service, family, nodeName)])) };
+  const [first = 4] = service.ipFamilies;
+  const ofNode = snapshot.nodes.get(nodeName)?.internalIPs.map(({ family }) => family) ?? [];
+  const counts = new Map(service.ipFamilies.map((family) => [family, countLocal(snapshot, service, family, nodeName)]));
+  for (const family of ofNode) if (!counts.has(family)) counts.set(family, counts.get(first) ?? 0);
+  return { port, localEndpoints: counts };
 }
 
 function countLocal(snapshot: Snapshot, service: Service, family: Family, nodeName: string): number {

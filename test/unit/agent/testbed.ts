@@ -71,6 +71,7 @@ export interface TestbedOptions {
   readonly reportsComeBack?: true;
   /** Addresses that serve the node's health. Default: all over IPv4. */
   readonly healthz?: readonly SocketAddress[];
+  readonly proxyStatus?: SocketAddress;
   /** Makes an observer of the agent. */
   readonly observer?: (components: { readonly source: TestSource; readonly clock: VirtualClock }) => AgentMetrics;
   /** Makes a history for the agent. Default: none. */
@@ -121,7 +122,7 @@ export function testbed(objects: readonly HeraldObject[], options: TestbedOption
   const history = options.history?.(clock);
   const agent = new Agent(
     { ...components, ...defined({ observer, history }) },
-    { node: 'n1', healthz: options.healthz ?? [{ address: '0.0.0.0', port: 10_256 }] },
+    { node: 'n1', healthz: options.healthz ?? [{ address: '0.0.0.0', port: 10_256 }], ...defined({ proxyStatus: options.proxyStatus }) },
   );
   const settle = async (): Promise<void> => {
     for (let i = 0; i < 4; i++) {

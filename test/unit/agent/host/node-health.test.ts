@@ -5,8 +5,9 @@ import type { HeraldObject } from '../../../../src/model/store/snapshot.ts';
 import { config, node, service, slice, type ServiceLiteral } from '../../decisions/fixtures.ts';
 import { basics, testbed, type Testbed } from '../testbed.ts';
 
+/** The node has no IPv6 address, unless the objects say otherwise. */
 async function started(...objects: readonly HeraldObject[]): Promise<Testbed> {
-  const bed = testbed([...basics, ...objects]);
+  const bed = testbed([...basics, node({ name: 'n1', internalIPs: ['10.0.0.1'] }), ...objects]);
   await bed.agent.start();
   await bed.settle();
   bed.http.log.length = 0;
@@ -83,6 +84,15 @@ describe('health-check node ports', () => {
     bed.source.put(local('web', 32_000));
     await bed.settle();
     expect(bed.http.log).toEqual(['close :::32000']);
+  });
+
+  test('a port is served in both families of a dual-stack node, whatever the families of the Service', async () => {
+    const bed = await started(local('web', 32_000), endpoints('web', '10.1.0.1@n1'));
+    expect(bed.http.get(':::32000')).toBeUndefined();
+    bed.source.put(node({ name: 'n1', internalIPs: ['10.0.0.1', 'fd00::1'] }));
+    await bed.settle();
+    expect(bed.http.log).toEqual(['open :::32000']);
+    expect(bed.http.get(':::32000')).toMatchObject({ status: 200, headers: { 'X-Load-Balancing-Endpoint-Weight': '1' } });
   });
 
   test('two Services may swap their ports', async () => {
@@ -166,6 +176,37 @@ describe('health-check node ports', () => {
     await bed.agent.stop('bye');
     expect(bed.http.open).toEqual([]);
     expect(bed.clock.pending).toBe(0);
+  });
+});
+
+describe("kube-proxy's metrics port", () => {
+  const proxyStatus = { address: '127.0.0.1', port: 10_249 };
+
+  test('the mode of forwarding is served while Herald forwards all Services', async () => {
+    const bed = testbed(basics, { proxyStatus });
+    await bed.agent.start();
+    await bed.settle();
+    const answers = ['/proxyMode', '/healthz', '/herald', '/metrics'].map((path) => bed.http.get('127.0.0.1:10249', path));
+    expect(answers.map((answer) => [answer?.status, answer?.body])).toEqual([
+      [200, 'nftables'],
+      [200, 'ok'],
+      [200, 'ok'],
+      [404, '404 page not found\n'],
+    ]);
+    bed.source.put(config({ services: 'external' }));
+    await bed.settle();
+    expect(bed.http.open).not.toContain('127.0.0.1:10249');
+  });
+
+  test('a port that kube-proxy still has is taken over when it is free, and is no problem of the host', async () => {
+    const bed = testbed(basics, { proxyStatus });
+    bed.http.taken.add('127.0.0.1:10249');
+    await bed.agent.start();
+    await bed.advance(limits.reportPauseMilliseconds);
+    expect(bed.states.at(-1)).not.toHaveProperty('host');
+    bed.http.taken.clear();
+    await bed.advance(limits.listenRetryMilliseconds);
+    expect(bed.http.get('127.0.0.1:10249', '/proxyMode')?.body).toBe('nftables');
   });
 });
 

@@ -97,7 +97,7 @@ describe('scope none', () => {
     bed.source.put(config({ services: 'all' }));
     await bed.advance(100);
     expect(bed.host.written).toEqual(['net/ipv4/ip_forward=1']);
-    expect(bed.http.open).toEqual(['0.0.0.0:10256', '0.0.0.0:31000']);
+    expect(bed.http.open).toEqual(['0.0.0.0:10256', '0.0.0.0:31000', ':::31000']);
     bed.source.put(config({ services: 'external' }));
     await bed.advance(100);
     expect(bed.http.open).toEqual([]);

@@ -50,6 +50,12 @@ describe('the health check of a Service', () => {
     expect(decide({ clusterIPs: ['fd96::1'] }, ...slices)).toEqual({ port: 32_000, 6: 1 });
   });
 
+  test('a Service of one family is answered at both addresses of a dual-stack node', () => {
+    const endpoints = slice({ service: 'web', ports: ['80'], endpoints: ['10.1.0.1@n1', '10.1.0.2@n1'] });
+    expect(decide({}, endpoints, node({ name: 'n1', internalIPs: ['192.0.2.1', '2001:db8::1'] }))).toEqual({ port: 32_000, 4: 2, 6: 2 });
+    expect(decide({}, endpoints, node({ name: 'n1', internalIPs: ['192.0.2.1'] }))).toEqual({ port: 32_000, 4: 2 });
+  });
+
   test.each<[string, Omit<ServiceLiteral, 'name'>]>([
     ['policy Cluster', { externalTrafficPolicy: 'Cluster' }],
     ['no port', { healthCheckNodePort: 0 }],
