@@ -217,7 +217,10 @@ test('deleted flows are counted and timed by address family as kube-proxy does, 
 test('health checks are counted by status', async () => {
   const metrics = new Metrics();
   const http = new FakeHttp();
-  const listen = measuredListener(http.listen, metrics, { healthz: [{ address: '0.0.0.0', port: 10_256 }], proxyStatus: { address: "127.0.0.1", port: 10_249 } });
+  const listen = measuredListener(http.listen, metrics, {
+    healthz: [{ address: '0.0.0.0', port: 10_256 }],
+    proxyStatus: { address: '127.0.0.1', port: 10_249 },
+  });
   const bounds = { connections: 1, headerBytes: 1, requestMilliseconds: 1, idleMilliseconds: 1 };
   const answer = () => ({ status: 503, headers: {}, body: '' });
   const node = await listen({ address: '0.0.0.0', port: 10_256 }, answer, bounds);
