@@ -207,7 +207,8 @@ export class Controller {
       return this.#write(key, service, reason('StatusContested', { times: limits.overwrites }));
     }
     const asked = others.length === 0 ? service : { ...service, ingress: [] };
-    const { ingress: given, reason: unmet, details, warnings = [], repaired = [] } = await this.#reconcileWith(provider, asked, snapshot);
+    const result = await this.#reconcileWith(provider, asked, snapshot);
+    const { ingress: given, reason: unmet, details } = result;
     this.#configuration.usageChanged();
     // The previous provider keeps serving the Service until the new one does.
     const isHandedOver = given.length > 0 || service.ingress.length === 0 || service.metadata.deleting;
@@ -217,7 +218,7 @@ export class Controller {
     this.#recordReleased(key, gone, twice === undefined ? 'the Service asks for something else' : reasonText(twice));
     this.#served.recordServed(key, { provider, service, ingress });
     await this.#write(key, { ...service, ingress }, unmet, details, twice);
-    this.#statuses.recordWarnings(service, warnings, repaired);
+    this.#statuses.recordRemarks(service, result);
     for (const other of provider.statusWritten(key)) this.#queue.addPriority(other);
     await this.#releaseFromAll(key, service, isHandedOver ? others : [], `provider ${provider.name} serves the Service`);
   }

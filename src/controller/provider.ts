@@ -45,6 +45,8 @@ export interface Reconciliation {
   readonly details?: readonly { readonly of: string; readonly code: ReasonCode }[];
   /** Problems of the request that did not prevent serving it. */
   readonly warnings?: readonly Reason[];
+  /** News for the people who use the Service, each as a sentence. Each becomes an Event once. */
+  readonly notices?: readonly string[];
   /** Changes by others that the provider corrected, each as a sentence. */
   readonly repaired?: readonly string[];
   /** The controller calls `reconcile` again after this time, or earlier. */

@@ -397,6 +397,50 @@ describe('operations of the AWS port, over HTTP', () => {
     });
   });
 
+  test('the endpoint service of an NLB is created, changed, read and deleted', async () => {
+    const Filters = [{ Name: 'tag:herald.dev/cluster', Values: [clusterName] }];
+    const created = await cloud.call('elbv2:CreateLoadBalancer', {
+      Name: 'linked',
+      Type: 'network',
+      Scheme: 'internal',
+      IpAddressType: 'ipv4',
+      SubnetMappings: account.privateSubnets.map((SubnetId) => ({ SubnetId })),
+      Tags,
+    });
+    const LoadBalancerArn = only(created.LoadBalancers).LoadBalancerArn;
+    const { ServiceConfiguration } = await cloud.call('ec2:CreateVpcEndpointServiceConfiguration', {
+      NetworkLoadBalancerArns: [LoadBalancerArn],
+      AcceptanceRequired: false,
+      SupportedIpAddressTypes: ['ipv4'],
+      TagSpecifications: [{ ResourceType: 'vpc-endpoint-service', Tags }],
+    });
+    const { ServiceId } = ServiceConfiguration;
+    await cloud.call('ec2:ModifyVpcEndpointServiceConfiguration', {
+      ServiceId,
+      AcceptanceRequired: true,
+      PrivateDnsName: 'shop.example.com',
+    });
+    await cloud.call('ec2:ModifyVpcEndpointServicePermissions', { ServiceId, AddAllowedPrincipals: ['*'] });
+    const read = await cloud.call('ec2:DescribeVpcEndpointServiceConfigurations', { Filters });
+    expect(only(read.ServiceConfigurations)).toMatchObject({
+      ServiceId,
+      ServiceName: `com.amazonaws.vpce.${region}.${ServiceId}`,
+      AcceptanceRequired: true,
+      NetworkLoadBalancerArns: [LoadBalancerArn],
+      PrivateDnsName: 'shop.example.com',
+      Tags,
+    });
+    const permissions = await cloud.call('ec2:DescribeVpcEndpointServicePermissions', { ServiceId });
+    expect(permissions.AllowedPrincipals).toEqual([{ Principal: '*' }]);
+    // moto does not implement it. requests.test.ts checks the request.
+    await expect(cloud.call('ec2:DescribeVpcEndpointConnections', { ServiceId })).rejects.toBeInstanceOf(AwsError);
+    await cloud.call('ec2:DeleteVpcEndpointServiceConfigurations', { ServiceIds: [ServiceId] });
+    await expect(cloud.call('ec2:DeleteVpcEndpointServiceConfigurations', { ServiceIds: [ServiceId] })).rejects.toMatchObject({
+      code: 'notFound',
+    });
+    await cloud.call('elbv2:DeleteLoadBalancer', { LoadBalancerArn });
+  });
+
   test('the tests above call every operation', () => {
     const all = Object.entries({ elbv2, elb, ec2, acm }).flatMap(([service, operations]) =>
       Object.keys(operations).map((name) => `${service}:${name}`),

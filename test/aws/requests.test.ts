@@ -136,6 +136,29 @@ describe('requests to AWS', () => {
     });
   });
 
+  test('an endpoint service that clients use is not deleted, although AWS answers with success', async () => {
+    const error = '<error><code>ExistingVpcEndpointConnections</code><message>in use</message></error>';
+    const connection =
+      '<item><vpcEndpointId>vpce-1</vpcEndpointId><vpcEndpointOwner>1</vpcEndpointOwner><vpcEndpointState>available</vpcEndpointState></item>';
+    const answers: Readonly<Record<string, string>> = {
+      DeleteVpcEndpointServiceConfigurations: `<unsuccessful><item><resourceId>vpce-svc-1</resourceId>${error}</item></unsuccessful>`,
+      DescribeVpcEndpointConnections: `<vpcEndpointConnectionSet>${connection}</vpcEndpointConnectionSet>`,
+    };
+    await using aws = await StubAws.start(({ parameters }) => {
+      const action = parameters.get('Action') ?? '';
+      return { body: `<${action}Response>${answers[action] ?? ''}</${action}Response>` };
+    });
+    const cloud = cloudAt(aws.endpoint);
+    await expect(cloud.call('ec2:DeleteVpcEndpointServiceConfigurations', { ServiceIds: ['vpce-svc-1'] })).rejects.toMatchObject({
+      code: 'inUse',
+      awsCode: 'ExistingVpcEndpointConnections',
+      message: expect.stringContaining('in use'),
+    });
+    const { VpcEndpointConnections } = await cloud.call('ec2:DescribeVpcEndpointConnections', { ServiceId: 'vpce-svc-1' });
+    expect(VpcEndpointConnections).toEqual([{ VpcEndpointId: 'vpce-1', VpcEndpointOwner: '1', VpcEndpointState: 'available' }]);
+    expect(aws.requests.at(-1)?.parameters.get('Filter.1.Value.1')).toBe('vpce-svc-1');
+  });
+
   test('an answer without a guaranteed field is an error that names the field', async () => {
     await using aws = await StubAws.start(() => result('DescribeTargetGroups', '<TargetGroups><member/></TargetGroups>'));
     await expect(cloudAt(aws.endpoint).call('elbv2:DescribeTargetGroups', {})).rejects.toMatchObject({

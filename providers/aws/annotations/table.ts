@@ -1,9 +1,10 @@
 import type { AnnotationEntry } from './entry.ts';
 import { listenerAnnotations } from './listeners.ts';
 import { loadBalancerAnnotations } from './load-balancer.ts';
+import { privateLinkAnnotations } from './private-link.ts';
 
 /** All annotations that the AWS provider knows. The parser, its tests and docs/reference/aws-annotations.md are derived from this table. */
-export const annotationTable = { ...loadBalancerAnnotations, ...listenerAnnotations } as const;
+export const annotationTable = { ...loadBalancerAnnotations, ...listenerAnnotations, ...privateLinkAnnotations } as const;
 
 export type AnnotationName = keyof typeof annotationTable;
 

@@ -1,7 +1,8 @@
 import type { Tag } from './elbv2.ts';
+import type { EndpointServiceOperations } from './endpoint-services.ts';
 
-/** The EC2 operations that Herald uses: the network of the load balancers, and security groups. */
-export interface Ec2Operations {
+/** The EC2 operations that Herald uses: the network of the load balancers, security groups, and endpoint services. */
+export interface Ec2Operations extends EndpointServiceOperations {
   DescribeVpcs: { input: { readonly VpcIds: readonly string[] }; output: { readonly Vpcs: readonly Vpc[] } };
   DescribeSubnets: { input: Filtered; output: { readonly Subnets: readonly Subnet[] } };
   DescribeRouteTables: { input: Filtered; output: { readonly RouteTables: readonly RouteTable[] } };

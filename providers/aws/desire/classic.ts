@@ -16,7 +16,7 @@ import { effectiveScheme } from './scheme.ts';
 import { checkRuleQuota, clientRules, clientSources, namedGroups } from './security-groups.ts';
 import { chooseSubnets } from './subnets/choose-subnets.ts';
 import { checkTagQuota } from './tag-quota.ts';
-import { classicInstances, departingInstances } from './targets.ts';
+import { classicInstances, departingInstances } from './targets/targets.ts';
 
 /** Builds the desired Classic ELB of one Service. */
 export function desireClassic(

@@ -12,6 +12,7 @@ import { askedTags, ownerTags, resources, tagKeys } from '../model/tags.ts';
 import { upstreamIsPublic } from './claim.ts';
 import type { Circumstances, StackIdentity } from '../model/circumstances.ts';
 import type { Existing } from '../model/facts.ts';
+import { endpointServiceOf } from './endpoint-service.ts';
 import { effectiveScheme } from './scheme.ts';
 import { checkName, checkQuota, type Issues } from '../model/issues.ts';
 import { checkTargetGroupAttributes, loadBalancerAttributes, targetGroupAttributes } from './nlb-attributes.ts';
@@ -22,7 +23,7 @@ import { chooseSubnets } from './subnets/choose-subnets.ts';
 import { checkAddresses } from './subnets/check-addresses.ts';
 import { mapSubnets } from './subnets/map-subnets.ts';
 import { checkTagQuota } from './tag-quota.ts';
-import { departingInstances, departingPods, instanceTargets, podTargets } from './targets.ts';
+import { departingInstances, departingPods, instanceTargets, podTargets } from './targets/targets.ts';
 
 /** The parts of an NLB that one Service decides for all: the oldest member of the stack. */
 type NlbShell = Omit<DesiredNlb, 'listeners' | 'targetGroups' | 'targetPorts' | 'securityGroups' | 'untouched'> & {
@@ -52,6 +53,9 @@ export function nlbShell(
   // A name remains taken until the old load balancer is deleted, so its replacement needs another name.
   const replaces = existing.nlb !== undefined && existing.nlb.scheme !== scheme;
   if (!replaces && adopted === undefined) checkName(values.name, existing.nlb?.name, issues);
+  const tags = { ...askedTags({ ...settings.defaultTags, ...values.tags }), ...ownerTags(settings), [tagKeys.stack]: stack.key };
+  const ofEndpointService = { ...tags, [tagKeys.resource]: resources.endpointService };
+  const endpointService = endpointServiceOf(values, ipAddressType, ofEndpointService, issues);
   return {
     kind: 'nlb',
     stack: stack.key,
@@ -61,11 +65,10 @@ export function nlbShell(
     subnets,
     groups: securityGroups(values, stack, scheme, current, circumstances, issues),
     tags: {
-      ...askedTags({ ...settings.defaultTags, ...values.tags }),
-      ...ownerTags(settings),
-      [tagKeys.stack]: stack.key,
+      ...tags,
       [tagKeys.resource]: resources.loadBalancer,
       ...defined({ [tagKeys.subnets]: chosen?.record }),
+      ...(endpointService === undefined ? {} : { [tagKeys.endpointService]: 'true' }),
       ...(adopted === undefined ? {} : { [tagKeys.adopted]: 'true' }),
     },
     attributes: loadBalancerAttributes(values, issues),
@@ -75,6 +78,7 @@ export function nlbShell(
       enforcePrivateLink: values.privateLinkRules,
       enablePrefixForIpv6SourceNat: values.ipv6SourceNat,
       capacityUnits: values.capacityUnits,
+      endpointService,
     }),
   };
 }

@@ -1,4 +1,5 @@
 import type { AlpnPolicy, HealthCheckProtocol, IpAddressType, NlbProtocol, Scheme, SubnetMapping, TargetType } from '../cloud/elbv2.ts';
+import type { IpType } from '../cloud/endpoint-services.ts';
 import type { ClassicAttributes, ClassicHealthCheck, ClassicListener } from '../cloud/elb.ts';
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Tags } from './observed.ts';
@@ -60,6 +61,8 @@ export interface DesiredNlb extends DesiredBase {
   readonly subnets: readonly SubnetMapping[];
   readonly enforcePrivateLink?: 'on' | 'off';
   readonly enablePrefixForIpv6SourceNat?: 'on' | 'off';
+  /** Absent: the NLB shall have none that Herald made. */
+  readonly endpointService?: DesiredEndpointService;
   /** Capacity that AWS reserves. Absent: not asked for. */
   readonly capacityUnits?: number;
   /** Only these keys are managed. */
@@ -71,6 +74,17 @@ export interface DesiredNlb extends DesiredBase {
   readonly removesForeignListeners: boolean;
   /** Services that share it and have errors: their parts stay unchanged. */
   readonly untouched: readonly ServiceKey[];
+}
+
+/** The PrivateLink endpoint service of an NLB. */
+export interface DesiredEndpointService {
+  readonly acceptanceRequired: boolean;
+  /** Sorted. Nobody else may connect. */
+  readonly principals: readonly string[];
+  readonly privateDnsName?: string;
+  /** Sorted. */
+  readonly ipAddressTypes: readonly IpType[];
+  readonly tags: Tags;
 }
 
 export interface DesiredListener {

@@ -35,6 +35,8 @@ export const limits = {
   driftReadsPerStack: 12,
   /** How many times the same write is made, while AWS does not show its effect. */
   sameWrites: 3,
+  /** Endpoints that a message lists. */
+  shownEndpoints: 10,
   /** Load balancers that the annotation of a Service may name. Two are usual while one replaces the other. */
   keptIds: 10,
   /** Certificates whose keys are cached. */

@@ -1,4 +1,5 @@
 import type { Attribute, CapacityReservation, Listener, LoadBalancer, TargetGroup, TargetHealthDescription } from '../cloud/elbv2.ts';
+import type { EndpointService } from '../cloud/endpoint-services.ts';
 import type { ClassicAttributes, ClassicLoadBalancer, PolicyDescription } from '../cloud/elb.ts';
 import type { SecurityGroup } from '../cloud/ec2.ts';
 
@@ -12,6 +13,8 @@ export interface Observed {
   /** Our listeners of this stack on NLBs that have lost our tags and are therefore not in `loadBalancers`. */
   readonly strayListeners?: readonly Pick<ObservedListener, 'listener' | 'tags'>[];
   readonly classic: readonly ObservedClassic[];
+  /** Endpoint services with our tags for this stack. Absent: not read, because no NLB is marked and no Service asks for one. */
+  readonly endpointServices?: readonly ObservedEndpointService[];
   /** Front-end security groups of this stack. */
   readonly securityGroups: readonly SecurityGroup[];
   /** The cluster's shared security group, by which nodes admit our load balancers. */
@@ -25,6 +28,13 @@ export interface ObservedLoadBalancer {
   readonly listeners: readonly ObservedListener[];
   /** Absent: nobody asks for reserved capacity, so it was not read. */
   readonly capacity?: CapacityReservation;
+}
+
+export interface ObservedEndpointService {
+  readonly service: EndpointService;
+  readonly tags: Tags;
+  /** ARNs, or "*". */
+  readonly principals: readonly string[];
 }
 
 export interface ObservedListener {

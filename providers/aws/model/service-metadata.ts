@@ -19,7 +19,10 @@ export function foreignFinalizerOf({ metadata }: Pick<Service, 'metadata'>): str
 /** ARNs of the Service's NLBs and names of its Classic ELBs, separated by blanks. They are found by it without listing the account. */
 export const arnAnnotation = 'herald.dev/aws-load-balancer-arn';
 
+/** The name of the PrivateLink endpoint service, which clients need. */
+export const endpointServiceAnnotation = 'herald.dev/aws-endpoint-service-name';
+
 /** Annotations that Herald itself writes. They request nothing. */
-export const ownAnnotations: ReadonlySet<string> = new Set([arnAnnotation]);
+export const ownAnnotations: ReadonlySet<string> = new Set([arnAnnotation, endpointServiceAnnotation]);
 
 export type { ServiceMetadata } from '../../../src/controller/provider-module.ts';

@@ -19,6 +19,8 @@ export const tagKeys = {
   adopted: 'herald.dev/adopted',
   /** The choice of subnets. It stays while zones change one after the other. */
   subnets: 'herald.dev/subnets',
+  /** On an NLB that has, or gets, a PrivateLink endpoint service of Herald. Without it Herald looks for none. */
+  endpointService: 'herald.dev/endpoint-service',
   /** Since when a replacement serves, RFC 3339. Deleted `retireSeconds` later. */
   retired: 'herald.dev/retired-at',
   /** Since when it has had no Service, RFC 3339. */
@@ -35,6 +37,7 @@ export const resources = {
   loadBalancer: 'load-balancer',
   securityGroup: 'security-group',
   backendSecurityGroup: 'backend-security-group',
+  endpointService: 'endpoint-service',
   listener: (port: number): string => `listener:${port}`,
   targetGroup: (key: string): string => `target-group:${key}`,
 } as const;

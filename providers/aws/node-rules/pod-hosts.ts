@@ -2,7 +2,7 @@ import { parseAddress } from '../../../src/net/address.ts';
 import { prefixContains } from '../../../src/net/prefix.ts';
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
-import { instanceOf } from '../desire/targets.ts';
+import { instanceOf } from '../desire/targets/targets.ts';
 import type { PodHosts } from '../model/stack-targets.ts';
 import type { TargetPods } from '../observe/target-pods.ts';
 

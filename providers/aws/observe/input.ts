@@ -16,5 +16,7 @@ export interface ObserveInput {
   readonly attributes?: 'all' | 'kept';
   /** True if the Service asks for reserved capacity. */
   readonly readsCapacity?: boolean;
+  /** True if the Service asks for an endpoint service. */
+  readonly wantsEndpointService?: boolean;
   readonly now: number;
 }

@@ -38,6 +38,7 @@ export class KnownResources {
 }
 
 export const isLoadBalancerArn = (id: string): boolean => id.includes(':loadbalancer/');
+export const isEndpointServiceId = (id: string): boolean => /^vpce-svc-[0-9a-f]+$/.test(id);
 export const isTargetGroupArn = (id: string): boolean => id.includes(':targetgroup/');
-/** An id that is neither an ARN nor a security group id is the name of a Classic ELB. */
-export const isClassicName = (id: string): boolean => !id.startsWith('arn:') && !/^sg-[0-9a-f]+$/.test(id);
+/** An id that is neither an ARN nor that of a security group or endpoint service is the name of a Classic ELB. */
+export const isClassicName = (id: string): boolean => !id.startsWith('arn:') && !/^sg-[0-9a-f]+$/.test(id) && !isEndpointServiceId(id);

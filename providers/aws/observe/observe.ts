@@ -5,6 +5,7 @@ import type { LoadBalancer, TargetGroup } from '../cloud/elbv2.ts';
 import { capacityBefore, isOurs, keptBefore, resources, tagKeys, tagMap } from '../model/tags.ts';
 import type { Observed, ObservedListener, ObservedLoadBalancer, ObservedTargetGroup, Tags } from '../model/observed.ts';
 import { observeClassic } from './classic.ts';
+import { observeEndpointServices } from './endpoint-services.ts';
 import type { ObserveInput } from './input.ts';
 import { isLoadBalancerArn, isTargetGroupArn } from './known-resources.ts';
 import { allButMissing, unlessMissing } from './tolerate-missing.ts';
@@ -56,6 +57,8 @@ async function observeOnce(cloud: ReadOnlyCloud, input: ObserveInput): Promise<O
     describeSecurityGroups(cloud, vpcId, { [tagKeys.cluster]: cluster, ...tags });
   const securityGroups = await byTags({ [tagKeys.resource]: resources.securityGroup, [tagKeys.stack]: stack });
   const [backend] = await byTags({ [tagKeys.resource]: resources.backendSecurityGroup });
+  const isMarked = loadBalancers.some(({ tags }) => tags[tagKeys.endpointService] !== undefined);
+  const endpointServices = isMarked || input.wantsEndpointService === true ? await observeEndpointServices(cloud, input) : undefined;
   // A name stays doubtful while another owner's load balancer has it, because AWS would refuse to create it again.
   for (const name of known.doubtful)
     if (!loadBalancers.some((one) => one.loadBalancer.LoadBalancerName === name && !isMine(one.loadBalancer.LoadBalancerArn)))
@@ -66,6 +69,7 @@ async function observeOnce(cloud: ReadOnlyCloud, input: ObserveInput): Promise<O
     ...classic.map((one) => one.loadBalancer.LoadBalancerName),
     ...securityGroups.map((one) => one.GroupId),
     ...(backend === undefined ? [] : [backend.GroupId]),
+    ...(endpointServices ?? []).map(({ service }) => service.ServiceId),
   ]);
   const missing = known.ids.filter((id) => !seen.has(id));
   const fresh = missing.find((id) => known.isFresh(id, now));
@@ -77,7 +81,7 @@ async function observeOnce(cloud: ReadOnlyCloud, input: ObserveInput): Promise<O
       ...(strayListeners.length === 0 ? {} : { strayListeners }),
       classic,
       securityGroups,
-      ...defined({ backendSecurityGroup: backend }),
+      ...defined({ backendSecurityGroup: backend, endpointServices }),
     },
     ...defined({ unsettled: fresh }),
   };

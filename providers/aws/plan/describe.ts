@@ -1,13 +1,14 @@
 import type { ClassicListener } from '../cloud/elb.ts';
-import type { Desired, DesiredClassic, DesiredNlb, DesiredSecurityGroups } from '../model/desired.ts';
-import type { Observed, ObservedClassic, ObservedLoadBalancer, ObservedTargetGroup } from '../model/observed.ts';
+import type { Desired, DesiredClassic, DesiredEndpointService, DesiredNlb, DesiredSecurityGroups } from '../model/desired.ts';
+import type { Observed, ObservedClassic, ObservedEndpointService, ObservedLoadBalancer, ObservedTargetGroup } from '../model/observed.ts';
 
 /** Describes the existing resources of a stack as lines of text. */
-export function describeObserved({ loadBalancers, targetGroups, classic, securityGroups }: Observed): string[] {
+export function describeObserved({ loadBalancers, targetGroups, classic, endpointServices = [], securityGroups }: Observed): string[] {
   const lines = [
     ...loadBalancers.flatMap(observedNlb),
     ...targetGroups.map(observedTargets),
     ...classic.flatMap(observedClassic),
+    ...endpointServices.map(observedEndpointService),
     ...securityGroups.map(({ GroupId, GroupName }) => `security group ${GroupId} (${GroupName})`),
   ];
   return lines.length === 0 ? ['nothing'] : lines;
@@ -27,6 +28,17 @@ function observedNlb({ loadBalancer, listeners, capacity }: ObservedLoadBalancer
     ...(capacity === undefined ? [] : [`${capacity.MinimumLoadBalancerCapacity?.CapacityUnits ?? 0} capacity units reserved`]),
     ...listeners.map(({ listener }) => `listener ${listener.Protocol} ${listener.Port}`),
   ];
+}
+
+function observedEndpointService({ service, principals }: ObservedEndpointService): string {
+  const { ServiceName, ServiceState, AcceptanceRequired, PrivateDnsName, PrivateDnsNameConfiguration } = service;
+  const verified = PrivateDnsNameConfiguration?.State === undefined ? '' : ` (${PrivateDnsNameConfiguration.State})`;
+  const name = PrivateDnsName === undefined ? '' : `, private DNS name ${PrivateDnsName}${verified}`;
+  return `endpoint service ${ServiceName}, ${ServiceState}, ${accessOf(AcceptanceRequired, principals)}${name}`;
+}
+
+function accessOf(isAccepted: boolean, principals: readonly string[]): string {
+  return `for ${principals.join(', ') || 'nobody'}${isAccepted ? ', acceptance required' : ''}`;
 }
 
 function observedTargets({ targetGroup, health }: ObservedTargetGroup): string {
@@ -53,7 +65,7 @@ function observedClassic({ loadBalancer, health }: ObservedClassic): string[] {
 }
 
 function desiredNlb(nlb: DesiredNlb): string[] {
-  const { name, scheme, ipAddressType, subnets, listeners, targetGroups, securityGroups, capacityUnits } = nlb;
+  const { name, scheme, ipAddressType, subnets, listeners, targetGroups, securityGroups, capacityUnits, endpointService } = nlb;
   const groups = new Map(targetGroups.map((group) => [group.key, group]));
   return [
     `NLB ${name}, ${scheme}, ${ipAddressType}, in ${subnets.map(({ SubnetId }) => SubnetId).join(', ')}`,
@@ -63,8 +75,14 @@ function desiredNlb(nlb: DesiredNlb): string[] {
       const to = group === undefined ? targetGroup : `${group.protocol} to ${group.targets.length} targets of type ${group.targetType}`;
       return `listener ${protocol} ${port}: ${to}${certificates.length === 0 ? '' : `, certificates ${certificates.join(', ')}`}`;
     }),
+    ...(endpointService === undefined ? [] : [desiredEndpointService(endpointService)]),
     ...describeGroups(securityGroups),
   ];
+}
+
+function desiredEndpointService({ acceptanceRequired, principals, privateDnsName }: DesiredEndpointService): string {
+  const name = privateDnsName === undefined ? '' : `, private DNS name ${privateDnsName}`;
+  return `endpoint service ${accessOf(acceptanceRequired, principals)}${name}`;
 }
 
 function desiredClassic({ name, scheme, subnets, listeners, instances, securityGroups }: DesiredClassic): string[] {

@@ -72,7 +72,7 @@ function planDeletion(steps: Steps, input: PlanInput): void {
 /** Removes our tags from all resources of the stack, so Herald no longer manages them. */
 export function planDisown({ observed, cluster, stack }: PlanInput): StackPlan {
   const steps = new Steps();
-  const { loadBalancers, targetGroups, classic, securityGroups } = ownObserved(observed, cluster, stack);
+  const { loadBalancers, targetGroups, classic, securityGroups, endpointServices = [] } = ownObserved(observed, cluster, stack);
   const tagged = [
     ...loadBalancers.flatMap(({ loadBalancer, tags, listeners }) => [
       ...listeners.map(({ listener, tags }) => ({ arn: listener.ListenerArn, tags })),
@@ -81,6 +81,14 @@ export function planDisown({ observed, cluster, stack }: PlanInput): StackPlan {
     ...targetGroups.map(({ targetGroup, tags }) => ({ arn: targetGroup.TargetGroupArn, tags })),
   ];
   const why = { reason: 'the Service disowns it' };
+  // First, because they are found only as long as the NLB has its mark.
+  for (const { service, tags } of endpointServices) {
+    const Tags = Object.keys(tags)
+      .filter(isOurKey)
+      .map((Key) => ({ Key }));
+    const { ServiceId, ServiceName } = service;
+    steps.addAction(`endpoint service ${ServiceName}: disown`, 'ec2:DeleteTags', { input: { Resources: [ServiceId], Tags }, ...why });
+  }
   for (const { arn, tags } of tagged) {
     const TagKeys = Object.keys(tags).filter(isOurKey);
     if (TagKeys.length > 0) steps.addAction(`${arn}: disown`, 'elbv2:RemoveTags', { input: { ResourceArns: [arn], TagKeys }, ...why });

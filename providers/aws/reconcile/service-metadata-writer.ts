@@ -2,7 +2,7 @@ import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { reason, type Reason } from '../../../src/model/reasons.ts';
 import type { Service } from '../../../src/model/objects/service.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
-import { arnAnnotation, type ServiceMetadata } from '../model/service-metadata.ts';
+import { arnAnnotation, endpointServiceAnnotation, type ServiceMetadata } from '../model/service-metadata.ts';
 import { isClassicName, isLoadBalancerArn } from '../observe/known-resources.ts';
 import type { StackState } from '../stacks/stack-registry.ts';
 
@@ -24,22 +24,30 @@ export class ServiceMetadataWriter {
   }
 
   /**
-   * Records the load balancers of these stacks on the Service, so that they are found again without listing the account. Resolves to false when the
-   * Service has just been changed and nothing was written. Keeps the annotation as it is when there are no stacks.
+   * Records the load balancers of these stacks on the Service, so that they are found again without listing the account, and the name of the
+   * endpoint service, for its clients. Resolves to false when the Service has just been changed and nothing was written. Keeps the annotations as they are
+   * when there are no stacks.
    */
-  async recordArns({ metadata: { annotations } }: Service, key: ServiceKey, stacks: readonly StackState[]): Promise<boolean> {
+  async recordResources(
+    { metadata: { annotations } }: Service,
+    key: ServiceKey,
+    stacks: readonly StackState[],
+    endpointService: string | undefined,
+  ): Promise<boolean> {
     const metadata = this.#metadata;
     if (metadata === undefined || stacks.length === 0) return true;
     const all = new Set(stacks.flatMap(({ known }) => known.ids));
     const ids = [...all].filter((id) => isLoadBalancerArn(id) || isClassicName(id)).toSorted();
-    const text = ids.length === 0 ? undefined : ids.join(' ');
-    return annotations[arnAnnotation] === text || (await metadata.annotate(key, { [arnAnnotation]: text }));
+    const wanted = { [arnAnnotation]: ids.length === 0 ? undefined : ids.join(' '), [endpointServiceAnnotation]: endpointService };
+    const changed = Object.entries(wanted).filter(([name, text]) => annotations[name] !== text);
+    return changed.length === 0 || (await metadata.annotate(key, Object.fromEntries(changed)));
   }
 
-  /** Removes annotation and finalizer. Resolves to what remains: the annotation, when the Service has just been changed. */
+  /** Removes annotations and finalizer. Resolves to what remains: the annotations, when the Service has just been changed. */
   async remove(key: ServiceKey, { services }: Snapshot): Promise<Reason | undefined> {
     const hasFuture = services.get(key)?.metadata.deleting === false;
-    if (hasFuture && (await this.#metadata?.annotate(key, { [arnAnnotation]: undefined })) === false)
+    const none = { [arnAnnotation]: undefined, [endpointServiceAnnotation]: undefined };
+    if (hasFuture && (await this.#metadata?.annotate(key, none)) === false)
       return reason('AwsProvisioning', { waitsFor: 'the ARN annotation of the Service to be removed' });
     await this.#metadata?.removeFinalizer(key);
     return undefined;

@@ -6,7 +6,7 @@ import type { Ingress, Service } from '../../../src/model/objects/service.ts';
 import { reason, reasonText, remedyText, stableText, type Reason } from '../../../src/model/reasons.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import { stackOf, type Member } from '../desire/stack.ts';
-import { foreignFinalizerOf, hasOurFinalizer } from '../model/service-metadata.ts';
+import { endpointServiceAnnotation, foreignFinalizerOf, hasOurFinalizer } from '../model/service-metadata.ts';
 import { concernsTargets, type NodeRules } from '../node-rules/node-rules.ts';
 import { PollIntervals } from '../schedule/poll-intervals.ts';
 import { retryClassOf } from '../schedule/backoff.ts';
@@ -143,7 +143,10 @@ export class ServiceReconciler {
     const blockedMigration = migration.blocked === undefined ? [] : [migration.blocked];
 
     // 4. The ARNs on the Service, and the time of the next reconcile.
-    const isMetadataWritten = await metadata.recordArns(service, key, result.unsettled ? [] : [state, ...registry.stacksWith(key)]);
+    const recorded = result.unsettled ? [] : [state, ...registry.stacksWith(key)];
+    const { endpointService } = result;
+    const isMetadataWritten = await metadata.recordResources(service, key, recorded, endpointService);
+    const isNewName = endpointService !== undefined && service.metadata.annotations[endpointServiceAnnotation] !== endpointService;
     const otherWaits = { previousStackSeconds: migration.seconds, isMetadataWritten };
     const poll = this.#pollIntervals.nextPoll(key, result, otherWaits, now());
     const refusal = [...errors, ...blockedMigration, ...blockedDeletion].find((error) => retryClassOf(error) !== undefined);
@@ -161,6 +164,7 @@ export class ServiceReconciler {
       reconciliation: {
         ingress: hostname === undefined ? fallback : ingressOf(hostname),
         ...defined({ reason: combineReasons(errors), repaired: repaired.length === 0 ? undefined : repaired }),
+        ...(isNewName ? { notices: [`clients in other VPCs reach it by the PrivateLink endpoint service ${endpointService}`] } : {}),
         warnings: [...ownWarnings, ...ruleProblems, ...blockedMigration, ...blockedDeletion, ...poll.warnings, ...refusedArns],
       },
     };

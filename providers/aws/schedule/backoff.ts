@@ -20,7 +20,13 @@ const waits: Readonly<Record<RetryClass, { readonly first: number; readonly long
 
 const transient: ReadonlySet<ReasonCode> = new Set(['AwsCallFailed', 'AwsCredentials', 'AwsPlaceUnknown', 'AwsPodsUnreadable']);
 
-const permanent: ReadonlySet<ReasonCode> = new Set(['AwsRefused', 'AwsWithoutEffect', 'AwsDeletionProtected', 'AwsClusterNameTaken']);
+const permanent: ReadonlySet<ReasonCode> = new Set([
+  'AwsRefused',
+  'AwsWithoutEffect',
+  'AwsDeletionProtected',
+  'AwsEndpointServiceInUse',
+  'AwsClusterNameTaken',
+]);
 
 /** Undefined: the reason is no refusal. */
 export function retryClassOf({ code }: Reason): RetryClass | undefined {

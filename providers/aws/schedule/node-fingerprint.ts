@@ -1,6 +1,6 @@
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import { annotationTable } from '../annotations/table.ts';
-import { decidingLabels } from '../desire/targets.ts';
+import { decidingLabels } from '../desire/targets/targets.ts';
 
 /** The fields of nodes that decide about targets, as texts to compare. Nodes report their status all the time. */
 export interface NodeFingerprint {

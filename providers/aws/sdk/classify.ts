@@ -71,8 +71,14 @@ const byAwsCode: Readonly<Record<string, AwsErrorCode>> = {
     'InvalidGroup.Duplicate',
     'InvalidPermission.Duplicate',
   ]),
-  // The second kind: AWS is still working on the previous reservation.
-  ...each('inUse', ['ResourceInUse', 'DependencyViolation', 'InvalidGroup.InUse', 'CapacityReservationPending']),
+  // The last but one: AWS is still working on the previous reservation. The last: clients are connected to an endpoint service.
+  ...each('inUse', [
+    'ResourceInUse',
+    'DependencyViolation',
+    'InvalidGroup.InUse',
+    'CapacityReservationPending',
+    'ExistingVpcEndpointConnections',
+  ]),
   ...each('quota', ['InsufficientCapacity']),
   ...each('certificate', ['CertificateNotFound', 'UnsupportedCertificate', 'InvalidCertificate']),
   ...each('subnet', [

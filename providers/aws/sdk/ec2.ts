@@ -18,6 +18,7 @@ import {
   DescribeVpcsCommand,
   RevokeSecurityGroupIngressCommand,
 } from './ec2-client/commands.ts';
+import { endpointServices } from './endpoint-services.ts';
 import { limits } from './limits.ts';
 import { allPages, inBatches, type OperationsOf } from './send.ts';
 
@@ -25,6 +26,8 @@ const { pageItems: MaxResults, filterValues } = limits;
 
 /** The operations of EC2, by the SDK. */
 export const ec2: OperationsOf<'ec2'> = {
+  ...endpointServices,
+
   DescribeVpcs: async ({ VpcIds }, send) => ({
     Vpcs: list((await send(new DescribeVpcsCommand({ VpcIds: [...VpcIds] }))).Vpcs).map(toVpc),
   }),

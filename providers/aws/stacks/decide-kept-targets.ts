@@ -5,7 +5,7 @@ import type { Observed, ObservedTargetGroup } from '../model/observed.ts';
 import { tagKeys } from '../model/tags.ts';
 import type { Circumstances } from '../model/circumstances.ts';
 import type { Member } from '../desire/stack.ts';
-import { classicInstances, departingInstances, departingPods, instanceTargets, podTargets } from '../desire/targets.ts';
+import { classicInstances, departingInstances, departingPods, instanceTargets, podTargets } from '../desire/targets/targets.ts';
 
 /**
  * Returns the current targets of existing resources that stay although they are not desired: they are being replaced, or their Services

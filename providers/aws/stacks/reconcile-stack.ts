@@ -1,11 +1,11 @@
 import { defined } from '../../../src/lang/defined.ts';
 import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
-import { reason, type Reason } from '../../../src/model/reasons.ts';
+import type { Reason } from '../../../src/model/reasons.ts';
 import type { Service } from '../../../src/model/objects/service.ts';
 import type { Cloud } from '../cloud/cloud.ts';
 import type { Circumstances, StackIdentity, Surroundings } from '../model/circumstances.ts';
 import { keptTargets } from './decide-kept-targets.ts';
-import { zonesOfTargets } from '../desire/target-zones.ts';
+import { zonesOfTargets } from '../desire/targets/target-zones.ts';
 import { desireStack, isGuest, memberOf, wantsPods, type Member, type StackOutcome } from '../desire/stack.ts';
 import { reasonOfError } from '../cloud/error-reason.ts';
 import { execute, worstFailure, type Execution, type Outcome } from './execution/execute.ts';
@@ -16,6 +16,7 @@ import { isClassicName, type KnownResources } from '../observe/known-resources.t
 import { observeStack } from '../observe/observe.ts';
 import { lastingState, type RecentObservation } from '../observe/recent-observation.ts';
 import type { StackTargets } from '../model/stack-targets.ts';
+import { endpointServiceOf, withObservedWarnings } from './observed-warnings.ts';
 import { vanishedServices } from './orphans.ts';
 import { planRelease } from '../plan/plan-release.ts';
 import type { Desired } from '../model/desired.ts';
@@ -25,8 +26,6 @@ import { exceptRemoved, keptStackTargets, planKeptTargets, replacedResources, ty
 import { ownObserved } from '../model/own-resources.ts';
 import { whyManagedByOther } from '../plan/steps/foreign-resources.ts';
 import type { RepeatedWrites } from './execution/repeated-writes.ts';
-import { foreignListeners } from '../plan/nlb/listeners.ts';
-import { currentNlb } from '../plan/nlb/nlb.ts';
 import { planDisown, planStack, type StackPlan } from '../plan/plan.ts';
 import { servingStatusOf, type ServingStatus } from '../plan/serving-status.ts';
 import { tagKeys } from '../model/tags.ts';
@@ -84,6 +83,8 @@ export interface StackResult {
   readonly targets?: StackTargets;
   /** The current targets, as far as known, when only targets may change. */
   readonly kept?: Omit<StackTargets, 'ports'>;
+  /** The name by which clients find the endpoint service of the NLB. Absent: it has none. */
+  readonly endpointService?: string;
   /** Pods that wait for the load balancer. */
   readonly gatedPods: readonly GatedPods[];
 }
@@ -117,12 +118,13 @@ export async function reconcileStack(
     plan,
     execution,
     errors: errorsOf(plan, execution, outcome),
-    warnings: withForeignListeners(outcome?.warnings ?? new Map(), input.members, planInput),
+    warnings: withObservedWarnings(outcome?.warnings ?? new Map(), input.members, planInput),
     requeueSeconds: requeueSeconds(plan, execution, isSettled),
     unsettled: !isSettled,
     gone: isEmpty && isSettled && plan.actions.length === 0 && plan.problems.length === 0,
     staysForOthers,
     gatedPods: gatedPodsOf(input.members, decision, actions),
+    ...defined({ endpointService: endpointServiceOf(planInput)?.ServiceName }),
     ...(desired === undefined ? {} : { desired, targets: allTargets(desired, planInput) }),
     ...(desired === undefined && (outcome !== undefined || movedMembers.length > 0) ? { kept: keptStackTargets(kept) } : {}),
   };
@@ -178,26 +180,6 @@ function servingStatuses(members: readonly Member[], { desired, ...planInput }: 
       return [key, servingStatusOf({ ...planInput, desired }, key, published)];
     }),
   );
-}
-
-/** Adds a warning about listeners that Herald did not make, for the Service that decides about the load balancer. */
-function withForeignListeners(
-  warnings: StackResult['warnings'],
-  [first]: readonly Member[],
-  { desired, ...planInput }: PlanInput,
-): StackResult['warnings'] {
-  if (first === undefined || desired?.kind !== 'nlb') return warnings;
-  const current = currentNlb({ ...planInput, desired });
-  const ports = foreignListeners(desired, current, planInput.cluster).map(({ listener }) => listener.Port);
-  if (current === undefined || ports.length === 0) return warnings;
-  const { LoadBalancerName: name } = current.loadBalancer;
-  const key = serviceKey(first.service.metadata);
-  const warning = reason('AwsListenersUnknown', {
-    name,
-    ports: ports.toSorted((a, b) => a - b).join(', '),
-    removed: desired.removesForeignListeners,
-  });
-  return new Map([...warnings, [key, [...(warnings.get(key) ?? []), warning]]]);
 }
 
 /** The errors of each Service, and under "" those of the plan and its execution. */
@@ -341,6 +323,7 @@ export async function decideStack(
       wantedClassic: isClassic && !knowsClassic ? [...generated('classic'), ...(name === undefined ? [] : [name])] : [],
       attributes,
       readsCapacity: first?.values.capacityUnits !== undefined,
+      wantsEndpointService: first?.values.endpointService === true,
       now,
     });
   const { observed, unsettled } = recent === undefined ? await observe() : { observed: recent };
@@ -396,5 +379,6 @@ function remember(known: KnownResources, { outcomes, created }: Execution, now: 
     if (operation === 'elbv2:DeleteTargetGroup') known.forgetResource(input.TargetGroupArn);
     if (operation === 'elb:DeleteLoadBalancer') known.forgetResource(input.LoadBalancerName);
     if (operation === 'ec2:DeleteSecurityGroup') known.forgetResource(input.GroupId);
+    if (operation === 'ec2:DeleteVpcEndpointServiceConfigurations') known.forgetResource(input.ServiceIds[0]);
   }
 }

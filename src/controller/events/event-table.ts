@@ -67,6 +67,13 @@ export const eventTable = {
     about: 'Service',
     when: 'the Service is served, but one of its settings has no effect or an unexpected one',
   },
+  notice: {
+    type: 'Normal',
+    reason: 'EndpointServiceAvailable',
+    action: 'AssignAddress',
+    about: 'Service',
+    when: 'the load balancer of the Service has a new PrivateLink endpoint service; the note has the name that clients need',
+  },
   repaired: {
     type: 'Normal',
     reason: 'LoadBalancerRepaired',

@@ -3,7 +3,7 @@ import { defined } from '../../lang/defined.ts';
 import type { ObjectReference } from '../../model/objects/object-event.ts';
 import { conditionTypes } from '../../model/objects/condition-types.ts';
 import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
-import { stableText, reasonText, type Reason } from '../../model/reasons.ts';
+import { stableText, reasonText } from '../../model/reasons.ts';
 import { sameContent } from '../../model/store/same-content.ts';
 import type { Ingress, Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -11,6 +11,7 @@ import { formatAddress } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { UnmetRequest } from './service-conditions.ts';
+import type { Reconciliation } from '../provider.ts';
 import type { ControllerObserver } from '../controller-observer.ts';
 import { objectEvent, serviceReference } from '../events/object-event.ts';
 import type { EventSink } from '../events/event-sink.ts';
@@ -45,6 +46,8 @@ export class ServiceStatuses {
   readonly #requeues: DelayedRequeue<ServiceKey>;
   /** The warnings that were reported of each Service that has any, as sentences. */
   readonly #warnings = new Map<ServiceKey, ReadonlySet<string>>();
+  /** The last news that were reported of a Service. A provider may repeat them. */
+  readonly #notices = new Map<ServiceKey, readonly string[]>();
 
   /** `requeue` is called for Services whose held condition may be due although nothing changed. */
   constructor(components: ServiceStatusesComponents, requeue: (key: ServiceKey) => void) {
@@ -92,8 +95,8 @@ export class ServiceStatuses {
     }
   }
 
-  /** Reports warnings about the Service, each once, and what the provider repaired. */
-  recordWarnings(service: Service, warnings: readonly Reason[], repaired: readonly string[]): void {
+  /** Reports warnings and news about the Service, each once, and what the provider repaired. */
+  recordRemarks(service: Service, { warnings = [], notices = [], repaired = [] }: Omit<Reconciliation, 'ingress'>): void {
     const { log, events } = this.#components;
     const key = serviceKey(service.metadata);
     const reference = serviceReference(service);
@@ -102,6 +105,11 @@ export class ServiceStatuses {
       log.warn({ service: key, code: warning.code, reason: reasonText(warning) }, 'the Service has a questionable setting');
       events.record(objectEvent('remark', reference, reasonLine(warning), warning.code));
     }
+    for (const notice of notices.filter((one) => this.#notices.get(key)?.includes(one) !== true)) {
+      log.info({ service: key, notice }, 'news about the Service');
+      events.record(objectEvent('notice', reference, notice));
+    }
+    if (notices.length > 0) this.#notices.set(key, notices);
     if (warnings.length > 0) this.#warnings.set(key, new Set(warnings.map(reasonText)));
     else this.#warnings.delete(key);
     if (repaired.length === 0) return;
@@ -118,6 +126,7 @@ export class ServiceStatuses {
   /** Forgets a Service that is gone or no longer Herald's and whose record is gone, and records an Event for its addresses. */
   forget(key: ServiceKey, why: string): void {
     this.#warnings.delete(key);
+    this.#notices.delete(key);
     this.#components.observer.serviceRemoved(key);
     const known = this.#known.get(key);
     this.#known.delete(key);
@@ -131,6 +140,7 @@ export class ServiceStatuses {
   disown(key: ServiceKey): void {
     this.#components.observer.serviceRemoved(key);
     this.#warnings.delete(key);
+    this.#notices.delete(key);
     this.#known.delete(key);
   }
 

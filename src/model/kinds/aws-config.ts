@@ -1,5 +1,5 @@
 import { limits } from '../limits.ts';
-import { allocationId, certificateArn, loadBalancerName, securityGroupId, subnetId } from '../schema/aws-grammars.ts';
+import { allocationId, certificateArn, loadBalancerName, principalArn, securityGroupId, subnetId } from '../schema/aws-grammars.ts';
 import { choice, list, object, parsed } from '../schema/fields.ts';
 import { cidr, labelName } from '../schema/grammars.ts';
 import type { Grammar } from '../schema/schema.ts';
@@ -35,6 +35,11 @@ const policy = object({
     loadBalancerName,
     'Services name none',
     'Existing NLBs that Services may adopt (`herald.dev/aws-load-balancer`).',
+  ),
+  principals: allowList(
+    principalArn,
+    'Services name none',
+    'Accounts, roles and users that Services may let connect by PrivateLink. `*` also allows a Service to admit everybody.',
   ),
 });
 

@@ -1,5 +1,6 @@
 import { lastingMessage } from './aws-message.ts';
 import { awsOwnershipReasons } from './aws-ownership.ts';
+import { awsPrivateLinkReasons } from './aws-private-link.ts';
 import { reasonEntry, userMistake } from './entry.ts';
 
 export interface OfKey {
@@ -321,6 +322,7 @@ export const awsReasons = {
     says: (d: { readonly field: string; readonly instead: string }) => `${d.field} does nothing on AWS`,
     fix: (d) => d.instead,
   }),
+  ...awsPrivateLinkReasons,
   AwsNameFixed: reasonEntry({
     brief: 'AWS does not rename a load balancer',
     says: (d: { readonly name: string; readonly wanted: string }) =>

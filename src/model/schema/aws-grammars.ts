@@ -56,6 +56,15 @@ export const certificateArn = allowed({
   broken: 'arn:aws:acm:eu-west-1:123456789012:web',
 });
 
+export const principalArn = allowed({
+  called: 'the ARN of an account, role or user',
+  plural: 'ARNs of accounts, roles and users',
+  pattern: 'arn:aws[a-z-]*:iam::[0-9]{12}:(root|role/[^ ]+|user/[^ ]+)',
+  example: 'arn:aws:iam::123456789012:root',
+  maxLength: 200,
+  broken: '123456789012',
+});
+
 export const loadBalancerName = allowed({
   called: 'the name or ARN of an NLB',
   plural: 'names or ARNs of NLBs',

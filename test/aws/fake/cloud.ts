@@ -5,6 +5,7 @@ import type { IamPolicy } from '../../../src/cli/aws/iam-policy.ts';
 import { acmHandlers } from './acm.ts';
 import { ec2Handlers } from './ec2.ts';
 import { elbHandlers } from './elb.ts';
+import { endpointServiceHandlers } from './endpoint-services.ts';
 import { authorize } from './iam.ts';
 import { listenerHandlers } from './listeners.ts';
 import { loadBalancerHandlers } from './load-balancers.ts';
@@ -20,6 +21,7 @@ const handlers: Handlers = {
   ...targetGroupHandlers,
   ...elbHandlers,
   ...ec2Handlers,
+  ...endpointServiceHandlers,
   ...acmHandlers,
 };
 
@@ -39,6 +41,7 @@ function ignoredOutput(input: unknown): object {
     Listeners: [{ ListenerArn: arnOf('listener/net') }],
     DNSName: 'ignored.elb.amazonaws.com',
     GroupId: 'sg-ignored',
+    ServiceConfiguration: { ServiceId: 'vpce-svc-0' },
   };
 }
 

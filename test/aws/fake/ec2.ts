@@ -5,7 +5,7 @@ import { permission, ruleKey, rulesOf } from '../../../providers/aws/plan/steps/
 import type { Handlers } from './cloud.ts';
 import { refuse, type Mutable, type World } from './world.ts';
 
-type Own = Extract<Operation, `ec2:${string}`>;
+type Own = Exclude<Extract<Operation, `ec2:${string}`>, `ec2:${string}VpcEndpoint${string}`>;
 
 const matchesTags = (filters: readonly Filter[], tags: ReadonlyMap<string, string> | undefined): boolean =>
   filters.filter(({ Name }) => Name.startsWith('tag:')).every(({ Name, Values }) => Values.includes(tags?.get(Name.slice(4)) ?? '\0'));
@@ -127,7 +127,7 @@ export const ec2Handlers: Pick<Handlers, Own> = {
   },
   'ec2:CreateTags': (world, { Resources, Tags }) => {
     for (const id of Resources) {
-      securityGroup('ec2:CreateTags', world, id);
+      if (!world.endpointServices.has(id)) securityGroup('ec2:CreateTags', world, id);
       world.setTags(id, Tags);
     }
     return {};

@@ -30,12 +30,20 @@ interface Fields {
   readonly LoadBalancerNames?: readonly string[];
   readonly GroupId?: string;
   readonly Resources?: readonly string[];
+  readonly ServiceId?: string;
+  readonly ServiceIds?: readonly string[];
   readonly Tags?: readonly { readonly Key: string; readonly Value?: string }[];
   readonly TagSpecifications?: readonly { readonly Tags: readonly { readonly Key: string; readonly Value: string }[] }[];
 }
 
 /** Operations that create a resource which has its own tags. AWS checks the right to tag it as well. */
-const creations = new Set(['CreateLoadBalancer', 'CreateTargetGroup', 'CreateListener', 'CreateSecurityGroup']);
+const creations = new Set([
+  'CreateLoadBalancer',
+  'CreateTargetGroup',
+  'CreateListener',
+  'CreateSecurityGroup',
+  'CreateVpcEndpointServiceConfiguration',
+]);
 
 function needsOf(world: World, operation: Operation, input: Fields): Need[] {
   const [api, name = ''] = operation.split(':', 2);
@@ -60,9 +68,9 @@ function needsOf(world: World, operation: Operation, input: Fields): Need[] {
 
 function resourcesOf(input: Fields): string[] {
   const { LoadBalancerName, LoadBalancerNames = LoadBalancerName === undefined ? [] : [LoadBalancerName] } = input;
-  const { ListenerArn, TargetGroupArn, LoadBalancerArn, GroupId, ResourceArns = [], Resources = [] } = input;
-  const single = ListenerArn ?? TargetGroupArn ?? LoadBalancerArn ?? GroupId;
-  return [...(single === undefined ? [] : [single]), ...ResourceArns, ...Resources, ...LoadBalancerNames.map(tagKey)];
+  const { ListenerArn, TargetGroupArn, LoadBalancerArn, GroupId, ServiceId, ServiceIds = [], ResourceArns = [], Resources = [] } = input;
+  const single = ListenerArn ?? TargetGroupArn ?? LoadBalancerArn ?? GroupId ?? ServiceId;
+  return [...(single === undefined ? [] : [single]), ...ResourceArns, ...Resources, ...ServiceIds, ...LoadBalancerNames.map(tagKey)];
 }
 
 function tagged(tags: Tags = new Map()): [string, string][] {

@@ -269,6 +269,8 @@ export const loadBalancerHandlers: Pick<Handlers, Own> = {
     if (found === undefined) return {};
     if (found.attributes.get('deletion_protection.enabled') === 'true')
       refuse('elbv2:DeleteLoadBalancer', 'protected', 'OperationNotPermitted');
+    if ([...world.endpointServices.values()].some(({ value }) => value.NetworkLoadBalancerArns.includes(LoadBalancerArn)))
+      refuse('elbv2:DeleteLoadBalancer', 'inUse', 'ResourceInUse', 'an endpoint service has it');
     world.loadBalancers.delete(LoadBalancerArn);
     world.interfaces.push({ groups: found.value.SecurityGroups ?? [], until: world.now() + delays.interfaces });
     for (const [arn, { value }] of world.listeners) if (value.LoadBalancerArn === LoadBalancerArn) world.listeners.delete(arn);

@@ -1,6 +1,7 @@
 import { AwsError, type AwsErrorCode } from '../../../providers/aws/cloud/error.ts';
 import type { Certificate } from '../../../providers/aws/cloud/acm.ts';
 import type { ClassicAttributes, ClassicLoadBalancer, PolicyDescription } from '../../../providers/aws/cloud/elb.ts';
+import type { EndpointConnection, EndpointService } from '../../../providers/aws/cloud/endpoint-services.ts';
 import type { Instance, IpPermission, NetworkInterface, RouteTable, SecurityGroup, Subnet, Vpc } from '../../../providers/aws/cloud/ec2.ts';
 import type { Listener, LoadBalancer, TargetDescription, TargetGroup } from '../../../providers/aws/cloud/elbv2.ts';
 import type { Operation } from '../../../providers/aws/cloud/operations.ts';
@@ -49,6 +50,13 @@ export interface FakeClassic {
   readonly registeredAt: Map<string, number>;
 }
 
+export interface FakeEndpointService {
+  readonly value: Mutable<EndpointService>;
+  readonly principals: Set<string>;
+  /** The endpoints of clients. */
+  readonly connections: EndpointConnection[];
+}
+
 /** The seconds that AWS takes, or fewer, but enough to require waiting. */
 export const delays = { provisioning: 120, healthCheck: 30, draining: 60, interfaces: 45, capacity: 40 } as const;
 
@@ -64,6 +72,7 @@ export class World {
   readonly targetGroups = new Map<string, FakeTargetGroup>();
   readonly classic = new Map<string, FakeClassic>();
   readonly securityGroups = new Map<string, Mutable<SecurityGroup>>();
+  readonly endpointServices = new Map<string, FakeEndpointService>();
   /** By ARN or id, and by "classic/NAME". */
   readonly tags = new Map<string, Map<string, string>>();
   readonly vpcs = new Map<string, Vpc>();

@@ -22,6 +22,77 @@ export const requestedFeatureScenarios: readonly Scenario[] = [
     },
   },
   {
+    name: 'an NLB has a PrivateLink endpoint service as its annotations say, which is deleted before it',
+    async run(fixture) {
+      const name = 'herald.dev/aws-endpoint-service';
+      const accounts = ['arn:aws:iam::111111111111:root', 'arn:aws:iam::222222222222:root'];
+      const observed = async () => {
+        const { ServiceConfigurations } = await fixture.cloud.call('ec2:DescribeVpcEndpointServiceConfigurations', { Filters: [] });
+        const own = ServiceConfigurations.filter(({ Tags }) =>
+          Tags.some(({ Key, Value }) => Key === 'herald.dev/stack' && Value === 'default/link'),
+        );
+        return Promise.all(
+          own.map(async ({ ServiceId, AcceptanceRequired, PrivateDnsName, NetworkLoadBalancerArns }) => {
+            const { AllowedPrincipals } = await fixture.cloud.call('ec2:DescribeVpcEndpointServicePermissions', { ServiceId });
+            const principals = AllowedPrincipals.map(({ Principal }) => Principal).toSorted();
+            return { ServiceId, AcceptanceRequired, PrivateDnsName, NetworkLoadBalancerArns, principals };
+          }),
+        );
+      };
+      const annotations = { [name]: 'true', [`${name}-allowed-principals`]: accounts.join(','), [`${name}-acceptance-required`]: 'false' };
+      fixture.apply(service('link', [http], { annotations }));
+      const results = await fixture.settle();
+      const { arn } = await onlyNlb(fixture);
+      const [first, ...more] = await observed();
+      expect([first, more]).toEqual([
+        {
+          ServiceId: first?.ServiceId,
+          AcceptanceRequired: false,
+          PrivateDnsName: undefined,
+          NetworkLoadBalancerArns: [arn],
+          principals: accounts,
+        },
+        [],
+      ]);
+      expect(results.get('default/link')?.endpointService).toBe(`com.amazonaws.vpce.us-east-1.${first?.ServiceId}`);
+      await expectStable(fixture);
+
+      const changed = {
+        [name]: 'true',
+        [`${name}-allowed-principals`]: accounts[1] ?? '',
+        [`${name}-private-dns-name`]: 'shop.example.com',
+      };
+      fixture.apply(service('link', [http], { annotations: changed }));
+      await fixture.settle();
+      expect(await observed()).toMatchObject([
+        { ServiceId: first?.ServiceId, AcceptanceRequired: true, PrivateDnsName: 'shop.example.com', principals: [accounts[1]] },
+      ]);
+      await expectStable(fixture);
+
+      // Another program changes it.
+      const ServiceId = first?.ServiceId ?? '';
+      await fixture.cloud.call('ec2:ModifyVpcEndpointServiceConfiguration', { ServiceId, AcceptanceRequired: false });
+      await fixture.cloud.call('ec2:ModifyVpcEndpointServicePermissions', { ServiceId, AddAllowedPrincipals: ['*'] });
+      await fixture.settle();
+      expect(await observed()).toMatchObject([{ AcceptanceRequired: true, principals: [accounts[1]] }]);
+
+      fixture.apply(service('link', [http]));
+      await fixture.settle();
+      expect(await observed()).toEqual([]);
+      await expectStable(fixture);
+      fixture.apply(service('link', [http], { annotations: { [name]: 'true' } }));
+      await fixture.settle();
+      expect(await observed()).toMatchObject([{ principals: [] }]);
+      fixture.takeWrites();
+      fixture.remove('default/link');
+      await fixture.settle();
+      expect(await observed()).toEqual([]);
+      expect(await accountState(fixture)).toMatchObject(nothing);
+      const deletions = fixture.takeWrites().filter((operation) => /DeleteVpcEndpointService|DeleteLoadBalancer/.test(operation));
+      expect(deletions).toEqual(['ec2:DeleteVpcEndpointServiceConfigurations', 'elbv2:DeleteLoadBalancer']);
+    },
+  },
+  {
     name: 'Services of two namespaces share an NLB if both agree',
     async run(fixture) {
       const name = 'herald.dev/aws-shared-load-balancer';

@@ -22,17 +22,17 @@ type Groups =
   | { readonly kind: 'managed'; readonly extra?: readonly string[] }
   | { readonly kind: 'none' };
 
-type Shell = Pick<DesiredNlb, 'scheme' | 'subnets'> & { readonly groups: Groups };
+type Shell = Pick<DesiredNlb, 'scheme' | 'subnets' | 'endpointService'> & { readonly groups: Groups };
 
 /** Returns what one Service decides for an NLB. The owner of an adopted NLB has decided about its scheme and its subnets. */
-export function usesOfShell(values: AnnotationValues, { scheme, subnets, groups }: Shell, defaultScheme: Scheme): Use[] {
-  const named = (name: 'adopt' | 'eipAllocations', field: AllowList, all: readonly string[] = []): Use => ({
+export function usesOfShell(values: AnnotationValues, { scheme, subnets, groups, endpointService }: Shell, defaultScheme: Scheme): Use[] {
+  const named = (name: 'adopt' | 'eipAllocations' | 'allowedPrincipals', field: AllowList, all: readonly string[] = []): Use => ({
     field,
     values: all,
     key: annotationTable[name].key,
     isOwnChoice: false,
   });
-  const own = usesOfGroups(values, groups);
+  const own = [...usesOfGroups(values, groups), named('allowedPrincipals', 'principals', endpointService?.principals)];
   if (values.adopt !== undefined) return [named('adopt', 'loadBalancers', [values.adopt]), ...own];
   const ids = subnets.map(({ SubnetId }) => SubnetId);
   return [...usesOfPlace(values, scheme, ids, defaultScheme), named('eipAllocations', 'eipAllocations', values.eipAllocations), ...own];
@@ -97,6 +97,7 @@ const nouns: Readonly<Record<AllowList, { readonly what: string; readonly name: 
   certificates: { what: 'certificate', name: 'certificates' },
   schemes: { what: 'scheme', name: 'scheme' },
   loadBalancers: { what: 'load balancer', name: 'adopt' },
+  principals: { what: 'principal', name: 'allowedPrincipals' },
 };
 
 /** Names a few, because a condition has little room. */

@@ -11,12 +11,15 @@ import type { PlanInput } from '../steps/input.ts';
 import type { ObservedLoadBalancer, Tags } from '../../model/observed.ts';
 import type { UsableSecurityGroups } from '../steps/security-groups.ts';
 import { planTags, type Steps } from '../steps/steps.ts';
+import { markedTags } from './endpoint-service.ts';
 import { planSubnets } from './subnets.ts';
 
 interface UsableLoadBalancer {
   /** An ARN, or a placeholder. */
   readonly arn: string;
   readonly needs?: string;
+  /** The action that sets its tags. Absent: they are as desired. */
+  readonly tagged?: string;
   readonly observed?: ObservedLoadBalancer;
 }
 
@@ -28,7 +31,7 @@ export function planLoadBalancer(
 ): UsableLoadBalancer {
   if (current === undefined) return create(steps, input.desired, groups);
   const tagged = update(steps, input, current, groups);
-  const given = { arn: current.loadBalancer.LoadBalancerArn, observed: current };
+  const given = { arn: current.loadBalancer.LoadBalancerArn, observed: current, ...defined({ tagged }) };
   // An adopted load balancer gets our tags first, because Herald finds it by them after a restart.
   return input.desired.adopted === undefined || tagged === undefined ? given : { ...given, needs: tagged };
 }
@@ -73,7 +76,7 @@ function update(
   const { desired } = input;
   const { loadBalancer, tags, attributes } = current;
   const arn = loadBalancer.LoadBalancerArn;
-  const tagged = planTags(steps, 'load balancer', arn, tags, desired.tags);
+  const tagged = planTags(steps, 'load balancer', arn, tags, markedTags(desired, input.observed.endpointServices));
   const actual = loadBalancer.SecurityGroups ?? [];
   // AWS cannot attach security groups to a load balancer that was created without, and does not detach the last one.
   const usable = actual.length > 0 ? groups.ids : [];

@@ -3,6 +3,7 @@ import { isOurs, tagKeys } from '../../model/tags.ts';
 import { reportForeignResource } from '../steps/foreign-resources.ts';
 import type { DesiredNlb } from '../../model/desired.ts';
 import type { PlanInput } from '../steps/input.ts';
+import { planEndpointService } from './endpoint-service.ts';
 import { planListeners } from './listeners.ts';
 import { planLoadBalancer } from './load-balancer.ts';
 import type { ObservedLoadBalancer } from '../../model/observed.ts';
@@ -49,7 +50,9 @@ export function planNlb(steps: Steps, input: PlanInput<DesiredNlb>): void {
       mayBeInUse: true,
     });
   }
-  planRetirement(steps, input, { nlb: current, serves: servesAlready(input, current) });
+  const serves = servesAlready(input, current);
+  planEndpointService(steps, input, current, loadBalancer.tagged, serves);
+  planRetirement(steps, input, { nlb: current, serves });
   securityGroups.narrow();
 }
 

@@ -2,6 +2,7 @@ import { reason } from '../../../../src/model/reasons.ts';
 import { askedKeys, isOurKey, isOurs, tagKeys, tagList } from '../../model/tags.ts';
 import { attributeChange } from './attributes.ts';
 import { planCapacityRestored } from './capacity.ts';
+import { planEndpointServiceRemoval } from './endpoint-service-removal.ts';
 import { formatTime, parseTime } from '../../../../src/model/time.ts';
 import type { PlanInput } from './input.ts';
 import type { ObservedClassic, ObservedLoadBalancer } from '../../model/observed.ts';
@@ -63,7 +64,7 @@ export function planRetirement(steps: Steps, input: PlanInput, { nlb, classic, s
  * Plans the deletion of a load balancer with the target groups that only it uses. An adopted one is disowned instead. Returns the ids of
  * the actions that must come first.
  */
-export function planRemovalOfNlb(steps: Steps, { observed, cluster }: PlanInput, one: ObservedLoadBalancer): string[] {
+export function planRemovalOfNlb(steps: Steps, { observed, cluster, desired }: PlanInput, one: ObservedLoadBalancer): string[] {
   const { loadBalancer, tags, attributes, listeners } = one;
   const { LoadBalancerArn: arn, LoadBalancerName: name } = loadBalancer;
   const isProtected = attributes.some(({ Key, Value }) => Key === 'deletion_protection.enabled' && Value === 'true');
@@ -72,6 +73,12 @@ export function planRemovalOfNlb(steps: Steps, { observed, cluster }: PlanInput,
     steps.addProblem(reason('AwsDeletionProtected', { name }));
     return [];
   }
+  const services = (observed.endpointServices ?? []).filter(({ service }) => service.NetworkLoadBalancerArns.includes(arn));
+  if (services.length > 0 && desired?.kind === 'nlb' && desired.endpointService !== undefined) {
+    steps.wait(`the endpoint service to leave ${name}`);
+    return [];
+  }
+  const needs = planEndpointServiceRemoval(steps, services, `${name} is no longer used`);
   const gone: string[] = [];
   if (adopted) {
     for (const { listener, tags } of listeners.filter((one) => isOurs(one.tags, cluster))) {
@@ -80,6 +87,7 @@ export function planRemovalOfNlb(steps: Steps, { observed, cluster }: PlanInput,
         steps.addAction(id, 'elbv2:DeleteListener', {
           input: { ListenerArn: listener.ListenerArn },
           reason: `it belongs to ${tags[tagKeys.service] ?? 'Herald'}`,
+          needs,
         }),
       );
     }
@@ -88,6 +96,7 @@ export function planRemovalOfNlb(steps: Steps, { observed, cluster }: PlanInput,
       steps.addAction(`${name}: delete`, 'elbv2:DeleteLoadBalancer', {
         input: { LoadBalancerArn: arn },
         reason: 'nothing uses it',
+        needs,
       }),
     );
   }
@@ -119,7 +128,7 @@ export function planRemovalOfNlb(steps: Steps, { observed, cluster }: PlanInput,
         TagKeys: [...askedKeys(tags), ...Object.keys(tags).filter((key) => isOurKey(key) && key !== tagKeys.cluster)],
       },
       reason: 'the adopted load balancer is no longer used',
-      needs: [...gone, ...reset, ...planCapacityRestored(steps, one)],
+      needs: [...needs, ...gone, ...reset, ...planCapacityRestored(steps, one)],
     });
   }
   return gone;

@@ -87,7 +87,7 @@ function planFrontGroup(
   return { id: group.GroupId, needs: [], narrow };
 }
 
-const ofLoadBalancer: ReadonlySet<string> = new Set([tagKeys.resource, tagKeys.adopted, tagKeys.subnets]);
+const ofLoadBalancer: ReadonlySet<string> = new Set([tagKeys.resource, tagKeys.adopted, tagKeys.subnets, tagKeys.endpointService]);
 
 function withoutResource(tags: Desired['tags']): Record<string, string> {
   return Object.fromEntries(Object.entries(tags).filter(([key]) => !ofLoadBalancer.has(key)));

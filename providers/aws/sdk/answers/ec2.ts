@@ -1,4 +1,5 @@
 import type * as Sdk from '@aws-sdk/client-ec2';
+import type { EndpointConnection, EndpointService } from '../../cloud/endpoint-services.ts';
 import type { ElasticIp, Instance, IpPermission, NetworkInterface, RouteTable, SecurityGroup, Subnet, Vpc } from '../../cloud/ec2.ts';
 import { list, required, present } from './answer.ts';
 import { toTags } from './elbv2.ts';
@@ -114,4 +115,27 @@ export function toElasticIp(one: Sdk.Address): ElasticIp {
     AllocationId: required(one.AllocationId, 'AllocationId'),
     NetworkInterfaceId: one.NetworkInterfaceId === '' ? undefined : one.NetworkInterfaceId,
   });
+}
+
+export function toEndpointService(one: Sdk.ServiceConfiguration): EndpointService {
+  const { PrivateDnsName, PrivateDnsNameConfiguration: dns } = one;
+  return present({
+    ServiceId: required(one.ServiceId, 'ServiceId'),
+    ServiceName: required(one.ServiceName, 'ServiceName'),
+    ServiceState: one.ServiceState ?? '',
+    AcceptanceRequired: one.AcceptanceRequired ?? true,
+    NetworkLoadBalancerArns: list(one.NetworkLoadBalancerArns),
+    PrivateDnsName: PrivateDnsName === '' ? undefined : PrivateDnsName,
+    PrivateDnsNameConfiguration: dns === undefined ? undefined : present({ State: dns.State, Name: dns.Name, Value: dns.Value }),
+    SupportedIpAddressTypes: one.SupportedIpAddressTypes,
+    Tags: toTags(one.Tags),
+  });
+}
+
+export function toEndpointConnection(one: Sdk.VpcEndpointConnection): EndpointConnection {
+  return {
+    VpcEndpointId: required(one.VpcEndpointId, 'VpcEndpointId'),
+    VpcEndpointOwner: one.VpcEndpointOwner ?? '',
+    VpcEndpointState: one.VpcEndpointState ?? '',
+  };
 }

@@ -5,6 +5,7 @@ import { AwsError, isTransient, type AwsErrorCode } from '../../cloud/error.ts';
 import type { Input, Output, WriteOperation } from '../../cloud/operations.ts';
 import { tagKeys, tagMap } from '../../model/tags.ts';
 import { placeholderName, type Action } from '../../plan/steps/action.ts';
+import { withBlockers } from './refused-deletion.ts';
 
 export type Outcome =
   | { readonly action: Action; readonly result: 'done' }
@@ -63,7 +64,7 @@ async function attempt(cloud: Cloud, action: Action, created: Map<string, string
     if (existing === 'not listed') return { action, result: 'inUse', error };
     if (existing === undefined || action.creates === undefined) {
       await undo(cloud, action);
-      return { action, result: 'failed', error };
+      return { action, result: 'failed', error: await withBlockers(cloud, action, error) };
     }
     created.set(action.creates, existing);
     return { action, result: 'done' };
@@ -130,6 +131,7 @@ function createdId(operation: WriteOperation, output: Output<WriteOperation>): s
   if (operation === 'elbv2:CreateTargetGroup') return (output as Output<typeof operation>).TargetGroups[0]?.TargetGroupArn;
   if (operation === 'elbv2:CreateListener') return (output as Output<typeof operation>).Listeners[0]?.ListenerArn;
   if (operation === 'ec2:CreateSecurityGroup') return (output as Output<typeof operation>).GroupId;
+  if (operation === 'ec2:CreateVpcEndpointServiceConfiguration') return (output as Output<typeof operation>).ServiceConfiguration.ServiceId;
   return undefined;
 }
 

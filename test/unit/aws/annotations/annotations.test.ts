@@ -72,6 +72,11 @@ const samples: Readonly<Record<keyof typeof annotationTable, readonly [string, s
   adopt: ['my-nlb', null],
   foreignListeners: ['remove', 'delete'],
   disown: ['true', 'maybe'],
+  endpointService: ['true', 'maybe'],
+  acceptanceRequired: ['false', 'no'],
+  allowedPrincipals: ['arn:aws:iam::123456789012:root, *', '123456789012'],
+  privateDnsName: ['shop.example.com', 'Shop'],
+  endpointIpTypes: ['ipv4,ipv6', 'dualstack'],
 };
 
 describe.each(entries)('annotation %s', (name, entry) => {

@@ -24,6 +24,7 @@ const chosen = { because: 'it selects the load balancer: another value means ano
 const tls = { 'ssl-cert': acmCertificate };
 const dual = { 'ip-address-type': 'dualstack' };
 const http = { 'healthcheck-protocol': 'http' };
+const endpointService = { 'herald.dev/aws-endpoint-service': 'true' };
 const logs = { 'access-log-enabled': 'true', 'access-log-s3-bucket-name': 'logs' };
 
 const both = {
@@ -87,6 +88,11 @@ const cases: Readonly<Record<BalancerKind, Partial<Readonly<Record<AnnotationNam
     capacityUnits: { set: 'CapacityUnits=3000' },
     healthCheckTimeout: { set: '7' },
     successCodes: { set: '200', beside: http },
+    endpointService: { set: 'true' },
+    acceptanceRequired: { set: 'false', beside: endpointService },
+    allowedPrincipals: { set: 'arn:aws:iam::210987654321:root', beside: endpointService },
+    privateDnsName: { set: 'shop.example.com', beside: endpointService },
+    endpointIpTypes: { set: 'ipv4,ipv6', beside: { ...endpointService, ...dual } },
   },
   classic: {
     ...both,

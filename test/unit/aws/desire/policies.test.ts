@@ -38,6 +38,7 @@ const refusals = async ({ kind = 'nlb', annotations = {}, existing = {}, isClass
   return errors.map(({ code, details }) => ({ code, ...(details as object) }));
 };
 
+const account = 'arn:aws:iam::210987654321:root';
 const subnets = 'subnet-private-0,subnet-private-1';
 const publicSubnets = 'subnet-public-0, subnet-public-1, subnet-public-2';
 const open = { scheme: 'internet-facing' };
@@ -70,6 +71,13 @@ const asks: readonly (readonly [string, Asked, keyof AwsPolicy, string, readonly
     'eip-allocations',
     ['eipalloc-1', 'eipalloc-2', 'eipalloc-3'],
     { schemes: ['internet-facing'] },
+  ],
+  [
+    'clients of its endpoint service',
+    { annotations: { 'herald.dev/aws-endpoint-service': 'true', 'herald.dev/aws-endpoint-service-allowed-principals': account } },
+    'principals',
+    'herald.dev/aws-endpoint-service-allowed-principals',
+    [account],
   ],
   ['certificates of an NLB', { annotations: { 'ssl-cert': acmCertificate } }, 'certificates', 'ssl-cert', [acmCertificate]],
   [

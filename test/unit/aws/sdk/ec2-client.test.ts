@@ -44,7 +44,26 @@ const inputs: Readonly<Record<Ec2Operation, object>> = {
   DescribeRouteTables: filters,
   DescribeSecurityGroups: { GroupIds: ['sg-1', 'sg-2'], ...filters },
   DescribeSubnets: filters,
+  CreateVpcEndpointServiceConfiguration: {
+    NetworkLoadBalancerArns: ['arn:1'],
+    AcceptanceRequired: true,
+    PrivateDnsName: 'shop.example.com',
+    SupportedIpAddressTypes: ['ipv4'],
+    TagSpecifications: [{ ResourceType: 'vpc-endpoint-service', Tags: tags }],
+  },
+  DeleteVpcEndpointServiceConfigurations: { ServiceIds: ['vpce-svc-1'] },
+  DescribeVpcEndpointConnections: filters,
+  DescribeVpcEndpointServiceConfigurations: filters,
+  DescribeVpcEndpointServicePermissions: { ServiceId: 'vpce-svc-1', MaxResults: 400 },
   DescribeVpcs: { VpcIds: ['vpc-1'] },
+  ModifyVpcEndpointServiceConfiguration: {
+    ServiceId: 'vpce-svc-1',
+    AcceptanceRequired: false,
+    RemovePrivateDnsName: true,
+    AddNetworkLoadBalancerArns: ['arn:1'],
+    RemoveSupportedIpAddressTypes: ['ipv6'],
+  },
+  ModifyVpcEndpointServicePermissions: { ServiceId: 'vpce-svc-1', AddAllowedPrincipals: ['*'], RemoveAllowedPrincipals: ['arn:2'] },
   RevokeSecurityGroupIngress: { GroupId: 'sg-1', IpPermissions: ipPermissions },
 };
 
@@ -65,6 +84,13 @@ const answers: Readonly<Record<Ec2Operation, string>> = {
   DescribeSecurityGroups: `<securityGroupInfo><item><groupId>sg-1</groupId><groupName>n</groupName><groupDescription>d</groupDescription><vpcId>vpc-1</vpcId><ipPermissions><item><ipProtocol>tcp</ipProtocol><fromPort>80</fromPort><toPort>80</toPort><groups><item><groupId>sg-2</groupId></item></groups><ipRanges><item><cidrIp>0.0.0.0/0</cidrIp><description>x</description></item></ipRanges><ipv6Ranges/><prefixListIds/></item></ipPermissions>${tagSet}</item></securityGroupInfo>`,
   DescribeSubnets: `<subnetSet><item><subnetId>s-1</subnetId><vpcId>vpc-1</vpcId><availabilityZone>z</availabilityZone><cidrBlock>10.0.0.0/24</cidrBlock><availableIpAddressCount>7</availableIpAddressCount><ipv6CidrBlockAssociationSet><item><ipv6CidrBlock>2001:db8::/64</ipv6CidrBlock><ipv6CidrBlockState><state>associated</state></ipv6CidrBlockState></item></ipv6CidrBlockAssociationSet>${tagSet}</item></subnetSet>`,
   DescribeVpcs: `<vpcSet><item><vpcId>vpc-1</vpcId><cidrBlockAssociationSet><item><cidrBlock>10.0.0.0/16</cidrBlock></item></cidrBlockAssociationSet><ipv6CidrBlockAssociationSet><item><ipv6CidrBlock>2001:db8::/56</ipv6CidrBlock><ipv6CidrBlockState><state>associated</state></ipv6CidrBlockState></item></ipv6CidrBlockAssociationSet><isDefault>false</isDefault></item></vpcSet>`,
+  CreateVpcEndpointServiceConfiguration: `<serviceConfiguration><serviceId>vpce-svc-1</serviceId><serviceName>s</serviceName>${tagSet}</serviceConfiguration>`,
+  DeleteVpcEndpointServiceConfigurations: `<unsuccessful><item><resourceId>vpce-svc-1</resourceId><error><code>ExistingVpcEndpointConnections</code><message>m</message></error></item></unsuccessful>`,
+  DescribeVpcEndpointConnections: `<vpcEndpointConnectionSet><item><serviceId>vpce-svc-1</serviceId><vpcEndpointId>vpce-1</vpcEndpointId><vpcEndpointOwner>1</vpcEndpointOwner><vpcEndpointState>available</vpcEndpointState></item></vpcEndpointConnectionSet>`,
+  DescribeVpcEndpointServiceConfigurations: `<serviceConfigurationSet><item><serviceId>vpce-svc-1</serviceId><serviceName>s</serviceName><serviceState>Available</serviceState><acceptanceRequired>true</acceptanceRequired><networkLoadBalancerArnSet><item>arn:1</item></networkLoadBalancerArnSet><supportedIpAddressTypeSet><item>ipv4</item></supportedIpAddressTypeSet><privateDnsName>d</privateDnsName><privateDnsNameConfiguration><state>pendingVerification</state><type>TXT</type><value>v</value><name>n</name></privateDnsNameConfiguration>${tagSet}</item></serviceConfigurationSet><nextToken>n</nextToken>`,
+  DescribeVpcEndpointServicePermissions: `<allowedPrincipals><item><principalType>Account</principalType><principal>arn:3</principal></item></allowedPrincipals><nextToken>n</nextToken>`,
+  ModifyVpcEndpointServiceConfiguration: '<return>true</return>',
+  ModifyVpcEndpointServicePermissions: '<return>true</return>',
   RevokeSecurityGroupIngress: '<return>true</return>',
 };
 

@@ -71,9 +71,11 @@ describe('the documented IAM policy', () => {
     // Actions that create or delete a resource with its own tags. A listener is part of a load balancer.
     const tagged = (pattern: RegExp): readonly unknown[] =>
       policy.Statement.filter((one) => actionsOf(one).some((action) => pattern.test(action))).map(({ Condition }) => Condition?.['Null']);
-    expect(tagged(/:Create(?:LoadBalancer|TargetGroup)$/)).toEqual([{ 'aws:RequestTag/herald.dev/cluster': 'false' }]);
-    const removing = tagged(/:Delete(?:LoadBalancer|TargetGroup|SecurityGroup|Tags)$/);
-    expect(removing).toEqual([{ 'aws:ResourceTag/herald.dev/cluster': 'false' }, { 'aws:ResourceTag/herald.dev/cluster': 'false' }]);
+    expect(tagged(/:Create(?:LoadBalancer|TargetGroup|VpcEndpointServiceConfiguration)$/)).toEqual([
+      { 'aws:RequestTag/herald.dev/cluster': 'false' },
+    ]);
+    const removing = tagged(/:(?:Delete(?:LoadBalancer|TargetGroup|SecurityGroup|Tags)|(?:Delete|Modify)VpcEndpointService\w+)$/);
+    expect(removing).toEqual(Array(3).fill({ 'aws:ResourceTag/herald.dev/cluster': 'false' }));
   });
 
   test('the policy fits into one managed policy', () => {

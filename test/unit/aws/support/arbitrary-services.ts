@@ -44,6 +44,9 @@ export const nlbAnnotations = maybe({
   'enable-icmp-for-path-mtu-discovery': ['on'],
   'security-groups': ['nodes'],
   'minimum-load-balancer-capacity': ['CapacityUnits=3000', 'CapacityUnits=0'],
+  'herald.dev/aws-endpoint-service': ['true', 'false'],
+  'herald.dev/aws-endpoint-service-allowed-principals': ['arn:aws:iam::210987654321:root', '*'],
+  'herald.dev/aws-endpoint-service-private-dns-name': ['shop.example.com'],
   'service.beta.kubernetes.io/load-balancer-source-ranges': ['192.0.2.0/24', '192.0.2.0/24,198.51.100.0/24'],
 });
 
@@ -108,7 +111,9 @@ export const anyDrift: fc.Arbitrary<{ readonly name: string; readonly apply: Dri
       case 0:
         return named('delete a load balancer', ({ world }) => {
           const [arn] = first(world.loadBalancers, index) ?? [];
-          if (arn === undefined || !isOurs(world, arn)) return;
+          // AWS deletes no load balancer that an endpoint service has.
+          const isKept = [...world.endpointServices.values()].some(({ value }) => value.NetworkLoadBalancerArns.includes(arn ?? ''));
+          if (arn === undefined || !isOurs(world, arn) || isKept) return;
           world.loadBalancers.delete(arn);
           for (const [id, { value }] of world.listeners) if (value.LoadBalancerArn === arn) world.listeners.delete(id);
         });

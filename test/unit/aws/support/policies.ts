@@ -15,6 +15,7 @@ export function policy({ labels = {}, ...lists }: PolicyLiteral = {}): AwsPolicy
     certificates: [],
     schemes: [],
     loadBalancers: [],
+    principals: [],
     ...lists,
   };
 }

@@ -59,7 +59,14 @@ export function worldDigest(world: World): string {
     rules: IpPermissions.map((one) => JSON.stringify(one)).toSorted(),
     tags: tagsOf(world, id),
   }));
-  const sorted = [loadBalancers, listeners, targetGroups, classic, securityGroups].map((list) =>
+  const endpointServices = [...world.endpointServices].map(([id, { value, principals }]) => ({
+    ...value,
+    ServiceId: '',
+    ServiceName: '',
+    principals: [...principals].toSorted(),
+    tags: tagsOf(world, id),
+  }));
+  const sorted = [loadBalancers, listeners, targetGroups, classic, securityGroups, endpointServices].map((list) =>
     list.map((one) => JSON.stringify(one, inOrder, 1)).toSorted(),
   );
   let text = JSON.stringify(sorted);

@@ -1,7 +1,7 @@
-import type { Node } from '../../../src/model/objects/cluster.ts';
-import { parseAddress } from '../../../src/net/address.ts';
-import { parsePrefixLeniently, prefixContains } from '../../../src/net/prefix.ts';
-import type { SubnetFact } from '../model/facts.ts';
+import type { Node } from '../../../../src/model/objects/cluster.ts';
+import { parseAddress } from '../../../../src/net/address.ts';
+import { parsePrefixLeniently, prefixContains } from '../../../../src/net/prefix.ts';
+import type { SubnetFact } from '../../model/facts.ts';
 import { machineOf } from './targets.ts';
 
 /**

@@ -1,10 +1,10 @@
-import type { Node } from '../../../src/model/objects/cluster.ts';
-import type { EndpointSlice, Endpoint } from '../../../src/model/objects/endpoint-slice.ts';
-import type { ServicePort } from '../../../src/model/objects/service.ts';
-import { formatAddress, type Address, type Family } from '../../../src/net/address.ts';
-import { parsePrefixLeniently, prefixContains } from '../../../src/net/prefix.ts';
-import type { AnnotationValues } from '../annotations/table.ts';
-import type { DesiredTarget } from '../model/desired.ts';
+import type { Node } from '../../../../src/model/objects/cluster.ts';
+import type { EndpointSlice, Endpoint } from '../../../../src/model/objects/endpoint-slice.ts';
+import type { ServicePort } from '../../../../src/model/objects/service.ts';
+import { formatAddress, type Address, type Family } from '../../../../src/net/address.ts';
+import { parsePrefixLeniently, prefixContains } from '../../../../src/net/prefix.ts';
+import type { AnnotationValues } from '../../annotations/table.ts';
+import type { DesiredTarget } from '../../model/desired.ts';
 
 /** Labels that exclude a node. Every value except a false one excludes, as in the service controller of Kubernetes (KEP-1143). */
 const excluding = ['node.kubernetes.io/exclude-from-external-load-balancers', 'alpha.service-controller.kubernetes.io/exclude-balancer'];

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { zonesOfTargets } from '../../../../providers/aws/desire/target-zones.ts';
-import { stackOf } from '../../../../providers/aws/desire/stack.ts';
-import { slice } from '../../decisions/fixtures.ts';
-import { StackFixture, awsMember, node } from '../support/stack-fixture.ts';
+import { zonesOfTargets } from '../../../../../providers/aws/desire/targets/target-zones.ts';
+import { stackOf } from '../../../../../providers/aws/desire/stack.ts';
+import { slice } from '../../../decisions/fixtures.ts';
+import { StackFixture, awsMember, node } from '../../support/stack-fixture.ts';
 
 const member = awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30080'] });
 const stack = stackOf(member);
