@@ -75,7 +75,7 @@ describe('the documented IAM policy', () => {
       { 'aws:RequestTag/herald.dev/cluster': 'false' },
     ]);
     const removing = tagged(/:(?:Delete(?:LoadBalancer|TargetGroup|SecurityGroup|Tags)|(?:Delete|Modify)VpcEndpointService\w+)$/);
-    expect(removing).toEqual(Array(3).fill({ 'aws:ResourceTag/herald.dev/cluster': 'false' }));
+    expect(removing).toEqual(Array.from({ length: 3 }, () => ({ 'aws:ResourceTag/herald.dev/cluster': 'false' })));
   });
 
   test('the policy fits into one managed policy', () => {
