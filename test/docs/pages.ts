@@ -4,9 +4,10 @@
  * - checkout: this machine, in a copy of the repository, for a page that makes namespaces itself.
  * - fabric: a cluster with Herald, three nodes and two switches (fabric-bed.ts).
  * - router: a cluster with two nodes beside a router without configuration (router.test.ts).
+ * - homeLab: a cluster with three nodes behind one switch, without a router (home-lab-bed.ts).
  * - apiServer: a cluster without nodes (api-server.test.ts).
  */
-export const beds: Readonly<Record<string, 'checkout' | 'fabric' | 'router' | 'apiServer'>> = {
+export const beds: Readonly<Record<string, 'checkout' | 'fabric' | 'router' | 'homeLab' | 'apiServer'>> = {
   'docs/tutorial.md': 'checkout',
   'docs/how-to/aws.md': 'apiServer',
   'docs/how-to/beside-calico-or-cilium.md': 'fabric',
@@ -15,6 +16,7 @@ export const beds: Readonly<Record<string, 'checkout' | 'fabric' | 'router' | 'a
   'docs/how-to/dual-stack.md': 'fabric',
   'docs/how-to/explain.md': 'fabric',
   'docs/how-to/graceful-restart.md': 'fabric',
+  'docs/how-to/home-lab.md': 'homeLab',
   'docs/how-to/install.md': 'apiServer',
   'docs/how-to/look-around.md': 'fabric',
   'docs/how-to/migrate-from-kube-proxy.md': 'apiServer',

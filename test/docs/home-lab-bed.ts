@@ -1,0 +1,106 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { nodePlan } from '../lab/address-plan.ts';
+import type { Topology } from '../lab/topology.ts';
+import { until } from '../lab/until.ts';
+import { ClusterBed, herald } from './cluster-bed.ts';
+
+const nodes = ['node1', 'node2', 'node3'] as const;
+const indexOf = (node: string): number => Number(node.replace('node', ''));
+const address = (node: string): string => `192.168.1.1${indexOf(node)}`;
+const podNetwork = (node: string): string => nodePlan(indexOf(node)).podCidr.ipv4;
+
+/** A switch, three nodes, and the reader's machine. There is no router. The switch has an address only for the API server. */
+const network: Topology = {
+  machines: [
+    { name: 'switch', kind: 'router', bridges: [{ name: 'lan', addresses: ['192.168.1.2/24'] }] },
+    { name: 'client', kind: 'client' },
+    ...nodes.map((name) => {
+      const others = nodes.filter((other) => other !== name);
+      const { internal } = nodePlan(indexOf(name));
+      // Pods answer by these addresses of their node.
+      const loopback = [`${internal.ipv4}/32`, `${internal.ipv6}/128`];
+      return { name, kind: 'node', loopback, routes: others.map((other) => `${podNetwork(other)} via ${address(other)}`) } as const;
+    }),
+  ],
+  links: [
+    [
+      { machine: 'switch', interface: 'client', bridge: 'lan' },
+      { machine: 'client', interface: 'eth0', addresses: ['192.168.1.100/24'] },
+    ],
+    ...nodes.map(
+      (name) =>
+        [
+          { machine: 'switch', interface: name, bridge: 'lan' },
+          { machine: name, interface: 'eth0', addresses: [`${address(name)}/24`] },
+        ] as const,
+    ),
+  ],
+  pods: nodes.map((node, index) => ({ name: `web-${index + 1}`, node })),
+};
+
+/** The cluster of the page: three Nodes, and a Service of somebody with a pod on each. */
+const objects: readonly object[] = [
+  { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } },
+  ...nodes.map((name) => ({
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name },
+    spec: { podCIDR: podNetwork(name), podCIDRs: [podNetwork(name)] },
+    status: { addresses: [{ type: 'InternalIP', address: address(name) }] },
+  })),
+  {
+    apiVersion: 'herald.dev/v1alpha1',
+    kind: 'HeraldConfig',
+    metadata: { name: 'default' },
+    spec: { serviceCIDRs: ['10.96.0.0/12'], defaultClass: true },
+  },
+  {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { namespace: 'shop', name: 'web' },
+    spec: { type: 'LoadBalancer', ports: [{ port: 80, targetPort: 8080 }] },
+  },
+  {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { namespace: 'shop', name: 'web-1', labels: { 'kubernetes.io/service-name': 'web' } },
+    addressType: 'IPv4',
+    ports: [{ port: 8080, protocol: 'TCP', name: '' }],
+    endpoints: nodes.map((nodeName) => ({
+      addresses: [podNetwork(nodeName).replace('0/24', '10')],
+      nodeName,
+      conditions: { ready: true },
+    })),
+  },
+];
+
+/** Three nodes with agents behind one switch, and the reader at a machine on the same switch. */
+export async function startHomeLab(): Promise<ClusterBed> {
+  const bed = await ClusterBed.start({ topology: network, server: { machine: 'switch', address: '192.168.1.2' } });
+  try {
+    await bed.installDefinitions();
+    await bed.kubectl(['apply', '--server-side', '-k', 'manifests/base']);
+    await bed.kubectl(['create', '-f', '-'], { input: objects.map((object) => stringify(object)).join('---\n') });
+    bed.lab.machine('switch').spawn([herald, 'controller', '--kubeconfig', bed.kubeconfig, '--socket', 'none'], { name: 'controller' });
+    for (const node of nodes)
+      bed.lab.node(node).spawn([herald, 'agent', '--node', node, '--kubeconfig', bed.kubeconfig, '--socket', 'none'], { name: 'agent' });
+    const reports = async (): Promise<readonly string[]> =>
+      (await bed.kubectl(['get', 'nodestates', '-o', 'name'])).stdout.trim().split('\n');
+    await until('every node reports', async (note) => note(await reports()).length === nodes.length, 60_000);
+    // The reader may log in to the nodes.
+    writeProgram(bed, 'sudo', 'exec "$@"');
+    writeProgram(bed, 'ssh', `node=$1; shift; exec ip netns exec ${bed.lab.id}-$node sh -c "$*"`);
+    return bed;
+  } catch (error) {
+    await bed.stop();
+    throw error;
+  }
+}
+
+function writeProgram({ programs }: ClusterBed, name: string, script: string): void {
+  const path = join(programs, name);
+  writeFileSync(path, `#!/bin/sh\n${script}\n`);
+  chmodSync(path, 0o755);
+}
