@@ -50,6 +50,22 @@ describe('requests to AWS', () => {
     expect(aws.requests).toHaveLength(limits.pages);
   });
 
+  test('a target is registered and read with its server id for QUIC', async () => {
+    const target = { Id: '10.0.1.5', Port: 443, QuicServerId: '0x00000000000000ab' };
+    const shown = Object.entries(target).map(([name, value]) => `<${name}>${value}</${name}>`);
+    const health = `<member><Target>${shown.join('')}</Target><TargetHealth><State>healthy</State></TargetHealth></member>`;
+    await using aws = await StubAws.start(({ parameters }) =>
+      parameters.get('Action') === 'RegisterTargets'
+        ? result('RegisterTargets', '')
+        : result('DescribeTargetHealth', `<TargetHealthDescriptions>${health}</TargetHealthDescriptions>`),
+    );
+    const cloud = cloudAt(aws.endpoint);
+    await cloud.call('elbv2:RegisterTargets', { TargetGroupArn: arn('a'), Targets: [target] });
+    expect(aws.requests[0]?.parameters.get('Targets.member.1.QuicServerId')).toBe(target.QuicServerId);
+    const { TargetHealthDescriptions } = await cloud.call('elbv2:DescribeTargetHealth', { TargetGroupArn: arn('a') });
+    expect(TargetHealthDescriptions).toEqual([{ Target: target, TargetHealth: { State: 'healthy' } }]);
+  });
+
   test('tags are requested for 20 resources at a time', async () => {
     await using aws = await StubAws.start((request) => {
       const member = (one: string): string => `<member><ResourceArn>${one}</ResourceArn><Tags/></member>`;

@@ -169,11 +169,13 @@ export const listenerAnnotations = {
     description: 'Only with HTTP and HTTPS.',
     lbc: 'yes',
   }),
-  quicPorts: unsupported('quic-enabled-ports', texts('ports'), {
+  quicPorts: nlb('quic-enabled-ports', texts('port names and numbers'), {
     default: '-',
-    description: 'QUIC listeners.',
-    lbc: 'no',
-    difference: 'not yet; a UDP listener forwards QUIC but ignores its connection ids',
+    description:
+      'The UDP port that is QUIC: a QUIC listener, or TCP_QUIC if TCP has the same port. Needs targets of type `ip` and an NLB without security groups ([QUIC](aws.md#quic)).',
+    lbc: 'differs',
+    difference:
+      'the server id of a Pod comes from its UID, so no webhook is needed; an item that is no UDP port of the Service, and what AWS does not allow with QUIC, is an error',
   }),
   weightedActions: {
     ...unsupported('-', text, {

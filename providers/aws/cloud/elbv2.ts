@@ -73,7 +73,7 @@ export interface Elbv2Operations {
   RemoveTags: { input: { readonly ResourceArns: readonly string[]; readonly TagKeys: readonly string[] }; output: object };
 }
 
-export type NlbProtocol = 'TCP' | 'UDP' | 'TCP_UDP' | 'TLS';
+export type NlbProtocol = 'TCP' | 'UDP' | 'TCP_UDP' | 'TLS' | 'QUIC' | 'TCP_QUIC';
 export type Scheme = 'internal' | 'internet-facing';
 export type IpAddressType = 'ipv4' | 'dualstack';
 export type TargetType = 'instance' | 'ip';
@@ -206,6 +206,8 @@ export interface TargetDescription {
   readonly Port: number;
   /** "all" for an IP address outside of the VPC. */
   readonly AvailabilityZone?: string;
+  /** With QUIC and TCP_QUIC only: "0x" and 16 lower-case hexadecimal digits, once in a listener. AWS does not change it in place. */
+  readonly QuicServerId?: string;
 }
 
 export interface TargetHealthDescription {

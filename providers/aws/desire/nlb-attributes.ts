@@ -3,8 +3,9 @@ import type { Service } from '../../../src/model/objects/service.ts';
 import { annotationTable, type AnnotationValues } from '../annotations/table.ts';
 import type { TargetType } from '../cloud/elbv2.ts';
 import type { Tags } from '../model/observed.ts';
+import { transportsOf } from '../model/protocols.ts';
 import type { Issues } from '../model/issues.ts';
-import type { NlbPort } from './nlb-listeners.ts';
+import type { NlbPort } from './ports/nlb-listeners.ts';
 
 const routingPolicies = ['any_availability_zone', 'partial_availability_zone_affinity', 'availability_zone_affinity'];
 
@@ -43,7 +44,7 @@ export function targetGroupAttributes(values: AnnotationValues, { servicePort, t
   const { proxyProtocol, proxyProtocolPorts } = values;
   if (proxyProtocol !== undefined) written['proxy_protocol_v2.enabled'] = 'true';
   else if (proxyProtocolPorts !== undefined) written['proxy_protocol_v2.enabled'] = `${proxyProtocolPorts.includes(servicePort.port)}`;
-  const carriesUdp = targetProtocol === 'UDP' || targetProtocol === 'TCP_UDP';
+  const carriesUdp = transportsOf(targetProtocol).includes('udp');
   if (carriesUdp && written['preserve_client_ip.enabled'] === 'false') {
     const what = `preserve_client_ip.enabled=false is impossible for port ${servicePort.port}, which carries UDP`;
     issues.error(reason('AwsSettingsConflict', { what }));

@@ -3,9 +3,10 @@ import type { Service } from '../../../src/model/objects/service.ts';
 import { annotationTable, type AnnotationValues } from '../annotations/table.ts';
 import type { TargetType } from '../cloud/elbv2.ts';
 import type { DesiredHealthCheck } from '../model/desired.ts';
-import { portsNamed } from './encryption.ts';
+import { portsNamed } from './ports/encryption.ts';
 import type { Issues } from '../model/issues.ts';
-import type { NlbPort } from './nlb-listeners.ts';
+import { transportsOf } from '../model/protocols.ts';
+import type { NlbPort } from './ports/nlb-listeners.ts';
 
 /**
  * Builds the health check for the targets of one port. Under policy Local, AWS checks instances at healthCheckNodePort, where only nodes
@@ -21,7 +22,7 @@ export function nlbHealthCheck(
   const local = targetType === 'instance' && service.externalTrafficPolicy === 'Local' && service.healthCheckNodePort !== 0;
   const protocol = readProtocol(values, issues) ?? (local ? 'HTTP' : 'TCP');
   const port = readPort(service, values, targetType, issues) ?? (local ? service.healthCheckNodePort : 'traffic-port');
-  if (listener === 'UDP' && port === 'traffic-port') {
+  if (!transportsOf(listener).includes('tcp') && port === 'traffic-port') {
     for (const { protocol, port } of service.ports) if (protocol === 'UDP') issues.warn(reason('AwsHealthCheckOnUdp', { port }));
   }
   return {

@@ -3,26 +3,29 @@ import { reason } from '../../../src/model/reasons.ts';
 import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Service } from '../../../src/model/objects/service.ts';
 import type { AnnotationValues } from '../annotations/table.ts';
-import type { IpAddressType, NlbProtocol, Scheme, TargetType } from '../cloud/elbv2.ts';
+import type { IpAddressType, Scheme, TargetType } from '../cloud/elbv2.ts';
 import { limits } from '../model/limits.ts';
 import { resourceName } from '../model/resource-names.ts';
 import type { DesiredListener, DesiredNlb, DesiredTarget, DesiredTargetGroup, TargetPort } from '../model/desired.ts';
+import { isQuic, transportsOf } from '../model/protocols.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import { askedTags, ownerTags, resources, tagKeys } from '../model/tags.ts';
 import { upstreamIsPublic } from './claim.ts';
 import type { Circumstances, StackIdentity } from '../model/circumstances.ts';
 import type { Existing } from '../model/facts.ts';
 import { endpointServiceOf } from './endpoint-service.ts';
+import { checkQuicListeners, checkQuicPorts } from './ports/quic.ts';
 import { effectiveScheme } from './scheme.ts';
 import { checkName, checkQuota, type Issues } from '../model/issues.ts';
 import { checkTargetGroupAttributes, loadBalancerAttributes, targetGroupAttributes } from './nlb-attributes.ts';
 import { nlbHealthCheck } from './nlb-health-check.ts';
-import { checkListenerAttributes, listenerAttributes, nlbPorts, type NlbPort } from './nlb-listeners.ts';
+import { checkListenerAttributes, listenerAttributes, nlbPorts, type NlbPort } from './ports/nlb-listeners.ts';
 import { checkRuleQuota, clientRules, clientSources, namedGroups } from './security-groups.ts';
 import { chooseSubnets } from './subnets/choose-subnets.ts';
 import { checkAddresses } from './subnets/check-addresses.ts';
 import { mapSubnets } from './subnets/map-subnets.ts';
 import { checkTagQuota } from './tag-quota.ts';
+import { withServerIds } from './targets/quic-targets.ts';
 import { departingInstances, departingPods, instanceTargets, podTargets } from './targets/targets.ts';
 
 /** The parts of an NLB that one Service decides for all: the oldest member of the stack. */
@@ -140,7 +143,8 @@ export function nlbPart(
   { service, values }: { readonly service: Service; readonly values: AnnotationValues },
   stack: StackIdentity,
   shell: NlbShell,
-  { facts, settings, nodes, slices, refusedTargets, existing }: Circumstances,
+  others: readonly DesiredListener[],
+  { facts, settings, nodes, slices, refusedTargets, podIdentities, existing }: Circumstances,
   issues: Issues,
 ): NlbPart {
   const key = serviceKey(service.metadata);
@@ -153,6 +157,7 @@ export function nlbPart(
   const isNew = shell.adopted === undefined && presentNlb(existing, shell.scheme) === undefined;
   const ports = nlbPorts(service, values, targetType, facts, settings, isNew, issues);
   checkListenerAttributes(service, values, ports, issues);
+  checkQuicPorts(service, values, issues);
   const departing = targetType === 'instance' ? departingInstances(nodes) : departingPods(slices(key));
   const instances = targetType === 'instance' ? instanceTargets(nodes, values) : [];
   const ownTags = {
@@ -165,10 +170,10 @@ export function nlbPart(
   const groupOf = (port: NlbPort): DesiredTargetGroup => {
     const { servicePort, targetProtocol } = port;
     const groupKey = `${key}:${servicePort.port}/${port.protocol === 'TLS' ? 'TCP' : port.protocol}`;
+    const pods = targetType === 'ip' ? podTargets(slices(key), servicePort, family, facts.vpcCidrs) : [];
+    const known = isQuic(targetProtocol) ? withServerIds(pods, servicePort.port, podIdentities?.(key) ?? new Map(), issues) : pods;
     const targets: readonly DesiredTarget[] =
-      targetType === 'instance'
-        ? instances.map((id) => ({ id, port: servicePort.nodePort }))
-        : podTargets(slices(key), servicePort, family, facts.vpcCidrs);
+      targetType === 'instance' ? instances.map((id) => ({ id, port: servicePort.nodePort })) : known;
     const groupPort =
       targetType === 'instance' ? servicePort.nodePort : typeof servicePort.targetPort === 'number' ? servicePort.targetPort : 1;
     // The port is not part of the name, because each target is registered with its own port.
@@ -212,9 +217,10 @@ export function nlbPart(
       service: key,
     };
   });
+  checkQuicListeners(listeners, others, targetType, shell, issues);
   checkTagQuota([shell, ...listeners, ...targetGroups], issues);
   const sources = clientSources(service, values, shell.ipAddressType === 'dualstack', issues);
-  const open = ports.flatMap(({ protocol, servicePort: { port } }) => transports(protocol).map((protocol) => ({ protocol, port })));
+  const open = ports.flatMap(({ protocol, servicePort: { port } }) => transportsOf(protocol).map((protocol) => ({ protocol, port })));
   return {
     listeners,
     targetGroups,
@@ -232,15 +238,10 @@ export function targetTypeOf({ targetType, type }: AnnotationValues, { defaultTa
   return targetType ?? (type === 'nlb-ip' ? 'ip' : defaultTargetType);
 }
 
-function transports(protocol: NlbProtocol): ('tcp' | 'udp')[] {
-  if (protocol === 'TCP_UDP') return ['tcp', 'udp'];
-  return [protocol === 'UDP' ? 'udp' : 'tcp'];
-}
-
 /** The ports at which targets must be reachable: the port of each target, and the health check port over TCP. */
 function targetPorts({ protocol, targets, healthCheck }: DesiredTargetGroup): TargetPort[] {
   const ports = [...new Set(targets.map(({ port }) => port))];
-  const traffic = ports.flatMap((port) => transports(protocol).map((protocol): TargetPort => ({ protocol, port })));
+  const traffic = ports.flatMap((port) => transportsOf(protocol).map((protocol): TargetPort => ({ protocol, port })));
   const checks = healthCheck.port === 'traffic-port' ? ports : [healthCheck.port];
   return [...traffic, ...checks.map((port): TargetPort => ({ protocol: 'tcp', port }))];
 }

@@ -129,7 +129,7 @@ export function desireStack(
     return issues.errors.length > 0 ? { errors, warnings } : { desired, errors, warnings };
   }
   const shell = nlbShell(first, stack, circumstances, issues);
-  const firstPart = nlbPart(first, stack, shell, circumstances, issues);
+  const firstPart = nlbPart(first, stack, shell, [], circumstances, issues);
   checkPolicy(
     first.policy,
     [...usesOfShell(first.values, shell, byDefault), ...usesOfCertificates(first.values, certificatesOf(firstPart))],
@@ -154,7 +154,8 @@ export function desireStack(
       const owner = taken.get(port);
       if (owner !== undefined) own.error(reason('AwsSharedPortTaken', { port, other: owner }));
     }
-    const part = nlbPart(other, stack, shell, circumstances, own);
+    const listeners = parts.flatMap((part) => part.listeners);
+    const part = nlbPart(other, stack, shell, listeners, circumstances, own);
     const isOfOtherNamespace = other.service.metadata.namespace !== stack.namespace;
     const guest = isOfOtherNamespace ? usesOfGuest(shell, defaultScheme(upstreamIsPublic(other.service), given.settings)) : [];
     checkPolicy(other.policy, [...guest, ...usesOfCertificates(other.values, certificatesOf(part))], own);

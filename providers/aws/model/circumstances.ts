@@ -4,7 +4,7 @@ import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Reason } from '../../../src/model/reasons.ts';
 import type { AwsSettings } from './settings.ts';
 import type { ExistingStack, Facts } from './facts.ts';
-import type { GatedPod } from './pods.ts';
+import type { GatedPod, PodIdentity } from './pods.ts';
 
 /** Everything besides the Services themselves that their load balancer depends on. */
 export interface Circumstances extends CheckedTargets {
@@ -19,6 +19,8 @@ export interface CheckedTargets {
   readonly slices: (service: ServiceKey) => readonly EndpointSlice[];
   /** The endpoints that are left out of `slices`, because they must not be targets. */
   readonly refusedTargets: (service: ServiceKey) => readonly Reason[];
+  /** The Pods behind the Service, by address. Absent: they are not known. */
+  readonly podIdentities?: (service: ServiceKey) => ReadonlyMap<string, PodIdentity>;
   /** Pods that wait for the load balancer of the Service. Absent: there are none. */
   readonly gatedPods?: (service: ServiceKey) => readonly GatedPod[];
 }

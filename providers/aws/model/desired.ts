@@ -137,6 +137,8 @@ export interface DesiredTarget {
   readonly port: number;
   /** "all" for an address outside the VPC. */
   readonly availabilityZone?: 'all';
+  /** With QUIC and TCP_QUIC: what AWS looks for in the connection ids of clients. */
+  readonly quicServerId?: string;
 }
 
 export interface DesiredClassic extends DesiredBase {

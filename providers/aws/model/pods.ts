@@ -17,12 +17,19 @@ export interface TargetPod {
   /** A Pod that has Succeeded or Failed keeps its addresses in its status, but another Pod may have them already. */
   readonly phase: string;
   readonly uid?: string;
+  /** RFC 3339. */
+  readonly created?: string;
+  /** The server id for QUIC that is written on the Pod, not checked. */
+  readonly quicServerId?: string;
   /** All readiness gates. */
   readonly gates?: readonly string[];
   /** Those whose condition is not True. */
   readonly unmetGates?: readonly string[];
   readonly containers?: readonly { readonly ready: boolean }[];
 }
+
+/** The fields of a Pod from which its server id for QUIC comes. */
+export type PodIdentity = Pick<TargetPod, 'uid' | 'created' | 'quicServerId'> & { readonly name: string };
 
 /** A Pod that waits until the load balancer of a Service sends to it. */
 export interface GatedPod {

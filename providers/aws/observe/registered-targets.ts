@@ -1,3 +1,4 @@
+import { transportsOf } from '../model/protocols.ts';
 import type { StackTargets } from '../model/stack-targets.ts';
 import type { TargetPort } from '../model/desired.ts';
 import type { Observed, ObservedClassic, ObservedTargetGroup } from '../model/observed.ts';
@@ -36,7 +37,7 @@ function registeredTargets({ health }: ObservedTargetGroup): ObservedTargetGroup
 function portsOf(group: ObservedTargetGroup): TargetPort[] {
   const { Protocol, HealthCheckPort } = group.targetGroup;
   const ports = [...new Set(registeredTargets(group).map(({ Port }) => Port))];
-  const protocols: readonly TargetPort['protocol'][] = Protocol === 'TCP_UDP' ? ['tcp', 'udp'] : [Protocol === 'UDP' ? 'udp' : 'tcp'];
+  const protocols: readonly TargetPort['protocol'][] = transportsOf(Protocol);
   const checks = HealthCheckPort === undefined || HealthCheckPort === 'traffic-port' ? ports : [Number(HealthCheckPort)];
   return [
     ...ports.flatMap((port) => protocols.map((protocol) => ({ protocol, port }))),

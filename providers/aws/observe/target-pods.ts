@@ -1,3 +1,4 @@
+import { defined } from '../../../src/lang/defined.ts';
 import { formatAddress } from '../../../src/net/address.ts';
 import { prefixContains } from '../../../src/net/prefix.ts';
 import type { Endpoint, EndpointSlice } from '../../../src/model/objects/endpoint-slice.ts';
@@ -7,10 +8,10 @@ import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import { AwsError } from '../cloud/error.ts';
 import type { CheckedTargets } from '../model/circumstances.ts';
 import { limits } from '../model/limits.ts';
-import { gateOf, type GatedPod, type PodReader, type TargetPod } from '../model/pods.ts';
+import { gateOf, type GatedPod, type PodIdentity, type PodReader, type TargetPod } from '../model/pods.ts';
 
 /** An address is that of a Pod, on this node, or `refused` says why it is not. `gated`: the Pod has gates for load balancers. */
-type Verdict = { readonly node: string; readonly gated?: GatedState } | { readonly refused: string };
+type Verdict = { readonly node: string; readonly identity?: PodIdentity; readonly gated?: GatedState } | { readonly refused: string };
 
 interface GatedState {
   readonly uid: string;
@@ -67,7 +68,20 @@ export class TargetPods {
       slices: (service) => slices.get(service) ?? [],
       refusedTargets: (service) => refused.get(service) ?? [],
       gatedPods: (service) => gated.get(service) ?? [],
+      podIdentities: (service) => this.#identitiesOf(slices.get(service) ?? []),
     };
+  }
+
+  /** Returns the Pod at each address, when it was last checked. */
+  #identitiesOf(slices: readonly EndpointSlice[]): ReadonlyMap<string, PodIdentity> {
+    const identities = new Map<string, PodIdentity>();
+    for (const slice of slices) {
+      for (const endpoint of slice.endpoints) {
+        const verdict = this.#checked.get(keyOf(slice, endpoint))?.verdict;
+        if (verdict !== undefined && 'identity' in verdict) identities.set(formatAddress(endpoint.address), verdict.identity);
+      }
+    }
+    return identities;
   }
 
   /** Returns the node of each address that was found to be a pod's, when it was last checked. */
@@ -203,10 +217,11 @@ function judge(name: string, address: string, pod: TargetPod | undefined): Verdi
   if (pod.phase === 'Succeeded' || pod.phase === 'Failed') return { refused: `Pod ${name} has ended` };
   if (!pod.addresses.includes(address)) return { refused: `Pod ${name} does not have this address` };
   const { node, uid = '', containers = [], gates: all = [], unmetGates = [] } = pod;
+  const identity = { name, ...defined({ uid: pod.uid, created: pod.created, quicServerId: pod.quicServerId }) };
   const gates = all.filter((gate) => gate.startsWith(gateOf('')));
-  if (gates.length === 0) return { node };
+  if (gates.length === 0) return { node, identity };
   const unmet = unmetGates.filter((gate) => gates.includes(gate));
-  return { node, gated: { uid, gates, unmet, areContainersReady: containers.every(({ ready }) => ready) } };
+  return { node, identity, gated: { uid, gates, unmet, areContainersReady: containers.every(({ ready }) => ready) } };
 }
 
 function hasCode(error: unknown): error is Error & { readonly code: string } {

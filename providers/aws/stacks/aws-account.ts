@@ -6,7 +6,7 @@ import type { Log } from '../../../src/system/log.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import { BatchedReads } from '../cloud/batched-reads.ts';
 import type { Cloud } from '../cloud/cloud.ts';
-import { writtenCertificates } from '../desire/certificates.ts';
+import { writtenCertificates } from '../desire/ports/certificates.ts';
 import type { Member } from '../desire/stack.ts';
 import type { Surroundings } from '../model/circumstances.ts';
 import type { PodReader } from '../model/pods.ts';

@@ -3,8 +3,10 @@ import { annotationTable } from '../annotations/table.ts';
 import type { KeptGroup, KeptTargets } from '../plan/kept-targets.ts';
 import type { Observed, ObservedTargetGroup } from '../model/observed.ts';
 import { tagKeys } from '../model/tags.ts';
+import { isQuic } from '../model/protocols.ts';
 import type { Circumstances } from '../model/circumstances.ts';
 import type { Member } from '../desire/stack.ts';
+import { withServerIds } from '../desire/targets/quic-targets.ts';
 import { classicInstances, departingInstances, departingPods, instanceTargets, podTargets } from '../desire/targets/targets.ts';
 
 /**
@@ -28,18 +30,22 @@ export function keptTargets(members: readonly Member[], observed: Observed, circ
 function keptGroup(
   member: Member,
   { targetGroup, tags }: ObservedTargetGroup,
-  { facts, nodes, slices }: Omit<Circumstances, 'existing'>,
+  { facts, nodes, slices, podIdentities }: Omit<Circumstances, 'existing'>,
 ): KeptGroup | undefined {
   const { service, values } = member;
   const { TargetGroupArn: arn, TargetType: targetType } = targetGroup;
   const [, key = '', number, protocol] = /^target-group:(.*:(\d+)\/(\w+))$/.exec(tags[tagKeys.resource] ?? '') ?? [];
-  const port = service.ports.find((one) => one.port === Number(number) && (protocol === 'TCP_UDP' || one.protocol === protocol));
+  const carried = (protocol ?? '').replace('QUIC', 'UDP').split('_');
+  const port = service.ports.find((one) => one.port === Number(number) && carried.includes(one.protocol));
   // The port is gone. Its listener is deleted as soon as the rest of the Service has no error.
   if (port === undefined) return undefined;
   if (targetType === 'ip') {
     const own = slices(serviceKey(service.metadata));
     const family = targetGroup.IpAddressType === 'ipv6' ? 6 : 4;
-    return { arn, key, targetType, targets: podTargets(own, port, family, facts.vpcCidrs), departing: departingPods(own) };
+    const pods = podTargets(own, port, family, facts.vpcCidrs);
+    const identities = podIdentities?.(serviceKey(service.metadata)) ?? new Map();
+    const targets = isQuic(targetGroup.Protocol) ? withServerIds(pods, port.port, identities) : pods;
+    return { arn, key, targetType, targets, departing: departingPods(own) };
   }
   if (targetType !== 'instance' || port.nodePort === 0 || !canSelectNodes(member)) return undefined;
   const targets = instanceTargets(nodes, values).map((id) => ({ id, port: port.nodePort }));

@@ -9,6 +9,10 @@ export interface Pod {
   readonly name: string;
   /** Absent in a manifest. */
   readonly uid?: string;
+  /** metadata.creationTimestamp. Absent in a manifest. */
+  readonly created?: string;
+  /** The server id for QUIC that its author, or a webhook of the AWS Load Balancer Controller, has written. Not checked. */
+  readonly quicServerId?: string;
   readonly labels: Labels;
   /** "" before the Pod is scheduled. */
   readonly node: string;
@@ -24,6 +28,9 @@ export interface Pod {
   readonly unscheduled: string;
   readonly containers: readonly PodContainer[];
 }
+
+/** Annotation of a Pod: its server id for QUIC, instead of the one that its UID gives. */
+export const quicServerIdAnnotation = 'herald.dev/aws-quic-server-id';
 
 export interface PodContainer {
   readonly name: string;

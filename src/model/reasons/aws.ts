@@ -1,6 +1,7 @@
 import { lastingMessage } from './aws-message.ts';
 import { awsOwnershipReasons } from './aws-ownership.ts';
 import { awsPrivateLinkReasons } from './aws-private-link.ts';
+import { awsTargetReasons } from './aws-targets.ts';
 import { reasonEntry, userMistake } from './entry.ts';
 
 export interface OfKey {
@@ -32,6 +33,7 @@ const remedies: Readonly<Record<string, string>> = {
 /** Reasons why a Service has no load balancer in AWS or a different one than requested, and warnings about its annotations. */
 export const awsReasons = {
   ...awsOwnershipReasons,
+  ...awsTargetReasons,
   AwsSeveral: reasonEntry({
     brief: 'Several things are wrong with what the Service asks of AWS',
     /** `lasting` has each problem without what changes while it stays. */

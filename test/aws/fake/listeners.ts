@@ -22,6 +22,8 @@ const pairs: Readonly<Record<NlbProtocol, readonly NlbProtocol[]>> = {
   TLS: ['TCP', 'TLS'],
   UDP: ['UDP'],
   TCP_UDP: ['TCP_UDP'],
+  QUIC: ['QUIC'],
+  TCP_QUIC: ['TCP_QUIC'],
 };
 
 function check(operation: Operation, world: World, listener: Listener): void {
@@ -46,8 +48,23 @@ function check(operation: Operation, world: World, listener: Listener): void {
     refuse(operation, 'quota', 'TargetGroupAssociationLimit', 'it serves another load balancer');
   }
   const server = world.loadBalancers.get(LoadBalancerArn);
+  checkQuic(operation, world, listener);
   if (group.value.IpAddressType === 'ipv6' && server?.value.IpAddressType === 'ipv4')
     refuse(operation, 'invalid', 'InvalidConfigurationRequest', 'IPv6 targets');
+}
+
+/** AWS' conditions for QUIC: no security groups, no dual stack, and no other listener for UDP or QUIC. */
+function checkQuic(operation: Operation, world: World, { LoadBalancerArn, ListenerArn, Protocol }: Listener): void {
+  const carriesUdp = (protocol: NlbProtocol): boolean => /UDP|QUIC/.test(protocol);
+  const others = ofLoadBalancer(world, LoadBalancerArn).filter(({ value }) => value.ListenerArn !== ListenerArn);
+  const isQuic = Protocol.endsWith('QUIC');
+  const clash = others.find(({ value }) => carriesUdp(value.Protocol) && (isQuic || value.Protocol.endsWith('QUIC')));
+  if (carriesUdp(Protocol) && clash !== undefined)
+    refuse(operation, 'invalid', 'InvalidConfigurationRequest', `${Protocol} beside ${clash.value.Protocol}`);
+  if (!isQuic) return;
+  const server = world.loadBalancers.get(LoadBalancerArn)?.value;
+  if ((server?.SecurityGroups ?? []).length > 0) refuse(operation, 'invalid', 'InvalidConfigurationRequest', 'QUIC with security groups');
+  if (server?.IpAddressType !== 'ipv4') refuse(operation, 'invalid', 'InvalidConfigurationRequest', 'QUIC with dual stack');
 }
 
 function listener(operation: Operation, world: World, arn: string): FakeListener {

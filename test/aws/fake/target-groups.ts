@@ -22,7 +22,7 @@ function attributesOfNew({ TargetType, Protocol }: Pick<TargetGroup, 'TargetType
     ['deregistration_delay.connection_termination.enabled', 'false'],
     ['deregistration_delay.timeout_seconds', '300'],
     ['load_balancing.cross_zone.enabled', 'use_load_balancer_configuration'],
-    ['preserve_client_ip.enabled', `${TargetType === 'instance' || Protocol.includes('UDP')}`],
+    ['preserve_client_ip.enabled', `${TargetType === 'instance' || /UDP|QUIC/.test(Protocol)}`],
     ['proxy_protocol_v2.enabled', 'false'],
     ['stickiness.enabled', 'false'],
     ['stickiness.type', 'source_ip'],
@@ -130,6 +130,8 @@ export const targetGroupHandlers: Pick<Handlers, Own> = {
       if (same.input !== text) refuse(operation, 'duplicate', 'DuplicateTargetGroupName', input.Name);
       return { TargetGroups: [shown(world, same)] };
     }
+    if (input.Protocol.endsWith('QUIC') && input.TargetType !== 'ip')
+      refuse(operation, 'invalid', 'ValidationError', 'QUIC with instances');
     if (input.Port < 1 || input.Port > 65_535) refuse(operation, 'invalid', 'ValidationError', 'port');
     const { Name, ...settings } = input;
     const TargetGroupArn = world.arn('targetgroup', Name);
@@ -163,7 +165,7 @@ export const targetGroupHandlers: Pick<Handlers, Own> = {
     const { value, attributes } = targetGroup(operation, world, TargetGroupArn);
     for (const { Key, Value } of Attributes) {
       if (!attributes.has(Key)) refuse(operation, 'invalid', 'InvalidConfigurationRequest', Key);
-      const fixed = Key === 'preserve_client_ip.enabled' && Value === 'false' && value.Protocol.includes('UDP');
+      const fixed = Key === 'preserve_client_ip.enabled' && Value === 'false' && /UDP|QUIC/.test(value.Protocol);
       if (fixed) refuse(operation, 'invalid', 'InvalidConfigurationRequest', 'UDP preserves the client IP');
       attributes.set(Key, Value);
     }
@@ -184,6 +186,7 @@ export const targetGroupHandlers: Pick<Handlers, Own> = {
         if (!world.instances.has(Id)) refuse(operation, 'invalid', 'InvalidTarget', Id);
       } else if (AvailabilityZone !== 'all' && !isInVpc(world, group.value.VpcId, Id)) refuse(operation, 'invalid', 'InvalidTarget', Id);
     }
+    checkServerIds(operation, world, group, Targets);
     const keys = new Set([...group.targets.keys(), ...Targets.map(({ Id, Port }) => `${Id} ${Port}`)]);
     if (keys.size > world.quotas.targets) refuse(operation, 'quota', 'TooManyTargets');
     for (const target of Targets) {
@@ -208,6 +211,29 @@ export const targetGroupHandlers: Pick<Handlers, Own> = {
     return {};
   },
 };
+
+/** AWS takes a server id only with QUIC, does not change that of a registered target, and wants each once in a listener. */
+function checkServerIds(operation: Operation, world: World, group: FakeTargetGroup, targets: readonly TargetDescription[]): void {
+  const invalid = (why: string): never => refuse(operation, 'invalid', 'ValidationError', why);
+  const isQuic = group.value.Protocol.endsWith('QUIC');
+  const listeners = [...world.listeners.values()].map(({ value }) => value.DefaultActions.map((one) => one.TargetGroupArn));
+  const beside = new Set(listeners.filter((arns) => arns.includes(group.value.TargetGroupArn)).flat());
+  const groups = [group, ...[...beside].flatMap((arn) => world.targetGroups.get(arn) ?? [])];
+  const ids = new Map<string | undefined, string>();
+  for (const { targets: present } of groups)
+    for (const [key, { target, drainingSince }] of present) if (drainingSince === undefined) ids.set(target.QuicServerId, key);
+  for (const { Id, Port, QuicServerId } of targets) {
+    if (!isQuic && QuicServerId !== undefined) invalid('a server id without QUIC');
+    if (!isQuic) continue;
+    if (!/^0x[0-9a-f]{16}$/.test(QuicServerId ?? '')) invalid(`server id ${QuicServerId}`);
+    const key = `${Id} ${Port}`;
+    const present = group.targets.get(key);
+    if (present?.drainingSince === undefined && present !== undefined && present.target.QuicServerId !== QuicServerId)
+      invalid(`${key} has another server id`);
+    if ((ids.get(QuicServerId) ?? key) !== key) invalid(`server id ${QuicServerId} of ${key} is that of ${ids.get(QuicServerId)}`);
+    ids.set(QuicServerId, key);
+  }
+}
 
 function isInVpc(world: World, vpcId: string, text: string): boolean {
   const vpc = world.vpcs.get(vpcId);

@@ -1,5 +1,6 @@
 import type { NlbProtocol, TargetType } from '../../cloud/elbv2.ts';
 import type { Tags } from '../../model/observed.ts';
+import { transportsOf } from '../../model/protocols.ts';
 
 /**
  * AWS' documented defaults of attributes. A resource that is created with another value returns to the default when the annotation is
@@ -20,7 +21,7 @@ export const loadBalancerDefaults: Tags = {
 export const listenerDefaults: Tags = { 'tcp.idle_timeout.seconds': '350' };
 
 export function targetGroupDefaults(targetType: TargetType, protocol: NlbProtocol): Tags {
-  const preserves = targetType === 'instance' || protocol === 'UDP' || protocol === 'TCP_UDP';
+  const preserves = targetType === 'instance' || transportsOf(protocol).includes('udp');
   return {
     'deregistration_delay.connection_termination.enabled': 'false',
     'deregistration_delay.timeout_seconds': '300',

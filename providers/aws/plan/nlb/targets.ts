@@ -27,33 +27,53 @@ export function planTargets(
   zones: TargetZones,
 ): void {
   const leaving = new Set(departing);
-  const health = observed?.health ?? [];
+  const ids = new Map(targets.map(({ id, port, quicServerId }) => [`${id} ${port}`, quicServerId]));
+  // A server id that AWS does not show counts as the right one.
+  const health = (observed?.health ?? []).map((one) => {
+    const { Id, Port, QuicServerId = ids.get(`${Id} ${Port}`) } = one.Target;
+    return { ...one, Target: { ...one.Target, ...defined({ QuicServerId }) } };
+  });
   const isAttached = observed !== undefined && observed.targetGroup.LoadBalancerArns.length > 0;
   const quota = limits.targetsPerTargetGroup;
+  const wanted = new Set(targets.flatMap(exclusiveKeys));
+  const isInTheWay = (target: DesiredTarget): boolean => exclusiveKeys(target).some((key) => wanted.has(key));
   const { register, deregister, othersServe, waiting, withoutRoom } = planRegistration<DesiredTarget>({
     desired: targets,
     registered: health.flatMap((one) => registered(one, isAttached, zones)),
     draining: health.flatMap(({ Target, TargetHealth }) => (TargetHealth.State === 'draining' ? [targetOf(Target)] : [])),
-    keyOf: ({ id, port }) => `${id} ${port}`,
+    keyOf: ({ id, port, quicServerId = '' }) => `${id} ${port} ${quicServerId}`,
     zoneOf: ({ id }) => zones.zoneOf(id),
     isDeparting: ({ id }) => leaving.has(id),
+    isInTheWay,
     quota,
   });
   // A replaced group keeps its key until it is deleted. Its name tells the two apart.
   const what = `targets ${key}${observed === undefined ? '' : ` ${observed.targetGroup.TargetGroupName}`}`;
-  const registering = inBatches(register).map((batch, index) =>
-    steps.addAction(`${what}: register ${index + 1}`, 'elbv2:RegisterTargets', {
+  const addRegistration = (name: string, batch: readonly DesiredTarget[], after: readonly (string | undefined)[]): string =>
+    steps.addAction(`${what}: register ${name}`, 'elbv2:RegisterTargets', {
       input: { TargetGroupArn: arn, Targets: batch.map(description) },
       reason: `${batch.length} targets are not registered`,
-      needs: [needs],
-    }),
-  );
-  for (const [index, batch] of inBatches(deregister).entries())
-    steps.addAction(`${what}: deregister ${index + 1}`, 'elbv2:DeregisterTargets', {
-      input: { TargetGroupArn: arn, Targets: batch.map(description) },
-      reason: `${batch.length} targets ${withoutRoom > 0 ? 'make room for new ones' : 'are no longer wanted'}`,
-      needs: othersServe ? [] : registering,
+      needs: after,
     });
+  const addDeregistration = (name: string, batch: readonly DesiredTarget[], why: string, after: readonly string[]): string =>
+    steps.addAction(`${what}: deregister ${name}`, 'elbv2:DeregisterTargets', {
+      input: { TargetGroupArn: arn, Targets: batch.map(description) },
+      reason: `${batch.length} targets ${why}`,
+      needs: after,
+    });
+  const inTheWay = deregister.filter(isInTheWay);
+  const taken = new Set(health.flatMap(({ Target }) => exclusiveKeys(targetOf(Target))));
+  const isTaken = (target: DesiredTarget): boolean => exclusiveKeys(target).some((key) => taken.has(key));
+  const why = 'have a server id or an address that a new target needs';
+  const cleared = inBatches(inTheWay).map((batch, index) => addDeregistration(`replaced ${index + 1}`, batch, why, []));
+  const registering = inBatches(register.filter((one) => !isTaken(one))).map((batch, index) =>
+    addRegistration(`${index + 1}`, batch, [needs]),
+  );
+  // Apart from the others: while a target drains, AWS may refuse its successor.
+  for (const [index, batch] of inBatches(register.filter(isTaken)).entries()) addRegistration(`replacing ${index + 1}`, batch, cleared);
+  const surplus = withoutRoom > 0 ? 'make room for new ones' : 'are no longer wanted';
+  for (const [index, batch] of inBatches(deregister.filter((one) => !inTheWay.includes(one))).entries())
+    addDeregistration(`${index + 1}`, batch, surplus, othersServe ? [] : registering);
   if (withoutRoom > 0) steps.wait(`room for all targets of ${key}: AWS takes ${quota} in a target group, including draining ones`);
   if (waiting) steps.wait(`new targets of ${key} to take over from old ones`);
   else if (health.some(({ TargetHealth }) => TargetHealth.State === 'initial')) steps.wait(`targets of ${key} to become healthy`);
@@ -86,10 +106,16 @@ function isServed(zone: string | undefined, { served }: TargetZones): boolean {
   return served === undefined || (zone !== undefined && served.has(zone));
 }
 
-function targetOf({ Id, Port, AvailabilityZone }: TargetDescription): DesiredTarget {
-  return { id: Id, port: Port, ...(AvailabilityZone === 'all' ? { availabilityZone: 'all' as const } : {}) };
+function targetOf({ Id, Port, AvailabilityZone, QuicServerId }: TargetDescription): DesiredTarget {
+  const zone = AvailabilityZone === 'all' ? { availabilityZone: 'all' as const } : {};
+  return { id: Id, port: Port, ...zone, ...defined({ quicServerId: QuicServerId }) };
 }
 
-function description({ id, port, availabilityZone }: DesiredTarget): { Id: string; Port: number; AvailabilityZone?: string } {
-  return { Id: id, Port: port, ...defined({ AvailabilityZone: availabilityZone }) };
+function description({ id, port, availabilityZone, quicServerId }: DesiredTarget): TargetDescription {
+  return { Id: id, Port: port, ...defined({ AvailabilityZone: availabilityZone, QuicServerId: quicServerId }) };
+}
+
+/** What AWS allows a target with a server id only once at a time: its address with its port, and the server id in its listener. */
+function exclusiveKeys({ id, port, quicServerId }: DesiredTarget): string[] {
+  return quicServerId === undefined ? [] : [`${id} ${port}`, quicServerId];
 }

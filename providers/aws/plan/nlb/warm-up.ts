@@ -1,5 +1,6 @@
 import { defined } from '../../../../src/lang/defined.ts';
 import { limits } from '../../model/limits.ts';
+import { isQuic } from '../../model/protocols.ts';
 import { resources, tagKeys, tagList } from '../../model/tags.ts';
 import type { DesiredListener, DesiredTargetGroup } from '../../model/desired.ts';
 import type { ObservedListener, ObservedTargetGroup } from '../../model/observed.ts';
@@ -18,6 +19,8 @@ export function needsWarmUp(
   { observed }: UsableTargetGroup,
   present: ObservedTargetGroup | undefined,
 ): boolean {
+  // Beside a QUIC listener AWS allows no other one for UDP or QUIC.
+  if ([wanted?.protocol, present?.targetGroup.Protocol].some((protocol) => protocol !== undefined && isQuic(protocol))) return false;
   const isServing = present?.health.some(({ TargetHealth }) => TargetHealth.State === 'healthy') === true;
   if (!isServing || wanted === undefined || wanted.targets.length === 0) return false;
   if (observed?.targetGroup.LoadBalancerArns.includes(loadBalancerArn) !== true) return true;

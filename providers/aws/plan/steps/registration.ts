@@ -29,6 +29,8 @@ interface RegistrationInput<T> {
   readonly zoneOf: (target: T) => string | undefined;
   /** True for a target that is about to disappear. It is deregistered as soon as another one serves. */
   readonly isDeparting: (target: T) => boolean;
+  /** True for a target without whose deregistration AWS refuses a desired one. It is deregistered at once. */
+  readonly isInTheWay?: (target: T) => boolean;
   /** The number of targets that AWS allows. It is exceeded only if more targets are desired. */
   readonly quota: number;
 }
@@ -52,7 +54,7 @@ export function planRegistration<T>(input: RegistrationInput<T>): Registration<T
   const surplus = registered.filter(({ target }) => !wanted.has(keyOf(target)));
   const zones = surplus.some(({ target }) => isDeparting(target)) ? statesByZone(arrivals, zoneOf, stateOf) : undefined;
   const leavesNow = ({ target, state }: Registered<T>): boolean => {
-    if (desired.length === 0 || state === 'unhealthy') return true;
+    if (desired.length === 0 || state === 'unhealthy' || input.isInTheWay?.(target) === true) return true;
     if (missing === 0 && !states.has('initial')) return true;
     const near = zones?.get(zoneOf(target));
     // A client that uses the address of one zone reaches only the targets in that zone.

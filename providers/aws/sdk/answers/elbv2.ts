@@ -115,9 +115,9 @@ function toHealthCheck(one: Sdk.TargetGroup): HealthCheckSettings {
 
 export function toTargetHealth({ Target, TargetHealth }: Sdk.TargetHealthDescription): TargetHealthDescription {
   const { State, Reason, Description } = required(TargetHealth, 'TargetHealth');
-  const { Id, Port, AvailabilityZone } = required(Target, 'Target');
+  const { Id, Port, AvailabilityZone, QuicServerId } = required(Target, 'Target');
   return {
-    Target: present({ Id: required(Id, 'Target.Id'), Port: required(Port, 'Target.Port'), AvailabilityZone }),
+    Target: present({ Id: required(Id, 'Target.Id'), Port: required(Port, 'Target.Port'), AvailabilityZone, QuicServerId }),
     TargetHealth: present({
       State: required(State, 'TargetHealth.State') as TargetHealthDescription['TargetHealth']['State'],
       Reason,

@@ -1,5 +1,5 @@
 import { isRecord } from '../../../lang/is-record.ts';
-import type { Pod, PodContainer } from '../../objects/pod.ts';
+import { quicServerIdAnnotation, type Pod, type PodContainer } from '../../objects/pod.ts';
 
 type Raw = Readonly<Record<string, unknown>>;
 
@@ -15,10 +15,13 @@ export function readPod(raw: unknown): Pod | undefined {
   const phase = phases.find((one) => one === status?.['phase']) ?? 'Unknown';
   const addresses = list(status?.['podIPs']).map((one) => text(one['ip']));
   const first = text(status?.['podIP']);
+  const quicServerId = quicServerIdIn(textMap(metadata['annotations']), spec);
   return {
     namespace: text(metadata['namespace']) || 'default',
     name,
     ...(text(metadata['uid']) === '' ? {} : { uid: text(metadata['uid']) }),
+    ...(text(metadata['creationTimestamp']) === '' ? {} : { created: text(metadata['creationTimestamp']) }),
+    ...(quicServerId === '' ? {} : { quicServerId }),
     labels: textMap(metadata['labels']),
     node: text(spec?.['nodeName']),
     addresses: (addresses.length > 0 ? addresses : [first]).filter((address) => address !== ''),
@@ -30,6 +33,16 @@ export function readPod(raw: unknown): Pod | undefined {
     unscheduled: scheduled?.['status'] === 'False' ? text(scheduled['message']) || text(scheduled['reason']) : '',
     containers: containersIn(spec, status),
   };
+}
+
+/** Returns the server id for QUIC in the form of AWS. A webhook of the AWS Load Balancer Controller writes it to a container, in base64. */
+function quicServerIdIn(annotations: Readonly<Record<string, string>>, spec: Raw | undefined): string {
+  const written = annotations[quicServerIdAnnotation];
+  if (written !== undefined) return written.trim();
+  if (annotations['service.beta.kubernetes.io/aws-load-balancer-quic-enabled-containers'] === undefined) return '';
+  const variables = [...list(spec?.['containers']), ...list(spec?.['initContainers'])].flatMap((one) => list(one['env']));
+  const injected = text(variables.find((one) => one['name'] === 'AWS_LBC_QUIC_SERVER_ID')?.['value']);
+  return injected === '' ? '' : `0x${Buffer.from(injected, 'base64').toString('hex')}`;
 }
 
 const phases = ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown'] as const;

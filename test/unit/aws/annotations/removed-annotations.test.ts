@@ -23,6 +23,7 @@ type Case = Undone | Stays;
 const chosen = { because: 'it selects the load balancer: another value means another stack or another kind' };
 const tls = { 'ssl-cert': acmCertificate };
 const dual = { 'ip-address-type': 'dualstack' };
+const quic = { 'nlb-target-type': 'ip', 'disable-nlb-sg': 'true', 'manage-backend-security-group-rules': 'false' };
 const http = { 'healthcheck-protocol': 'http' };
 const endpointService = { 'herald.dev/aws-endpoint-service': 'true' };
 const logs = { 'access-log-enabled': 'true', 'access-log-s3-bucket-name': 'logs' };
@@ -79,6 +80,7 @@ const cases: Readonly<Record<BalancerKind, Partial<Readonly<Record<AnnotationNam
     sslPolicy: { set: 'ELBSecurityPolicy-2016-08', beside: tls },
     alpnPolicy: { set: 'HTTP2Preferred', beside: tls },
     tcpUdp: { because: 'false only refuses' },
+    quicPorts: { set: '443', beside: quic, service: { ports: ['quic:443/UDP@30443'] } },
     foreignListeners: { because: 'a listener that was deleted does not return' },
     proxyProtocol: { set: '*' },
     proxyProtocolPorts: { set: '443' },

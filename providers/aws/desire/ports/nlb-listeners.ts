@@ -1,13 +1,13 @@
-import { reason } from '../../../src/model/reasons.ts';
-import { serviceKey } from '../../../src/model/objects/metadata.ts';
-import type { Service, ServicePort } from '../../../src/model/objects/service.ts';
-import { annotationTable, type AnnotationValues } from '../annotations/table.ts';
-import type { NlbProtocol, TargetType } from '../cloud/elbv2.ts';
-import type { AwsSettings } from '../model/settings.ts';
+import { reason } from '../../../../src/model/reasons.ts';
+import { serviceKey } from '../../../../src/model/objects/metadata.ts';
+import type { Service, ServicePort } from '../../../../src/model/objects/service.ts';
+import { annotationTable, type AnnotationValues } from '../../annotations/table.ts';
+import type { NlbProtocol, TargetType } from '../../cloud/elbv2.ts';
+import type { AwsSettings } from '../../model/settings.ts';
 import { checkKeys, checkUsable } from './certificates.ts';
-import { portEncryption, type PortEncryption } from './encryption.ts';
-import type { Facts } from '../model/facts.ts';
-import type { Issues } from '../model/issues.ts';
+import { portEncryption, portsNamed, type PortEncryption } from './encryption.ts';
+import type { Facts } from '../../model/facts.ts';
+import type { Issues } from '../../model/issues.ts';
 
 /** One listener of an NLB and the protocol of its targets, before names and tags are added. */
 export interface NlbPort {
@@ -33,7 +33,7 @@ export function nlbPorts(
 ): NlbPort[] {
   const encryption = portEncryption(service, values, facts, settings, issues);
   const byNumber = Map.groupBy(service.ports, ({ port }) => port);
-  const all = [...byNumber.values()].flatMap((ports) => onePort(ports, values, targetType, encryption, settings, issues) ?? []);
+  const all = [...byNumber.values()].flatMap((ports) => onePort(service, ports, values, targetType, encryption, settings, issues) ?? []);
   for (const { certificates, servicePort } of all) {
     checkUsable(certificates, servicePort.port, { region: settings.region, keys: facts.keys, isNew }, issues);
     checkKeys(certificates, facts.keys, issues);
@@ -42,6 +42,7 @@ export function nlbPorts(
 }
 
 function onePort(
+  service: Service,
   ports: readonly ServicePort[],
   values: AnnotationValues,
   targetType: TargetType,
@@ -60,17 +61,22 @@ function onePort(
   if (servicePort === undefined) return undefined;
   if (targetType === 'instance')
     for (const { nodePort, port } of ports) if (nodePort === 0) issues.error(reason('AwsNodePortMissing', { port }));
-  if (tcp === undefined) return { servicePort, protocol: 'UDP', targetProtocol: 'UDP', certificates: [] };
+  const isQuicPort = values.quicPorts?.some((item) => portsNamed(service, item).some(({ port }) => port === servicePort.port)) === true;
+  if (tcp === undefined) return plain(servicePort, isQuicPort ? 'QUIC' : 'UDP');
   const { certificates, backend } = encryption(tcp);
   if (udp !== undefined) {
     const why = whyNotOne(tcp, udp, targetType, certificates.length > 0, values.tcpUdp ?? true);
     if (why !== undefined) issues.error(reason('AwsPortsCollide', { port: tcp.port, why }));
-    return { servicePort, protocol: 'TCP_UDP', targetProtocol: 'TCP_UDP', certificates: [] };
+    return plain(servicePort, isQuicPort ? 'TCP_QUIC' : 'TCP_UDP');
   }
   if (backend === 'http') issues.warn(reason('AwsBackendHttpOnNlb', undefined));
   if (certificates.length === 0) return { servicePort, protocol: 'TCP', targetProtocol: 'TCP', certificates };
   if (backend === 'https' && !settings.upstreamBackendHttps) issues.error(reason('AwsBackendHttpsOnNlb', undefined));
   return { servicePort, protocol: 'TLS', targetProtocol: backend === 'ssl' ? 'TLS' : 'TCP', certificates };
+}
+
+function plain(servicePort: ServicePort, protocol: NlbProtocol): NlbPort {
+  return { servicePort, protocol, targetProtocol: protocol, certificates: [] };
 }
 
 function whyNotOne(tcp: ServicePort, udp: ServicePort, targetType: TargetType, encrypted: boolean, allowed: boolean): string | undefined {

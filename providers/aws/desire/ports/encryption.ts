@@ -1,11 +1,11 @@
-import { defined } from '../../../src/lang/defined.ts';
-import { reason } from '../../../src/model/reasons.ts';
-import type { Service, ServicePort } from '../../../src/model/objects/service.ts';
-import { annotationTable, type AnnotationName, type AnnotationValues } from '../annotations/table.ts';
-import type { AwsSettings } from '../model/settings.ts';
+import { defined } from '../../../../src/lang/defined.ts';
+import { reason } from '../../../../src/model/reasons.ts';
+import type { Service, ServicePort } from '../../../../src/model/objects/service.ts';
+import { annotationTable, type AnnotationName, type AnnotationValues } from '../../annotations/table.ts';
+import type { AwsSettings } from '../../model/settings.ts';
 import { findCertificates } from './certificates.ts';
-import type { Facts } from '../model/facts.ts';
-import type { Issues } from '../model/issues.ts';
+import type { Facts } from '../../model/facts.ts';
+import type { Issues } from '../../model/issues.ts';
 
 export type BackendProtocol = 'tcp' | 'ssl' | 'http' | 'https';
 

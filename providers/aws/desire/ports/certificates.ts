@@ -1,8 +1,8 @@
-import { reason } from '../../../src/model/reasons.ts';
-import type { Certificate } from '../cloud/acm.ts';
-import type { AnnotationValues } from '../annotations/table.ts';
-import type { Facts } from '../model/facts.ts';
-import type { Issues } from '../model/issues.ts';
+import { reason } from '../../../../src/model/reasons.ts';
+import type { Certificate } from '../../cloud/acm.ts';
+import type { AnnotationValues } from '../../annotations/table.ts';
+import type { Facts } from '../../model/facts.ts';
+import type { Issues } from '../../model/issues.ts';
 
 /** Key types that listeners accept (https://docs.aws.amazon.com/elasticloadbalancing: RSA up to 3072 bits, three curves). */
 const usableKeys = new Set(['RSA_1024', 'RSA_2048', 'RSA_3072', 'EC_prime256v1', 'EC_secp384r1', 'EC_secp521r1']);

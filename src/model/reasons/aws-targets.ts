@@ -1,0 +1,17 @@
+import { reasonEntry, userMistake } from './entry.ts';
+
+/** Reasons why a load balancer sends to other targets than its Service has. */
+export const awsTargetReasons = {
+  AwsQuicImpossible: userMistake({
+    brief: 'AWS does not allow QUIC together with another setting',
+    says: (d: { readonly key: string; readonly what: string }) => `annotation ${d.key}: ${d.what}`,
+    fix: (d) => `change that setting, or remove ${d.key}`,
+  }),
+  AwsQuicTargetRefused: reasonEntry({
+    brief: 'A Pod has no server id of its own for QUIC, so its QUIC port does not send to it',
+    says: (d: { readonly port: number; readonly target: string; readonly others: number; readonly why: string }) =>
+      `QUIC port ${d.port} does not send to ${d.target}${d.others === 0 ? '' : ` and ${d.others} more`}: ${d.why}`,
+    fix: () =>
+      'remove the annotation herald.dev/aws-quic-server-id of the Pod, so that its UID decides, or give each Pod another one (0x and 16 hexadecimal digits)',
+  }),
+};
