@@ -36,8 +36,7 @@ export function checkQuicListeners(
   issues: Issues,
 ): void {
   const refuse = (what: string): void => issues.error(reason('AwsQuicImpossible', { key, what }));
-  const own = listeners.filter(({ protocol }) => isQuic(protocol));
-  const [first] = own;
+  const first = listeners.find(({ protocol }) => isQuic(protocol));
   const all = [...others, ...listeners];
   const quic = all.find(({ protocol }) => isQuic(protocol));
   if (quic === undefined) return;
