@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { TargetPod } from '../../../../providers/aws/model/pods.ts';
-import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
-import { reasonText } from '../../../../src/model/reasons.ts';
-import { slice } from '../../decisions/fixtures.ts';
-import { ProviderFixture } from '../support/provider-fixture.ts';
+import type { TargetPod } from '../../../../../providers/aws/model/pods.ts';
+import type { ServiceKey } from '../../../../../src/model/objects/metadata.ts';
+import { reasonText } from '../../../../../src/model/reasons.ts';
+import { slice } from '../../../decisions/fixtures.ts';
+import { ProviderFixture } from '../../support/provider-fixture.ts';
 
 const annotations = {
   'quic-enabled-ports': '443',

@@ -1,8 +1,8 @@
-import type { Member } from '../../../../providers/aws/desire/stack.ts';
+import type { Member } from '../../../../../providers/aws/desire/stack.ts';
 import { describe, expect, test } from 'vitest';
-import { defined } from '../../../../src/lang/defined.ts';
-import { acmCertificate, awsMember, otherCertificate, settings } from '../support/stack-fixture.ts';
-import { codesOf, desire } from '../support/desire-fixture.ts';
+import { defined } from '../../../../../src/lang/defined.ts';
+import { acmCertificate, awsMember, otherCertificate, settings } from '../../support/stack-fixture.ts';
+import { codesOf, desire } from '../../support/desire-fixture.ts';
 
 const https = ['https:443/TCP@30443'];
 
