@@ -29,6 +29,10 @@ export const limits = {
   filterCheckMilliseconds: 12_000,
   /** Number of links that a NodeState lists. */
   nodeLinks: 100,
+  /** Number of addresses that a NodeState lists as announced by ARP and NDP. */
+  nodeClaims: 10_000,
+  /** Interval at which the agent looks for better placed nodes while an address waits to be given back to one (`failback: after`). */
+  failbackCheckMilliseconds: 1_000,
   /** Interval at which the agent reads the links of the node while there is an L2Advertisement. */
   linkCheckMilliseconds: 2_000,
   /** Time for which a node does not forward before it withdraws its routes. */

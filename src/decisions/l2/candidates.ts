@@ -1,7 +1,7 @@
 import { requestedDrain } from '../../model/kinds/requested-drain.ts';
 import type { L2Advertisement } from '../../model/kinds/types.ts';
 import { anySelects, selects } from '../../model/objects/label-selector.ts';
-import type { HeldBackFamily, NodeLink } from '../../model/objects/node-state.ts';
+import type { AddressClaim, HeldBackFamily, NodeLink } from '../../model/objects/node-state.ts';
 import { reason, reasonText, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress, type Address, type Family } from '../../net/address.ts';
@@ -10,6 +10,7 @@ import { namesOf } from '../announcement/advertisement-names.ts';
 import { causeOf, heldBackFamily } from '../announcement/hold-back.ts';
 import { advertisedAt, type Advertised } from './advertised.ts';
 import { nodesWithEndpoints } from './endpoint-nodes.ts';
+import { lastClaims, type LastClaim } from './last-claims.ts';
 import { Networks } from './networks.ts';
 import { linksFor, linksText, wantedText } from './node-links.ts';
 import { inOrderOfRank } from './rank.ts';
@@ -26,6 +27,8 @@ export interface L2Candidate {
   readonly weight: number;
   /** Why the node answers only while no other candidate lives: it drains, or it does not forward the family. */
   readonly lastResort?: Reason;
+  /** The node comes before better placed ones, because it was the last to claim the address and `failback` lets it keep that. */
+  readonly keeps?: true;
   /** At least one. */
   readonly links: readonly NodeLink[];
 }
@@ -47,12 +50,15 @@ export interface OwnLinks {
   readonly node: string;
   readonly links: readonly NodeLink[];
   readonly heldBack: readonly HeldBackFamily[];
+  readonly claims: readonly AddressClaim[];
 }
 
 export interface L2Decisions {
   decide(address: Address): L2Decision;
   /** Returns the first rule by which a node is no candidate. Undefined: it is one, or the address is not announced at all. */
   whyNot(address: Address, node: string): Reason | undefined;
+  /** Returns the last claim of an address. Undefined: no node of ours ever announced it. */
+  lastClaim(address: Address): LastClaim | undefined;
 }
 
 /**
@@ -63,6 +69,8 @@ export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisio
   const linksOf = (node: string): readonly NodeLink[] | undefined =>
     node === own?.node ? own.links : snapshot.nodeStates.get(node)?.links;
   const networks = networksOf(snapshot, linksOf);
+  let claims: ReadonlyMap<string, LastClaim> | undefined;
+  const lastClaim = (address: Address): LastClaim | undefined => (claims ??= lastClaims(snapshot, own)).get(formatAddress(address));
   const groups = new Map<string, readonly L2Candidate[]>();
 
   const judge = ({ advertisements }: Advertised, address: Address, node: string): L2Candidate | { readonly reason: Reason } => {
@@ -122,8 +130,10 @@ export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisio
     if (typeof nodes === 'object' && 'reason' in nodes) return nodes;
     const ready = nodes === 'all' ? groupOf(advertised, address) : judgeAll(advertised, address, nodes);
     if (ready.length === 0) return { reason: noCandidate(advertised, address, nodes === 'all' ? snapshot.nodes.keys() : nodes) };
-    const candidates = inOrderOfRank(ready, formatAddress(address)).slice(0, mostCandidates);
-    return { ...advertised, candidates, settings: settingsOf(advertised) };
+    const settings = settingsOf(advertised);
+    const ranked = inOrderOfRank(ready, formatAddress(address));
+    const candidates = settings.failback === 'immediate' ? ranked : withKeeperFirst(ranked, lastClaim(address));
+    return { ...advertised, candidates: candidates.slice(0, mostCandidates), settings };
   };
 
   const noCandidate = (advertised: Advertised, address: Address, nodes: Iterable<string>): Reason => {
@@ -143,6 +153,7 @@ export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisio
 
   return {
     decide,
+    lastClaim,
     whyNot(address, node) {
       const advertised = advertisedAt(snapshot, address);
       if ('reason' in advertised) return undefined;
@@ -156,6 +167,14 @@ export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisio
       return reason('L2BeyondCandidates', { node, most: mostCandidates });
     },
   };
+}
+
+/** Moves the node that claimed the address last before better placed ones. A node that is a last resort keeps nothing. */
+function withKeeperFirst(ranked: readonly L2Candidate[], claim: LastClaim | undefined): readonly L2Candidate[] {
+  const at = ranked.findIndex(({ node }) => node === claim?.node);
+  const keeper = ranked[at];
+  if (keeper === undefined || at === 0 || keeper.lastResort !== undefined || claim?.givesBack === true) return ranked;
+  return [{ ...keeper, keeps: true }, ...ranked.toSpliced(at, 1)];
 }
 
 function settingsOf({ advertisements: [first] }: Advertised): L2Settings {

@@ -1,6 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import { pathKinds } from '../../net/direct-return.ts';
-import { parseAddress, type Address } from '../../net/address.ts';
+import { formatAddress, parseAddress, type Address } from '../../net/address.ts';
 import { parsePrefix, type Prefix } from '../../net/prefix.ts';
 import { limits } from '../limits.ts';
 import type { ServiceKey } from '../objects/metadata.ts';
@@ -9,6 +9,7 @@ import {
   differenceAspects,
   drainPhases,
   sessionStates,
+  type AddressClaim,
   type DirectReturnReport,
   type HeldBackFamily,
   type NodeLink,
@@ -132,6 +133,15 @@ const link = object(
   { open: true },
 );
 
+const claim = object(
+  {
+    address: text({ maxLength: 64, description: 'The address.' }),
+    number: integer({ ...count, description: 'Higher than that of every earlier claim of the address.' }),
+    givesBack: boolean({ description: 'The node gives the address back to a better placed one (`failback: after`).' }),
+  },
+  { open: true },
+);
+
 const heldBack = object(
   {
     family: text({ maxLength: 64, description: 'IPv4 or IPv6.' }),
@@ -184,6 +194,11 @@ const status = object(
       maxItems: limits.nodeLinks,
       description: 'The links on which the node can announce addresses by ARP and NDP; absent: there was no L2Advertisement.',
     }),
+    claims: list(claim, {
+      maxItems: limits.nodeClaims,
+      description:
+        'Addresses that the node announces by ARP and NDP, or was the last one to announce. Of several nodes that list an address, the one with the highest number did so last.',
+    }),
     conditions,
   },
   { open: true },
@@ -235,6 +250,7 @@ function readReport(status: Written): Omit<NodeState, 'kind' | 'metadata'> {
     ...readHeldBack(status.heldBack),
     ...readDrain(status.drain),
     ...readLinks(status.links),
+    ...readClaims(status.claims),
     ...(status.directReturn === undefined ? {} : { directReturn: readDirectReturn(status.directReturn) }),
   };
 }
@@ -246,6 +262,16 @@ function readLinks(items: readonly Value<typeof link>[]): Pick<NodeState, 'links
       : [],
   );
   return links.length === 0 ? {} : { links };
+}
+
+function readClaims(items: readonly Value<typeof claim>[]): Pick<NodeState, 'claims'> {
+  const claims = items.flatMap(({ address = '', number, givesBack }): AddressClaim[] => {
+    const read = parseAddress(address);
+    return read.ok && number !== undefined
+      ? [{ address: formatAddress(read.value), number, ...(givesBack === true ? { givesBack } : {}) }]
+      : [];
+  });
+  return claims.length === 0 ? {} : { claims };
 }
 
 const isInterfaceName = (text: string): boolean => /^[^\s/]{1,15}$/.test(text);

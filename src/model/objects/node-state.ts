@@ -30,6 +30,18 @@ export interface NodeState {
   readonly directReturn?: DirectReturnReport;
   /** The links on which the node can announce addresses by ARP and NDP. Absent: there was no L2Advertisement when this was written. */
   readonly links?: readonly NodeLink[];
+  /** The addresses that the node announces by ARP and NDP, or was the last one to announce. Absent: none. */
+  readonly claims?: readonly AddressClaim[];
+}
+
+/** An address that a node announces by ARP and NDP, or was the last one to announce. Whoever lists it with the highest number does. */
+export interface AddressClaim {
+  /** As text. */
+  readonly address: string;
+  /** Higher than the number of every earlier claim of the address that the node knew. */
+  readonly number: number;
+  /** The node gives the address back to a better placed one, because that one has been there for long enough (`failback: after`). */
+  readonly givesBack?: true;
 }
 
 /**
