@@ -110,6 +110,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     onStatusChanged,
   });
   const links = new NodeLinks(components, {
+    node,
     snapshot,
     onChanged() {
       onStatusChanged();
@@ -118,9 +119,14 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   });
   const l2 = new L2Announcer(
     { ...components, startL2: components.startL2 ?? refuseL2 },
-    { node, snapshot, links: () => links.links, onStatusChanged },
+    { node, snapshot, links: () => links.links, onStatusChanged, requeue },
   );
-  const ownLinks = new OwnLinksView(node, links, () => holdBack.view());
+  const ownLinks = new OwnLinksView(
+    node,
+    links,
+    () => holdBack.view(),
+    () => l2.claims,
+  );
   const plans = new Plans(
     {
       clock,

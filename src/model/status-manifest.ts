@@ -9,8 +9,22 @@ import type { Ingress } from './objects/service.ts';
 /** The reverse of parsing, for objects that Herald writes: plain data in the shape of the API. */
 
 export function nodeStateManifest(state: NodeState): object {
-  const { metadata, updated, writer, consumed, sessions, differing, truncated, problem, host, heldBack, drain, directReturn, links } =
-    state;
+  const {
+    metadata,
+    updated,
+    writer,
+    consumed,
+    sessions,
+    differing,
+    truncated,
+    problem,
+    host,
+    heldBack,
+    drain,
+    directReturn,
+    links,
+    claims,
+  } = state;
   return {
     apiVersion: 'herald.dev/v1alpha1',
     kind: 'NodeState',
@@ -44,6 +58,7 @@ export function nodeStateManifest(state: NodeState): object {
               addresses: link.addresses.map(formatAddress),
             })),
           }),
+      ...defined({ claims }),
     },
   };
 }

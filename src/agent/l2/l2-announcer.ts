@@ -1,11 +1,13 @@
 import type { Refusal as BfdRefusal, SessionOptions, StateFeed } from '../../bfd/index.ts';
-import type { AddressEntry, L2, L2Status, Refusal } from '../../l2/index.ts';
+import type { AddressEntry, L2, L2Event, L2Status, Refusal } from '../../l2/index.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import type { NodeLink, ServiceDifference } from '../../model/objects/node-state.ts';
+import type { AddressClaim, NodeLink, NodeState, ServiceDifference } from '../../model/objects/node-state.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import { AddressStates } from './address-states.ts';
+import { ClaimRecord } from './claim-record.ts';
+import { Failback } from './failback.ts';
 import { entriesOf, type L2Plan } from './l2-table.ts';
 import { Segments } from './segments.ts';
 
@@ -39,6 +41,8 @@ interface L2AnnouncerOptions {
   readonly links: () => readonly NodeLink[] | undefined;
   /** Called when the result of `differences` may have changed. */
   readonly onStatusChanged: () => void;
+  /** Called when the order of the candidates of these Services may have changed. */
+  readonly requeue: (services: Iterable<ServiceKey>) => void;
 }
 
 /** Announces addresses by ARP and NDP: it gives the responder the addresses that this node forwards, and the other nodes of each link. */
@@ -55,6 +59,8 @@ export class L2Announcer {
   readonly #changed = new Set<string>();
   readonly #states: AddressStates;
   readonly #segments: Segments;
+  readonly #claims: ClaimRecord;
+  readonly #failback: Failback;
   #running: Running | undefined;
   #problem: unknown;
   #stopped = false;
@@ -62,13 +68,31 @@ export class L2Announcer {
   constructor(components: L2AnnouncerComponents, options: L2AnnouncerOptions) {
     this.#components = components;
     this.#options = options;
-    this.#states = new AddressStates(options.node);
+    const { node, snapshot } = options;
+    this.#states = new AddressStates(node);
     this.#segments = new Segments(options);
+    this.#claims = new ClaimRecord(node, snapshot);
+    this.#failback = new Failback(node, {
+      clock: components.clock,
+      claims: this.#claims,
+      links: async () => (await this.status([]))?.links ?? [],
+      onGivenBack: (addresses) => this.#orderChanged(addresses),
+    });
   }
 
   /** Why nothing is announced. Undefined: it is, or nothing is to be. */
   get problem(): unknown {
     return this.#problem;
+  }
+
+  /** Returns the addresses that this node announces, or was the last one to announce. The same array while nothing has changed. */
+  get claims(): readonly AddressClaim[] {
+    return this.#claims.claims;
+  }
+
+  /** Returns the part of the node's report. */
+  reportPart(): Pick<NodeState, 'claims'> {
+    return this.#claims.reportPart();
   }
 
   /** Takes the plan of a Service. What it no longer has is withdrawn by the next `flush`; what is new waits for `forwarded`. */
@@ -115,6 +139,7 @@ export class L2Announcer {
       this.#segments.replace(before, after);
       set.push(...after);
       remove.push(...before.filter((entry) => !after.some((one) => one.interface === entry.interface)));
+      this.#failback.plan(address, this.#planOf(address));
       if (after.length === 0) {
         this.#entries.delete(address);
         this.#states.forget(address);
@@ -125,8 +150,7 @@ export class L2Announcer {
     if (this.#running === undefined && this.#entries.size === 0) return;
     const running = (this.#running ??= this.#start());
     if (running === undefined) return;
-    const isWhole = this.#updateSegments(running);
-    if (isWhole || set.length + remove.length === 0) return;
+    if (this.#updateSegments(running) || set.length + remove.length === 0) return;
     void this.#report(running.responder.change({ set, remove }));
   }
 
@@ -155,17 +179,25 @@ export class L2Announcer {
   /** Gives all addresses up: each is answered until another node announces it, for a second at most. */
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#failback.stop();
     if (this.#running === undefined) return;
     const { responder, bfd } = this.#running;
     await Promise.all([responder.stop(), bfd.stop()]);
   }
 
   #entriesAt(address: string): AddressEntry[] {
-    const plans = this.#plans.get(address) ?? new Map<ServiceKey, L2Plan>();
-    const [plan] = plans.values();
+    const plan = this.#planOf(address);
     if (plan === undefined) return [];
-    const isForwarded = [...plans.keys()].some((service) => this.#forwarded.has(service));
-    return entriesOf(plan, this.#options.node, isForwarded, true);
+    const isForwarded = this.#servicesOf(address).some((service) => this.#forwarded.has(service));
+    return entriesOf(plan, this.#options.node, isForwarded);
+  }
+
+  #planOf(address: string): L2Plan | undefined {
+    return this.#plans.get(address)?.values().next().value;
+  }
+
+  #servicesOf(address: string): ServiceKey[] {
+    return [...(this.#plans.get(address)?.keys() ?? [])];
   }
 
   /** Sets the whole table when the links or the nodes on them have changed. Returns whether it did. */
@@ -182,10 +214,7 @@ export class L2Announcer {
     const { startL2, log } = this.#components;
     try {
       const running = startL2();
-      running.responder.onEvent((event) => {
-        this.#states.take(event);
-        this.#options.onStatusChanged();
-      });
+      running.responder.onEvent((event) => this.#take(event));
       // From thread to thread, so that a failover does not wait for this one.
       running.bfd.feed(running.responder.sessionFeed());
       this.#problem = undefined;
@@ -195,6 +224,19 @@ export class L2Announcer {
       this.#problem = error;
       return undefined;
     }
+  }
+
+  #take(event: L2Event): void {
+    this.#states.take(event);
+    this.#options.onStatusChanged();
+    if (event.kind !== 'changed' || event.to !== 'owner') return;
+    this.#claims.claimed(event.address);
+    if (this.#planOf(event.address)?.settings.failback !== 'immediate') this.#orderChanged([event.address]);
+  }
+
+  #orderChanged(addresses: readonly string[]): void {
+    this.#options.onStatusChanged();
+    this.#options.requeue(addresses.flatMap((address) => this.#servicesOf(address)));
   }
 
   async #report(refusals: Promise<readonly (Refusal | BfdRefusal)[]>): Promise<void> {

@@ -13,10 +13,12 @@ export interface L2Plan {
   /** The best one first. */
   readonly candidates: readonly L2Candidate[];
   readonly settings: L2Settings;
+  /** A node of ours announced it before. Otherwise a foreign host may have it, for which the first owner looks before it claims it. */
+  readonly everHeld: boolean;
 }
 
 /** Returns the entries of an address: one for each link on which this node is a candidate. */
-export function entriesOf(plan: L2Plan, node: string, isForwarded: boolean, everHeld: boolean): AddressEntry[] {
+export function entriesOf(plan: L2Plan, node: string, isForwarded: boolean): AddressEntry[] {
   const own = plan.candidates.find((candidate) => candidate.node === node);
   const names = plan.candidates.map((candidate) => candidate.node).filter((name) => isForwarded || name !== node);
   const { onConflict, refreshInterval } = plan.settings;
@@ -24,7 +26,7 @@ export function entriesOf(plan: L2Plan, node: string, isForwarded: boolean, ever
     address: plan.address,
     interface: link.name,
     candidates: names,
-    everHeld,
+    everHeld: plan.everHeld,
     onConflict,
     refreshInterval: refreshInterval * 1000,
   }));

@@ -16,6 +16,7 @@ export interface NodeLinksComponents {
 }
 
 interface NodeLinksOptions {
+  readonly node: string;
   readonly snapshot: () => Snapshot;
   /** Called when the links have changed. */
   readonly onChanged: () => void;
@@ -71,10 +72,11 @@ export class NodeLinks {
 
   async #read(): Promise<void> {
     const { hostLinks, clock, log } = this.#components;
+    const { node, snapshot } = this.#options;
     this.#cancel?.();
     try {
-      const wanted = new Set([...this.#options.snapshot().l2Advertisements.values()].flatMap(({ interfaces }) => interfaces));
-      const links = eligibleLinks((await hostLinks?.()) ?? [], wanted);
+      const wanted = new Set([...snapshot().l2Advertisements.values()].flatMap(({ interfaces }) => interfaces));
+      const links = eligibleLinks((await hostLinks?.()) ?? [], wanted, snapshot().nodes.get(node)?.internalIPs ?? []);
       const text = links.map(linkText).join('\n');
       if (this.#links === undefined || text !== this.#text) {
         this.#links = links;

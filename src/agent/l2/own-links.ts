@@ -28,7 +28,8 @@ export class OwnLinksView {
     if (links === undefined) return undefined;
     const heldBack = this.#heldBack();
     const claims = this.#claims();
-    const isSame = this.#last?.links === links && this.#last.claims === claims && JSON.stringify(this.#last.heldBack) === JSON.stringify(heldBack);
+    const isSame =
+      this.#last?.links === links && this.#last.claims === claims && JSON.stringify(this.#last.heldBack) === JSON.stringify(heldBack);
     if (!isSame) this.#last = { node: this.#node, links, heldBack, claims };
     return this.#last;
   }

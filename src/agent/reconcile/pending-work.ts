@@ -1,8 +1,8 @@
 import { reachesBackendsAt } from '../../decisions/forwarding/balancing.ts';
 import { wantsDirectReturn } from '../../decisions/direct-return/plan.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import type { NodeState } from '../../model/objects/node-state.ts';
-import { formatAddress } from '../../net/address.ts';
+import type { AddressClaim, NodeState } from '../../model/objects/node-state.ts';
+import { formatAddress, address as parse } from '../../net/address.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import type { Change, HeraldObject, KindName, Snapshot } from '../../model/store/snapshot.ts';
 
@@ -43,6 +43,8 @@ export class PendingWork {
   #begun = false;
   /** What each node's last report says about its links, by name of the node. */
   readonly #links = new Map<string, string>();
+  /** The claims of each node's last report, by name of the node. */
+  readonly #claims = new Map<string, readonly AddressClaim[]>();
   /** The direct server return part of each node's last report, by name of the node. */
   readonly #directReturn = new Map<string, string>();
 
@@ -78,6 +80,7 @@ export class PendingWork {
     for (const [node, state] of snapshot.nodeStates) {
       this.#directReturn.set(node, directReturnText(state));
       this.#links.set(node, linksText(state));
+      this.#claims.set(node, state.claims ?? []);
     }
     for (const key of snapshot.services.keys()) this.#services.add(key);
     for (const objects of [
@@ -108,6 +111,7 @@ export class PendingWork {
       const isCandidate =
         kind === 'NodeState' && key !== this.#node && snapshot.l2Advertisements.size > 0 && this.#linksChanged(key, snapshot);
       const isRoster = kind === 'Node' && (key === this.#node || snapshot.l2Advertisements.size > 0);
+      if (kind === 'NodeState' && key !== this.#node) this.#addClaimed(key, snapshot);
       if (shared.has(kind) || isCandidate || isRoster) this.addAll(snapshot);
       if (kind === 'Service') this.#recordVersion(snapshot.services.get(key as ServiceKey));
     }
@@ -166,6 +170,17 @@ export class PendingWork {
     return true;
   }
 
+  /** The order of the candidates of an address depends on its last claim, unless every advertisement fails back at once. */
+  #addClaimed(node: string, snapshot: Snapshot): void {
+    const [before, now] = [this.#claims.get(node) ?? [], snapshot.nodeStates.get(node)?.claims ?? []];
+    this.#claims.set(node, now);
+    if ([...snapshot.l2Advertisements.values()].every(({ failback }) => failback === 'immediate')) return;
+    const texts = [before, now].map((claims) => new Map(claims.map((claim) => [claimText(claim), claim])));
+    const [gone, come] = texts.map((some, at) => [...some].filter(([text]) => texts[1 - at]?.has(text) === false));
+    for (const [, { address }] of [...(gone ?? []), ...(come ?? [])])
+      for (const service of snapshot.holdersOf(parse(address))) this.#services.add(service);
+  }
+
   /** Services with direct server return depend on what every node reports about it. */
   #addDirectReturn(snapshot: Snapshot): void {
     this.#nodeChanged = true;
@@ -184,6 +199,8 @@ export class PendingWork {
 function raise(versions: Map<KindName, bigint>, kind: KindName, version: bigint): void {
   if (version > (versions.get(kind) ?? -1n)) versions.set(kind, version);
 }
+
+const claimText = ({ address, number, givesBack }: AddressClaim): string => `${address} ${number} ${givesBack === true}`;
 
 /** What the order of candidates depends on. */
 function linksText(state: NodeState | undefined): string {

@@ -59,6 +59,7 @@ interface BarrierRoute extends BarrierFrontends {
 interface BarrierAddress extends BarrierFrontends {
   readonly candidates: readonly L2Candidate[];
   readonly settings: L2Settings;
+  readonly everHeld: boolean;
 }
 
 /** The plan of a deleted Service. */
@@ -99,8 +100,9 @@ export function planService(
     const decided = l2Decisions?.decide(address);
     if (decided === undefined || 'reason' in decided) return [];
     const { candidates, settings } = decided;
+    const everHeld = l2Decisions?.lastClaim(address) !== undefined;
     const frontends = { needs: frontendsOfAddress(forwarding, address), needsForeign: frontendsOfAddress(foreign, address) };
-    return [{ address: formatAddress(address), candidates, settings, ...frontends }];
+    return [{ address: formatAddress(address), candidates, settings, everHeld, ...frontends }];
   });
   const states = {
     ...(kept || unannounced.length > 0 ? { drain: { kept, unannounced } } : {}),

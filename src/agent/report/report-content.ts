@@ -50,6 +50,7 @@ export function reportContent(parts: ReportedParts, loop: ReconcileLoop): Report
     ...(host.length === 0 ? {} : { host }),
     ...parts.directReturn.reportPart(),
     ...parts.links.reportPart(),
+    ...parts.l2.reportPart(),
     ...parts.holdBack.report(),
     ...parts.nodeDraining.report(),
     consumed: loop.consumed,

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readHostLinks } from '../../../src/dataplane/host/host-links.ts';
 import { eligibleLinks, whyNotEligible } from '../../../src/decisions/l2/eligible-links.ts';
-import { formatAddress } from '../../../src/net/address.ts';
+import { address, formatAddress } from '../../../src/net/address.ts';
 import type { HostLink } from '../../../src/net/host-link.ts';
 import { formatPrefix } from '../../../src/net/prefix.ts';
 import { systemClock } from '../../../src/system/clock.ts';
@@ -20,11 +20,17 @@ beforeAll(async () => {
   onHost('link', 'add', 'eth1', 'type', 'veth', 'peer', 'name', 'far1');
   onHost('link', 'add', 'br0', 'type', 'bridge');
   onHost('link', 'set', 'eth1', 'master', 'br0');
+  onHost('link', 'add', 'cni0', 'type', 'bridge');
+  onHost('link', 'add', 'pod1', 'type', 'veth', 'peer', 'name', 'eth1', 'netns', names.pod);
+  onHost('link', 'set', 'pod1', 'master', 'cni0');
+  ip('-n', names.pod, 'link', 'set', 'eth1', 'up');
+  onHost('address', 'add', '10.244.1.1/24', 'dev', 'cni0');
   onHost('link', 'add', 'link', 'eth0', 'name', 'mac0', 'type', 'macvlan', 'mode', 'bridge');
   onHost('link', 'add', 'pod0', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', names.pod);
   onHost('link', 'add', 'quiet', 'type', 'veth', 'peer', 'name', 'far2');
   onHost('link', 'set', 'quiet', 'arp', 'off');
-  for (const name of ['lo', 'eth0', 'far0', 'eth1', 'far1', 'br0', 'mac0', 'pod0', 'quiet', 'far2']) onHost('link', 'set', name, 'up');
+  for (const name of ['lo', 'eth0', 'far0', 'eth1', 'far1', 'br0', 'mac0', 'pod0', 'pod1', 'cni0', 'quiet', 'far2'])
+    onHost('link', 'set', name, 'up');
   ip('-n', names.pod, 'link', 'set', 'eth0', 'up');
   onHost('link', 'set', 'far2', 'down');
   onHost('address', 'add', '192.0.2.1/24', 'dev', 'br0');
@@ -64,7 +70,7 @@ test('kinds, masters, cables to pods and addresses are those of the kernel', () 
     expect.arrayContaining(['br0 bridge', 'eth0 veth', 'lo -', 'mac0 macvlan']),
   );
   expect(links.get('eth1')?.master).toBe('br0');
-  expect([...links].filter(([, { leadsElsewhere }]) => leadsElsewhere).map(([name]) => name)).toEqual(['pod0']);
+  expect([...links].filter(([, { leadsElsewhere }]) => leadsElsewhere).map(([name]) => name)).toEqual(['pod0', 'pod1']);
   const networks = (name: string): string[] =>
     (links.get(name)?.addresses ?? []).flatMap(({ address, network }) =>
       formatAddress(address).startsWith('fe80') ? [] : [`${formatAddress(address)} ${network === undefined ? '-' : formatPrefix(network)}`],
@@ -75,7 +81,9 @@ test('kinds, masters, cables to pods and addresses are those of the kernel', () 
 });
 
 test('nothing is announced on loopback, ports, pods, links without ARP and links that are down', () => {
-  const why = Object.fromEntries([...links].map(([name, link]) => [name, whyNotEligible(link, new Set()) ?? 'eligible']));
+  const why = Object.fromEntries(
+    [...links].map(([name, link]) => [name, whyNotEligible(link, [...links.values()], new Set()) ?? 'eligible']),
+  );
   expect(why).toMatchObject({
     lo: 'a loopback interface',
     eth1: 'a port of br0: name br0 instead',
@@ -83,9 +91,10 @@ test('nothing is announced on loopback, ports, pods, links without ARP and links
     quiet: 'without ARP',
     far2: 'down',
     br0: 'eligible',
+    cni0: 'a bridge that connects only pods or virtual machines of this host',
     mac0: 'eligible',
   });
-  const eligible = eligibleLinks([...links.values()], new Set(['pod0']));
+  const eligible = eligibleLinks([...links.values()], new Set(['pod0']), []);
   expect(eligible.map(({ name }) => name)).toEqual(expect.arrayContaining(['br0', 'eth0', 'mac0', 'pod0']));
   expect(
     eligible
@@ -95,8 +104,16 @@ test('nothing is announced on loopback, ports, pods, links without ARP and links
   ).toMatch(/^fe80/);
 });
 
+test('a bridge that connects only pods is eligible when an advertisement names it or the Node has its address', () => {
+  const names = (wanted: string[], own: string[]): string[] =>
+    eligibleLinks([...links.values()], new Set(wanted), own.map(address)).map(({ name }) => name);
+  expect(names([], ['192.0.2.1'])).not.toContain('cni0');
+  expect(names(['cni0'], [])).toContain('cni0');
+  expect(names([], ['10.244.1.1'])).toContain('cni0');
+});
+
 test('an interface without carrier is not eligible', async () => {
   onHost('link', 'set', 'far0', 'down');
   const eth0 = (await readHostLinks(systemClock, `/run/netns/${names.host}`)).find(({ name }) => name === 'eth0');
-  expect(eth0 === undefined ? '' : whyNotEligible(eth0, new Set())).toBe('without carrier');
+  expect(eth0 === undefined ? '' : whyNotEligible(eth0, [eth0], new Set())).toBe('without carrier');
 });

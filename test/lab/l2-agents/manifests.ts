@@ -77,3 +77,11 @@ export const announcementManifests = (spec: Manifest = {}): Manifest[] => [
   },
   { apiVersion: 'herald.dev/v1alpha1', kind: 'L2Advertisement', metadata: { name: 'segment' }, spec },
 ];
+
+/** Returns the part of an L2Advertisement that ranks the nodes of the lab by their numbers, the first one best. */
+export const rankedByNumber: Manifest = {
+  preferredNodeSelectors: [3, 2, 1].map((weight, at) => ({
+    weight,
+    preference: { matchLabels: { 'kubernetes.io/hostname': nodeName(at) } },
+  })),
+};

@@ -300,6 +300,11 @@ function drainOf({ drains }: ClusterLiteral, name: string): Pick<NodeState, 'dra
   return drain === undefined ? {} : { drain };
 }
 
+function claimsOf({ claims }: ClusterLiteral, node: string): Pick<NodeState, 'claims'> {
+  const found = Object.entries(claims?.[node] ?? {}).map(([address, number]) => ({ address, number }));
+  return found.length === 0 ? {} : { claims: found };
+}
+
 function linksOf({ links }: ClusterLiteral, node: string): Pick<NodeState, 'links'> {
   const found = Object.entries(links?.[node] ?? {}).map(([name, networks]) => ({
     name,
@@ -342,6 +347,8 @@ export interface ClusterLiteral {
   readonly running?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Links that nodes report: node to interface to its networks. */
   readonly links?: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
+  /** Claims of addresses that nodes report: node to address to number. */
+  readonly claims?: Readonly<Record<string, Readonly<Record<string, number>>>>;
   /** Drain reports by node. */
   readonly drains?: Readonly<Record<string, NodeDrainReport>>;
   /** The address families that agents report as held back, by node. */
@@ -417,6 +424,7 @@ export function cluster(literal: ClusterLiteral): Snapshot {
       [...new Set([...Object.keys(literal.running ?? {}), ...Object.keys(literal.links ?? {})])].map((name) => ({
         ...nodeState(name, literal.running?.[name] ?? {}),
         ...linksOf(literal, name),
+        ...claimsOf(literal, name),
         ...drainOf(literal, name),
         ...truncationOf(literal, name),
         ...defined({ heldBack: literal.heldBack?.[name] }),

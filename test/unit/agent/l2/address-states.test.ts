@@ -33,7 +33,7 @@ function reported(events: readonly L2Event[], running: readonly string[] = ['n1'
   for (const event of events) states.take(event);
   const candidates = ['n1', 'n2'].map((node) => ({ node, weight: 0, links: [eth0] }));
   const snapshot = { ...cluster({}), nodeStates: new Map(running.map((name) => [name, report(name)])) };
-  return states.differences([['shop/web', { address: '192.0.2.100', candidates, settings }]], snapshot, now)[0]?.reason;
+  return states.differences([['shop/web', { address: '192.0.2.100', candidates, settings, everHeld: true }]], snapshot, now)[0]?.reason;
 }
 
 test('a node that stands ready while the best one runs has nothing to report', () => {

@@ -136,7 +136,7 @@ describe('which nodes are candidates', () => {
   });
 
   test('what a node knows of itself counts before its report says so', () => {
-    const own = { node: 'n2', links: [], heldBack: [] };
+    const own = { node: 'n2', links: [], heldBack: [], claims: [] };
     expect(sorted(createL2Decisions(lan(), own).decide(vip))).toBe('n1, n3');
   });
 });
@@ -183,6 +183,45 @@ describe('the order of candidates', () => {
       }),
     ).decide(vip);
     expect(decision).toMatchObject({ settings: { onConflict: 'defend', failback: 'never', refreshInterval: 5 } });
+  });
+
+  const best = outcome(createL2Decisions(lan()).decide(vip)).split(', ');
+
+  test.each<[string, Partial<ClusterLiteral>, number]>([
+    ['comes first with failback never', { l2Advertisements: [{ name: 'a', failback: 'never' }] }, 2],
+    ['comes first with failback after', { l2Advertisements: [{ name: 'a', failback: 'after' }] }, 2],
+    ['keeps its rank with failback immediate', { l2Advertisements: [{ name: 'a' }] }, 0],
+  ])('the node that claimed an address last %s', (_, literal, first) => {
+    const claims = Object.fromEntries(best.map((node, at) => [node, { '192.0.2.100': at + 1 }]));
+    const decision = createL2Decisions(lan({ ...literal, claims })).decide(vip);
+    expect(outcome(decision)).toBe([best[first], ...best.toSpliced(first, 1)].join(', '));
+    expect('reason' in decision ? [] : decision.candidates.map(({ keeps = false }) => keeps)).toEqual([first > 0, false, false]);
+  });
+
+  test('a node that drains keeps no address, and one that gives it back does not either', () => {
+    const never = { l2Advertisements: [{ name: 'a', failback: 'after' as const }] };
+    const last = best.at(-1) ?? '';
+    const drained = lan({
+      ...never,
+      claims: { [last]: { '192.0.2.100': 3 } },
+      nodes: best.map((name) => ({ name, ...(name === last ? { drain: 'keepLast' as const } : {}) })),
+    });
+    expect(outcome(createL2Decisions(drained).decide(vip))).toBe(best.join(', '));
+    const own = {
+      node: last,
+      links: drained.nodeStates.get(last)?.links ?? [],
+      heldBack: [],
+      claims: [{ address: '192.0.2.100', number: 3, givesBack: true as const }],
+    };
+    expect(outcome(createL2Decisions(lan(never), own).decide(vip))).toBe(best.join(', '));
+  });
+
+  test('of two nodes with the same claim number every node prefers the same one, and a deleted node has no claim', () => {
+    const claims = Object.fromEntries(['n1', 'n2', 'gone'].map((node) => [node, { '192.0.2.100': node === 'gone' ? 9 : 4 }]));
+    const literal = { l2Advertisements: [{ name: 'a', failback: 'never' as const }], claims, running: { gone: {} } };
+    expect(createL2Decisions(lan(literal)).lastClaim(vip)).toEqual({ node: 'n1', address: '192.0.2.100', number: 4 });
+    expect(createL2Decisions(lan(literal, ['n3', 'n2', 'n1'])).lastClaim(vip)?.node).toBe('n1');
+    expect(createL2Decisions(lan()).lastClaim(vip)).toBeUndefined();
   });
 
   const names = fc.uniqueArray(fc.stringMatching(/^[a-z][a-z0-9]{0,8}$/), { minLength: 1, maxLength: 40 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { nodeStateManifest } from '../../../../src/model/status-manifest.ts';
 import type { NodeState } from '../../../../src/model/objects/node-state.ts';
 import { parseObject } from '../../../../src/model/parse.ts';
+import { address } from '../../../../src/net/address.ts';
 import { prefix } from '../../../../src/net/prefix.ts';
 import { conditionText, reason, reasonText } from '../../../../src/model/reasons.ts';
 
@@ -57,6 +58,18 @@ const state: NodeState = {
     linkAddresses: ['02:00:00:00:00:01'],
     interfaces: ['eth0'],
   },
+  links: [
+    {
+      name: 'eth0',
+      linkAddress: '02:00:00:00:00:01',
+      networks: [prefix('10.0.0.0/24')],
+      addresses: [address('10.0.0.1'), address('fe80::1')],
+    },
+  ],
+  claims: [
+    { address: '10.0.0.100', number: 3 },
+    { address: 'fd00::100', number: 1, givesBack: true },
+  ],
 };
 
 const read = (raw: unknown): NodeState => {
