@@ -143,7 +143,10 @@ export class Store implements Snapshot {
 /** True if two reports of a node say the same about its part in ARP and NDP announcement. Most reports only show that an agent is alive. */
 function samePlacement(before: NodeState, after: NodeState): boolean {
   return (
-    sameContent(before.links, after.links) && sameContent(before.heldBack, after.heldBack) && sameContent(before.problem, after.problem)
+    sameContent(before.links, after.links) &&
+    sameContent(before.claims, after.claims) &&
+    sameContent(before.heldBack, after.heldBack) &&
+    sameContent(before.problem, after.problem)
   );
 }
 

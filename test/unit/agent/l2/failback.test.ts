@@ -23,6 +23,7 @@ function keeper(failback: 'after' | 'never' = 'after') {
   const links = (): LinkStatus[] => [
     {
       interface: 'eth0',
+      mac: '02:00:00:00:00:02',
       settled: true,
       isolated: false,
       noPeerLiveness: false,

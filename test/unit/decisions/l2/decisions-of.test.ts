@@ -39,6 +39,7 @@ describe('the cached decisions', () => {
   test.each<[string, (store: Store) => void]>([
     ['a node reports other links', (store) => void store.upsert({ ...report(store), links: [] })],
     ['a node reports a problem', (store) => void store.upsert({ ...report(store), problem: reason('AgentStopped', { node: 'n2' }) })],
+    ['a node has claimed an address', (store) => void store.upsert({ ...report(store), claims: [{ address: '192.0.2.9', number: 1 }] })],
     ['a report is gone', (store) => void store.remove('NodeState', 'n2')],
     ['a node is gone', (store) => void store.remove('Node', 'n2')],
     ['an advertisement is gone', (store) => void store.remove('L2Advertisement', 'office')],
@@ -51,7 +52,7 @@ describe('the cached decisions', () => {
 
   test('stay for a node that knows itself better, beside those for everybody', () => {
     const store = stored();
-    const own = { node: 'n1', links: [], heldBack: [] };
+    const own = { node: 'n1', links: [], heldBack: [], claims: [] };
     const [all, ours] = [l2DecisionsOf(store), l2DecisionsOf(store, own)];
     expect(ours).not.toBe(all);
     expect([l2DecisionsOf(store), l2DecisionsOf(store, own)]).toEqual([all, ours]);
