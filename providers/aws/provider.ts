@@ -175,9 +175,10 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
   urgencyOf(key: ServiceKey, service: Service | undefined): Urgency {
     if (service === undefined || service.metadata.deleting) return 'change';
     if (this.#backoff.failuresOf(key) > 0 && !this.#results.isChanged(key, service)) return 'repair';
-    if (service.ingress.length === 0) return this.#results.isKnown(key) ? 'change' : 'new';
+    const next = this.#services.nextOfNew(key);
+    if (service.ingress.length === 0) return this.#results.isKnown(key) && next !== 'host name' ? 'change' : 'new';
     if (this.#results.isChanged(key, service)) return 'change';
-    return this.#results.isAffected(key) ? 'repair' : 'reread';
+    return this.#results.isAffected(key) || next === 'check' ? 'repair' : 'reread';
   }
 
   affected(changes: readonly Change[], snapshot: Snapshot): Iterable<ServiceKey> {
@@ -241,6 +242,7 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
       const outcome = await this.#services.reconcile(member, snapshot);
       if (outcome.kind === 'released') this.#forgetService(key);
       else if (outcome.kind === 'foreign') this.#results.invalidate(key);
+      else if (outcome.kind === 'unchecked') this.#requeueAfter(key, outcome.pollSeconds);
       else if (outcome.kind === 'blocked') this.#retry(key, outcome.remaining);
       else if (outcome.refusal !== undefined) this.#retry(key, outcome.refusal);
       else this.#poll(key, outcome.pollSeconds, outcome.reconciliation);

@@ -4,8 +4,10 @@ import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import type { Random } from '../../../src/system/random.ts';
 import { SerialQueue } from '../../../src/system/serial-queue.ts';
 import { reasonOfError } from '../cloud/error-reason.ts';
+import { AwsError } from '../cloud/error.ts';
 import type { Cloud } from '../cloud/cloud.ts';
 import type { Operation } from '../cloud/operations.ts';
+import { withUrgency } from '../cloud/urgency.ts';
 import { membersOf } from '../desire/stack.ts';
 import { worstFailure, type Execution } from '../stacks/execution/execute.ts';
 import { RepeatedWrites } from '../stacks/execution/repeated-writes.ts';
@@ -36,6 +38,15 @@ interface NodeRulesComponents {
 
 const narrowing: ReadonlySet<Operation> = new Set(['ec2:RevokeSecurityGroupIngress', 'ec2:DeleteSecurityGroup']);
 
+interface Result {
+  /** Milliseconds since the epoch. */
+  readonly until: number;
+  readonly stacks: ReadonlySet<string>;
+  /** Rules that none of these stacks needs could be removed. */
+  readonly mayRevoke: boolean;
+  readonly problems: readonly Reason[];
+}
+
 /** The key of their failures in Backoff. No Service has this name. */
 const nodeRulesKey: ServiceKey = '/rules of nodes';
 
@@ -45,8 +56,8 @@ const nodeRulesKey: ServiceKey = '/rules of nodes';
  */
 export class NodeRules {
   readonly #components: NodeRulesComponents;
-  /** The last result. It is valid until `until`, for the same targets. */
-  #last: { readonly until: number; readonly text: string; readonly problems: readonly Reason[] } | undefined;
+  /** The last result, for the targets of these stacks, as JSON. It is valid until `until`. */
+  #last: Result | undefined;
   readonly #backoff: Backoff;
   readonly #deletionWatch = new DeletionWatch();
   readonly #repeated = new RepeatedWrites();
@@ -77,6 +88,26 @@ export class NodeRules {
     if (!settings.manageNodeRules) return [];
     const allKnown = this.#components.departed.allServicesKnown(snapshot);
     return this.#queue.run(() => this.#reconcile(cloud, settings, snapshot, allKnown));
+  }
+
+  /** Does the same for a stack with these targets, which waits for no rules that only other stacks need. */
+  async reconcileFor(targets: StackTargets | undefined, snapshot: Snapshot): Promise<readonly Reason[]> {
+    const { settings } = await this.#components.account.openToWrite(snapshot);
+    if (!settings.manageNodeRules) return [];
+    return this.#validFor(targets)?.problems ?? this.reconcile(snapshot);
+  }
+
+  /** Starts the same without waiting for it. What fails is tried again, and reported, when the stack is reconciled next. */
+  startFor(targets: StackTargets | undefined, snapshot: Snapshot): void {
+    withUrgency('change', () => this.reconcileFor(targets, snapshot)).catch((error: unknown) => {
+      if (!(error instanceof AwsError)) this.#components.log.warn({ error }, 'the rules of nodes could not be reconciled');
+    });
+  }
+
+  /** The last result, if it is valid for a stack with these targets. */
+  #validFor(targets: StackTargets | undefined): Result | undefined {
+    if (this.#last === undefined || this.#components.now() >= this.#last.until) return undefined;
+    return targets === undefined || this.#last.stacks.has(JSON.stringify(targets)) ? this.#last : undefined;
   }
 
   /** Reconciles in the background, after a survey when that may allow a rule to be removed. */
@@ -137,9 +168,11 @@ export class NodeRules {
     const targets = this.#targets();
     const knowsStacks = allKnown && this.#knowsStacks(snapshot, settings);
     const mayRevoke = this.#isSurveyed && knowsStacks;
-    const text = JSON.stringify([targets, mayRevoke]);
+    const stacks = new Set(targets.map((one) => JSON.stringify(one)));
     const now = this.#components.now();
-    if (this.#last?.text === text && now < this.#last.until) return this.#last.problems;
+    const last = this.#last;
+    const isSame = last?.mayRevoke === mayRevoke && last.stacks.symmetricDifference(stacks).size === 0;
+    if (last !== undefined && isSame && now < last.until) return last.problems;
     // The Service that asked for this may be gone before the retry, so the retry does not depend on it.
     this.#pending = true;
     this.#awaitsSurvey = !this.#isSurveyed;
@@ -157,12 +190,12 @@ export class NodeRules {
     if (this.#blockedDeletion !== undefined && !wasBlocked) logBlockedDeletion(log, '', this.#blockedDeletion);
     if (isDone) {
       this.#backoff.forgetFailures(nodeRulesKey);
-      this.#last = { until: now + limits.driftSeconds * 1000, text, problems };
+      this.#last = { until: now + limits.driftSeconds * 1000, stacks, mayRevoke, problems };
       return problems;
     }
     const because = refusalOf(execution) ?? this.#blockedDeletion;
     this.#retryAt = now + this.#backoff.recordFailure(nodeRulesKey, (because && retryClassOf(because)) ?? 'transient') * 1000;
-    this.#last = { until: this.#retryAt, text, problems: because === undefined ? problems : [...problems, because] };
+    this.#last = { until: this.#retryAt, stacks, mayRevoke, problems: because === undefined ? problems : [...problems, because] };
     return this.#last.problems;
   }
 }

@@ -1,5 +1,6 @@
 import { defined } from '../../../src/lang/defined.ts';
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
+import type { LoadBalancer } from '../cloud/elbv2.ts';
 import { tagKeys } from '../model/tags.ts';
 import { classicServes, currentClassic } from './classic/classic.ts';
 import type { Desired, DesiredClassic, DesiredNlb } from '../model/desired.ts';
@@ -28,8 +29,10 @@ export function servingStatusOf(input: PlanInput<Desired>, service: ServiceKey, 
   const own = ownObserved(input.observed, input.cluster, input.stack);
   const { current, usable, serves } = input.desired.kind === 'nlb' ? nlb(input, service) : classic(input);
   const nlbs = own.loadBalancers.filter((one) => hasPart(one, service));
-  const all = [...own.loadBalancers, ...own.classic].map(nameOf);
-  const active = [...nlbs.filter(isActive), ...own.classic].map(nameOf);
+  const all = [...own.loadBalancers, ...own.classic].map(({ loadBalancer }) => nameOf(loadBalancer));
+  const active = [...nlbs.filter(({ loadBalancer }) => isActive(loadBalancer)), ...own.classic].map(({ loadBalancer }) =>
+    nameOf(loadBalancer),
+  );
   const before = all.find((name) => name !== current && published.includes(name)) ?? active.find((name) => name !== current);
   const known = [
     usable && (serves || before === undefined) ? current : undefined,
@@ -56,8 +59,8 @@ function nlb(input: PlanInput<Desired>, service: ServiceKey): Wanted {
     current.listeners.some(({ listener, tags }) => listener.Port === port && tags[tagKeys.service] === service);
   const hasAll = listeners.length === 0 ? hasPart(current, service) : listeners.every(({ port }) => isThere(port));
   return {
-    current: nameOf(current),
-    usable: isActive(current) && hasAll,
+    current: nameOf(current.loadBalancer),
+    usable: isActive(current.loadBalancer) && hasAll,
     serves: listeners.length > 0 && hasAll && servesAlready({ ...given, desired: { ...given.desired, listeners } }, current),
   };
 }
@@ -66,17 +69,19 @@ function classic(input: PlanInput<Desired>): Wanted {
   const given = input as PlanInput<DesiredClassic>;
   const current = currentClassic(given);
   if (current === undefined) return { usable: false, serves: false };
-  return { current: nameOf(current), usable: true, serves: classicServes(given.desired, current) };
+  return { current: nameOf(current.loadBalancer), usable: true, serves: classicServes(given.desired, current) };
 }
 
 function hasPart({ listeners }: ObservedLoadBalancer, service: ServiceKey): boolean {
   return listeners.some(({ tags }) => tags[tagKeys.service] === service);
 }
 
-function nameOf({ loadBalancer }: { readonly loadBalancer: { readonly DNSName: string } }): string {
-  return loadBalancer.DNSName.toLowerCase();
+/** The host name of a load balancer, as it is published. */
+export function nameOf({ DNSName }: { readonly DNSName: string }): string {
+  return DNSName.toLowerCase();
 }
 
-function isActive({ loadBalancer }: ObservedLoadBalancer): boolean {
-  return loadBalancer.State.Code === 'active' || loadBalancer.State.Code === 'active_impaired';
+/** True when clients reach the load balancer. */
+export function isActive({ State }: Pick<LoadBalancer, 'State'>): boolean {
+  return State.Code === 'active' || State.Code === 'active_impaired';
 }

@@ -10,14 +10,17 @@ import { endpointServiceAnnotation, foreignFinalizerOf, hasOurFinalizer } from '
 import { concernsTargets, type NodeRules } from '../node-rules/node-rules.ts';
 import { PollIntervals } from '../schedule/poll-intervals.ts';
 import { retryClassOf } from '../schedule/backoff.ts';
+import type { AwsAccount } from '../stacks/aws-account.ts';
 import type { DepartedServices } from '../stacks/departed-services.ts';
 import type { StackReconciler } from '../stacks/stack-reconciler.ts';
 import { recordDrift, type StackRegistry } from '../stacks/stack-registry.ts';
+import { createdCompletely, NewLoadBalancers } from './new-load-balancers.ts';
 import type { PreviousStacks } from './previous-stacks.ts';
 import { releaseStack } from './release-stack.ts';
 import type { ServiceMetadataWriter } from './service-metadata-writer.ts';
 
 interface ServiceReconcilerComponents {
+  readonly account: AwsAccount;
   readonly registry: StackRegistry;
   readonly departed: DepartedServices;
   readonly stacks: StackReconciler;
@@ -32,12 +35,14 @@ interface ServiceReconcilerComponents {
  * The outcome of reconciling a Service.
  *
  * - served: polled again after `pollSeconds`, or retried with back-off when AWS has refused something (`refusal`).
+ * - unchecked: a new load balancer was only looked at for its host name. The rest follows after `pollSeconds`.
  * - blocked: a release or disown is not complete and is retried with back-off.
  * - released: nothing of the Service is ours any more.
  * - foreign: another controller serves the Service, so the result must not be cached: it would overwrite that controller's status.
  */
 type ServiceOutcome = { readonly reconciliation: Reconciliation } & (
   | { readonly kind: 'served'; readonly pollSeconds: number; readonly refusal: Reason | undefined }
+  | { readonly kind: 'unchecked'; readonly pollSeconds: number }
   | { readonly kind: 'blocked'; readonly remaining: Reason }
   | { readonly kind: 'released' }
   | { readonly kind: 'foreign' }
@@ -47,15 +52,22 @@ type ServiceOutcome = { readonly reconciliation: Reconciliation } & (
 export class ServiceReconciler {
   readonly #components: ServiceReconcilerComponents;
   readonly #pollIntervals = new PollIntervals();
+  readonly #new: NewLoadBalancers;
   /** Services for which this process has created or found resources that it has not released. */
   readonly #held = new Set<ServiceKey>();
 
   constructor(components: ServiceReconcilerComponents) {
     this.#components = components;
+    this.#new = new NewLoadBalancers(components);
   }
 
   holds(key: ServiceKey, service: Service | undefined): boolean {
     return this.#held.has(key) || (service !== undefined && hasOurFinalizer(service));
+  }
+
+  /** What comes next for the new load balancer of the Service. Undefined: it has none. */
+  nextOfNew(key: ServiceKey): 'host name' | 'check' | undefined {
+    return this.#new.next(key);
   }
 
   /** True when another writer has removed our finalizer. It must be back before anything else is done. */
@@ -107,6 +119,7 @@ export class ServiceReconciler {
   /** Forgets the Service; its resources in AWS stay. */
   forgetService(key: ServiceKey): void {
     this.#held.delete(key);
+    this.#new.forgetService(key);
     this.#pollIntervals.forgetService(key);
   }
 
@@ -116,20 +129,28 @@ export class ServiceReconciler {
       repeated.forget();
       recent.forget();
     }
+    this.#new.forgetService(key);
     this.#pollIntervals.forgetService(key);
   }
 
   async #serve(member: Member, key: ServiceKey, snapshot: Snapshot): Promise<ServiceOutcome> {
     const { registry, stacks, rules, previous, metadata, now } = this.#components;
     const { service } = member;
+    const seen = await this.#new.publish(key, snapshot);
+    if (seen !== undefined) return { kind: 'unchecked', ...seen };
 
     // 1. Its own stack.
     const state = await stacks.find(stackOf(member), snapshot);
     const { result } = await stacks.reconcile(state, snapshot, { kind: 'serve' });
     const repaired = recordDrift(state, result);
+    const others = registry.stacksWith(key).filter((other) => other !== state);
+    const created = others.length === 0 && service.ingress.length === 0 ? createdCompletely(result, key) : undefined;
 
-    // 2. The rules by which nodes admit the load balancers of all stacks.
-    const ruleProblems = (await rules.reconcile(snapshot)).filter((problem) => concernsTargets(problem, state.targets));
+    // 2. The rules by which nodes admit the load balancers of all stacks. No target of a new load balancer is healthy before them, but its next
+    // reconcile finds them, so they need no slot.
+    if (created !== undefined) rules.startFor(state.targets, snapshot);
+    const problems = created === undefined ? await rules.reconcileFor(state.targets, snapshot) : [];
+    const ruleProblems = problems.filter((problem) => concernsTargets(problem, state.targets));
     const blockedDeletion = state.blockedDeletion === undefined ? [] : [state.blockedDeletion];
     state.services.add(key);
     const errors = [...(result.errors.get(key) ?? []), ...(result.errors.get('') ?? [])];
@@ -138,7 +159,6 @@ export class ServiceReconciler {
     const status = result.servingStatus.get(key);
     const isPublished = service.ingress.some(({ hostname }) => hostname === status?.hostname);
     const isServing = status?.serves === true && errors.length === 0 && result.execution.outcomes.every((one) => one.result === 'done');
-    const others = registry.stacksWith(key).filter((other) => other !== state);
     const migration = await previous.advance(key, state, others, isServing && isPublished, snapshot);
     const blockedMigration = migration.blocked === undefined ? [] : [migration.blocked];
 
@@ -157,17 +177,14 @@ export class ServiceReconciler {
     const fallback = keepsPublished || result.desired === undefined ? service.ingress : [];
     const ownWarnings = result.warnings.get(key) ?? [];
     const refusedArns = stacks.takeRefusedArns(key);
-    return {
-      kind: 'served',
-      pollSeconds: poll.seconds,
-      refusal,
-      reconciliation: {
-        ingress: hostname === undefined ? fallback : ingressOf(hostname),
-        ...defined({ reason: combineReasons(errors), repaired: repaired.length === 0 ? undefined : repaired }),
-        ...(isNewName ? { notices: [`clients in other VPCs reach it by the PrivateLink endpoint service ${endpointService}`] } : {}),
-        warnings: [...ownWarnings, ...ruleProblems, ...blockedMigration, ...blockedDeletion, ...poll.warnings, ...refusedArns],
-      },
+    const reconciliation: Reconciliation = {
+      ingress: hostname === undefined ? fallback : ingressOf(hostname),
+      ...defined({ reason: combineReasons(errors), repaired: repaired.length === 0 ? undefined : repaired }),
+      ...(isNewName ? { notices: [`clients in other VPCs reach it by the PrivateLink endpoint service ${endpointService}`] } : {}),
+      warnings: [...ownWarnings, ...ruleProblems, ...blockedMigration, ...blockedDeletion, ...poll.warnings, ...refusedArns],
     };
+    if (created !== undefined) this.#new.record(key, created, reconciliation);
+    return { kind: 'served', pollSeconds: created === undefined ? poll.seconds : 0, refusal, reconciliation };
   }
 
   /** Removes our tags and our metadata. A stack that other Services still need loses only the part of this Service. Resolves to what remains. */

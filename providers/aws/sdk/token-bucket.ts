@@ -1,3 +1,4 @@
+import { RankedLine } from '../../../src/lang/ranked-line.ts';
 import type { Cancel, Clock } from '../../../src/system/clock.ts';
 import { limits } from './limits.ts';
 
@@ -23,16 +24,14 @@ export class QueueFullError extends Error {
 }
 
 /**
- * Lets requests pass at a rate: those of a lower rank first, those of one rank in their order of arrival. The rate adapts to AWS, because
+ * Lets requests pass at a rate, in the order of RankedLine. The rate adapts to AWS, because
  * other programs in the account use the same limits: it halves when AWS throttles, and grows again by a fixed step per second until it is
  * back at the first rate.
  */
 export class TokenBucket {
   readonly #clock: Clock;
   readonly #rate: Rate;
-  /** By rank. */
-  readonly #waiting = new Map<number, Waiting[]>();
-  #queued = 0;
+  readonly #waiting = new RankedLine<Waiting>();
   #perSecond: number;
   #tokens: number;
   #counted: number;
@@ -56,16 +55,13 @@ export class TokenBucket {
   /** Resolves when a request may be sent. Rejects if too many requests wait. */
   async take(rank = 0): Promise<void> {
     this.#refill();
-    if (this.#queued === 0 && this.#tokens >= 1) {
+    if (this.#waiting.size === 0 && this.#tokens >= 1) {
       this.#tokens -= 1;
       return;
     }
-    if (this.#queued >= limits.queuedRequests) throw new QueueFullError();
+    if (this.#waiting.size >= limits.queuedRequests) throw new QueueFullError();
     await new Promise<void>((resolve, reject) => {
-      const line = this.#waiting.get(rank) ?? [];
-      line.push({ resolve, reject });
-      this.#waiting.set(rank, line);
-      this.#queued++;
+      this.#waiting.add({ resolve, reject }, rank);
       this.#arm();
     });
   }
@@ -90,9 +86,8 @@ export class TokenBucket {
   rejectWaiting(reason: Error): void {
     this.#cancel?.();
     this.#cancel = undefined;
-    const all = [...this.#waiting.values()].flat();
+    const all = [...this.#waiting];
     this.#waiting.clear();
-    this.#queued = 0;
     for (const { reject } of all) reject(reason);
   }
 
@@ -105,23 +100,17 @@ export class TokenBucket {
   }
 
   #arm(): void {
-    if (this.#cancel !== undefined || this.#queued === 0) return;
+    if (this.#cancel !== undefined || this.#waiting.size === 0) return;
     // Rounded up, because a timer that fires a fraction of a millisecond early would find an incomplete token.
     const missing = Math.ceil(((1 - this.#tokens) / this.#perSecond) * 1000);
     this.#cancel = this.#clock.after(Math.max(1, missing), () => {
       this.#cancel = undefined;
       this.#refill();
-      while (this.#tokens >= 1 && this.#queued > 0) {
+      while (this.#tokens >= 1 && this.#waiting.size > 0) {
         this.#tokens -= 1;
-        this.#next()?.resolve();
+        this.#waiting.take()?.item.resolve();
       }
       this.#arm();
     });
-  }
-
-  #next(): Waiting | undefined {
-    const [first] = [...this.#waiting].filter(([, line]) => line.length > 0).toSorted(([a], [b]) => a - b);
-    if (first !== undefined) this.#queued--;
-    return first?.[1].shift();
   }
 }

@@ -1,3 +1,4 @@
+import { RankedLine } from '../../lang/ranked-line.ts';
 import { limits } from '../limits.ts';
 import type { Urgency } from '../provider-parts.ts';
 
@@ -5,23 +6,20 @@ import type { Urgency } from '../provider-parts.ts';
 const order = ['new', 'change', 'repair', 'reread'] as const satisfies readonly Urgency[];
 
 /** The slots that keys of one urgency and less urgent ones may take together. */
-const slots: Readonly<Record<Urgency, number>> = {
-  new: limits.remoteKeysAtWork,
-  change: limits.remoteChangesAtWork,
-  repair: limits.remoteRepairsAtWork,
-  reread: limits.remoteRereadsAtWork,
-};
+const slots = [limits.remoteKeysAtWork, limits.remoteChangesAtWork, limits.remoteRepairsAtWork, limits.remoteRereadsAtWork];
 
 /**
  * Keys that wait for one of the slots for work outside the cluster, and those that have one. Less urgent keys get only some of the slots,
- * so that a slot for a more urgent key becomes free however long the others take.
+ * so that a slot for a more urgent key becomes free however long the others take. Of eight slots that become free, one goes to the key that
+ * has waited longest among those that may have one, so that no key waits for ever.
  */
 export class RemoteLine<K extends string> {
-  readonly #waiting: Readonly<Record<Urgency, Set<K>>> = { new: new Set(), change: new Set(), repair: new Set(), reread: new Set() };
-  readonly #atWork = new Map<K, Urgency>();
+  readonly #waiting = new RankedLine<K>();
+  /** The rank of each key that has a slot. */
+  readonly #atWork = new Map<K, number>();
 
   get waiting(): number {
-    return order.reduce((sum, urgency) => sum + this.#waiting[urgency].size, 0);
+    return this.#waiting.size;
   }
 
   get atWork(): number {
@@ -29,53 +27,43 @@ export class RemoteLine<K extends string> {
   }
 
   has(key: K): boolean {
-    return this.#urgencyOf(key) !== undefined;
+    return this.#waiting.rankOf(key) !== undefined;
   }
 
   /** Adds a key, or moves a waiting one to the end of a more urgent line. */
   add(key: K, urgency: Urgency): void {
-    const before = this.#urgencyOf(key);
-    if (before !== undefined && order.indexOf(before) <= order.indexOf(urgency)) return;
-    this.delete(key);
-    this.#waiting[urgency].add(key);
+    const rank = order.indexOf(urgency);
+    if ((this.#waiting.rankOf(key) ?? Infinity) <= rank) return;
+    this.#waiting.delete(key);
+    this.#waiting.add(key, rank);
   }
 
   delete(key: K): void {
-    for (const urgency of order) this.#waiting[urgency].delete(key);
+    this.#waiting.delete(key);
   }
 
   clear(): void {
-    for (const urgency of order) this.#waiting[urgency].clear();
+    this.#waiting.clear();
   }
 
   canStart(): boolean {
-    return this.#next() !== undefined;
+    return this.#waiting.next(this.#hasSlot) !== undefined;
   }
 
   /** Gives the next key a slot and returns it. */
   startNext(): K | undefined {
-    const next = this.#next();
+    const next = this.#waiting.take(this.#hasSlot);
     if (next === undefined) return undefined;
-    this.delete(next.key);
-    this.#atWork.set(next.key, next.urgency);
-    return next.key;
+    this.#atWork.set(next.item, next.rank);
+    return next.item;
   }
 
   end(key: K): void {
     this.#atWork.delete(key);
   }
 
-  #next(): { readonly key: K; readonly urgency: Urgency } | undefined {
-    for (const [rank, urgency] of order.entries()) {
-      const [key] = this.#waiting[urgency];
-      if (key === undefined) continue;
-      const sharing = [...this.#atWork.values()].filter((other) => order.indexOf(other) >= rank).length;
-      if (this.#atWork.size < limits.remoteKeysAtWork && sharing < slots[urgency]) return { key, urgency };
-    }
-    return undefined;
-  }
-
-  #urgencyOf(key: K): Urgency | undefined {
-    return order.find((urgency) => this.#waiting[urgency].has(key));
-  }
+  readonly #hasSlot = (rank: number): boolean => {
+    const sharing = [...this.#atWork.values()].filter((other) => other >= rank).length;
+    return this.#atWork.size < limits.remoteKeysAtWork && sharing < (slots[rank] ?? 0);
+  };
 }

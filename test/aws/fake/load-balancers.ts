@@ -102,7 +102,7 @@ export function loadBalancer(operation: Operation, world: World, arn: string): F
 
 function shown(world: World, { value, createdAt: madeAt }: FakeLoadBalancer): FakeLoadBalancer['value'] {
   const isFailed = value.State.Code === 'failed';
-  const Code = isFailed ? 'failed' : world.now() - madeAt >= delays.provisioning ? 'active' : 'provisioning';
+  const Code = isFailed ? 'failed' : world.now() - madeAt >= world.provisioningSeconds ? 'active' : 'provisioning';
   return { ...value, State: { ...value.State, Code } };
 }
 

@@ -94,6 +94,8 @@ export class World {
   /** How long AWS hides a new resource. `tagDelaySeconds` is the same for its tags. */
   describeDelaySeconds = 0;
   tagDelaySeconds = 0;
+  /** How long AWS works on a new load balancer before it is active. */
+  provisioningSeconds: number = delays.provisioning;
   /** The most capacity that the fake has to reserve in each zone. */
   capacityUnits = 10_000;
   readonly quotas = { loadBalancers: 50, classic: 20, rules: 60, targets: 1000 };

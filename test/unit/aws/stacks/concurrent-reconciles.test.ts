@@ -36,6 +36,8 @@ describe('concurrent reconciles', () => {
       }),
     );
     await scheduler.waitFor(all);
+    // The rules for new load balancers.
+    await scheduler.waitIdle();
     fixture.cloud.latency = () => Promise.resolve();
   }
 

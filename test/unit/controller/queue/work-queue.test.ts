@@ -264,6 +264,24 @@ describe('the work queue', () => {
       expect(begun.slice(-2)).toEqual([4, 5].map((index) => `new ${index}`));
     });
 
+    test('a re-read starts although new keys never end to come', async () => {
+      const { queue, begun, end, outside } = makeWaiting((key) => key.split(' ')[0] as Urgency);
+      const add = (key: string): void => {
+        outside.add(key);
+        queue.add(key);
+      };
+      queue.start();
+      for (let index = 0; index < 2 * limits.remoteKeysAtWork; index++) add(`new ${index}`);
+      await new Promise(setImmediate);
+      add('reread 0');
+      for (let ended = 0; !begun.includes('reread 0') && ended < 1000; ended++) {
+        add(`new ${2 * limits.remoteKeysAtWork + ended}`);
+        await end(`new ${ended}`);
+      }
+      expect(begun.length).toBeLessThanOrEqual(2 * limits.remoteKeysAtWork + 8 * (limits.remoteKeysAtWork + 1));
+      expect(begun.at(-1)).toBe('reread 0');
+    });
+
     test('a waiting remote key that has become more urgent starts before the others', async () => {
       const urgent = new Set<string>();
       const { queue, begun, end, outside } = makeWaiting((key) => (urgent.has(key) ? 'new' : 'reread'));
