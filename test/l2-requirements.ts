@@ -42,7 +42,6 @@ const requirements: Catalogue['requirements'] = [
     9,
     'Held addresses are announced at once when the carrier returns, the MAC address changes, a bond fails over, or a partition heals.',
     '5227 2.1; 4861 7.2.6',
-    partly('the agent does not follow link events yet'),
   ),
   requirement(10, 'Announcements are paced, urgent ones and busy addresses first.', '4861 7.2.6'),
   requirement(11, 'Every ARP packet whose sender address is held and whose MAC address is not ours is a conflict.', '5227 2.4'),

@@ -37,7 +37,7 @@ export interface AgentComponents
     Pick<ForeignFrontendsComponents, 'foreign'>,
     Pick<NodeDrainingComponents, 'countConnections'>,
     Omit<BgpSessionsComponents, 'sessionHistory'>,
-    Pick<NodeLinksComponents, 'hostLinks'>,
+    Pick<NodeLinksComponents, 'hostLinks' | 'followLinks'>,
     Partial<Pick<L2AnnouncerComponents, 'startL2'>> {
   readonly source: Source;
   readonly dataplane: Dataplane;

@@ -82,6 +82,9 @@ export const routeCheckInterval = 10_000;
 /** Milliseconds before route events are subscribed again after they ended. */
 export const routeWatchRestart = 1_000;
 
+/** Milliseconds before events of links and addresses are subscribed again after they ended. */
+export const linkWatchRestart = 1_000;
+
 /** Milliseconds from a failed repair to the next attempt. */
 export const repairRetry = 5_000;
 

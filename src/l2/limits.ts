@@ -99,6 +99,10 @@ export const joinRetryInterval = 10_000;
 /** Octets of the receive buffer of a packet socket. Frames wait there during a stall. */
 export const receiveBufferBytes = 4_194_304;
 
+/** Octets of events about network interfaces that may wait, and events that are read before frames get their turn. */
+export const linkEventBytes = 1_048_576;
+export const linkEventsPerTurn = 64;
+
 /** Frames that are read from one socket before timers get their turn. */
 export const framesPerTurn = 256;
 

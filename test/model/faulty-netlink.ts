@@ -77,6 +77,10 @@ class FaultySocket implements NetlinkSocket {
     this.#faultOf = faultOf;
   }
 
+  get fd(): number {
+    return this.#socket.fd;
+  }
+
   get port(): number {
     return this.#socket.port;
   }

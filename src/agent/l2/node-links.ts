@@ -11,6 +11,8 @@ import { limits } from '../limits.ts';
 export interface NodeLinksComponents {
   /** Absent: this host has no links that can be read. */
   readonly hostLinks?: () => Promise<readonly HostLink[]>;
+  /** Calls the function when a link or an address of this host may have changed, until cancelled. Absent: only time shows it. */
+  readonly followLinks?: (changed: () => void) => Cancel;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -30,6 +32,8 @@ export class NodeLinks {
   #text = '';
   #cancel: Cancel | undefined;
   #reading: Promise<void> | undefined;
+  #isStale = false;
+  #unfollow: Cancel | undefined;
   #stopped = false;
 
   constructor(components: NodeLinksComponents, options: NodeLinksOptions) {
@@ -50,24 +54,40 @@ export class NodeLinks {
   /** Begins or ends reading, as there are L2Advertisements or none. Returns the first reading, for which the plans wait. */
   reconcile(): Promise<void> | undefined {
     if (this.#options.snapshot().l2Advertisements.size === 0) {
-      this.#cancel?.();
-      this.#cancel = undefined;
+      this.#end();
       this.#links = undefined;
       this.#text = '';
       return undefined;
     }
-    return this.#cancel === undefined ? this.check() : undefined;
+    if (this.#cancel !== undefined) return undefined;
+    this.#unfollow ??= this.#components.followLinks?.(() => void this.check());
+    return this.check();
   }
 
-  /** Reads the links now, and again at intervals. */
+  /** Reads the links now, and again at intervals. A call during a reading has the links read once more. */
   check(): Promise<void> {
-    this.#reading ??= this.#read().finally(() => (this.#reading = undefined));
+    this.#isStale = true;
+    this.#reading ??= this.#readWhileStale().finally(() => (this.#reading = undefined));
     return this.#reading;
   }
 
   stop(): void {
     this.#stopped = true;
+    this.#end();
+  }
+
+  #end(): void {
     this.#cancel?.();
+    this.#cancel = undefined;
+    this.#unfollow?.();
+    this.#unfollow = undefined;
+  }
+
+  async #readWhileStale(): Promise<void> {
+    while (this.#isStale) {
+      this.#isStale = false;
+      await this.#read();
+    }
   }
 
   async #read(): Promise<void> {

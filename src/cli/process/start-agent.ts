@@ -11,6 +11,7 @@ import { SharedBfd } from '../../agent/sessions/shared-bfd.ts';
 import { Bfd } from '../../bfd/index.ts';
 import { Speaker } from '../../bgp/index.ts';
 import { connectionCounter } from '../../dataplane/conntrack/connection-count.ts';
+import { followHostLinks } from '../../dataplane/host/link-events.ts';
 import { readHostLinks } from '../../dataplane/host/host-links.ts';
 import { findHostPaths } from '../../dataplane/host/host-paths.ts';
 import { listHostFilters, listHostNats } from '../../dataplane/host/filter-commands.ts';
@@ -89,6 +90,7 @@ export async function startAgent(
       hostNats: () => listHostNats(),
       hostPaths: (targets) => findHostPaths(targets, clock),
       hostLinks: () => readHostLinks(clock),
+      followLinks: (changed) => followHostLinks(clock, changed),
       hostFilters: () => listHostFilters((family) => host.legacyTables(family)),
       clock,
       random,

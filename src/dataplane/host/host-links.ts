@@ -2,8 +2,9 @@ import { defined } from '../../lang/defined.ts';
 import type { HostLink } from '../../net/host-link.ts';
 import type { Clock } from '../../system/clock.ts';
 import { NetlinkConnection } from '../../system/netlink/connection.ts';
+import { listLinks, readLink } from '../../system/netlink/link-messages.ts';
 import { openNetlink, routeProtocol } from '../../system/netlink/socket.ts';
-import { listAddresses, listLinks, readListedAddress, readListedLink } from './link-messages.ts';
+import { listAddresses, readListedAddress } from './address-messages.ts';
 
 /**
  * Returns the interfaces of this host with their addresses, sorted by name. Empty when this machine has no FFI. Rejects with NetlinkError.
@@ -14,7 +15,7 @@ export async function readHostLinks(clock: Clock, networkNamespace?: string): Pr
   if (socket === undefined) return [];
   try {
     const connection = new NetlinkConnection(socket, clock);
-    const links = await connection.list(listLinks, readListedLink);
+    const links = await connection.list(listLinks, readLink);
     const addresses = Map.groupBy(await connection.list(listAddresses, readListedAddress), ({ index }) => index);
     const names = new Map(links.map(({ index, name }) => [index, name]));
     return links

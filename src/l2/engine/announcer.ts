@@ -3,6 +3,7 @@ import type { Random } from '../../system/random.ts';
 import type { Schedule } from '../../system/schedule.ts';
 import { answersClients } from '../claim/fsm.ts';
 import type { Claim } from '../claim/claim.ts';
+import type { PeerView } from '../election/peer-view.ts';
 import { announcementTimes, firstProbeInterval, firstProbes, refreshInterval } from '../limits.ts';
 import { announcement, probe } from './messages.ts';
 import type { Pacer, Urgency } from './pacer.ts';
@@ -37,6 +38,11 @@ export class Announcer {
     this.stop(claim);
     claim.round = announcementTimes.length - 1;
     this.#announce(claim, 'claim');
+  }
+
+  /** The same for the held addresses for which the peer is a candidate. */
+  againTo(peer: PeerView, claims: Iterable<Claim>): void {
+    for (const claim of claims) if (claim.state === 'owner' && claim.candidates.includes(peer)) this.again(claim);
   }
 
   /** Announces once, before everything that waits. */

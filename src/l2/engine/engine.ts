@@ -14,7 +14,7 @@ import { Announcer } from './announcer.ts';
 import { ClaimRunner } from './claim-runner.ts';
 import { Elections } from './elections.ts';
 import { Inquiries } from './inquiries.ts';
-import { LinkView } from './link-view.ts';
+import { LinkView, type LinkChange } from './link-view.ts';
 import { Membership } from './membership.ts';
 import { probe } from './messages.ts';
 import { Pacer } from './pacer.ts';
@@ -109,6 +109,10 @@ export class Engine {
     transport.listen({
       received: (networkInterface, octets) => receiver.receive(networkInterface, octets),
       reopened: (networkInterface) => this.#membership.rejoin(networkInterface),
+      linkChanged: (networkInterface, news) => {
+        const view = this.#links.get(networkInterface);
+        if (view !== undefined) this.#react(view, view.takeNews(news));
+      },
     });
     schedule.setAlarm(this.#watchdog, clock.now() + watchdogInterval * (0.5 + random()));
   }
@@ -150,8 +154,8 @@ export class Engine {
 
   /** Announces the held addresses of an interface again: a bond has failed over, a virtual machine has moved. */
   announceAgain(networkInterface: string): void {
-    const link = this.#links.get(networkInterface);
-    for (const claim of link?.claims.values() ?? []) if (claim.state === 'owner') this.#announcer.begin(claim);
+    const claims = this.#links.get(networkInterface)?.claims.values() ?? [];
+    for (const claim of claims) if (claim.state === 'owner') this.#announcer.begin(claim);
   }
 
   /**
@@ -253,12 +257,17 @@ export class Engine {
     this.#links.set(link.interface, view);
     const change = view.take(link, (name) => this.#sessions.get(name), clock.now());
     if (present === undefined || change.promiscuous) transport.open(link.interface, { promiscuous: view.promiscuous });
-    if (present === undefined || change.carrierReturned) this.#unsettle(view, settleTime, false);
+    if (present === undefined) this.#unsettle(view, settleTime, false);
     if (change.peers) for (const claim of view.claims.values()) this.#rank(view, claim);
-    if (change.carrierReturned) this.#doubt(view);
-    else if (change.mac && present !== undefined) this.announceAgain(link.interface);
+    if (present !== undefined) this.#react(view, change);
     this.#trySettle(view);
     if (change.peers && view.isSettled) this.#elections.evaluateAll(view, view.claims.values());
+  }
+
+  /** While the link had no carrier another node may have taken over. */
+  #react(view: LinkView, { moved, carrierReturned }: LinkChange): void {
+    if (carrierReturned) this.#doubt(view, settleTime, false);
+    else if (moved) this.announceAgain(view.interface);
   }
 
   #closeLink(link: LinkView): void {
@@ -334,13 +343,7 @@ export class Engine {
     if (isChanged) this.#elections.evaluatePeer(link, peer);
     this.#elections.evaluateAll(link, gaveWay);
     // Both may own addresses, because they did not hear each other. Each learns of the other's by its announcement.
-    if (session === 'Up' && before !== 'Up') this.#announceTo(link, peer);
-  }
-
-  #announceTo(link: LinkView, peer: PeerView): void {
-    for (const claim of link.claims.values()) {
-      if (claim.state === 'owner' && claim.candidates.includes(peer)) this.#announcer.again(claim);
-    }
+    if (session === 'Up' && before !== 'Up') this.#announcer.againTo(peer, link.claims.values());
   }
 
   #unsettle(link: LinkView, time: number, onlyTime: boolean): void {
@@ -357,14 +360,12 @@ export class Engine {
 
   #doubtEverything(): void {
     this.#inquiries.forgetAll();
-    for (const link of this.#links.values()) {
-      this.#unsettle(link, settleTimeAfterStall, true);
-      this.#doubt(link);
-    }
+    for (const link of this.#links.values()) this.#doubt(link, settleTimeAfterStall, true);
   }
 
   /** Holds what this node owned for doubtful, and asks the others. */
-  #doubt(link: LinkView): void {
+  #doubt(link: LinkView, settleTime: number, onlyTime: boolean): void {
+    this.#unsettle(link, settleTime, onlyTime);
     for (const claim of link.claims.values()) this.#runner.dispatch(link, claim, 'doubt');
     if (this.#stopping || this.#suspended) return;
     this.#elections.confirm(

@@ -3,13 +3,18 @@ import { PeerView } from '../election/peer-view.ts';
 import { answersPerInterface, maximumPeers, settleTime } from '../limits.ts';
 import { Alarm } from '../../system/schedule.ts';
 import type { Link, Peer, PeerSession } from '../table.ts';
+import type { LinkNews } from '../transport/transport.ts';
 import { parseMac, type Mac } from '../wire/mac.ts';
 import { TokenBucket } from './token-bucket.ts';
 
 /** What of a link has changed. */
-interface LinkChange {
-  readonly mac: boolean;
+export interface LinkChange {
+  /** It has another MAC address, or is reached by another way. */
+  readonly moved: boolean;
   readonly carrierReturned: boolean;
+}
+
+interface TableChange extends LinkChange {
   readonly promiscuous: boolean;
   readonly peers: boolean;
 }
@@ -17,8 +22,9 @@ interface LinkChange {
 /** What this node knows of one segment. The engine changes it. */
 export class LinkView {
   readonly interface: string;
-  mac: Mac = 0;
-  carrier = true;
+  #told = { mac: 0 as Mac, carrier: true };
+  /** What the kernel said since. It is newer than the table, which takes a while to follow. */
+  #kernel: { readonly mac: Mac | undefined; readonly carrier: boolean } | undefined;
   promiscuous = false;
   /** Claims by address. */
   readonly claims = new Map<string, Claim>();
@@ -49,14 +55,28 @@ export class LinkView {
     this.answers = new TokenBucket(answersPerInterface, answersPerInterface / 10, now);
   }
 
+  get mac(): Mac {
+    return this.#kernel?.mac ?? this.#told.mac;
+  }
+
+  get carrier(): boolean {
+    return this.#told.carrier && (this.#kernel?.carrier ?? true);
+  }
+
+  /** Takes what the kernel says. Returns what has changed. */
+  takeNews({ mac, carrier, moved }: LinkNews): LinkChange {
+    const [macBefore, carrierBefore] = [this.mac, this.carrier];
+    this.#kernel = { mac: (mac === undefined ? undefined : parseMac(mac)) ?? this.#kernel?.mac, carrier };
+    return { moved: moved || this.mac !== macBefore, carrierReturned: this.carrier && !carrierBefore };
+  }
+
   /** Takes what the table says, and keeps what is known of peers that stay. Returns what has changed. */
-  take(link: Link, sessionOf: (name: string) => PeerSession | undefined, now: number): LinkChange {
+  take(link: Link, sessionOf: (name: string) => PeerSession | undefined, now: number): TableChange {
     const [macBefore, carrierBefore, promiscuousBefore] = [this.mac, this.carrier, this.promiscuous];
-    this.mac = parseMac(link.mac) ?? this.mac;
-    this.carrier = link.carrier ?? true;
+    this.#told = { mac: parseMac(link.mac) ?? this.mac, carrier: link.carrier ?? true };
     this.promiscuous = link.promiscuous ?? false;
     return {
-      mac: this.mac !== macBefore,
+      moved: this.mac !== macBefore,
       carrierReturned: this.carrier && !carrierBefore,
       promiscuous: this.promiscuous !== promiscuousBefore,
       peers: this.#takePeers(link.peers, sessionOf, now),

@@ -1,4 +1,6 @@
+import { defined } from '../../lang/defined.ts';
 import { loadLibc, type Libc } from '../../system/ffi/libc.ts';
+import { LinkWatch, type LinkWatchEvents } from './linux/link-watch.ts';
 import { InterfaceSockets } from './linux/interface-sockets.ts';
 import type { Transport, TransportEvents } from './transport.ts';
 
@@ -21,6 +23,30 @@ export class LinuxTransport implements Transport {
   readonly #interfaces = new Map<string, InterfaceSockets>();
   #events: TransportEvents | undefined;
   #pollSet = Buffer.alloc(0);
+  readonly #watch = LinkWatch.open();
+  readonly #linkEvents: LinkWatchEvents = {
+    changed: (link) => {
+      for (const sockets of this.#interfaces.values()) {
+        if (sockets.name === link.name) {
+          if (sockets.open()) this.#events?.reopened(sockets.name);
+          this.#events?.linkChanged(sockets.name, {
+            ...defined({ mac: link.linkAddress }),
+            carrier: link.up && link.carrier,
+            moved: link.moved,
+          });
+        } else if (link.moved && link.master === sockets.index) {
+          // A bridge passes frames to its ports, and does not tell that a bond among them has failed over.
+          this.#events?.linkChanged(sockets.name, { carrier: true, moved: true });
+        }
+      }
+    },
+    removed: ({ name }) => {
+      if (this.#interfaces.has(name)) this.#events?.linkChanged(name, { carrier: false, moved: false });
+    },
+    lost: () => {
+      for (const name of this.#interfaces.keys()) this.#events?.linkChanged(name, { carrier: true, moved: true });
+    },
+  };
 
   constructor(libc: Libc) {
     this.#libc = libc;
@@ -73,7 +99,11 @@ export class LinuxTransport implements Transport {
 
   /** Blocks until a frame arrives, the event descriptor is signalled or the time is over. */
   wait(event: number, milliseconds: number): void {
-    const descriptors = [event, ...this.#interfaces.values().flatMap((sockets) => sockets.descriptors)];
+    const descriptors = [
+      event,
+      ...(this.#watch === undefined ? [] : [this.#watch.fd]),
+      ...this.#interfaces.values().flatMap((sockets) => sockets.descriptors),
+    ];
     if (this.#pollSet.length !== descriptors.length * pollEntry) this.#pollSet = Buffer.alloc(descriptors.length * pollEntry);
     for (const [at, fd] of descriptors.entries()) {
       this.#pollSet.writeInt32LE(fd, at * pollEntry);
@@ -82,9 +112,10 @@ export class LinuxTransport implements Transport {
     this.#libc.poll(this.#pollSet, descriptors.length, milliseconds);
   }
 
-  /** Reads frames that wait, up to a limit. Returns true if there may be more. */
+  /** Reads events and frames that wait, up to a limit. Returns true if there may be more. */
   read(): boolean {
     let hasMore = false;
+    this.#watch?.read(this.#linkEvents);
     for (const sockets of this.#interfaces.values()) {
       if (sockets.read((octets) => this.#events?.received(sockets.name, octets))) hasMore = true;
     }

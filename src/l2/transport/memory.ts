@@ -1,7 +1,7 @@
 import type { Random } from '../../system/random.ts';
 import type { Clock } from '../../system/clock.ts';
 import { isGroupMac, readMac, type Mac } from '../wire/mac.ts';
-import type { Transport, TransportEvents } from './transport.ts';
+import type { LinkNews, Transport, TransportEvents } from './transport.ts';
 
 /** A frame on its way from one host to another. */
 export interface Flight {
@@ -114,6 +114,11 @@ export class MemoryTransport implements Transport {
   arrive(octets: Uint8Array): void {
     if (this.asleep) this.#waiting.push(octets);
     else if (this.#interface !== undefined) this.#events?.received(this.#interface, octets);
+  }
+
+  /** The kernel of the host tells something about the interface. */
+  tell(news: LinkNews): void {
+    if (this.#interface !== undefined) this.#events?.linkChanged(this.#interface, news);
   }
 
   /** Delivers the frames that arrived meanwhile. */

@@ -3,6 +3,17 @@ export interface TransportEvents {
   received(networkInterface: string, octets: Uint8Array): void;
   /** The interface is another one than before, so the kernel has forgotten its multicast groups. */
   reopened(networkInterface: string): void;
+  /** The kernel tells something about the interface, at once. */
+  linkChanged(networkInterface: string, news: LinkNews): void;
+}
+
+export interface LinkNews {
+  /** The interface is up and has a carrier. */
+  readonly carrier: boolean;
+  /** Its MAC address, as text. */
+  readonly mac?: string;
+  /** It is reached by another way than before: a bond has failed over, a virtual machine has moved. */
+  readonly moved: boolean;
 }
 
 /** Frames of the network interfaces of this host. */

@@ -32,6 +32,8 @@ export const routeProtocol = 0;
 
 /** A netlink socket. Failures throw, or reject with, a NetlinkError. */
 export interface NetlinkSocket {
+  /** The file descriptor, for threads that wait for datagrams by poll(2). */
+  readonly fd: number;
   /** The socket's netlink port. Events carry the port of the socket that made the change. */
   readonly port: number;
   /**
@@ -82,15 +84,15 @@ export function openNetlink(options: NetlinkOptions): NetlinkSocket | undefined 
 
 class LinuxNetlinkSocket implements NetlinkSocket {
   readonly port: number;
+  readonly fd: number;
   readonly #libc: Libc;
-  readonly #fd: number;
   readonly #memory = Buffer.allocUnsafeSlow(datagramBytes);
   #sending: Promise<unknown> | undefined;
   #closed = false;
 
   constructor(libc: Libc, fd: number, { groups = [], strict = false, only: filter, receiveBytes = receiveBufferBytes }: NetlinkOptions) {
     this.#libc = libc;
-    this.#fd = fd;
+    this.fd = fd;
     this.#bufferSize(SO_SNDBUFFORCE, SO_SNDBUF, sendBufferBytes);
     this.#bufferSize(SO_RCVBUFFORCE, SO_RCVBUF, receiveBytes);
     this.#option(SOL_NETLINK, NETLINK_CAP_ACK, 1);
@@ -111,22 +113,22 @@ class LinuxNetlinkSocket implements NetlinkSocket {
 
   async send(datagram: Uint8Array): Promise<void> {
     assert(!this.#closed && this.#sending === undefined);
-    const sending = this.#libc.sendInThread(this.#fd, datagram, datagram.length, 0);
+    const sending = this.#libc.sendInThread(this.fd, datagram, datagram.length, 0);
     this.#sending = sending;
     try {
       if ((await sending) >= 0) return;
     } finally {
       this.#sending = undefined;
-      if (this.#closed) this.#libc.close(this.#fd);
+      if (this.#closed) this.#libc.close(this.fd);
     }
     // The kernel refused the datagram before the subsystem saw it. Sending again in this thread gives the errno.
     assert(!this.#closed);
-    if (this.#libc.send(this.#fd, datagram, datagram.length, 0) < 0) throw new NetlinkError('sending to the kernel', this.#libc.errno());
+    if (this.#libc.send(this.fd, datagram, datagram.length, 0) < 0) throw new NetlinkError('sending to the kernel', this.#libc.errno());
   }
 
   receive(): Uint8Array | undefined {
     assert(!this.#closed);
-    const length = this.#libc.recv(this.#fd, this.#memory, this.#memory.length, MSG_DONTWAIT | MSG_TRUNC);
+    const length = this.#libc.recv(this.fd, this.#memory, this.#memory.length, MSG_DONTWAIT | MSG_TRUNC);
     if (length < 0) {
       const errno = this.#libc.errno();
       if (errno === EAGAIN) return undefined;
@@ -145,7 +147,7 @@ class LinuxNetlinkSocket implements NetlinkSocket {
     if (this.#closed) return;
     this.#closed = true;
     // While a thread is still sending, `send` closes the descriptor when that ends.
-    if (this.#sending === undefined) this.#libc.close(this.#fd);
+    if (this.#sending === undefined) this.#libc.close(this.fd);
   }
 
   /** Sets a buffer size, beyond the system's maximum when CAP_NET_ADMIN permits it, otherwise up to the maximum. */
@@ -156,7 +158,7 @@ class LinuxNetlinkSocket implements NetlinkSocket {
   #option(level: number, name: number, value: number): boolean {
     const bytes = Buffer.alloc(4);
     bytes.writeInt32LE(value);
-    return this.#libc.setsockopt(this.#fd, level, name, bytes, bytes.length) === 0;
+    return this.#libc.setsockopt(this.fd, level, name, bytes, bytes.length) === 0;
   }
 }
 

@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { followHostLinks } from '../../../src/dataplane/host/link-events.ts';
 import { readHostLinks } from '../../../src/dataplane/host/host-links.ts';
 import { eligibleLinks, whyNotEligible } from '../../../src/decisions/l2/eligible-links.ts';
 import { address, formatAddress } from '../../../src/net/address.ts';
 import type { HostLink } from '../../../src/net/host-link.ts';
 import { formatPrefix } from '../../../src/net/prefix.ts';
 import { systemClock } from '../../../src/system/clock.ts';
+import { until } from '../until.ts';
 
 /** A namespace with one interface of each kind that this kernel has, and another one that holds the far end of a pod's cable. */
 const names = { host: `hl-${process.pid}-host`, pod: `hl-${process.pid}-pod` } as const;
@@ -110,6 +112,25 @@ test('a bridge that connects only pods is eligible when an advertisement names i
   expect(names([], ['192.0.2.1'])).not.toContain('cni0');
   expect(names(['cni0'], [])).toContain('cni0');
   expect(names([], ['10.244.1.1'])).toContain('cni0');
+});
+
+test('L2-9 the kernel reports a new address, a lost carrier and a new interface at once', async () => {
+  let reports = 0;
+  const unfollow = followHostLinks(systemClock, () => void reports++, `/run/netns/${names.host}`);
+  try {
+    for (const change of [
+      ['address', 'add', '203.0.113.1/24', 'dev', 'mac0'],
+      ['address', 'add', '2001:db8:1::1/64', 'dev', 'mac0', 'nodad'],
+      ['link', 'set', 'far1', 'down'],
+      ['link', 'add', 'late0', 'type', 'bridge'],
+    ]) {
+      const before = reports;
+      onHost(...change);
+      await until(change.join(' '), () => reports > before);
+    }
+  } finally {
+    unfollow();
+  }
 });
 
 test('an interface without carrier is not eligible', async () => {

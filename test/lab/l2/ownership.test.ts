@@ -3,6 +3,7 @@ import { address } from '../../../src/net/address.ts';
 import type { AddressEntry, L2Event, Table } from '../../../src/l2/index.ts';
 import { decodeFrame } from '../../../src/l2/wire/frame.ts';
 import { arpRequest, mac } from '../../unit/l2/frames.ts';
+import { run } from '../../peers/link.ts';
 import { until } from '../until.ts';
 import { L2Process, Segment } from './segment.ts';
 
@@ -208,6 +209,31 @@ describe('foreign hosts', () => {
 });
 
 describe('the interface', () => {
+  test('L2-9 a new MAC address reaches clients at once, before the table has it', async () => {
+    const bed = await start(1);
+    await untilOwner(0);
+    bed.run(1, 'bash', '-c', `echo > /dev/udp/${vip}/9; echo > /dev/udp/${vip6}/9`);
+    const neighbours = (): string => bed.run(1, 'ip', 'neigh', 'show', 'to', vip) + bed.run(1, 'ip', 'neigh', 'show', 'to', vip6);
+    await until('the client knows both', (note) => note(neighbours()).split(bed.macOf(0)).length === 3);
+    bed.run(0, 'ip', 'link', 'set', 'v0', 'address', '02:00:00:00:99:99');
+    await until('the client knows the new address', (note) => note(neighbours()).split('02:00:00:00:99:99').length === 3);
+  });
+
+  test('L2-9 when the carrier is back, held addresses are checked and announced without a new table', async () => {
+    const bed = await start(1);
+    await untilOwner(0);
+    await node(0).events();
+    run('ip', '-n', bed.bridge, 'link', 'set', 'p0', 'down');
+    run('ip', '-n', bed.bridge, 'link', 'set', 'p0', 'up');
+    const causes = new Set<string>();
+    await until('both are doubted and confirmed', async (note) => {
+      for (const event of await node(0).events()) if (event.kind === 'changed') causes.add(`${event.address} ${event.cause}`);
+      return note([...causes]).length === 4;
+    });
+    expect([...causes].sort()).toEqual([vip, vip6].flatMap((address) => [`${address} confirmed`, `${address} doubt`]));
+    expect(answering(bed)).toEqual([mac(bed.macOf(0))]);
+  });
+
   test('an interface that is made anew is used again, with its groups (L2-20)', async () => {
     const bed = await start(1);
     await untilOwner(0);

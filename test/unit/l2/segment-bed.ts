@@ -185,7 +185,7 @@ export class SegmentBed {
     this.segment.delay = () => 0.05 + this.random() * 0.2;
     this.client = this.segment.host('client', clientMac);
     this.client.open('c0');
-    this.client.listen({ received: (_, octets) => this.#clientReceives(octets), reopened: () => undefined });
+    this.client.listen({ received: (_, octets) => this.#clientReceives(octets), reopened: () => undefined, linkChanged: () => undefined });
     for (let index = 0; index < options.nodes; index++) this.nodes.push(new BedNode(this, index, this.tableFor(index)));
     const tick = (): void => {
       this.#bfd();

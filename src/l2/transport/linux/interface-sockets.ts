@@ -25,6 +25,11 @@ export class InterfaceSockets {
     this.promiscuous = promiscuous;
   }
 
+  /** The number of the interface in the kernel. 0: there is none. */
+  get index(): number {
+    return this.#index;
+  }
+
   get descriptors(): readonly number[] {
     return this.#sockets === undefined ? [] : [this.#sockets.arp.fd, this.#sockets.ipv6.fd];
   }

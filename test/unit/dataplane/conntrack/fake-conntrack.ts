@@ -20,6 +20,7 @@ const protocolNumbers = { TCP: 6, UDP: 17, SCTP: 132 } as const;
 
 /** A kernel that lists the flows of the requested family. The first `interruptions` lists are reported as interrupted. */
 export class FakeConntrack implements NetlinkSocket {
+  readonly fd = -1;
   readonly port = 1;
   readonly #flows: readonly FlowLiteral[];
   #interruptions: number;

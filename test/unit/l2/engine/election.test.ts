@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { address } from '../../../../src/net/address.ts';
 import type { L2Event } from '../../../../src/l2/status.ts';
+import { formatMac } from '../../../../src/l2/wire/mac.ts';
 import { SegmentBed } from '../segment-bed.ts';
 
 const vip = '192.0.2.10';
@@ -293,6 +294,42 @@ describe('stalls', () => {
     bed.node(0).resume();
     bed.clock.advance(50);
     expect(bed.answers).toEqual([]);
+  });
+
+  test('L2-9 the kernel tells that the carrier is gone and back: an address that another node took is left to it, others are announced', () => {
+    const bed = new SegmentBed({ nodes: 2, addresses: [vip], ranks: () => [1, 0] });
+    bed.clock.advance(2000);
+    const [other, node] = [bed.node(0), bed.node(1)];
+    expect(bed.owners(vip)).toEqual(['n1']);
+    node.transport.tell({ carrier: false, moved: false });
+    bed.block(['n1', 'n0'], ['n0', 'n1'], ['n1', 'client'], ['client', 'n1']);
+    bed.clock.advance(1000);
+    expect(other.stateOf(vip)).toBe('owner');
+    bed.block();
+    node.transport.tell({ carrier: true, moved: false });
+    expect(node.stateOf(vip)).toBe('doubtful');
+    bed.clock.advance(3000);
+    expect(bed.owners(vip)).toEqual(['n1']);
+  });
+
+  test('L2-9 the kernel tells a new MAC address: the addresses are announced with it at once, although the table has the old one', () => {
+    const bed = new SegmentBed({ nodes: 1, addresses: [vip] });
+    bed.clock.advance(100);
+    const since = bed.clock.now();
+    bed.node(0).transport.tell({ carrier: true, mac: '02:00:00:00:99:99', moved: false });
+    bed.node(0).setTable(bed.tableFor(0));
+    bed.clock.advance(1);
+    const macs = bed.sent('n0', since).map((frame) => (frame.kind === 'arp' ? formatMac(frame.senderMac) : ''));
+    expect(macs).toEqual(['02:00:00:00:99:99', '02:00:00:00:99:99']);
+  });
+
+  test('L2-29 the kernel tells that a bond has failed over: the addresses are announced at once', () => {
+    const bed = new SegmentBed({ nodes: 1, addresses: [vip] });
+    bed.clock.advance(10_000);
+    const since = bed.clock.now();
+    bed.node(0).transport.tell({ carrier: true, moved: true });
+    bed.clock.advance(1);
+    expect(bed.sent('n0', since)).toHaveLength(2);
   });
 
   test('L2-9 the carrier returns: held addresses are checked and announced again', () => {

@@ -1,22 +1,20 @@
-import { addressFromBytes, bitsOf, type Address } from '../../net/address.ts';
-import { maskedPrefix, type Prefix } from '../../net/prefix.ts';
-import { readAttributes, readHostNumber, readText } from '../../system/netlink/attributes.ts';
-import type { Request } from '../../system/netlink/connection.ts';
+import { readAttributes, readHostNumber, readText } from './attributes.ts';
+import type { Request } from './connection.ts';
 
-/** The numbers of linux/rtnetlink.h, linux/if_link.h and linux/if_addr.h that lists of links and addresses need. */
-const messages = { getLink: 18, getAddress: 22 } as const;
-const linkAttributes = { address: 1, name: 3, master: 10, information: 18, filter: 29, farNamespace: 37 } as const;
+/** The numbers of linux/rtnetlink.h and linux/if_link.h that lists and events of links need. */
+export const linkMessages = { changed: 16, removed: 17, get: 18 } as const;
+const linkAttributes = { address: 1, name: 3, master: 10, information: 18, filter: 29, farNamespace: 37, event: 44 } as const;
 const informationAttributes = { kind: 1 } as const;
-const addressAttributes = { address: 1, local: 2 } as const;
+/** IFLA_EVENT_BONDING_FAILOVER and IFLA_EVENT_NOTIFY_PEERS. */
+const movingEvents: ReadonlySet<number | undefined> = new Set([3, 4]);
 /** RTEXT_FILTER_SKIP_STATS: keeps the answers short. */
 const withoutStatistics = 8;
 /** Flags of linux/if.h. */
 const flags = { up: 0x1, loopback: 0x8, noArp: 0x80, lowerUp: 0x1_0000 } as const;
-/** Octets of struct ifinfomsg and of struct ifaddrmsg. */
+/** Octets of struct ifinfomsg. */
 const linkHeader = 16;
-const addressHeader = 8;
 
-export interface ListedLink {
+export interface KernelLink {
   readonly index: number;
   readonly name: string;
   readonly linkAddress?: string;
@@ -30,8 +28,14 @@ export interface ListedLink {
   readonly leadsElsewhere: boolean;
 }
 
+/** What an event tells of a link. */
+export interface LinkEvent extends KernelLink {
+  /** The event says that the interface is reached by another way than before: a bond has failed over, a virtual machine has moved. */
+  readonly moved: boolean;
+}
+
 export const listLinks: Request = {
-  type: messages.getLink,
+  type: linkMessages.get,
   write(writer) {
     writer.raw(new Uint8Array(linkHeader));
     writer.hostNumberAttribute(linkAttributes.filter, withoutStatistics);
@@ -39,7 +43,7 @@ export const listLinks: Request = {
 };
 
 /** Reads one link of a list. Undefined: the message has no name. */
-export function readListedLink(payload: Uint8Array): ListedLink | undefined {
+export function readLink(payload: Uint8Array): KernelLink | undefined {
   const index = readHostNumber(payload.subarray(4, 8));
   const word = readHostNumber(payload.subarray(8, 12));
   const attributes = readAttributes(payload.subarray(linkHeader));
@@ -63,6 +67,13 @@ export function readListedLink(payload: Uint8Array): ListedLink | undefined {
   };
 }
 
+/** Reads an event. Undefined: the message has no name. */
+export function readLinkEvent(payload: Uint8Array): LinkEvent | undefined {
+  const link = readLink(payload);
+  const event = readHostNumber(readAttributes(payload.subarray(linkHeader)).get(linkAttributes.event));
+  return link === undefined ? undefined : { ...link, moved: movingEvents.has(event) };
+}
+
 function linkAddressText(octets: Uint8Array | undefined): string | undefined {
   if (octets?.length !== 6) return undefined;
   return [...octets].map((octet) => octet.toString(16).padStart(2, '0')).join(':');
@@ -71,29 +82,4 @@ function linkAddressText(octets: Uint8Array | undefined): string | undefined {
 function kindOf(information: Uint8Array | undefined): string | undefined {
   const kind = information === undefined ? undefined : readAttributes(information).get(informationAttributes.kind);
   return kind === undefined ? undefined : readText(kind);
-}
-
-export interface ListedAddress {
-  readonly index: number;
-  readonly address: Address;
-  /** Absent: the address is that of a single host. */
-  readonly network?: Prefix;
-}
-
-export const listAddresses: Request = {
-  type: messages.getAddress,
-  write(writer) {
-    writer.raw(new Uint8Array(addressHeader));
-  },
-};
-
-/** Reads one address of a list. On a link between two hosts IFA_ADDRESS is the other host's, so IFA_LOCAL counts first. */
-export function readListedAddress(payload: Uint8Array): ListedAddress | undefined {
-  const index = readHostNumber(payload.subarray(4, 8));
-  const attributes = readAttributes(payload.subarray(addressHeader));
-  const bytes = attributes.get(addressAttributes.local) ?? attributes.get(addressAttributes.address);
-  const length = payload[1];
-  if (index === undefined || length === undefined || (bytes?.length !== 4 && bytes?.length !== 16)) return undefined;
-  const address = addressFromBytes(bytes);
-  return length >= bitsOf(address.family) ? { index, address } : { index, address, network: maskedPrefix(address, length) };
 }
