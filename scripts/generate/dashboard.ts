@@ -212,6 +212,67 @@ const rows: readonly Row[] = [
     ],
   },
   {
+    title: 'ARP and NDP',
+    panels: [
+      {
+        title: 'Addresses owned',
+        about: 'Addresses for which a node answers ARP and NDP.',
+        unit: 'short',
+        queries: [{ expr: `sum by (node, interface) (herald_l2_addresses_owned{${agents}})`, legend: '{{node}} {{interface}}' }],
+      },
+      {
+        title: 'Changes of owners',
+        about: 'Times that a node began or ceased to answer for an address. herald history service has each of them.',
+        unit: 'short',
+        queries: [
+          {
+            expr: `sum by (node, change, cause) (increase(herald_l2_owner_changes_total{${agents}}[$__rate_interval])) > 0`,
+            legend: '{{node}} {{change}}: {{cause}}',
+          },
+        ],
+      },
+      {
+        title: 'Requests and answers',
+        about: 'ARP and NDP, for the addresses of Services.',
+        unit: 'ops',
+        queries: [
+          { expr: `sum by (node) (rate(herald_l2_requests_received_total{${agents}}[$__rate_interval]))`, legend: '{{node}} requests' },
+          { expr: `sum by (node) (rate(herald_l2_responses_sent_total{${agents}}[$__rate_interval]))`, legend: '{{node}} answers' },
+          { expr: `sum by (node) (rate(herald_l2_gratuitous_sent_total{${agents}}[$__rate_interval]))`, legend: '{{node}} announcements' },
+        ],
+      },
+      {
+        title: 'Conflicts and stalls',
+        about: 'Claims by other hosts, and times that the thread that answers did not run.',
+        unit: 'short',
+        queries: [
+          { expr: `sum by (node, by) (increase(herald_l2_conflicts_total{${agents}}[$__rate_interval])) > 0`, legend: '{{node}} conflict: {{by}}' },
+          { expr: `sum by (node) (increase(herald_l2_stalls_total{${agents}}[$__rate_interval])) > 0`, legend: '{{node}} stalls' },
+        ],
+      },
+      {
+        title: 'Candidates without BFD',
+        about: 'Their failure is noticed by ARP and NDP only.',
+        unit: 'short',
+        queries: [
+          { expr: `sum by (node, interface) (herald_l2_peers_without_liveness{${agents}})`, legend: '{{node}} {{interface}}' },
+        ],
+      },
+      {
+        title: 'Frames without an effect',
+        about: 'Malformed frames, and those over a limit or dropped by the kernel.',
+        unit: 'ops',
+        queries: [
+          {
+            expr: `sum by (node, reason) (rate(herald_l2_ignored_frames_total{reason!~"ownFrame|destination",${agents}}[$__rate_interval]))`,
+            legend: '{{node}} {{reason}}',
+          },
+          { expr: `sum by (node) (rate(herald_l2_kernel_drops_total{${agents}}[$__rate_interval]))`, legend: '{{node}} dropped by the kernel' },
+        ],
+      },
+    ],
+  },
+  {
     title: 'From a change to the kernel and to the routers',
     panels: [
       {

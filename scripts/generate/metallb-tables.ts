@@ -74,8 +74,7 @@ export const metallbMetrics: readonly Row[] = [
   },
   {
     name: code('metallb_layer2_requests_received metallb_layer2_responses_sent metallb_layer2_gratuitous_sent'),
-    does: 'no',
-    text: 'Layer 2 only, which Herald does not do.',
+    ...recorded('Without the label `ip`, because no metric has a series for each address.'),
   },
   {
     name: code(

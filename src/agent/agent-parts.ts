@@ -23,6 +23,7 @@ import { L2Announcer, type L2AnnouncerComponents } from './l2/l2-announcer.ts';
 import { NodeLinks, type NodeLinksComponents } from './l2/node-links.ts';
 import { OwnLinksView } from './l2/own-links.ts';
 import { AgentHistory } from './live/agent-history.ts';
+import { L2History } from './live/l2-history.ts';
 import { AnnouncedRoutes } from './reconcile/announced-routes.ts';
 import { Announcer } from './reconcile/announcer.ts';
 import { DataplaneSync } from './reconcile/dataplane-sync.ts';
@@ -117,10 +118,12 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
       events.requeueAll.emit();
     },
   });
-  const l2 = new L2Announcer(
+  const l2: L2Announcer = new L2Announcer(
     { ...components, startL2: components.startL2 ?? refuseL2 },
-    { node, snapshot, links: () => links.links, onStatusChanged, requeue },
+    { node, snapshot, links: () => links.links, onStatusChanged, requeue, onEvent: (event) => l2History?.take(event) },
   );
+  const l2History =
+    components.history === undefined ? undefined : new L2History(components.history, node, (address) => l2.servicesAt(address));
   const ownLinks = new OwnLinksView(
     node,
     links,

@@ -6,6 +6,7 @@ import type { Reason } from '../model/reasons.ts';
 import { AgentEvents } from './agent-events.ts';
 import type { AgentStatus } from './agent-observer.ts';
 import { buildAgentParts, type AgentComponents, type AgentOptions, type AgentParts } from './agent-parts.ts';
+import type { L2Announcer } from './l2/l2-announcer.ts';
 import { limits } from './limits.ts';
 import type { AgentLiveQueries } from './live/live-queries.ts';
 import { liveAddresses, liveLinks } from './live/live-l2.ts';
@@ -105,6 +106,11 @@ export class Agent {
         return parts.sessions.status();
       },
     };
+  }
+
+  /** Returns what is measured of the announcements by ARP and NDP. */
+  get l2(): Pick<L2Announcer, 'changes' | 'status'> {
+    return this.#parts.l2;
   }
 
   /** Returns the queries that the live API of this process answers. */

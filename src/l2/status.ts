@@ -56,6 +56,8 @@ export interface PeerStatus {
   readonly node: string;
   readonly mac: string;
   readonly session?: PeerSession;
+  /** The table names a BFD session with the node. */
+  readonly watched: boolean;
   /** When the session came into this state. Absent: it was in no state yet. */
   readonly sessionSince?: Date;
   readonly verdict: Verdict;

@@ -8,7 +8,7 @@
  *     GET /live/v1/routes       Page of LiveRoute                       agents   ?peer= &family=IPv4|IPv6 &service=NS/NAME
  *     GET /live/v1/links        Page of LiveLink                        agents
  *     GET /live/v1/addresses    Page of LiveAddress                     agents   ?service=NS/NAME
- *     GET /live/v1/history      Page of HistoryEntry, oldest first      all      ?kind=Service|BGPPeer &namespace= &name= &since=RFC 3339
+ *     GET /live/v1/history      Page of HistoryEntry, oldest first      all      ?kind=Service|BGPPeer|Node &namespace= &name= &since=RFC 3339
  *     GET /live/v1/kept         Page of LiveKept                        all
  *
  * Every list takes `limit` (1 to 5000; default 1000; a page at the port has up to 500) and `after`: the `next` of the previous page. A page
@@ -203,13 +203,14 @@ interface KeptProblem {
   readonly fix: string;
 }
 
-export const historyKinds = ['Service', 'BGPPeer'] as const;
+export const historyKinds = ['Service', 'BGPPeer', 'Node'] as const;
 export type HistoryKind = (typeof historyKinds)[number];
 
 /**
- * Something that happened to a Service or a BGPPeer. An agent records for a Service: Announced, Withdrawn, Changed (attributes of its
+ * Something that happened to a Service, a BGPPeer or a node. An agent records for a Service: Announced, Withdrawn, Changed (attributes of its
  * routes), Programmed (the kernel has other frontends or endpoints), Removed (the kernel has none any more), Refused, Accepted (after
- * Refused); and for a BGPPeer: SessionUp, SessionDown. The controller records the reasons of Events (docs/reference/events.md), such as
+ * Refused), Owner and NotOwner (it began or ceased to answer ARP or NDP for an address), Conflict (another host uses one), Disputed (another
+ * node claims one again and again); for a BGPPeer: SessionUp, SessionDown; and for its node: Stalled, Suspended, Resumed, Isolated, Rejoined. The controller records the reasons of Events (docs/reference/events.md), such as
  * AddressAssigned and AddressReleased.
  */
 export interface HistoryEntry {

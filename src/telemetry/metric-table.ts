@@ -3,6 +3,7 @@ import { apiServerMetrics } from './table/api-server.ts';
 import { awsMetrics } from './table/aws.ts';
 import { bgpMetrics } from './table/bgp.ts';
 import { controllerMetrics } from './table/controller.ts';
+import { l2Metrics } from './table/l2.ts';
 import { kubeProxyMetrics } from './table/kube-proxy.ts';
 import { processMetrics } from './table/process.ts';
 
@@ -12,6 +13,7 @@ export const metricTable = {
   ...apiServerMetrics,
   ...agentMetrics,
   ...bgpMetrics,
+  ...l2Metrics,
   ...kubeProxyMetrics,
   ...controllerMetrics,
   ...awsMetrics,

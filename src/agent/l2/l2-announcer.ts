@@ -8,6 +8,7 @@ import type { Log } from '../../system/log.ts';
 import { AddressStates } from './address-states.ts';
 import { ClaimRecord } from './claim-record.ts';
 import { Failback } from './failback.ts';
+import { OwnerChanges } from './owner-changes.ts';
 import { entriesOf, type L2Plan } from './l2-table.ts';
 import { Segments } from './segments.ts';
 
@@ -43,6 +44,8 @@ interface L2AnnouncerOptions {
   readonly onStatusChanged: () => void;
   /** Called when the order of the candidates of these Services may have changed. */
   readonly requeue: (services: Iterable<ServiceKey>) => void;
+  /** Called with each event of the responder. */
+  readonly onEvent?: (event: L2Event) => void;
 }
 
 /** Announces addresses by ARP and NDP: it gives the responder the addresses that this node forwards, and the other nodes of each link. */
@@ -58,6 +61,7 @@ export class L2Announcer {
   readonly #entries = new Map<string, readonly AddressEntry[]>();
   readonly #changed = new Set<string>();
   readonly #states: AddressStates;
+  readonly changes = new OwnerChanges();
   readonly #segments: Segments;
   readonly #claims: ClaimRecord;
   readonly #failback: Failback;
@@ -166,6 +170,11 @@ export class L2Announcer {
     return [...this.#entries.values()].flat();
   }
 
+  /** Returns the Services that have an address. */
+  servicesAt(address: string): ServiceKey[] {
+    return [...(this.#plans.get(address)?.keys() ?? [])];
+  }
+
   /** Returns the addresses of a Service that this node announces or stands ready for. */
   addressesOf(service: ServiceKey): readonly string[] {
     return this.#byService.get(service) ?? [];
@@ -188,16 +197,12 @@ export class L2Announcer {
   #entriesAt(address: string): AddressEntry[] {
     const plan = this.#planOf(address);
     if (plan === undefined) return [];
-    const isForwarded = this.#servicesOf(address).some((service) => this.#forwarded.has(service));
+    const isForwarded = this.servicesAt(address).some((service) => this.#forwarded.has(service));
     return entriesOf(plan, this.#options.node, isForwarded);
   }
 
   #planOf(address: string): L2Plan | undefined {
     return this.#plans.get(address)?.values().next().value;
-  }
-
-  #servicesOf(address: string): ServiceKey[] {
-    return [...(this.#plans.get(address)?.keys() ?? [])];
   }
 
   /** Sets the whole table when the links or the nodes on them have changed. Returns whether it did. */
@@ -228,6 +233,8 @@ export class L2Announcer {
 
   #take(event: L2Event): void {
     this.#states.take(event);
+    this.changes.take(event);
+    this.#options.onEvent?.(event);
     this.#options.onStatusChanged();
     if (event.kind !== 'changed' || event.to !== 'owner') return;
     this.#claims.claimed(event.address);
@@ -236,7 +243,7 @@ export class L2Announcer {
 
   #orderChanged(addresses: readonly string[]): void {
     this.#options.onStatusChanged();
-    this.#options.requeue(addresses.flatMap((address) => this.#servicesOf(address)));
+    this.#options.requeue(addresses.flatMap((address) => this.servicesAt(address)));
   }
 
   async #report(refusals: Promise<readonly (Refusal | BfdRefusal)[]>): Promise<void> {

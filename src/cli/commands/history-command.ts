@@ -28,7 +28,7 @@ interface HistoryQuery extends Readonly<Record<string, string>> {
 }
 
 interface Subject {
-  readonly command: 'service' | 'peer';
+  readonly command: 'service' | 'peer' | 'node';
   readonly kind: HistoryKind;
   readonly description: string;
   readonly argument: string;
@@ -55,6 +55,14 @@ const subjects: readonly Subject[] = [
     example: 'herald history peer tor1\n  herald history peer tor1 --node node1 --watch',
     of: ['agent'],
   },
+  {
+    command: 'node',
+    kind: 'Node',
+    description: 'show when the thread of a node that answers ARP and NDP stalled, or lost all other candidates of a link',
+    argument: '<name>',
+    example: 'herald history node node1\n  herald history node node1 --since 1h --watch',
+    of: ['agent'],
+  },
 ];
 
 export function historyCommand(context: CommandContext): Command {
@@ -70,7 +78,6 @@ function subjectCommand(context: CommandContext, subject: Subject): Command {
     .aliases(kindWords[subject.command])
     .description(subject.description)
     .addArgument(new Argument(subject.argument, `the ${subject.kind}`))
-    .option('--node <name>', 'only the agent of this node, and the controllers')
     .addOption(
       new Option('--since <when>', 'start at a time (2026-01-31T12:00:00Z), or so long ago: 90s, 10m, 2h, 1d').argParser(readSince),
     )
@@ -79,12 +86,14 @@ function subjectCommand(context: CommandContext, subject: Subject): Command {
     .addOption(sourceOption())
     .addHelpText('after', `\nExample:\n  ${subject.example}`)
     .action((name: string, options: Options) => tell(context, subject, name, options));
+  if (subject.kind !== 'Node') command.option('--node <name>', 'only the agent of this node, and the controllers');
   if (subject.kind === 'Service') command.addOption(namespaceOption());
   return addCallerOptions(addFindProcessesOptions(command));
 }
 
-function tell(context: CommandContext, subject: Subject, given: string, options: Options): Promise<void> {
+function tell(context: CommandContext, subject: Subject, given: string, all: Options): Promise<void> {
   const { kind } = subject;
+  const options = kind === 'Node' ? { ...all, node: given } : all;
   const name = kind === 'Service' ? namedService(given, options) : given;
   // Fixed once: the start does not move while the command watches.
   const query = { kind, name, ...sinceIn(context, options) };

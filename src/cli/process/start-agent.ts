@@ -4,6 +4,7 @@ import { traceEndpoint } from '../../agent/live/bgp-trace-endpoint.ts';
 import { agentHealth } from '../../agent/metrics/agent-health.ts';
 import { AgentMetrics } from '../../agent/metrics/agent-metrics.ts';
 import { exposeBgp } from '../../agent/metrics/bgp-metrics.ts';
+import { exposeL2 } from '../../agent/metrics/l2-metrics.ts';
 import { countedReports, measuredConntrack, measuredExecutor } from '../../agent/metrics/measured-ports.ts';
 import { MeasuredDataplane } from '../../agent/metrics/measured-dataplane.ts';
 import { measuredListener } from '../../agent/metrics/measured-listener.ts';
@@ -106,6 +107,7 @@ export async function startAgent(
   );
   observer.expose(() => agent.status());
   const unexpose = exposeBgp(metrics, { speaker, sessions: () => agent.status().sessions, bfd: () => bfd?.status() });
+  const unexposeL2 = exposeL2(metrics, { status: () => agent.l2.status([]), changes: agent.l2.changes });
   const unprobed = health.addCheck(agentHealth(() => agent.status(), clock));
   const unfollow = endpoints.followNode(source, node);
   endpoints.live.setProcess({ node });
@@ -120,6 +122,7 @@ export async function startAgent(
       unprobed();
       unfollow();
       unexpose();
+      unexposeL2();
       observer.stop();
       await agent.stop('agent stopped', onStop);
       await release();

@@ -18,7 +18,7 @@ export function renderHistory(history: MergedHistory, wide: boolean): string[] {
 
 function nothingText({ kind, name, told }: MergedHistory): string {
   if (told.length === 0) return 'No process could be queried.';
-  const subject = kind === 'Service' ? 'service' : 'peer';
+  const subject = { Service: 'service', BGPPeer: 'peer', Node: 'node' }[kind];
   return `The queried processes know of nothing that happened to it. To check its name: herald explain ${subject} ${name}`;
 }
 

@@ -40,9 +40,10 @@ export function linkStatus(link: LinkView, groups: LinkStatus['groups'], transpo
     isolated: link.isolated,
     noPeerLiveness: link.noPeerLiveness,
     groups,
-    peers: [...link.peers.values()].map(({ node, mac, session, sessionSince, verdict, standing, answersWithoutSession }) => ({
+    peers: [...link.peers.values()].map(({ node, mac, sessionName, session, sessionSince, verdict, standing, answersWithoutSession }) => ({
       node,
       mac: formatMac(mac),
+      watched: sessionName !== undefined,
       verdict,
       standing,
       answersWithoutSession,

@@ -37,6 +37,14 @@ const faults: Readonly<Record<string, readonly Series[]>> = {
     always(`herald_bgp_session_up{peer="tor9",${agent}}`, 1),
     always(`herald_bgp_session_problem{peer="tor9",reason="BFDDown",${agent}}`, 1),
   ],
+  HeraldL2AddressConflict: [growing(`herald_l2_conflicts_total{by="foreign",${agent}}`, 1)],
+  HeraldL2OwnerFlapping: [
+    always(`herald_l2_addresses_owned{interface="eth0",${agent}}`, 2),
+    growing(`herald_l2_owner_changes_total{change="ceased",cause="heardBetter",${agent}}`, 1),
+  ],
+  HeraldL2NoPeerLiveness: [always(`herald_l2_peers_without_liveness{interface="eth0",${agent}}`, 1)],
+  HeraldL2Stalls: [growing(`herald_l2_stalls_total{${agent}}`, 1)],
+  HeraldL2FramesDropped: [growing(`herald_l2_kernel_drops_total{interface="eth0",${agent}}`, 600)],
   HeraldRoutesNotPossible: [always(`herald_bgp_prefixes_not_possible{peer="tor9",${agent}}`, 2)],
   HeraldServicesPending: [always(`herald_pending_services{reason="NoPoolFits",${controller}}`, 1)],
   HeraldPoolFull: [

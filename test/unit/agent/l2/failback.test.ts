@@ -28,7 +28,9 @@ function keeper(failback: 'after' | 'never' = 'after') {
       isolated: false,
       noPeerLiveness: false,
       groups: { joined: 0, waiting: 0 },
-      peers: [{ node: 'n1', mac: '', verdict: 'unknown', standing: state.lives ? 'in' : 'suspect', answersWithoutSession: false }],
+      peers: [
+        { node: 'n1', mac: '', watched: true, verdict: 'unknown', standing: state.lives ? 'in' : 'suspect', answersWithoutSession: false },
+      ],
     },
   ];
   const waiting = new Failback('n2', {

@@ -32,6 +32,7 @@ function announcer() {
         session: 'Up',
         sessionSince: since,
         verdict: 'unknown',
+        watched: true,
         standing: 'in',
         answersWithoutSession: false,
       },
