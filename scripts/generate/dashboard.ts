@@ -246,7 +246,10 @@ const rows: readonly Row[] = [
         about: 'Claims by other hosts, and times that the thread that answers did not run.',
         unit: 'short',
         queries: [
-          { expr: `sum by (node, by) (increase(herald_l2_conflicts_total{${agents}}[$__rate_interval])) > 0`, legend: '{{node}} conflict: {{by}}' },
+          {
+            expr: `sum by (node, by) (increase(herald_l2_conflicts_total{${agents}}[$__rate_interval])) > 0`,
+            legend: '{{node}} conflict: {{by}}',
+          },
           { expr: `sum by (node) (increase(herald_l2_stalls_total{${agents}}[$__rate_interval])) > 0`, legend: '{{node}} stalls' },
         ],
       },
@@ -254,9 +257,7 @@ const rows: readonly Row[] = [
         title: 'Candidates without BFD',
         about: 'Their failure is noticed by ARP and NDP only.',
         unit: 'short',
-        queries: [
-          { expr: `sum by (node, interface) (herald_l2_peers_without_liveness{${agents}})`, legend: '{{node}} {{interface}}' },
-        ],
+        queries: [{ expr: `sum by (node, interface) (herald_l2_peers_without_liveness{${agents}})`, legend: '{{node}} {{interface}}' }],
       },
       {
         title: 'Frames without an effect',
@@ -267,7 +268,10 @@ const rows: readonly Row[] = [
             expr: `sum by (node, reason) (rate(herald_l2_ignored_frames_total{reason!~"ownFrame|destination",${agents}}[$__rate_interval]))`,
             legend: '{{node}} {{reason}}',
           },
-          { expr: `sum by (node) (rate(herald_l2_kernel_drops_total{${agents}}[$__rate_interval]))`, legend: '{{node}} dropped by the kernel' },
+          {
+            expr: `sum by (node) (rate(herald_l2_kernel_drops_total{${agents}}[$__rate_interval]))`,
+            legend: '{{node}} dropped by the kernel',
+          },
         ],
       },
     ],

@@ -45,7 +45,8 @@ export const l2Metrics = {
     help: 'Times that the node began or ceased to answer for an address.',
     labels: {
       change: 'began or ceased',
-      cause: 'elected (better nodes are gone), probesSilent (a first claim), heardBetter (another node took it), excluded, stop, heardForeign, ...',
+      cause:
+        'elected (better nodes are gone), probesSilent (a first claim), heardBetter (another node took it), excluded, stop, heardForeign, ...',
     },
     of: 'agent',
   },

@@ -32,9 +32,9 @@ test('the loss of an address names the node that took it, also when the Service 
   const { services, texts } = recorded();
   texts({ kind: 'changed', ...where, from: 'probing', to: 'owner', cause: 'probesSilent' });
   services.clear();
-  expect(texts({ kind: 'changed', ...where, from: 'keeping', to: 'standby', cause: 'heardBetter', node: 'n2', mac: '02:00:00:00:00:02' }).at(-1)).toBe(
-    'Service shop/api NotOwner: no longer answers for 192.0.2.1 on eth0: a better placed node announced the address (n2)',
-  );
+  expect(
+    texts({ kind: 'changed', ...where, from: 'keeping', to: 'standby', cause: 'heardBetter', node: 'n2', mac: '02:00:00:00:00:02' }).at(-1),
+  ).toBe('Service shop/api NotOwner: no longer answers for 192.0.2.1 on eth0: a better placed node announced the address (n2)');
 });
 
 test('a change of state that clients do not notice is not recorded', () => {
@@ -47,7 +47,10 @@ test('a change of state that clients do not notice is not recorded', () => {
 });
 
 test.each<[L2Event, string]>([
-  [{ kind: 'conflict', ...where, mac: '02:00:00:00:00:99' }, 'Service shop/web Conflict: 02:00:00:00:00:99, which is no node, uses 192.0.2.1 on eth0'],
+  [
+    { kind: 'conflict', ...where, mac: '02:00:00:00:00:99' },
+    'Service shop/web Conflict: 02:00:00:00:00:99, which is no node, uses 192.0.2.1 on eth0',
+  ],
   [{ kind: 'disputed', ...where, node: 'n3' }, 'Service shop/web Disputed: n3 claims 192.0.2.1 on eth0 again and again'],
   [{ kind: 'stalled', at, milliseconds: 412.4 }, 'Node n1 Stalled: the thread that answers ARP and NDP did not run for 412 ms'],
   [{ kind: 'isolated', at, interface: 'eth0' }, 'Node n1 Isolated: lost BFD with all other candidates on eth0 at once'],
