@@ -18,7 +18,7 @@ test('names follow Prometheus: _total for counters only, base units, no other un
   const others = declarations.filter(([name]) => name.startsWith('herald_'));
   expect(others.length).toBeGreaterThan(40);
   for (const [name, { type }] of others) {
-    expect(name).toMatch(/^herald_[a-z]+(_[a-z]+)*$/);
+    expect(name).toMatch(/^herald_[a-z][a-z0-9]*(_[a-z]+)*$/);
     expect([name, name.endsWith('_total')]).toEqual([name, type === 'counter']);
     if (type === 'histogram') expect(name).toMatch(/_duration_seconds$/);
     expect(name).not.toMatch(/_(milliseconds|ms|minutes|kilobytes)(_|$)/);
