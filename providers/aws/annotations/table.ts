@@ -1,10 +1,16 @@
+import { albTargetAnnotations } from './alb-target.ts';
 import type { AnnotationEntry } from './entry.ts';
 import { listenerAnnotations } from './listeners.ts';
 import { loadBalancerAnnotations } from './load-balancer.ts';
 import { privateLinkAnnotations } from './private-link.ts';
 
 /** All annotations that the AWS provider knows. The parser, its tests and docs/reference/aws-annotations.md are derived from this table. */
-export const annotationTable = { ...loadBalancerAnnotations, ...listenerAnnotations, ...privateLinkAnnotations } as const;
+export const annotationTable = {
+  ...loadBalancerAnnotations,
+  ...listenerAnnotations,
+  ...privateLinkAnnotations,
+  ...albTargetAnnotations,
+} as const;
 
 export type AnnotationName = keyof typeof annotationTable;
 
@@ -17,6 +23,7 @@ export const familyNames = [
   'weightedActions',
   'certificateOfPort',
   'backendProtocolOfPort',
+  'albTargetOfPort',
 ] as const satisfies readonly AnnotationName[];
 type FamilyName = (typeof familyNames)[number];
 

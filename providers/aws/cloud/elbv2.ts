@@ -76,7 +76,7 @@ export interface Elbv2Operations {
 export type NlbProtocol = 'TCP' | 'UDP' | 'TCP_UDP' | 'TLS' | 'QUIC' | 'TCP_QUIC';
 export type Scheme = 'internal' | 'internet-facing';
 export type IpAddressType = 'ipv4' | 'dualstack';
-export type TargetType = 'instance' | 'ip';
+export type TargetType = 'instance' | 'ip' | 'alb';
 export type HealthCheckProtocol = 'TCP' | 'HTTP' | 'HTTPS';
 export type AlpnPolicy = 'HTTP1Only' | 'HTTP2Only' | 'HTTP2Optional' | 'HTTP2Preferred' | 'None';
 
@@ -201,7 +201,7 @@ interface CreateTargetGroupInput extends HealthCheckSettings {
 
 /** A target. Id and port together identify it. */
 export interface TargetDescription {
-  /** An instance id or an IP address. */
+  /** An instance id, an IP address, or the ARN of an ALB. */
   readonly Id: string;
   readonly Port: number;
   /** "all" for an IP address outside of the VPC. */

@@ -37,7 +37,7 @@ export function loadBalancerAttributes(values: AnnotationValues, issues: Issues)
  * Returns the attributes of one port's target group. Attributes of the port override the general ones, and the PROXY protocol annotations
  * override both. Herald always sets the PROXY protocol, because a target that receives an unexpected header does not answer.
  */
-export function targetGroupAttributes(values: AnnotationValues, { servicePort, targetProtocol }: NlbPort, issues: Issues): Tags {
+export function targetGroupAttributes(values: AnnotationValues, { servicePort, targetProtocol, alb }: NlbPort, issues: Issues): Tags {
   const own = values.targetGroupAttributesOfPort.get(`${servicePort.port}`) ?? {};
   const written: Record<string, string> = { 'proxy_protocol_v2.enabled': 'false', ...values.targetGroupAttributes };
   for (const [key, value] of Object.entries(own)) if (value !== '') written[key] = value;
@@ -48,6 +48,14 @@ export function targetGroupAttributes(values: AnnotationValues, { servicePort, t
   if (carriesUdp && written['preserve_client_ip.enabled'] === 'false') {
     const what = `preserve_client_ip.enabled=false is impossible for port ${servicePort.port}, which carries UDP`;
     issues.error(reason('AwsSettingsConflict', { what }));
+  }
+  if (alb !== undefined) {
+    const impossible = { 'preserve_client_ip.enabled': 'false', 'proxy_protocol_v2.enabled': 'true' };
+    for (const [key, value] of Object.entries(impossible))
+      if (written[key] === value) {
+        const what = `${key}=${value} is impossible for port ${servicePort.port}, which sends to an ALB`;
+        issues.error(reason('AwsSettingsConflict', { what }));
+      }
   }
   return written;
 }

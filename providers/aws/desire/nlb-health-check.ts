@@ -10,17 +10,17 @@ import type { NlbPort } from './ports/nlb-listeners.ts';
 
 /**
  * Builds the health check for the targets of one port. Under policy Local, AWS checks instances at healthCheckNodePort, where only nodes
- * with a ready pod answer 200. Annotations win.
+ * with a ready pod answer 200. AWS checks an ALB by the protocol of its listener. Annotations win.
  */
 export function nlbHealthCheck(
   service: Service,
   values: AnnotationValues,
   targetType: TargetType,
-  { protocol: listener }: NlbPort,
+  { protocol: listener, alb }: NlbPort,
   issues: Issues,
 ): DesiredHealthCheck {
   const local = targetType === 'instance' && service.externalTrafficPolicy === 'Local' && service.healthCheckNodePort !== 0;
-  const protocol = readProtocol(values, issues) ?? (local ? 'HTTP' : 'TCP');
+  const protocol = readProtocol(values, alb !== undefined, issues) ?? alb?.protocol ?? (local ? 'HTTP' : 'TCP');
   const port = readPort(service, values, targetType, issues) ?? (local ? service.healthCheckNodePort : 'traffic-port');
   if (!transportsOf(listener).includes('tcp') && port === 'traffic-port') {
     for (const { protocol, port } of service.ports) if (protocol === 'UDP') issues.warn(reason('AwsHealthCheckOnUdp', { port }));
@@ -38,11 +38,15 @@ export function nlbHealthCheck(
   };
 }
 
-function readProtocol({ healthCheckProtocol }: AnnotationValues, issues: Issues): DesiredHealthCheck['protocol'] | undefined {
-  if (healthCheckProtocol !== 'SSL') return healthCheckProtocol;
-  issues.error(
-    reason('AwsAnnotationInvalid', { key: annotationTable.healthCheckProtocol.key, problem: 'is SSL, which only a Classic ELB supports' }),
-  );
+function readProtocol(
+  { healthCheckProtocol }: AnnotationValues,
+  isAlb: boolean,
+  issues: Issues,
+): DesiredHealthCheck['protocol'] | undefined {
+  const isRight = healthCheckProtocol !== 'SSL' && !(isAlb && healthCheckProtocol === 'TCP');
+  if (isRight) return healthCheckProtocol;
+  const problem = isAlb ? `is ${healthCheckProtocol}, but AWS checks an ALB by HTTP or HTTPS` : 'is SSL, which only a Classic ELB supports';
+  issues.error(reason('AwsAnnotationInvalid', { key: annotationTable.healthCheckProtocol.key, problem }));
   return undefined;
 }
 
@@ -61,6 +65,7 @@ function readPort(
     return undefined;
   };
   if (port === undefined) return refuse(`is "${text}", which is neither traffic-port nor a number nor the name of a port`);
+  if (targetType === 'alb') return port.port;
   if (targetType === 'instance') return port.nodePort === 0 ? refuse(`names port ${port.port}, which has no NodePort`) : port.nodePort;
   if (typeof port.targetPort === 'string') return refuse(`names a port whose targetPort is a name; use the number`);
   return port.targetPort;

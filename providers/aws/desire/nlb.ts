@@ -148,18 +148,18 @@ export function nlbPart(
   issues: Issues,
 ): NlbPart {
   const key = serviceKey(service.metadata);
-  const targetType = targetTypeOf(values, settings);
-  if (targetType === 'ip') for (const refused of refusedTargets(key)) issues.warn(refused);
+  const ownType = targetTypeOf(values, settings);
+  if (ownType === 'ip') for (const refused of refusedTargets(key)) issues.warn(refused);
   const family = service.ipFamilies[0] ?? 4;
   if (family === 6 && shell.ipAddressType === 'ipv4') {
     issues.error(reason('AwsSettingsConflict', { what: 'the Service is IPv6, but aws-load-balancer-ip-address-type is ipv4' }));
   }
   const isNew = shell.adopted === undefined && presentNlb(existing, shell.scheme) === undefined;
-  const ports = nlbPorts(service, values, targetType, facts, settings, isNew, issues);
+  const ports = nlbPorts(service, values, ownType, facts, settings, isNew, issues);
   checkListenerAttributes(service, values, ports, issues);
   checkQuicPorts(service, values, issues);
-  const departing = targetType === 'instance' ? departingInstances(nodes) : departingPods(slices(key));
-  const instances = targetType === 'instance' ? instanceTargets(nodes, values) : [];
+  const departing = ownType === 'instance' ? departingInstances(nodes) : departingPods(slices(key));
+  const instances = ownType === 'instance' ? instanceTargets(nodes, values) : [];
   const ownTags = {
     ...askedTags({ ...settings.defaultTags, ...values.tags }),
     [tagKeys.cluster]: settings.clusterName,
@@ -170,14 +170,20 @@ export function nlbPart(
   const groupOf = (port: NlbPort): DesiredTargetGroup => {
     const { servicePort, targetProtocol } = port;
     const groupKey = `${key}:${servicePort.port}/${port.protocol === 'TLS' ? 'TCP' : port.protocol}`;
+    const { alb } = port;
+    const targetType = alb === undefined ? ownType : 'alb';
     const pods = targetType === 'ip' ? podTargets(slices(key), servicePort, family, facts.vpcCidrs) : [];
-    const known = isQuic(targetProtocol) ? withServerIds(pods, servicePort.port, podIdentities?.(key) ?? new Map(), issues) : pods;
-    const targets: readonly DesiredTarget[] =
-      targetType === 'instance' ? instances.map((id) => ({ id, port: servicePort.nodePort })) : known;
-    const groupPort =
-      targetType === 'instance' ? servicePort.nodePort : typeof servicePort.targetPort === 'number' ? servicePort.targetPort : 1;
+    const targetsOf: Readonly<Record<TargetType, () => readonly DesiredTarget[]>> = {
+      instance: () => instances.map((id) => ({ id, port: servicePort.nodePort })),
+      ip: () => (isQuic(targetProtocol) ? withServerIds(pods, servicePort.port, podIdentities?.(key) ?? new Map(), issues) : pods),
+      alb: () => (alb === undefined ? [] : [{ id: alb.arn, port: servicePort.port }]),
+    };
+    const targets = targetsOf[targetType]();
+    const podPort = typeof servicePort.targetPort === 'number' ? servicePort.targetPort : 1;
+    // The port of an ALB is that of its listener.
+    const groupPort = { instance: servicePort.nodePort, ip: podPort, alb: servicePort.port }[targetType];
     // The port is not part of the name, because each target is registered with its own port.
-    const fixed = [targetProtocol, targetType, `ipv${family}`, shell.adopted ?? shell.scheme];
+    const fixed = [targetProtocol, targetType, `ipv${family}`, shell.adopted ?? shell.scheme, ...(alb === undefined ? [] : [alb.arn])];
     return {
       key: groupKey,
       name: resourceName(service.metadata.namespace, service.metadata.name, settings.clusterName, stack.key, groupKey, ...fixed),
@@ -189,20 +195,20 @@ export function nlbPart(
       attributes: targetGroupAttributes(values, port, issues),
       tags: { ...ownTags, ...ownerTags(settings), [tagKeys.resource]: resources.targetGroup(groupKey) },
       targets,
-      departing,
+      departing: alb === undefined ? departing : [],
     };
   };
   const targetGroups = ports.map(groupOf);
   checkTargetGroupAttributes(
     service,
     values,
-    targetType,
+    ownType,
     targetGroups.map(({ attributes }) => attributes),
     issues,
   );
   for (const { targets } of targetGroups) checkQuota('targets behind one port', targets.length, limits.targetsPerTargetGroup, issues);
   if (targetGroups.some(({ targets }) => targets.length === 0)) {
-    issues.warn(reason('AwsNoTargets', { of: targetType === 'instance' ? 'node' : 'pod' }));
+    issues.warn(reason('AwsNoTargets', { of: ownType === 'instance' ? 'node' : 'pod' }));
   }
   const listeners = ports.map((port, index): DesiredListener => {
     const isTls = port.protocol === 'TLS';
@@ -217,7 +223,7 @@ export function nlbPart(
       service: key,
     };
   });
-  checkQuicListeners(listeners, others, targetType, shell, issues);
+  checkQuicListeners(listeners, others, ownType, shell, issues);
   checkTagQuota([shell, ...listeners, ...targetGroups], issues);
   const sources = clientSources(service, values, shell.ipAddressType === 'dualstack', issues);
   const open = ports.flatMap(({ protocol, servicePort: { port } }) => transportsOf(protocol).map((protocol) => ({ protocol, port })));
@@ -239,7 +245,9 @@ export function targetTypeOf({ targetType, type }: AnnotationValues, { defaultTa
 }
 
 /** The ports at which targets must be reachable: the port of each target, and the health check port over TCP. */
-function targetPorts({ protocol, targets, healthCheck }: DesiredTargetGroup): TargetPort[] {
+function targetPorts({ protocol, targets, targetType, healthCheck }: DesiredTargetGroup): TargetPort[] {
+  // The owner of an ALB opens its security groups.
+  if (targetType === 'alb') return [];
   const ports = [...new Set(targets.map(({ port }) => port))];
   const traffic = ports.flatMap((port) => transportsOf(protocol).map((protocol): TargetPort => ({ protocol, port })));
   const checks = healthCheck.port === 'traffic-port' ? ports : [healthCheck.port];

@@ -14,7 +14,7 @@ import type { Circumstances, StackIdentity } from '../model/circumstances.ts';
 import { decideAwsClaim, upstreamIsPublic } from './claim.ts';
 import { desireClassic } from './classic.ts';
 import { Issues } from '../model/issues.ts';
-import { checkPolicy, usesOfCertificates, usesOfClassic, usesOfGuest, usesOfShell } from './policies/check-policy.ts';
+import { checkPolicy, usesOfAlbs, usesOfCertificates, usesOfClassic, usesOfGuest, usesOfShell } from './policies/check-policy.ts';
 import { policyOf, withRefusedSubnets, type NamespacePolicy } from './policies/namespace-policy.ts';
 import { defaultScheme } from './scheme.ts';
 import { assembleNlb, nlbPart, nlbShell, targetTypeOf, type NlbPart } from './nlb.ts';
@@ -132,7 +132,11 @@ export function desireStack(
   const firstPart = nlbPart(first, stack, shell, [], circumstances, issues);
   checkPolicy(
     first.policy,
-    [...usesOfShell(first.values, shell, byDefault), ...usesOfCertificates(first.values, certificatesOf(firstPart))],
+    [
+      ...usesOfShell(first.values, shell, byDefault),
+      ...usesOfCertificates(first.values, certificatesOf(firstPart)),
+      ...usesOfAlbs(first.values),
+    ],
     issues,
   );
   if (issues.errors.length > 0) {
@@ -158,7 +162,7 @@ export function desireStack(
     const part = nlbPart(other, stack, shell, listeners, circumstances, own);
     const isOfOtherNamespace = other.service.metadata.namespace !== stack.namespace;
     const guest = isOfOtherNamespace ? usesOfGuest(shell, defaultScheme(upstreamIsPublic(other.service), given.settings)) : [];
-    checkPolicy(other.policy, [...guest, ...usesOfCertificates(other.values, certificatesOf(part))], own);
+    checkPolicy(other.policy, [...guest, ...usesOfCertificates(other.values, certificatesOf(part)), ...usesOfAlbs(other.values)], own);
     if (own.errors.length === 0) parts.push(part);
     else untouched.push(serviceKey(other.service.metadata));
     takePorts(other.service, taken);

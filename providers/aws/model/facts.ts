@@ -1,6 +1,7 @@
 import type { Reason } from '../../../src/model/reasons.ts';
 import type { Certificate } from '../cloud/acm.ts';
 import type { AddressFacts } from './addresses.ts';
+import type { AlbFacts } from './alb.ts';
 import type { IpAddressType, Scheme, SubnetMapping } from '../cloud/elbv2.ts';
 
 /** The state of the account that is the same for all Services. Read periodically. */
@@ -17,6 +18,8 @@ export interface Facts {
   readonly certificatesRefused?: Reason;
   /** Absent: no Service names addresses, or AWS does not permit to read them. */
   readonly addresses?: AddressFacts;
+  /** Load balancers that Services name as targets. Absent: none is named. */
+  readonly albs?: AlbFacts;
   /** Keys of ACM certificates that Services name, by ARN. Absent: none was asked for. */
   readonly keys?: ReadonlyMap<string, CertificateKey>;
 }

@@ -16,7 +16,9 @@ export function withRegisteredTargets(
   const isKnown = (groups: readonly string[] = []): boolean => groups.includes(backendSecurityGroup.GroupId);
   const known = loadBalancers.filter(({ loadBalancer }) => isKnown(loadBalancer.SecurityGroups));
   const arns = new Set(known.map(({ loadBalancer }) => loadBalancer.LoadBalancerArn));
-  const groups = targetGroups.filter(({ targetGroup }) => targetGroup.LoadBalancerArns.some((arn) => arns.has(arn)));
+  const groups = targetGroups.filter(
+    ({ targetGroup }) => targetGroup.TargetType !== 'alb' && targetGroup.LoadBalancerArns.some((arn) => arns.has(arn)),
+  );
   const balancers = classic.filter(({ loadBalancer }) => isKnown(loadBalancer.SecurityGroups));
   const idsOf = (type: 'instance' | 'ip'): string[] =>
     groups.filter(({ targetGroup }) => targetGroup.TargetType === type).flatMap((group) => registeredTargets(group).map(({ Id }) => Id));

@@ -1,5 +1,12 @@
 import type { ClassicListener } from '../cloud/elb.ts';
-import type { Desired, DesiredClassic, DesiredEndpointService, DesiredNlb, DesiredSecurityGroups } from '../model/desired.ts';
+import type {
+  Desired,
+  DesiredClassic,
+  DesiredEndpointService,
+  DesiredNlb,
+  DesiredTargetGroup,
+  DesiredSecurityGroups,
+} from '../model/desired.ts';
 import type { Observed, ObservedClassic, ObservedEndpointService, ObservedLoadBalancer, ObservedTargetGroup } from '../model/observed.ts';
 
 /** Describes the existing resources of a stack as lines of text. */
@@ -72,12 +79,18 @@ function desiredNlb(nlb: DesiredNlb): string[] {
     ...(capacityUnits === undefined ? [] : [`${capacityUnits} capacity units reserved`]),
     ...listeners.map(({ protocol, port, targetGroup, certificates }) => {
       const group = groups.get(targetGroup);
-      const to = group === undefined ? targetGroup : `${group.protocol} to ${group.targets.length} targets of type ${group.targetType}`;
+      const to = group === undefined ? targetGroup : `${group.protocol} to ${targetsOf(group)}`;
       return `listener ${protocol} ${port}: ${to}${certificates.length === 0 ? '' : `, certificates ${certificates.join(', ')}`}`;
     }),
     ...(endpointService === undefined ? [] : [desiredEndpointService(endpointService)]),
     ...describeGroups(securityGroups),
   ];
+}
+
+function targetsOf({ targets, targetType }: DesiredTargetGroup): string {
+  // The name in "arn:...:loadbalancer/app/NAME/ID".
+  if (targetType === 'alb') return targets.map(({ id }) => `load balancer ${id.split('/')[2] ?? id}`).join(', ');
+  return `${targets.length} targets of type ${targetType}`;
 }
 
 function desiredEndpointService({ acceptanceRequired, principals, privateDnsName }: DesiredEndpointService): string {

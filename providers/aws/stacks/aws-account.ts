@@ -15,6 +15,7 @@ import { SharedCreations } from './execution/shared-creations.ts';
 import { clusterUidOf, SingleOwner, type OwnerObserver } from './single-owner.ts';
 import { AccountFacts } from '../observe/account/account-facts.ts';
 import { namedAddresses } from '../observe/account/addresses.ts';
+import { namedAlbs } from '../observe/account/albs.ts';
 import { TargetPods } from '../observe/target-pods.ts';
 
 export interface Connection {
@@ -84,8 +85,9 @@ export class AwsAccount {
     const needsCertificates = members.some(({ values }) => values.certificateHosts !== undefined);
     const written = members.flatMap(({ values }) => writtenCertificates(values));
     const addresses = await this.#facts.readAddresses(cloud, settings, namedAddresses(members));
+    const albs = await this.#facts.readAlbs(cloud, namedAlbs(members));
     return {
-      facts: { ...(await this.#facts.read(cloud, settings, needsCertificates, written, waits)), ...defined({ addresses }) },
+      facts: { ...(await this.#facts.read(cloud, settings, needsCertificates, written, waits)), ...defined({ addresses, albs }) },
       settings,
       nodes: [...snapshot.nodes.values()],
       checkTargets: (services) => this.pods.check(services, snapshot),

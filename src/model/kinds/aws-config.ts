@@ -34,7 +34,7 @@ const policy = object({
   loadBalancers: allowList(
     loadBalancerName,
     'Services name none',
-    'Existing NLBs that Services may adopt (`herald.dev/aws-load-balancer`).',
+    'Existing NLBs that Services may adopt (`herald.dev/aws-load-balancer`), and ALBs to which they may send (`herald.dev/aws-alb-target`).',
   ),
   principals: allowList(
     principalArn,

@@ -14,4 +14,11 @@ export const awsTargetReasons = {
     fix: () =>
       'remove the annotation herald.dev/aws-quic-server-id of the Pod, so that its UID decides, or give each Pod another one (0x and 16 hexadecimal digits)',
   }),
+  AwsAlbUnusable: userMistake({
+    brief: 'A load balancer cannot be the target of a port',
+    says: (d: { readonly key: string; readonly alb: string; readonly port: number; readonly why: string }) =>
+      `annotation ${d.key}: load balancer ${d.alb} ${d.why}`,
+    fix: (d) =>
+      `name an Application Load Balancer of the same account and VPC that has a listener on port ${d.port} in ${d.key}, or add the listener`,
+  }),
 };

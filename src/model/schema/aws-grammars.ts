@@ -66,10 +66,11 @@ export const principalArn = allowed({
 });
 
 export const loadBalancerName = allowed({
-  called: 'the name or ARN of an NLB',
-  plural: 'names or ARNs of NLBs',
-  pattern: '([A-Za-z0-9-]{1,32}|arn:aws[a-z-]*:elasticloadbalancing:[a-z0-9-]+:[0-9]{12}:loadbalancer/net/[A-Za-z0-9-]{1,32}/[0-9a-f]+)',
+  called: 'the name or ARN of an NLB or ALB',
+  plural: 'names or ARNs of NLBs and ALBs',
+  pattern:
+    '([A-Za-z0-9-]{1,32}|arn:aws[a-z-]*:elasticloadbalancing:[a-z0-9-]+:[0-9]{12}:loadbalancer/(net|app)/[A-Za-z0-9-]{1,32}/[0-9a-f]+)',
   example: 'shop-nlb',
   maxLength: 140,
-  broken: 'arn:aws:elasticloadbalancing:eu-west-1:123456789012:loadbalancer/app/shop/1',
+  broken: 'arn:aws:elasticloadbalancing:eu-west-1:123456789012:loadbalancer/gwy/shop/1',
 });

@@ -44,6 +44,8 @@ function check(operation: Operation, world: World, listener: Listener): void {
   if (group === undefined || DefaultActions.length !== 1) refuse(operation, 'notFound', 'TargetGroupNotFound');
   if (!pairs[Protocol].includes(group.value.Protocol))
     refuse(operation, 'invalid', 'IncompatibleProtocols', `${Protocol} to ${group.value.Protocol}`);
+  if (group.value.TargetType === 'alb' && Protocol !== 'TCP')
+    refuse(operation, 'invalid', 'IncompatibleProtocols', `${Protocol} to an ALB`);
   if (serversOf(world, group.value.TargetGroupArn).some((arn) => arn !== LoadBalancerArn)) {
     refuse(operation, 'quota', 'TargetGroupAssociationLimit', 'it serves another load balancer');
   }

@@ -22,7 +22,7 @@ function attributesOfNew({ TargetType, Protocol }: Pick<TargetGroup, 'TargetType
     ['deregistration_delay.connection_termination.enabled', 'false'],
     ['deregistration_delay.timeout_seconds', '300'],
     ['load_balancing.cross_zone.enabled', 'use_load_balancer_configuration'],
-    ['preserve_client_ip.enabled', `${TargetType === 'instance' || /UDP|QUIC/.test(Protocol)}`],
+    ['preserve_client_ip.enabled', `${TargetType !== 'ip' || /UDP|QUIC/.test(Protocol)}`],
     ['proxy_protocol_v2.enabled', 'false'],
     ['stickiness.enabled', 'false'],
     ['stickiness.type', 'source_ip'],
@@ -124,6 +124,9 @@ export const targetGroupHandlers: Pick<Handlers, Own> = {
     const operation = 'elbv2:CreateTargetGroup';
     if (!/^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,30}[a-zA-Z0-9])?$/.test(input.Name)) refuse(operation, 'invalid', 'ValidationError', 'name');
     checkHealthCheck(operation, input);
+    const isAlb = input.TargetType === 'alb';
+    if (isAlb && (input.Protocol !== 'TCP' || input.IpAddressType !== 'ipv4' || input.HealthCheckProtocol === 'TCP'))
+      refuse(operation, 'invalid', 'ValidationError', 'an ALB takes TCP over IPv4, and is checked by HTTP or HTTPS');
     const same = [...world.targetGroups.values()].find(({ value }) => value.TargetGroupName === input.Name);
     const text = JSON.stringify({ ...input, Tags });
     if (same !== undefined) {
@@ -181,8 +184,10 @@ export const targetGroupHandlers: Pick<Handlers, Own> = {
     const group = targetGroup(operation, world, TargetGroupArn);
     removeDrained(world, group);
     if (Targets.length === 0 || Targets.length > 200) refuse(operation, 'invalid', 'ValidationError', `${Targets.length} targets`);
-    for (const { Id, AvailabilityZone } of Targets) {
-      if (group.value.TargetType === 'instance') {
+    for (const { Id, Port, AvailabilityZone } of Targets) {
+      if (group.value.TargetType === 'alb') {
+        checkAlb(operation, world, group, Id, Port);
+      } else if (group.value.TargetType === 'instance') {
         if (!world.instances.has(Id)) refuse(operation, 'invalid', 'InvalidTarget', Id);
       } else if (AvailabilityZone !== 'all' && !isInVpc(world, group.value.VpcId, Id)) refuse(operation, 'invalid', 'InvalidTarget', Id);
     }
@@ -233,6 +238,15 @@ function checkServerIds(operation: Operation, world: World, group: FakeTargetGro
     if ((ids.get(QuicServerId) ?? key) !== key) invalid(`server id ${QuicServerId} of ${key} is that of ${ids.get(QuicServerId)}`);
     ids.set(QuicServerId, key);
   }
+}
+
+/** AWS takes one ALB of the same VPC in a group, which listens on the port of the group. */
+function checkAlb(operation: Operation, world: World, { value, targets }: FakeTargetGroup, arn: string, port: number): void {
+  const alb = world.loadBalancers.get(arn)?.value;
+  const listens = [...world.listeners.values()].some((one) => one.value.LoadBalancerArn === arn && one.value.Port === port);
+  const fits = alb?.Type === 'application' && alb.VpcId === value.VpcId && listens && port === value.Port;
+  if (!fits) refuse(operation, 'invalid', 'InvalidTarget', arn);
+  if ([...targets.values()].some(({ target }) => target.Id !== arn)) refuse(operation, 'quota', 'TooManyTargets', 'one ALB');
 }
 
 function isInVpc(world: World, vpcId: string, text: string): boolean {

@@ -3,6 +3,7 @@ import type { Cloud } from '../../../providers/aws/cloud/cloud.ts';
 import { AwsError } from '../../../providers/aws/cloud/error.ts';
 import { isWrite, type Input, type Operation, type Output } from '../../../providers/aws/cloud/operations.ts';
 import { membersOf } from '../../../providers/aws/desire/stack.ts';
+import { namedAlbs, observeAlbs } from '../../../providers/aws/observe/account/albs.ts';
 import { observeCertificates, observeFacts } from '../../../providers/aws/observe/account/facts.ts';
 import { KnownResources } from '../../../providers/aws/observe/known-resources.ts';
 import { reconcileStack, type StackResult } from '../../../providers/aws/stacks/reconcile-stack.ts';
@@ -11,6 +12,7 @@ import { RepeatedWrites } from '../../../providers/aws/stacks/execution/repeated
 import type { TargetPod } from '../../../providers/aws/model/pods.ts';
 import { TargetPods } from '../../../providers/aws/observe/target-pods.ts';
 import { defaultSettings, type AwsSettings } from '../../../providers/aws/model/settings.ts';
+import { defined } from '../../../src/lang/defined.ts';
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { parseObject } from '../../../src/model/parse.ts';
 import { Store } from '../../../src/model/store/store.ts';
@@ -145,8 +147,9 @@ export class ScenarioFixture {
     const results = new Map<string, StackResult>();
     for (const [key, known] of this.#known) {
       const [namespace = '', name = ''] = key.replace(/^shared:/, '').split('/');
+      const albs = await observeAlbs(this.#herald, namedAlbs(membersOf(key, this.#store, this.settings)));
       const circumstances = {
-        facts,
+        facts: { ...facts, ...defined({ albs }) },
         settings: this.settings,
         nodes: [...this.#store.nodes.values()],
         checkTargets: (services: readonly ServiceKey[]) => this.#targetPods.check(services, this.#store),

@@ -66,6 +66,16 @@ export function usesOfCertificates({ certificates = [], certificateOfPort }: Ann
   ].map((one) => ({ ...one, field: 'certificates', isOwnChoice: false }));
 }
 
+/** Returns the ALBs to which the Service sends. */
+export function usesOfAlbs({ albTarget, albTargetOfPort }: AnnotationValues): Use[] {
+  const { key } = annotationTable.albTarget;
+  const common = { field: 'loadBalancers', isOwnChoice: false } as const;
+  return [
+    { ...common, values: albTarget === undefined ? [] : [albTarget], key },
+    ...[...albTargetOfPort].map(([port, alb]) => ({ ...common, values: [alb], key: `${key}.${port}` })),
+  ];
+}
+
 /** Reports what no policy of the namespace allows, one error for each annotation. */
 export function checkPolicy(policy: NamespacePolicy | undefined, uses: readonly Use[], issues: Issues): void {
   if (policy === undefined) return;

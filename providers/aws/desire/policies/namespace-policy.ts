@@ -46,11 +46,11 @@ export function withRefusedSubnets(facts: Facts, policy: NamespacePolicy | undef
   return { ...facts, subnets };
 }
 
-/** True if one is the name and the other the ARN of an NLB. AWS allows a name once in a region. */
+/** True if one is the name and the other the ARN of an NLB or ALB. AWS allows a name once in a region. */
 function isNameOf(entry: string, value: string): boolean {
-  const [, ofEntry] = nlbArn.exec(entry) ?? [];
-  const [, ofValue] = nlbArn.exec(value) ?? [];
+  const [, ofEntry] = balancerArn.exec(entry) ?? [];
+  const [, ofValue] = balancerArn.exec(value) ?? [];
   return (ofEntry !== undefined && ofEntry === value) || (ofValue !== undefined && ofValue === entry);
 }
 
-const nlbArn = /:loadbalancer\/net\/([^/]+)\//;
+const balancerArn = /:loadbalancer\/(?:net|app)\/([^/]+)\//;

@@ -3,7 +3,9 @@ import { serviceKey } from '../../../../src/model/objects/metadata.ts';
 import type { Service, ServicePort } from '../../../../src/model/objects/service.ts';
 import { annotationTable, type AnnotationValues } from '../../annotations/table.ts';
 import type { NlbProtocol, TargetType } from '../../cloud/elbv2.ts';
+import type { AlbTarget } from '../../model/alb.ts';
 import type { AwsSettings } from '../../model/settings.ts';
+import { albTargetOf, namedAlbOfPorts } from '../targets/alb-targets.ts';
 import { checkKeys, checkUsable } from './certificates.ts';
 import { portEncryption, portsNamed, type PortEncryption } from './encryption.ts';
 import type { Facts } from '../../model/facts.ts';
@@ -16,6 +18,8 @@ export interface NlbPort {
   readonly protocol: NlbProtocol;
   readonly targetProtocol: NlbProtocol;
   readonly certificates: readonly string[];
+  /** The ALB to which it sends, in place of nodes or pods. */
+  readonly alb?: AlbTarget;
 }
 
 /**
@@ -33,7 +37,15 @@ export function nlbPorts(
 ): NlbPort[] {
   const encryption = portEncryption(service, values, facts, settings, issues);
   const byNumber = Map.groupBy(service.ports, ({ port }) => port);
-  const all = [...byNumber.values()].flatMap((ports) => onePort(service, ports, values, targetType, encryption, settings, issues) ?? []);
+  const albs = namedAlbOfPorts(service, values, issues);
+  const where = { albs: facts.albs, vpcId: settings.vpcId, region: settings.region };
+  const all = [...byNumber].flatMap(([number, ports]): NlbPort[] => {
+    const named = albs.get(number);
+    const one = onePort(service, ports, values, named === undefined ? targetType : 'alb', encryption, settings, issues);
+    if (one === undefined || named === undefined) return one === undefined ? [] : [one];
+    const alb = albTargetOf(named, ports, one.certificates.length > 0, service.ipFamilies[0] ?? 4, where, issues);
+    return alb === undefined ? [] : [{ ...one, alb }];
+  });
   for (const { certificates, servicePort } of all) {
     checkUsable(certificates, servicePort.port, { region: settings.region, keys: facts.keys, isNew }, issues);
     checkKeys(certificates, facts.keys, issues);

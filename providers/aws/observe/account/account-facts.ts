@@ -3,8 +3,10 @@ import { AwsError } from '../../cloud/error.ts';
 import type { Certificate } from '../../cloud/acm.ts';
 import { reasonOfError } from '../../cloud/error-reason.ts';
 import { observeAddresses, type NamedAddresses } from './addresses.ts';
+import { observeAlbs } from './albs.ts';
 import { CertificateKeys } from './certificate-keys.ts';
 import type { AddressFacts } from '../../model/addresses.ts';
+import type { AlbFacts } from '../../model/alb.ts';
 import type { Facts } from '../../model/facts.ts';
 import { limits } from '../../model/limits.ts';
 import { observeCertificates, observeFacts } from './facts.ts';
@@ -19,6 +21,7 @@ const codesDependingOnFacts: ReadonlySet<ReasonCode> = new Set([
   'AwsAddressesDoNotFit',
   'AwsSecurityGroupNotFound',
   'AwsCertificateNotFound',
+  'AwsAlbUnusable',
   'AwsRefused',
 ]);
 
@@ -33,6 +36,8 @@ export class AccountFacts {
   readonly #keys: CertificateKeys;
   /** By the addresses that a stack names. */
   readonly #addresses = new Map<string, CachedRead<AddressFacts | undefined>>();
+  /** By the ALBs that a stack names. */
+  readonly #albs = new Map<string, CachedRead<AlbFacts | undefined>>();
   readonly #described = new Map<string, Certificate>();
 
   constructor(clock: Clock) {
@@ -45,11 +50,20 @@ export class AccountFacts {
 
   /** Resolves to the state of the addresses that one stack names. */
   async readAddresses(cloud: ReadOnlyCloud, settings: AwsSettings, named: NamedAddresses): Promise<AddressFacts | undefined> {
+    return this.#cached(this.#addresses, named).read(() => observeAddresses(cloud, settings, named));
+  }
+
+  /** Resolves to the ALBs that one stack names. */
+  async readAlbs(cloud: ReadOnlyCloud, named: readonly string[]): Promise<AlbFacts | undefined> {
+    return named.length === 0 ? undefined : this.#cached(this.#albs, named).read(() => observeAlbs(cloud, named));
+  }
+
+  #cached<T>(reads: Map<string, CachedRead<T>>, named: unknown): CachedRead<T> {
     const key = JSON.stringify(named);
-    const read = this.#addresses.get(key) ?? new CachedRead(this.#now);
-    if (this.#addresses.size >= limits.addressLists) this.#addresses.clear();
-    this.#addresses.set(key, read);
-    return read.read(() => observeAddresses(cloud, settings, named));
+    const read = reads.get(key) ?? new CachedRead<T>(this.#now);
+    if (reads.size >= limits.addressLists) reads.clear();
+    reads.set(key, read);
+    return read;
   }
 
   /** `written`: ARNs of certificates that Services name. `waits`: true if the result must wait for the keys of these certificates. */
@@ -74,7 +88,7 @@ export class AccountFacts {
     if (![...errors].some(({ code }) => codesDependingOnFacts.has(code))) return;
     this.#network.invalidateBefore(this.#now());
     this.#certificates.invalidateBefore(this.#now());
-    for (const read of this.#addresses.values()) read.invalidateBefore(this.#now());
+    for (const read of [...this.#addresses.values(), ...this.#albs.values()]) read.invalidateBefore(this.#now());
   }
 
   /** A missing permission to read certificates is stored as a reason, so it does not block Services without certificates. */

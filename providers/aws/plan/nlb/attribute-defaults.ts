@@ -21,7 +21,7 @@ export const loadBalancerDefaults: Tags = {
 export const listenerDefaults: Tags = { 'tcp.idle_timeout.seconds': '350' };
 
 export function targetGroupDefaults(targetType: TargetType, protocol: NlbProtocol): Tags {
-  const preserves = targetType === 'instance' || transportsOf(protocol).includes('udp');
+  const preserves = targetType !== 'ip' || transportsOf(protocol).includes('udp');
   return {
     'deregistration_delay.connection_termination.enabled': 'false',
     'deregistration_delay.timeout_seconds': '300',

@@ -20,7 +20,7 @@ export interface UsableTargetGroup {
 }
 
 /**
- * Plans target groups by key. Protocol, target type and family cannot be changed, so a difference leads to a new group beside the old one.
+ * Plans target groups by key. Protocol, target type, family and the ALB of a group cannot be changed, so a difference leads to a new group beside the old one.
  * A group that serves another load balancer cannot be used, but its targets stay current until that load balancer is deleted.
  */
 export function planTargetGroups(
@@ -40,7 +40,9 @@ export function planTargetGroups(
     usable.set(group.key, { arn, ...defined({ needs, observed: match }) });
     planTargets(steps, arn, group, match, needs, { zoneOf, served });
     for (const other of candidates) {
-      const serves = other !== match && other.targetGroup.LoadBalancerArns.length > 0 && other.targetGroup.TargetType === group.targetType;
+      // AWS takes one ALB in a group, so a replaced group keeps its own.
+      const isKept = other !== match && group.targetType !== 'alb' && other.targetGroup.TargetType === group.targetType;
+      const serves = isKept && other.targetGroup.LoadBalancerArns.length > 0;
       if (serves) planTargets(steps, other.targetGroup.TargetGroupArn, group, other, undefined, { zoneOf });
     }
   }
@@ -54,7 +56,7 @@ function attached({ targetGroup }: ObservedTargetGroup, loadBalancerArn: string 
 }
 
 function isUsable(
-  { targetGroup }: ObservedTargetGroup,
+  { targetGroup, health }: ObservedTargetGroup,
   group: DesiredTargetGroup,
   vpcId: string,
   loadBalancerArn: string | undefined,
@@ -65,7 +67,9 @@ function isUsable(
     targetGroup.TargetType === group.targetType &&
     targetGroup.IpAddressType === group.ipAddressType &&
     targetGroup.VpcId === vpcId &&
-    servers.every((arn) => arn === loadBalancerArn)
+    servers.every((arn) => arn === loadBalancerArn) &&
+    // AWS takes one ALB in a group. Another one needs another group, so that the port never lacks a target.
+    (group.targetType !== 'alb' || health.every(({ Target }) => Target.Id === group.targets[0]?.id))
   );
 }
 

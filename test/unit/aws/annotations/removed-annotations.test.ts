@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { AnnotationEntry, BalancerKind } from '../../../../providers/aws/annotations/entry.ts';
 import { annotationTable, type AnnotationName } from '../../../../providers/aws/annotations/table.ts';
 import { stackOf, type Member } from '../../../../providers/aws/desire/stack.ts';
+import { addAlb } from '../../../aws/fake/albs.ts';
 import { slice } from '../../decisions/fixtures.ts';
 import { StackFixture, acmCertificate, awsMember, otherCertificate, settings, type AwsServiceLiteral } from '../support/stack-fixture.ts';
 import { worldDigest } from '../support/world-digest.ts';
@@ -90,6 +91,8 @@ const cases: Readonly<Record<BalancerKind, Partial<Readonly<Record<AnnotationNam
     capacityUnits: { set: 'CapacityUnits=3000' },
     healthCheckTimeout: { set: '7' },
     successCodes: { set: '200', beside: http },
+    albTarget: { set: 'edge' },
+    albTargetOfPort: { set: 'edge', member: '443' },
     endpointService: { set: 'true' },
     acceptanceRequired: { set: 'false', beside: endpointService },
     allowedPrincipals: { set: 'arn:aws:iam::210987654321:root', beside: endpointService },
@@ -153,6 +156,7 @@ describe.each(['nlb', 'classic'] as const)('annotations on a load balancer of ki
         return worldDigest(aws.world).split(String.raw`\n`);
       };
       const [aws, born] = [account(), account()];
+      for (const { world } of [aws, born]) addAlb(world, 'edge', { 80: 'HTTP', 443: 'HTTPS' });
       const never = await settle(aws, without);
       expect(await settle(aws, having)).not.toEqual(never);
       expect(await settle(aws, without)).toEqual(never);

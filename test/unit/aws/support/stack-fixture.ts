@@ -2,6 +2,7 @@ import assert from 'node:assert';
 import { defined } from '../../../../src/lang/defined.ts';
 import { KnownResources } from '../../../../providers/aws/observe/known-resources.ts';
 import { namedAddresses, observeAddresses } from '../../../../providers/aws/observe/account/addresses.ts';
+import { namedAlbs, observeAlbs } from '../../../../providers/aws/observe/account/albs.ts';
 import { observeCertificates, observeFacts } from '../../../../providers/aws/observe/account/facts.ts';
 import { scanOwned } from '../../../../providers/aws/observe/scan.ts';
 import { RecentObservation } from '../../../../providers/aws/observe/recent-observation.ts';
@@ -81,7 +82,8 @@ export class StackFixture {
   async reconcile(stack: StackIdentity, members: readonly Member[], disown = false): Promise<StackResult> {
     const certificates = this.settings.certificateDiscovery ? await observeCertificates(this.cloud) : [];
     const addresses = await observeAddresses(this.cloud, this.settings, namedAddresses(members));
-    const facts = { ...(await observeFacts(this.cloud, this.settings)), certificates, ...defined({ addresses }) };
+    const albs = await observeAlbs(this.cloud, namedAlbs(members));
+    const facts = { ...(await observeFacts(this.cloud, this.settings)), certificates, ...defined({ addresses, albs }) };
     const circumstances = {
       facts,
       settings: this.settings,
