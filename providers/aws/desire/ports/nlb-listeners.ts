@@ -5,7 +5,7 @@ import { annotationTable, type AnnotationValues } from '../../annotations/table.
 import type { NlbProtocol, TargetType } from '../../cloud/elbv2.ts';
 import type { AlbTarget } from '../../model/alb.ts';
 import type { AwsSettings } from '../../model/settings.ts';
-import { albTargetOf, namedAlbOfPorts } from '../targets/alb-targets.ts';
+import { albTargetOf, namedAlbOfPorts } from './alb-targets.ts';
 import { checkKeys, checkUsable } from './certificates.ts';
 import { portEncryption, portsNamed, type PortEncryption } from './encryption.ts';
 import type { Facts } from '../../model/facts.ts';

@@ -3,7 +3,7 @@ import type { Service, ServicePort } from '../../../../src/model/objects/service
 import { annotationTable, type AnnotationValues } from '../../annotations/table.ts';
 import type { AlbFacts, AlbTarget } from '../../model/alb.ts';
 import type { Issues } from '../../model/issues.ts';
-import { portsNamed } from '../ports/encryption.ts';
+import { portsNamed } from './encryption.ts';
 
 interface Named {
   /** The annotation. */
