@@ -25,6 +25,7 @@ import { completeProvider, keptInPools, poolUsage, type CompleteProvider } from 
 import type { Provider, Reconciliation } from './provider.ts';
 import { goneAddresses, ServedServices, type Served } from './services/served-services.ts';
 import { ServiceStatuses } from './services/service-statuses.ts';
+import { AddressOwners } from './services/address-owners.ts';
 import { DeniedExternalIPs, externalIPsCondition } from './services/denied-external-ips.ts';
 import { UnclaimedServices } from './services/unclaimed-services.ts';
 import { UnreadableServices } from './services/unreadable-services.ts';
@@ -61,6 +62,7 @@ export class Controller {
   readonly #unreleased: UnreleasedResources;
   readonly #unclaimed: UnclaimedServices;
   readonly #deniedIPs: DeniedExternalIPs;
+  readonly #addressOwners: AddressOwners;
   readonly #affected = new AffectedServices();
   /** Services for which some agent has not yet reported on the latest version. */
   readonly #awaitingAgents = new Set<ServiceKey>();
@@ -93,6 +95,7 @@ export class Controller {
     this.#unreleased = new UnreleasedResources({ ...components, events });
     this.#unclaimed = new UnclaimedServices({ ...components, events });
     this.#deniedIPs = new DeniedExternalIPs({ ...components, events });
+    this.#addressOwners = new AddressOwners({ ...components, events });
     this.#statuses = new ServiceStatuses({ ...components, events, observer }, (key) => this.#queue.add(key));
     this.#sourceEvents = new SourceEvents(components.source, events, (key) => {
       const { snapshot } = components.source;
@@ -110,6 +113,7 @@ export class Controller {
     const recorded = await writer.recorded();
     this.#statuses.adopt(recorded, snapshot);
     this.#deniedIPs.adopt(recorded);
+    this.#addressOwners.adopt(snapshot);
     this.#unreadable.adopt(recorded);
     for (const provider of providers) {
       provider.adopt(snapshot, recorded.addresses, recorded.uids ?? new Map());
@@ -174,6 +178,7 @@ export class Controller {
     for (const key of inOrderOfCreation(changed, source.snapshot)) this.#queue.add(key);
     for (const key of this.#affected.afterChanges(changes, source.snapshot, this.#awaitingAgents)) this.#queue.add(key);
     for (const key of this.#deniedIPs.affected(changes)) this.#queue.add(key);
+    this.#addressOwners.changed(changes, source.snapshot);
     this.#unreadable.recheck();
     this.#configuration.changed(changes);
   }

@@ -113,6 +113,19 @@ export const eventTable = {
     about: 'Service',
     when: 'only nodes that cannot forward announce an address of the Service. The reason is that of its condition Announced, which is True',
   },
+  ownerChanged: {
+    type: 'Normal',
+    reason: 'AddressOwnerChanged',
+    action: 'Announce',
+    about: 'Service',
+    when: 'another node answers ARP or NDP for an address of the Service than before; the note names both. The first owner is no change',
+  },
+  addressConflict: {
+    type: 'Warning',
+    action: 'Announce',
+    about: 'Service',
+    when: 'a host that is no node uses an address of the Service (L2AddressConflict); the note has its MAC address. Reported at once, not after 30 s',
+  },
   invalidService: {
     type: 'Warning',
     reason: 'InvalidService',

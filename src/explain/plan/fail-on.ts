@@ -7,6 +7,7 @@ export const failureKinds = {
   'lost-address': 'a Service loses its addresses',
   'no-address': 'a Service that requests an address gets none',
   'pool-refused': 'a pool is refused, because it overlaps another one',
+  'owner-moved': 'another node than before, or none, answers ARP or NDP for an address',
   'session-reset': 'a BGP session resets',
   'session-stop': 'a BGP session ends',
   'route-withdrawn': 'a route is withdrawn',
@@ -24,8 +25,8 @@ interface Failure {
 }
 
 export function findFailures(plan: Plan, previews: readonly ServicePreview[], refused: ReadonlySet<FailureKind>): Failure[] {
-  return [...poolFailures(plan), ...addressFailures(plan), ...nodeFailures(plan), ...awsFailures(previews)].filter(({ kind }) =>
-    refused.has(kind),
+  return [...poolFailures(plan), ...addressFailures(plan), ...ownerFailures(plan), ...nodeFailures(plan), ...awsFailures(previews)].filter(
+    ({ kind }) => refused.has(kind),
   );
 }
 
@@ -43,6 +44,13 @@ function addressFailures({ addresses }: Plan): Failure[] {
     if (after.length === 0) return [{ kind: 'lost-address', what }];
     return before.every((address) => after.includes(address)) ? [] : [{ kind: 'moved-address', what }];
   });
+}
+
+/** An address that no node announced before moves from none. */
+function ownerFailures({ owners }: Plan): Failure[] {
+  return owners.flatMap(({ address, before, after = 'none' }): Failure[] =>
+    before === undefined ? [] : [{ kind: 'owner-moved', what: `${address} ${before} -> ${after}` }],
+  );
 }
 
 function nodeFailures({ sessions, routes, rules }: Plan): Failure[] {

@@ -14,12 +14,15 @@ import { frontendKey } from '../../net/frontend.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import { expectedAddresses, type ExpectedAddresses } from '../pools/allocation.ts';
 import { withExpectedIngress, withIngress } from '../pools/with-ingress.ts';
+import { ownerMoves, type OwnerMove } from './owner-moves.ts';
 import { newlyRefused, type RefusedPoolChange } from './refused-pools.ts';
 
 /** The differences that would follow if one snapshot replaced another. Plain data, sorted. */
 export interface Plan {
   readonly pools: readonly RefusedPoolChange[];
   readonly addresses: readonly AddressChange[];
+  /** Addresses that another node would announce by ARP or NDP. */
+  readonly owners: readonly OwnerMove[];
   readonly routes: readonly NodeChange[];
   readonly rules: readonly NodeChange[];
   readonly sessions: readonly SessionChange[];
@@ -66,14 +69,15 @@ export function planChanges(current: Snapshot, proposed: Snapshot, classify: Cla
   return {
     pools: newlyRefused(current, proposed),
     addresses: changedAddresses(current, expectedAddresses(current, current), expected),
+    owners: ownerMoves(current, after),
     routes: nodes.flatMap((node) => changes(node, routes(current, node), routes(after, node))),
     rules: nodes.flatMap((node) => changes(node, rules(current, node), rules(after, node))),
     sessions: nodes.flatMap((node) => changedSessions(node, sessions(current, node), sessions(after, node), classify)),
   };
 }
 
-export function isEmptyPlan({ pools, addresses, routes, rules, sessions }: Plan): boolean {
-  return [pools, addresses, routes, rules, sessions].every((changes) => changes.length === 0);
+export function isEmptyPlan({ pools, addresses, owners, routes, rules, sessions }: Plan): boolean {
+  return [pools, addresses, owners, routes, rules, sessions].every((changes) => changes.length === 0);
 }
 
 /** `unchanged` is what the current manifests lead to anyway. A Service that waits now and would go on waiting is not a change. */

@@ -1,6 +1,7 @@
 import { reasonText } from '../../model/reasons.ts';
 import { withFix } from '../text/reason-lines.ts';
 import type { RefusedPoolChange } from './refused-pools.ts';
+import type { OwnerMove } from './owner-moves.ts';
 import { isEmptyPlan, type NodeChange, type Plan, type SessionChange } from './plan.ts';
 
 const signs = { add: '+', remove: '-', change: '~', start: '+', stop: '-', reset: '!', live: '~' } as const;
@@ -11,7 +12,7 @@ const signs = { add: '+', remove: '-', change: '~', start: '+', stop: '-', reset
  */
 export function renderPlan(plan: Plan, { unsure = false }: { readonly unsure?: boolean } = {}): string[] {
   if (isEmptyPlan(plan)) return [unsure ? 'Nothing would change in the part that could be read.' : 'Nothing would change.'];
-  const { pools, addresses, routes, rules, sessions } = plan;
+  const { pools, addresses, owners, routes, rules, sessions } = plan;
   return [
     ...section('Pools', pools.flatMap(poolLines)),
     ...section(
@@ -21,6 +22,7 @@ export function renderPlan(plan: Plan, { unsure = false }: { readonly unsure?: b
         return `  ${service}: ${before.join() === after.join() ? list(after) : change}${reason === undefined ? '' : `  (${reasonText(reason)})`}`;
       }),
     ),
+    ...section('Owners by ARP and NDP', owners.flatMap(ownerLines)),
     ...section('Sessions', byNode(sessions, sessionText)),
     ...section('Routes', byNode(routes, changeText)),
     ...section('Rules', byNode(rules, changeText)),
@@ -34,6 +36,7 @@ function section(title: string, lines: readonly string[]): string[] {
 
 /** When more nodes than this share a change, the line gives their number instead of their names. */
 const namedNodes = 3;
+const namedServices = 3;
 
 function byNode<C extends { readonly node: string }>(changes: readonly C[], textOf: (change: C) => string): string[] {
   const groups = Map.groupBy(changes, textOf);
@@ -51,6 +54,17 @@ function poolLines({ pool, reason, addresses, heldBy }: RefusedPoolChange): stri
   ];
 }
 
+/** A Service whose addresses change as well has a line of its own above. */
+function ownerLines({ address, services, before = 'none', after = 'none', reason, unknown }: OwnerMove): string[] {
+  const names = services.length > namedServices ? `${services.length} Services` : services.join(', ');
+  if (unknown === true)
+    return [
+      `  ${address} (${names}): ${before} -> not known before nodes report their links, which the first L2Advertisement makes them do`,
+    ];
+  const lead = `  ${address} (${names}): ${before} -> ${after}`;
+  return reason === undefined ? [lead] : withFix(`${lead}: `, reason);
+}
+
 function sessionText({ peer, change, fields }: SessionChange): string {
   const why = fields.length === 0 ? '' : ` (${fields.join(', ')})`;
   return `${signs[change]} ${peer}: ${change === 'live' ? 'changes without a reset' : change}${why}`;
@@ -60,12 +74,14 @@ function changeText({ change, what }: NodeChange): string {
   return `${signs[change]} ${what}`;
 }
 
-function counts({ addresses, sessions, routes, rules }: Plan): string[] {
+function counts({ addresses, owners, sessions, routes, rules }: Plan): string[] {
   const resets = sessions.filter(({ change }) => change === 'reset').length;
   const withdrawn = routes.filter(({ change }) => change === 'remove').length;
   const total = `${addresses.length} addresses, ${sessions.length} sessions, ${routes.length} routes and ${rules.length} rules would change.`;
-  if (resets === 0 && withdrawn === 0) return [total];
-  return [total, `Of these, ${resets} sessions would reset, and ${withdrawn} routes would be withdrawn.`];
+  const lost =
+    resets === 0 && withdrawn === 0 ? [] : [`Of these, ${resets} sessions would reset, and ${withdrawn} routes would be withdrawn.`];
+  const moved = owners.length === 0 ? [] : [`${owners.length} addresses would have another owner by ARP and NDP.`];
+  return [total, ...lost, ...moved];
 }
 
 function list(addresses: readonly string[]): string {

@@ -160,6 +160,7 @@ describe('renderPlan', () => {
   test('a plan has signs, reasons and a summary', () => {
     const lines = renderPlan({
       pools: [],
+      owners: [],
       addresses: [
         { service: 'shop/a', before: [], after: ['192.0.2.1', '2001:db8::1'] },
         { service: 'shop/b', before: ['192.0.2.2'], after: ['192.0.2.2'], reason: reason('PoolNotFound', { pool: 'x' }) },
@@ -185,8 +186,10 @@ describe('renderPlan', () => {
 
   test('a change of many nodes takes one line', () => {
     const routes = ['n1', 'n2', 'n3', 'n4'].map((node) => ({ node, change: 'remove' as const, what: '192.0.2.1/32 to tor' }));
-    expect(renderPlan({ pools: [], addresses: [], sessions: [], rules: [], routes })).toContain('  - 192.0.2.1/32 to tor  on 4 nodes');
-    expect(renderPlan({ pools: [], addresses: [], sessions: [], rules: [], routes: routes.slice(1) })).toContain(
+    expect(renderPlan({ pools: [], owners: [], addresses: [], sessions: [], rules: [], routes })).toContain(
+      '  - 192.0.2.1/32 to tor  on 4 nodes',
+    );
+    expect(renderPlan({ pools: [], owners: [], addresses: [], sessions: [], rules: [], routes: routes.slice(1) })).toContain(
       '  - 192.0.2.1/32 to tor  on n2, n3, n4',
     );
   });

@@ -41,7 +41,7 @@ describe('a plan of the same manifests', () => {
     ['without a record: addresses of Services that exist stay', unrecorded(base)],
   ])('equal manifests change nothing, %s', (_, proposed) => {
     const same = plan(base, proposed);
-    expect(same).toEqual({ pools: [], addresses: [], routes: [], rules: [], sessions: [] });
+    expect(same).toEqual({ pools: [], addresses: [], owners: [], routes: [], rules: [], sessions: [] });
     expect(isEmptyPlan(same)).toBe(true);
     expect(renderPlan(same)).toEqual(['Nothing would change.']);
   });

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest';
+import { sessionChange } from '../../../../src/agent/sessions/session-change.ts';
+import { findFailures } from '../../../../src/explain/plan/fail-on.ts';
+import { planChanges, type Plan } from '../../../../src/explain/plan/plan.ts';
+import { renderPlan } from '../../../../src/explain/plan/render-plan.ts';
+import { cluster, matching, type ClusterLiteral } from '../../decisions/fixtures.ts';
+
+const lan = { eth0: ['192.0.2.0/24'] };
+const web = { name: 'shop/web', ports: ['http:80/TCP'], assigned: ['192.0.2.100'] } as const;
+
+/** The preference makes n1 the best candidate. */
+const office: ClusterLiteral = {
+  services: [web],
+  slices: [{ service: 'shop/web', ports: ['http:8080/TCP'], endpoints: ['10.244.1.1@n1', '10.244.2.1@n2'] }],
+  pools: [{ name: 'office', addresses: ['192.0.2.100-192.0.2.109'] }],
+  l2Advertisements: [{ name: 'office', preferredNodeSelectors: [{ weight: 100, preference: matching({ place: '1' }) }] }],
+  nodes: [{ name: 'n1', labels: { place: '1' } }, { name: 'n2' }],
+  links: { n1: lan, n2: lan },
+};
+
+const plan = (proposed: ClusterLiteral, current = office): Plan => planChanges(cluster(current), cluster(proposed), sessionChange);
+
+test('equal manifests move no address', () => {
+  expect(plan(office).owners).toEqual([]);
+});
+
+test.each<[string, ClusterLiteral, string]>([
+  ['label', { ...office, nodes: [{ name: 'n1' }, { name: 'n2', labels: { place: '1' } }] }, 'n1 (eth0) -> n2 (eth0)'],
+  [
+    'nodeSelector of the L2Advertisement',
+    {
+      ...office,
+      l2Advertisements: [{ name: 'office', nodeSelectors: [matching({ place: '2' })] }],
+      nodes: [{ name: 'n1' }, { name: 'n2', labels: { place: '2' } }],
+    },
+    'n1 (eth0) -> n2 (eth0)',
+  ],
+  [
+    'drain of a node',
+    { ...office, nodes: [{ name: 'n1', labels: { place: '1' }, drain: 'force' }, { name: 'n2' }] },
+    'n1 (eth0) -> n2 (eth0)',
+  ],
+  ['deleted L2Advertisement', { ...office, l2Advertisements: [] }, 'n1 (eth0) -> none'],
+])('a %s that moves an address is listed with both nodes', (_, proposed, move) => {
+  const changes = plan(proposed);
+  expect(renderPlan(changes).join('\n')).toContain(`Owners by ARP and NDP\n  192.0.2.100 (shop/web): ${move}`);
+  expect(findFailures(changes, [], new Set(['owner-moved']))).toEqual([{ kind: 'owner-moved', what: `192.0.2.100 ${move}` }]);
+});
+
+test('an interface that no node has is listed with the reason', () => {
+  const text = renderPlan(plan({ ...office, l2Advertisements: [{ name: 'office', interfaces: ['eht0'] }] })).join('\n');
+  expect(text).toContain('192.0.2.100 (shop/web): n1 (eth0) -> none: none of 2 nodes can announce the address for L2Advertisement office');
+});
+
+test('a first L2Advertisement cannot tell the owner before nodes report their links', () => {
+  const changes = plan({ ...office, links: {} }, { ...office, l2Advertisements: [], links: {} });
+  expect(changes.owners).toEqual([{ address: '192.0.2.100', services: ['shop/web'], unknown: true }]);
+  expect(renderPlan(changes).join('\n')).toContain('none -> not known before nodes report their links');
+  expect(findFailures(changes, [], new Set(['owner-moved']))).toEqual([]);
+});
