@@ -1,9 +1,9 @@
 #!/bin/sh
 # Builds the Kubernetes programs of the tests: kube-proxy, kube-apiserver, etcd, kube-controller-manager, kubectl and helm; on demand also
-# metallb-controller. Go builds them from test/conformance/kubernetes, tools and metallb (versions in go.mod, checksums in go.sum) into the
-# user's cache. Existing programs are kept.
+# metallb-controller and metallb-speaker. Go builds them from test/conformance/kubernetes, tools and metallb (versions in go.mod, checksums in
+# go.sum) into the user's cache. Existing programs are kept.
 #
-#   scripts/setup-conformance.sh [PROGRAM...]   builds only these programs; default: all but metallb-controller
+#   scripts/setup-conformance.sh [PROGRAM...]   builds only these programs; default: all but MetalLB's
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -13,7 +13,7 @@ export const maximumCandidates = 32;
 export const maximumPeers = 4096;
 
 /** Frames of announcements that are sent in a second, and at once. */
-export const announcementsPerSecond = 20_000;
+export const announcementsPerSecond = 30_000;
 export const announcementBurst = 1_000;
 
 /** Answers in a second to one MAC address, and on one interface. */

@@ -12,9 +12,10 @@ const modules = {
   kubectl: 'tools',
   helm: 'tools',
   'metallb-controller': 'metallb',
+  'metallb-speaker': 'metallb',
 } as const;
 
-/** Programs of Kubernetes, clients and MetalLB's controller, which tests run. scripts/setup-conformance.sh builds them from the modules beside this file. */
+/** Programs of Kubernetes, clients and MetalLB's programs, which tests and benches run. scripts/setup-conformance.sh builds them from the modules beside this file. */
 export type Program = keyof typeof modules;
 
 /** Returns the absolute path of a program that was built from exactly these sources. Throws when it does not exist. */

@@ -154,6 +154,11 @@ export class AgentsOnSegment {
     await this.agent(at).exited;
   }
 
+  /** Starts a program on a node that runs until the lab is closed. */
+  spawn(at: number, name: string, command: readonly string[]): LabProcess {
+    return this.#spawn(this.segment.host(at), name, command);
+  }
+
   exec(at: number, argv: readonly string[], options?: CommandOptions): Promise<CommandResult> {
     return run(inNamespace(this.segment.host(at), argv), options);
   }

@@ -192,6 +192,18 @@ describe('announcements', () => {
     expect(log.findIndex(({ octets }) => octets[21] === 2)).toBeGreaterThanOrEqual(5_000);
   });
 
+  test('L2-10 10,000 addresses are announced in both forms within 700 ms', () => {
+    const addresses = Array.from({ length: 10_000 }, (_, at) => `10.0.${at >> 8}.${at & 255}`);
+    const bed = new SegmentBed({ nodes: 1, addresses, bfd: false });
+    bed.clock.advance(2_500);
+    const { log } = bed.segment;
+    const began = log[0]?.at ?? 0;
+    const forms = new Set(
+      log.filter(({ at }) => at - began <= 700).map(({ octets }) => Buffer.from(octets.subarray(38, 42)).toString('hex') + octets[21]),
+    );
+    expect(forms.size).toBe(20_000);
+  });
+
   test('L2-9 a new MAC address and a failed-over bond are announced at once', () => {
     const bed = owner({}, [vip]);
     const table = bed.tableFor(0);
