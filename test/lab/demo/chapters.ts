@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { examples, type HeraldInLab } from '../herald.ts';
 import type { Lab, Report } from '../lab.ts';
 import { establishedSessions, untilNextHops, untilSpineRoutes, viaNodes } from '../routes.ts';
+import { ownerIsCutOff } from './office.ts';
 import type { Reporter } from './reporter.ts';
 
 export interface Scene {
@@ -27,6 +28,7 @@ export const chapters: readonly Chapter[] = [
   { title: 'externalTrafficPolicy: Local keeps the client address', play: localPolicy },
   { title: 'A ClusterIP and an external IP are reachable from outside', play: otherAddresses },
   { title: 'A node is cut off silently', play: nodeIsCutOff },
+  { title: 'Layer 2: the node that answers ARP for an address is cut off silently', play: ownerIsCutOff },
   { title: 'Herald explains why something is not possible', play: addressRefused },
   { title: 'An agent is stopped and withdraws its routes', play: agentStops },
 ];

@@ -2,9 +2,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { untilNextHops, viaNodes } from '../routes.ts';
 import type { Scene } from './chapters.ts';
+import { officeManifests } from './office.ts';
 
 /** Manifests that chapters add for a while. A chapter that failed may have left its own. */
-const ofChapters = ['50-guest.yaml', '60-first.yaml', '61-second.yaml'];
+const ofChapters = ['50-guest.yaml', '60-first.yaml', '61-second.yaml', officeManifests];
 const nodes = ['node1', 'node2', 'node3'];
 
 /** Makes the lab whole again after the last chapter: every agent runs, and only the Services of the examples are left. */

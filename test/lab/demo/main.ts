@@ -4,6 +4,7 @@ import { Lab } from '../lab.ts';
 import { standardTopology } from '../standard-topology.ts';
 import { chapters, type Scene } from './chapters.ts';
 import { completeLab, explainLab } from './kept-lab.ts';
+import { withOffice } from './office.ts';
 import { makeReporter } from './reporter.ts';
 
 const help = `npm run demo: a small data centre in network namespaces, with real FRR routers, and Herald in it
@@ -11,6 +12,7 @@ const help = `npm run demo: a small data centre in network namespaces, with real
    client -- spine (FRR) --+-- tor1 (FRR) --+-- node1: herald agent, pods
                            +-- tor2 (FRR) --+-- node2: herald agent, pods
                                             +-- node3: herald agent, pods
+   client -- switch -- node1, node2, node3: a second network, without routers
 
   --keep   keep the lab running at the end, and print commands to look around
   --json   print one JSON object a line
@@ -35,7 +37,7 @@ function showHelp(): number {
 async function demo(keep: boolean, json: boolean): Promise<number> {
   const reporter = makeReporter({ json, colour: process.stdout.isTTY, print: console.log });
   reporter.chapter('A spine, two top-of-rack switches, three nodes, five pods, one client');
-  const topology = standardTopology({
+  const fabric = standardTopology({
     pods: [
       { name: 'web-1', node: 'node1' },
       { name: 'web-2', node: 'node2' },
@@ -44,7 +46,7 @@ async function demo(keep: boolean, json: boolean): Promise<number> {
       { name: 'ledger-2', node: 'node2' },
     ],
   });
-  const lab = await Lab.start(topology);
+  const lab = await Lab.start(withOffice(fabric));
   const stop = (): void => void lab.stop().finally(() => process.exit(130));
   process.once('SIGINT', stop);
   process.once('SIGTERM', stop);
