@@ -39,6 +39,8 @@ interface BuildOptions {
   readonly advertisement?: Manifest;
   /** Replaces all manifests but the Nodes and the HeraldConfig. */
   readonly manifests?: readonly Manifest[];
+  /** More settings of the HeraldConfig. */
+  readonly config?: Manifest;
   /** Starts no agent. */
   readonly idle?: boolean;
 }
@@ -73,6 +75,7 @@ export class AgentsOnSegment {
   readonly #nodes: number;
   readonly #identities: ProcessIdentity[] = [];
   readonly #agents = new Map<number, LabProcess>();
+  readonly #wrappers = new Map<number, readonly string[]>();
   #logs = 0;
 
   private constructor(nodes: number, segment: Segment, directory: string) {
@@ -84,13 +87,20 @@ export class AgentsOnSegment {
     this.watch = new Watch(segment.host(at), { own: nodeAddress(at), own6: nodeAddress6(at), ownMac: segment.macOf(at) });
   }
 
-  static async build({ nodes, strangers = 0, advertisement = {}, manifests, idle = false }: BuildOptions): Promise<AgentsOnSegment> {
+  static async build({
+    nodes,
+    strangers = 0,
+    advertisement = {},
+    manifests,
+    config = {},
+    idle = false,
+  }: BuildOptions): Promise<AgentsOnSegment> {
     const segment = new Segment(nodes + 2 + strangers);
     const lab = new AgentsOnSegment(nodes, segment, await mkdtemp(join(tmpdir(), 'herald-l2-')));
     try {
       const all = Array.from({ length: nodes }, (_, at) => at);
       for (const at of all) await lab.#addPod(at);
-      await lab.write('10-nodes.yaml', documents(heraldConfig(lab.config), ...all.map((at) => nodeManifest(at))));
+      await lab.write('10-nodes.yaml', documents(heraldConfig({ ...lab.config, ...config }), ...all.map((at) => nodeManifest(at))));
       await lab.write(
         '20-herald.yaml',
         documents(...(manifests ?? [...announcementManifests(advertisement), ...serviceManifests({ pods: all })])),
@@ -132,10 +142,15 @@ export class AgentsOnSegment {
   async startAgent(at: number, ...options: readonly string[]): Promise<LabProcess> {
     const name = nodeName(at);
     const command = [program, 'agent', '--node', name, '--source', this.directory, '--socket', this.socket(name), ...options];
-    const agent = this.#spawn(this.segment.host(at), name, command);
+    const agent = this.#spawn(this.segment.host(at), name, [...(this.#wrappers.get(at) ?? []), ...command]);
     this.#agents.set(at, agent);
     await agent.waitForLine(/agent started/);
     return agent;
+  }
+
+  /** Has the agents that start on a node from now on run by this command. */
+  wrap(at: number, ...wrapper: readonly string[]): void {
+    this.#wrappers.set(at, wrapper);
   }
 
   agent(at: number): LabProcess {

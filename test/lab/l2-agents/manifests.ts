@@ -85,3 +85,6 @@ export const rankedByNumber: Manifest = {
     preference: { matchLabels: { 'kubernetes.io/hostname': nodeName(at) } },
   })),
 };
+
+/** Settings of the HeraldConfig with which connections survive a change of the owner. */
+export const directReturn: Manifest = { consistentHashing: true, directReturn: true };

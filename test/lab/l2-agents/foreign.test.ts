@@ -1,0 +1,141 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { LabProcess } from '../lab-process.ts';
+import { inNamespace } from '../namespace.ts';
+import { signal, type ProcessIdentity } from '../owner.ts';
+import { until } from '../until.ts';
+import { AgentsOnSegment, vip, vip6 } from './agents-on-segment.ts';
+import { rankedByNumber } from './manifests.ts';
+import { wallTime } from './watch.ts';
+
+let lab: AgentsOnSegment | undefined;
+const started: ProcessIdentity[] = [];
+
+afterEach(async () => {
+  for (const identity of started.splice(0)) signal(identity, 'SIGKILL');
+  await lab?.close();
+  lab = undefined;
+});
+
+/** Builds nodes of which n0 is the best placed one, and a stranger on their link. */
+async function build(advertisement: object = {}, idle = false): Promise<AgentsOnSegment> {
+  const bed = await AgentsOnSegment.build({ nodes: 2, strangers: 1, advertisement: { ...rankedByNumber, ...advertisement }, idle });
+  lab = bed;
+  await bed.watch.ask([vip, vip6], 20);
+  return bed;
+}
+
+/** Gives the stranger the addresses, without duplicate address detection. It tells nobody. */
+async function take(bed: AgentsOnSegment, verb: 'add' | 'del'): Promise<void> {
+  await bed.exec(bed.strangerHost(), ['ip', 'addr', verb, `${vip}/16`, 'dev', 'v0']);
+  await bed.exec(bed.strangerHost(), ['ip', 'addr', verb, `${vip6}/64`, 'dev', 'v0', ...(verb === 'add' ? ['nodad'] : [])]);
+}
+
+const strangerMac = (bed: AgentsOnSegment): string => bed.segment.macOf(bed.strangerHost());
+
+/** Waits until the condition says that the stranger has an address, and returns its message. */
+async function untilReported(bed: AgentsOnSegment, status: 'True' | 'False'): Promise<string> {
+  return until(`the condition names ${strangerMac(bed)}`, async (note) => {
+    const condition = note(await bed.condition('web', 'Announced'));
+    return condition?.status === status && condition.message.includes(strangerMac(bed)) ? condition.message : undefined;
+  });
+}
+
+describe('a foreign host that has the address first', () => {
+  test('L2-6 L2-22 keeps it: no node announces, condition and explain name it, and a node claims when it has gone', async () => {
+    const bed = await build({}, true);
+    await take(bed, 'add');
+    bed.startController();
+    await Promise.all([bed.startAgent(0), bed.startAgent(1)]);
+    await untilReported(bed, 'False');
+    const text = await bed.explain();
+    expect(text).toContain(`${strangerMac(bed)} on v0`);
+    expect(text).toMatch(/^Not served/);
+    await sleep(1_000);
+    for (const address of [vip, vip6]) expect([...(await bed.watch.answers(address, 0)).keys()]).toEqual([strangerMac(bed)]);
+    expect((await bed.watch.frames()).filter(({ kind }) => kind === 'announcement')).toEqual([]);
+    await take(bed, 'del');
+    await bed.untilOwner(0);
+    await until('the condition is True again', async (note) => note(await bed.condition('web', 'Announced'))?.status === 'True');
+  });
+});
+
+describe('a foreign host that claims a held address', () => {
+  test('L2-12 is answered by one announcement in 10 s, and reported within a second', async () => {
+    const bed = await build();
+    await bed.untilOwner(0);
+    // After the schedule of the claim.
+    await sleep(4_000);
+    const began = wallTime();
+    await bed.exec(bed.strangerHost(), ['ip', 'addr', 'add', `${vip}/16`, 'dev', 'v0']);
+    await bed.exec(bed.strangerHost(), ['arping', '-U', '-c', '4', '-i', 'v0', '-S', vip, vip], { check: false });
+    const message = await untilReported(bed, 'True');
+    expect(message).toContain('this node answers too, and announces it again');
+    const own = (await bed.watch.frames()).filter(
+      ({ at, kind, mac, address }) =>
+        kind === 'announcement' && at >= began && at < began + 9_000 && address === vip && mac === bed.segment.macOf(0),
+    );
+    // One announcement, in both forms.
+    expect(own.length).toBeLessThanOrEqual(2);
+    expect(own.length).toBeGreaterThan(0);
+    expect(await bed.answering()).toContain(0);
+  });
+
+  test('L2-12 is given the address with onConflict withdraw, until it has gone', async () => {
+    const bed = await build({ onConflict: 'withdraw' });
+    await bed.untilOwner(0);
+    await take(bed, 'add');
+    await bed.exec(bed.strangerHost(), ['arping', '-U', '-c', '2', '-i', 'v0', '-S', vip, vip], { check: false });
+    const message = await untilReported(bed, 'False');
+    expect(message).toContain('it is not announced');
+    await until('only the stranger answers', async (note) => note(await bed.answering()).join() === `${bed.strangerHost()}`);
+    await take(bed, 'del');
+    await bed.untilOwner(0, [vip]);
+  });
+
+  test('L2-12 is keepalived as MASTER of the address', async () => {
+    const bed = await build();
+    await bed.untilOwner(0);
+    await sleep(4_000);
+    const config = join(bed.directory, '.keepalived.conf');
+    await writeFile(
+      config,
+      `vrrp_instance home {
+  state MASTER
+  interface v0
+  virtual_router_id 7
+  priority 200
+  advert_int 1
+  virtual_ipaddress { ${vip}/16 dev v0 }
+}
+`,
+    );
+    const began = wallTime();
+    const keepalived = new LabProcess(
+      inNamespace(bed.segment.host(bed.strangerHost()), [
+        'keepalived',
+        '-n',
+        '-l',
+        '-f',
+        config,
+        '-p',
+        `${config}.pid`,
+        '-r',
+        `${config}.vrrp`,
+      ]),
+      { logFile: `${config}.log`, record: (identity) => void started.push(identity) },
+    );
+    await untilReported(bed, 'True');
+    await sleep(2_000);
+    const all = (await bed.watch.frames()).filter(({ at, kind, address }) => kind === 'announcement' && at >= began && address === vip);
+    expect(all.filter(({ mac }) => mac === strangerMac(bed)).length).toBeGreaterThan(2);
+    const first = all.find(({ mac }) => mac === strangerMac(bed))?.at ?? 0;
+    const own = all.filter(({ mac, at }) => mac === bed.segment.macOf(0) && at < first + 9_000);
+    expect(own.length).toBeGreaterThan(0);
+    expect(own.length).toBeLessThanOrEqual(2);
+    await keepalived.stop();
+    await bed.untilOwner(0);
+  });
+});
