@@ -69,6 +69,12 @@ export const defencesInVain = 4;
 /** DEFEND_INTERVAL of RFC 5227 1.1: time between two announcements against a foreign host, and between two probes after a conflict. */
 export const foreignDefendInterval = 10_000;
 
+/** Time for the answer of a foreign host that is asked whether it still has the address. */
+export const foreignAnswerTime = 1_000;
+
+/** Time for which a node that stands ready remembers a foreign host, and looks for it before it claims an address that it would give up. */
+export const foreignMemory = 30_000;
+
 /** Longest time for which a node that gives an address up goes on answering. */
 export const leavingTime = 1_000;
 

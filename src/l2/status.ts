@@ -22,6 +22,8 @@ export type L2Event =
     }
   /** A foreign host uses the address. Repeated at most every 10 s per address. */
   | { readonly kind: 'conflict'; readonly at: Date; readonly address: string; readonly interface: string; readonly mac: string }
+  /** That host is silent, and does not answer when it is asked. */
+  | { readonly kind: 'conflictEnded'; readonly at: Date; readonly address: string; readonly interface: string }
   /** Another node claims the address again and again although this one answers: frames get lost in one direction, or ranks differ. */
   | { readonly kind: 'disputed'; readonly at: Date; readonly address: string; readonly interface: string; readonly node: string }
   /** The sessions with all nodes of the segment were lost at once, or one of them is back. */

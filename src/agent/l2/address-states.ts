@@ -32,12 +32,15 @@ export class AddressStates {
   take(event: L2Event): void {
     if (event.kind === 'conflict') {
       this.#conflicts.set(event.address, { interface: event.interface, linkAddress: event.mac });
+    } else if (event.kind === 'conflictEnded') {
+      this.#conflicts.delete(event.address);
     } else if (event.kind === 'changed') {
       const { address, interface: name, to: state, cause, node } = event;
       const ofAddress = this.#states.get(address) ?? new Map<string, AddressState>();
       ofAddress.set(name, { interface: name, state, cause, ...(node === undefined ? {} : { node }) });
       this.#states.set(address, ofAddress);
-      if (state === 'standby' || state === 'probing') this.#conflicts.delete(address);
+      // While it probes again after a conflict, nothing is known yet.
+      if (state === 'standby' || (state === 'owner' && event.from === 'probing')) this.#conflicts.delete(address);
     }
   }
 

@@ -22,7 +22,7 @@ export class L2History {
   }
 
   take(event: L2Event): void {
-    if (event.kind === 'changed' || event.kind === 'conflict' || event.kind === 'disputed') {
+    if ('address' in event) {
       const entry = addressEntry(event);
       if (entry === undefined) return;
       const present = [...this.#servicesAt(event.address)];
@@ -43,6 +43,8 @@ function addressEntry(event: AddressEvent): NewHistoryEntry | undefined {
   switch (event.kind) {
     case 'conflict':
       return { what: 'Conflict', text: `${event.mac}, which is no node, uses ${where}` };
+    case 'conflictEnded':
+      return { what: 'ConflictEnded', text: `no other host uses ${where} any more` };
     case 'disputed':
       return { what: 'Disputed', text: `${event.node} claims ${where} again and again, although this node answers` };
     case 'changed':

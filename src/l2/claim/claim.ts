@@ -94,6 +94,12 @@ export class Claim {
   };
   /** Not before this time does this node announce against a foreign host again. */
   nextForeignDefence = -Infinity;
+  /** When a foreign host was last heard with the address, by whomever it was held. */
+  foreignHeard = -Infinity;
+  /** A foreign host claims the address while this node answers for it. */
+  isContested = false;
+  /** When this node last asked whether that host is still there. */
+  lookedAt = -Infinity;
   /** When a foreign host was last reported. */
   lastReport = -Infinity;
 

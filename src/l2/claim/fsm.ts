@@ -50,9 +50,9 @@ export type ClaimEvent = (typeof claimEvents)[number];
  * - `defend`: announce once, because another node of ours claims the address. `defendForeign`: the same against a foreign host.
  * - `probe`: begin to look for a foreign host.
  * - `checkLater`: ask soon whether the better candidate answers.
- * - `report`: tell the operator of the foreign host.
+ * - `report`: tell the operator of the foreign host. `lookAgain`: find out whether that one is still there.
  */
-export type ClaimEffect = 'announce' | 'defend' | 'defendForeign' | 'probe' | 'checkLater' | 'report';
+export type ClaimEffect = 'announce' | 'defend' | 'defendForeign' | 'probe' | 'checkLater' | 'report' | 'lookAgain';
 
 export interface Step {
   readonly state: ClaimState;
@@ -120,7 +120,7 @@ const table: Readonly<Record<ClaimState, Readonly<Record<ClaimEvent, Step>>>> = 
     probesSilent: to('owner'),
     doubt: to('doubtful'),
     confirmed: to('owner'),
-    deadline: to('owner'),
+    deadline: to('owner', 'lookAgain'),
     stop: to('leaving'),
   },
   keeping: {
@@ -137,7 +137,7 @@ const table: Readonly<Record<ClaimState, Readonly<Record<ClaimEvent, Step>>>> = 
     probesSilent: to('keeping'),
     doubt: to('doubtful'),
     confirmed: to('keeping'),
-    deadline: to('keeping'),
+    deadline: to('keeping', 'lookAgain'),
     stop: to('leaving'),
   },
   leaving: {

@@ -51,6 +51,11 @@ export class Announcer {
     for (const form of ['first', 'second'] as const) pacer.add('defence', () => this.#sendForm(claim, claim.generation, form));
   }
 
+  /** Asks once whether a foreign host has the address. */
+  ask(claim: Claim): void {
+    this.#host.transmit(claim, probe(claim.address, this.#host.macOf(claim)), 'probe');
+  }
+
   /** Probes for a foreign host. */
   probe(claim: Claim): void {
     this.stop(claim);

@@ -3,7 +3,7 @@ import type { Schedule } from '../../system/schedule.ts';
 import type { Claim } from '../claim/claim.ts';
 import { answersClients, step, type ClaimEffect, type ClaimEvent } from '../claim/fsm.ts';
 import type { PeerView } from '../election/peer-view.ts';
-import { foreignDefendInterval, leavingTime, yieldCheckTime } from '../limits.ts';
+import { foreignAnswerTime, foreignDefendInterval, leavingTime, yieldCheckTime } from '../limits.ts';
 import type { L2Event } from '../status.ts';
 import { formatMac, type Mac } from '../wire/mac.ts';
 import type { Announcer } from './announcer.ts';
@@ -56,7 +56,8 @@ export class ClaimRunner {
     this.#host.schedule.clearAlarm(claim.alarms.deadline);
     this.#host.schedule.clearAlarm(claim.alarms.defence);
     if (state === 'leaving') this.#host.schedule.setAlarm(claim.alarms.deadline, now + leavingTime);
-    if (state === 'conflict') this.#host.schedule.setAlarm(claim.alarms.deadline, now + foreignDefendInterval);
+    claim.isContested &&= isHeld(state);
+    if (state === 'conflict' || claim.isContested) this.#host.schedule.setAlarm(claim.alarms.deadline, now + foreignDefendInterval);
     this.changed(claim, before, event, from);
   }
 
@@ -77,6 +78,8 @@ export class ClaimRunner {
         return this.#defender.defendForeign(claim);
       case 'report':
         return this.#report(claim, from?.mac ?? 0);
+      case 'lookAgain':
+        return this.#lookAgain(claim);
     }
   }
 
@@ -85,10 +88,23 @@ export class ClaimRunner {
     const { lastConflict } = claim.notes;
     const isRepeated = lastConflict?.mac === mac && now - claim.lastReport < foreignDefendInterval;
     claim.notes.lastConflict = { at: now, mac };
-    if (claim.state === 'conflict') this.#host.schedule.setAlarm(claim.alarms.deadline, now + foreignDefendInterval);
+    claim.isContested = isHeld(claim.state);
+    if (claim.state === 'conflict' || claim.isContested) this.#host.schedule.setAlarm(claim.alarms.deadline, now + foreignDefendInterval);
     if (isRepeated) return;
     claim.lastReport = now;
     this.#host.emit({ kind: 'conflict', at: this.#host.clock.date(), address: claim.key, interface: claim.interface, mac: formatMac(mac) });
+  }
+
+  /** Asks a foreign host that has been silent whether it still has the address, and reports it when it does not answer. */
+  #lookAgain(claim: Claim): void {
+    const { clock, schedule, announcer, emit } = this.#host;
+    if (claim.lookedAt > (claim.notes.lastConflict?.at ?? -Infinity)) {
+      claim.isContested = false;
+      return emit({ kind: 'conflictEnded', at: clock.date(), address: claim.key, interface: claim.interface });
+    }
+    claim.lookedAt = clock.now();
+    announcer.ask(claim);
+    schedule.setAlarm(claim.alarms.deadline, clock.now() + foreignAnswerTime);
   }
 
   #afterDefence(link: LinkView, claim: Claim, result: 'defended' | 'giveWay'): void {
@@ -124,3 +140,6 @@ function previousOwner({ notes: { heardFrom }, deferredTo }: Claim): Pick<Extrac
   if (peer === undefined) return {};
   return { previous: { node: peer.node, ...(peer.session === undefined ? {} : { session: peer.session }) } };
 }
+
+/** The state in which this node holds an address for good. */
+const isHeld = (state: Claim['state']): boolean => state === 'owner' || state === 'keeping';

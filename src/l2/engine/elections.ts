@@ -5,7 +5,7 @@ import type { Claim } from '../claim/claim.ts';
 import { answersClients, type ClaimEvent } from '../claim/fsm.ts';
 import { elect, type Election } from '../election/elect.ts';
 import type { PeerView, Standing } from '../election/peer-view.ts';
-import { announcementPatience, maximumInquiries, watchdogPatience, watchdogStrikes, yieldCheckTime } from '../limits.ts';
+import { announcementPatience, foreignMemory, maximumInquiries, watchdogPatience, watchdogStrikes, yieldCheckTime } from '../limits.ts';
 import type { Inquiries, InquiryResult } from './inquiries.ts';
 import type { LinkView } from './link-view.ts';
 import type { Pacer } from './pacer.ts';
@@ -39,7 +39,7 @@ export class Elections {
     switch (election.kind) {
       case 'elected':
         claim.deferredTo = undefined;
-        return this.#host.dispatch(link, claim, claim.wasOurs ? 'elected' : 'electedFirst');
+        return this.#host.dispatch(link, claim, this.#isFree(claim) ? 'elected' : 'electedFirst');
       case 'excluded':
         claim.deferredTo = undefined;
         return this.#host.dispatch(link, claim, 'excluded');
@@ -105,6 +105,12 @@ export class Elections {
       });
       return true;
     });
+  }
+
+  /** No foreign host need be looked for. The owner that gave the address up to one does not answer, and lives. */
+  #isFree(claim: Claim): boolean {
+    const wasGivenUp = claim.entry.onConflict === 'withdraw' && this.#host.clock.now() - claim.foreignHeard < foreignMemory;
+    return claim.wasOurs && (!wasGivenUp || claim.state !== 'standby');
   }
 
   #elect(claim: Claim): Election {

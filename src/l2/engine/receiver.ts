@@ -75,6 +75,7 @@ export class Receiver {
   #claimed(link: LinkView, claim: Claim, from: Sender): void {
     const { peer } = from;
     if (peer === undefined) {
+      claim.foreignHeard = this.#host.clock.now();
       if (claim.state !== 'standby') this.#host.counters.foreignConflicts++;
       return this.#host.runner.dispatch(link, claim, claim.entry.onConflict === 'withdraw' ? 'heardForeignWithdraw' : 'heardForeign', from);
     }

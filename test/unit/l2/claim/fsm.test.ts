@@ -33,7 +33,7 @@ const matrix: Readonly<Record<ClaimState, readonly string[]>> = {
     '.',
     'doubtful',
     '.',
-    '.',
+    'owner lookAgain',
     'leaving',
   ],
   keeping: [
@@ -49,7 +49,7 @@ const matrix: Readonly<Record<ClaimState, readonly string[]>> = {
     '.',
     'doubtful',
     '.',
-    '.',
+    'keeping lookAgain',
     'leaving',
   ],
   leaving: [

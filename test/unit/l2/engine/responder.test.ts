@@ -10,8 +10,8 @@ const vip = '192.0.2.10';
 const vip6 = '2001:db8::10';
 
 /** One node that holds the addresses, some time after its claim. */
-function owner(entry = {}, addresses: readonly string[] = [vip, vip6]): SegmentBed {
-  const bed = new SegmentBed({ nodes: 1, addresses, entry });
+function owner(entry = {}, addresses: readonly string[] = [vip, vip6], nodes = 1): SegmentBed {
+  const bed = new SegmentBed({ nodes, addresses, entry });
   bed.clock.advance(5_000);
   return bed;
 }
@@ -249,6 +249,37 @@ describe('foreign hosts', () => {
       { address: vip, mac: '02:00:00:00:00:66' },
     ]);
     expect(bed.owners(vip)).toEqual(['n0']);
+  });
+
+  test('L2-12 a conflict lasts while the host answers or claims, and ends when it is silent', () => {
+    const bed = owner({}, [vip]);
+    const since = bed.clock.now();
+    answersTo(bed, claim());
+    const kinds = (): string[] => bed.node(0).events.flatMap(({ kind }) => (kind.startsWith('conflict') ? [kind] : []));
+    bed.clock.advance(10_500);
+    const probes = bed.sent('n0', since).filter((frame) => frame.kind === 'arp' && frame.sender.value === 0n);
+    expect(probes).toHaveLength(1);
+    // It answers the probe.
+    answersTo(bed, claim());
+    bed.clock.advance(9_000);
+    expect(kinds()).toEqual(['conflict', 'conflict']);
+    bed.clock.advance(3_000);
+    expect(kinds()).toEqual(['conflict', 'conflict', 'conflictEnded']);
+    bed.clock.advance(60_000);
+    expect(kinds()).toHaveLength(3);
+    expect(bed.owners(vip)).toEqual(['n0']);
+  });
+
+  test('L2-12 with the policy to withdraw the next node does not take the address while the host has it', () => {
+    const bed = owner({ onConflict: 'withdraw' }, [vip], 2);
+    for (let second = 0; second < 60; second++) {
+      bed.client.send('c0', claim());
+      bed.clock.advance(1_000);
+      expect(bed.owners(vip)).toEqual([]);
+    }
+    bed.clock.advance(12_000);
+    expect(bed.owners(vip)).toEqual(['n0']);
+    expect(bed.answering(vip)).toEqual(['n0']);
   });
 
   test('L2-11 an ordinary request from the address is a claim, too', () => {
