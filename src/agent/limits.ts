@@ -31,6 +31,10 @@ export const limits = {
   nodeLinks: 100,
   /** Number of addresses that a NodeState lists as announced by ARP and NDP. */
   nodeClaims: 10_000,
+  /** Interval at which the agent looks whether the candidates of its links notice each other's failures. */
+  linkProblemMilliseconds: 5_000,
+  /** Time for which a node reports that another one did not hear it. */
+  disputeMilliseconds: 60_000,
   /** Interval at which the agent looks for better placed nodes while an address waits to be given back to one (`failback: after`). */
   failbackCheckMilliseconds: 1_000,
   /** Interval at which the agent reads the links of the node while there is an L2Advertisement, beside the kernel's events. */

@@ -63,6 +63,9 @@ export const defendInterval = 20;
 export const longestDefendInterval = 1_000;
 export const defendMemory = 250;
 
+/** Time after a dispute in which a further claim of the same candidate means that it hears nothing. */
+export const disputeMemory = 10_000;
+
 /** Claims of one worse candidate that are answered in vain before the node with the higher MAC address gives way. */
 export const defencesInVain = 4;
 

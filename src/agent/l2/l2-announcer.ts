@@ -2,6 +2,7 @@ import type { Refusal as BfdRefusal, SessionOptions, StateFeed } from '../../bfd
 import type { AddressEntry, L2, L2Event, L2Status, Refusal } from '../../l2/index.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { AddressClaim, NodeLink, NodeState, ServiceDifference } from '../../model/objects/node-state.ts';
+import type { Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
@@ -9,6 +10,7 @@ import { AddressStates } from './address-states.ts';
 import { ClaimRecord } from './claim-record.ts';
 import { Failback } from './failback.ts';
 import { OwnerChanges } from './owner-changes.ts';
+import { LinkProblems } from './link-problems.ts';
 import { entriesOf, type L2Plan } from './l2-table.ts';
 import { Segments } from './segments.ts';
 
@@ -65,6 +67,7 @@ export class L2Announcer {
   readonly #segments: Segments;
   readonly #claims: ClaimRecord;
   readonly #failback: Failback;
+  readonly #linkProblems: LinkProblems;
   #running: Running | undefined;
   #problem: unknown;
   #stopped = false;
@@ -82,6 +85,12 @@ export class L2Announcer {
       links: async () => (await this.status([]))?.links ?? [],
       onGivenBack: (addresses) => this.#orderChanged(addresses),
     });
+    this.#linkProblems = new LinkProblems(node, {
+      clock: components.clock,
+      snapshot,
+      status: () => this.status([]),
+      onChanged: options.onStatusChanged,
+    });
   }
 
   /** Why nothing is announced. Undefined: it is, or nothing is to be. */
@@ -92,6 +101,11 @@ export class L2Announcer {
   /** Returns the addresses that this node announces, or was the last one to announce. The same array while nothing has changed. */
   get claims(): readonly AddressClaim[] {
     return this.#claims.claims;
+  }
+
+  /** Returns where candidates do not notice each other's failures, or do not hear each other. */
+  problems(): readonly Reason[] {
+    return this.#linkProblems.problems();
   }
 
   /** Returns the part of the node's report. */
@@ -189,6 +203,7 @@ export class L2Announcer {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#failback.stop();
+    this.#linkProblems.stop();
     if (this.#running === undefined) return;
     const { responder, bfd } = this.#running;
     await Promise.all([responder.stop(), bfd.stop()]);
@@ -222,6 +237,7 @@ export class L2Announcer {
       running.responder.onEvent((event) => this.#take(event));
       // From thread to thread, so that a failover does not wait for this one.
       running.bfd.feed(running.responder.sessionFeed());
+      this.#linkProblems.start();
       this.#problem = undefined;
       return running;
     } catch (error) {
@@ -233,6 +249,7 @@ export class L2Announcer {
 
   #take(event: L2Event): void {
     this.#states.take(event);
+    this.#linkProblems.take(event);
     this.changes.take(event);
     this.#options.onEvent?.(event);
     this.#options.onStatusChanged();

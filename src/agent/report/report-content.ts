@@ -80,8 +80,8 @@ export function agentHostProblems(parts: ReportedParts): Reason[] {
 }
 
 /** Returns the problems of the host, at most as many as a NodeState lists. */
-function hostProblems({ identity, foreignFrontends, health, hostCheck, directReturn }: ReportedParts): Reason[] {
-  return [identity, foreignFrontends, health, hostCheck, directReturn].flatMap((part) => part.problems()).slice(0, limits.hostReasons);
+function hostProblems({ identity, foreignFrontends, health, hostCheck, directReturn, l2 }: ReportedParts): Reason[] {
+  return [identity, foreignFrontends, health, hostCheck, directReturn, l2].flatMap((part) => part.problems()).slice(0, limits.hostReasons);
 }
 
 function agentProblem({ node, identity }: ReportedParts, { isStopped, error }: ReconcileLoop): Reason | undefined {

@@ -2,7 +2,7 @@ import type { Clock } from '../../system/clock.ts';
 import type { Schedule } from '../../system/schedule.ts';
 import type { Claim } from '../claim/claim.ts';
 import type { PeerView } from '../election/peer-view.ts';
-import { defencesInVain, defendInterval, defendMemory, foreignDefendInterval, longestDefendInterval } from '../limits.ts';
+import { defencesInVain, defendInterval, defendMemory, disputeMemory, foreignDefendInterval, longestDefendInterval } from '../limits.ts';
 import type { Announcer } from './announcer.ts';
 import type { LinkView } from './link-view.ts';
 
@@ -22,13 +22,19 @@ export class Defender {
 
   /**
    * A worse candidate claims the address. If it insists, the two nodes rank each other differently, or it hears nothing. Then the node with
-   * the higher MAC address gives way, which both sides decide alike.
+   * the higher MAC address gives way, which both sides decide alike. If it insists after that, it does not hear this one, which gives way: clients
+   * would meet both.
    */
   defend(link: LinkView, claim: Claim, peer: PeerView): 'defended' | 'giveWay' {
     const { clock, schedule } = this.#host;
     const { defence } = claim;
     const now = clock.now();
     if (defence.peer !== peer || now - defence.last > defendMemory) {
+      const isUnheard = defence.peer === peer && defence.isDisputed && now - defence.last < disputeMemory;
+      if (isUnheard) {
+        claim.above.add(peer);
+        return 'giveWay';
+      }
       Object.assign(defence, { peer, count: 0, next: -Infinity, interval: defendInterval, isDisputed: false, wasReported: false });
     }
     defence.last = now;

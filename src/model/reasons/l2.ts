@@ -58,4 +58,28 @@ export const l2Reasons = {
     }) => `${d.linkAddress} on ${d.interface} of node "${d.node}" uses ${d.address} too: ${d.effect}`,
     fix: (d) => `take ${d.address} from that host, or leave it out of the IPAddressPool`,
   }),
+  L2Isolated: reasonEntry({
+    brief: 'The node hears no other candidate on the link',
+    says: (d: OnNode & { readonly interface: string; readonly others: number }) =>
+      `node "${d.node}" lost BFD with all ${d.others} other candidates on ${d.interface} at once: it keeps what it announces, and takes nothing else without asking the link`,
+    fix: (d) => `check the link of ${d.interface} on node "${d.node}"; where UDP port 3784 is filtered, let the nodes exchange it`,
+  }),
+  L2NoPeerLiveness: reasonEntry({
+    brief: 'BFD between candidates does not come up',
+    says: (d: OnNode & { readonly interface: string }) =>
+      `no BFD session of node "${d.node}" with another candidate on ${d.interface} ever came up, so a failed node is noticed by ARP and NDP only, in 2 to 3 s`,
+    fix: () => 'let UDP port 3784 pass between the nodes',
+  }),
+  L2PeerWithoutBFD: reasonEntry({
+    brief: 'Another candidate answers ARP and NDP, but BFD with it is down',
+    says: (d: OnNode & { readonly interface: string; readonly other: string }) =>
+      `node "${d.other}" answers node "${d.node}" on ${d.interface} by ARP and NDP, but BFD between them is down, so its failure is noticed in 2 to 3 s`,
+    fix: (d) => `let UDP port 3784 pass between "${d.node}" and "${d.other}", and see that both have processor time`,
+  }),
+  L2Disputed: reasonEntry({
+    brief: 'Another node does not hear that this one announces an address',
+    says: (d: OnNode & { readonly other: string; readonly address: string; readonly interface: string }) =>
+      `node "${d.other}" claimed ${d.address} on ${d.interface} again and again, although node "${d.node}" announced it: what "${d.node}" sends there does not reach "${d.other}"`,
+    fix: (d) => `check the link from node "${d.node}" (${d.interface}) to node "${d.other}": it loses packets in one direction`,
+  }),
 };

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { LabProcess } from '../lab-process.ts';
@@ -130,7 +130,7 @@ describe('a foreign host that claims a held address', () => {
       ]),
       { logFile: `${config}.log`, record: (identity) => void started.push(identity) },
     );
-    await untilReported(bed).catch(async (error) => console.log(await readFile(`${config}.log`, 'utf8'), error));
+    await untilReported(bed);
     await sleep(2_000);
     const all = (await bed.watch.frames()).filter(({ at, kind, address }) => kind === 'announcement' && at >= began && address === vip);
     expect(all.filter(({ mac }) => mac === strangerMac(bed)).length).toBeGreaterThan(2);

@@ -64,3 +64,13 @@ test('a foreign host is reported until the address is given up', () => {
   });
   expect(reported([changed('owner'), conflict, changed('standby')])).toBeUndefined();
 });
+
+test('a conflict lasts while the node looks for the host again, and ends with it', () => {
+  const conflict: L2Event = { kind: 'conflict', at, address: '192.0.2.100', interface: 'eth0', mac: '02:00:00:00:00:99' };
+  const again = [changed('conflict', { from: 'probing' }), conflict, changed('probing', { from: 'conflict' })];
+  expect(reported(again)?.code).toBe('L2AddressConflict');
+  expect(reported([...again, changed('owner', { from: 'probing' })], [])).toBeUndefined();
+  const ended: L2Event = { kind: 'conflictEnded', at, address: '192.0.2.100', interface: 'eth0' };
+  expect(reported([changed('owner'), conflict], [])?.code).toBe('L2AddressConflict');
+  expect(reported([changed('owner'), conflict, ended], [])).toBeUndefined();
+});

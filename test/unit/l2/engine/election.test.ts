@@ -345,3 +345,21 @@ describe('stalls', () => {
     expect(bed.sent('n0', since).filter((frame) => frame.kind === 'arp' && frame.sender.value !== 0n).length).toBeGreaterThanOrEqual(2);
   });
 });
+
+describe('loss in one direction', () => {
+  test('L2-13 an owner that the next one does not hear gives way and reports it, and has the address again after the repair', () => {
+    const bed = new SegmentBed({ nodes: 2, addresses: [vip] });
+    bed.clock.advance(5_000);
+    bed.block(['n0', 'n1']);
+    bed.clock.advance(3_000);
+    for (let second = 0; second < 200; second++) {
+      expect(bed.answering(vip)).toEqual(['n1']);
+      bed.clock.advance(1_000);
+    }
+    expect(bed.node(0).events.some((event) => event.kind === 'disputed' && event.node === 'n1')).toBe(true);
+    bed.block();
+    bed.clock.advance(3_000);
+    expect(bed.answering(vip)).toEqual(['n0']);
+    expect(bed.owners(vip)).toEqual(['n0']);
+  });
+});
