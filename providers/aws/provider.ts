@@ -41,6 +41,7 @@ import { ResultCache } from './schedule/result-cache.ts';
 import { AwsAccount, type Connect } from './stacks/aws-account.ts';
 import { DepartedServices } from './stacks/departed-services.ts';
 import type { OwnerObserver } from './stacks/single-owner.ts';
+import { TargetRecords } from './stacks/target-records.ts';
 import { StackReconciler } from './stacks/stack-reconciler.ts';
 import { StackRegistry, type StackState } from './stacks/stack-registry.ts';
 
@@ -87,12 +88,13 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
     const now = (): number => this.#now();
     const account = new AwsAccount(components);
     const common = { account, registry: this.#registry, departed: this.#departed, now, log };
-    const stacks = new StackReconciler(common);
+    const records = new TargetRecords(components.metadata);
+    const stacks = new StackReconciler({ ...common, records });
     const rules = new NodeRules({ ...common, random });
     const previous = new PreviousStacks({ ...common, stacks, rules });
     const metadata = new ServiceMetadataWriter(components.metadata);
     this.#components = components;
-    this.#services = new ServiceReconciler({ ...common, stacks, rules, previous, metadata });
+    this.#services = new ServiceReconciler({ ...common, records, stacks, rules, previous, metadata });
     this.#background = new BackgroundReconciler({ ...common, classless, stacks, rules });
     this.#previewer = new Previewer({ ...common, stacks });
     this.#backoff = new Backoff(random);

@@ -1,4 +1,4 @@
-import { both, classic, legacyPrefix, nlb, unsupported, type AnnotationEntry } from './entry.ts';
+import { both, classic, legacyPrefix, nlb, type AnnotationEntry } from './entry.ts';
 import { addresses, attributeMap, boolean, cidrs, integer, labels, list, map, text, texts, word, type ValueType } from './value-types.ts';
 import { parsed, invalid, type Parsed } from '../../../src/net/parsed.ts';
 import { parsePrefixLeniently, type Prefix } from '../../../src/net/prefix.ts';
@@ -257,11 +257,12 @@ export const loadBalancerAnnotations = {
     cpa: 'yes',
     difference: 'LBC refuses a key without `=`, and an empty value matches only an empty label',
   }),
-  multiCluster: unsupported('multi-cluster-target-group', boolean, {
-    default: '-',
-    description: 'Target groups that several clusters share.',
-    lbc: 'no',
-    difference: 'Herald would remove targets of other clusters; use one NLB per cluster behind DNS',
+  multiCluster: nlb('multi-cluster-target-group', boolean, {
+    default: '`false`',
+    description:
+      '[Others register targets](aws.md#target-groups-of-several-clusters) in the target groups too: Herald deregisters only those that it has registered itself.',
+    lbc: 'differs',
+    difference: 'Herald records its targets in an annotation of the Service, LBC in a ConfigMap',
   }),
   capacityUnits: nlb('minimum-load-balancer-capacity', capacityUnits, {
     default: '-',

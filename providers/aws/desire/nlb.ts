@@ -26,6 +26,7 @@ import { checkAddresses } from './subnets/check-addresses.ts';
 import { mapSubnets } from './subnets/map-subnets.ts';
 import { checkTagQuota } from './tag-quota.ts';
 import { withServerIds } from './targets/quic-targets.ts';
+import { sharedGroupOf } from './targets/shared-group.ts';
 import { departingInstances, departingPods, instanceTargets, podTargets } from './targets/targets.ts';
 
 /** The parts of an NLB that one Service decides for all: the oldest member of the stack. */
@@ -144,7 +145,7 @@ export function nlbPart(
   stack: StackIdentity,
   shell: NlbShell,
   others: readonly DesiredListener[],
-  { facts, settings, nodes, slices, refusedTargets, podIdentities, existing }: Circumstances,
+  { facts, settings, nodes, slices, refusedTargets, podIdentities, existing, recordedTargets }: Circumstances,
   issues: Issues,
 ): NlbPart {
   const key = serviceKey(service.metadata);
@@ -171,6 +172,7 @@ export function nlbPart(
     const { servicePort, targetProtocol } = port;
     const groupKey = `${key}:${servicePort.port}/${port.protocol === 'TLS' ? 'TCP' : port.protocol}`;
     const { alb } = port;
+    const shared = alb === undefined ? sharedGroupOf({ service, values }, groupKey, recordedTargets) : undefined;
     const targetType = alb === undefined ? ownType : 'alb';
     const pods = targetType === 'ip' ? podTargets(slices(key), servicePort, family, facts.vpcCidrs) : [];
     const targetsOf: Readonly<Record<TargetType, () => readonly DesiredTarget[]>> = {
@@ -193,8 +195,14 @@ export function nlbPart(
       ipAddressType: family === 6 ? 'ipv6' : 'ipv4',
       healthCheck: nlbHealthCheck(service, values, targetType, port, issues),
       attributes: targetGroupAttributes(values, port, issues),
-      tags: { ...ownTags, ...ownerTags(settings), [tagKeys.resource]: resources.targetGroup(groupKey) },
+      tags: {
+        ...ownTags,
+        ...ownerTags(settings),
+        [tagKeys.resource]: resources.targetGroup(groupKey),
+        ...(shared === undefined ? {} : { [tagKeys.multiCluster]: 'true' }),
+      },
       targets,
+      ...defined({ shared }),
       departing: alb === undefined ? departing : [],
     };
   };

@@ -3,6 +3,8 @@ import type { EndpointSlice } from '../../../src/model/objects/endpoint-slice.ts
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Reason } from '../../../src/model/reasons.ts';
 import type { AwsSettings } from './settings.ts';
+import type { Service } from '../../../src/model/objects/service.ts';
+import type { TargetRecord } from './targets/target-record.ts';
 import type { ExistingStack, Facts } from './facts.ts';
 import type { GatedPod, PodIdentity } from './pods.ts';
 
@@ -12,6 +14,8 @@ export interface Circumstances extends CheckedTargets {
   readonly existing: ExistingStack;
   readonly settings: AwsSettings;
   readonly nodes: readonly Node[];
+  /** The targets that Herald has registered in shared target groups. Absent: as the Service's annotation says. */
+  readonly recordedTargets?: (service: Service) => TargetRecord;
 }
 
 /** The endpoints that may be targets of type ip. */

@@ -3,6 +3,7 @@ import type { IpType } from '../cloud/endpoint-services.ts';
 import type { ClassicAttributes, ClassicHealthCheck, ClassicListener } from '../cloud/elb.ts';
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Tags } from './observed.ts';
+import type { SharedGroup } from './targets/target-record.ts';
 
 /** The desired state of one stack: a load balancer with all that belongs to it. Serialisable. */
 export type Desired = DesiredNlb | DesiredClassic;
@@ -118,6 +119,8 @@ export interface DesiredTargetGroup {
   readonly targets: readonly DesiredTarget[];
   /** Ids of targets that will go soon. They are deregistered when another target is healthy. */
   readonly departing: readonly string[];
+  /** Present when others register targets in the group too. Theirs stay. */
+  readonly shared?: SharedGroup;
 }
 
 export interface DesiredHealthCheck {

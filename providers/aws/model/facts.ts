@@ -1,7 +1,7 @@
 import type { Reason } from '../../../src/model/reasons.ts';
 import type { Certificate } from '../cloud/acm.ts';
 import type { AddressFacts } from './addresses.ts';
-import type { AlbFacts } from './alb.ts';
+import type { AlbFacts } from './targets/alb.ts';
 import type { IpAddressType, Scheme, SubnetMapping } from '../cloud/elbv2.ts';
 
 /** The state of the account that is the same for all Services. Read periodically. */

@@ -22,7 +22,10 @@ export const arnAnnotation = 'herald.dev/aws-load-balancer-arn';
 /** The name of the PrivateLink endpoint service, which clients need. */
 export const endpointServiceAnnotation = 'herald.dev/aws-endpoint-service-name';
 
+/** The targets that Herald has registered in target groups which others use too. */
+export const targetsAnnotation = 'herald.dev/aws-registered-targets';
+
 /** Annotations that Herald itself writes. They request nothing. */
-export const ownAnnotations: ReadonlySet<string> = new Set([arnAnnotation, endpointServiceAnnotation]);
+export const ownAnnotations: ReadonlySet<string> = new Set([arnAnnotation, endpointServiceAnnotation, targetsAnnotation]);
 
 export type { ServiceMetadata } from '../../../src/controller/provider-module.ts';

@@ -21,6 +21,8 @@ export const tagKeys = {
   subnets: 'herald.dev/subnets',
   /** On an NLB that has, or gets, a PrivateLink endpoint service of Herald. Without it Herald looks for none. */
   endpointService: 'herald.dev/endpoint-service',
+  /** On a target group in which others may register targets: its owner deregisters only its own. */
+  multiCluster: 'herald.dev/multi-cluster',
   /** Since when a replacement serves, RFC 3339. Deleted `retireSeconds` later. */
   retired: 'herald.dev/retired-at',
   /** Since when it has had no Service, RFC 3339. */

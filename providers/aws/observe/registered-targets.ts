@@ -1,4 +1,5 @@
 import { transportsOf } from '../model/protocols.ts';
+import { tagKeys } from '../model/tags.ts';
 import type { StackTargets } from '../model/stack-targets.ts';
 import type { TargetPort } from '../model/desired.ts';
 import type { Observed, ObservedClassic, ObservedTargetGroup } from '../model/observed.ts';
@@ -12,13 +13,15 @@ export function withRegisteredTargets(
   targets: StackTargets,
   { backendSecurityGroup, loadBalancers, targetGroups, classic }: Observed,
 ): StackTargets {
+  // In a group that others use too, only the wanted targets are known to be ours.
+  const isOursAlone = ({ tags }: ObservedTargetGroup): boolean => tags[tagKeys.multiCluster] === undefined;
   if (backendSecurityGroup === undefined) return targets;
   const isKnown = (groups: readonly string[] = []): boolean => groups.includes(backendSecurityGroup.GroupId);
   const known = loadBalancers.filter(({ loadBalancer }) => isKnown(loadBalancer.SecurityGroups));
   const arns = new Set(known.map(({ loadBalancer }) => loadBalancer.LoadBalancerArn));
-  const groups = targetGroups.filter(
-    ({ targetGroup }) => targetGroup.TargetType !== 'alb' && targetGroup.LoadBalancerArns.some((arn) => arns.has(arn)),
-  );
+  const groups = targetGroups
+    .filter(isOursAlone)
+    .filter(({ targetGroup }) => targetGroup.TargetType !== 'alb' && targetGroup.LoadBalancerArns.some((arn) => arns.has(arn)));
   const balancers = classic.filter(({ loadBalancer }) => isKnown(loadBalancer.SecurityGroups));
   const idsOf = (type: 'instance' | 'ip'): string[] =>
     groups.filter(({ targetGroup }) => targetGroup.TargetType === type).flatMap((group) => registeredTargets(group).map(({ Id }) => Id));

@@ -1,5 +1,6 @@
 import type { DesiredTarget } from '../model/desired.ts';
 import { resources, tagKeys } from '../model/tags.ts';
+import type { SharedGroup } from '../model/targets/target-record.ts';
 import type { Action } from './steps/action.ts';
 import { currentClassic } from './classic/classic.ts';
 import type { PlanInput } from './steps/input.ts';
@@ -23,6 +24,8 @@ export interface KeptGroup {
   readonly targetType: 'instance' | 'ip';
   readonly targets: readonly DesiredTarget[];
   readonly departing: readonly string[];
+  /** Present when others register targets in the group too. */
+  readonly shared?: SharedGroup;
 }
 
 /** Plans only the registration of targets. `observed` contains the resources of this stack. */

@@ -76,7 +76,7 @@ export class Previewer {
 }
 
 /** A preview makes no writes. */
-type PreviewInput = Omit<StackInput, 'repeated' | 'recent'>;
+type PreviewInput = Omit<StackInput, 'repeated' | 'recent' | 'records'>;
 
 type PreviewConnection = Connection & { readonly pods: TargetPods };
 

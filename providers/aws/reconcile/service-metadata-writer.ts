@@ -2,7 +2,7 @@ import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { reason, type Reason } from '../../../src/model/reasons.ts';
 import type { Service } from '../../../src/model/objects/service.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
-import { arnAnnotation, endpointServiceAnnotation, type ServiceMetadata } from '../model/service-metadata.ts';
+import { arnAnnotation, endpointServiceAnnotation, targetsAnnotation, type ServiceMetadata } from '../model/service-metadata.ts';
 import { isClassicName, isLoadBalancerArn } from '../observe/known-resources.ts';
 import type { StackState } from '../stacks/stack-registry.ts';
 
@@ -46,7 +46,7 @@ export class ServiceMetadataWriter {
   /** Removes annotations and finalizer. Resolves to what remains: the annotations, when the Service has just been changed. */
   async remove(key: ServiceKey, { services }: Snapshot): Promise<Reason | undefined> {
     const hasFuture = services.get(key)?.metadata.deleting === false;
-    const none = { [arnAnnotation]: undefined, [endpointServiceAnnotation]: undefined };
+    const none = { [arnAnnotation]: undefined, [endpointServiceAnnotation]: undefined, [targetsAnnotation]: undefined };
     if (hasFuture && (await this.#metadata?.annotate(key, none)) === false)
       return reason('AwsProvisioning', { waitsFor: 'the ARN annotation of the Service to be removed' });
     await this.#metadata?.removeFinalizer(key);

@@ -12,6 +12,7 @@ import { PollIntervals } from '../schedule/poll-intervals.ts';
 import { retryClassOf } from '../schedule/backoff.ts';
 import type { AwsAccount } from '../stacks/aws-account.ts';
 import type { DepartedServices } from '../stacks/departed-services.ts';
+import type { TargetRecords } from '../stacks/target-records.ts';
 import type { StackReconciler } from '../stacks/stack-reconciler.ts';
 import { recordDrift, type StackRegistry } from '../stacks/stack-registry.ts';
 import { createdCompletely, NewLoadBalancers } from './new-load-balancers.ts';
@@ -27,6 +28,7 @@ interface ServiceReconcilerComponents {
   readonly rules: NodeRules;
   readonly previous: PreviousStacks;
   readonly metadata: ServiceMetadataWriter;
+  readonly records: TargetRecords;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -120,6 +122,7 @@ export class ServiceReconciler {
   forgetService(key: ServiceKey): void {
     this.#held.delete(key);
     this.#new.forgetService(key);
+    this.#components.records.forgetService(key);
     this.#pollIntervals.forgetService(key);
   }
 

@@ -1,3 +1,4 @@
+import { defined } from '../../../src/lang/defined.ts';
 import { serviceKey } from '../../../src/model/objects/metadata.ts';
 import { annotationTable } from '../annotations/table.ts';
 import type { KeptGroup, KeptTargets } from '../plan/kept-targets.ts';
@@ -7,6 +8,7 @@ import { isQuic } from '../model/protocols.ts';
 import type { Circumstances } from '../model/circumstances.ts';
 import type { Member } from '../desire/stack.ts';
 import { withServerIds } from '../desire/targets/quic-targets.ts';
+import { sharedGroupOf } from '../desire/targets/shared-group.ts';
 import { classicInstances, departingInstances, departingPods, instanceTargets, podTargets } from '../desire/targets/targets.ts';
 
 /**
@@ -30,7 +32,7 @@ export function keptTargets(members: readonly Member[], observed: Observed, circ
 function keptGroup(
   member: Member,
   { targetGroup, tags }: ObservedTargetGroup,
-  { facts, nodes, slices, podIdentities }: Omit<Circumstances, 'existing'>,
+  { facts, nodes, slices, podIdentities, recordedTargets }: Omit<Circumstances, 'existing'>,
 ): KeptGroup | undefined {
   const { service, values } = member;
   const { TargetGroupArn: arn, TargetType: targetType } = targetGroup;
@@ -39,17 +41,18 @@ function keptGroup(
   const port = service.ports.find((one) => one.port === Number(number) && carried.includes(one.protocol));
   // The port is gone. Its listener is deleted as soon as the rest of the Service has no error.
   if (port === undefined) return undefined;
+  const shared = sharedGroupOf(member, key, recordedTargets);
   if (targetType === 'ip') {
     const own = slices(serviceKey(service.metadata));
     const family = targetGroup.IpAddressType === 'ipv6' ? 6 : 4;
     const pods = podTargets(own, port, family, facts.vpcCidrs);
     const identities = podIdentities?.(serviceKey(service.metadata)) ?? new Map();
     const targets = isQuic(targetGroup.Protocol) ? withServerIds(pods, port.port, identities) : pods;
-    return { arn, key, targetType, targets, departing: departingPods(own) };
+    return { arn, key, targetType, targets, departing: departingPods(own), ...defined({ shared }) };
   }
   if (targetType !== 'instance' || port.nodePort === 0 || !canSelectNodes(member)) return undefined;
   const targets = instanceTargets(nodes, values).map((id) => ({ id, port: port.nodePort }));
-  return { arn, key, targetType, targets, departing: departingInstances(nodes) };
+  return { arn, key, targetType, targets, departing: departingInstances(nodes), ...defined({ shared }) };
 }
 
 /** False when the annotation that selects nodes is invalid. */

@@ -17,6 +17,8 @@ import { observeStack } from '../observe/observe.ts';
 import { lastingState, type RecentObservation } from '../observe/recent-observation.ts';
 import type { StackTargets } from '../model/stack-targets.ts';
 import { endpointServiceOf, withObservedWarnings } from './observed-warnings.ts';
+import { recordSharedTargets } from './shared-targets.ts';
+import type { TargetRecords } from './target-records.ts';
 import { vanishedServices } from './orphans.ts';
 import { planRelease } from '../plan/plan-release.ts';
 import type { Desired } from '../model/desired.ts';
@@ -52,6 +54,7 @@ export interface StackInput {
   readonly known: KnownResources;
   readonly repeated: RepeatedWrites;
   readonly recent: RecentObservation;
+  readonly records: TargetRecords;
   readonly circumstances: Surroundings;
   /** True when a Service is gone without a deletion that Herald saw. */
   readonly isVanished: (service: ServiceKey) => boolean;
@@ -103,8 +106,12 @@ export async function reconcileStack(
   const { planInput, outcome, unsettled, movedMembers } = decision;
   const observed = lastingState(planInput.observed);
   // While AWS does not list all that was created, nothing is planned, which says nothing about earlier writes.
-  const { actions, reasons } = unsettled === undefined ? input.repeated.admit(planned.actions, observed) : { actions: [], reasons: [] };
-  const plan = { ...planned, actions, problems: [...planned.problems, ...reasons] };
+  const unrecorded = unsettled === undefined ? await recordSharedTargets(input.records, input.members, planInput, kept) : undefined;
+  const mayPlan = unsettled === undefined && unrecorded === undefined;
+  const { actions, reasons } = mayPlan ? input.repeated.admit(planned.actions, observed) : { actions: [], reasons: [] };
+  const waits =
+    unrecorded === undefined ? planned.waits : [...planned.waits, { for: 'its targets to be recorded', seconds: limits.pollSeconds }];
+  const plan = { actions, waits, problems: [...planned.problems, ...reasons, ...(unrecorded === undefined ? [] : [unrecorded])] };
   const execution = await execute(cloud, actions, onOutcome);
   input.repeated.record(execution.outcomes, observed);
   remember(input.known, execution, input.now);
@@ -302,7 +309,15 @@ interface StackDecision {
 export async function decideStack(
   cloud: Parameters<typeof observeStack>[0],
   settings: AwsSettings,
-  { stack, members, known, circumstances: surroundings, isVanished, movedAway, now }: Omit<StackInput, 'intent' | 'repeated' | 'recent'>,
+  {
+    stack,
+    members,
+    known,
+    circumstances: surroundings,
+    isVanished,
+    movedAway,
+    now,
+  }: Omit<StackInput, 'intent' | 'repeated' | 'recent' | 'records'>,
   { recent, attributes = 'all' }: { readonly recent?: Observed; readonly attributes?: 'all' | 'kept' } = {},
 ): Promise<StackDecision> {
   const { clusterName: cluster, vpcId, retireSeconds, orphanSeconds } = settings;

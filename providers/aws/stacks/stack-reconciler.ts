@@ -10,6 +10,7 @@ import { isClassicName, isLoadBalancerArn } from '../observe/known-resources.ts'
 import type { AwsAccount } from './aws-account.ts';
 import type { DepartedServices } from './departed-services.ts';
 import { reconcileStack, type StackIntent, type StackResult } from './reconcile-stack.ts';
+import type { TargetRecords } from './target-records.ts';
 import { StackDiscovery } from './stack-discovery.ts';
 import { parseStackKey, recordResult, type StackRegistry, type StackState } from './stack-registry.ts';
 
@@ -17,6 +18,7 @@ interface StackReconcilerComponents {
   readonly account: AwsAccount;
   readonly registry: StackRegistry;
   readonly departed: DepartedServices;
+  readonly records: TargetRecords;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly log: Log;
@@ -82,7 +84,7 @@ export class StackReconciler {
    * comes. Rejects with AwsError when AWS cannot be read.
    */
   async reconcile(state: StackState, snapshot: Snapshot, intent: StackIntent): Promise<StackReconciliation> {
-    const { account, departed, now, log } = this.#components;
+    const { account, departed, records, now, log } = this.#components;
     const connection = await account.openToWrite(snapshot);
     const { cloud, settings } = connection;
     const { identity: stack, known, repeated, recent } = state;
@@ -91,11 +93,12 @@ export class StackReconciler {
       const members = isDisown ? [] : membersOf(stack.key, snapshot, settings);
       // Before anything is created, its certificates must be known to exist.
       const isNew = !known.ids.some((id) => isLoadBalancerArn(id) || isClassicName(id));
-      const circumstances = await account.circumstances(connection, snapshot, members, isNew);
+      const surroundings = await account.circumstances(connection, snapshot, members, isNew);
+      const circumstances = { ...surroundings, recordedTargets: (service: Service) => records.of(service) };
       const isVanished = departed.isVanished(snapshot);
       const releasing = intent.kind === 'release' ? intent.service : undefined;
       const movedAway = isDisown ? (): undefined => undefined : departed.movedAway(stack.key, settings, snapshot, releasing);
-      const input = { stack, intent, members, known, repeated, recent, circumstances, isVanished, movedAway, now: now() };
+      const input = { stack, intent, members, known, repeated, recent, records, circumstances, isVanished, movedAway, now: now() };
       return { members, result: await reconcileStack(cloud, settings, input, (outcome) => logOutcome(log, stack.key, outcome)) };
     });
     const result = await this.#openGates(reconciled);

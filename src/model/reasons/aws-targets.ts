@@ -14,6 +14,12 @@ export const awsTargetReasons = {
     fix: () =>
       'remove the annotation herald.dev/aws-quic-server-id of the Pod, so that its UID decides, or give each Pod another one (0x and 16 hexadecimal digits)',
   }),
+  AwsTargetsNotRecorded: userMistake({
+    brief: 'The targets that Herald registers cannot be recorded, so nothing is registered',
+    says: (d: { readonly key: string }) =>
+      `annotation ${d.key}: Herald records its targets on the Service, and a directory of manifests cannot be written to`,
+    fix: (d) => `let Herald serve the Service in its cluster, or remove ${d.key}`,
+  }),
   AwsAlbUnusable: userMistake({
     brief: 'A load balancer cannot be the target of a port',
     says: (d: { readonly key: string; readonly alb: string; readonly port: number; readonly why: string }) =>

@@ -8,7 +8,9 @@ import { observeCertificates, observeFacts } from '../../../providers/aws/observ
 import { KnownResources } from '../../../providers/aws/observe/known-resources.ts';
 import { reconcileStack, type StackResult } from '../../../providers/aws/stacks/reconcile-stack.ts';
 import { RecentObservation } from '../../../providers/aws/observe/recent-observation.ts';
+import { TargetRecords } from '../../../providers/aws/stacks/target-records.ts';
 import { RepeatedWrites } from '../../../providers/aws/stacks/execution/repeated-writes.ts';
+import type { ServiceMetadata } from '../../../providers/aws/model/service-metadata.ts';
 import type { TargetPod } from '../../../providers/aws/model/pods.ts';
 import { TargetPods } from '../../../providers/aws/observe/target-pods.ts';
 import { defaultSettings, type AwsSettings } from '../../../providers/aws/model/settings.ts';
@@ -49,6 +51,8 @@ export class ScenarioFixture {
   readonly #herald: Cloud;
   readonly #time: Pick<AwsBackend, 'now' | 'wait'>;
   readonly #store = new Store();
+  /** Annotations that Herald writes to Services. */
+  readonly #records = new TargetRecords(this.#metadata());
   readonly #known = new Map<string, KnownResources>();
   readonly #repeated = new Map<string, RepeatedWrites>();
   /** The Pods of the cluster by "namespace/name". `setPods` adds those of its endpoints. */
@@ -161,6 +165,7 @@ export class ScenarioFixture {
         known,
         repeated: this.#repeatedOf(key),
         recent: new RecentObservation(),
+        records: this.#records,
         circumstances,
         isVanished: () => false,
         now: this.#time.now(),
@@ -216,6 +221,19 @@ export class ScenarioFixture {
       const shared = annotations['herald.dev/aws-shared-load-balancer'];
       return shared === undefined ? [`${namespace}/${name}`] : [`shared:${shared.includes('/') ? shared : `${namespace}/${shared}`}`];
     });
+  }
+
+  #metadata(): ServiceMetadata {
+    const nothing = async (): Promise<void> => undefined;
+    const annotate = async (key: ServiceKey, wanted: Readonly<Record<string, string | undefined>>): Promise<boolean> => {
+      const service = this.#store.services.get(key);
+      if (service === undefined) return false;
+      const entries = Object.entries({ ...service.metadata.annotations, ...wanted }).filter(([, value]) => value !== undefined);
+      const annotations = Object.fromEntries(entries) as Record<string, string>;
+      this.#store.upsert({ ...service, metadata: { ...service.metadata, annotations } });
+      return true;
+    };
+    return { addFinalizer: nothing, removeFinalizer: nothing, annotate };
   }
 
   #watched(): Cloud {

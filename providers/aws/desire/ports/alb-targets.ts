@@ -1,7 +1,7 @@
 import { reason } from '../../../../src/model/reasons.ts';
 import type { Service, ServicePort } from '../../../../src/model/objects/service.ts';
 import { annotationTable, type AnnotationValues } from '../../annotations/table.ts';
-import type { AlbFacts, AlbTarget } from '../../model/alb.ts';
+import type { AlbFacts, AlbTarget } from '../../model/targets/alb.ts';
 import type { Issues } from '../../model/issues.ts';
 import { portsNamed } from './encryption.ts';
 

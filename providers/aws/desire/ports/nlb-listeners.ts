@@ -3,7 +3,7 @@ import { serviceKey } from '../../../../src/model/objects/metadata.ts';
 import type { Service, ServicePort } from '../../../../src/model/objects/service.ts';
 import { annotationTable, type AnnotationValues } from '../../annotations/table.ts';
 import type { NlbProtocol, TargetType } from '../../cloud/elbv2.ts';
-import type { AlbTarget } from '../../model/alb.ts';
+import type { AlbTarget } from '../../model/targets/alb.ts';
 import type { AwsSettings } from '../../model/settings.ts';
 import { albTargetOf, namedAlbOfPorts } from './alb-targets.ts';
 import { checkKeys, checkUsable } from './certificates.ts';

@@ -6,7 +6,7 @@ import { observeAddresses, type NamedAddresses } from './addresses.ts';
 import { observeAlbs } from './albs.ts';
 import { CertificateKeys } from './certificate-keys.ts';
 import type { AddressFacts } from '../../model/addresses.ts';
-import type { AlbFacts } from '../../model/alb.ts';
+import type { AlbFacts } from '../../model/targets/alb.ts';
 import type { Facts } from '../../model/facts.ts';
 import { limits } from '../../model/limits.ts';
 import { observeCertificates, observeFacts } from './facts.ts';

@@ -2,7 +2,7 @@ import type { AnnotationValues } from '../../annotations/table.ts';
 import type { ReadOnlyCloud } from '../../cloud/cloud.ts';
 import type { LoadBalancer } from '../../cloud/elbv2.ts';
 import { AwsError } from '../../cloud/error.ts';
-import type { AlbFact, AlbFacts } from '../../model/alb.ts';
+import type { AlbFact, AlbFacts } from '../../model/targets/alb.ts';
 
 /** Returns the names and ARNs of the ALBs that Services use as targets, each once. */
 export function namedAlbs(members: readonly { readonly values: AnnotationValues }[]): string[] {

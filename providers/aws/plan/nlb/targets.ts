@@ -3,6 +3,7 @@ import type { TargetDescription, TargetHealthDescription } from '../../cloud/elb
 import { limits } from '../../model/limits.ts';
 import type { DesiredTarget, DesiredTargetGroup } from '../../model/desired.ts';
 import type { ObservedTargetGroup } from '../../model/observed.ts';
+import { isMineIn, recordKeyOf } from '../../model/targets/target-record.ts';
 import { inBatches, planRegistration, type Registered } from '../steps/registration.ts';
 import type { Steps } from '../steps/steps.ts';
 
@@ -21,15 +22,17 @@ interface TargetZones {
 export function planTargets(
   steps: Steps,
   arn: string,
-  { key, targets, departing }: Pick<DesiredTargetGroup, 'key' | 'targets' | 'departing'>,
+  { key, targets, departing, shared }: Pick<DesiredTargetGroup, 'key' | 'targets' | 'departing' | 'shared'>,
   observed: ObservedTargetGroup | undefined,
   needs: string | undefined,
   zones: TargetZones,
 ): void {
   const leaving = new Set(departing);
   const ids = new Map(targets.map(({ id, port, quicServerId }) => [`${id} ${port}`, quicServerId]));
+  const isMine = shared === undefined ? () => true : isMineIn({ shared, targets });
   // A server id that AWS does not show counts as the right one.
-  const health = (observed?.health ?? []).map((one) => {
+  const own = (observed?.health ?? []).filter(({ Target: { Id, Port } }) => isMine(recordKeyOf({ id: Id, port: Port })));
+  const health = own.map((one) => {
     const { Id, Port, QuicServerId = ids.get(`${Id} ${Port}`) } = one.Target;
     return { ...one, Target: { ...one.Target, ...defined({ QuicServerId }) } };
   });

@@ -91,6 +91,7 @@ const cases: Readonly<Record<BalancerKind, Partial<Readonly<Record<AnnotationNam
     capacityUnits: { set: 'CapacityUnits=3000' },
     healthCheckTimeout: { set: '7' },
     successCodes: { set: '200', beside: http },
+    multiCluster: { set: 'true' },
     albTarget: { set: 'edge' },
     albTargetOfPort: { set: 'edge', member: '443' },
     endpointService: { set: 'true' },

@@ -37,13 +37,20 @@ export class ProviderFixture {
   provider: AwsProvider;
 
   readonly #comparesPods: boolean;
+  readonly #isDirectory: boolean;
 
   /**
-   * `comparesPods`: false as in a directory, where there are no Pods. `clusterUid`: absent as in a directory. `account`: that of another fixture, for two
+   * `comparesPods`: false as in a directory, where there are no Pods. `isDirectory`: Services cannot be written to. `clusterUid`: absent as in a directory. `account`: that of another fixture, for two
    * clusters in one account.
    */
-  constructor({ comparesPods = false, clusterUid, account }: { comparesPods?: boolean; clusterUid?: string; account?: World } = {}) {
+  constructor({
+    comparesPods = false,
+    isDirectory = false,
+    clusterUid,
+    account,
+  }: { comparesPods?: boolean; isDirectory?: boolean; clusterUid?: string; account?: World } = {}) {
     this.#comparesPods = comparesPods;
+    this.#isDirectory = isDirectory;
     this.cloud = new FakeCloud(account);
     if (account === undefined) populate(this.cloud.world);
     if (clusterUid !== undefined) this.snapshot.upsert({ kind: 'Namespace', metadata: { ...metadata('kube-system'), uid: clusterUid } });
@@ -99,8 +106,9 @@ export class ProviderFixture {
       openGate: async (pod) => this.openGate(pod),
     };
     const observer = { countedOfOtherClusters: (count: number) => void this.counts.push(count) };
-    const components = { classless: 'off', connect, metadata: writer, clock, random: () => 0, log, observer } as const;
-    const provider = new AwsProvider({ ...components, ...(this.#comparesPods ? { pods } : {}) });
+    const components = { classless: 'off', connect, clock, random: () => 0, log, observer } as const;
+    const metadata = this.#isDirectory ? {} : { metadata: writer };
+    const provider = new AwsProvider({ ...components, ...metadata, ...(this.#comparesPods ? { pods } : {}) });
     provider.adopt(this.snapshot, new Map());
     return provider;
   }

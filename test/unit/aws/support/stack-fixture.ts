@@ -6,6 +6,7 @@ import { namedAlbs, observeAlbs } from '../../../../providers/aws/observe/accoun
 import { observeCertificates, observeFacts } from '../../../../providers/aws/observe/account/facts.ts';
 import { scanOwned } from '../../../../providers/aws/observe/scan.ts';
 import { RecentObservation } from '../../../../providers/aws/observe/recent-observation.ts';
+import { TargetRecords } from '../../../../providers/aws/stacks/target-records.ts';
 import { RepeatedWrites } from '../../../../providers/aws/stacks/execution/repeated-writes.ts';
 import { reconcileStack, type StackResult } from '../../../../providers/aws/stacks/reconcile-stack.ts';
 import { memberOf, stackOf, type Member } from '../../../../providers/aws/desire/stack.ts';
@@ -60,6 +61,8 @@ export class StackFixture {
   known = new KnownResources();
   repeated = new RepeatedWrites();
   recent = new RecentObservation();
+  /** Every write of an annotation succeeds. */
+  records = new TargetRecords({ addFinalizer: async () => undefined, removeFinalizer: async () => undefined, annotate: async () => true });
   nodes: Node[] = [0, 1, 2].map((index) => node(index));
   slices: EndpointSlice[] = [];
   settings = settings;
@@ -100,6 +103,7 @@ export class StackFixture {
       known: this.known,
       repeated: this.repeated,
       recent: this.recent,
+      records: this.records,
       circumstances,
       isVanished: () => false,
       now: this.world.clock.date().getTime(),
