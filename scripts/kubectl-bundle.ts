@@ -1,7 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { builtinModules } from 'node:module';
 import { join } from 'node:path';
-import { rolldown, type OutputChunk, type Plugin } from 'rolldown';
+import { rolldown, type Plugin } from 'rolldown';
+import { foreignImports, licencesOf } from './bundle-parts.ts';
 
 export interface Bundle {
   /** JavaScript with a `#!` line, so that a shell can run it where Node.js is installed. */
@@ -20,16 +19,13 @@ export async function bundle(root: string): Promise<Bundle> {
     const { output } = await build.generate({ ...settings, format: 'esm', banner: firstLines });
     const [chunk, ...others] = output;
     const { output: again } = await build.generate({ ...settings, format: 'cjs' });
-    const foreign = chunk.imports.filter((name) => !isBuiltIn(name));
-    if (others.length > 0 || foreign.length > 0)
-      throw new Error(`not everything is in one file: ${[...others.map(({ fileName }) => fileName), ...foreign].join(', ')}`);
-    return { program: chunk.code, script: again[0].code, licences: licencesOf(chunk) };
+    const apart = [...others.map(({ fileName }) => fileName), ...foreignImports([chunk])];
+    if (apart.length > 0) throw new Error(`not everything is in one file: ${apart.join(', ')}`);
+    return { program: chunk.code, script: again[0].code, licences: licencesOf([chunk]) };
   } finally {
     await build.close();
   }
 }
-
-const isBuiltIn = (name: string): boolean => builtinModules.includes(name.replace(/^node:/, ''));
 
 /** The check comes first, because an older Node.js would fail later with an error that does not name the cause. */
 const firstLines = `#!/usr/bin/env node
@@ -48,16 +44,4 @@ function leaveOut(root: string): Plugin {
     ['./processes.ts', join(root, 'src/cli/kubectl-processes.ts')],
   ]);
   return { name: 'leave out imports that terminals do not need', resolveId: (id) => places.get(id) ?? null };
-}
-
-/** Returns the licence texts of the bundled packages, which must accompany their code. */
-function licencesOf({ moduleIds }: OutputChunk): string {
-  const folders = new Set(moduleIds.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? []));
-  const parts = [...folders].toSorted().map((folder) => {
-    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Record<string, string>;
-    const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
-    const text = file !== undefined ? readFileSync(join(folder, file), 'utf8').trim() : '';
-    return `${name} ${version} (${license})\n\n${text}\n`;
-  });
-  return parts.join(`\n${'-'.repeat(80)}\n\n`);
 }

@@ -113,7 +113,7 @@ export function isAgent(words: readonly string[]): boolean {
   return words.some((word, index) => isProgram(word) && ['agent', 'run'].includes(words[index + 1] ?? ''));
 }
 
-const isProgram = (word: string): boolean => /(?:^|\/)herald$|src\/cli\/main\.[jt]s$/.test(word);
+const isProgram = (word: string): boolean => /(?:^|\/)herald(?:\.js)?$|src\/cli\/main\.[jt]s$/.test(word);
 
 async function commandLines(): Promise<{ readonly id: string; readonly words: readonly string[] }[]> {
   const found: { id: string; words: string[] }[] = [];

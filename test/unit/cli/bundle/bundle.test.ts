@@ -286,6 +286,7 @@ test("Herald's nftables tables identify a node without an agent socket, also whe
 
 test.each([
   [['/usr/bin/node', '/opt/herald/src/cli/main.js', 'agent', '--node', 'node1'], true],
+  [['/opt/herald/node_modules/.bin/node', '/opt/herald/program/herald.js', 'agent', '--node', 'node1'], true],
   [['/usr/local/bin/herald', 'run', '/etc/herald'], true],
   [['node', 'src/cli/main.ts', 'bundle'], false],
   [['herald', 'controller'], false],
