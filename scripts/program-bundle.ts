@@ -25,10 +25,18 @@ export interface ProgramFile {
  * same files one by one, and less time to start.
  */
 export async function bundleProgram(root: string): Promise<{ readonly files: readonly ProgramFile[]; readonly licences: string }> {
-  const input = { herald: join(root, 'src/cli/main.ts'), ...Object.fromEntries(threads.map(({ name, module }) => [name, join(root, module)])) };
+  const input = {
+    herald: join(root, 'src/cli/main.ts'),
+    ...Object.fromEntries(threads.map(({ name, module }) => [name, join(root, module)])),
+  };
   const build = await rolldown({ input, platform: 'node', external: native, plugins: [namedThreads(root)], logLevel: 'warn' });
   try {
-    const { output } = await build.generate({ format: 'esm', minify: true, entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' });
+    const { output } = await build.generate({
+      format: 'esm',
+      minify: true,
+      entryFileNames: '[name].js',
+      chunkFileNames: '[name]-[hash].js',
+    });
     const chunks = output.filter((one): one is OutputChunk => one.type === 'chunk');
     const foreign = foreignImports(chunks).filter((name) => !native.includes(name));
     if (foreign.length > 0) throw new Error(`the program would need packages: ${foreign.join(', ')}`);
