@@ -34,7 +34,11 @@ export const metallbEvents: readonly Row[] = [
     does: 'differs',
     text: '`Announced`, once for the Service instead of once for every node. `herald explain service` lists the nodes that announce it.',
   },
-  { name: code('announceFailed'), does: 'no', text: 'Layer 2 only, which Herald does not do.' },
+  {
+    name: code('announceFailed'),
+    does: 'differs',
+    text: 'The condition Announced is False with the reason, such as `L2NoInterface`. MetalLB writes it when the chosen node has no interface; Herald chooses another node.',
+  },
 ];
 
 const recorded = (text: string) => ({ does: 'differs', text: `A recording rule. ${text}` }) as const;
@@ -183,7 +187,21 @@ export const metallbBehaviour: readonly Row[] = [
   },
   { name: '`--ignore-exclude-lb`', does: 'no', text: 'Remove the label from the node.' },
   { name: 'ConfigMap `bgpextras`', does: 'no', text: 'Raw configuration of FRR, which Herald does not use.' },
-  { name: 'ConfigMap `metallb-excludel2`, Secret `memberlist`', does: 'no', text: 'Layer 2 only, which Herald does not do.' },
+  {
+    name: 'ConfigMap `metallb-excludel2`',
+    does: 'no',
+    text: 'Not needed: a node announces on the one interface whose network contains the address, or on those that the L2Advertisement names. `herald import metallb` reports a named interface that the ConfigMap excludes.',
+  },
+  {
+    name: 'Which node answers ARP and NDP',
+    does: 'differs',
+    text: 'Both choose by a hash, and `preferredNodeSelectors` come first, but the hashes differ, and each address of a Service has its own node. So most addresses have another node after a migration.',
+  },
+  {
+    name: 'Secret `memberlist`, port 7946',
+    does: 'no',
+    text: 'Nodes watch each other by BFD (UDP port 3784), on the interface on which they announce ([how an owner is chosen](../explanation/failure-modes.md#how-an-owner-is-chosen)).',
+  },
   {
     name: 'The webhooks',
     does: 'no',

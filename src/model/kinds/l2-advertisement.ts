@@ -45,7 +45,6 @@ const fields = {
   serviceSelectors: selectors({ unset: 'every Service', description: 'Services that are announced.' }),
   preferredNodeSelectors: list(nodePreference, {
     maxItems: limits.selectors,
-    unique: true,
     description:
       'Nodes that announce rather than others. The weights of all entries that select a node add up, also those of several L2Advertisements. They never let a node announce that `nodeSelectors` leaves out.',
   }),

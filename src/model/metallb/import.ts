@@ -3,6 +3,7 @@ import { originText, type TranslatedFrom } from '../objects/metadata.ts';
 import { parseObject } from '../parse.ts';
 import { fieldText } from '../parse/problem.ts';
 import { metallbGroup } from '../parse/metallb-group.ts';
+import { excludedInterfacesName } from './excluded-interfaces.ts';
 import { metallbKinds } from './kinds.ts';
 import { translateObject, type Translation } from './translate.ts';
 
@@ -22,7 +23,7 @@ export interface Imported {
   readonly where?: string;
   readonly verdict: 'exact' | 'differs' | 'refused';
   readonly remarks: readonly Remark[];
-  /** The manifest for Herald. Absent when the object is refused. */
+  /** The manifest for Herald. Absent when the object is refused, or when Herald needs none. */
   readonly manifest?: Readonly<Record<string, unknown>>;
 }
 
@@ -134,6 +135,11 @@ function configMap(raw: unknown, namespace: string): Imported | undefined {
   const { name, namespace: written = namespace } = raw['metadata'];
   const known = typeof name === 'string' && Object.hasOwn(configMaps, name) ? configMaps[name] : undefined;
   const data = isRecord(raw['data']) ? Object.keys(raw['data']) : [];
+  if (name === excludedInterfacesName && written === namespace) {
+    const message =
+      'is not needed: a node announces on the interface whose network contains the address, or on those that the L2Advertisement names';
+    return { object: `ConfigMap/${namespace}/${name}`, verdict: 'exact', remarks: [{ level: 'note', field: 'data', message, fix: '' }] };
+  }
   if (known === undefined || written !== namespace || data.length === 0) return undefined;
   return refused(`ConfigMap/${namespace}/${String(name)}`, 'data', known.message, known.fix);
 }

@@ -13,6 +13,7 @@ export const l2AdvertisementRows: readonly FieldRow[] = [
     field: 'interfaces',
     does: 'differs',
     text: 'Without names, a node announces on the one interface whose network contains the address; MetalLB then uses every interface. A node without a fitting interface is not chosen ([L2NoInterface](reasons.md)); MetalLB may choose it, and then nobody announces.',
+    translate: (value) => ({ value: Array.isArray(value) ? [...new Set(value)] : value }),
   },
   {
     field: 'serviceSelectors',

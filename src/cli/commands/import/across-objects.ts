@@ -3,6 +3,7 @@ import { resolveCommunity } from '../../../decisions/announcement/communities.ts
 import { conflictsOf } from '../../../decisions/configuration/pool-conflicts.ts';
 import { isRecord } from '../../../lang/is-record.ts';
 import type { BGPAdvertisement, BGPPeer, IPAddressPool, L2Advertisement } from '../../../model/kinds/types.ts';
+import { excludedInterfaces, excludedInterfacesName } from '../../../model/metallb/excluded-interfaces.ts';
 import type { Imported, RawInput, Remark } from '../../../model/metallb/import.ts';
 import { reason, reasonText, remedyText, type Reason } from '../../../model/reasons.ts';
 import type { Snapshot } from '../../../model/store/snapshot.ts';
@@ -27,6 +28,7 @@ export function checkAcross(imported: readonly Imported[], inputs: readonly RawI
   const others = inputs.filter(({ raw }) => isKind(raw, 'v1', 'Secret') || isKind(raw, 'v1', 'Node'));
   const { snapshot } = readObjects([...manifests, ...others]);
   const conflicts = conflictsOf(snapshot.pools.values());
+  const isExcluded = excludedInterfaces(inputs);
   return imported.map((one) => {
     const { kind, metadata } = one.manifest ?? {};
     const name = isRecord(metadata) ? String(metadata['name']) : '';
@@ -44,7 +46,7 @@ export function checkAcross(imported: readonly Imported[], inputs: readonly RawI
     const advertisement = kind === 'BGPAdvertisement' ? snapshot.advertisements.get(name) : undefined;
     if (advertisement !== undefined) return advertisementRemarks(advertisement, snapshot);
     const layer2 = kind === 'L2Advertisement' ? snapshot.l2Advertisements.get(name) : undefined;
-    if (layer2 !== undefined) return unknownPools(layer2, snapshot);
+    if (layer2 !== undefined) return [...unknownPools(layer2, snapshot), ...interfaceRemarks(layer2, isExcluded)];
     return kind === 'Community' ? aliasRemarks(name, snapshot) : [];
   }
 }
@@ -105,6 +107,20 @@ function unknownPools({ kind, metadata: { name }, ipAddressPools }: BGPAdvertise
   return ipAddressPools
     .filter((pool) => !pools.has(pool))
     .map((pool) => asRemark('spec.ipAddressPools', reason('UnknownPool', { kind, advertisement: name, pool })));
+}
+
+function interfaceRemarks({ interfaces }: L2Advertisement, isExcluded: (name: string) => boolean): Remark[] {
+  const field = 'spec.interfaces';
+  if (interfaces.length === 0) {
+    const message = 'is empty: Herald announces on the interface whose network contains the address, MetalLB on all';
+    return [{ level: 'note', field, message, fix: 'name the interface if nodes have no address in the network of the pool' }];
+  }
+  return interfaces.filter(isExcluded).map((name) => ({
+    level: 'differs',
+    field,
+    message: `names ${name}, which ConfigMap ${excludedInterfacesName} excludes: Herald announces on it, and MetalLB does not`,
+    fix: `remove ${name}`,
+  }));
 }
 
 function announcedRemarks(pool: IPAddressPool, { advertisements, l2Advertisements }: Snapshot): Remark[] {

@@ -2,6 +2,7 @@ import { isRecord } from '../../../lang/is-record.ts';
 import { KubeClient } from '../../../kube/client/client.ts';
 import { KubeError } from '../../../kube/error.ts';
 import { listPages } from '../../../kube/reflector/list-pages.ts';
+import { excludedInterfacesName } from '../../../model/metallb/excluded-interfaces.ts';
 import type { RawInput } from '../../../model/metallb/import.ts';
 import { watchedKinds } from '../../../model/metallb/kinds.ts';
 import { connectAsCaller } from '../../storage/caller-connection.ts';
@@ -15,7 +16,7 @@ interface ClusterObjects {
 }
 
 /**
- * Reads MetalLB's objects in its namespace, the Secrets that its peers name, all Nodes if the caller may list them, and the Services of all
+ * Reads MetalLB's objects and ConfigMaps in its namespace, the Secrets that its peers name, all Nodes if the caller may list them, and the Services of all
  * namespaces. A kind whose CRD is not installed has no objects. Throws KubeError.
  */
 export async function readMetalLBObjects(context: CommandContext, options: CallerOptions, namespace: string): Promise<ClusterObjects> {
@@ -33,8 +34,10 @@ export async function readMetalLBObjects(context: CommandContext, options: Calle
     for (const { kind, apiVersion, plural } of watchedKinds)
       objects.push(...(await list(apiVersion, kind, `/apis/${apiVersion}/${within}/${plural}`).catch(noneIfAbsent)));
     if (objects.length === 0) return { inputs: [], forbidden: new Set() };
-    const extras = await client.get(`/api/v1/${within}/configmaps/bgpextras`).catch(noneIfAbsent);
-    if (!Array.isArray(extras)) objects.push({ raw: { ...(extras as object), apiVersion: 'v1', kind: 'ConfigMap' } });
+    for (const name of ['bgpextras', excludedInterfacesName]) {
+      const found = await client.get(`/api/v1/${within}/configmaps/${name}`).catch(noneIfAbsent);
+      if (!Array.isArray(found)) objects.push({ raw: { ...(found as object), apiVersion: 'v1', kind: 'ConfigMap' } });
+    }
     const forbidden = new Set<string>();
     for (const name of secretNames(objects)) {
       const secret = await client.get(`/api/v1/${within}/secrets/${encodeURIComponent(name)}`).catch((error: unknown) => {

@@ -211,6 +211,26 @@ test('an L2Advertisement keeps all six fields of MetalLB', () => {
   expect(translation(metallb('L2Advertisement', spec)).raw['spec']).toEqual(spec);
 });
 
+// What MetalLB 0.16.2 answers: internal/config.For with each spec.
+test.each<[string, object, 'accepts' | 'refuses']>([
+  ['nothing', {}, 'accepts'],
+  ['an unknown pool', { ipAddressPools: ['old'] }, 'accepts'],
+  ['an interface twice', { interfaces: ['eth0', 'eth0'] }, 'accepts'],
+  ['a preference twice', { preferredNodeSelectors: [0, 0].map(() => ({ weight: 100, preference: {} })) }, 'accepts'],
+  ['a pool twice', { ipAddressPools: ['main', 'main'] }, 'refuses'],
+  ...['ipAddressPoolSelectors', 'nodeSelectors', 'serviceSelectors'].map(
+    (field) => [`${field} twice`, { [field]: [0, 0].map(() => ({ matchLabels: { a: 'b' } })) }, 'refuses'] as [string, object, 'refuses'],
+  ),
+  [
+    'an unknown operator',
+    { preferredNodeSelectors: [{ weight: 5, preference: { matchExpressions: [{ key: 'a', operator: 'Near' }] } }] },
+    'refuses',
+  ],
+])('an L2Advertisement with %s is judged as MetalLB does', (_, spec, verdict) => {
+  const { object } = parseAnyObject(metallb('L2Advertisement', spec), mode);
+  expect(object === undefined ? 'refuses' : 'accepts').toBe(verdict);
+});
+
 describe('refused MetalLB objects', () => {
   test.each<[string, unknown, string, string]>([
     ['an AddressPool', metallb('AddressPool', { protocol: 'bgp', ...pool }), 'kind', 'AddressPool is the predecessor'],

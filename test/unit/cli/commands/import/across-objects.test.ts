@@ -28,6 +28,55 @@ const secret = (data: object): object => ({
 });
 const all = [pool(['198.51.100.0/24', '2001:db8::/64']), peer()];
 
+const layer2 = (spec: object, name = 'main'): object => metallb('L2Advertisement', spec, name);
+const excluded = (patterns: string): object => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'metallb-excludel2', namespace: 'metallb-system' },
+  data: { 'excludel2.yaml': patterns },
+});
+
+describe('import of layer 2', () => {
+  test('two identical L2Advertisements with interfaces are exact', () => {
+    const spec = { ipAddressPools: ['main'], interfaces: ['eth0'] };
+    expect(report([...all, layer2(spec), layer2(spec, 'again')])).toEqual([
+      'exact IPAddressPool/main',
+      'exact BGPPeer/tor1',
+      'exact L2Advertisement/main',
+      'exact L2Advertisement/again',
+    ]);
+  });
+
+  test('an L2Advertisement without interfaces is exact, with a note about the interface that Herald chooses', () => {
+    expect(report([...all, layer2({})]).slice(2)).toEqual([
+      'exact L2Advertisement/main',
+      'note spec.interfaces: is empty: Herald announces on the interface whose network contains the address, MetalLB on all',
+    ]);
+  });
+
+  test('an L2Advertisement that names an unknown pool is not exact', () => {
+    expect(report([...all, layer2({ ipAddressPools: ['main', 'old'], interfaces: ['eth0'] })]).slice(2)).toEqual([
+      'differs L2Advertisement/main',
+      expect.stringContaining('differs spec.ipAddressPools: L2Advertisement "main" names IPAddressPool "old", which does not exist'),
+    ]);
+  });
+
+  test("MetalLB's list of excluded interfaces needs no object of Herald, and a named interface in it is reported", () => {
+    const list = excluded('announcedInterfacesToExclude: ["^docker.*", "^veth.*", "("]');
+    expect(report([...all, list, layer2({ interfaces: ['eth0', 'veth7'] })]).slice(2)).toEqual([
+      'exact ConfigMap/metallb-system/metallb-excludel2',
+      'note data: is not needed: a node announces on the interface whose network contains the address, or on those that the L2Advertisement names',
+      'differs L2Advertisement/main',
+      'differs spec.interfaces: names veth7, which ConfigMap metallb-excludel2 excludes: Herald announces on it, and MetalLB does not',
+    ]);
+    expect(check([list])[0]?.manifest).toBeUndefined();
+  });
+
+  test('a list of excluded interfaces that cannot be read excludes nothing', () => {
+    expect(report([...all, excluded('['), layer2({ interfaces: ['veth7'] })])).toContain('exact L2Advertisement/main');
+  });
+});
+
 describe('import across objects', () => {
   test('objects that fit each other are exact', () => {
     const objects = [
