@@ -3,7 +3,6 @@ import { originText, type TranslatedFrom } from '../objects/metadata.ts';
 import { parseObject } from '../parse.ts';
 import { fieldText } from '../parse/problem.ts';
 import { metallbGroup } from '../parse/metallb-group.ts';
-import { excludedInterfacesName } from './excluded-interfaces.ts';
 import { metallbKinds } from './kinds.ts';
 import { translateObject, type Translation } from './translate.ts';
 
@@ -44,7 +43,10 @@ const serverFields = new Set([
   'finalizers',
 ]);
 
-/** ConfigMaps that configure MetalLB. */
+/** The ConfigMap by which MetalLB's speakers leave out interfaces. MetalLB's manifests include it. */
+export const excludedInterfacesName = 'metallb-excludel2';
+
+/** Other ConfigMaps that configure MetalLB. */
 const configMaps: Readonly<Record<string, { readonly message: string; readonly fix: string }>> = {
   bgpextras: { message: 'is configuration of FRR, which Herald does not use', fix: 'check which of its settings Herald has a field for' },
   config: {

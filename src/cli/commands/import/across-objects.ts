@@ -3,13 +3,13 @@ import { resolveCommunity } from '../../../decisions/announcement/communities.ts
 import { conflictsOf } from '../../../decisions/configuration/pool-conflicts.ts';
 import { isRecord } from '../../../lang/is-record.ts';
 import type { BGPAdvertisement, BGPPeer, IPAddressPool, L2Advertisement } from '../../../model/kinds/types.ts';
-import { excludedInterfaces, excludedInterfacesName } from '../../../model/metallb/excluded-interfaces.ts';
-import type { Imported, RawInput, Remark } from '../../../model/metallb/import.ts';
+import { excludedInterfacesName, type Imported, type RawInput, type Remark } from '../../../model/metallb/import.ts';
 import { reason, reasonText, remedyText, type Reason } from '../../../model/reasons.ts';
 import type { Snapshot } from '../../../model/store/snapshot.ts';
 import { readObjects } from '../../../sources/read-objects.ts';
 import { aggregateRemarks } from './aggregates.ts';
 import { attributeRemarks } from './conflicting-attributes.ts';
+import { excludedInterfaces } from './excluded-interfaces.ts';
 
 /** Which Secrets the caller could read. */
 export interface SecretsRead {

@@ -1,9 +1,7 @@
 import { parse } from 'yaml';
-import { isRecord } from '../../lang/is-record.ts';
-import type { RawInput } from './import.ts';
+import { isRecord } from '../../../lang/is-record.ts';
+import { excludedInterfacesName, type RawInput } from '../../../model/metallb/import.ts';
 
-/** The ConfigMap by which MetalLB's speakers leave out interfaces, and its key. MetalLB's manifests include it. */
-export const excludedInterfacesName = 'metallb-excludel2';
 const key = 'excludel2.yaml';
 
 /** Returns a function that tells whether MetalLB never announces on an interface. A pattern that cannot be read excludes nothing. */
