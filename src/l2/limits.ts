@@ -45,6 +45,9 @@ export const maximumInquiries = 3;
 export const watchdogInterval = 1_000;
 export const watchdogPatience = 300;
 
+/** Time between two probes to a better candidate that is gone, by a node that owns its addresses: when it is back, both own them. */
+export const absentInterval = 250;
+
 /** Addresses in a row without an answer after which a node with a live session counts as failed. */
 export const watchdogStrikes = 3;
 

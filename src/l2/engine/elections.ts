@@ -69,7 +69,7 @@ export class Elections {
   /** Asks whether the better candidate answers for this address. */
   check(link: LinkView, claim: Claim): void {
     const election = this.#elect(claim);
-    if (!this.#host.mayClaim || !link.isSettled || election.kind !== 'deferred' || !election.isNext) return;
+    if (!this.#host.mayClaim || !link.isSettled || election.kind !== 'deferred' || !mayAsk(claim, election.isNext)) return;
     this.#host.inquiries.ask(claim, election.to, (result) => {
       if (result === 'silent') this.#wasSilent(link, claim, election.to);
     });
@@ -79,6 +79,19 @@ export class Elections {
   watch(link: LinkView): void {
     if (!this.#host.mayClaim || !link.isSettled || !link.carrier) return;
     for (const peer of link.peers.values()) if (peer.standing === 'in') this.#watchPeer(link, peer, watchdogPatience);
+  }
+
+  /**
+   * Asks each better candidate in whose place this node owns addresses for one of them. When a partition heals, both own them, and the sessions
+   * need a second to come up again, or never do where BFD is blocked. An answer counts as its claim.
+   */
+  askAbsent(link: LinkView): void {
+    if (!this.#host.mayClaim || !link.isSettled || !link.carrier) return;
+    for (const [peer, claims] of link.betterClaims) {
+      if (peer.verdict !== 'silent' || peer.session === 'AdminDown') continue;
+      const owned = claims.values().take(watchdogLook).find(({ state }) => state === 'owner');
+      if (owned !== undefined) this.#host.inquiries.probe(owned);
+    }
   }
 
   /** Claims in doubt become held again where no other node answers. One address is asked for each node that may have taken over. */
@@ -118,11 +131,11 @@ export class Elections {
     return elect(claim.candidates, (peer) => standingFor(claim, peer));
   }
 
-  /** The better candidate should announce the address soon. Its next one in rank asks for it if it does not. */
+  /** The better candidate should announce the address soon. It is asked for it if it does not. */
   #expectAnnouncement(claim: Claim, { to, isNext }: Election & { readonly kind: 'deferred' }): void {
     if (claim.deferredTo === to) return;
     claim.deferredTo = to;
-    if (!isNext || claim.notes.heardFrom?.peer === to) return;
+    if (!mayAsk(claim, isNext) || (!answersClients(claim.state) && claim.notes.heardFrom?.peer === to)) return;
     const { clock, random, schedule } = this.#host;
     // An owner that hands over asks sooner, because the other one may hold the address already.
     const patience = answersClients(claim.state) ? yieldCheckTime : announcementPatience;
@@ -195,6 +208,11 @@ export class Elections {
     peer.verdict = 'silent';
     this.evaluatePeer(link, peer);
   }
+}
+
+/** The next candidate in rank asks the better one, and so does an owner of any rank that hands over: otherwise both might go on. */
+function mayAsk(claim: Claim, isNext: boolean): boolean {
+  return isNext || answersClients(claim.state);
 }
 
 function standingFor(claim: Claim, peer: PeerView): Standing {

@@ -6,7 +6,7 @@ import { Claim } from '../claim/claim.ts';
 import { answersClients, type ClaimEvent, type ClaimState } from '../claim/fsm.ts';
 import { newCounters, type Counters } from '../counters.ts';
 import type { PeerView } from '../election/peer-view.ts';
-import { maximumAddresses, maximumLinks, settleTime, settleTimeAfterStall, watchdogInterval } from '../limits.ts';
+import { absentInterval, maximumAddresses, maximumLinks, settleTime, settleTimeAfterStall, watchdogInterval } from '../limits.ts';
 import type { L2Event, L2Status } from '../status.ts';
 import type { AddressChanges, AddressEntry, Link, PeerSession, Refusal, Table } from '../table.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -47,6 +47,7 @@ export class Engine {
   readonly #runner: ClaimRunner;
   readonly #membership: Membership;
   readonly #watchdog = new Alarm(() => this.#watch());
+  readonly #askingAbsent = new Alarm(() => this.#askAbsent());
   #node = '';
   #addresses = 0;
   #stopping = false;
@@ -115,6 +116,7 @@ export class Engine {
       },
     });
     schedule.setAlarm(this.#watchdog, clock.now() + watchdogInterval * (0.5 + random()));
+    schedule.setAlarm(this.#askingAbsent, clock.now() + absentInterval * (0.5 + random()));
   }
 
   /** Makes this the table, exactly. Returns what is refused; the rest is in force. */
@@ -377,6 +379,11 @@ export class Engine {
   #watch(): void {
     for (const link of this.#links.values()) this.#elections.watch(link);
     this.schedule.setAlarm(this.#watchdog, this.#components.clock.now() + watchdogInterval);
+  }
+
+  #askAbsent(): void {
+    for (const link of this.#links.values()) this.#elections.askAbsent(link);
+    this.schedule.setAlarm(this.#askingAbsent, this.#components.clock.now() + absentInterval);
   }
 
   #dispatchOf(claim: Claim, event: ClaimEvent): void {

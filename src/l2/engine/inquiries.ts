@@ -48,6 +48,11 @@ export class Inquiries {
     }
   }
 
+  /** Sends a probe whose answer nothing waits for. */
+  probe(claim: Claim): void {
+    this.#host.sendProbe(claim);
+  }
+
   /** A node claimed or answered for the address. */
   heard(claim: Claim, peer: PeerView): void {
     for (const inquiry of this.#byClaim.get(claim) ?? []) {

@@ -239,6 +239,35 @@ describe('two owners', () => {
     expect(bed.owners(vip)).toEqual(['n0']);
   });
 
+  test('L2-9 a healed partition has one owner within 300 ms before any session is up again, and for every address soon after', () => {
+    const addresses = Array.from({ length: 20 }, (_, at) => `192.0.2.${at + 10}`);
+    const bed = new SegmentBed({ nodes: 3, addresses, ranks: () => [0, 1, 2] });
+    bed.clock.advance(1000);
+    bed.blocksBfd = true;
+    bed.clock.advance(1000);
+    bed.block(['n0', 'n1'], ['n1', 'n0'], ['n0', 'n2'], ['n2', 'n0']);
+    bed.clock.advance(10_000);
+    expect(addresses.filter((text) => bed.owners(text).length !== 2 || bed.owners(text)[0] !== 'n0')).toEqual([]);
+    bed.segment.loses = () => false;
+    bed.clock.advance(300);
+    expect(addresses.some((text) => bed.owners(text).join() === 'n0')).toBe(true);
+    bed.clock.advance(700);
+    expect(addresses.filter((text) => bed.owners(text).join() !== 'n0')).toEqual([]);
+  });
+
+  test('rule 6: a node that took over asks the one that is gone four times a second, whatever the number of addresses', () => {
+    const addresses = Array.from({ length: 50 }, (_, at) => `192.0.2.${at + 10}`);
+    const bed = new SegmentBed({ nodes: 2, addresses, ranks: () => [0, 1] });
+    bed.clock.advance(1000);
+    bed.node(0).kill();
+    bed.clock.advance(5000);
+    const since = bed.clock.now();
+    bed.clock.advance(10_000);
+    const probes = bed.sent('n1', since).filter((frame) => frame.kind === 'arp' && frame.sender.value === 0n);
+    expect(probes.length).toBeGreaterThan(30);
+    expect(probes.length).toBeLessThanOrEqual(41);
+  });
+
   test('rule 5: a node that yielded claims again when the better one does not answer', () => {
     const bed = new SegmentBed({ nodes: 2, addresses: [vip], ranks: () => [1, 0] });
     bed.clock.advance(1000);
