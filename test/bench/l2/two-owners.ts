@@ -2,7 +2,7 @@ import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { vip, vip6 } from '../../lab/l2-agents/agents-on-segment.ts';
 import { nodeAddress, nodeAddress6 } from '../../lab/l2-agents/manifests.ts';
-import { wallTime, Watch, type WatchedFrame } from '../../lab/l2-agents/watch.ts';
+import { longestDoubled, wallTime, Watch } from '../../lab/l2-agents/watch.ts';
 import { run } from '../../peers/link.ts';
 import { nodes, type Contender } from './contenders/contender.ts';
 import { faults, type Fault } from './faults.ts';
@@ -18,9 +18,6 @@ export interface TwoOwners {
   readonly byFault: Readonly<Record<string, number>>;
   readonly load: number;
 }
-
-/** Two answers belong to the same moment if they are in the same span of so many milliseconds. Clients ask every 10 ms. */
-const span = 50;
 
 /** Cuts the bridge in two: a node and the second client are on the one side, everything else is on the other. Heals it again. */
 const partition: Fault = {
@@ -75,21 +72,4 @@ export async function measureTwoOwners(contender: Contender, changes: number): P
     for (const watch of watches) await watch.ask([]);
     await watches[1]?.kill();
   }
-}
-
-/** Returns for how long two nodes answered for the address together, at the longest. */
-export function longestDoubled(frames: readonly WatchedFrame[], address: string): number {
-  const answers = frames.filter((frame) => frame.kind === 'answer' && frame.address === address);
-  const doubled = [...Map.groupBy(answers, ({ at }) => Math.floor(at / span))]
-    .filter(([, group]) => new Set(group.map(({ mac }) => mac)).size > 1)
-    .map(([number]) => number)
-    .sort((a, b) => a - b);
-  let longest = 0;
-  let first = doubled[0] ?? 0;
-  for (const [index, number] of doubled.entries()) {
-    // A span without two answers between two that have them: a request was lost.
-    if (number - (doubled[index - 1] ?? number) > 2) first = number;
-    longest = Math.max(longest, (number - first + 1) * span);
-  }
-  return longest;
 }

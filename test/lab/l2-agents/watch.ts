@@ -50,24 +50,12 @@ export class Watch {
     return Math.max(...times.slice(1).map((at, index) => at - (times[index] ?? at)));
   }
 
-  /** Returns the longest time in which two hosts answered for an address in turns: from the first answer of one host to the last of another. */
+  /** Returns the longest time for which two hosts answered for an address together. */
   async longestOverlap(address: string, from: number): Promise<number> {
-    const answers = (await this.frames()).filter((one) => one.kind === 'answer' && one.address === address && one.at >= from);
-    let longest = 0;
-    let owner: string | undefined;
-    let contested: number | undefined;
-    for (const [index, { at, mac }] of answers.entries()) {
-      if (owner === undefined || mac === owner) continue;
-      contested ??= at;
-      // The former owner has answered for the last time: the change is complete.
-      if (!answers.slice(index).some((later) => later.mac === owner && later.at - at < 1_000)) {
-        longest = Math.max(longest, at - contested);
-        owner = mac;
-        contested = undefined;
-      }
-      owner ??= mac;
-    }
-    return longest;
+    return longestDoubled(
+      (await this.frames()).filter(({ at }) => at >= from),
+      address,
+    );
   }
 
   kill(): Promise<void> {
@@ -77,3 +65,23 @@ export class Watch {
 
 /** The present time as frames carry it. */
 export const wallTime = (): number => performance.timeOrigin + performance.now();
+
+/** Two answers belong to the same moment if they are in the same span of so many milliseconds. A watch asks every 10 ms. */
+const span = 50;
+
+/** Returns for how long two hosts answered for the address together, at the longest. */
+export function longestDoubled(frames: readonly WatchedFrame[], address: string): number {
+  const answers = frames.filter((frame) => frame.kind === 'answer' && frame.address === address);
+  const doubled = [...Map.groupBy(answers, ({ at }) => Math.floor(at / span))]
+    .filter(([, group]) => new Set(group.map(({ mac }) => mac)).size > 1)
+    .map(([number]) => number)
+    .sort((a, b) => a - b);
+  let longest = 0;
+  let first = doubled[0] ?? 0;
+  for (const [index, number] of doubled.entries()) {
+    // A span without two answers between two that have them: a request was lost.
+    if (number - (doubled[index - 1] ?? number) > 2) first = number;
+    longest = Math.max(longest, (number - first + 1) * span);
+  }
+  return longest;
+}
