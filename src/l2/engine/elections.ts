@@ -89,7 +89,10 @@ export class Elections {
     if (!this.#host.mayClaim || !link.isSettled || !link.carrier) return;
     for (const [peer, claims] of link.betterClaims) {
       if (peer.verdict !== 'silent' || peer.session === 'AdminDown') continue;
-      const owned = claims.values().take(watchdogLook).find(({ state }) => state === 'owner');
+      const owned = claims
+        .values()
+        .take(watchdogLook)
+        .find(({ state }) => state === 'owner');
       if (owned !== undefined) this.#host.inquiries.probe(owned);
     }
   }
