@@ -46,8 +46,6 @@ export class Engine {
   readonly #elections: Elections;
   readonly #runner: ClaimRunner;
   readonly #membership: Membership;
-  readonly #watchdog = new Alarm(() => this.#watch());
-  readonly #askingAbsent = new Alarm(() => this.#askAbsent());
   #node = '';
   #addresses = 0;
   #stopping = false;
@@ -115,8 +113,8 @@ export class Engine {
         if (view !== undefined) this.#react(view, view.takeNews(news));
       },
     });
-    schedule.setAlarm(this.#watchdog, clock.now() + watchdogInterval * (0.5 + random()));
-    schedule.setAlarm(this.#askingAbsent, clock.now() + absentInterval * (0.5 + random()));
+    this.#every(watchdogInterval, (link) => this.#elections.watch(link));
+    this.#every(absentInterval, (link) => this.#elections.askAbsent(link));
   }
 
   /** Makes this the table, exactly. Returns what is refused; the rest is in force. */
@@ -376,14 +374,14 @@ export class Engine {
     );
   }
 
-  #watch(): void {
-    for (const link of this.#links.values()) this.#elections.watch(link);
-    this.schedule.setAlarm(this.#watchdog, this.#components.clock.now() + watchdogInterval);
-  }
-
-  #askAbsent(): void {
-    for (const link of this.#links.values()) this.#elections.askAbsent(link);
-    this.schedule.setAlarm(this.#askingAbsent, this.#components.clock.now() + absentInterval);
+  /** Does something for each link at intervals, from a random moment on. */
+  #every(interval: number, act: (link: LinkView) => void): void {
+    const { clock, random } = this.#components;
+    const alarm = new Alarm(() => {
+      for (const link of this.#links.values()) act(link);
+      this.schedule.setAlarm(alarm, clock.now() + interval);
+    });
+    this.schedule.setAlarm(alarm, clock.now() + interval * (0.5 + random()));
   }
 
   #dispatchOf(claim: Claim, event: ClaimEvent): void {
