@@ -43,6 +43,15 @@ export class Schedule {
     this.#wake();
   }
 
+  /** Calls back at intervals until the schedule stops, the first time after `first` milliseconds. */
+  every(interval: number, first: number, callback: () => void): void {
+    const alarm = new Alarm(() => {
+      callback();
+      this.setAlarm(alarm, this.#clock.now() + interval);
+    });
+    this.setAlarm(alarm, this.#clock.now() + first);
+  }
+
   clearAlarm(alarm: Alarm): void {
     if (alarm.place < 0) return;
     this.#remove(alarm);

@@ -113,8 +113,10 @@ export class Engine {
         if (view !== undefined) this.#react(view, view.takeNews(news));
       },
     });
-    this.#every(watchdogInterval, (link) => this.#elections.watch(link));
-    this.#every(absentInterval, (link) => this.#elections.askAbsent(link));
+    const forEachLink = (interval: number, act: (link: LinkView) => void): void =>
+      schedule.every(interval, interval * (0.5 + random()), () => this.#links.forEach((link) => act(link)));
+    forEachLink(watchdogInterval, (link) => this.#elections.watch(link));
+    forEachLink(absentInterval, (link) => this.#elections.askAbsent(link));
   }
 
   /** Makes this the table, exactly. Returns what is refused; the rest is in force. */
@@ -372,16 +374,6 @@ export class Engine {
       link,
       [...link.claims.values()].filter(({ state }) => state === 'doubtful'),
     );
-  }
-
-  /** Does something for each link at intervals, from a random moment on. */
-  #every(interval: number, act: (link: LinkView) => void): void {
-    const { clock, random } = this.#components;
-    const alarm = new Alarm(() => {
-      for (const link of this.#links.values()) act(link);
-      this.schedule.setAlarm(alarm, clock.now() + interval);
-    });
-    this.schedule.setAlarm(alarm, clock.now() + interval * (0.5 + random()));
   }
 
   #dispatchOf(claim: Claim, event: ClaimEvent): void {
