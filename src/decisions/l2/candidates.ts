@@ -8,6 +8,7 @@ import { formatAddress, type Address, type Family } from '../../net/address.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import { namesOf } from '../announcement/advertisement-names.ts';
 import { causeOf, heldBackFamily } from '../announcement/hold-back.ts';
+import { drainsInFavourOf } from '../announcement/last-resort.ts';
 import { advertisedAt, type Advertised } from './advertised.ts';
 import { nodesWithEndpoints } from './endpoint-nodes.ts';
 import { lastClaims, type LastClaim } from './last-claims.ts';
@@ -131,7 +132,8 @@ export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisio
     const ready = nodes === 'all' ? groupOf(advertised, address) : judgeAll(advertised, address, nodes);
     if (ready.length === 0) return { reason: noCandidate(advertised, address, nodes === 'all' ? snapshot.nodes.keys() : nodes) };
     const settings = settingsOf(advertised);
-    const ranked = inOrderOfRank(ready, formatAddress(address));
+    const usable = nodes === 'all' ? ready : withTerminatingLast(snapshot, advertised, address, ready);
+    const ranked = inOrderOfRank(usable, formatAddress(address));
     const candidates = settings.failback === 'immediate' ? ranked : withKeeperFirst(ranked, lastClaim(address));
     return { ...advertised, candidates: candidates.slice(0, mostCandidates), settings };
   };
@@ -167,6 +169,22 @@ export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisio
       return reason('L2BeyondCandidates', { node, most: mostCandidates });
     },
   };
+}
+
+/** Marks the nodes whose endpoints terminate as a last resort, if another candidate has ready ones: new connections are to go there. */
+function withTerminatingLast(
+  snapshot: Snapshot,
+  { services }: Advertised,
+  { family }: Address,
+  candidates: readonly L2Candidate[],
+): readonly L2Candidate[] {
+  const usable = new Set(candidates.filter(({ lastResort }) => lastResort === undefined).map(({ node }) => node));
+  return candidates.map((candidate) => {
+    const { node, lastResort } = candidate;
+    if (lastResort !== undefined) return candidate;
+    const [other] = services.flatMap((service) => drainsInFavourOf(snapshot, service, family, node, (name) => usable.has(name)) ?? []);
+    return other === undefined ? candidate : { ...candidate, lastResort: reason('EndpointsTerminating', { node, other }) };
+  });
 }
 
 /** Moves the node that claimed the address last before better placed ones. A node that is a last resort keeps nothing. */

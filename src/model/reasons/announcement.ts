@@ -165,8 +165,8 @@ export const announcementReasons = {
   EndpointsTerminating: reasonEntry({
     brief: 'The endpoints on the node are terminating, and another node has ready ones',
     says: (d: OnNode & { readonly other: string }) =>
-      `the endpoints on node "${d.node}" terminate, and node "${d.other}" has a ready one: routers are told to use this node only if they have no other`,
-    fix: () => 'nothing to do: the route is withdrawn when they have ended',
+      `the endpoints on node "${d.node}" terminate, and node "${d.other}" has a ready one: this node is used only if there is no other`,
+    fix: () => 'nothing to do: the node is left out when they have ended',
   }),
   NoEndpoints: reasonEntry({
     brief: 'No endpoint can take traffic',

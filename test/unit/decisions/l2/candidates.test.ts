@@ -173,6 +173,26 @@ describe('the order of candidates', () => {
     expect(sorted(decision)).toBe('n1, n2, n3');
   });
 
+  test('a node whose endpoints terminate comes last under policy Local, while another one has ready endpoints', () => {
+    const local = { ...web, externalTrafficPolicy: 'Local' as const };
+    const preferred = [{ weight: 100, preference: matching({ best: 'yes' }) }];
+    const order = (...endpoints: string[]): string =>
+      outcome(
+        createL2Decisions(
+          lan({
+            services: [local],
+            slices: [{ service: 'web', endpoints }],
+            l2Advertisements: [{ name: 'a', preferredNodeSelectors: preferred }],
+            nodes: [{ name: 'n1', labels: { best: 'yes' } }, { name: 'n2' }, { name: 'n3' }],
+          }),
+        ).decide(vip),
+      );
+    expect(order('10.1.0.1@n1', '10.1.0.2@n2')).toBe('n1, n2');
+    expect(order('10.1.0.1@n1 draining', '10.1.0.2@n2')).toBe('n2, n1');
+    expect(order('10.1.0.1@n1 draining', '10.1.0.2@n2 draining')).toBe('n1, n2');
+    expect(order('10.1.0.1@n1 draining', '10.1.0.2@n2 notready')).toBe('n1');
+  });
+
   test('the first advertisement by name decides how conflicts and returns are handled', () => {
     const decision = createL2Decisions(
       lan({
