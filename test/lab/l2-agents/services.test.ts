@@ -184,7 +184,7 @@ describe('addresses and owners', () => {
     const probe = lab.client.probe({ protocol: 'tcp', address: shared[0], port: 81, intervalMs: 10, timeoutMs: 3_000 });
     await lab.write(
       '20-herald.yaml',
-      documents(...manifests(bothReady).filter(({ metadata }) => !String((metadata as { name: string }).name).startsWith('first'))),
+      documents(...manifests(bothReady).filter(({ metadata }) => !(metadata as { name: string }).name.startsWith('first'))),
     );
     await until(
       'the rules of the first Service are gone',
