@@ -1,22 +1,26 @@
 import { connect, type Socket } from 'node:net';
 import process from 'node:process';
+import { defined } from '../../../src/lang/defined.ts';
 import type { OpenConnection } from './open-connections.ts';
 
-/** Opens connections to pods and keeps them. Every second one sends each 50 ms; the others are idle until all are asked. */
+/** Opens connections to pods and keeps them. Half of those to each address send every 50 ms; the others are idle until all are asked. */
 interface Kept {
   readonly socket: Socket;
   readonly address: string;
   pod: string;
-  broken: boolean;
+  /** Why it ended. */
+  broken?: string;
   answered: () => void;
 }
 
 const patience = 5_000;
 let kept: Kept[] = [];
 
-function open(address: string, port: number): Promise<void> {
+const sends = (at: number): boolean => at % 4 < 2;
+
+async function open(address: string, port: number): Promise<void> {
   const socket = connect({ host: address, port, noDelay: true });
-  const one: Kept = { socket, address, pod: '', broken: false, answered: () => undefined };
+  const one: Kept = { socket, address, pod: '', answered: () => undefined };
   kept.push(one);
   let text = '';
   socket.on('data', (data) => {
@@ -28,30 +32,28 @@ function open(address: string, port: number): Promise<void> {
     one.pod = (JSON.parse(last) as { pod: string }).pod;
     one.answered();
   });
-  socket.on('error', () => undefined);
-  socket.on('close', () => (one.broken = true));
-  return ask(one).then(() => undefined);
+  socket.on('error', ({ code = 'error' }: NodeJS.ErrnoException) => (one.broken = code));
+  socket.on('close', () => (one.broken ??= 'closed'));
+  await ask(one);
 }
 
-/** Resolves with whether an answer came. */
-function ask(one: Kept): Promise<boolean> {
+/** Resolves with undefined for an answer, or with the reason why there is none. */
+function ask(one: Kept): Promise<string | undefined> {
   return new Promise((resolve) => {
-    if (one.broken) return resolve(false);
-    const timer = setTimeout(() => resolve(false), patience);
-    one.answered = () => {
+    if (one.broken !== undefined) return resolve(one.broken);
+    const settle = (lost: string | undefined): void => {
       clearTimeout(timer);
-      resolve(true);
+      resolve(lost);
     };
-    one.socket.once('close', () => {
-      clearTimeout(timer);
-      resolve(false);
-    });
+    const timer = setTimeout(() => settle('no answer'), patience);
+    one.answered = () => settle(undefined);
+    one.socket.once('close', () => settle(one.broken));
     one.socket.write('who\n');
   });
 }
 
 setInterval(() => {
-  for (const [at, { broken, socket, pod }] of kept.entries()) if (at % 2 === 0 && !broken && pod !== '') socket.write('who\n');
+  for (const [at, { broken, socket, pod }] of kept.entries()) if (sends(at) && broken === undefined && pod !== '') socket.write('who\n');
 }, 50);
 
 const methods: Record<string, (...args: never[]) => unknown> = {
@@ -61,7 +63,12 @@ const methods: Record<string, (...args: never[]) => unknown> = {
     await Promise.all(Array.from({ length: count }, (_, at) => open(addresses[at % addresses.length] ?? '', port)));
   },
   ask: () =>
-    Promise.all(kept.map(async (one, at): Promise<OpenConnection> => ({ pod: one.pod, isIdle: at % 2 === 1, isAlive: await ask(one) }))),
+    Promise.all(
+      kept.map(async (one, at): Promise<OpenConnection> => {
+        const lost = await ask(one);
+        return { address: one.address, pod: one.pod, isIdle: !sends(at), ...defined({ lost }) };
+      }),
+    ),
 };
 
 process.on('message', ({ id, method, args }: { id: number; method: string; args: readonly unknown[] }) => {

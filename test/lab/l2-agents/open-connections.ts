@@ -2,10 +2,12 @@ import { join } from 'node:path';
 import { startProgram, type CalledProcess } from '../../peers/called-process.ts';
 
 export interface OpenConnection {
+  readonly address: string;
   readonly pod: string;
   /** It sends nothing until it is asked. The others send all the time. */
   readonly isIdle: boolean;
-  readonly isAlive: boolean;
+  /** Why it was lost: the system's code, "closed" or "no answer". */
+  readonly lost?: string;
 }
 
 /** TCP connections of a client that stay open: half of them idle, half sending. */
