@@ -1,5 +1,6 @@
 import { l2DecisionsOf } from '../../decisions/l2/decisions-of.ts';
 import type { L2Candidate } from '../../decisions/l2/candidates.ts';
+import { settingsForConnections, type SettingForConnections } from '../../decisions/l2/open-connections.ts';
 import { ownerOf } from '../../decisions/verdict/l2-view.ts';
 import { defined } from '../../lang/defined.ts';
 import { currentReport, whyNoReport } from '../../model/objects/node-state.ts';
@@ -23,6 +24,8 @@ export interface L2AddressExplanation {
   readonly excluded: readonly { readonly node: string; readonly reason: Reason }[];
   /** The node that answers when the owner fails. Absent: no other node is able to. */
   readonly next?: string;
+  /** What must be set so that open connections survive a change of the owner. Empty: they do, except those to pods of a node that fails. */
+  readonly connectionsNeed?: readonly SettingForConnections[];
   /** What queried agents know of the address, by node and interface. Absent: none was queried. */
   readonly live?: readonly L2LiveAnswer[];
   /** When they were queried, RFC 3339. Absent: none was queried. */
@@ -62,7 +65,8 @@ export function explainL2(snapshot: Snapshot, service: Service, now: number): L2
       return decision.reason.code === 'NoAdvertisement' ? [] : [{ ...of, reason: decision.reason, candidates: [], excluded }];
     }
     const candidates = decision.candidates.map((candidate) => explainCandidate(snapshot, candidate, now));
-    return [withOwner({ ...of, candidates, excluded }, ownerOf(snapshot, decision, address, now))];
+    const connectionsNeed = settingsForConnections(snapshot.config, service);
+    return [withOwner({ ...of, candidates, excluded, connectionsNeed }, ownerOf(snapshot, decision, address, now))];
   });
 }
 

@@ -1,3 +1,4 @@
+import type { SettingForConnections } from '../../decisions/l2/open-connections.ts';
 import { reason } from '../../model/reasons.ts';
 import type { LiveFrame, LiveLinkPeer } from '../../live/contract.ts';
 import { ageText, secondsSince } from '../text/age.ts';
@@ -12,7 +13,7 @@ const quietSeconds = 60;
  * candidates, and live peers.
  */
 export function renderL2Address(explanation: L2AddressExplanation, isBrief: boolean): string[] {
-  const { address, protocol, reason: because, owner, next, excluded, live = [], askedAt = '' } = explanation;
+  const { address, protocol, reason: because, owner, next, excluded, connectionsNeed, live = [], askedAt = '' } = explanation;
   // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
   const now = Date.parse(askedAt);
   if (because !== undefined) return withFix(`${address} is not announced by ${protocol}: `, because);
@@ -25,8 +26,22 @@ export function renderL2Address(explanation: L2AddressExplanation, isBrief: bool
     ...(owner === undefined
       ? []
       : [next === undefined ? `  no other node takes over if ${owner} fails` : `  if ${owner} fails, ${next} answers`]),
+    ...(next === undefined || connectionsNeed === undefined ? [] : [`  ${connectionsText(connectionsNeed)}`]),
     ...(isBrief ? [] : excluded.flatMap(({ node, reason: why }) => withFix(`  ${node} is no candidate: `, why))),
   ];
+}
+
+const settings: Readonly<Record<SettingForConnections, string>> = {
+  externalTrafficPolicy: 'externalTrafficPolicy: Cluster',
+  'consistent hashing': 'herald.dev/load-balancing: consistent',
+  'direct return': 'herald.dev/direct-return: "true"',
+};
+
+function connectionsText(need: readonly SettingForConnections[]): string {
+  if (need.length === 0) return 'open connections survive a change of the owner, except those to pods of a node that fails';
+  const texts = need.map((setting) => settings[setting]);
+  const last = texts.pop() ?? '';
+  return `open connections end when the owner changes; with ${texts.length === 0 ? last : `${texts.join(', ')} and ${last}`} they survive`;
 }
 
 function decidedOwner({ owner, candidates, protocol }: L2AddressExplanation): string[] {

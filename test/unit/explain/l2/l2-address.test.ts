@@ -83,9 +83,10 @@ function explained(
   states: readonly NodeState[],
   live: Readonly<Record<string, LiveNode>> = {},
   detail: 'brief' | 'whole' = 'brief',
+  literal: ClusterLiteral = office,
 ): string {
   const nodeStates = new Map(states.map((one) => [one.metadata.name, one]));
-  const explanation = explainLiveService({ ...cluster(office), nodeStates }, key, now, { live: new Map(Object.entries(live)) });
+  const explanation = explainLiveService({ ...cluster(literal), nodeStates }, key, now, { live: new Map(Object.entries(live)) });
   if (explanation === undefined) throw new RangeError('no such Service');
   return renderService(explanation, detail).join('\n');
 }
@@ -102,6 +103,37 @@ test('explain says why a better candidate is out: its agent is silent', () => {
   const text = explained(all.map((one) => (one.metadata.name === 'n2' ? { ...one, updated: ago(600) } : one)));
   expect(text).toContain('  n1 answers on eth0 (02:00:00:00:00:01), as decided and reported\n  n2 is better placed, but out: ');
   expect(text).toContain('  if n1 fails, n3 answers');
+});
+
+test.each<[string, object, string]>([
+  [
+    'nothing is set',
+    {},
+    'end when the owner changes; with herald.dev/load-balancing: consistent and herald.dev/direct-return: "true" they survive',
+  ],
+  [
+    'hashing is consistent',
+    { loadBalancing: 'consistent' },
+    'end when the owner changes; with herald.dev/direct-return: "true" they survive',
+  ],
+  [
+    'hashing is consistent and pods answer directly',
+    { loadBalancing: 'consistent', directReturn: true },
+    'survive a change of the owner, except those to pods of a node that fails',
+  ],
+  [
+    'the policy is Local',
+    { loadBalancing: 'consistent', directReturn: true, externalTrafficPolicy: 'Local' },
+    'end when the owner changes; with externalTrafficPolicy: Cluster they survive',
+  ],
+])('explain says whether open connections survive a change of the owner when %s', (_, more, text) => {
+  const endpoints = ['10.244.1.1@n1', '10.244.2.1@n2'];
+  const literal = {
+    ...office,
+    services: (office.services ?? []).map((service) => ({ ...service, ...more })),
+    slices: [{ service: key, ports: ['http:8080/TCP'], endpoints }],
+  };
+  expect(explained(all, {}, 'brief', literal)).toContain(`\n  open connections ${text}\n`);
 });
 
 test('explain -o wide says why a node is no candidate', () => {
