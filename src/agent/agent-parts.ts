@@ -19,6 +19,7 @@ import { hostFacts } from './host/host-facts.ts';
 import { HostIdentity } from './host/host-identity.ts';
 import { checkPodPaths, type FindHostPaths } from './host/pod-path-check.ts';
 import { NodeHealth } from './host/node-health.ts';
+import { KernelAnswersCheck, type KernelAnswersComponents } from './l2/kernel-answers-check.ts';
 import { L2Announcer, type L2AnnouncerComponents } from './l2/l2-announcer.ts';
 import { NodeLinks, type NodeLinksComponents } from './l2/node-links.ts';
 import { OwnLinksView } from './l2/own-links.ts';
@@ -38,6 +39,7 @@ export interface AgentComponents
     Pick<ForeignFrontendsComponents, 'foreign'>,
     Pick<NodeDrainingComponents, 'countConnections'>,
     Omit<BgpSessionsComponents, 'sessionHistory'>,
+    Pick<KernelAnswersComponents, 'neighborProxies'>,
     Pick<NodeLinksComponents, 'hostLinks' | 'followLinks'>,
     Partial<Pick<L2AnnouncerComponents, 'startL2'>> {
   readonly source: Source;
@@ -87,6 +89,7 @@ export interface AgentParts {
   readonly directReturn: DirectReturnCheck;
   readonly links: NodeLinks;
   readonly l2: L2Announcer;
+  readonly kernelAnswers: KernelAnswersCheck;
 }
 
 /** Builds the agent's parts, each from the parts above it. `events` carries what a part tells the parts that are built later. */
@@ -115,6 +118,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     snapshot,
     onChanged() {
       onStatusChanged();
+      void kernelAnswers.check();
       events.requeueAll.emit();
     },
   });
@@ -168,7 +172,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   });
   const hostCheck = new HostCheck(components, {
     kernelSettings,
-    facts: () => hostFacts(source.snapshot, node, plans.byService),
+    facts: () => ({ ...hostFacts(source.snapshot, node, plans.byService), linkInterfaces: l2.interfaces() }),
     services: () => source.snapshot.config.services,
     frontends: () => plans.frontends(),
     podPaths: async () => (hostPaths === undefined ? [] : checkPodPaths(hostPaths, source.snapshot, node)),
@@ -186,6 +190,16 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     snapshot,
     blocked: () => hostCheck.blocked(),
     requeueAll: events.requeueAll.emit,
+    onStatusChanged,
+  });
+  const kernelAnswers: KernelAnswersCheck = new KernelAnswersCheck(components, {
+    node,
+    links: () => links.links,
+    addresses: () => l2.addresses(),
+    interfacesOf: (address) => l2.interfaces(address),
+    interfaces: () => l2.interfaces(),
+    onInterfacesChanged: () => hostCheck.start(),
+    servicesAt: (address) => l2.servicesAt(address),
     onStatusChanged,
   });
   const directReturn = new DirectReturnCheck(components, { node, snapshot, kernelSettings, onStatusChanged });
@@ -209,6 +223,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     directReturn,
     links,
     l2,
+    kernelAnswers,
   };
 }
 

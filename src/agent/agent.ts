@@ -151,10 +151,22 @@ export class Agent {
    * the next process starts. The rules stay in both modes: they forward until then, and packets on their way still arrive.
    */
   async stop(message: string, mode: 'restart' | 'shutdown' = 'restart'): Promise<void> {
-    const { dataplaneSync, plans, announcer, nodeDraining, sessions, health, hostCheck, directReturn, foreignFrontends, links, l2 } =
-      this.#parts;
+    const {
+      dataplaneSync,
+      plans,
+      announcer,
+      nodeDraining,
+      sessions,
+      health,
+      hostCheck,
+      directReturn,
+      foreignFrontends,
+      links,
+      l2,
+      kernelAnswers,
+    } = this.#parts;
     this.#unsubscribe?.();
-    for (const part of [this.#loop, dataplaneSync, plans, announcer, nodeDraining, links]) part.stop();
+    for (const part of [this.#loop, dataplaneSync, plans, announcer, nodeDraining, links, kernelAnswers]) part.stop();
     // Before the running pass ends: a slow data plane must not keep routers sending.
     await Promise.all([sessions.stop({ message, mode }), l2.stop(), health.close()]);
     await this.#loop.settled();

@@ -22,3 +22,9 @@ export interface HostLink {
   /** Its addresses with their networks, in the kernel's order. Addresses of a single host (/32, /128) have no network. */
   readonly addresses: readonly { readonly address: Address; readonly network?: Prefix }[];
 }
+
+/** An address for which an interface of this host answers ARP or NDP in place of another host (`ip neighbor add proxy`). */
+export interface NeighborProxy {
+  readonly interface: string;
+  readonly address: Address;
+}

@@ -8,7 +8,10 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { ServicePlan } from '../reconcile/service-plan.ts';
 
 /** The facts about a host that Kubernetes objects define; the kernel provides the others. */
-export type ObjectFacts = Pick<HostFacts, 'families' | 'peerInterfaces' | 'podPrefixes' | 'podInterfaces' | 'conntrack'> & {
+export type ObjectFacts = Pick<
+  HostFacts,
+  'families' | 'peerInterfaces' | 'linkInterfaces' | 'podPrefixes' | 'podInterfaces' | 'conntrack'
+> & {
   readonly nodePorts: () => NodePorts;
 };
 

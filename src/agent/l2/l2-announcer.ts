@@ -184,6 +184,17 @@ export class L2Announcer {
     return [...this.#entries.values()].flat();
   }
 
+  /** Returns all addresses that some node announces, also those for which this node is no candidate. */
+  addresses(): string[] {
+    return [...this.#plans.keys()];
+  }
+
+  /** Returns the interfaces on which this node is a candidate: for the address, or for any. */
+  interfaces(address?: string): string[] {
+    const entries = address === undefined ? this.entries() : (this.#entries.get(address) ?? []);
+    return [...new Set(entries.map((entry) => entry.interface))];
+  }
+
   /** Returns the Services that have an address. */
   servicesAt(address: string): ServiceKey[] {
     return [...(this.#plans.get(address)?.keys() ?? [])];

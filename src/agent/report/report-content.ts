@@ -6,6 +6,7 @@ import type { HoldBack } from '../host/hold-back.ts';
 import type { HostCheck } from '../host/host-check.ts';
 import type { HostIdentity } from '../host/host-identity.ts';
 import type { NodeHealth } from '../host/node-health.ts';
+import type { KernelAnswersCheck } from '../l2/kernel-answers-check.ts';
 import type { L2Announcer } from '../l2/l2-announcer.ts';
 import type { NodeLinks } from '../l2/node-links.ts';
 import { limits } from '../limits.ts';
@@ -36,6 +37,7 @@ interface ReportedParts {
   readonly directReturn: DirectReturnCheck;
   readonly links: NodeLinks;
   readonly l2: L2Announcer;
+  readonly kernelAnswers: KernelAnswersCheck;
 }
 
 /** Returns the content of the node's NodeState, with bounded lists. */
@@ -61,6 +63,7 @@ export function reportContent(parts: ReportedParts, loop: ReconcileLoop): Report
 export function differingServices(parts: ReportedParts): ServiceDifference[] {
   return [
     ...parts.l2.differences(),
+    ...parts.kernelAnswers.differences(),
     ...serviceDifferences({
       quarantined: parts.dataplaneSync.quarantined,
       missing: parts.foreignFrontends.missingByService(),

@@ -14,6 +14,7 @@ import { Speaker } from '../../bgp/index.ts';
 import { connectionCounter } from '../../dataplane/conntrack/connection-count.ts';
 import { followHostLinks } from '../../dataplane/host/link-events.ts';
 import { readHostLinks } from '../../dataplane/host/host-links.ts';
+import { readNeighborProxies } from '../../dataplane/host/neighbor-proxies.ts';
 import { findHostPaths } from '../../dataplane/host/host-paths.ts';
 import { listHostFilters, listHostNats } from '../../dataplane/host/filter-commands.ts';
 import { KubeProxyForwarding } from '../../dataplane/kube-proxy/kube-proxy.ts';
@@ -91,6 +92,7 @@ export async function startAgent(
       hostNats: () => listHostNats(),
       hostPaths: (targets) => findHostPaths(targets, clock),
       hostLinks: () => readHostLinks(clock),
+      neighborProxies: () => readNeighborProxies(clock),
       followLinks: (changed) => followHostLinks(clock, changed),
       hostFilters: () => listHostFilters((family) => host.legacyTables(family)),
       clock,

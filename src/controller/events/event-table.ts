@@ -113,6 +113,12 @@ export const eventTable = {
     about: 'Service',
     when: 'only nodes that cannot forward announce an address of the Service. The reason is that of its condition Announced, which is True',
   },
+  announcedTwice: {
+    type: 'Warning',
+    action: 'Announce',
+    about: 'Service',
+    when: 'the kernel of a node answers ARP for an address of the Service, which another node announces. The reason is that of its condition Announced, which is True',
+  },
   ownerChanged: {
     type: 'Normal',
     reason: 'AddressOwnerChanged',

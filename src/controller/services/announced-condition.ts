@@ -2,8 +2,11 @@ import { causesOf, isAnnounced } from '../../decisions/verdict/causes.ts';
 import { waysOf } from '../../decisions/verdict/node-view.ts';
 import { conditionTypes } from '../../model/objects/condition-types.ts';
 import { conditionText, reason, type Reason } from '../../model/reasons.ts';
+import { serviceKey } from '../../model/objects/metadata.ts';
+import { currentReport } from '../../model/objects/node-state.ts';
 import { assignedAddresses } from '../../model/objects/service.ts';
 import { formatAddress } from '../../net/address.ts';
+import type { Condition } from '../status-writer.ts';
 import { withHeldBackNodes } from './held-back-nodes.ts';
 import { negative, reportCut, type Assessment, type Judgement } from './service-judgement.ts';
 
@@ -24,7 +27,21 @@ export function assessAnnounced(judgement: Judgement): Assessment {
   if (isCut) return { type, ...reportCut };
   if (draining !== undefined) return { type, status: 'True', reason: draining.code, message: conditionText(draining) };
   const message = 'Every address of the Service is announced by at least one node';
-  return withHeldBackNodes({ type, status: 'True', reason: 'Announced', message }, judgement);
+  return withSecondAnswer(withHeldBackNodes({ type, status: 'True', reason: 'Announced', message }, judgement), judgement);
+}
+
+/** Adds that the kernel of another node answers for an address too. Costs nothing while no node reports that. */
+function withSecondAnswer(condition: Condition, { snapshot, service, now, view, verdict }: Judgement): Condition {
+  const key = serviceKey(service.metadata);
+  const reporting = [...snapshot.nodes.keys()].filter((node) =>
+    currentReport(snapshot.nodeStates, node, now)?.differing.some((one) => one.service === key && one.reason.code === 'L2KernelAnswers'),
+  );
+  const [second] = reporting
+    .toSorted()
+    .flatMap((node) => view(node).addresses.flatMap(({ l2 }) => (l2?.reason?.code === 'L2KernelAnswers' ? [l2.reason] : [])));
+  if (second === undefined) return condition;
+  const { code, line } = verdict();
+  return { ...condition, reason: second.code, message: code === second.code ? line : conditionText(second) };
 }
 
 interface Announcers {

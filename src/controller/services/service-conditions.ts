@@ -45,9 +45,9 @@ export function judgeService(snapshot: Snapshot, service: Service, unmet: UnmetR
   };
 }
 
-/** The route of a last next hop stays, so Announced is True, but its node drops the packets. */
+/** The address is announced, so Announced is True, but the last next hop drops the packets, or a second node answers. */
 function isGood({ status, reason }: Condition): boolean {
-  return status === 'True' && reason !== 'HeldBackLastNextHop';
+  return status === 'True' && reason !== 'HeldBackLastNextHop' && reason !== 'L2KernelAnswers';
 }
 
 /** Returns the conditions of a Service, as `judgeService` does. */

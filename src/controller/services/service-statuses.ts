@@ -177,8 +177,9 @@ export class ServiceStatuses {
     if (yes === undefined || no === undefined) return;
     const isTrue = status === 'True';
     const fields = { service: serviceKey(reference), condition: type, status, reason };
-    if (reason === 'HeldBackLastNextHop') {
-      events.record(objectEvent('announcedInVain', reference, message, reason));
+    const trouble = announcedWithTrouble[reason];
+    if (trouble !== undefined) {
+      events.record(objectEvent(trouble, reference, message, reason));
       log.warn(fields, 'condition changed');
       return;
     }
@@ -200,6 +201,12 @@ function sameButForAddresses(a: Service, b: Service): boolean {
 const conditionEvents: Readonly<Record<string, readonly [yes: EventName, no: EventName]>> = {
   [conditionTypes.programmed]: ['programmed', 'notProgrammed'],
   [conditionTypes.announced]: ['announced', 'notAnnounced'],
+};
+
+/** Reasons of the condition Announced that are bad news although it is True. */
+const announcedWithTrouble: Readonly<Record<string, EventName>> = {
+  HeldBackLastNextHop: 'announcedInVain',
+  L2KernelAnswers: 'announcedTwice',
 };
 
 function changeOfAddresses(reference: ObjectReference, before: readonly string[], after: readonly string[]) {

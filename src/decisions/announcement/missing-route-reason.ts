@@ -26,8 +26,9 @@ export function missingRouteReason(
   return held ?? (session === undefined ? problem : undefined) ?? whySessionDown(peer, session);
 }
 
-/** Some reasons concern one prefix, or one prefix at one peer. */
+/** Some reasons concern one prefix, or one prefix at one peer. Those of ARP and NDP concern no route. */
 function concerns({ code, details }: Reason, peer: string, prefixes: readonly string[]): boolean {
+  if (code.startsWith('L2')) return false;
   if (code === 'UnreachableRouteMissing') return prefixes.includes(details.prefix);
   if (code === 'PeerFamilyNotNegotiated') {
     return details.peer === peer && prefixes.some((prefix) => prefix.includes(':') === (details.family === 'IPv6'));

@@ -14,6 +14,8 @@ export interface HostFacts {
   readonly advertisedDefault: readonly string[];
   /** Interfaces of BGP peers without a configured address (unnumbered). */
   readonly peerInterfaces: readonly string[];
+  /** Interfaces on which the node announces addresses by ARP and NDP. */
+  readonly linkInterfaces?: readonly string[];
   readonly podPrefixes: readonly Prefix[];
   readonly podInterfaces?: readonly string[];
   /** Absent when connection tracking stays as the host has it. */
@@ -27,6 +29,7 @@ export function requiredSettings(facts: HostFacts): KernelSetting[] {
   return [
     ...(facts.families.includes(4) ? forwarding4(uplinks) : []),
     ...uplinks.map(reversePathFilter),
+    ...redirects(facts.linkInterfaces ?? []),
     ...(facts.families.includes(6) ? forwarding6(facts.advertisedDefault) : []),
     setting(
       'net/netfilter/nf_conntrack_tcp_be_liberal',
@@ -95,13 +98,29 @@ function reversePathFilter(name: string): KernelSetting {
   return { ...setting(path, '2', why), reads: [path, all], holds };
 }
 
-/** Returns the interfaces on which clients may arrive: those with an IPv4 network that is not the pods', and those of unnumbered peers. */
+/**
+ * The kernel sends redirects if either value is 1. A client that sends to a port without a rule would get a redirect to the address itself,
+ * and ask the link for it.
+ */
+function redirects(interfaces: readonly string[]): KernelSetting[] {
+  if (interfaces.length === 0) return [];
+  const why = (where: string): string => `the kernel answers packets to ports without a rule with ICMP redirects${where}`;
+  return ['all', ...interfaces].map((name) =>
+    setting(`net/ipv4/conf/${name}/send_redirects`, '0', why(name === 'all' ? ' on every interface' : ` on ${name}`)),
+  );
+}
+
+/**
+ * Returns the interfaces on which clients may arrive: those with an IPv4 network that is not the pods', those of unnumbered peers, and those
+ * of announcements by ARP and NDP.
+ */
 export function uplinksOf({
   interfaces,
   peerInterfaces,
+  linkInterfaces = [],
   podPrefixes,
   podInterfaces = [],
-}: Pick<HostFacts, 'interfaces' | 'peerInterfaces' | 'podPrefixes' | 'podInterfaces'>): string[] {
+}: Pick<HostFacts, 'interfaces' | 'peerInterfaces' | 'linkInterfaces' | 'podPrefixes' | 'podInterfaces'>): string[] {
   const numbered = interfaces.filter(({ name, address: text, length }) => {
     if (podInterfaces.some((pattern) => matchesInterface(name, pattern))) return false;
     const address = parseAddressLeniently(text);
@@ -109,6 +128,6 @@ export function uplinksOf({
     return !podPrefixes.some((prefix) => prefixContains(prefix, address.value));
   });
   const present = new Set(interfaces.map(({ name }) => name));
-  const names = [...numbered.map(({ name }) => name), ...peerInterfaces.filter((name) => present.has(name))];
+  const names = [...numbered.map(({ name }) => name), ...peerInterfaces.filter((name) => present.has(name)), ...linkInterfaces];
   return [...new Set(names)].toSorted();
 }

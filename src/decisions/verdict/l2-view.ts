@@ -1,7 +1,7 @@
 import { serviceKey } from '../../model/objects/metadata.ts';
 import { currentReport } from '../../model/objects/node-state.ts';
 import type { Service } from '../../model/objects/service.ts';
-import { reason, type Reason } from '../../model/reasons.ts';
+import { reason, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress, type Address } from '../../net/address.ts';
 import type { L2Decision } from '../l2/candidates.ts';
@@ -15,6 +15,8 @@ export interface L2View {
   readonly reason?: Reason;
   /** Why the node answers only while no other candidate lives. */
   readonly lastResort?: Reason;
+  /** The node answers, and its kernel would go on if the agent hangs. */
+  readonly warning?: Reason;
 }
 
 /** Returns what a node does for an address. Undefined: no L2Advertisement announces it. */
@@ -24,11 +26,15 @@ export function viewL2(snapshot: Snapshot, service: Service, address: Address, n
   if (decisions === undefined || decision === undefined) return undefined;
   if ('reason' in decision) return decision.reason.code === 'NoAdvertisement' ? undefined : { links: [], reason: decision.reason };
   const own = decision.candidates.find((candidate) => candidate.node === node);
-  if (own === undefined) return { links: [], reason: decisions.whyNot(address, node) ?? reason('NodeUnknown', { node }) };
+  const kernel = kernelAnswerOf(snapshot, service, { address, node, now });
+  if (own === undefined) return { links: [], reason: kernel ?? decisions.whyNot(address, node) ?? reason('NodeUnknown', { node }) };
   const because = whyNotAnswered(snapshot, service, decision, { address, node, now });
+  // The kernel of the owner answers as the owner does. That of another node is a second one.
+  const isSecond = kernel !== undefined && because?.code === 'L2NotOwner';
   return {
     links: own.links.map(({ name }) => name),
-    ...(because === undefined ? {} : { reason: because }),
+    ...(because === undefined ? {} : { reason: isSecond ? kernel : because }),
+    ...(kernel === undefined || because !== undefined ? {} : { warning: kernel }),
     ...(own.lastResort === undefined ? {} : { lastResort: own.lastResort }),
   };
 }
@@ -52,7 +58,18 @@ function whyNotAnswered(
   if (state.problem !== undefined) return state.problem;
   const key = serviceKey(service.metadata);
   return state.differing.find(
-    ({ service: of, aspect, reason: { code } }) => of === key && aspect !== 'HealthCheck' && code !== 'L2AnswersInstead',
+    ({ service: of, aspect, reason: { code } }) => of === key && aspect !== 'HealthCheck' && !answeredNevertheless.has(code),
+  )?.reason;
+}
+
+/** A node that reports these answers. */
+const answeredNevertheless: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['L2AnswersInstead', 'L2KernelAnswers']);
+
+/** Returns why the kernel of a node answers for the address, by the node's report. */
+function kernelAnswerOf({ nodeStates }: Snapshot, { metadata }: Service, { address, node, now }: Place): Reason | undefined {
+  const [key, text] = [serviceKey(metadata), formatAddress(address)];
+  return currentReport(nodeStates, node, now)?.differing.find(
+    ({ service, reason: why }) => service === key && why.code === 'L2KernelAnswers' && why.details.address === text,
   )?.reason;
 }
 

@@ -149,7 +149,9 @@ function servedVerdict({ service, unmet, nodes, clients }: VerdictFacts): Verdic
   }
   const { causes, byNode } = lossesOf(nodes, addresses);
   if (causes.length > 0) {
-    const way = causes[0]?.reason.code.startsWith('L2') === true ? 'by ARP and NDP' : byNode ? 'by every node' : 'through every router';
+    const code = causes[0]?.reason.code;
+    if (code === 'L2KernelAnswers') return verdictOf(service, 'served', `${to}, but two nodes answer at once`, causes, nodes.length);
+    const way = code?.startsWith('L2') === true ? 'by ARP and NDP' : byNode ? 'by every node' : 'through every router';
     return verdictOf(service, 'served', `${to}, but not ${way}`, causes, nodes.length);
   }
   const via = listText(announcing.map(({ node }) => node));

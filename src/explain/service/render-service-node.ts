@@ -130,7 +130,7 @@ function renderAddress({ address, type, reason, drain, heldBack, peers, l2, refu
 }
 
 /** "192.0.2.1 is announced on eth0 by ARP", or why not. A candidate that waits for the owner to fail is ready. */
-function renderL2(title: string, { links, reason, lastResort }: L2View): string[] {
+function renderL2(title: string, { links, reason, lastResort, warning }: L2View): string[] {
   const how = `on ${links.join(', ')} by ${title.includes(':') ? 'NDP' : 'ARP'}`;
   const first =
     reason === undefined
@@ -138,7 +138,11 @@ function renderL2(title: string, { links, reason, lastResort }: L2View): string[
       : reason.code === 'L2NotOwner'
         ? [`  ${title} is ready to be announced ${how}: node "${reason.details.owner}" answers`]
         : withFix(`  ${title} is not announced by ${title.includes(':') ? 'NDP' : 'ARP'}: `, reason);
-  return [...first, ...(lastResort === undefined ? [] : withFix('    as a last resort: ', lastResort))];
+  return [
+    ...first,
+    ...(lastResort === undefined ? [] : withFix('    as a last resort: ', lastResort)),
+    ...(warning === undefined ? [] : withFix('    warning: ', warning)),
+  ];
 }
 
 function isHostRoute(prefix: string, address: string): boolean {

@@ -82,7 +82,7 @@ test.each<[string, number]>([
   ['herald_l2_peers{interface="eth0",standing="suspect"}', 1],
   ['herald_l2_peers{interface="eth0",standing="out"}', 2],
   ['herald_l2_peers_without_liveness{interface="eth0"}', 1],
-])('%s has the value of the responder', async (series, value) => {
+])('L2-32 %s has the value of the responder', async (series, value) => {
   expect(sampleOf(await scraped(status), series)).toBe(value);
 });
 

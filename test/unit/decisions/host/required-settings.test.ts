@@ -41,6 +41,29 @@ describe('kernel settings', () => {
     expect(wrong(off, { families: [6], advertisedDefault: [] })).toEqual(['net/ipv6/conf/all/forwarding=1']);
   });
 
+  test('L2-26 an interface that announces addresses sends no redirects, by its own setting and by that of all', () => {
+    const both = { 'net/ipv4/conf/all/send_redirects': '1', 'net/ipv4/conf/eth0/send_redirects': '1' };
+    expect(wrong(both)).toEqual([]);
+    expect(wrong(both, { linkInterfaces: ['eth0'] })).toEqual([
+      'net/ipv4/conf/all/send_redirects=0',
+      'net/ipv4/conf/eth0/send_redirects=0',
+    ]);
+    const off = { 'net/ipv4/conf/all/send_redirects': '0', 'net/ipv4/conf/eth0/send_redirects': '0' };
+    expect(wrong(off, { linkInterfaces: ['eth0'] })).toEqual([]);
+  });
+
+  test('L2-27 an interface that announces addresses lets clients in by its reverse-path filter, also without a network of its own', () => {
+    const strict = {
+      'net/ipv4/conf/eth9/rp_filter': '1',
+      'net/ipv4/conf/all/send_redirects': '0',
+      'net/ipv4/conf/eth9/send_redirects': '0',
+    };
+    expect(wrong({ ...strict, 'net/ipv4/conf/eth9/forwarding': '1' })).toEqual([]);
+    expect(wrong({ ...strict, 'net/ipv4/conf/eth9/forwarding': '1' }, { linkInterfaces: ['eth9'] })).toEqual([
+      'net/ipv4/conf/eth9/rp_filter=2',
+    ]);
+  });
+
   test('`reads` lists every setting that a check reads', () => {
     for (const { path, reads, holds } of requiredSettings({ ...facts, advertisedDefault: ['eth0'] })) {
       const looked = new Set<string>([path]);

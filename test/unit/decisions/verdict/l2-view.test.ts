@@ -118,3 +118,51 @@ test('a pool that BGP and L2 announce is served by either', () => {
     ).line,
   ).toMatch(/^Served, but not by ARP and NDP: none of 3 nodes/);
 });
+
+const kernelAnswers = (node: string): Partial<NodeState> => {
+  const details = {
+    node,
+    address: '192.0.2.100',
+    because: 'the address is on lo, and arp_ignore of eth0 is 0',
+    remedy: 'run there: sysctl',
+  };
+  return { differing: [{ service: key, aspect: 'Announced', reason: reason('L2KernelAnswers', details) }] };
+};
+
+test('a Service is served, but two nodes answer, when the kernel of a node that is not the owner answers too', () => {
+  const found = verdict(office, [state('n1', kernelAnswers('n1')), state('n2'), state('n3')]);
+  expect([found.outcome, found.code]).toEqual(['served', 'L2KernelAnswers']);
+  expect(found.line).toBe(
+    'Served, but two nodes answer at once: the kernel of node "n1" answers for 192.0.2.100 by itself: the address is on lo, and arp_ignore of eth0 is 0. On node "n1": run there: sysctl.',
+  );
+});
+
+test('the kernel of the owner, which answers as the owner does, is no problem of the Service', () => {
+  expect(verdict(office, [state('n1'), state('n2', kernelAnswers('n2')), state('n3')]).line).toBe(
+    'Served: clients reach 192.0.2.100 via n2.',
+  );
+});
+
+test('the kernel of a node that is no candidate counts too', () => {
+  const elsewhere = { links: [{ ...eth0, networks: [prefix('198.51.100.0/24')] }] };
+  expect(verdict(office, [state('n1'), state('n2'), state('n3', { ...elsewhere, ...kernelAnswers('n3') })]).code).toBe('L2KernelAnswers');
+});
+
+test('what concerns ARP and NDP holds no route back', () => {
+  const both = {
+    ...office,
+    advertisements: [{ name: 'ad' }],
+    peers: [{ name: 'tor' }],
+    running: Object.fromEntries(names.map((name) => [name, { tor: '10.0.0.254' }])),
+  };
+  const { nodeStates } = cluster(both);
+  const states = names.map((name) => ({ ...state(name), sessions: nodeStates.get(name)?.sessions ?? [] }));
+  const [first, ...others] = states;
+  if (first === undefined) throw new RangeError('no node');
+  const explanation = explainService(
+    { ...cluster(both), nodeStates: new Map([{ ...first, ...kernelAnswers('n1') }, ...others].map((one) => [one.metadata.name, one])) },
+    key,
+    now,
+  );
+  expect(explanation?.nodes[0]?.addresses.flatMap(({ peers }) => peers.map(({ reason: why }) => why))).toEqual([undefined]);
+});
