@@ -81,6 +81,7 @@ export const l2Reasons = {
     says: (d: OnNode & { readonly other: string; readonly address: string; readonly interface: string }) =>
       `node "${d.other}" claimed ${d.address} on ${d.interface} again and again, although node "${d.node}" announced it: what "${d.node}" sends there does not reach "${d.other}"`,
     fix: (d) => `check the link from node "${d.node}" (${d.interface}) to node "${d.other}": it loses packets in one direction`,
+  }),
   L2KernelAnswers: reasonEntry({
     brief: 'The kernel of a node answers for the address',
     says: (d: OnNode & { readonly address: string; readonly because: string; readonly remedy: string }) =>
