@@ -91,7 +91,8 @@ export class KernelAnswersCheck {
     }
     // Another check may have ended meanwhile.
     this.#cancel?.();
-    if (!this.#stopped && this.#options.links() !== undefined) this.#cancel = clock.after(limits.linkCheckMilliseconds, () => void this.check());
+    if (!this.#stopped && this.#options.links() !== undefined)
+      this.#cancel = clock.after(limits.linkCheckMilliseconds, () => void this.check());
   }
 
   async #find(): Promise<ReadonlyMap<string, KernelAnswer>> {
