@@ -5,12 +5,12 @@ import { until } from '../lab/until.ts';
 import { DirectoryFixture } from './directory-fixture.ts';
 
 /** More than the controller can create until the first load balancer is seen. */
-const services = Array.from({ length: 100 }, (_, index) => ({
+const services = Array.from({ length: 400 }, (_, index) => ({
   apiVersion: 'v1',
   kind: 'Service',
   metadata: { name: `web-${index}`, namespace: 'default' },
   spec: {
-    clusterIP: `10.96.1.${index + 1}`,
+    clusterIP: `10.96.${1 + (index >> 7)}.${1 + (index & 127)}`,
     type: 'LoadBalancer',
     loadBalancerClass: 'herald.dev/aws',
     ports: [{ name: 'http', port: 80, nodePort: 31_080 + index }],

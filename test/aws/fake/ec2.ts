@@ -46,7 +46,7 @@ export const ec2Handlers: Pick<Handlers, Own> = {
         (GroupIds === undefined || GroupIds.includes(GroupId)) &&
         world.isVisible(GroupId) &&
         (names === undefined || names.includes(GroupName)) &&
-        matchesTags(Filters, new Map(world.tagsOf(GroupId).map(({ Key, Value }) => [Key, Value]))),
+        matchesTags(Filters, world.shownTags(GroupId)),
     );
     if (GroupIds !== undefined && found.length < GroupIds.length) refuse('ec2:DescribeSecurityGroups', 'notFound', 'InvalidGroup.NotFound');
     return { SecurityGroups: found.map((group) => ({ ...group, Tags: world.tagsOf(group.GroupId) })) };

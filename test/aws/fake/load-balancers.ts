@@ -116,13 +116,17 @@ const tagged = (world: World, arn: string): boolean =>
 
 export const loadBalancerHandlers: Pick<Handlers, Own> = {
   'elbv2:DescribeLoadBalancers': (world, { LoadBalancerArns, Names }) => {
-    const all = [...world.loadBalancers.values()].filter(({ value }) => world.isVisible(value.LoadBalancerArn));
+    const isVisible = ({ value }: FakeLoadBalancer): boolean => world.isVisible(value.LoadBalancerArn);
+    const find = (text: string): FakeLoadBalancer => {
+      const found =
+        LoadBalancerArns === undefined
+          ? world.loadBalancers.values().find((one) => one.value.LoadBalancerName === text && isVisible(one))
+          : world.loadBalancers.get(text);
+      if (found !== undefined && isVisible(found)) return found;
+      return refuse('elbv2:DescribeLoadBalancers', 'notFound', 'LoadBalancerNotFound', text);
+    };
     const wanted = LoadBalancerArns ?? Names;
-    if (wanted === undefined) return { LoadBalancers: all.map((one) => shown(world, one)) };
-    const found = wanted.map((text) => {
-      const one = all.find(({ value }) => (LoadBalancerArns === undefined ? value.LoadBalancerName : value.LoadBalancerArn) === text);
-      return one ?? refuse('elbv2:DescribeLoadBalancers', 'notFound', 'LoadBalancerNotFound', text);
-    });
+    const found = wanted === undefined ? [...world.loadBalancers.values().filter(isVisible)] : wanted.map(find);
     return { LoadBalancers: found.map((one) => shown(world, one)) };
   },
   'elbv2:DescribeLoadBalancerAttributes': (world, { LoadBalancerArn }) => ({

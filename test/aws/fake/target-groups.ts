@@ -30,9 +30,9 @@ function attributesOfNew({ TargetType, Protocol }: Pick<TargetGroup, 'TargetType
 }
 
 export function serversOf(world: World, targetGroupArn: string): string[] {
-  const listeners = [...world.listeners.values()].filter(({ value }) =>
-    value.DefaultActions.some((one) => one.TargetGroupArn === targetGroupArn),
-  );
+  const listeners = world.listeners
+    .values()
+    .filter(({ value }) => value.DefaultActions.some((one) => one.TargetGroupArn === targetGroupArn));
   return [...new Set(listeners.map(({ value }) => value.LoadBalancerArn))];
 }
 
@@ -94,18 +94,19 @@ function removeDrained(world: World, { targets }: FakeTargetGroup): void {
 
 export const targetGroupHandlers: Pick<Handlers, Own> = {
   'elbv2:DescribeTargetGroups': (world, { LoadBalancerArn, TargetGroupArns, Names }) => {
-    const all = [...world.targetGroups.values()]
-      .filter(({ value }) => world.isVisible(value.TargetGroupArn))
-      .map((group) => shown(world, group));
-    if (LoadBalancerArn !== undefined) return { TargetGroups: all.filter((group) => group.LoadBalancerArns.includes(LoadBalancerArn)) };
-    const wanted = TargetGroupArns ?? Names;
-    if (wanted === undefined) return { TargetGroups: all };
-    return {
-      TargetGroups: wanted.map((text) => {
-        const found = all.find((group) => (TargetGroupArns === undefined ? group.TargetGroupName : group.TargetGroupArn) === text);
-        return found ?? refuse('elbv2:DescribeTargetGroups', 'notFound', 'TargetGroupNotFound', text);
-      }),
+    const isVisible = ({ value }: FakeTargetGroup): boolean => world.isVisible(value.TargetGroupArn);
+    const find = (text: string): FakeTargetGroup => {
+      const found =
+        TargetGroupArns === undefined
+          ? world.targetGroups.values().find((one) => one.value.TargetGroupName === text && isVisible(one))
+          : world.targetGroups.get(text);
+      if (found !== undefined && isVisible(found)) return found;
+      return refuse('elbv2:DescribeTargetGroups', 'notFound', 'TargetGroupNotFound', text);
     };
+    const wanted = TargetGroupArns ?? Names;
+    if (wanted !== undefined) return { TargetGroups: wanted.map((text) => shown(world, find(text))) };
+    const all = [...world.targetGroups.values().filter(isVisible)].map((group) => shown(world, group));
+    return { TargetGroups: all.filter((one) => LoadBalancerArn === undefined || one.LoadBalancerArns.includes(LoadBalancerArn)) };
   },
   'elbv2:DescribeTargetGroupAttributes': (world, { TargetGroupArn }) => ({
     Attributes: [...targetGroup('elbv2:DescribeTargetGroupAttributes', world, TargetGroupArn).attributes].map(([Key, Value]) => ({

@@ -121,8 +121,12 @@ export class World {
   }
 
   tagsOf(id: string): { Key: string; Value: string }[] {
-    if (this.now() - (this.createdAt.get(id) ?? -Infinity) < this.tagDelaySeconds) return [];
-    return [...(this.tags.get(id) ?? [])].map(([Key, Value]) => ({ Key, Value }));
+    return [...(this.shownTags(id) ?? [])].map(([Key, Value]) => ({ Key, Value }));
+  }
+
+  /** The tags that AWS shows already, by key. */
+  shownTags(id: string): ReadonlyMap<string, string> | undefined {
+    return this.now() - (this.createdAt.get(id) ?? -Infinity) < this.tagDelaySeconds ? undefined : this.tags.get(id);
   }
 
   setTags(id: string, tags: readonly { readonly Key: string; readonly Value: string }[]): void {
