@@ -126,7 +126,7 @@ export const loadBalancerHandlers: Pick<Handlers, Own> = {
       return refuse('elbv2:DescribeLoadBalancers', 'notFound', 'LoadBalancerNotFound', text);
     };
     const wanted = LoadBalancerArns ?? Names;
-    const found = wanted === undefined ? [...world.loadBalancers.values().filter(isVisible)] : wanted.map(find);
+    const found = wanted === undefined ? world.loadBalancers.values().filter(isVisible).toArray() : wanted.map(find);
     return { LoadBalancers: found.map((one) => shown(world, one)) };
   },
   'elbv2:DescribeLoadBalancerAttributes': (world, { LoadBalancerArn }) => ({
