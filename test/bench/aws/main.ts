@@ -2,6 +2,7 @@ import { cpus, loadavg } from 'node:os';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { installedVersion } from '../../aws/moto.ts';
+import { compare } from './comparison/compare.ts';
 import type { Contender } from './contenders/contender.ts';
 import { Herald } from './contenders/herald.ts';
 import { Lbc } from './contenders/lbc.ts';
@@ -17,11 +18,12 @@ const help = `npm run bench:aws -- [options]
   times longer. It changes the requests little.
 
   --services N,...  sizes, default 1,20,100. 53+1: one more when half of 53 have a load balancer; its time is in the column late
-  --only WHICH      unthrottled or throttled
+  --only WHICH      unthrottled, throttled or comparison
   --limit SECONDS   the longest wait for host names, default 180
   --idle SECONDS    how long requests are counted after the last host name, default 10
   --lbc DIR         also runs the AWS Load Balancer Controller on the same kube-apiserver and moto, with the same Services. DIR is its source tree, in
-                    which you have run: CGO_ENABLED=0 go build -o controller .
+                    which you have run: CGO_ENABLED=0 go build -o controller . Then it compares what both make of Services with many
+                    features, prints the differences, and fails if it does not know the reason of one
   --json            print JSON
 
   npm run bench:aws -- --services 200 --only unthrottled`;
@@ -42,7 +44,8 @@ if (values.help) {
   process.exit();
 }
 const sizes = values.services.split(',').map(readSize);
-if (![undefined, 'unthrottled', 'throttled'].includes(values.only)) refuse(`--only ${values.only}: unthrottled or throttled`);
+if (![undefined, 'unthrottled', 'throttled', 'comparison'].includes(values.only))
+  refuse(`--only ${values.only}: unthrottled, throttled or comparison`);
 const [limitSeconds, idleSeconds] = [Number(values.limit), Number(values.idle)];
 if (!(limitSeconds > 0)) refuse(`--limit ${values.limit}: seconds`);
 if (!(idleSeconds >= 0)) refuse(`--idle ${values.idle}: seconds`);
@@ -51,7 +54,7 @@ if (!(idleSeconds >= 0)) refuse(`--idle ${values.idle}: seconds`);
 const alive = setInterval(() => undefined, 1000);
 const stopping = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => stopping.abort(new Error(name)));
-const results = await measureAll();
+const { results, areAlike } = await run();
 clearInterval(alive);
 if (values.json) console.log(JSON.stringify(results));
 else {
@@ -60,26 +63,31 @@ else {
     `${cpus().length} processors (${cpus()[0]?.model ?? 'unknown'}), load ${load.toFixed(1)}, Node.js ${process.version}, moto ${installedVersion()}`,
   );
   if (values.lbc === undefined) console.log('Herald alone: --lbc DIR also runs the AWS Load Balancer Controller');
-  print(results, idleSeconds);
+  if (results.length > 0) print(results, idleSeconds);
 }
-process.exit(results.every(({ services, published }) => published === services) ? 0 : 1);
+process.exit(areAlike && results.every(({ services, published }) => published === services) ? 0 : 1);
 
-async function measureAll(): Promise<Result[]> {
+async function run(): Promise<{ readonly results: readonly Result[]; readonly areAlike: boolean }> {
   const lbc = values.lbc === undefined ? [] : [new Lbc(values.lbc)];
   using herald = new Herald();
   const contenders: readonly Contender[] = [herald, ...lbc];
   await using stage = await Stage.start(contenders.flatMap(({ objects }) => objects));
   const results: Result[] = [];
-  for (const throttled of [false, true]) {
-    if (values.only === (throttled ? 'unthrottled' : 'throttled')) continue;
-    for (const size of sizes)
-      for (const contender of contenders) {
-        process.stderr.write(
-          `${contender.name}: ${size.services} Services${size.late ? ' and one' : ''}${throttled ? ', throttled' : ''}\n`,
-        );
-        results.push(await measure(stage, { contender, size, throttled, limitSeconds, idleSeconds, stopped: stopping.signal }));
-      }
-  }
+  for (const throttled of [false, true])
+    if ([undefined, throttled ? 'throttled' : 'unthrottled'].includes(values.only))
+      results.push(...(await measureAll(stage, contenders, throttled)));
+  const [other] = [undefined, 'comparison'].includes(values.only) ? lbc : [];
+  const areAlike = other === undefined || (await compare(stage, [herald, other], limitSeconds));
+  return { results, areAlike };
+}
+
+async function measureAll(stage: Stage, contenders: readonly Contender[], throttled: boolean): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const size of sizes)
+    for (const contender of contenders) {
+      process.stderr.write(`${contender.name}: ${size.services} Services${size.late ? ' and one' : ''}${throttled ? ', throttled' : ''}\n`);
+      results.push(await measure(stage, { contender, size, throttled, limitSeconds, idleSeconds, stopped: stopping.signal }));
+    }
   return results;
 }
 

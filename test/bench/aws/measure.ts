@@ -22,7 +22,7 @@ export interface Result extends Size {
   readonly last: number;
   /** From the creation of the late Service to its host name. */
   readonly lateTime: number;
-  /** Requests until the last host name: each Service's share, and all by action. */
+  /** Each Service's share of all requests, also those after the last host name, and the requests until then by action. */
   readonly perService: number;
   readonly byAction: Readonly<Record<string, number>>;
   readonly refused: number;
@@ -90,7 +90,7 @@ export async function measure(stage: Stage, { contender, size, throttled, limitS
     median: sorted[Math.floor(sorted.length / 2)] ?? Number.NaN,
     last: sorted.at(-1) ?? Number.NaN,
     lateTime,
-    perService: sum(byAction) / wanted,
+    perService: (sum(byAction) + sum(idleByAction)) / wanted,
     byAction,
     refused,
     idle: sum(idleByAction),

@@ -3,7 +3,7 @@ import type { Result } from './measure.ts';
 /** Prints a table, and the requests by action. */
 export function print(results: readonly Result[], idleSeconds: number): void {
   const columns = ['Services', 'throttled', 'controller', 'first, median, last host name', 'late', 'requests per Service', 'refused'];
-  console.log(`\n| ${[...columns, `in ${idleSeconds} s after`, 'peak RSS', 'CPU', 'moto busy', 'load'].join(' | ')} |`);
+  console.log(`\n| ${[...columns, `of these in ${idleSeconds} s after`, 'peak RSS', 'CPU', 'moto busy', 'load'].join(' | ')} |`);
   console.log('|---:|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|');
   for (const one of results) {
     const times = [one.first, one.median, one.last].map(seconds).join(', ');
