@@ -105,7 +105,11 @@ export const targetGroupHandlers: Pick<Handlers, Own> = {
     };
     const wanted = TargetGroupArns ?? Names;
     if (wanted !== undefined) return { TargetGroups: wanted.map((text) => shown(world, find(text))) };
-    const all = world.targetGroups.values().filter(isVisible).toArray().map((group) => shown(world, group));
+    const all = world.targetGroups
+      .values()
+      .filter(isVisible)
+      .toArray()
+      .map((group) => shown(world, group));
     return { TargetGroups: all.filter((one) => LoadBalancerArn === undefined || one.LoadBalancerArns.includes(LoadBalancerArn)) };
   },
   'elbv2:DescribeTargetGroupAttributes': (world, { TargetGroupArn }) => ({
