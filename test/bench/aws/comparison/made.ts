@@ -91,7 +91,7 @@ class Reader {
     const certificates = [...new Set(read.Certificates.map(({ CertificateArn }) => CertificateArn))].map(
       (arn) => `${this.#nameOf(arn)}${arn === first ? ' (default)' : ''}`,
     );
-    const [{ TargetGroupArn = '' } = {}] = DefaultActions;
+    const TargetGroupArn = DefaultActions[0]?.TargetGroupArn ?? '';
     const { TargetGroups } = await this.#cloud.call('elbv2:DescribeTargetGroups', { TargetGroupArns: [TargetGroupArn] });
     const entries: Entries = [
       ['certificates', list(certificates)],
