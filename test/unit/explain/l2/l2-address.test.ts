@@ -155,7 +155,7 @@ test('explain believes a node that answers, and says since when the better one i
   const text = explained(all, { n1: answer([address()], links) });
   expect(text).toContain('  n1 answers on eth0 (02:00:00:00:00:01) for 5 min');
   expect(text).toContain('  n2 is better placed, but does not answer: BFD with n2 is Down for 20 s: it counts as dead');
-  expect(text).toContain('  if n1 fails, n2 answers');
+  expect(text).toContain('  if n1 fails, n3 answers');
 });
 
 test('explain warns that no host has asked since the claim, and of a conflict with its MAC address', () => {
