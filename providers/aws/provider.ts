@@ -29,6 +29,7 @@ import type { ServiceMetadata } from './model/service-metadata.ts';
 import type { ClasslessMode } from './model/settings.ts';
 import { NodeRules } from './node-rules/node-rules.ts';
 import { BackgroundReconciler } from './reconcile/background-reconciler.ts';
+import { JoinedTargetGroups } from './reconcile/joined-target-groups.ts';
 import { Previewer } from './reconcile/previewer.ts';
 import { PreviousStacks } from './reconcile/previous-stacks.ts';
 import { ServiceMetadataWriter } from './reconcile/service-metadata-writer.ts';
@@ -94,9 +95,10 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
     const previous = new PreviousStacks({ ...common, stacks, rules });
     const metadata = new ServiceMetadataWriter(components.metadata);
     this.#components = components;
-    this.#services = new ServiceReconciler({ ...common, records, stacks, rules, previous, metadata });
+    const joined = new JoinedTargetGroups({ ...common, records });
+    this.#services = new ServiceReconciler({ ...common, records, joined, stacks, rules, previous, metadata });
     this.#background = new BackgroundReconciler({ ...common, classless, stacks, rules });
-    this.#previewer = new Previewer({ ...common, stacks });
+    this.#previewer = new Previewer({ ...common, joined, stacks });
     this.#backoff = new Backoff(random);
   }
 

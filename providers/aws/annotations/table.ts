@@ -3,6 +3,7 @@ import type { AnnotationEntry } from './entry.ts';
 import { listenerAnnotations } from './listeners.ts';
 import { loadBalancerAnnotations } from './load-balancer.ts';
 import { privateLinkAnnotations } from './private-link.ts';
+import { targetGroupAnnotations } from './target-group.ts';
 
 /** All annotations that the AWS provider knows. The parser, its tests and docs/reference/aws-annotations.md are derived from this table. */
 export const annotationTable = {
@@ -10,6 +11,7 @@ export const annotationTable = {
   ...listenerAnnotations,
   ...privateLinkAnnotations,
   ...albTargetAnnotations,
+  ...targetGroupAnnotations,
 } as const;
 
 export type AnnotationName = keyof typeof annotationTable;
@@ -24,6 +26,7 @@ export const familyNames = [
   'certificateOfPort',
   'backendProtocolOfPort',
   'albTargetOfPort',
+  'targetGroupOfPort',
 ] as const satisfies readonly AnnotationName[];
 type FamilyName = (typeof familyNames)[number];
 

@@ -16,6 +16,7 @@ import { desireClassic } from './classic.ts';
 import { Issues } from '../model/issues.ts';
 import { checkPolicy, usesOfAlbs, usesOfCertificates, usesOfClassic, usesOfGuest, usesOfShell } from './policies/check-policy.ts';
 import { policyOf, withRefusedSubnets, type NamespacePolicy } from './policies/namespace-policy.ts';
+import { joinsTargetGroups } from './ports/joined-groups.ts';
 import { defaultScheme } from './scheme.ts';
 import { assembleNlb, nlbPart, nlbShell, targetTypeOf, type NlbPart } from './nlb.ts';
 
@@ -193,8 +194,13 @@ function takePorts(service: Service, taken: Map<number, ServiceKey>): void {
   for (const { port } of service.ports) if (!taken.has(port)) taken.set(port, serviceKey(service.metadata));
 }
 
-function issuesOf({ service, errors, warnings }: Member): Issues {
+function issuesOf({ service, values, errors, warnings }: Member): Issues {
   const issues = new Issues();
+  if (joinsTargetGroups(values)) {
+    const group = values.targetGroup ?? [...values.targetGroupOfPort.values()][0] ?? '';
+    const why = 'cannot be used, because the Service has or shares a load balancer';
+    issues.error(reason('AwsTargetGroupUnusable', { key: annotationTable.targetGroup.key, group, why }));
+  }
   for (const error of errors) issues.error(error);
   for (const warning of warnings) issues.warn(warning);
   if (service.requestedAddresses.length > 0) {

@@ -13,7 +13,7 @@ import type { Observed, ObservedClassic, ObservedEndpointService, ObservedLoadBa
 export function describeObserved({ loadBalancers, targetGroups, classic, endpointServices = [], securityGroups }: Observed): string[] {
   const lines = [
     ...loadBalancers.flatMap(observedNlb),
-    ...targetGroups.map(observedTargets),
+    ...targetGroups.map(describeTargetGroup),
     ...classic.flatMap(observedClassic),
     ...endpointServices.map(observedEndpointService),
     ...securityGroups.map(({ GroupId, GroupName }) => `security group ${GroupId} (${GroupName})`),
@@ -48,7 +48,7 @@ function accessOf(isAccepted: boolean, principals: readonly string[]): string {
   return `for ${principals.join(', ') || 'nobody'}${isAccepted ? ', acceptance required' : ''}`;
 }
 
-function observedTargets({ targetGroup, health }: ObservedTargetGroup): string {
+export function describeTargetGroup({ targetGroup, health }: ObservedTargetGroup): string {
   const states = Map.groupBy(health, ({ TargetHealth }) => TargetHealth.State);
   const counts = [...states].map(([state, targets]) => `${targets.length} ${state}${reasonsOf(targets)}`);
   const { TargetGroupName, Protocol, Port, TargetType } = targetGroup;

@@ -2,6 +2,7 @@ import type { Preview } from '../../../src/controller/provider-parts.ts';
 import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import { decideAwsClaim } from '../desire/claim.ts';
+import { joinsTargetGroups } from '../desire/ports/joined-groups.ts';
 import { desireStack, isGuest, memberOf, membersOf, stackOf, wantsPods, type Member } from '../desire/stack.ts';
 import type { StackIdentity, Surroundings } from '../model/circumstances.ts';
 import type { AwsSettings } from '../model/settings.ts';
@@ -11,6 +12,7 @@ import { previewNodeRules, previewRemovableRules, type NodeRulesDecision } from 
 import { KnownResources } from '../observe/known-resources.ts';
 import type { TargetPods } from '../observe/target-pods.ts';
 import { describeDesired, describeObserved } from '../plan/describe.ts';
+import type { JoinedTargetGroups } from './joined-target-groups.ts';
 import { otherController } from './service-reconciler.ts';
 import { placeholder } from '../plan/steps/action.ts';
 import { backendGroup } from '../plan/steps/security-groups.ts';
@@ -26,6 +28,7 @@ interface PreviewerComponents {
   readonly registry: StackRegistry;
   readonly departed: DepartedServices;
   readonly stacks: StackReconciler;
+  readonly joined: JoinedTargetGroups;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -40,7 +43,7 @@ export class Previewer {
 
   /** Previews the Service as it is in the snapshot, or its release when it is not there. Rejects with AwsError when AWS cannot be read. */
   async preview(key: ServiceKey, snapshot: Snapshot): Promise<Preview> {
-    const { account, registry, departed, stacks, now } = this.#components;
+    const { account, registry, departed, joined, stacks, now } = this.#components;
     const connection = await account.open(snapshot);
     const { settings } = connection;
     const service = snapshot.services.get(key);
@@ -55,6 +58,8 @@ export class Previewer {
       ownMembers.map((one) => one.service),
       snapshot,
     );
+    const hasBalancer = registry.stacksWith(key).some(({ known }) => known.ids.length > 0);
+    if (member !== undefined && joinsTargetGroups(member.values) && !hasBalancer) return joined.preview(member, snapshot);
     const previous = (await stacks.findAll(key, snapshot)).map(({ identity }) => identity).filter((stack) => stack.key !== own.key);
     const common = {
       circumstances: await account.circumstances(connection, snapshot, ownMembers, true),

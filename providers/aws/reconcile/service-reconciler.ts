@@ -5,9 +5,11 @@ import { serviceKey } from '../../../src/model/objects/metadata.ts';
 import type { Ingress, Service } from '../../../src/model/objects/service.ts';
 import { reason, reasonText, remedyText, stableText, type Reason } from '../../../src/model/reasons.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
+import { joinsTargetGroups } from '../desire/ports/joined-groups.ts';
 import { stackOf, type Member } from '../desire/stack.ts';
 import { endpointServiceAnnotation, foreignFinalizerOf, hasOurFinalizer } from '../model/service-metadata.ts';
 import { concernsTargets, type NodeRules } from '../node-rules/node-rules.ts';
+import { limits } from '../model/limits.ts';
 import { PollIntervals } from '../schedule/poll-intervals.ts';
 import { retryClassOf } from '../schedule/backoff.ts';
 import type { AwsAccount } from '../stacks/aws-account.ts';
@@ -17,6 +19,7 @@ import type { StackReconciler } from '../stacks/stack-reconciler.ts';
 import { recordDrift, type StackRegistry } from '../stacks/stack-registry.ts';
 import { createdCompletely, NewLoadBalancers } from './new-load-balancers.ts';
 import type { PreviousStacks } from './previous-stacks.ts';
+import type { JoinedTargetGroups } from './joined-target-groups.ts';
 import { releaseStack } from './release-stack.ts';
 import type { ServiceMetadataWriter } from './service-metadata-writer.ts';
 
@@ -29,6 +32,7 @@ interface ServiceReconcilerComponents {
   readonly previous: PreviousStacks;
   readonly metadata: ServiceMetadataWriter;
   readonly records: TargetRecords;
+  readonly joined: JoinedTargetGroups;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -104,14 +108,14 @@ export class ServiceReconciler {
 
   /** Releases all parts of the Service and removes our metadata from it. Resolves to what remains; undefined when the Service may go. */
   async release(key: ServiceKey, snapshot: Snapshot): Promise<Reason | undefined> {
-    const { stacks, registry, departed, metadata } = this.#components;
+    const { stacks, registry, departed, joined, metadata } = this.#components;
     const blocked: Reason[] = [];
     for (const state of await stacks.findAll(key, snapshot)) {
       const remaining = await releaseStack(this.#components, state, snapshot, key);
       if (remaining === undefined) registry.forgetMember(key, [state]);
       else blocked.push(remaining);
     }
-    const remaining = blocked[0] ?? (await metadata.remove(key, snapshot));
+    const remaining = blocked[0] ?? (await joined.leave(key, snapshot)) ?? (await metadata.remove(key, snapshot));
     if (remaining !== undefined) return remaining;
     departed.releasing.delete(key);
     this.forgetService(key);
@@ -137,8 +141,10 @@ export class ServiceReconciler {
   }
 
   async #serve(member: Member, key: ServiceKey, snapshot: Snapshot): Promise<ServiceOutcome> {
-    const { registry, stacks, rules, previous, metadata, now } = this.#components;
+    const { registry, stacks, rules, previous, metadata, joined, now } = this.#components;
     const { service } = member;
+    if (joinsTargetGroups(member.values) && (await this.#hasNoBalancer(member, key, snapshot)))
+      return { kind: 'served', ...(await joined.serve(member, snapshot)) };
     const seen = await this.#new.publish(key, snapshot);
     if (seen !== undefined) return { kind: 'unchecked', ...seen };
 
@@ -163,7 +169,9 @@ export class ServiceReconciler {
     const isPublished = service.ingress.some(({ hostname }) => hostname === status?.hostname);
     const isServing = status?.serves === true && errors.length === 0 && result.execution.outcomes.every((one) => one.result === 'done');
     const migration = await previous.advance(key, state, others, isServing && isPublished, snapshot);
-    const blockedMigration = migration.blocked === undefined ? [] : [migration.blocked];
+    // Clients may use the load balancer of another owner until they know this one.
+    const leaving = isServing && isPublished ? await joined.leave(key, snapshot) : undefined;
+    const blockedMigration = [migration.blocked, leaving?.code === 'AwsProvisioning' ? undefined : leaving].flatMap((one) => one ?? []);
 
     // 4. The ARNs on the Service, and the time of the next reconcile.
     const recorded = result.unsettled ? [] : [state, ...registry.stacksWith(key)];
@@ -187,7 +195,23 @@ export class ServiceReconciler {
       warnings: [...ownWarnings, ...ruleProblems, ...blockedMigration, ...blockedDeletion, ...poll.warnings, ...refusedArns],
     };
     if (created !== undefined) this.#new.record(key, created, reconciliation);
-    return { kind: 'served', pollSeconds: created === undefined ? poll.seconds : 0, refusal, reconciliation };
+    return {
+      kind: 'served',
+      pollSeconds: created !== undefined ? 0 : leaving === undefined ? poll.seconds : Math.min(poll.seconds, limits.pollSeconds),
+      refusal,
+      reconciliation,
+    };
+  }
+
+  /** True if nothing of the Service is in AWS but targets in groups of other owners. */
+  async #hasNoBalancer(member: Member, key: ServiceKey, snapshot: Snapshot): Promise<boolean> {
+    const { registry, stacks } = this.#components;
+    const state = await stacks.find(stackOf(member), snapshot);
+    if ([state, ...registry.stacksWith(key)].some(({ known }) => known.ids.length > 0)) return false;
+    state.services.add(key);
+    // The owners of those groups open nodes for their load balancers.
+    state.targets = { ports: [], instances: [], addresses: [] };
+    return true;
   }
 
   /** Removes our tags and our metadata. A stack that other Services still need loses only the part of this Service. Resolves to what remains. */

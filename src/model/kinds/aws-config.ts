@@ -1,5 +1,13 @@
 import { limits } from '../limits.ts';
-import { allocationId, certificateArn, loadBalancerName, principalArn, securityGroupId, subnetId } from '../schema/aws-grammars.ts';
+import {
+  allocationId,
+  certificateArn,
+  loadBalancerName,
+  principalArn,
+  securityGroupId,
+  subnetId,
+  targetGroupArn,
+} from '../schema/aws-grammars.ts';
 import { choice, list, object, parsed } from '../schema/fields.ts';
 import { cidr, labelName } from '../schema/grammars.ts';
 import type { Grammar } from '../schema/schema.ts';
@@ -35,6 +43,11 @@ const policy = object({
     loadBalancerName,
     'Services name none',
     'Existing NLBs that Services may adopt (`herald.dev/aws-load-balancer`), and ALBs to which they may send (`herald.dev/aws-alb-target`).',
+  ),
+  targetGroups: allowList(
+    targetGroupArn,
+    'Services name none',
+    'Target groups of other owners in which Services may register their targets (`herald.dev/aws-target-group`).',
   ),
   principals: allowList(
     principalArn,

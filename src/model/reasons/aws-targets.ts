@@ -20,6 +20,13 @@ export const awsTargetReasons = {
       `annotation ${d.key}: Herald records its targets on the Service, and a directory of manifests cannot be written to`,
     fix: (d) => `let Herald serve the Service in its cluster, or remove ${d.key}`,
   }),
+  AwsTargetGroupUnusable: userMistake({
+    brief: 'A Service cannot register its targets in a target group of another owner',
+    says: (d: { readonly key: string; readonly group: string; readonly why: string }) =>
+      `annotation ${d.key}: target group ${d.group} ${d.why}`,
+    fix: (d) =>
+      `name a target group of the same VPC in ${d.key} that fits the port and the targets of the Service, and let its owner tag it herald.dev/multi-cluster: "true" (Herald does that with aws-load-balancer-multi-cluster-target-group); a Service that has a load balancer needs another Service for this`,
+  }),
   AwsAlbUnusable: userMistake({
     brief: 'A load balancer cannot be the target of a port',
     says: (d: { readonly key: string; readonly alb: string; readonly port: number; readonly why: string }) =>

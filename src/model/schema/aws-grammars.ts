@@ -56,6 +56,15 @@ export const certificateArn = allowed({
   broken: 'arn:aws:acm:eu-west-1:123456789012:web',
 });
 
+export const targetGroupArn = allowed({
+  called: 'the ARN of a target group',
+  plural: 'ARNs of target groups',
+  pattern: 'arn:aws[a-z-]*:elasticloadbalancing:[a-z0-9-]+:[0-9]{12}:targetgroup/[A-Za-z0-9-]{1,32}/[0-9a-f]+',
+  example: 'arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/shop/0123456789abcdef',
+  maxLength: 140,
+  broken: 'shop',
+});
+
 export const principalArn = allowed({
   called: 'the ARN of an account, role or user',
   plural: 'ARNs of accounts, roles and users',

@@ -76,6 +76,11 @@ export function usesOfAlbs({ albTarget, albTargetOfPort }: AnnotationValues): Us
   ];
 }
 
+/** Returns the target groups of other owners in which the Service registers its targets. */
+export function usesOfTargetGroups(ports: readonly { readonly key: string; readonly arn: string }[]): Use[] {
+  return ports.map(({ key, arn }) => ({ field: 'targetGroups', values: [arn], key, isOwnChoice: false }));
+}
+
 /** Reports what no policy of the namespace allows, one error for each annotation. */
 export function checkPolicy(policy: NamespacePolicy | undefined, uses: readonly Use[], issues: Issues): void {
   if (policy === undefined) return;
@@ -108,6 +113,7 @@ const nouns: Readonly<Record<AllowList, { readonly what: string; readonly name: 
   schemes: { what: 'scheme', name: 'scheme' },
   loadBalancers: { what: 'load balancer', name: 'adopt' },
   principals: { what: 'principal', name: 'allowedPrincipals' },
+  targetGroups: { what: 'target group', name: 'targetGroup' },
 };
 
 /** Names a few, because a condition has little room. */

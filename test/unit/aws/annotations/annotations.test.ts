@@ -72,6 +72,8 @@ const samples: Readonly<Record<keyof typeof annotationTable, readonly [string, s
   adopt: ['my-nlb', null],
   foreignListeners: ['remove', 'delete'],
   disown: ['true', 'maybe'],
+  targetGroup: ['arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/shop/1a', 'shop'],
+  targetGroupOfPort: ['arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/shop/1a', 'arn'],
   albTarget: ['shop', 'arn:aws:elasticloadbalancing:us-east-1:123456789012:loadbalancer/net/shop/1'],
   albTargetOfPort: ['arn:aws:elasticloadbalancing:us-east-1:123456789012:loadbalancer/app/shop/1a', 'a shop'],
   endpointService: ['true', 'maybe'],

@@ -92,6 +92,8 @@ const cases: Readonly<Record<BalancerKind, Partial<Readonly<Record<AnnotationNam
     healthCheckTimeout: { set: '7' },
     successCodes: { set: '200', beside: http },
     multiCluster: { set: 'true' },
+    targetGroup: { because: 'the Service has no load balancer of its own with it' },
+    targetGroupOfPort: { because: 'as target-group' },
     albTarget: { set: 'edge' },
     albTargetOfPort: { set: 'edge', member: '443' },
     endpointService: { set: 'true' },

@@ -16,6 +16,7 @@ export function policy({ labels = {}, ...lists }: PolicyLiteral = {}): AwsPolicy
     schemes: [],
     loadBalancers: [],
     principals: [],
+    targetGroups: [],
     ...lists,
   };
 }

@@ -8,6 +8,7 @@ import type { Service } from '../../../../src/model/objects/service.ts';
 import { Store } from '../../../../src/model/store/store.ts';
 import { silentLog, type Log } from '../../../../src/system/log.ts';
 import { FakeCloud } from '../../../aws/fake/cloud.ts';
+import type { Cloud } from '../../../../providers/aws/cloud/cloud.ts';
 import { populate, type World } from '../../../aws/fake/world.ts';
 import { balancerPrefix } from '../../../../providers/aws/annotations/entry.ts';
 import { config, metadata, service } from '../../decisions/fixtures.ts';
@@ -16,6 +17,8 @@ import { node, settings, type AwsServiceLiteral } from './stack-fixture.ts';
 /** A cluster, its Services and AWS, with the provider between them. Time passes only in `run`. */
 export class ProviderFixture {
   readonly cloud: FakeCloud;
+  /** What the provider calls. A test may replace it, and restarts the provider then. */
+  connected: Cloud;
   /** Like the production snapshot, this is no plain object. */
   readonly snapshot = new Store(config({ defaultClass: false }));
   /** Writes of finalizers, in order: "+default/web", "-default/web". */
@@ -52,6 +55,7 @@ export class ProviderFixture {
     this.#comparesPods = comparesPods;
     this.#isDirectory = isDirectory;
     this.cloud = new FakeCloud(account);
+    this.connected = this.cloud;
     if (account === undefined) populate(this.cloud.world);
     if (clusterUid !== undefined) this.snapshot.upsert({ kind: 'Namespace', metadata: { ...metadata('kube-system'), uid: clusterUid } });
     for (const index of [0, 1, 2]) this.snapshot.upsert(node(index));
@@ -93,8 +97,8 @@ export class ProviderFixture {
         return Promise.resolve(true);
       },
     };
-    const connect = (): Promise<{ cloud: FakeCloud; settings: AwsSettings }> =>
-      Promise.resolve({ cloud: this.cloud, settings: this.settings });
+    const connect = (): Promise<{ cloud: Cloud; settings: AwsSettings }> =>
+      Promise.resolve({ cloud: this.connected, settings: this.settings });
     const log: Log = {
       ...silentLog,
       warn: (fields, message) => void this.warnings.push({ ...fields, message }),

@@ -1,0 +1,72 @@
+import { reason } from '../../../../src/model/reasons.ts';
+import type { Service, ServicePort } from '../../../../src/model/objects/service.ts';
+import { annotationTable, type AnnotationValues } from '../../annotations/table.ts';
+import type { TargetGroup } from '../../cloud/elbv2.ts';
+import type { Issues } from '../../model/issues.ts';
+import { transportsOf } from '../../model/protocols.ts';
+import { tagKeys } from '../../model/tags.ts';
+import type { Tags } from '../../model/observed.ts';
+import { portsNamed } from './encryption.ts';
+
+/** A target group of another owner in which a Service registers the targets of one port. */
+export interface JoinedPort {
+  readonly port: ServicePort;
+  /** The annotation. */
+  readonly key: string;
+  readonly arn: string;
+}
+
+/** True if the Service names target groups of another owner, so that it gets no load balancer of its own. */
+export function joinsTargetGroups({
+  targetGroup,
+  targetGroupOfPort,
+}: Pick<AnnotationValues, 'targetGroup' | 'targetGroupOfPort'>): boolean {
+  return targetGroup !== undefined || targetGroupOfPort.size > 0;
+}
+
+/** Returns the target group of each port. Reports ports without one. */
+export function joinedPorts(service: Service, { targetGroup, targetGroupOfPort }: AnnotationValues, issues: Issues): JoinedPort[] {
+  const { key } = annotationTable.targetGroup;
+  const named = new Map<ServicePort, JoinedPort>();
+  if (targetGroup !== undefined) for (const port of service.ports) named.set(port, { port, key, arn: targetGroup });
+  for (const [member, arn] of targetGroupOfPort) {
+    const found = portsNamed(service, member);
+    if (found.length === 0) issues.error(reason('AwsSslPortUnknown', { key: `${key}.${member}`, port: member }));
+    for (const port of found) named.set(port, { port, key: `${key}.${member}`, arn });
+  }
+  const without = service.ports.filter((port) => !named.has(port)).map(({ port }) => port);
+  if (without.length > 0) {
+    const problem = `is missing: port ${without.join(', ')} has no target group, but other ports of the Service have one`;
+    issues.error(reason('AwsAnnotationInvalid', { key: `${key}.${without[0]}`, problem }));
+  }
+  return [...named.values()];
+}
+
+/** Reports why the targets of a port cannot be registered in the group. `found`: undefined if it does not exist. */
+export function checkJoinedGroup(
+  { port, key, arn }: JoinedPort,
+  family: number,
+  found: { readonly group: TargetGroup; readonly tags: Tags } | undefined,
+  { vpcId, region }: { readonly vpcId: string; readonly region: string },
+  issues: Issues,
+): void {
+  const why = found === undefined ? `does not exist in region ${region}` : whyNotJoined(port, family, found, vpcId);
+  if (why !== undefined) issues.error(reason('AwsTargetGroupUnusable', { key, group: arn, why }));
+}
+
+function whyNotJoined(
+  { port, protocol, nodePort }: ServicePort,
+  family: number,
+  { group, tags }: { readonly group: TargetGroup; readonly tags: Tags },
+  vpcId: string,
+): string | undefined {
+  const { Protocol, TargetType, VpcId, IpAddressType } = group;
+  if (VpcId !== vpcId) return `is in ${VpcId}, and the cluster is in ${vpcId}`;
+  // Permission to edit a Service must not be enough to receive the traffic of others. It also shows that the owner keeps targets of others.
+  if (tags[tagKeys.multiCluster] === undefined) return `has no tag ${tagKeys.multiCluster}, so its owner does not share it`;
+  if (TargetType === 'alb') return 'is for an ALB';
+  if (!transportsOf(Protocol).some((transport) => transport === protocol.toLowerCase()))
+    return `is for ${Protocol}, and port ${port} is ${protocol}`;
+  if (IpAddressType !== `ipv${family}`) return `is for ${IpAddressType}, and the Service is ipv${family}`;
+  return TargetType === 'instance' && nodePort === 0 ? `is for instances, and port ${port} has no NodePort` : undefined;
+}

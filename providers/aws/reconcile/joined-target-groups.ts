@@ -1,0 +1,231 @@
+import type { Preview } from '../../../src/controller/provider-parts.ts';
+import type { Reconciliation } from '../../../src/controller/provider.ts';
+import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
+import type { Service } from '../../../src/model/objects/service.ts';
+import { reason, type Reason } from '../../../src/model/reasons.ts';
+import type { Snapshot } from '../../../src/model/store/snapshot.ts';
+import type { Log } from '../../../src/system/log.ts';
+import { annotationTable } from '../annotations/table.ts';
+import { reasonOfError } from '../cloud/error-reason.ts';
+import { checkPolicy, usesOfTargetGroups } from '../desire/policies/check-policy.ts';
+import { policyOf } from '../desire/policies/namespace-policy.ts';
+import { checkJoinedGroup, joinedPorts } from '../desire/ports/joined-groups.ts';
+import type { Member } from '../desire/stack.ts';
+import { zonesOfTargets } from '../desire/targets/target-zones.ts';
+import { departingInstances, departingPods, instanceTargets, podTargets } from '../desire/targets/targets.ts';
+import type { DesiredTarget } from '../model/desired.ts';
+import { Issues } from '../model/issues.ts';
+import { limits } from '../model/limits.ts';
+import type { ObservedTargetGroup } from '../model/observed.ts';
+import { formatRecord, nextRecorded, recordKeyOf, type TargetRecord } from '../model/targets/target-record.ts';
+import { hostnameOfGroups, observeJoinedGroups } from '../observe/joined-groups.ts';
+import { describeTargetGroup } from '../plan/describe.ts';
+import { planTargets } from '../plan/nlb/targets.ts';
+import { Steps } from '../plan/steps/steps.ts';
+import type { AwsAccount, Connection } from '../stacks/aws-account.ts';
+import { logOutcome } from '../stacks/execution/action-log.ts';
+import { execute, worstFailure } from '../stacks/execution/execute.ts';
+import type { TargetRecords } from '../stacks/target-records.ts';
+
+interface Components {
+  readonly account: AwsAccount;
+  readonly records: TargetRecords;
+  readonly log: Log;
+}
+
+interface Decision {
+  readonly observed: readonly ObservedTargetGroup[];
+  readonly groups: readonly { readonly arn: string; readonly targets: readonly DesiredTarget[] }[];
+  readonly next: TargetRecord;
+  readonly steps: Steps;
+  readonly issues: Issues;
+}
+
+/** What is known after a reconcile of a Service that joins target groups. */
+interface Joined {
+  readonly reconciliation: Reconciliation;
+  readonly pollSeconds: number;
+  /** The refusal of AWS to report and to retry. */
+  readonly refusal: Reason | undefined;
+}
+
+/**
+ * Registers the targets of Services in target groups of other owners. Herald changes nothing else there, and deregisters only what its record of the Service
+ * names. The owner of a group deletes it, and opens nodes for its load balancer.
+ */
+export class JoinedTargetGroups {
+  readonly #components: Components;
+
+  constructor(components: Components) {
+    this.#components = components;
+  }
+
+  /** Rejects with AwsError when AWS cannot be read. */
+  async serve(member: Member, snapshot: Snapshot): Promise<Joined> {
+    const { account } = this.#components;
+    const connection = await account.openToWrite(snapshot);
+    const { service } = member;
+    const decision = await this.#decide(connection, member, snapshot);
+    const { issues, observed, groups, steps } = decision;
+    const { failed, isDone } = await this.#carryOut(connection, service, decision);
+    const named = observed.filter(({ targetGroup }) => groups.some(({ arn }) => arn === targetGroup.TargetGroupArn));
+    const hostname = await hostnameOfGroups(connection.cloud, named);
+    const waits =
+      hostname === undefined && issues.errors.length === 0 ? [reason('AwsProvisioning', { waitsFor: waitsForBalancer(named) })] : [];
+    const [unmet] = [...issues.errors, ...(failed === undefined ? [] : [failed]), ...waits];
+    const keeps = hostname === undefined || issues.errors.length > 0;
+    const isQuiet = isDone && steps.waits.length === 0 && waits.length === 0;
+    return {
+      pollSeconds: isQuiet ? limits.driftSeconds : limits.pollSeconds,
+      refusal: failed,
+      reconciliation: {
+        ingress: keeps ? service.ingress : [{ hostname, ipMode: 'VIP' }],
+        ...(unmet === undefined ? {} : { reason: unmet }),
+        warnings: issues.warnings,
+      },
+    };
+  }
+
+  async preview(member: Member, snapshot: Snapshot): Promise<Preview> {
+    const { observed, groups, steps, issues } = await this.#decide(await this.#components.account.open(snapshot), member, snapshot);
+    return {
+      observed: observed.map(describeTargetGroup),
+      desired: groups.map(({ arn, targets }) => `${targets.length} targets in target group ${arn}`),
+      actions: steps.actions,
+      waits: steps.waits.map((wait) => wait.for),
+      reasons: [...issues.errors, ...issues.warnings],
+    };
+  }
+
+  /** Deregisters what the Service has registered in target groups of other owners. Resolves to what remains, and to undefined when nothing does. */
+  async leave(key: ServiceKey, snapshot: Snapshot): Promise<Reason | undefined> {
+    const { account, records } = this.#components;
+    const service = snapshot.services.get(key);
+    if (service === undefined || !hasJoined(records.of(service))) return undefined;
+    const connection = await account.openToWrite(snapshot);
+    const decision = await this.#decideFor(connection, service, [], new Issues());
+    const { failed, isDone } = await this.#carryOut(connection, service, decision);
+    if (failed !== undefined) return failed;
+    return isDone && !hasJoined(decision.next)
+      ? undefined
+      : reason('AwsProvisioning', { waitsFor: `the targets of ${key} to leave target groups of other owners` });
+  }
+
+  async #decide(connection: Connection, member: Member, snapshot: Snapshot): Promise<Decision> {
+    const { account, records } = this.#components;
+    const { settings, cloud } = connection;
+    const { service, values } = member;
+    const key = serviceKey(service.metadata);
+    const issues = new Issues();
+    for (const error of member.errors) issues.error(error);
+    for (const warning of member.warnings) issues.warn(warning);
+    const ports = joinedPorts(service, values, issues);
+    const family = service.ipFamilies[0] ?? 4;
+    const found = await observeJoinedGroups(
+      cloud,
+      ports.map(({ arn }) => arn),
+    );
+    const groupOf = (arn: string): ObservedTargetGroup | undefined => found.find(({ targetGroup }) => targetGroup.TargetGroupArn === arn);
+    for (const port of ports) {
+      const group = groupOf(port.arn);
+      checkJoinedGroup(port, family, group === undefined ? undefined : { group: group.targetGroup, tags: group.tags }, settings, issues);
+    }
+    checkPolicy(policyOf(service.metadata.namespace, snapshot), usesOfTargetGroups(ports), issues);
+    const { facts, nodes, checkTargets } = await account.circumstances(connection, snapshot, [member]);
+    const needsPods = found.some(({ targetGroup }) => targetGroup.TargetType === 'ip');
+    const { slices, refusedTargets } = await checkTargets(needsPods ? [key] : []);
+    if (needsPods) for (const refused of refusedTargets(key)) issues.warn(refused);
+    const byArn = Map.groupBy(ports, ({ arn }) => arn);
+    const record = records.of(service);
+    const groups = [...byArn].flatMap(([arn, ports]) => {
+      const group = groupOf(arn);
+      // While the Service has an error, only groups that it has joined before follow nodes and pods.
+      if (group === undefined || (issues.errors.length > 0 && !record.has(arn))) return [];
+      const isInstance = group.targetGroup.TargetType === 'instance';
+      const targets = ports.flatMap(({ port }) =>
+        isInstance
+          ? instanceTargets(nodes, values).map((id): DesiredTarget => ({ id, port: port.nodePort }))
+          : podTargets(slices(key), port, family, facts.vpcCidrs),
+      );
+      return [{ arn, targets, departing: isInstance ? departingInstances(nodes) : departingPods(slices(key)) }];
+    });
+    // With an error it is unknown which groups the Service leaves.
+    const stays = issues.errors.length > 0 ? [...record.keys()].filter((arn) => !byArn.has(arn)) : [];
+    const zoneOf = zonesOfTargets(nodes, facts.subnets);
+    return this.#decideFor(connection, service, groups, issues, { zoneOf, found, stays: new Set(stays) });
+  }
+
+  /** `groups`: with their wanted targets. The Service leaves those that its record has besides them, except `stays`. */
+  async #decideFor(
+    { cloud }: Connection,
+    service: Service,
+    groups: readonly { readonly arn: string; readonly targets: readonly DesiredTarget[]; readonly departing: readonly string[] }[],
+    issues: Issues,
+    {
+      zoneOf = () => undefined,
+      found = [],
+      stays = new Set(),
+    }: {
+      readonly zoneOf?: (id: string) => string | undefined;
+      /** Those that have been read. */
+      readonly found?: readonly ObservedTargetGroup[];
+      readonly stays?: ReadonlySet<string>;
+    } = {},
+  ): Promise<Decision> {
+    const record = this.#components.records.of(service);
+    const key = serviceKey(service.metadata);
+    const wanted = new Set(groups.map(({ arn }) => arn));
+    const left = [...record.keys()].filter((arn) => arn.startsWith('arn:') && !wanted.has(arn) && !stays.has(arn));
+    const read = new Set(found.map(({ targetGroup }) => targetGroup.TargetGroupArn));
+    const observed = [
+      ...found,
+      ...(await observeJoinedGroups(
+        cloud,
+        left.filter((arn) => !read.has(arn)),
+      )),
+    ];
+    const steps = new Steps();
+    const next = new Map([...record].filter(([arn]) => !wanted.has(arn) && !left.includes(arn)));
+    for (const group of [...groups, ...left.map((arn) => ({ arn, targets: [], departing: [] }))]) {
+      const there = observed.find(({ targetGroup }) => targetGroup.TargetGroupArn === group.arn);
+      if (there === undefined) continue;
+      const recorded = record.get(group.arn);
+      const shared = recorded === undefined ? { recorded: [] } : { recorded: [...recorded] };
+      planTargets(steps, group.arn, { ...group, key, shared }, there, undefined, { zoneOf });
+      const present = new Set(
+        there.health.flatMap(({ Target: { Id, Port }, TargetHealth }) =>
+          TargetHealth.State === 'draining' ? [] : [recordKeyOf({ id: Id, port: Port })],
+        ),
+      );
+      const kept = nextRecorded({ shared, targets: group.targets }, present, true);
+      if (wanted.has(group.arn) || kept.size > 0) next.set(group.arn, kept);
+    }
+    return { observed, groups, next, steps, issues };
+  }
+
+  /** Records the targets, and then registers and deregisters them. */
+  async #carryOut(
+    { cloud }: Connection,
+    service: Service,
+    { steps, next }: Decision,
+  ): Promise<{ readonly failed?: Reason; readonly isDone: boolean }> {
+    const { records, log } = this.#components;
+    const key = serviceKey(service.metadata);
+    if (formatRecord(records.of(service)) !== formatRecord(next)) {
+      if (!records.canWrite) return { failed: reason('AwsTargetsNotRecorded', { key: annotationTable.targetGroup.key }), isDone: false };
+      if (!(await records.write(key, next))) return { isDone: false };
+    }
+    const execution = await execute(cloud, steps.actions, (outcome) => logOutcome(log, key, outcome));
+    const failure = worstFailure(execution);
+    return { ...(failure === undefined ? {} : { failed: reasonOfError(failure) }), isDone: steps.actions.length === 0 };
+  }
+}
+
+/** True if the Service may have targets in groups of other owners. */
+function hasJoined(record: TargetRecord): boolean {
+  return [...record.keys()].some((group) => group.startsWith('arn:'));
+}
+
+function waitsForBalancer(groups: readonly ObservedTargetGroup[]): string {
+  return `a load balancer that sends to target group ${groups.map(({ targetGroup }) => targetGroup.TargetGroupName).join(', ')}`;
+}
