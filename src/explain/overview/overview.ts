@@ -7,6 +7,7 @@ import { currentReport, reportAge, whyNoReport, type ServiceDifference } from '.
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { Leadership } from './leadership.ts';
+import { l2Overview, type L2Overview } from '../l2/l2-overview.ts';
 import { poolReport, type PoolReport } from '../pools/pool-report.ts';
 import { isUp, sessionCounts, sessionReport, type SessionRow } from '../sessions/session-report.ts';
 
@@ -26,6 +27,8 @@ export interface Overview {
     readonly draining: readonly { readonly node: string; readonly phase: string }[];
   };
   readonly sessions: { readonly established: number; readonly expected: number; readonly down: readonly SessionRow[] };
+  /** Addresses that are announced by ARP and NDP. Absent: there is no L2Advertisement. */
+  readonly l2?: L2Overview;
   readonly services: {
     /** Services of type LoadBalancer. */
     readonly total: number;
@@ -107,6 +110,7 @@ export function overviewOf({ snapshot, conditions, controller, clockSkewSeconds,
     },
     // Sessions of silent nodes are left out: the node is listed already, and its sessions are unknown.
     sessions: { ...sessionCounts(table), down: table.sessions.filter((one) => !isUp(one) && isOfItself(one)) },
+    ...defined({ l2: l2Overview(snapshot, now) }),
     services: {
       total: [...snapshot.services.values()].filter(({ type }) => type === 'LoadBalancer').length,
       ours: conditions.size,

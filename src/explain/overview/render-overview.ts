@@ -4,6 +4,7 @@ import { limits } from '../limits.ts';
 import { clockReason } from './clock-reason.ts';
 import { whyNoneLeads, type Leadership } from './leadership.ts';
 import type { Overview } from './overview.ts';
+import { renderL2Overview } from '../l2/l2-overview.ts';
 import { renderPools } from '../pools/render-pools.ts';
 import { tableLines } from '../text/table-text.ts';
 
@@ -23,6 +24,7 @@ export function renderOverview(overview: Overview, wide: boolean): string[] {
     ...first(nodes.draining, some, ({ node, phase }) => `${node}: drain ${phase}`),
     `Sessions    ${sessions.established} of ${sessions.expected} established`,
     ...first(sessions.down, some, ({ node, peer, reason }) => `${node} ${peer}: ${reason === undefined ? 'down' : reasonText(reason)}`),
+    ...(overview.l2 === undefined ? [] : renderL2Overview(overview.l2, wide)),
     ...(objects.length === 0 ? [] : [`Objects     ${objects.length} not as they should be`]),
     ...first(objects, some, ({ object, reason }) => `${object}: ${reason.code}: ${reasonText(reason)}`),
     `Services    ${services.total} of type LoadBalancer, ${services.ours} of them Herald's`,
