@@ -64,8 +64,9 @@ interface AwsProviderComponents {
 /**
  * Gives Services load balancers in AWS. All its memory can be rebuilt from names and tags in AWS.
  *
- * This class implements the provider contract: it caches results, and turns errors of AWS into reasons and retries. A reconcile continues in
- * ServiceReconciler (one Service), StackReconciler (one load balancer with all that belongs to it), `reconcileStack` (observe, desire, plan, execute).
+ * This class implements the provider contract: it caches results, and turns errors of AWS into reasons and retries. A reconcile continues
+ * in ServiceReconciler (one Service), StackReconciler (one load balancer with all that belongs to it), `reconcileStack` (observe, desire,
+ * plan, execute).
  */
 export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeListener, PeriodicWork, OrderedWork, Previewable {
   readonly name = 'aws';
@@ -287,8 +288,8 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
   }
 
   /**
-   * The Service is gone without a deletion that Herald saw: its finalizer was removed, or a backup without the finalizer was restored. That may be a
-   * mistake, so its resources become orphans, which are kept for a while.
+   * The Service is gone without a deletion that Herald saw: its finalizer was removed, or a backup without the finalizer was restored. That
+   * may be a mistake, so its resources become orphans, which are kept for a while.
    */
   #forgetVanished(key: ServiceKey): void {
     this.#components.log.warn({ service: key }, 'the Service is gone without having been deleted: its load balancer is kept for a while');

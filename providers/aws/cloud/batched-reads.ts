@@ -8,8 +8,8 @@ import { currentUrgency } from './urgency.ts';
 const describedAtOnce = 20;
 
 /**
- * Reads load balancers, target groups, tags and security groups of several Services with one request. Calls of different urgency are not mixed: a request
- * for a new Service does not wait for one of re-reads.
+ * Reads load balancers, target groups, tags and security groups of several Services with one request. Calls of different urgency are not
+ * mixed: a request for a new Service does not wait for one of re-reads.
  */
 export class BatchedReads implements Cloud {
   readonly #cloud: Cloud;

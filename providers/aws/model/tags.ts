@@ -114,8 +114,8 @@ export function ownerTags({ clusterName, clusterUid }: Owner): Tags {
 }
 
 /**
- * Returns the UID of another cluster that owns a resource with the name of this cluster. Undefined: the resource is ours, belongs to a cluster of another
- * name, or has no UID: an earlier version made it.
+ * Returns the UID of another cluster that owns a resource with the name of this cluster. Undefined: the resource is ours, belongs to a
+ * cluster of another name, or has no UID: an earlier version made it.
  */
 export function otherClusterOf(
   tags: Tags,
@@ -134,8 +134,8 @@ export function foreignOwner(tags: Tags, cluster: string): string | undefined {
 }
 
 /**
- * Returns the tag by which the AWS Load Balancer Controller manages a load balancer, also one with our tags. Two controllers would undo each
- * other's changes. A tag that a Service asked for does not count. Undefined: there is none.
+ * Returns the tag by which the AWS Load Balancer Controller manages a load balancer, also one with our tags. Two controllers would undo
+ * each other's changes. A tag that a Service asked for does not count. Undefined: there is none.
  */
 export function managerTag(tags: Tags): string | undefined {
   const key = managerKeys.find((one) => tags[one] !== undefined);

@@ -82,7 +82,10 @@ export class NodeRules {
     return (this.#pending || this.#awaitsSurvey) && now >= this.#retryAt;
   }
 
-  /** Adds missing rules, and removes unneeded ones when everything that uses rules is known. Resolves to the problems. Rejects with AwsError. */
+  /**
+   * Adds missing rules, and removes unneeded ones when everything that uses rules is known. Resolves to the problems. Rejects with
+   * AwsError.
+   */
   async reconcile(snapshot: Snapshot): Promise<readonly Reason[]> {
     const { cloud, settings } = await this.#components.account.openToWrite(snapshot);
     if (!settings.manageNodeRules) return [];

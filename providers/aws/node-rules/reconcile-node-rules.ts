@@ -32,8 +32,8 @@ export async function reconcileNodeRules(
 }
 
 /**
- * Plans the rules that one load balancer needs in addition to the existing ones. `futureBackend`: placeholder of the shared security group when it
- * does not exist yet.
+ * Plans the rules that one load balancer needs in addition to the existing ones. `futureBackend`: placeholder of the shared security group
+ * when it does not exist yet.
  */
 export async function previewNodeRules(
   cloud: ReadOnlyCloud,

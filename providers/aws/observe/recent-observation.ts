@@ -5,9 +5,9 @@ import type { Observed, ObservedLoadBalancer, ObservedTargetGroup } from '../mod
 import { unlessMissing } from './tolerate-missing.ts';
 
 /**
- * The last complete observation of a stack for which there is nothing to do but wait. Meanwhile only what AWS changes by itself is read again:
- * the states of load balancers and of capacity that is being reserved, and the health of targets behind those that are active. Nothing is written because of it: a plan with actions
- * is made again from a complete observation.
+ * The last complete observation of a stack for which there is nothing to do but wait. Meanwhile only what AWS changes by itself is read
+ * again: the states of load balancers and of capacity that is being reserved, and the health of targets behind those that are active.
+ * Nothing is written because of it: a plan with actions is made again from a complete observation.
  */
 export class RecentObservation {
   #last: { readonly observed: Observed; readonly at: number } | undefined;

@@ -30,7 +30,9 @@ interface BackgroundReconcilerComponents {
   readonly log: Log;
 }
 
-/** The work that no Service waits for: deletes orphans, refreshes targets of Services that wait for another provider, retries node rules. */
+/**
+ * The work that no Service waits for: deletes orphans, refreshes targets of Services that wait for another provider, retries node rules.
+ */
 export class BackgroundReconciler {
   readonly #components: BackgroundReconcilerComponents;
   readonly #work: BackgroundWork;
@@ -70,7 +72,10 @@ export class BackgroundReconciler {
     return drifted;
   }
 
-  /** Compares a scan with the one before. This finds lost resources and tags without a read for each load balancer. Returns whether all is the same. */
+  /**
+   * Compares a scan with the one before. This finds lost resources and tags without a read for each load balancer. Returns whether all is
+   * the same.
+   */
   #recordDrifted(owned: ReadonlyMap<string, readonly Owned[]>): boolean {
     const before = this.#scanned;
     this.#scanned = new Map([...owned].map(([stack, resources]) => [stack, JSON.stringify(resources)]));
@@ -83,7 +88,9 @@ export class BackgroundReconciler {
     return before.size === this.#scanned.size && [...before].every(([stack, text]) => this.#scanned.get(stack) === text);
   }
 
-  /** Marks resources that have our tags but no Service, and deletes those whose mark is older than `orphanSeconds`. Then retries node rules. */
+  /**
+   * Marks resources that have our tags but no Service, and deletes those whose mark is older than `orphanSeconds`. Then retries node rules.
+   */
   async #sweepOrphans(snapshot: Snapshot): Promise<boolean> {
     const { account, registry, departed, rules, now, log } = this.#components;
     const { cloud, settings, owner } = await account.open(snapshot);
@@ -124,8 +131,8 @@ export class BackgroundReconciler {
   }
 
   /**
-   * Gives current targets to load balancers of Services that another provider claims but does not serve yet. Resolves to the seconds until the next
-   * refresh.
+   * Gives current targets to load balancers of Services that another provider claims but does not serve yet. Resolves to the seconds until
+   * the next refresh.
    */
   async #refreshTargets(snapshot: Snapshot): Promise<number> {
     const { classless, registry, departed, stacks, rules, log } = this.#components;

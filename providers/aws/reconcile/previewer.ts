@@ -171,8 +171,8 @@ interface OtherTargets {
 }
 
 /**
- * Computes the desired targets of all stacks except one from their Services, without reading AWS. Undefined when one of them is unknown because of an
- * error: then it is unknown which rules are unneeded.
+ * Computes the desired targets of all stacks except one from their Services, without reading AWS. Undefined when one of them is unknown
+ * because of an error: then it is unknown which rules are unneeded.
  */
 async function desiredTargetsOfOthers(
   except: string,

@@ -35,9 +35,9 @@ export class PreviousStacks {
   }
 
   /**
-   * Takes the next step of a Service's move to the stack `state`. Until the new stack serves the Service completely and its host name is published
-   * (`hasArrived`), the previous stacks get current targets. After that they are kept for `retireSeconds`, because clients cache names and connections
-   * last. Then the part of the Service is released.
+   * Takes the next step of a Service's move to the stack `state`. Until the new stack serves the Service completely and its host name is
+   * published (`hasArrived`), the previous stacks get current targets. After that they are kept for `retireSeconds`, because clients cache
+   * names and connections last. Then the part of the Service is released.
    */
   async advance(
     key: ServiceKey,

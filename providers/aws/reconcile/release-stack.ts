@@ -6,8 +6,8 @@ import type { StackReconciler } from '../stacks/stack-reconciler.ts';
 import type { StackState } from '../stacks/stack-registry.ts';
 
 /**
- * Releases a stack, and then the node rules that only this stack needed. `service`: deletes the part of this Service even when other Services still use the
- * stack. Resolves to what remains; undefined when the release is complete. Rejects with AwsError.
+ * Releases a stack, and then the node rules that only this stack needed. `service`: deletes the part of this Service even when other
+ * Services still use the stack. Resolves to what remains; undefined when the release is complete. Rejects with AwsError.
  */
 export async function releaseStack(
   { stacks, rules }: { readonly stacks: StackReconciler; readonly rules: NodeRules },

@@ -24,9 +24,9 @@ export class ServiceMetadataWriter {
   }
 
   /**
-   * Records the load balancers of these stacks on the Service, so that they are found again without listing the account, and the name of the
-   * endpoint service, for its clients. Resolves to false when the Service has just been changed and nothing was written. Keeps the annotations as they are
-   * when there are no stacks.
+   * Records the load balancers of these stacks on the Service, so that they are found again without listing the account, and the name of
+   * the endpoint service, for its clients. Resolves to false when the Service has just been changed and nothing was written. Keeps the
+   * annotations as they are when there are no stacks.
    */
   async recordResources(
     { metadata: { annotations } }: Service,

@@ -155,8 +155,8 @@ export class ServiceReconciler {
     const others = registry.stacksWith(key).filter((other) => other !== state);
     const created = others.length === 0 && service.ingress.length === 0 ? createdCompletely(result, key) : undefined;
 
-    // 2. The rules by which nodes admit the load balancers of all stacks. No target of a new load balancer is healthy before them, but its next
-    // reconcile finds them, so they need no slot.
+    // 2. The rules by which nodes admit the load balancers of all stacks. No target of a new load balancer is healthy before them, but its
+    // next reconcile finds them, so they need no slot.
     if (created !== undefined) rules.startFor(state.targets, snapshot);
     const problems = created === undefined ? await rules.reconcileFor(state.targets, snapshot) : [];
     const ruleProblems = problems.filter((problem) => concernsTargets(problem, state.targets));
@@ -214,7 +214,10 @@ export class ServiceReconciler {
     return true;
   }
 
-  /** Removes our tags and our metadata. A stack that other Services still need loses only the part of this Service. Resolves to what remains. */
+  /**
+   * Removes our tags and our metadata. A stack that other Services still need loses only the part of this Service. Resolves to what
+   * remains.
+   */
   async #disown(key: ServiceKey, snapshot: Snapshot): Promise<Reason | undefined> {
     const { stacks, registry, departed, metadata } = this.#components;
     departed.disowned.add(key);

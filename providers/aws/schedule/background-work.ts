@@ -41,8 +41,8 @@ export class BackgroundWork {
   }
 
   /**
-   * Starts a round with the work that is due, unless a round is running. `now`: milliseconds since the epoch. The intervals: how often targets are refreshed,
-   * and at least how often the account is swept, both in seconds.
+   * Starts a round with the work that is due, unless a round is running. `now`: milliseconds since the epoch. The intervals: how often
+   * targets are refreshed, and at least how often the account is swept, both in seconds.
    */
   start(now: number, intervals: Intervals, { sweepOrphans, refreshTargets, retryNodeRules }: BackgroundTasks): void {
     if (this.#running) return;

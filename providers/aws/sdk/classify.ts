@@ -103,7 +103,9 @@ const byOperation: Readonly<Partial<Record<Operation, Readonly<Record<string, Aw
 const notSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 const lost = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED', 'EPROTO', 'CERT_HAS_EXPIRED']);
 
-/** Converts any error of the SDK to AwsError. A request that was not sent because Herald is stopping is no failure: throws its error again. */
+/**
+ * Converts any error of the SDK to AwsError. A request that was not sent because Herald is stopping is no failure: throws its error again.
+ */
 export function classify(operation: Operation, thrown: unknown): AwsError {
   if (thrown instanceof StoppedError) throw thrown;
   if (thrown instanceof AwsError) return thrown;

@@ -31,9 +31,9 @@ export interface PacerComponents {
 }
 
 /**
- * Sends requests at the rate that AWS allows, the most urgent first, and repeats them where that is safe: a throttled request and a request that was never sent
- * had no effect, and a read changes nothing. A write without an answer is not repeated, because it may have taken effect. A later reconcile
- * reads the actual state.
+ * Sends requests at the rate that AWS allows, the most urgent first, and repeats them where that is safe: a throttled request and a request
+ * that was never sent had no effect, and a read changes nothing. A write without an answer is not repeated, because it may have taken
+ * effect. A later reconcile reads the actual state.
  */
 export class Pacer {
   readonly #components: PacerComponents;

@@ -75,7 +75,10 @@ export class AwsAccount {
     return { cloud: new SharedCreations(new BatchedReads(owner), this.#now), settings, owner };
   }
 
-  /** Resolves to everything besides the Services that the desired state of these members depends on. `waits`: also waits for certificate keys. */
+  /**
+   * Resolves to everything besides the Services that the desired state of these members depends on. `waits`: also waits for certificate
+   * keys.
+   */
   async circumstances(
     { cloud, settings }: Connection,
     snapshot: Snapshot,

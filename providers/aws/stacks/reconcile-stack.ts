@@ -305,7 +305,7 @@ interface StackDecision {
   readonly movedMembers: readonly Member[];
 }
 
-/** Observes and decides, and changes nothing: `herald plan` and `explain` stop here. `recent`: an observation to use instead of a new one. */
+/** Observes and decides, and changes nothing: `herald plan` stops here. `recent`: an observation to use instead of a new one. */
 export async function decideStack(
   cloud: Parameters<typeof observeStack>[0],
   settings: AwsSettings,

@@ -17,8 +17,8 @@ interface Group {
 }
 
 /**
- * Records the targets that a plan registers in target groups which others use too, before anything is registered: a controller that fails in between
- * finds them. Resolves to the reason why nothing may be done now; undefined when everything is recorded.
+ * Records the targets that a plan registers in target groups which others use too, before anything is registered: a controller that fails
+ * in between finds them. Resolves to the reason why nothing may be done now; undefined when everything is recorded.
  */
 export async function recordSharedTargets(
   records: TargetRecords,

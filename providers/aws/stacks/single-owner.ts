@@ -19,8 +19,8 @@ interface SingleOwnerComponents {
 }
 
 /**
- * Lets nothing be written while another cluster has the name of this one: both would change and delete each other's load balancers. The UID in the
- * tags tells the clusters apart. It looks at tags that are read anyway, so it makes no request.
+ * Lets nothing be written while another cluster has the name of this one: both would change and delete each other's load balancers. The UID
+ * in the tags tells the clusters apart. It looks at tags that are read anyway, so it makes no request.
  */
 export class SingleOwner implements Cloud {
   readonly #cloud: Cloud;

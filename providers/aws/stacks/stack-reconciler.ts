@@ -80,8 +80,8 @@ export class StackReconciler {
   }
 
   /**
-   * Reconciles one stack. Concurrent calls for the same stack run one after the other, each with the members and nodes that exist when its turn
-   * comes. Rejects with AwsError when AWS cannot be read.
+   * Reconciles one stack. Concurrent calls for the same stack run one after the other, each with the members and nodes that exist when its
+   * turn comes. Rejects with AwsError when AWS cannot be read.
    */
   async reconcile(state: StackState, snapshot: Snapshot, intent: StackIntent): Promise<StackReconciliation> {
     const { account, departed, records, now, log } = this.#components;

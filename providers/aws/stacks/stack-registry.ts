@@ -127,8 +127,8 @@ export function recordResult(state: StackState, result: StackResult): void {
 }
 
 /**
- * Returns the actions that were needed although the desired state has not changed since the last reconcile without any action: drift, which others have
- * caused. Remembers the desired state once nothing is left to do, and forgets it when a different one is desired.
+ * Returns the actions that were needed although the desired state has not changed since the last reconcile without any action: drift, which
+ * others have caused. Remembers the desired state once nothing is left to do, and forgets it when a different one is desired.
  */
 export function recordDrift(state: StackState, { desired, plan: { actions, waits } }: StackResult): readonly string[] {
   if (desired === undefined) return [];

@@ -5,8 +5,8 @@ import { targetsAnnotation, type ServiceMetadata } from '../model/service-metada
 import { formatRecord, parseRecord, type TargetRecord } from '../model/targets/target-record.ts';
 
 /**
- * Keeps the record of registered targets in an annotation of each Service, which every later controller reads. In memory it is newer than what the API
- * server has shown so far.
+ * Keeps the record of registered targets in an annotation of each Service, which every later controller reads. In memory it is newer than
+ * what the API server has shown so far.
  */
 export class TargetRecords {
   readonly #metadata: ServiceMetadata | undefined;

@@ -25,8 +25,8 @@ export interface Execution {
 const fatalForPlan: ReadonlySet<AwsErrorCode> = new Set(['throttled', 'unreachable', 'credentials', 'otherCluster']);
 
 /**
- * Executes the actions of a plan in order. A failed action skips only the actions that need it. Rejects only for bugs, and with StoppedError
- * when Herald is stopping. An interruption does no harm: the next plan starts from what exists.
+ * Executes the actions of a plan in order. A failed action skips only the actions that need it. Rejects only for bugs, and with
+ * StoppedError when Herald is stopping. An interruption does no harm: the next plan starts from what exists.
  */
 export async function execute(
   cloud: Cloud,
@@ -84,9 +84,9 @@ async function undo(cloud: Cloud, { otherwise = [] }: Action): Promise<void> {
 }
 
 /**
- * Returns the id of the security group that exists under the name of a creation that AWS refuses. Another controller may have created it, or
- * an earlier call whose answer was lost. It counts only if its tags are ours; the next reconcile corrects the other tags. Undefined: there
- * is none, or it belongs to another owner.
+ * Returns the id of the security group that exists under the name of a creation that AWS refuses. Another controller may have created it,
+ * or an earlier call whose answer was lost. It counts only if its tags are ours; the next reconcile corrects the other tags. Undefined:
+ * there is none, or it belongs to another owner.
  */
 async function existingGroup(cloud: Cloud, { operation, input }: Action, error: AwsError): Promise<string | undefined> {
   if (operation !== 'ec2:CreateSecurityGroup' || error.code !== 'duplicate') return undefined;

@@ -8,8 +8,8 @@ import type { Action } from '../../plan/steps/action.ts';
 const connectedStates: ReadonlySet<string> = new Set(['available', 'pending', 'pendingAcceptance']);
 
 /**
- * Returns the refusal of a deletion with what is in its way, where AWS does not say that: the endpoints of clients that are connected to an endpoint
- * service. Other errors are returned as they are.
+ * Returns the refusal of a deletion with what is in its way, where AWS does not say that: the endpoints of clients that are connected to an
+ * endpoint service. Other errors are returned as they are.
  */
 export async function withBlockers(cloud: Cloud, { id, operation, input }: Action, error: AwsError): Promise<AwsError> {
   if (operation !== 'ec2:DeleteVpcEndpointServiceConfigurations' || error.code !== 'inUse') return error;
