@@ -76,6 +76,7 @@ export class AgentsOnSegment {
   readonly #identities: ProcessIdentity[] = [];
   readonly #agents = new Map<number, LabProcess>();
   readonly #wrappers = new Map<number, readonly string[]>();
+  #controller: LabProcess | undefined;
   #logs = 0;
 
   private constructor(nodes: number, segment: Segment, directory: string) {
@@ -128,7 +129,7 @@ export class AgentsOnSegment {
   }
 
   startController(): LabProcess {
-    return this.#spawn(this.segment.bridge, 'controller', [
+    this.#controller = this.#spawn(this.segment.bridge, 'controller', [
       program,
       'controller',
       '--source',
@@ -136,6 +137,12 @@ export class AgentsOnSegment {
       '--socket',
       this.socket('controller'),
     ]);
+    return this.#controller;
+  }
+
+  get controller(): LabProcess {
+    if (this.#controller === undefined) throw new Error('the controller was not started');
+    return this.#controller;
   }
 
   /** Starts the agent of a node and waits until it runs. */
@@ -176,6 +183,11 @@ export class AgentsOnSegment {
 
   exec(at: number, argv: readonly string[], options?: CommandOptions): Promise<CommandResult> {
     return run(inNamespace(this.segment.host(at), argv), options);
+  }
+
+  /** Runs a command in the namespace of the bridge, whose ports are p0, p1, ... */
+  inBridge(argv: readonly string[]): Promise<CommandResult> {
+    return run(inNamespace(this.segment.bridge, argv));
   }
 
   /** Runs `herald` with the manifests of this lab. */
