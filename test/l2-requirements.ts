@@ -19,12 +19,7 @@ const requirements: Catalogue['requirements'] = [
   ),
   requirement(3, 'A probe is answered, so that its sender learns that the address is taken.', '5227 2.5'),
   requirement(4, 'Unicast requests are answered.', '826'),
-  requirement(
-    5,
-    'Nothing is answered before the node forwards the address, nor after its ownership ended.',
-    '',
-    partly('the agent does not list nodes as candidates yet'),
-  ),
+  requirement(5, 'Nothing is answered before the node forwards the address, nor after its ownership ended.', ''),
   requirement(
     6,
     'Before the first claim of an address that no node of ours held, three probes look for a foreign host; an answer or a probe of another host means conflict.',
@@ -47,7 +42,6 @@ const requirements: Catalogue['requirements'] = [
     12,
     'Against a foreign host an address is defended by one announcement in 10 s, or withdrawn if so configured, and reported with the MAC address.',
     '5227 2.4, 1.1',
-    partly('there is no condition, Event or metric yet'),
   ),
   requirement(13, 'Against another node of ours the order of the candidates decides.', ''),
 
@@ -113,7 +107,7 @@ const deviations: readonly Deviation[] = [
     source: '5227 2.1',
     demands: 'A host does not probe periodically.',
     instead:
-      'The second candidate probes the first one once a second, for one address. This finds an owner whose session lives and which does not answer.',
+      'The second candidate probes the first one once a second, for one address. This finds an owner whose session lives and which does not answer. An owner whose address a foreign host uses asks every 10 s whether it still does, so that the report ends.',
   },
   {
     requirement: 7,

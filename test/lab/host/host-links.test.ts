@@ -82,7 +82,7 @@ test('kinds, masters, cables to pods and addresses are those of the kernel', () 
   expect(networks('mac0')).toEqual(['10.0.0.1 -']);
 });
 
-test('nothing is announced on loopback, ports, pods, links without ARP and links that are down', () => {
+test('L2-28 nothing is announced on loopback, ports, pods, links without ARP and links that are down', () => {
   const why = Object.fromEntries(
     [...links].map(([name, link]) => [name, whyNotEligible(link, [...links.values()], new Set()) ?? 'eligible']),
   );
@@ -106,7 +106,7 @@ test('nothing is announced on loopback, ports, pods, links without ARP and links
   ).toMatch(/^fe80/);
 });
 
-test('a bridge that connects only pods is eligible when an advertisement names it or the Node has its address', () => {
+test('L2-28 a bridge that connects only pods is eligible when an advertisement names it or the Node has its address', () => {
   const names = (wanted: string[], own: string[]): string[] =>
     eligibleLinks([...links.values()], new Set(wanted), own.map(address)).map(({ name }) => name);
   expect(names([], ['192.0.2.1'])).not.toContain('cni0');
@@ -133,7 +133,7 @@ test('L2-9 the kernel reports a new address, a lost carrier and a new interface 
   }
 });
 
-test('an interface without carrier is not eligible', async () => {
+test('L2-28 an interface without carrier is not eligible', async () => {
   onHost('link', 'set', 'far0', 'down');
   const eth0 = (await readHostLinks(systemClock, `/run/netns/${names.host}`)).find(({ name }) => name === 'eth0');
   expect(eth0 === undefined ? '' : whyNotEligible(eth0, [eth0], new Set())).toBe('without carrier');

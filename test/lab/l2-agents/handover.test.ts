@@ -102,8 +102,8 @@ describe('rule 8: an owner hands over', () => {
   });
 });
 
-describe('L2-5 a candidate whose kernel does not forward', () => {
-  test('never answers, although it is the best placed one', async () => {
+describe('a candidate whose kernel does not forward', () => {
+  test('L2-5 never answers, although it is the best placed one', async () => {
     const bed = await AgentsOnSegment.build({ nodes: 2, advertisement: rankedByNumber, idle: true });
     lab = bed;
     await bed.watch.ask([vip, vip6]);

@@ -28,7 +28,7 @@ function outcome(decision: L2Decision): string {
 const sorted = (decision: L2Decision): string => outcome(decision).split(', ').toSorted().join(', ');
 
 describe('which nodes are candidates', () => {
-  test('every node whose network contains the address is one, on that interface', () => {
+  test('L2-28 every node whose network contains the address is one, on that interface', () => {
     const decision = createL2Decisions(
       lan({
         links: {
