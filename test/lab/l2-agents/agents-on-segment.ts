@@ -61,6 +61,7 @@ interface RecordedNode {
     readonly reason: { readonly code: string; readonly message: string; readonly details: Readonly<Record<string, unknown>> };
   }[];
   readonly drain?: { readonly phase: string };
+  readonly directReturn?: { readonly receives: readonly string[] };
 }
 
 /**
