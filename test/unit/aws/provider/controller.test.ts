@@ -119,6 +119,18 @@ describe('the controller with both providers', () => {
     expect(repaired.map(({ note }) => note)).toEqual(['listener 80: create: nothing listens on port 80']);
   });
 
+  test('it announces a PrivateLink endpoint service with one Event', async () => {
+    const annotations = { 'herald.dev/aws-endpoint-service': 'true' };
+    const linked = awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30080'], loadBalancerClass: 'herald.dev/aws', annotations });
+    const { events, pass, cloud } = await start(linked.service);
+    await pass(4 * 3600);
+    const [made] = cloud.world.endpointServices.values();
+    const announced = events.filter(({ reason }) => reason === 'EndpointServiceAvailable');
+    expect(announced).toMatchObject([
+      { type: 'Normal', note: `clients in other VPCs reach it by the PrivateLink endpoint service ${made?.value.ServiceName}` },
+    ]);
+  });
+
   test('it deletes the load balancer of a Service that is gone', async () => {
     const { source, pass, cloud } = await start(onAws);
     await pass(300);
