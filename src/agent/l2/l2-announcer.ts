@@ -103,7 +103,7 @@ export class L2Announcer {
     return this.#claims.claims;
   }
 
-  /** Returns where candidates do not notice each other's failures, or do not hear each other. */
+  /** Returns where this node cannot announce, and where candidates do not notice each other's failures, or do not hear each other. */
   problems(): readonly Reason[] {
     return this.#linkProblems.problems();
   }

@@ -21,7 +21,7 @@ interface Dispute {
   readonly at: number;
 }
 
-/** Finds out where the candidates of a link do not notice each other's failures, or do not hear each other. */
+/** Finds out where this node cannot use a link, and where the candidates of a link do not notice each other's failures, or do not hear each other. */
 export class LinkProblems {
   readonly #node: string;
   readonly #components: LinkProblemsComponents;
@@ -68,7 +68,7 @@ export class LinkProblems {
 
   async #read(isRegular: boolean): Promise<void> {
     this.#links = (await this.#components.status())?.links ?? [];
-    const lasting = this.#links.flatMap((link) => this.#livenessProblems(link));
+    const lasting = this.#links.flatMap((link) => this.#lastingProblems(link));
     const seen = [
       ...this.#links.flatMap((link) => this.#isolation(link)),
       ...lasting.filter((one) => this.#before.has(JSON.stringify(one))),
@@ -83,6 +83,11 @@ export class LinkProblems {
   #isolation({ interface: name, isolated, peers }: LinkStatus): Reason[] {
     const others = peers.filter(({ session }) => session !== undefined).length;
     return isolated ? [reason('L2Isolated', { node: this.#node, interface: name, others })] : [];
+  }
+
+  #lastingProblems(link: LinkStatus): Reason[] {
+    if (link.problem === undefined) return this.#livenessProblems(link);
+    return [reason('L2NoSocket', { node: this.#node, interface: link.interface, error: link.problem })];
   }
 
   #livenessProblems({ interface: name, noPeerLiveness, peers }: LinkStatus): Reason[] {

@@ -64,6 +64,12 @@ export const l2Reasons = {
       `node "${d.node}" lost BFD with all ${d.others} other candidates on ${d.interface} at once: it keeps what it announces, and takes nothing else without asking the link`,
     fix: (d) => `check the link of ${d.interface} on node "${d.node}"; where UDP port 3784 is filtered, let the nodes exchange it`,
   }),
+  L2NoSocket: reasonEntry({
+    brief: 'The agent can neither hear nor send ARP and NDP on the link',
+    says: (d: OnNode & { readonly interface: string; readonly error: string }) =>
+      `node "${d.node}" can neither hear nor send ARP and NDP on ${d.interface}: ${d.error}`,
+    fix: () => "add NET_RAW to securityContext.capabilities.add of the agent's container, as in the shipped DaemonSet",
+  }),
   L2NoPeerLiveness: reasonEntry({
     brief: 'BFD between candidates does not come up',
     says: (d: OnNode & { readonly interface: string }) =>

@@ -70,6 +70,15 @@ test('a node that answers ARP although BFD with it is down is named', async () =
   expect(now.changes).toBe(2);
 });
 
+test('a link that the agent cannot open is reported when that lasts', async () => {
+  const { now, pass, problems } = watched(link({ problem: 'EPERM', noPeerLiveness: true }));
+  expect(await pass(5)).toEqual([]);
+  expect(await pass(5)).toEqual(['L2NoSocket']);
+  expect(problems.problems()[0]?.details).toEqual({ node: 'n1', interface: 'eth0', error: 'EPERM' });
+  now.link = link();
+  expect(await pass(5)).toEqual([]);
+});
+
 test('a node that lost all others at once is reported with the event, and no longer when one is back', async () => {
   const { now, pass, problems, clock } = watched(link({ isolated: true, peers: [peer({ session: 'Down' })] }));
   problems.take({ kind: 'isolated', at: clock.date(), interface: 'eth0' });
