@@ -132,6 +132,8 @@ async function using<C extends Contender>(starting: Promise<C>, act: (contender:
   const contender = await starting;
   const stream = streamTo(contender);
   try {
+    // Until the last program that started has the addresses for which it is the best.
+    await stream.untilSettled(8_000, 120_000);
     await act(contender, stream);
   } finally {
     await stream.kill();
