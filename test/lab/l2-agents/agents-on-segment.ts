@@ -161,6 +161,23 @@ export class AgentsOnSegment {
     this.#wrappers.set(at, wrapper);
   }
 
+  /** Starts controller and agent of a node in one process, and waits until it runs. */
+  async startRun(at: number): Promise<LabProcess> {
+    const name = nodeName(at);
+    const process = this.#spawn(this.segment.host(at), name, [
+      program,
+      'run',
+      this.directory,
+      '--node',
+      name,
+      '--socket',
+      this.socket(name),
+    ]);
+    this.#agents.set(at, process);
+    await process.waitForLine(/agent started/);
+    return process;
+  }
+
   agent(at: number): LabProcess {
     const agent = this.#agents.get(at);
     if (agent === undefined) throw new Error(`no agent was started on node ${at}`);
