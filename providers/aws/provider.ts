@@ -34,6 +34,7 @@ import { Previewer } from './reconcile/previewer.ts';
 import { PreviousStacks } from './reconcile/previous-stacks.ts';
 import { ServiceMetadataWriter } from './reconcile/service-metadata-writer.ts';
 import { ServiceReconciler } from './reconcile/service-reconciler.ts';
+import { BackendUsers } from './schedule/backend-users.ts';
 import { Backoff, retryClassOf } from './schedule/backoff.ts';
 import { emptyFingerprint, fingerprintNodes, type NodeFingerprint } from './schedule/node-fingerprint.ts';
 import { DriftIntervals } from './schedule/drift-intervals.ts';
@@ -82,6 +83,7 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
   readonly #backoff: Backoff;
   #nodes: NodeFingerprint = emptyFingerprint;
   #targetCIDRs: readonly Prefix[] = [];
+  readonly #backendUsers = new BackendUsers();
   readonly #policies = new PolicyChanges();
   #snapshot: Snapshot | undefined;
 
@@ -134,6 +136,7 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
       this.#services.resetPolling(key);
     }
     this.#results.startReconcile(key);
+    this.#backendUsers.record(key, service);
     const reconciliation = await withUrgency(urgency, () => this.#reconcile(memberOf(service, claim.kind), key, snapshot));
     this.#results.storeResult(key, service, reconciliation);
     return reconciliation;
@@ -208,15 +211,17 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
     for (const { kind, key, services = [] } of changes) {
       // Instance targets do not change with pods: health checks find the nodes that have one.
       if (kind === 'EndpointSlice')
-        for (const service of services) {
+        for (const service of services.flatMap((one) => [one, ...this.#backendUsers.of(one)])) {
           if (!this.#registry.hasPodTargets(service)) continue;
           affected.add(service);
           this.#background.refreshTargetsSoon();
         }
       // A port may have become free for other Services that share the load balancer.
-      if (kind === 'Service')
+      if (kind === 'Service') {
+        for (const user of this.#backendUsers.of(key as ServiceKey)) affected.add(user);
         for (const { services } of this.#stacksOf(key as ServiceKey, snapshot))
           for (const other of services) if (other !== key) affected.add(other);
+      }
     }
     for (const key of affected) this.#results.invalidate(key);
     return affected;
@@ -301,6 +306,7 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
   #forgetService(key: ServiceKey): void {
     this.#services.forgetService(key);
     this.#results.forgetService(key);
+    this.#backendUsers.forget(key);
     this.#driftIntervals.forgetService(key);
     this.#backoff.forgetFailures(key);
   }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { actionOf, forwardingOf } from '../../providers/aws/cloud/forwarding.ts';
 import { limits } from '../../providers/aws/sdk/limits.ts';
 import { SdkCloud } from '../../providers/aws/sdk/sdk-cloud.ts';
 import { systemClock } from '../../src/system/clock.ts';
@@ -48,6 +49,30 @@ describe('requests to AWS', () => {
       cause: { code: 'too-many-pages' },
     });
     expect(aws.requests).toHaveLength(limits.pages);
+  });
+
+  test('weights of target groups are written and read', async () => {
+    const groups = [0, 10].map((Weight, index) => ({ TargetGroupArn: arn(`${index}`), Weight }));
+    const member = (fields: object): string =>
+      `<member>${Object.entries(fields)
+        .map(([name, value]) => `<${name}>${value}</${name}>`)
+        .join('')}</member>`;
+    const config = `<TargetGroups>${groups.map(member).join('')}</TargetGroups><TargetGroupStickinessConfig><Enabled>true</Enabled></TargetGroupStickinessConfig>`;
+    const action = `<member><Type>forward</Type><ForwardConfig>${config}</ForwardConfig></member>`;
+    const listener = `<member><ListenerArn>l</ListenerArn><LoadBalancerArn>b</LoadBalancerArn><Port>80</Port><Protocol>TCP</Protocol><DefaultActions>${action}</DefaultActions></member>`;
+    await using aws = await StubAws.start(({ parameters }) =>
+      parameters.get('Action') === 'ModifyListener'
+        ? result('ModifyListener', '')
+        : result('DescribeListeners', `<Listeners>${listener}</Listeners>`),
+    );
+    const cloud = cloudAt(aws.endpoint);
+    const wanted = { groups: new Map(groups.map(({ TargetGroupArn, Weight }) => [TargetGroupArn, Weight])), isSticky: true };
+    await cloud.call('elbv2:ModifyListener', { ListenerArn: 'l', DefaultActions: [actionOf(wanted)] });
+    const sent = aws.requests[0]?.parameters;
+    expect(sent?.get('DefaultActions.member.1.ForwardConfig.TargetGroups.member.2.Weight')).toBe('10');
+    expect(sent?.get('DefaultActions.member.1.ForwardConfig.TargetGroupStickinessConfig.Enabled')).toBe('true');
+    const { Listeners } = await cloud.call('elbv2:DescribeListeners', { LoadBalancerArn: 'b' });
+    expect(Listeners.map((one) => forwardingOf(one))).toEqual([wanted]);
   });
 
   test('a target is registered and read with its server id for QUIC', async () => {

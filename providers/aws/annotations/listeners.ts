@@ -1,6 +1,7 @@
 import { parsed, invalid } from '../../../src/net/parsed.ts';
-import { both, legacyPrefix, nlb, own, unsupported, type AnnotationEntry } from './entry.ts';
+import { both, legacyPrefix, nlb, own, type AnnotationEntry } from './entry.ts';
 import { attributeMap, boolean, certificates, integer, list, text, texts, word, type ValueType } from './value-types.ts';
+import { weightedAction } from './weighted-action.ts';
 
 const star: ValueType<'*'> = { name: '`*`', read: (text) => (text.trim() === '*' ? parsed('*') : invalid('is not "*"')) };
 const portNumbers = list('port numbers', (text) =>
@@ -178,12 +179,14 @@ export const listenerAnnotations = {
       'the server id of a Pod comes from its UID, so no webhook is needed; an item that is no UDP port of the Service, and what AWS does not allow with QUIC, is an error',
   }),
   weightedActions: {
-    ...unsupported('-', text, {
+    ...nlb('-', weightedAction, {
       family: 'PROTOCOL-PORT',
       default: '-',
-      description: 'Weights between several Services.',
-      lbc: 'no' as const,
-      difference: 'the selector of the Service decides how traffic is split',
+      description:
+        'Divides the connections of one listener by weights between the Service, other Services of its namespace and existing target groups ([weights](aws.md#weights)).',
+      lbc: 'differs' as const,
+      difference:
+        'every weight is required; with TLS the targets of all Services have the protocol of those of the Service itself; an unknown field, or an action for no listener, is an error',
     }),
     key: `${legacyPrefix}actions`,
   },

@@ -231,9 +231,17 @@ export interface Listener {
   readonly AlpnPolicy?: readonly string[];
 }
 
+/** A forward to one target group (`TargetGroupArn`) or to several (`ForwardConfig`). */
 export interface ForwardAction {
   readonly Type: 'forward';
-  readonly TargetGroupArn: string;
+  readonly TargetGroupArn?: string;
+  readonly ForwardConfig?: ForwardConfig;
+}
+
+export interface ForwardConfig {
+  readonly TargetGroups: readonly { readonly TargetGroupArn: string; readonly Weight: number }[];
+  /** Not with TLS. Absent: not sticky. */
+  readonly TargetGroupStickinessConfig?: { readonly Enabled: boolean };
 }
 
 export interface ListenerCertificate {

@@ -6,7 +6,7 @@ import type { AnnotationValues } from '../annotations/table.ts';
 import type { IpAddressType, Scheme, TargetType } from '../cloud/elbv2.ts';
 import { limits } from '../model/limits.ts';
 import { resourceName } from '../model/resource-names.ts';
-import type { DesiredListener, DesiredNlb, DesiredTarget, DesiredTargetGroup, TargetPort } from '../model/desired.ts';
+import type { DesiredListener, DesiredNlb, DesiredTarget, DesiredTargetGroup, DesiredWeights, TargetPort } from '../model/desired.ts';
 import { isQuic, transportsOf } from '../model/protocols.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import { askedTags, ownerTags, resources, tagKeys } from '../model/tags.ts';
@@ -15,6 +15,7 @@ import type { Circumstances, StackIdentity } from '../model/circumstances.ts';
 import type { Existing } from '../model/facts.ts';
 import { endpointServiceOf } from './endpoint-service.ts';
 import { checkQuicListeners, checkQuicPorts } from './ports/quic.ts';
+import { checkActions, weightsOf, type Backend, type Weights } from './ports/weights.ts';
 import { effectiveScheme } from './scheme.ts';
 import { checkName, checkQuota, type Issues } from '../model/issues.ts';
 import { checkTargetGroupAttributes, loadBalancerAttributes, targetGroupAttributes } from './nlb-attributes.ts';
@@ -145,9 +146,10 @@ export function nlbPart(
   stack: StackIdentity,
   shell: NlbShell,
   others: readonly DesiredListener[],
-  { facts, settings, nodes, slices, refusedTargets, podIdentities, existing, recordedTargets }: Circumstances,
+  circumstances: Circumstances,
   issues: Issues,
 ): NlbPart {
+  const { facts, settings, nodes, slices, refusedTargets, podIdentities, existing, recordedTargets } = circumstances;
   const key = serviceKey(service.metadata);
   const ownType = targetTypeOf(values, settings);
   if (ownType === 'ip') for (const refused of refusedTargets(key)) issues.warn(refused);
@@ -155,11 +157,11 @@ export function nlbPart(
   if (family === 6 && shell.ipAddressType === 'ipv4') {
     issues.error(reason('AwsSettingsConflict', { what: 'the Service is IPv6, but aws-load-balancer-ip-address-type is ipv4' }));
   }
-  const isNew = shell.adopted === undefined && presentNlb(existing, shell.scheme) === undefined;
-  const ports = nlbPorts(service, values, ownType, facts, settings, isNew, issues);
+  const present = shell.adopted === undefined ? presentNlb(existing, shell.scheme) : existing.adopted;
+  const ports = nlbPorts(service, values, ownType, facts, settings, present === undefined, issues);
   checkListenerAttributes(service, values, ports, issues);
   checkQuicPorts(service, values, issues);
-  const departing = ownType === 'instance' ? departingInstances(nodes) : departingPods(slices(key));
+  checkActions(values, ports, issues);
   const instances = ownType === 'instance' ? instanceTargets(nodes, values) : [];
   const ownTags = {
     ...askedTags({ ...settings.defaultTags, ...values.tags }),
@@ -168,16 +170,25 @@ export function nlbPart(
     [tagKeys.service]: key,
   };
 
-  const groupOf = (port: NlbPort): DesiredTargetGroup => {
-    const { servicePort, targetProtocol } = port;
-    const groupKey = `${key}:${servicePort.port}/${port.protocol === 'TLS' ? 'TCP' : port.protocol}`;
-    const { alb } = port;
+  const departingOf: Readonly<Record<TargetType, (from: ServiceKey) => readonly string[]>> = {
+    instance: () => departingInstances(nodes),
+    ip: (from) => departingPods(slices(from)),
+    alb: () => [],
+  };
+
+  /** `backend`: another Service to which the listener sends as well. */
+  const groupOf = (port: NlbPort, backend?: Extract<Backend, { service: Service }>): DesiredTargetGroup => {
+    const { targetProtocol, alb } = port;
+    const { servicePort } = backend ?? port;
+    const from = backend === undefined ? key : serviceKey(backend.service.metadata);
+    const ownKey = `${key}:${port.servicePort.port}/${port.protocol === 'TLS' ? 'TCP' : port.protocol}`;
+    const groupKey = backend === undefined ? ownKey : `${ownKey}+${backend.service.metadata.name}:${servicePort.port}`;
     const shared = alb === undefined ? sharedGroupOf({ service, values }, groupKey, recordedTargets) : undefined;
     const targetType = alb === undefined ? ownType : 'alb';
-    const pods = targetType === 'ip' ? podTargets(slices(key), servicePort, family, facts.vpcCidrs) : [];
+    const pods = targetType === 'ip' ? podTargets(slices(from), servicePort, family, facts.vpcCidrs) : [];
     const targetsOf: Readonly<Record<TargetType, () => readonly DesiredTarget[]>> = {
       instance: () => instances.map((id) => ({ id, port: servicePort.nodePort })),
-      ip: () => (isQuic(targetProtocol) ? withServerIds(pods, servicePort.port, podIdentities?.(key) ?? new Map(), issues) : pods),
+      ip: () => (isQuic(targetProtocol) ? withServerIds(pods, servicePort.port, podIdentities?.(from) ?? new Map(), issues) : pods),
       alb: () => (alb === undefined ? [] : [{ id: alb.arn, port: servicePort.port }]),
     };
     const targets = targetsOf[targetType]();
@@ -193,7 +204,7 @@ export function nlbPart(
       port: groupPort,
       targetType,
       ipAddressType: family === 6 ? 'ipv6' : 'ipv4',
-      healthCheck: nlbHealthCheck(service, values, targetType, port, issues),
+      healthCheck: nlbHealthCheck(backend?.service ?? service, values, targetType, port, issues),
       attributes: targetGroupAttributes(values, port, issues),
       tags: {
         ...ownTags,
@@ -203,10 +214,18 @@ export function nlbPart(
       },
       targets,
       ...defined({ shared }),
-      departing: alb === undefined ? departing : [],
+      departing: departingOf[targetType](from),
     };
   };
-  const targetGroups = ports.map(groupOf);
+  const given = { ...circumstances, targetType: ownType, ...defined({ loadBalancer: present?.arn }) };
+  const weights = ports.map((port) => weightsOf(service, values, port, given, issues));
+  const ownGroups = ports.map((port) => groupOf(port));
+  const backendGroups = new Map(
+    ports.flatMap((port, index) =>
+      (weights[index]?.others ?? []).flatMap((one) => ('service' in one ? [[one, groupOf(port, one)] as const] : [])),
+    ),
+  );
+  const targetGroups = [...ownGroups, ...backendGroups.values()];
   checkTargetGroupAttributes(
     service,
     values,
@@ -223,7 +242,8 @@ export function nlbPart(
     return {
       port: port.servicePort.port,
       protocol: port.protocol,
-      targetGroup: targetGroups[index]?.key ?? '',
+      targetGroup: ownGroups[index]?.key ?? '',
+      ...defined({ weighted: desiredWeights(weights[index], backendGroups) }),
       certificates: port.certificates,
       ...(isTls ? { sslPolicy: values.sslPolicy ?? settings.defaultSslPolicy, alpnPolicy: values.alpnPolicy ?? 'None' } : {}),
       attributes: listenerAttributes(values, port),
@@ -240,6 +260,16 @@ export function nlbPart(
     targetGroups,
     targetPorts: targetGroups.flatMap(targetPorts),
     rules: clientRules(open, sources, values.pathMtuDiscovery === 'on'),
+  };
+}
+
+function desiredWeights(weights: Weights | undefined, groups: ReadonlyMap<Backend, DesiredTargetGroup>): DesiredWeights | undefined {
+  if (weights === undefined) return undefined;
+  const { own, others, isSticky } = weights;
+  return {
+    own,
+    others: others.map((one) => ({ group: 'arn' in one ? one.arn : (groups.get(one)?.key ?? ''), weight: one.weight })),
+    isSticky,
   };
 }
 

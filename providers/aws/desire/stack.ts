@@ -14,7 +14,15 @@ import type { Circumstances, StackIdentity } from '../model/circumstances.ts';
 import { decideAwsClaim, upstreamIsPublic } from './claim.ts';
 import { desireClassic } from './classic.ts';
 import { Issues } from '../model/issues.ts';
-import { checkPolicy, usesOfAlbs, usesOfCertificates, usesOfClassic, usesOfGuest, usesOfShell } from './policies/check-policy.ts';
+import {
+  checkPolicy,
+  usesOfAlbs,
+  usesOfCertificates,
+  usesOfClassic,
+  usesOfGuest,
+  usesOfShell,
+  usesOfWeights,
+} from './policies/check-policy.ts';
 import { policyOf, withRefusedSubnets, type NamespacePolicy } from './policies/namespace-policy.ts';
 import { joinsTargetGroups } from './ports/joined-groups.ts';
 import { defaultScheme } from './scheme.ts';
@@ -137,6 +145,7 @@ export function desireStack(
       ...usesOfShell(first.values, shell, byDefault),
       ...usesOfCertificates(first.values, certificatesOf(firstPart)),
       ...usesOfAlbs(first.values),
+      ...usesOfWeights(first.values),
     ],
     issues,
   );
@@ -163,7 +172,8 @@ export function desireStack(
     const part = nlbPart(other, stack, shell, listeners, circumstances, own);
     const isOfOtherNamespace = other.service.metadata.namespace !== stack.namespace;
     const guest = isOfOtherNamespace ? usesOfGuest(shell, defaultScheme(upstreamIsPublic(other.service), given.settings)) : [];
-    checkPolicy(other.policy, [...guest, ...usesOfCertificates(other.values, certificatesOf(part)), ...usesOfAlbs(other.values)], own);
+    const certificates = usesOfCertificates(other.values, certificatesOf(part));
+    checkPolicy(other.policy, [...guest, ...certificates, ...usesOfAlbs(other.values), ...usesOfWeights(other.values)], own);
     if (own.errors.length === 0) parts.push(part);
     else untouched.push(serviceKey(other.service.metadata));
     takePorts(other.service, taken);

@@ -16,6 +16,8 @@ export interface Circumstances extends CheckedTargets {
   readonly nodes: readonly Node[];
   /** The targets that Herald has registered in shared target groups. Absent: as the Service's annotation says. */
   readonly recordedTargets?: (service: Service) => TargetRecord;
+  /** Returns a Service to which the listeners of another one send as well. Absent: there is none. */
+  readonly backend?: (service: ServiceKey) => Service | undefined;
 }
 
 /** The endpoints that may be targets of type ip. */

@@ -91,8 +91,10 @@ export interface DesiredEndpointService {
 export interface DesiredListener {
   readonly port: number;
   readonly protocol: NlbProtocol;
-  /** `key` of a target group. */
+  /** `key` of the target group of the Service. */
   readonly targetGroup: string;
+  /** Absent: all connections go to `targetGroup`. */
+  readonly weighted?: DesiredWeights;
   /** The first is the default. Only with TLS, where there is at least one. */
   readonly certificates: readonly string[];
   readonly sslPolicy?: string;
@@ -103,8 +105,16 @@ export interface DesiredListener {
   readonly service: ServiceKey;
 }
 
+export interface DesiredWeights {
+  /** The weight of `targetGroup`. */
+  readonly own: number;
+  /** `group`: the key of a target group, or the ARN of one that Herald did not make. */
+  readonly others: readonly { readonly group: string; readonly weight: number }[];
+  readonly isSticky: boolean;
+}
+
 export interface DesiredTargetGroup {
-  /** "namespace/name:port/PROTOCOL". */
+  /** "namespace/name:port/PROTOCOL" of a listener; "+name:port" follows for the targets of another Service. */
   readonly key: string;
   /** Contains a hash of what AWS cannot change, so that a replacement can exist at the same time. */
   readonly name: string;

@@ -2,7 +2,7 @@ import type { Reason } from '../../../src/model/reasons.ts';
 import type { Certificate } from '../cloud/acm.ts';
 import type { AddressFacts } from './addresses.ts';
 import type { AlbFacts } from './targets/alb.ts';
-import type { IpAddressType, Scheme, SubnetMapping } from '../cloud/elbv2.ts';
+import type { IpAddressType, Scheme, SubnetMapping, TargetGroup } from '../cloud/elbv2.ts';
 
 /** The state of the account that is the same for all Services. Read periodically. */
 export interface Facts {
@@ -20,6 +20,8 @@ export interface Facts {
   readonly addresses?: AddressFacts;
   /** Load balancers that Services name as targets. Absent: none is named. */
   readonly albs?: AlbFacts;
+  /** Target groups that Services name and that exist, by ARN. Absent: none was asked for. */
+  readonly targetGroups?: ReadonlyMap<string, TargetGroup>;
   /** Keys of ACM certificates that Services name, by ARN. Absent: none was asked for. */
   readonly keys?: ReadonlyMap<string, CertificateKey>;
 }
@@ -49,6 +51,8 @@ interface SecurityGroupFact {
 export interface Existing {
   /** Absent when it does not matter. */
   readonly name?: string;
+  /** Of an NLB. Absent when it does not matter. */
+  readonly arn?: string;
   readonly scheme: Scheme;
   /** With their addresses, as far as AWS shows them. */
   readonly subnets: readonly SubnetMapping[];

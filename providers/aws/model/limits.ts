@@ -2,6 +2,7 @@
 export const limits = {
   listenersPerNlb: 50,
   certificatesPerNlb: 25,
+  targetGroupsPerListener: 5,
   targetsPerTargetGroup: 1000,
   targetsPerNlb: 3000,
   listenersPerClassic: 100,

@@ -2,17 +2,20 @@ import { parseAddress } from '../../../src/net/address.ts';
 import { prefixContains } from '../../../src/net/prefix.ts';
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
+import { withBackends } from '../desire/ports/weights.ts';
 import { instanceOf } from '../desire/targets/targets.ts';
 import type { PodHosts } from '../model/stack-targets.ts';
 import type { TargetPods } from '../observe/target-pods.ts';
 
-/** Returns which addresses behind these Services are pods, as far as they were checked, and the instances that they run on. */
+/** Returns which addresses behind these Services, and behind those that they send to as well, are pods, as far as they were checked, and the instances that they run on. */
 export function podHosts(
   services: Iterable<ServiceKey>,
-  snapshot: Pick<Snapshot, 'config' | 'nodes' | 'endpointSlices'>,
+  snapshot: Pick<Snapshot, 'config' | 'nodes' | 'services' | 'endpointSlices'>,
   pods: TargetPods,
 ): PodHosts {
-  const nodeNames = pods.nodesOf([...services].flatMap((service) => snapshot.endpointSlices(service)));
+  const known = [...services].flatMap((key) => snapshot.services.get(key) ?? []);
+  const all = new Set([...services, ...withBackends(known)]);
+  const nodeNames = pods.nodesOf([...all].flatMap((service) => snapshot.endpointSlices(service)));
   const instances = new Map<string, string>();
   for (const [address, name] of nodeNames) {
     const node = snapshot.nodes.get(name);

@@ -42,6 +42,7 @@ function existing({ loadBalancer, tags }: ObservedLoadBalancer): Existing {
   return {
     ...defined({ recordedSubnets: tags[tagKeys.subnets] }),
     name: loadBalancer.LoadBalancerName,
+    arn: loadBalancer.LoadBalancerArn,
     scheme: loadBalancer.Scheme,
     subnets: loadBalancer.AvailabilityZones.map(mappingOf),
     ipAddressType: loadBalancer.IpAddressType === 'ipv4' ? 'ipv4' : 'dualstack',

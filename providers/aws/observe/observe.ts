@@ -1,5 +1,6 @@
 import { defined } from '../../../src/lang/defined.ts';
 import type { ReadOnlyCloud } from '../cloud/cloud.ts';
+import { forwardingOf } from '../cloud/forwarding.ts';
 import type { SecurityGroup } from '../cloud/ec2.ts';
 import type { LoadBalancer, TargetGroup } from '../cloud/elbv2.ts';
 import { capacityBefore, isOurs, keptBefore, resources, tagKeys, tagMap } from '../model/tags.ts';
@@ -178,7 +179,7 @@ async function observeStrays(
     );
     const ours = new Set(groups.map(({ targetGroup }) => targetGroup.TargetGroupArn));
     for (const listener of listeners) {
-      const isForOurs = listener.DefaultActions.some(({ TargetGroupArn }) => ours.has(TargetGroupArn));
+      const isForOurs = [...forwardingOf(listener).groups.keys()].some((arn) => ours.has(arn));
       if (isForOurs) strays.push({ listener, tags: tags.get(listener.ListenerArn) ?? {} });
     }
   }

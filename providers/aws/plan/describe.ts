@@ -1,11 +1,14 @@
 import type { ClassicListener } from '../cloud/elb.ts';
+import type { Listener } from '../cloud/elbv2.ts';
+import { forwardingOf } from '../cloud/forwarding.ts';
 import type {
   Desired,
   DesiredClassic,
   DesiredEndpointService,
   DesiredNlb,
-  DesiredTargetGroup,
   DesiredSecurityGroups,
+  DesiredTargetGroup,
+  DesiredWeights,
 } from '../model/desired.ts';
 import type { Observed, ObservedClassic, ObservedEndpointService, ObservedLoadBalancer, ObservedTargetGroup } from '../model/observed.ts';
 
@@ -33,7 +36,7 @@ function observedNlb({ loadBalancer, listeners, capacity }: ObservedLoadBalancer
   return [
     `NLB ${LoadBalancerName}, ${Scheme}, ${IpAddressType}, ${State.Code}${why}, ${DNSName}`,
     ...(capacity === undefined ? [] : [`${capacity.MinimumLoadBalancerCapacity?.CapacityUnits ?? 0} capacity units reserved`]),
-    ...listeners.map(({ listener }) => `listener ${listener.Protocol} ${listener.Port}`),
+    ...listeners.map(({ listener }) => `listener ${listener.Protocol} ${listener.Port}${observedWeights(listener)}`),
   ];
 }
 
@@ -46,6 +49,23 @@ function observedEndpointService({ service, principals }: ObservedEndpointServic
 
 function accessOf(isAccepted: boolean, principals: readonly string[]): string {
   return `for ${principals.join(', ') || 'nobody'}${isAccepted ? ', acceptance required' : ''}`;
+}
+
+/** ": NAME with weight 90, OTHER with weight 10" for several target groups. Nothing for one. */
+function observedWeights(listener: Listener): string {
+  const { groups, isSticky } = forwardingOf(listener);
+  if (groups.size < 2) return '';
+  const shares = [...groups].map(([arn, weight]) => `${arn.split('/').at(-2)} with weight ${weight}`);
+  return `: ${shares.join(', ')}${isSticky ? ', sticky' : ''}`;
+}
+
+function desiredWeights({ own, others, isSticky }: DesiredWeights, groups: ReadonlyMap<string, DesiredTargetGroup>): string {
+  const shares = others.map(({ group, weight }) => {
+    const known = groups.get(group);
+    const [, name = group] = group.split('+');
+    return `${known === undefined ? group : `${known.targets.length} targets of ${name}`} with weight ${weight}`;
+  });
+  return ` with weight ${own}, ${shares.join(', ')}${isSticky ? ', sticky' : ''}`;
 }
 
 export function describeTargetGroup({ targetGroup, health }: ObservedTargetGroup): string {
@@ -77,9 +97,10 @@ function desiredNlb(nlb: DesiredNlb): string[] {
   return [
     `NLB ${name}, ${scheme}, ${ipAddressType}, in ${subnets.map(({ SubnetId }) => SubnetId).join(', ')}`,
     ...(capacityUnits === undefined ? [] : [`${capacityUnits} capacity units reserved`]),
-    ...listeners.map(({ protocol, port, targetGroup, certificates }) => {
+    ...listeners.map(({ protocol, port, targetGroup, weighted, certificates }) => {
       const group = groups.get(targetGroup);
-      const to = group === undefined ? targetGroup : `${group.protocol} to ${targetsOf(group)}`;
+      const own = group === undefined ? targetGroup : `${group.protocol} to ${targetsOf(group)}`;
+      const to = weighted === undefined ? own : `${own}${desiredWeights(weighted, groups)}`;
       return `listener ${protocol} ${port}: ${to}${certificates.length === 0 ? '' : `, certificates ${certificates.join(', ')}`}`;
     }),
     ...(endpointService === undefined ? [] : [desiredEndpointService(endpointService)]),

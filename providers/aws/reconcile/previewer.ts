@@ -3,6 +3,7 @@ import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import { decideAwsClaim } from '../desire/claim.ts';
 import { joinsTargetGroups } from '../desire/ports/joined-groups.ts';
+import { withBackends } from '../desire/ports/weights.ts';
 import { desireStack, isGuest, memberOf, membersOf, stackOf, wantsPods, type Member } from '../desire/stack.ts';
 import type { StackIdentity, Surroundings } from '../model/circumstances.ts';
 import type { AwsSettings } from '../model/settings.ts';
@@ -187,7 +188,7 @@ async function desiredTargetsOfOthers(
     const members = membersOf(stack, snapshot, settings);
     const circumstances = {
       ...surroundings,
-      ...(await surroundings.checkTargets(keysOf(members.filter((one) => wantsPods(one, settings))))),
+      ...(await surroundings.checkTargets(withBackends(members.flatMap((one) => (wantsPods(one, settings) ? [one.service] : []))))),
       existing: {},
     };
     const { desired, errors } = desireStack(parseStackKey(stack), members, circumstances);

@@ -7,6 +7,7 @@ import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import { BatchedReads } from '../cloud/batched-reads.ts';
 import type { Cloud } from '../cloud/cloud.ts';
 import { writtenCertificates } from '../desire/ports/certificates.ts';
+import { namedTargetGroups } from '../desire/ports/weights.ts';
 import type { Member } from '../desire/stack.ts';
 import type { Surroundings } from '../model/circumstances.ts';
 import type { PodReader } from '../model/pods.ts';
@@ -89,10 +90,16 @@ export class AwsAccount {
     const written = members.flatMap(({ values }) => writtenCertificates(values));
     const addresses = await this.#facts.readAddresses(cloud, settings, namedAddresses(members));
     const albs = await this.#facts.readAlbs(cloud, namedAlbs(members));
+    const named = [...new Set(members.flatMap(({ values }) => namedTargetGroups(values)))].toSorted();
+    const targetGroups = named.length === 0 ? undefined : await this.#facts.readTargetGroups(cloud, named);
     return {
-      facts: { ...(await this.#facts.read(cloud, settings, needsCertificates, written, waits)), ...defined({ addresses, albs }) },
+      facts: {
+        ...(await this.#facts.read(cloud, settings, needsCertificates, written, waits)),
+        ...defined({ addresses, albs, targetGroups }),
+      },
       settings,
       nodes: [...snapshot.nodes.values()],
+      backend: (key) => snapshot.services.get(key),
       checkTargets: (services) => this.pods.check(services, snapshot),
     };
   }

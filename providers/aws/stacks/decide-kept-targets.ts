@@ -32,15 +32,18 @@ export function keptTargets(members: readonly Member[], observed: Observed, circ
 function keptGroup(
   member: Member,
   { targetGroup, tags }: ObservedTargetGroup,
-  { facts, nodes, slices, podIdentities, recordedTargets }: Omit<Circumstances, 'existing'>,
+  { facts, nodes, slices, podIdentities, backend, recordedTargets }: Omit<Circumstances, 'existing'>,
 ): KeptGroup | undefined {
-  const { service, values } = member;
+  const { values } = member;
   const { TargetGroupArn: arn, TargetType: targetType } = targetGroup;
-  const [, key = '', number, protocol] = /^target-group:(.*:(\d+)\/(\w+))$/.exec(tags[tagKeys.resource] ?? '') ?? [];
-  const carried = (protocol ?? '').replace('QUIC', 'UDP').split('_');
-  const port = service.ports.find((one) => one.port === Number(number) && carried.includes(one.protocol));
+  const text = tags[tagKeys.resource] ?? '';
+  const { key = '', number, protocol = '', other, otherPort = number } = keyPattern.exec(text)?.groups ?? {};
+  const { namespace } = member.service.metadata;
+  const service = other === undefined ? member.service : backend?.(`${namespace}/${other}`);
+  const carried = protocol.replace('QUIC', 'UDP').split('_');
+  const port = service?.ports.find((one) => one.port === Number(otherPort) && carried.includes(one.protocol));
   // The port is gone. Its listener is deleted as soon as the rest of the Service has no error.
-  if (port === undefined) return undefined;
+  if (service === undefined || port === undefined) return undefined;
   const shared = sharedGroupOf(member, key, recordedTargets);
   if (targetType === 'ip') {
     const own = slices(serviceKey(service.metadata));
@@ -54,6 +57,9 @@ function keptGroup(
   const targets = instanceTargets(nodes, values).map((id) => ({ id, port: port.nodePort }));
   return { arn, key, targetType, targets, departing: departingInstances(nodes), ...defined({ shared }) };
 }
+
+/** "target-group:" and the key of a target group. */
+const keyPattern = /^target-group:(?<key>[^:]*:(?<number>\d+)\/(?<protocol>\w+)(?:\+(?<other>[^:]+):(?<otherPort>\d+))?)$/;
 
 /** False when the annotation that selects nodes is invalid. */
 function canSelectNodes({ errors }: Member): boolean {

@@ -5,6 +5,7 @@ import type { Service } from '../../../src/model/objects/service.ts';
 import type { Cloud } from '../cloud/cloud.ts';
 import type { Circumstances, StackIdentity, Surroundings } from '../model/circumstances.ts';
 import { keptTargets } from './decide-kept-targets.ts';
+import { withBackends } from '../desire/ports/weights.ts';
 import { zonesOfTargets } from '../desire/targets/target-zones.ts';
 import { desireStack, isGuest, memberOf, wantsPods, type Member, type StackOutcome } from '../desire/stack.ts';
 import { reasonOfError } from '../cloud/error-reason.ts';
@@ -352,9 +353,8 @@ export async function decideStack(
   const withPods = new Set(
     own.targetGroups.flatMap(({ targetGroup, tags }) => (targetGroup.TargetType === 'ip' ? [tags[tagKeys.service]] : [])),
   );
-  const podServices = [...members, ...movedMembers]
-    .filter((member) => wantsPods(member, settings) || withPods.has(serviceKey(member.service.metadata)))
-    .map(({ service }) => serviceKey(service.metadata));
+  const needsPods = (one: Member): boolean => wantsPods(one, settings) || withPods.has(serviceKey(one.service.metadata));
+  const podServices = withBackends([...members, ...movedMembers].filter(needsPods).map(({ service }) => service));
   const circumstances = { ...surroundings, ...(await surroundings.checkTargets(podServices)), existing };
   const managed = whyManagedByOther({ observed, cluster, stack: stack.key });
   const decide = (): StackOutcome =>

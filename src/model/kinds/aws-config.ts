@@ -47,7 +47,7 @@ const policy = object({
   targetGroups: allowList(
     targetGroupArn,
     'Services name none',
-    'Target groups of other owners in which Services may register their targets (`herald.dev/aws-target-group`).',
+    'Existing target groups in which Services may register their targets (`herald.dev/aws-target-group`), and to which their listeners may send (`service.beta.kubernetes.io/actions.PROTOCOL-PORT`).',
   ),
   principals: allowList(
     principalArn,

@@ -2,6 +2,11 @@ import { reasonEntry, userMistake } from './entry.ts';
 
 /** Reasons why a load balancer sends to other targets than its Service has. */
 export const awsTargetReasons = {
+  AwsWeightsImpossible: userMistake({
+    brief: 'A listener cannot divide its connections as an annotation asks',
+    says: (d: { readonly key: string; readonly why: string }) => `annotation ${d.key}: ${d.why}`,
+    fix: (d) => `correct or remove ${d.key}; docs/reference/aws.md has what it takes ("Weights")`,
+  }),
   AwsQuicImpossible: userMistake({
     brief: 'AWS does not allow QUIC together with another setting',
     says: (d: { readonly key: string; readonly what: string }) => `annotation ${d.key}: ${d.what}`,

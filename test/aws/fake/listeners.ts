@@ -1,9 +1,10 @@
 import type { Listener, NlbProtocol } from '../../../providers/aws/cloud/elbv2.ts';
+import { forwardingOf } from '../../../providers/aws/cloud/forwarding.ts';
 import type { Operation } from '../../../providers/aws/cloud/operations.ts';
 import type { Handlers } from './cloud.ts';
 import { loadBalancer } from './load-balancers.ts';
 import { startHealthChecks, serversOf } from './target-groups.ts';
-import { refuse, type FakeListener, type World } from './world.ts';
+import { refuse, type FakeListener, type FakeTargetGroup, type World } from './world.ts';
 
 type Own =
   | 'elbv2:DescribeListeners'
@@ -27,7 +28,7 @@ const pairs: Readonly<Record<NlbProtocol, readonly NlbProtocol[]>> = {
 };
 
 function check(operation: Operation, world: World, listener: Listener): void {
-  const { Protocol, Certificates = [], SslPolicy, AlpnPolicy = [], DefaultActions, LoadBalancerArn } = listener;
+  const { Protocol, Certificates = [], SslPolicy, AlpnPolicy = [], LoadBalancerArn } = listener;
   if (Protocol === 'TLS') {
     if (Certificates.length !== 1) refuse(operation, 'invalid', 'CertificateNotFound', 'TLS takes exactly one default certificate');
     for (const { CertificateArn } of Certificates) {
@@ -39,20 +40,37 @@ function check(operation: Operation, world: World, listener: Listener): void {
   } else if (Certificates.length > 0 || SslPolicy !== undefined || AlpnPolicy.length > 0) {
     refuse(operation, 'invalid', 'InvalidConfigurationRequest', `TLS settings with ${Protocol}`);
   }
-  const [action] = DefaultActions;
-  const group = world.targetGroups.get(action?.TargetGroupArn ?? '');
-  if (group === undefined || DefaultActions.length !== 1) refuse(operation, 'notFound', 'TargetGroupNotFound');
-  if (!pairs[Protocol].includes(group.value.Protocol))
-    refuse(operation, 'invalid', 'IncompatibleProtocols', `${Protocol} to ${group.value.Protocol}`);
-  if (group.value.TargetType === 'alb' && Protocol !== 'TCP')
-    refuse(operation, 'invalid', 'IncompatibleProtocols', `${Protocol} to an ALB`);
-  if (serversOf(world, group.value.TargetGroupArn).some((arn) => arn !== LoadBalancerArn)) {
-    refuse(operation, 'quota', 'TargetGroupAssociationLimit', 'it serves another load balancer');
-  }
+  const { groups: wanted } = forwardingOf(listener);
+  const groups = [...wanted.keys()].map((arn) => world.targetGroups.get(arn) ?? refuse(operation, 'notFound', 'TargetGroupNotFound', arn));
+  if (groups.length === 0) refuse(operation, 'notFound', 'TargetGroupNotFound');
+  checkWeights(operation, listener, groups);
   const server = world.loadBalancers.get(LoadBalancerArn);
   checkQuic(operation, world, listener);
-  if (group.value.IpAddressType === 'ipv6' && server?.value.IpAddressType === 'ipv4')
-    refuse(operation, 'invalid', 'InvalidConfigurationRequest', 'IPv6 targets');
+  for (const { value } of groups) {
+    if (!pairs[Protocol].includes(value.Protocol))
+      refuse(operation, 'invalid', 'IncompatibleProtocols', `${Protocol} to ${value.Protocol}`);
+    if (value.TargetType === 'alb' && Protocol !== 'TCP') refuse(operation, 'invalid', 'IncompatibleProtocols', `${Protocol} to an ALB`);
+    if (serversOf(world, value.TargetGroupArn).some((arn) => arn !== LoadBalancerArn))
+      refuse(operation, 'quota', 'TargetGroupAssociationLimit', 'it serves another load balancer');
+    if (value.IpAddressType === 'ipv6' && server?.value.IpAddressType === 'ipv4')
+      refuse(operation, 'invalid', 'InvalidConfigurationRequest', 'IPv6 targets');
+  }
+}
+
+/** AWS' conditions for several target groups: their number, their weights, one protocol and family, no QUIC, and no stickiness with TLS. */
+function checkWeights(operation: Operation, { Protocol, DefaultActions: [action] }: Listener, groups: readonly FakeTargetGroup[]): void {
+  const invalid = (why: string): never => refuse(operation, 'invalid', 'InvalidConfigurationRequest', why);
+  const { TargetGroups = [], TargetGroupStickinessConfig } = action?.ForwardConfig ?? {};
+  if (action?.TargetGroupArn !== undefined && action.ForwardConfig !== undefined) invalid('both forms of a forward');
+  if (groups.length > 5) refuse(operation, 'quota', 'TooManyTargetGroups');
+  if (TargetGroups.length !== new Set(TargetGroups.map((one) => one.TargetGroupArn)).size) invalid('a target group twice');
+  if (TargetGroups.some(({ Weight }) => !Number.isInteger(Weight) || Weight < 0 || Weight > 999)) invalid('weight');
+  const isSticky = TargetGroupStickinessConfig?.Enabled === true;
+  if (isSticky && Protocol === 'TLS') invalid('stickiness with TLS');
+  if (groups.length < 2) return;
+  if (Protocol.endsWith('QUIC')) invalid('weights with QUIC');
+  if (new Set(groups.map(({ value }) => `${value.Protocol} ${value.IpAddressType}`)).size > 1) invalid('target groups differ');
+  if (!isSticky && groups.some(({ attributes }) => attributes.get('stickiness.enabled') === 'true')) invalid('sticky target groups');
 }
 
 /** AWS' conditions for QUIC: no security groups, no dual stack, and no other listener for UDP or QUIC. */
@@ -104,7 +122,7 @@ export const listenerHandlers: Pick<Handlers, Own> = {
     };
     world.listeners.set(value.ListenerArn, made);
     world.recordCreated(value.ListenerArn, Tags);
-    startHealthChecks(world, value.DefaultActions[0]?.TargetGroupArn ?? '');
+    for (const arn of forwardingOf(value).groups.keys()) startHealthChecks(world, arn);
     return { Listeners: [value] };
   },
   'elbv2:ModifyListener': (world, { ListenerArn, ...changes }) => {
@@ -126,7 +144,7 @@ export const listenerHandlers: Pick<Handlers, Own> = {
     if (isTls) found.attributes.clear();
     else if (!found.attributes.has('tcp.idle_timeout.seconds')) found.attributes.set('tcp.idle_timeout.seconds', '350');
     world.listeners.set(ListenerArn, { ...found, value });
-    startHealthChecks(world, value.DefaultActions[0]?.TargetGroupArn ?? '');
+    for (const arn of forwardingOf(value).groups.keys()) startHealthChecks(world, arn);
     return {};
   },
   'elbv2:ModifyListenerAttributes': (world, { ListenerArn, Attributes }) => {

@@ -1,4 +1,5 @@
 import type { HealthCheckSettings, TargetDescription, TargetGroup, TargetHealthDescription } from '../../../providers/aws/cloud/elbv2.ts';
+import { forwardingOf } from '../../../providers/aws/cloud/forwarding.ts';
 import type { Operation } from '../../../providers/aws/cloud/operations.ts';
 import { parseAddress } from '../../../src/net/address.ts';
 import { parsePrefix, prefixContains } from '../../../src/net/prefix.ts';
@@ -30,9 +31,7 @@ function attributesOfNew({ TargetType, Protocol }: Pick<TargetGroup, 'TargetType
 }
 
 export function serversOf(world: World, targetGroupArn: string): string[] {
-  const listeners = world.listeners
-    .values()
-    .filter(({ value }) => value.DefaultActions.some((one) => one.TargetGroupArn === targetGroupArn));
+  const listeners = world.listeners.values().filter(({ value }) => forwardingOf(value).groups.has(targetGroupArn));
   return [...new Set(listeners.map(({ value }) => value.LoadBalancerArn))];
 }
 
@@ -226,7 +225,7 @@ export const targetGroupHandlers: Pick<Handlers, Own> = {
 function checkServerIds(operation: Operation, world: World, group: FakeTargetGroup, targets: readonly TargetDescription[]): void {
   const invalid = (why: string): never => refuse(operation, 'invalid', 'ValidationError', why);
   const isQuic = group.value.Protocol.endsWith('QUIC');
-  const listeners = [...world.listeners.values()].map(({ value }) => value.DefaultActions.map((one) => one.TargetGroupArn));
+  const listeners = [...world.listeners.values()].map(({ value }) => [...forwardingOf(value).groups.keys()]);
   const beside = new Set(listeners.filter((arns) => arns.includes(group.value.TargetGroupArn)).flat());
   const groups = [group, ...[...beside].flatMap((arn) => world.targetGroups.get(arn) ?? [])];
   const ids = new Map<string | undefined, string>();

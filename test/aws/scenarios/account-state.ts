@@ -1,6 +1,7 @@
 import { defined } from '../../../src/lang/defined.ts';
 import type { Cloud } from '../../../providers/aws/cloud/cloud.ts';
 import type { IpPermission } from '../../../providers/aws/cloud/ec2.ts';
+import { forwardingOf } from '../../../providers/aws/cloud/forwarding.ts';
 import type { TargetGroup } from '../../../providers/aws/cloud/elbv2.ts';
 
 /** The load balancers and security groups of an account, in AWS' terms, in an order that does not depend on ids. */
@@ -23,7 +24,10 @@ export interface NlbState {
     readonly port: number;
     readonly protocol: string;
     readonly certificate?: string | undefined;
+    /** The first one. */
     readonly targetGroup: TargetGroupState | undefined;
+    /** All of them. */
+    readonly weights: readonly { readonly weight: number; readonly targets: readonly string[] }[];
   }[];
 }
 
@@ -62,10 +66,11 @@ export async function readAccountState(cloud: Cloud, vpcId: string): Promise<Acc
   for (const one of LoadBalancers.toSorted((a, b) => compare(a.LoadBalancerName, b.LoadBalancerName))) {
     const { Listeners } = await cloud.call('elbv2:DescribeListeners', { LoadBalancerArn: one.LoadBalancerArn });
     const listeners = Listeners.toSorted((a, b) => a.Port - b.Port).map(({ Port, Protocol, Certificates, DefaultActions }) => {
-      const target = DefaultActions[0]?.TargetGroupArn ?? '';
-      used.add(target);
+      const shares = [...forwardingOf({ DefaultActions }).groups];
+      for (const [arn] of shares) used.add(arn);
+      const weights = shares.map(([arn, weight]) => ({ weight, targets: groups.get(arn)?.targets ?? [] }));
       const certificate = Protocol === 'TLS' ? { certificate: Certificates?.[0]?.CertificateArn } : {};
-      return { port: Port, protocol: Protocol, ...certificate, targetGroup: groups.get(target) };
+      return { port: Port, protocol: Protocol, ...certificate, weights, targetGroup: groups.get(shares[0]?.[0] ?? '') };
     });
     nlbs.push({
       arn: one.LoadBalancerArn,

@@ -93,6 +93,49 @@ export const requestedFeatureScenarios: readonly Scenario[] = [
     },
   },
   {
+    name: 'a listener divides its connections between two Services',
+    async run(fixture) {
+      const shares = async (): Promise<readonly string[]> => {
+        const [listener] = (await onlyNlb(fixture)).listeners;
+        return (listener?.weights ?? []).map(({ weight, targets }) => `${weight}: ${targets.join(' ')}`);
+      };
+      const web = (...weights: readonly number[]) => {
+        const [baseServiceWeight, weight] = weights;
+        const targetGroups = [{ serviceName: 'canary', servicePort: 'http', weight }];
+        const json = JSON.stringify({ type: 'forward', forwardConfig: { baseServiceWeight, targetGroups } });
+        const annotations = {
+          'nlb-target-type': 'ip',
+          ...(weights.length === 0 ? {} : { 'service.beta.kubernetes.io/actions.TCP-80': json }),
+        };
+        return service('web', [http], { annotations });
+      };
+      fixture.setPods('web', { name: 'http', port: 8080 }, ['10.0.100.5']);
+      fixture.setPods('canary', { name: 'http', port: 8080 }, ['10.0.100.6']);
+      fixture.apply(web());
+      const canary = service('canary', [http]);
+      fixture.apply({ ...canary, spec: { type: 'ClusterIP', ports: [http].map(({ nodePort: _, ...port }) => port) } });
+      await fixture.settle();
+      expect(await shares()).toEqual(['1: 10.0.100.5:8080']);
+      fixture.apply(web(90, 10));
+      await fixture.settle();
+      expect(await shares()).toEqual(['90: 10.0.100.5:8080', '10: 10.0.100.6:8080']);
+      await expectStable(fixture);
+      fixture.apply(web(10, 90));
+      await fixture.settle();
+      expect(fixture.takeWrites()).toEqual(['elbv2:ModifyListener']);
+      expect(await shares()).toEqual(['10: 10.0.100.5:8080', '90: 10.0.100.6:8080']);
+      fixture.setPods('canary', { name: 'http', port: 8080 }, ['10.0.100.7']);
+      await fixture.settle();
+      expect(await shares()).toEqual(['10: 10.0.100.5:8080', '90: 10.0.100.7:8080']);
+      fixture.apply(web());
+      await fixture.settle();
+      expect(await shares()).toEqual(['1: 10.0.100.5:8080']);
+      fixture.remove('default/web');
+      await fixture.settle();
+      expect(await accountState(fixture)).toMatchObject(nothing);
+    },
+  },
+  {
     name: 'Services of two namespaces share an NLB if both agree',
     async run(fixture) {
       const name = 'herald.dev/aws-shared-load-balancer';

@@ -156,6 +156,7 @@ export class ScenarioFixture {
         facts: { ...facts, ...defined({ albs }) },
         settings: this.settings,
         nodes: [...this.#store.nodes.values()],
+        backend: (key: ServiceKey) => this.#store.services.get(key),
         checkTargets: (services: readonly ServiceKey[]) => this.#targetPods.check(services, this.#store),
       };
       const input = {

@@ -81,6 +81,16 @@ export function usesOfTargetGroups(ports: readonly { readonly key: string; reado
   return ports.map(({ key, arn }) => ({ field: 'targetGroups', values: [arn], key, isOwnChoice: false }));
 }
 
+/** Returns the target groups of other owners to which the listeners of the Service send. */
+export function usesOfWeights({ weightedActions }: AnnotationValues): Use[] {
+  return [...weightedActions].map(([member, { others }]) => ({
+    field: 'targetGroups',
+    values: others.flatMap((one) => ('arn' in one ? [one.arn] : [])),
+    key: `${annotationTable.weightedActions.key}.${member}`,
+    isOwnChoice: false,
+  }));
+}
+
 /** Reports what no policy of the namespace allows, one error for each annotation. */
 export function checkPolicy(policy: NamespacePolicy | undefined, uses: readonly Use[], issues: Issues): void {
   if (policy === undefined) return;

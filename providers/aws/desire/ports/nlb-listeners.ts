@@ -91,7 +91,13 @@ function plain(servicePort: ServicePort, protocol: NlbProtocol): NlbPort {
   return { servicePort, protocol, targetProtocol: protocol, certificates: [] };
 }
 
-function whyNotOne(tcp: ServicePort, udp: ServicePort, targetType: TargetType, encrypted: boolean, allowed: boolean): string | undefined {
+export function whyNotOne(
+  tcp: ServicePort,
+  udp: ServicePort,
+  targetType: TargetType,
+  encrypted: boolean,
+  allowed: boolean,
+): string | undefined {
   if (!allowed) return `${annotationTable.tcpUdp.key} is false`;
   if (encrypted) return 'the TCP port has a certificate';
   if (targetType === 'instance' && tcp.nodePort !== udp.nodePort) return `their NodePorts differ (${tcp.nodePort} and ${udp.nodePort})`;

@@ -1,7 +1,9 @@
 import type { ReadOnlyCloud } from '../../cloud/cloud.ts';
 import { AwsError } from '../../cloud/error.ts';
+import type { TargetGroup } from '../../cloud/elbv2.ts';
 import type { Certificate } from '../../cloud/acm.ts';
 import { reasonOfError } from '../../cloud/error-reason.ts';
+import { allButMissing } from '../tolerate-missing.ts';
 import { observeAddresses, type NamedAddresses } from './addresses.ts';
 import { observeAlbs } from './albs.ts';
 import { CertificateKeys } from './certificate-keys.ts';
@@ -23,6 +25,7 @@ const codesDependingOnFacts: ReadonlySet<ReasonCode> = new Set([
   'AwsCertificateNotFound',
   'AwsAlbUnusable',
   'AwsRefused',
+  'AwsWeightsImpossible',
 ]);
 
 /**
@@ -38,6 +41,8 @@ export class AccountFacts {
   readonly #addresses = new Map<string, CachedRead<AddressFacts | undefined>>();
   /** By the ALBs that a stack names. */
   readonly #albs = new Map<string, CachedRead<AlbFacts | undefined>>();
+  /** By the ARNs that a stack names. */
+  readonly #targetGroups = new Map<string, CachedRead<ReadonlyMap<string, TargetGroup>>>();
   readonly #described = new Map<string, Certificate>();
 
   constructor(clock: Clock) {
@@ -66,6 +71,17 @@ export class AccountFacts {
     return read;
   }
 
+  /** Resolves to those of the target groups that exist, by ARN. */
+  async readTargetGroups(cloud: ReadOnlyCloud, arns: readonly string[]): Promise<ReadonlyMap<string, TargetGroup>> {
+    return this.#cached(this.#targetGroups, arns).read(async () => {
+      const found = await allButMissing(
+        arns,
+        async (TargetGroupArns) => (await cloud.call('elbv2:DescribeTargetGroups', { TargetGroupArns })).TargetGroups,
+      );
+      return new Map(found.map((group) => [group.TargetGroupArn, group]));
+    });
+  }
+
   /** `written`: ARNs of certificates that Services name. `waits`: true if the result must wait for the keys of these certificates. */
   async read(
     cloud: ReadOnlyCloud,
@@ -88,7 +104,8 @@ export class AccountFacts {
     if (![...errors].some(({ code }) => codesDependingOnFacts.has(code))) return;
     this.#network.invalidateBefore(this.#now());
     this.#certificates.invalidateBefore(this.#now());
-    for (const read of [...this.#addresses.values(), ...this.#albs.values()]) read.invalidateBefore(this.#now());
+    for (const read of [...this.#addresses.values(), ...this.#albs.values(), ...this.#targetGroups.values()])
+      read.invalidateBefore(this.#now());
   }
 
   /** A missing permission to read certificates is stored as a reason, so it does not block Services without certificates. */

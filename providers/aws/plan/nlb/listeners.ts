@@ -6,6 +6,9 @@ import { placeholder } from '../steps/action.ts';
 import type { DesiredListener, DesiredNlb } from '../../model/desired.ts';
 import type { PlanInput } from '../steps/input.ts';
 import type { ObservedListener, ObservedLoadBalancer } from '../../model/observed.ts';
+import { limits } from '../../model/limits.ts';
+import { actionOf, forwardingOf, sameForwarding, type Forwarding } from '../../cloud/forwarding.ts';
+import { desiredForwarding } from './forwarding.ts';
 import { listenerDefaults } from './attribute-defaults.ts';
 import { planAttributes, beforeTagsAtCreation } from '../steps/attributes.ts';
 import { planTags, type Steps } from '../steps/steps.ts';
@@ -51,7 +54,8 @@ export function planListeners(
   for (const listener of desired.listeners) {
     const group = groups.get(listener.targetGroup);
     const there = existing.get(listener.port);
-    if (group === undefined) continue;
+    const wantedForwarding = desiredForwarding(listener, groups);
+    if (group === undefined || wantedForwarding === undefined) continue;
     // Only an adopted load balancer may have foreign listeners on a port. On our own load balancer an unknown listener is drift and gets
     // changed.
     if (there !== undefined && desired.adopted !== undefined && !isOurs(there.tags, cluster)) {
@@ -59,26 +63,35 @@ export function planListeners(
       continue;
     }
     if (there === undefined) {
-      create(steps, listener, loadBalancer, group);
+      create(steps, listener, loadBalancer, wantedForwarding, needsOf(wantedForwarding, groups));
       continue;
     }
-    const present = observed.targetGroups.find(({ targetGroup }) => targetGroup.TargetGroupArn === forwardsTo(there));
-    const wantedGroup = desired.targetGroups.find(({ key }) => key === listener.targetGroup);
-    const spare = warmUps.find((one) => forwardsTo(one) === group.arn)?.listener.Port ?? freePort(taken);
-    const isLater = spare !== undefined && forwardsTo(there) !== group.arn && needsWarmUp(wantedGroup, loadBalancer.arn, group, present);
+    const present = forwardingOf(there.listener);
+    const arrivals = arrivingGroups(listener, present, groups, { desired, observed }, loadBalancer.arn);
+    const spare = warmUps.find((one) => sendsTo(one, group.arn))?.listener.Port ?? freePort(taken);
+    const isLater = spare !== undefined && !present.groups.has(group.arn) && arrivals.length > 0;
+    const room = limits.targetGroupsPerListener - present.groups.size;
+    // A group with the weight 0 is checked and gets no connections.
+    const isDivided = !isLater && present.groups.has(group.arn) && arrivals.length > 0 && arrivals.length <= room;
+    const joining: Forwarding = { ...present, groups: new Map([...arrivals.map((arn) => [arn, 0] as const), ...present.groups]) };
+    if (isLater || isDivided) {
+      for (const arn of present.groups.keys()) serving.add(arn);
+      steps.wait(`AWS to check the new targets of port ${listener.port} before it is switched to them`);
+    }
     if (isLater) {
       taken.add(spare);
       warming.add(group.arn);
-      serving.add(forwardsTo(there));
-      if (!existing.has(spare)) planWarmUp(steps, loadBalancer.arn, spare, listener, group);
-      steps.wait(`AWS to check the new targets of port ${listener.port} before it is switched to them`);
+      if (!existing.has(spare)) planWarmUp(steps, loadBalancer.arn, spare, listener, wantedForwarding, needsOf(wantedForwarding, groups));
     }
-    const modified = update(steps, listener, there, isLater ? { arn: forwardsTo(there) } : group, isLater);
+    const next = isLater ? present : isDivided ? joining : wantedForwarding;
+    const modified = update(steps, listener, there, next, needsOf(next, groups), isLater);
     switched.set(group.arn, modified);
     detached.push(...modified);
   }
-  for (const one of warmUps.filter((one) => !warming.has(forwardsTo(one))))
-    detached.push(remove(one, 'its targets are checked, so it is no longer needed', switched.get(forwardsTo(one))));
+  for (const one of warmUps.filter((one) => ![...warming].some((arn) => sendsTo(one, arn)))) {
+    const after = [...switched].flatMap(([arn, modified]) => (sendsTo(one, arn) ? modified : []));
+    detached.push(remove(one, 'its targets are checked, so it is no longer needed', after));
+  }
   return { detached, serving };
 }
 
@@ -93,15 +106,44 @@ export function foreignListeners(
   return (loadBalancer?.listeners ?? []).filter(({ listener, tags }) => !wanted.has(listener.Port) && !isOurs(tags, cluster));
 }
 
-function forwardsTo({ listener }: ObservedListener): string {
-  return listener.DefaultActions[0]?.TargetGroupArn ?? '';
+function sendsTo({ listener }: ObservedListener, arn: string): boolean {
+  return forwardingOf(listener).groups.has(arn);
+}
+
+/** Returns the actions that create the target groups. */
+function needsOf({ groups: wanted }: Forwarding, groups: ReadonlyMap<string, UsableTargetGroup>): readonly (string | undefined)[] {
+  return [...groups.values()].filter(({ arn }) => wanted.has(arn)).map(({ needs }) => needs);
+}
+
+/**
+ * Returns the target groups of a listener that get no connections yet and whose targets AWS has not checked, while others serve. They must
+ * be checked before they get connections.
+ */
+function arrivingGroups(
+  { targetGroup, weighted }: DesiredListener,
+  { groups: present }: Forwarding,
+  usable: ReadonlyMap<string, UsableTargetGroup>,
+  { desired, observed }: Pick<PlanInput<DesiredNlb>, 'desired' | 'observed'>,
+  loadBalancerArn: string,
+): string[] {
+  const serving = observed.targetGroups.filter(({ targetGroup }) => (present.get(targetGroup.TargetGroupArn) ?? 0) > 0);
+  const all = [{ group: targetGroup, weight: weighted?.own ?? 1 }, ...(weighted?.others ?? [])];
+  const keys = all.flatMap(({ group, weight }) => (weight === 0 ? [] : [group]));
+  return keys.flatMap((key) => {
+    const group = usable.get(key);
+    if (group === undefined || (present.get(group.arn) ?? 0) > 0) return [];
+    const wanted = desired.targetGroups.find((one) => one.key === key);
+    const isAttached = present.has(group.arn) || group.observed?.targetGroup.LoadBalancerArns.includes(loadBalancerArn) === true;
+    return serving.some((one) => needsWarmUp(wanted, isAttached, group, one)) ? [group.arn] : [];
+  });
 }
 
 function create(
   steps: Steps,
   listener: DesiredListener,
   { arn, needs }: { readonly arn: string; readonly needs?: string },
-  group: UsableTargetGroup,
+  forwarding: Forwarding,
+  groupNeeds: readonly (string | undefined)[],
 ): void {
   const [defaultCertificate, ...extra] = listener.certificates;
   const created = `listener ${listener.port}`;
@@ -111,14 +153,14 @@ function create(
       LoadBalancerArn: arn,
       Port: listener.port,
       Protocol: listener.protocol,
-      DefaultActions: [{ Type: 'forward', TargetGroupArn: group.arn }],
+      DefaultActions: [actionOf(forwarding)],
       ...(defaultCertificate === undefined ? {} : { Certificates: [{ CertificateArn: defaultCertificate }] }),
       ...defined({ SslPolicy: listener.sslPolicy }),
       ...(listener.alpnPolicy === undefined ? {} : { AlpnPolicy: [listener.alpnPolicy] }),
       Tags: tagList({ ...listener.tags, ...remembered }),
     },
     reason: `nothing listens on port ${listener.port}`,
-    needs: [needs, group.needs],
+    needs: [needs, ...groupNeeds],
     creates: created,
   });
   addCertificates(steps, listener.port, placeholder(created), extra, id);
@@ -129,7 +171,8 @@ function update(
   steps: Steps,
   desired: DesiredListener,
   { listener, tags, attributes, extraCertificates }: ObservedListener,
-  group: UsableTargetGroup,
+  forwarding: Forwarding,
+  needs: readonly (string | undefined)[],
   isLater: boolean,
 ): string[] {
   const { port, protocol, certificates, sslPolicy, alpnPolicy } = desired;
@@ -144,9 +187,7 @@ function update(
       : { Certificates: [{ CertificateArn: defaultCertificate }] }),
     ...(sslPolicy === undefined || listener.SslPolicy === sslPolicy ? {} : { SslPolicy: sslPolicy }),
     ...(alpnPolicy === undefined || (listener.AlpnPolicy?.[0] ?? 'None') === alpnPolicy ? {} : { AlpnPolicy: [alpnPolicy] }),
-    ...(listener.DefaultActions.length === 1 && listener.DefaultActions[0]?.TargetGroupArn === group.arn
-      ? {}
-      : { DefaultActions: [{ Type: 'forward' as const, TargetGroupArn: group.arn }] }),
+    ...(sameForwarding(forwardingOf(listener), forwarding) ? {} : { DefaultActions: [actionOf(forwarding)] }),
   };
   const modified =
     Object.keys(changes).length === 0
@@ -154,7 +195,7 @@ function update(
       : steps.addAction(`listener ${port}: modify`, 'elbv2:ModifyListener', {
           input: { ListenerArn: arn, ...changes },
           reason: `${Object.keys(changes).join(', ')} of port ${port} differ`,
-          needs: [group.needs],
+          needs,
         });
   // AWS may list the default certificate among the others too. A listener of another protocol has no extra certificates.
   const present = listener.Protocol === 'TLS' ? extraCertificates : [];

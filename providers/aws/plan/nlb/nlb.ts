@@ -1,9 +1,10 @@
 import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
-import { isOurs, tagKeys } from '../../model/tags.ts';
+import { isOurs, resources, tagKeys } from '../../model/tags.ts';
 import { reportForeignResource } from '../steps/foreign-resources.ts';
 import type { DesiredNlb } from '../../model/desired.ts';
 import type { PlanInput } from '../steps/input.ts';
 import { planEndpointService } from './endpoint-service.ts';
+import { forwardingOf } from '../../cloud/forwarding.ts';
 import { planListeners } from './listeners.ts';
 import { planLoadBalancer } from './load-balancer.ts';
 import type { ObservedLoadBalancer } from '../../model/observed.ts';
@@ -59,12 +60,16 @@ export function planNlb(steps: Steps, input: PlanInput<DesiredNlb>): void {
 /** True if the load balancer is active and each listener with targets has a healthy one. Then its predecessor may be retired. */
 export function servesAlready({ desired, observed }: PlanInput<DesiredNlb>, current: ObservedLoadBalancer | undefined): boolean {
   if (current?.loadBalancer.State.Code !== 'active') return false;
-  return desired.listeners.every(({ port, targetGroup }) => {
+  return desired.listeners.every(({ port, targetGroup, weighted }) => {
     const listener = current.listeners.find((one) => one.listener.Port === port)?.listener;
-    const arn = listener?.DefaultActions[0]?.TargetGroupArn;
-    const group = observed.targetGroups.find((one) => one.targetGroup.TargetGroupArn === arn);
-    const wanted = desired.targetGroups.find(({ key }) => key === targetGroup);
-    if (listener === undefined || group === undefined) return false;
-    return wanted?.targets.length === 0 || group.health.some(({ TargetHealth }) => TargetHealth.State === 'healthy');
+    const arns = listener === undefined ? new Map<string, number>() : forwardingOf(listener).groups;
+    const groups = observed.targetGroups.filter((one) => (arns.get(one.targetGroup.TargetGroupArn) ?? 0) > 0);
+    // The health of target groups that Herald did not make is unknown.
+    if (groups.length === 0) return weighted?.own === 0 && arns.size > 0;
+    return groups.every(({ tags, health }) => {
+      const ofTag = desired.targetGroups.find(({ key }) => tags[tagKeys.resource] === resources.targetGroup(key));
+      const wanted = ofTag ?? desired.targetGroups.find(({ key }) => key === targetGroup);
+      return wanted?.targets.length === 0 || health.some(({ TargetHealth }) => TargetHealth.State === 'healthy');
+    });
   });
 }

@@ -4,6 +4,7 @@ import { isQuic } from '../../model/protocols.ts';
 import { resources, tagKeys, tagList } from '../../model/tags.ts';
 import type { DesiredListener, DesiredTargetGroup } from '../../model/desired.ts';
 import type { ObservedListener, ObservedTargetGroup } from '../../model/observed.ts';
+import { actionOf, forwardingOf, type Forwarding } from '../../cloud/forwarding.ts';
 import type { Steps } from '../steps/steps.ts';
 import type { UsableTargetGroup } from './target-groups.ts';
 
@@ -11,11 +12,11 @@ import type { UsableTargetGroup } from './target-groups.ts';
  * True if the new target group needs a temporary listener. AWS checks targets only after a listener forwards to their group. If the port
  * were switched at once, it would not answer until the first check has passed. So the group first gets a temporary listener on an unused
  * port, and the port is switched when AWS knows the health of the new targets. Targets that never become healthy do not delay this, because
- * AWS reports a result for each.
+ * AWS reports a result for each. `isAttached`: a listener forwards to the group.
  */
 export function needsWarmUp(
   wanted: DesiredTargetGroup | undefined,
-  loadBalancerArn: string,
+  isAttached: boolean,
   { observed }: UsableTargetGroup,
   present: ObservedTargetGroup | undefined,
 ): boolean {
@@ -23,7 +24,7 @@ export function needsWarmUp(
   if ([wanted?.protocol, present?.targetGroup.Protocol].some((protocol) => protocol !== undefined && isQuic(protocol))) return false;
   const isServing = present?.health.some(({ TargetHealth }) => TargetHealth.State === 'healthy') === true;
   if (!isServing || wanted === undefined || wanted.targets.length === 0) return false;
-  if (observed?.targetGroup.LoadBalancerArns.includes(loadBalancerArn) !== true) return true;
+  if (observed === undefined || !isAttached) return true;
   const states = new Map(observed.health.map(({ Target, TargetHealth }) => [`${Target.Id} ${Target.Port}`, TargetHealth.State]));
   const verdicts = wanted.targets.map(({ id, port }) => states.get(`${id} ${port}`) ?? 'initial');
   // unused: the target is in a zone that the load balancer does not serve, or AWS does not see the group as attached yet.
@@ -41,20 +42,27 @@ export function freePort(taken: ReadonlySet<number>, quota: number = limits.list
 }
 
 /** Creates the temporary listener with the protocol of the desired one, because AWS allows no other protocol to forward to the group. */
-export function planWarmUp(steps: Steps, LoadBalancerArn: string, port: number, wanted: DesiredListener, group: UsableTargetGroup): void {
+export function planWarmUp(
+  steps: Steps,
+  LoadBalancerArn: string,
+  port: number,
+  wanted: DesiredListener,
+  forwarding: Forwarding,
+  needs: readonly (string | undefined)[],
+): void {
   const [certificate] = wanted.certificates;
   steps.addAction(`listener ${port}: create`, 'elbv2:CreateListener', {
     input: {
       LoadBalancerArn,
       Port: port,
       Protocol: wanted.protocol,
-      DefaultActions: [{ Type: 'forward', TargetGroupArn: group.arn }],
+      DefaultActions: [actionOf(forwarding)],
       ...(certificate === undefined ? {} : { Certificates: [{ CertificateArn: certificate }] }),
       ...defined({ SslPolicy: wanted.sslPolicy }),
       Tags: tagList({ ...wanted.tags, [tagKeys.resource]: resources.listener(port) }),
     },
     reason: `temporary, so that AWS checks the new targets of port ${wanted.port}`,
-    needs: [group.needs],
+    needs,
     creates: `listener ${port}`,
   });
 }
@@ -65,5 +73,5 @@ export function findWarmUpListeners(
   groups: Iterable<UsableTargetGroup>,
 ): readonly ObservedListener[] {
   const arns = new Set([...groups].map(({ arn }) => arn));
-  return [...listeners].filter(({ listener }) => arns.has(listener.DefaultActions[0]?.TargetGroupArn ?? ''));
+  return [...listeners].filter(({ listener }) => [...forwardingOf(listener).groups.keys()].some((arn) => arns.has(arn)));
 }

@@ -1,4 +1,6 @@
 import type { DesiredNlb } from '../../model/desired.ts';
+import { resources, tagKeys } from '../../model/tags.ts';
+import { forwardingOf } from '../../cloud/forwarding.ts';
 import type { PlanInput } from '../steps/input.ts';
 import type { ObservedLoadBalancer, ObservedTargetGroup } from '../../model/observed.ts';
 
@@ -18,12 +20,15 @@ export class ZoneReadiness {
     const { desired, observed } = input;
     this.#isActive = loadBalancer.State.Code === 'active' || loadBalancer.State.Code === 'active_impaired';
     // Includes all existing listeners, also those of Services with errors.
-    this.#ports = listeners.flatMap(({ listener: { Port, DefaultActions } }) => {
-      const arn = DefaultActions[0]?.TargetGroupArn;
-      const group = observed.targetGroups.find(({ targetGroup }) => targetGroup.TargetGroupArn === arn);
-      const key = desired.listeners.find(({ port }) => port === Port)?.targetGroup;
-      const wanted = desired.targetGroups.find((one) => one.key === key)?.targets ?? [];
-      return group === undefined ? [] : [statesByZone(input, group, wanted)];
+    this.#ports = listeners.flatMap(({ listener }) => {
+      const own = desired.listeners.find(({ port }) => port === listener.Port)?.targetGroup;
+      const arns = forwardingOf(listener).groups;
+      const groups = observed.targetGroups.filter(({ targetGroup }) => (arns.get(targetGroup.TargetGroupArn) ?? 0) > 0);
+      return groups.map((group) => {
+        const ofTag = desired.targetGroups.find(({ key }) => group.tags[tagKeys.resource] === resources.targetGroup(key));
+        const wanted = ofTag ?? desired.targetGroups.find(({ key }) => key === own);
+        return statesByZone(input, group, wanted?.targets ?? []);
+      });
     });
   }
 

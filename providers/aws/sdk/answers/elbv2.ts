@@ -71,14 +71,19 @@ export function toListener(one: Sdk.Listener): Listener {
   });
 }
 
-/**
- * AWS describes a forward action to one target group in the short form, the long form, or both. From a weighted action only the groups are
- * read.
- */
+/** AWS describes a forward action to one target group in the short form, the long form, or both. */
 function toForwardAction(one: Sdk.Action): ForwardAction[] {
   if (one.Type !== 'forward') return [];
-  const groups = one.TargetGroupArn === undefined ? list(one.ForwardConfig?.TargetGroups) : [one];
-  return groups.flatMap(({ TargetGroupArn }) => (TargetGroupArn === undefined ? [] : [{ Type: 'forward', TargetGroupArn }]));
+  const groups = list(one.ForwardConfig?.TargetGroups).flatMap(({ TargetGroupArn, Weight = 1 }) =>
+    TargetGroupArn === undefined ? [] : [{ TargetGroupArn, Weight }],
+  );
+  const [first, second] = groups;
+  if (second === undefined) {
+    const TargetGroupArn = one.TargetGroupArn ?? first?.TargetGroupArn;
+    return TargetGroupArn === undefined ? [] : [{ Type: 'forward', TargetGroupArn }];
+  }
+  const Enabled = one.ForwardConfig?.TargetGroupStickinessConfig?.Enabled ?? false;
+  return [{ Type: 'forward', ForwardConfig: { TargetGroups: groups, TargetGroupStickinessConfig: { Enabled } } }];
 }
 
 export function toListenerCertificate({ CertificateArn, IsDefault }: Sdk.Certificate): ListenerCertificate {

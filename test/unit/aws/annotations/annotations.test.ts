@@ -63,7 +63,7 @@ const samples: Readonly<Record<keyof typeof annotationTable, readonly [string, s
   unhealthyThreshold: ['2', '1'],
   successCodes: ['200-204', null],
   quicPorts: ['443', ','],
-  weightedActions: ['{}', null],
+  weightedActions: ['{"type": "forward", "forwardConfig": {"targetGroups": []}}', '{}'],
   certificateOfPort: ['arn:aws:acm:eu-west-1:123456789012:certificate/1', 'one'],
   backendProtocolOfPort: ['ssl', 'tls'],
   certificateHosts: ['www.example.com, *.example.org', 'not a host'],

@@ -24,6 +24,10 @@ type Case = Undone | Stays;
 const chosen = { because: 'it selects the load balancer: another value means another stack or another kind' };
 const tls = { 'ssl-cert': acmCertificate };
 const dual = { 'ip-address-type': 'dualstack' };
+const weighted = JSON.stringify({
+  type: 'forward',
+  forwardConfig: { baseServiceWeight: 9, targetGroups: [{ serviceName: 'web', servicePort: 443, weight: 1 }] },
+});
 const quic = { 'nlb-target-type': 'ip', 'disable-nlb-sg': 'true', 'manage-backend-security-group-rules': 'false' };
 const http = { 'healthcheck-protocol': 'http' };
 const endpointService = { 'herald.dev/aws-endpoint-service': 'true' };
@@ -81,6 +85,7 @@ const cases: Readonly<Record<BalancerKind, Partial<Readonly<Record<AnnotationNam
     sslPolicy: { set: 'ELBSecurityPolicy-2016-08', beside: tls },
     alpnPolicy: { set: 'HTTP2Preferred', beside: tls },
     tcpUdp: { because: 'false only refuses' },
+    weightedActions: { set: weighted, member: 'TCP-80' },
     quicPorts: { set: '443', beside: quic, service: { ports: ['quic:443/UDP@30443'] } },
     foreignListeners: { because: 'a listener that was deleted does not return' },
     proxyProtocol: { set: '*' },

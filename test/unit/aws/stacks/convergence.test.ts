@@ -1,3 +1,4 @@
+import { forwardingOf } from '../../../../providers/aws/cloud/forwarding.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { stackOf, type Member } from '../../../../providers/aws/desire/stack.ts';
@@ -99,7 +100,7 @@ function portsOf({ world }: StackFixture): unknown {
     ...value,
     ListenerArn: '',
     LoadBalancerArn: '',
-    DefaultActions: value.DefaultActions.map(({ TargetGroupArn }) => groups.get(TargetGroupArn)),
+    DefaultActions: [...forwardingOf(value).groups.keys()].map((arn) => groups.get(arn)),
     // The certificate that became the default may also stay among the others.
     extraCertificates: [...extraCertificates].filter((arn) => arn !== value.Certificates?.[0]?.CertificateArn).toSorted(),
     // AWS' default value equals a missing one.
