@@ -3,6 +3,7 @@ import { forwardingOf } from '../../../../providers/aws/cloud/forwarding.ts';
 import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import { reasonText } from '../../../../src/model/reasons.ts';
 import { service, slice } from '../../decisions/fixtures.ts';
+import { addAlb } from '../../../aws/fake/albs.ts';
 import { configWith, policy } from '../support/policies.ts';
 import { ProviderFixture } from '../support/provider-fixture.ts';
 import { acmCertificate } from '../support/stack-fixture.ts';
@@ -285,6 +286,14 @@ describe('an action that is impossible', () => {
     const key = apply(action(1, [{ ...canary, serviceName: 'inner', weight: 1 }]));
     await fixture.run(60);
     expect(failure(key)).toContain('port 8080 of Service default/inner has no NodePort');
+  });
+
+  test('is one for a port that sends to an ALB', async () => {
+    addAlb(fixture.cloud.world, 'edge', { 80: 'HTTP' });
+    const key = apply(action(1, [{ ...canary, weight: 1 }]), { 'herald.dev/aws-alb-target': 'edge' });
+    await fixture.run(60);
+    expect(failure(key)).toContain('the port sends to an ALB, which gets all connections');
+    expect(fixture.cloud.writes).toEqual([]);
   });
 
   test('is one for sticky target groups without sticky weights', async () => {
