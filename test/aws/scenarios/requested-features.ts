@@ -112,8 +112,9 @@ export const requestedFeatureScenarios: readonly Scenario[] = [
       fixture.setPods('web', { name: 'http', port: 8080 }, ['10.0.100.5']);
       fixture.setPods('canary', { name: 'http', port: 8080 }, ['10.0.100.6']);
       fixture.apply(web());
+      const { name, port, targetPort, protocol } = http;
       const canary = service('canary', [http]);
-      fixture.apply({ ...canary, spec: { type: 'ClusterIP', ports: [http].map(({ nodePort: _, ...port }) => port) } });
+      fixture.apply({ ...canary, spec: { type: 'ClusterIP', ports: [{ name, port, targetPort, protocol }] } });
       await fixture.settle();
       expect(await shares()).toEqual(['1: 10.0.100.5:8080']);
       fixture.apply(web(90, 10));

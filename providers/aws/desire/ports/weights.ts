@@ -123,7 +123,7 @@ function checkService(
   if ((service.ipFamilies[0] ?? 4) !== (own.ipFamilies[0] ?? 4))
     return `Service ${key} has another IP family, and AWS allows one in a listener`;
   const carried = transportsOf(port.protocol).map((one) => one.toUpperCase());
-  const [found] = portsNamed(service, wanted).filter(({ protocol }) => carried.includes(protocol));
+  const found = portsNamed(service, wanted).find(({ protocol }) => carried.includes(protocol));
   if (found === undefined) return `Service ${key} has no port ${wanted} with ${carried.join(' or ')}`;
   const all = carried.map((protocol) => service.ports.find((one) => one.port === found.port && one.protocol === protocol));
   const [servicePort, second] = all;
