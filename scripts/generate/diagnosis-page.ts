@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { catalogue } from '../../src/model/reasons.ts';
 import { clusterCases, podCases } from '../../test/conformance/diagnosis/cases.ts';
+import { linkMistakes } from '../../test/lab/diagnosis/cases/link.ts';
 import { allCases, allProblems, aloneMistakes, type PlacedCase } from '../../test/lab/diagnosis/all-cases.ts';
 
 const head = `# Diagnosis
@@ -29,7 +30,7 @@ export function diagnosisPage(): string {
     return rows.length === 0 ? [] : [`## ${title}\n\n${headOfVerdicts}${rows.join('')}`];
   });
   const rows = allProblems.map(({ one, place }) => `| ${one.mistake} | \`${one.code}\` | \`${one.object(place)}\` | ${one.says} |\n`);
-  return `${head}${sections.join('\n')}\n${headOfAlone}${aloneMistakes.map(verdictRow).join('')}\n${ofObjects}${rows.join('')}${ofCluster()}${otherCodes()}`;
+  return `${head}${sections.join('\n')}\n${headOfAlone}${aloneMistakes.map(verdictRow).join('')}\n${ofLinks()}\n${ofObjects}${rows.join('')}${ofCluster()}${otherCodes()}`;
 }
 
 const headOfVerdicts = '| mistake | code | verdict |\n|---|---|---|\n';
@@ -37,6 +38,18 @@ const headOfVerdicts = '| mistake | code | verdict |\n|---|---|---|\n';
 const headOfAlone = `## Mistakes that concern every Service
 
 \`test/lab/diagnosis-alone.test.ts\` makes them one after the other.
+
+${headOfVerdicts}`;
+
+/** Mistakes on a link without routers, where nodes announce addresses by ARP and NDP. */
+function ofLinks(): string {
+  return `${headOfLinks}${linkMistakes.map(({ mistake, code, verdict }) => `| ${mistake} | \`${code}\` | ${verdict} |\n`).join('')}`;
+}
+
+const headOfLinks = `## Mistakes with ARP and NDP
+
+\`test/lab/diagnosis-link.test.ts\` makes them one after the other on a link with two nodes, n0 and n1, and no router. It checks the verdict and the row of
+\`herald status --problems\`, and that the Service is served before and after.
 
 ${headOfVerdicts}`;
 
@@ -61,7 +74,7 @@ export function codesWithoutRow(): ReadonlyMap<string, readonly string[]> {
   const rows = new Set<string | undefined>(
     [...allCases, ...aloneMistakes, ...allProblems].flatMap(({ one }) => [one.code, ...('alsoSays' in one ? [one.alsoSays?.code] : [])]),
   );
-  for (const { code } of [...clusterCases, ...podCases]) rows.add(code);
+  for (const { code } of [...clusterCases, ...podCases, ...linkMistakes]) rows.add(code);
   // Codes of AWS have examples in aws.md.
   const left = new Set(Object.keys(catalogue).filter((code) => !rows.has(code) && !code.startsWith('Aws')));
   const found = places.map(([place, folder]): [string, string[]] => {

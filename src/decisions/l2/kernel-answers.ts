@@ -42,7 +42,7 @@ export function kernelAnswer(address: Address, networkInterface: string, facts: 
   const holder = holderOf(address, networkInterface, facts);
   if (holder === networkInterface) {
     const text = `${formatAddress(address)}/${address.family === 4 ? 32 : 128}`;
-    return { because: `the address is on ${holder}`, remedy: `run there: ip address del ${text} dev ${holder}` };
+    return { because: `the address is on ${holder}`, remedy: `run ip address del ${text} dev ${holder}` };
   }
   return address.family === 4 ? arpAnswer(address, networkInterface, holder, facts) : ndpProxy(address, networkInterface, facts);
 }
@@ -68,7 +68,7 @@ function arpAnswer(
     const all = sysctlName({ path: setting4('all', 'arp_ignore') });
     return {
       because: `the address is on ${holder}, and arp_ignore of ${networkInterface} is ${value}`,
-      remedy: `run there: sysctl -w ${all}=1 (kube-proxy does it with ipvs.strictARP: true), or take the address from ${holder}`,
+      remedy: `run sysctl -w ${all}=1 (kube-proxy does it with ipvs.strictARP: true), or take the address from ${holder}`,
     };
   }
   const by = outgoing(address);
@@ -78,7 +78,7 @@ function arpAnswer(
     const text = formatAddress(address);
     return {
       because: `${networkInterface} has a proxy entry for it (ip neighbor show proxy), and ${route}`,
-      remedy: `run there: ip neighbor del proxy ${text} dev ${networkInterface}`,
+      remedy: `run ip neighbor del proxy ${text} dev ${networkInterface}`,
     };
   }
   const on = ['all', networkInterface].filter((name) => read(setting4(name, 'proxy_arp')) === '1');
@@ -86,7 +86,7 @@ function arpAnswer(
   const names = on.map((name) => sysctlName({ path: setting4(name, 'proxy_arp') }));
   return {
     because: `${names.join(' and ')} is 1, and ${route}`,
-    remedy: `run there: sysctl -w ${names.map((name) => `${name}=0`).join(' ')}`,
+    remedy: `run sysctl -w ${names.map((name) => `${name}=0`).join(' ')}`,
   };
 }
 
@@ -96,7 +96,7 @@ function ndpProxy(address: Address, networkInterface: string, { read, proxies }:
   if (!isProxied || !isOn6(read, networkInterface, 'proxy_ndp') || read(setting6(networkInterface, 'forwarding')) === '0') return undefined;
   return {
     because: `${networkInterface} has a proxy entry for it (ip neighbor show proxy), and proxy_ndp is 1`,
-    remedy: `run there: ip neighbor del proxy ${formatAddress(address)} dev ${networkInterface}`,
+    remedy: `run ip neighbor del proxy ${formatAddress(address)} dev ${networkInterface}`,
   };
 }
 
