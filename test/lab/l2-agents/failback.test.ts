@@ -12,12 +12,17 @@ afterEach(async () => {
   lab = undefined;
 });
 
-/** Starts nodes of which n0 is the best placed one and n1 the next. n0 answers. */
+/** Starts nodes of which n0 is the best placed one and n1 the next. n0 answers: it starts first, because the first one may keep the addresses. */
 async function start(advertisement: object, nodes = 2): Promise<AgentsOnSegment> {
-  lab = await AgentsOnSegment.build({ nodes, advertisement: { ...rankedByNumber, ...advertisement } });
-  await lab.watch.ask([vip, vip6]);
-  await lab.untilOwner(0);
-  return lab;
+  const bed = await AgentsOnSegment.build({ nodes, advertisement: { ...rankedByNumber, ...advertisement }, idle: true });
+  lab = bed;
+  await bed.watch.ask([vip, vip6]);
+  bed.startController();
+  await bed.startAgent(0);
+  await bed.untilOwner(0);
+  for (let at = 1; at < nodes; at++) await bed.startAgent(at);
+  await until('all stand ready', async (note) => note(await bed.report(nodes - 1)).links !== undefined);
+  return bed;
 }
 
 /** Kills the agent of n0, waits until n1 answers, and starts it again. */
