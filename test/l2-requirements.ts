@@ -77,7 +77,12 @@ const requirements: Catalogue['requirements'] = [
   requirement(26, 'The host sends no ICMP redirects for the addresses.', ''),
   requirement(27, 'The reverse path filter lets clients in.', ''),
   requirement(28, 'Only an interface that is up, has a carrier and a prefix of the address is used by default.', ''),
-  requirement(29, 'VLAN, bond, bridge and macvlan interfaces work; WiFi as an option.', '', partly('tested on veth behind a bridge only')),
+  requirement(
+    29,
+    'VLAN, bond, bridge and macvlan interfaces work; WiFi as an option.',
+    '',
+    partly('bond and VLAN are tested by messages of the kernel only'),
+  ),
   requirement(30, 'A node that did not run for longer than the detection time answers nothing old and takes nothing from another one.', ''),
   requirement(31, 'Answers are limited to 1,000 a second to a host and 10,000 on an interface.', '5227 2.5'),
   requirement(
