@@ -185,7 +185,7 @@ export class AgentsOnSegment {
   }
 
   socket(of: string): string {
-    return join(this.directory, '..', `${this.segment.name}-${of}.sock`);
+    return join(this.directory, `.${of}.sock`);
   }
 
   /** Kills an agent with SIGKILL. */
