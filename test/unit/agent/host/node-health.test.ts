@@ -156,7 +156,7 @@ describe('health-check node ports', () => {
 
   test('ports beyond the limit are reported, and served once there is room', async () => {
     const many = Array.from({ length: limits.healthCheckListeners }, (_, index) =>
-      local(`s${index}`, 1_024 + index, { clusterIPs: [`10.96.${1 + (index >> 8)}.${index & 255}`] }),
+      local(`s${index}`, 20_000 + index, { clusterIPs: [`10.96.${1 + (index >> 8)}.${index & 255}`] }),
     );
     const bed = await started(...many);
     bed.source.put(local('last', 60_000));
@@ -166,7 +166,7 @@ describe('health-check node ports', () => {
     expect(reported(bed)).toEqual([
       `default/last HealthCheckNotServed {"port":60000,"family":"IPv4","why":"there are ${limits.healthCheckListeners} already"}`,
     ]);
-    bed.source.remove(local('s0', 1_024));
+    bed.source.remove(local('s0', 20_000));
     await bed.settle();
     expect(bed.http.open).toContain('0.0.0.0:60000');
   });
