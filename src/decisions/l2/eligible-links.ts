@@ -2,6 +2,7 @@ import type { NodeLink } from '../../model/objects/node-state.ts';
 import { formatAddress, isLinkLocal, sameAddress, type Address } from '../../net/address.ts';
 import type { HostLink } from '../../net/host-link.ts';
 import { formatPrefix } from '../../net/prefix.ts';
+import { tunnelNames } from '../direct-return/preflight.ts';
 
 /**
  * Returns the links on which this node can announce addresses by ARP and NDP, as its report lists them. A port of a bridge, bond or team is
@@ -27,6 +28,7 @@ export function whyNotEligible(link: HostLink, links: readonly HostLink[], neede
   if (link.master !== undefined) return `a port of ${link.master}: name ${link.master} instead`;
   // An ipvlan device shares the link-layer address of its parent, which gets the frames.
   if (link.kind === 'ipvlan') return 'an ipvlan device, which has no link-layer address of its own';
+  if (Object.values(tunnelNames).includes(link.name)) return "Herald's own tunnel between nodes";
   if (needed.has(link.name)) return undefined;
   if (link.leadsElsewhere && networksOf(link).length === 0) return 'the cable to a pod';
   if (link.kind === 'bridge' && !links.some((port) => port.master === link.name && leadsOut(port)))
