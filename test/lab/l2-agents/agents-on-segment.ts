@@ -270,6 +270,31 @@ export class AgentsOnSegment {
     );
   }
 
+  /**
+   * Waits until the kernel of every node passes packets for pods of each other node on, in both families. Before that, a new owner translates
+   * them, which resets connections that are under way.
+   */
+  async untilDirectReturn(): Promise<void> {
+    const all = Array.from({ length: this.#nodes }, (_, at) => at);
+    const lacking = async (at: number): Promise<string[]> => {
+      const list = async (family: 4 | 6): Promise<string> => {
+        const command = ['nft', 'list', 'map', 'netdev', 'herald_direct', `nodes${family}`];
+        return (await run(inNamespace(this.segment.host(at), command), { check: false })).stdout;
+      };
+      const [text4, text6] = await Promise.all([list(4), list(6)]);
+      const others = all.filter((other) => other !== at);
+      const wanted = others.flatMap((other) => [
+        { text: text4, address: nodeAddress(other) },
+        { text: text6, address: nodeAddress6(other) },
+      ]);
+      return wanted.flatMap(({ text, address }) => (new RegExp(`: ${address}\\b`).test(text) ? [] : [`n${at} to ${address}`]));
+    };
+    await until(
+      'every node passes packets on to every other one',
+      async (note) => note((await Promise.all(all.map(lacking))).flat()).length === 0,
+    );
+  }
+
   async close(): Promise<void> {
     for (const identity of this.#identities) {
       signal(identity, 'SIGCONT');

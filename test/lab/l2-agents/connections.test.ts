@@ -46,6 +46,8 @@ async function upgrade(annotations: Readonly<Record<string, string>>): Promise<{
       return failed === 0 && Object.keys(pods).length === nodes.length && own === isDirect;
     });
   });
+  // The next owner, too.
+  if (isDirect) await lab.untilDirectReturn();
   await connections.open([vip, vip6], 80, count);
   const opened = await connections.ask();
   for (const at of nodes) {

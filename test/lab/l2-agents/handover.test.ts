@@ -22,12 +22,7 @@ async function start(nodes = 2): Promise<{ bed: AgentsOnSegment; probes: readonl
   lab = bed;
   await bed.watch.ask([vip, vip6]);
   await bed.untilOwner(0);
-  await until('every node forwards by direct server return', async (note) => {
-    const reports = await Promise.all(Array.from({ length: nodes }, (_, at) => bed.report(at)));
-    return note(reports.map(({ directReturn }) => directReturn?.receives ?? [])).every((ways) => ways.includes('link'));
-  });
-  // The agents act on each other's reports.
-  await sleep(2_000);
+  await bed.untilDirectReturn();
   const probe = (protocol: 'tcp' | 'udp', address: string, intervalMs: number): Probe =>
     bed.client.probe({ protocol, address, port: 80, intervalMs, timeoutMs: 3_000 });
   const probes = [probe('tcp', vip, 5), probe('udp', vip, 5), probe('tcp', vip6, 20), probe('udp', vip6, 20)];

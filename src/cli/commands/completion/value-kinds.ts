@@ -35,6 +35,7 @@ export const argumentValues: Readonly<Record<string, readonly ValueKind[]>> = {
   'explain node': ['node'],
   'history service': ['service'],
   'history peer': ['peer'],
+  'history node': ['node'],
 };
 
 /** Returns the kind of value at a position. Undefined: the position takes no value. */
