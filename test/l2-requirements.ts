@@ -81,7 +81,7 @@ const requirements: Catalogue['requirements'] = [
     29,
     'VLAN, bond, bridge and macvlan interfaces work; WiFi as an option.',
     '',
-    partly('bond and VLAN are tested by messages of the kernel only'),
+    partly('bond, VLAN and Wi-Fi are tested by messages and files of the kernel only'),
   ),
   requirement(30, 'A node that did not run for longer than the detection time answers nothing old and takes nothing from another one.', ''),
   requirement(31, 'Answers are limited to 1,000 a second to a host and 10,000 on an interface.', '5227 2.5'),

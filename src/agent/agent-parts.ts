@@ -124,7 +124,15 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   });
   const l2: L2Announcer = new L2Announcer(
     { ...components, startL2: components.startL2 ?? refuseL2 },
-    { node, snapshot, links: () => links.links, onStatusChanged, requeue, onEvent: (event) => l2History?.take(event) },
+    {
+      node,
+      snapshot,
+      links: () => links.links,
+      hostLinks: () => links.hostLinks,
+      onStatusChanged,
+      requeue,
+      onEvent: (event) => l2History?.take(event),
+    },
   );
   const l2History =
     components.history === undefined ? undefined : new L2History(components.history, node, (address) => l2.servicesAt(address));

@@ -1,4 +1,4 @@
-import type { Address } from './address.ts';
+import type { Address, Family } from './address.ts';
 import type { Prefix } from './prefix.ts';
 
 /** A network interface of this host, as the kernel describes it. */
@@ -17,6 +17,14 @@ export interface HostLink {
   readonly master?: string;
   /** The kernel's word: "bridge", "bond", "vlan", "macvlan", "ipvlan", "veth", "vxlan". Absent: a device of hardware. */
   readonly kind?: string;
+  /** The interface that this one is built on: that of a VLAN or macvlan device. Of a veth it is the other end. */
+  readonly parent?: string;
+  /** The mode of a bond, a number of linux/if_bonding.h: 1 is active-backup, 6 is balance-alb. */
+  readonly bondMode?: number;
+  /** The address families for which this bridge passes its frames to the filters of IP, whatever the setting for all bridges says. */
+  readonly bridgeFilters?: readonly Family[];
+  /** It is a Wi-Fi interface. */
+  readonly wireless?: boolean;
   /** It is the end of a virtual cable whose other end is in another network namespace, as those of pods. */
   readonly leadsElsewhere: boolean;
   /** Its addresses with their networks, in the kernel's order. Addresses of a single host (/32, /128) have no network. */

@@ -3,6 +3,7 @@ import type { AddressEntry, L2, L2Event, L2Status, Refusal } from '../../l2/inde
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { AddressClaim, NodeLink, NodeState, ServiceDifference } from '../../model/objects/node-state.ts';
 import type { Reason } from '../../model/reasons.ts';
+import type { HostLink } from '../../net/host-link.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
@@ -42,6 +43,7 @@ interface L2AnnouncerOptions {
   readonly node: string;
   readonly snapshot: () => Snapshot;
   readonly links: () => readonly NodeLink[] | undefined;
+  readonly hostLinks: () => readonly HostLink[];
   /** Called when the result of `differences` may have changed. */
   readonly onStatusChanged: () => void;
   /** Called when the order of the candidates of these Services may have changed. */
@@ -89,6 +91,7 @@ export class L2Announcer {
       clock: components.clock,
       snapshot,
       status: () => this.status([]),
+      hostLinks: options.hostLinks,
       onChanged: options.onStatusChanged,
     });
   }

@@ -1,7 +1,9 @@
 import type { L2Event, L2Status, LinkStatus } from '../../l2/index.ts';
+import { isPromiscuous, linkTroubles } from '../../decisions/l2/link-troubles.ts';
 import { currentReport } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
+import type { HostLink } from '../../net/host-link.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import { limits } from '../limits.ts';
 
@@ -10,6 +12,8 @@ interface LinkProblemsComponents {
   readonly snapshot: () => Snapshot;
   /** The links, without addresses. Undefined: nothing is announced. */
   readonly status: () => Promise<Pick<L2Status, 'links'> | undefined>;
+  /** The interfaces of this host. */
+  readonly hostLinks: () => readonly HostLink[];
   /** Called when the result of `problems` has changed. */
   readonly onChanged: () => void;
 }
@@ -21,7 +25,7 @@ interface Dispute {
   readonly at: number;
 }
 
-/** Finds out where this node cannot use a link, and where the candidates of a link do not notice each other's failures, or do not hear each other. */
+/** Finds out where this node cannot use a link, or not well, and where the candidates of a link do not notice each other's failures, or do not hear each other. */
 export class LinkProblems {
   readonly #node: string;
   readonly #components: LinkProblemsComponents;
@@ -72,6 +76,7 @@ export class LinkProblems {
     const seen = [
       ...this.#links.flatMap((link) => this.#isolation(link)),
       ...lasting.filter((one) => this.#before.has(JSON.stringify(one))),
+      ...this.#troubles(),
       ...this.#disputed(),
     ];
     if (isRegular) this.#before = new Set(lasting.map((one) => JSON.stringify(one)));
@@ -102,6 +107,14 @@ export class LinkProblems {
     return peers
       .filter(({ answersWithoutSession }) => answersWithoutSession)
       .map(({ node: other }) => reason('L2PeerWithoutBFD', { node: this.#node, interface: name, other }));
+  }
+
+  /** An interface may be below several links. */
+  #troubles(): Reason[] {
+    const { snapshot, hostLinks } = this.#components;
+    const promiscuous = isPromiscuous(snapshot().l2Advertisements.values());
+    const found = this.#links.flatMap((link) => linkTroubles(this.#node, link.interface, hostLinks(), promiscuous));
+    return [...new Map(found.map((one) => [JSON.stringify(one), one])).values()];
   }
 
   #disputed(): Reason[] {

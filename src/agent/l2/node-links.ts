@@ -29,6 +29,7 @@ export class NodeLinks {
   readonly #components: NodeLinksComponents;
   readonly #options: NodeLinksOptions;
   #links: readonly NodeLink[] | undefined;
+  #hostLinks: readonly HostLink[] = [];
   #text = '';
   #cancel: Cancel | undefined;
   #reading: Promise<void> | undefined;
@@ -44,6 +45,11 @@ export class NodeLinks {
   /** The links. Undefined: there is no L2Advertisement, or they were not read yet. */
   get links(): readonly NodeLink[] | undefined {
     return this.#links;
+  }
+
+  /** All interfaces of this host, as they were read last. */
+  get hostLinks(): readonly HostLink[] {
+    return this.#hostLinks;
   }
 
   /** Returns the part of the node's report. */
@@ -96,7 +102,8 @@ export class NodeLinks {
     this.#cancel?.();
     try {
       const wanted = new Set([...snapshot().l2Advertisements.values()].flatMap(({ interfaces }) => interfaces));
-      const links = eligibleLinks((await hostLinks?.()) ?? [], wanted, snapshot().nodes.get(node)?.internalIPs ?? []);
+      this.#hostLinks = (await hostLinks?.()) ?? [];
+      const links = eligibleLinks(this.#hostLinks, wanted, snapshot().nodes.get(node)?.internalIPs ?? []);
       const text = links.map(linkText).join('\n');
       if (this.#links === undefined || text !== this.#text) {
         this.#links = links;

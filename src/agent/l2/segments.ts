@@ -1,3 +1,4 @@
+import { isPromiscuous } from '../../decisions/l2/link-troubles.ts';
 import type { AddressEntry } from '../../l2/index.ts';
 import type { NodeLink } from '../../model/objects/node-state.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -38,7 +39,7 @@ export class Segments {
     if (isKnown && !this.#isChanged) return undefined;
     this.#basis = basis;
     this.#isChanged = false;
-    const promiscuous = [...l2Advertisements.values()].some((one) => one.promiscuous);
+    const promiscuous = isPromiscuous(l2Advertisements.values());
     const segments = (links() ?? []).flatMap((link) => {
       const use = this.#used.get(link.name);
       return use === undefined ? [] : [segmentOf(link, node, nodeStates.values(), use.candidates, promiscuous)];

@@ -4,11 +4,12 @@ import type { Clock } from '../../system/clock.ts';
 import { NetlinkConnection } from '../../system/netlink/connection.ts';
 import { listLinks, readLink } from '../../system/netlink/link-messages.ts';
 import { openNetlink, routeProtocol } from '../../system/netlink/socket.ts';
+import { wirelessInterfaces } from './wireless-interfaces.ts';
 import { listAddresses, readListedAddress } from './address-messages.ts';
 
 /**
  * Returns the interfaces of this host with their addresses, sorted by name. Empty when this machine has no FFI. Rejects with NetlinkError.
- * `networkNamespace` is a file such as /run/netns/node1.
+ * `networkNamespace` is a file such as /run/netns/node1; /sys does not show the Wi-Fi interfaces there.
  */
 export async function readHostLinks(clock: Clock, networkNamespace?: string): Promise<readonly HostLink[]> {
   const socket = openNetlink({ protocol: routeProtocol, ...defined({ networkNamespace }) });
@@ -18,10 +19,17 @@ export async function readHostLinks(clock: Clock, networkNamespace?: string): Pr
     const links = await connection.list(listLinks, readLink);
     const addresses = Map.groupBy(await connection.list(listAddresses, readListedAddress), ({ index }) => index);
     const names = new Map(links.map(({ index, name }) => [index, name]));
+    // A Wi-Fi interface is a device of hardware.
+    const devices = links.flatMap(({ name, kind }) => (kind === undefined ? [name] : []));
+    const wireless = networkNamespace === undefined ? await wirelessInterfaces(devices) : new Set<string>();
     return links
-      .map(({ index, master, ...link }): HostLink => ({
+      .map(({ index, master, parent, leadsElsewhere, ...link }): HostLink => ({
         ...link,
+        leadsElsewhere,
         ...(master === undefined ? {} : { master: names.get(master) ?? String(master) }),
+        // A number of another network namespace names no interface of this one.
+        ...(parent === undefined || leadsElsewhere ? {} : defined({ parent: names.get(parent) })),
+        ...(wireless.has(link.name) ? { wireless: true } : {}),
         addresses: (addresses.get(index) ?? []).map(({ address, network }) => ({ address, ...defined({ network }) })),
       }))
       .toSorted((a, b) => (a.name < b.name ? -1 : 1));

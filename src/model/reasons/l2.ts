@@ -88,6 +88,18 @@ export const l2Reasons = {
       `node "${d.other}" claimed ${d.address} on ${d.interface} again and again, although node "${d.node}" announced it: what "${d.node}" sends there does not reach "${d.other}"`,
     fix: (d) => `check the link from node "${d.node}" (${d.interface}) to node "${d.other}": it loses packets in one direction`,
   }),
+  L2Wireless: reasonEntry({
+    brief: 'The node announces addresses on a Wi-Fi interface',
+    says: (d: OnNode & { readonly interface: string }) =>
+      `${d.interface} of node "${d.node}" is Wi-Fi: access points deliver the broadcasts and multicasts by which clients ask for an address only in part`,
+    fix: (d) => `set promiscuous: true in the L2Advertisement, or connect node "${d.node}" by a cable`,
+  }),
+  L2BondRewrites: reasonEntry({
+    brief: 'A bond changes the ARP replies of the node',
+    says: (d: OnNode & { readonly interface: string }) =>
+      `${d.interface} of node "${d.node}" is a bond in mode balance-alb, which writes the link-layer address of one of its ports into ARP replies: clients may learn an address that changes with the port`,
+    fix: (d) => `give ${d.interface} another mode, such as active-backup or 802.3ad`,
+  }),
   L2KernelAnswers: reasonEntry({
     brief: 'The kernel of a node answers for the address',
     says: (d: OnNode & { readonly address: string; readonly because: string; readonly remedy: string }) =>

@@ -1,10 +1,14 @@
+import type { Family } from '../../net/address.ts';
 import { readAttributes, readHostNumber, readText } from './attributes.ts';
 import type { Request } from './connection.ts';
 
 /** The numbers of linux/rtnetlink.h and linux/if_link.h that lists and events of links need. */
 export const linkMessages = { changed: 16, removed: 17, get: 18 } as const;
-const linkAttributes = { address: 1, name: 3, master: 10, information: 18, filter: 29, farNamespace: 37, event: 44 } as const;
-const informationAttributes = { kind: 1 } as const;
+const linkAttributes = { address: 1, name: 3, parent: 5, master: 10, information: 18, filter: 29, farNamespace: 37, event: 44 } as const;
+const informationAttributes = { kind: 1, data: 2 } as const;
+/** IFLA_BOND_MODE, and IFLA_BR_NF_CALL_IPTABLES and IFLA_BR_NF_CALL_IP6TABLES. The numbers of each kind of interface are its own. */
+const bondAttributes = { mode: 1 } as const;
+const bridgeAttributes = { filters4: 36, filters6: 37 } as const;
 /** IFLA_EVENT_BONDING_FAILOVER and IFLA_EVENT_NOTIFY_PEERS. */
 const movingEvents: ReadonlySet<number | undefined> = new Set([3, 4]);
 /** RTEXT_FILTER_SKIP_STATS: keeps the answers short. */
@@ -24,7 +28,13 @@ export interface KernelLink {
   readonly loopback: boolean;
   /** The index of the interface that this one is a port of. */
   readonly master?: number;
+  /** The index of the interface that this one is built on: that of a VLAN or macvlan device. Of a veth it is the other end. */
+  readonly parent?: number;
   readonly kind?: string;
+  /** The number of linux/if_bonding.h. */
+  readonly bondMode?: number;
+  /** The address families for which this bridge passes its frames to the filters of IP, whatever the setting for all bridges says. */
+  readonly bridgeFilters?: readonly Family[];
   readonly leadsElsewhere: boolean;
 }
 
@@ -52,7 +62,7 @@ export function readLink(payload: Uint8Array): KernelLink | undefined {
   const has = (flag: number): boolean => (word & flag) !== 0;
   const master = readHostNumber(attributes.get(linkAttributes.master));
   const linkAddress = linkAddressText(attributes.get(linkAttributes.address));
-  const kind = kindOf(attributes.get(linkAttributes.information));
+  const parent = readHostNumber(attributes.get(linkAttributes.parent));
   return {
     index,
     name: readText(name),
@@ -62,7 +72,8 @@ export function readLink(payload: Uint8Array): KernelLink | undefined {
     noArp: has(flags.noArp),
     loopback: has(flags.loopback),
     ...(master === undefined ? {} : { master }),
-    ...(kind === undefined ? {} : { kind }),
+    ...(parent === undefined ? {} : { parent }),
+    ...readInformation(attributes.get(linkAttributes.information)),
     leadsElsewhere: attributes.has(linkAttributes.farNamespace),
   };
 }
@@ -79,7 +90,18 @@ function linkAddressText(octets: Uint8Array | undefined): string | undefined {
   return [...octets].map((octet) => octet.toString(16).padStart(2, '0')).join(':');
 }
 
-function kindOf(information: Uint8Array | undefined): string | undefined {
-  const kind = information === undefined ? undefined : readAttributes(information).get(informationAttributes.kind);
-  return kind === undefined ? undefined : readText(kind);
+function readInformation(information: Uint8Array | undefined): Pick<KernelLink, 'kind' | 'bondMode' | 'bridgeFilters'> {
+  const attributes = readAttributes(information ?? new Uint8Array());
+  const name = attributes.get(informationAttributes.kind);
+  if (name === undefined) return {};
+  const kind = readText(name);
+  if (kind !== 'bond' && kind !== 'bridge') return { kind };
+  const data = readAttributes(attributes.get(informationAttributes.data) ?? new Uint8Array());
+  if (kind === 'bond') {
+    const [bondMode] = data.get(bondAttributes.mode) ?? [];
+    return bondMode === undefined ? { kind } : { kind, bondMode };
+  }
+  const { filters4, filters6 } = bridgeAttributes;
+  const isOn = (type: number): boolean => data.get(type)?.[0] === 1;
+  return { kind, bridgeFilters: [...(isOn(filters4) ? [4 as const] : []), ...(isOn(filters6) ? [6 as const] : [])] };
 }

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { LinkProblems } from '../../../../src/agent/l2/link-problems.ts';
 import type { LinkStatus, PeerStatus } from '../../../../src/l2/index.ts';
 import { currentReport } from '../../../../src/model/objects/node-state.ts';
+import type { HostLink } from '../../../../src/net/host-link.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { cluster } from '../../decisions/fixtures.ts';
 
@@ -33,11 +34,12 @@ function watched(first: LinkStatus) {
   const state = snapshot.nodeStates.get('n2');
   if (state !== undefined) (snapshot.nodeStates as Map<string, typeof state>).set('n2', { ...state, updated: clock.date().toISOString() });
   expect(currentReport(snapshot.nodeStates, 'n2', clock.date().getTime())).toBeDefined();
-  const now = { link: first, changes: 0 };
+  const now = { link: first, hostLinks: [] as readonly HostLink[], changes: 0 };
   const problems = new LinkProblems('n1', {
     clock,
     snapshot: () => snapshot,
     status: () => Promise.resolve({ links: [now.link] }),
+    hostLinks: () => now.hostLinks,
     onChanged: () => now.changes++,
   });
   problems.start();
@@ -96,4 +98,26 @@ test('a node that claims an address again and again is named for a minute', asyn
   expect(await pass(20)).toEqual([]);
   problems.stop();
   expect(clock.pending).toBe(0);
+});
+
+test('L2-29 an interface of an announced link that is Wi-Fi is reported, once for all links above it', async () => {
+  const { now, pass, problems } = watched(link());
+  const wlan0 = {
+    name: 'wlan0',
+    wireless: true,
+    up: true,
+    carrier: true,
+    noArp: false,
+    loopback: false,
+    leadsElsewhere: false,
+    addresses: [],
+  };
+  now.hostLinks = [wlan0];
+  expect(await pass(5)).toEqual([]);
+  now.link = link({ interface: 'wlan0' });
+  expect(await pass(5)).toEqual(['L2Wireless']);
+  expect(problems.problems()[0]?.details).toEqual({ node: 'n1', interface: 'wlan0' });
+  now.hostLinks = [{ ...wlan0, wireless: false }];
+  expect(await pass(5)).toEqual([]);
+  expect(now.changes).toBe(2);
 });
