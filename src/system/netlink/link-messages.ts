@@ -1,4 +1,3 @@
-import type { Family } from '../../net/address.ts';
 import { readAttributes, readHostNumber, readText } from './attributes.ts';
 import type { Request } from './connection.ts';
 
@@ -34,7 +33,7 @@ export interface KernelLink {
   /** The number of linux/if_bonding.h. */
   readonly bondMode?: number;
   /** The address families for which this bridge passes its frames to the filters of IP, whatever the setting for all bridges says. */
-  readonly bridgeFilters?: readonly Family[];
+  readonly bridgeFilters?: readonly (4 | 6)[];
   readonly leadsElsewhere: boolean;
 }
 
