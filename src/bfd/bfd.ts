@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { Questions } from '../lang/questions.ts';
 import { loadLibc } from '../system/ffi/libc.ts';
 import { newDiscards } from './counters.ts';
 import { minimumInterval } from './limits.ts';
@@ -33,8 +34,7 @@ type Listener = (name: string, transition: Transition) => void;
 export class Bfd {
   readonly #worker: Worker;
   readonly #listeners = new Set<Listener>();
-  /** The thread answers questions in order. */
-  readonly #waiting: PromiseWithResolvers<Answers[keyof Answers]>[] = [];
+  readonly #questions: Questions<Answers>;
   readonly #started = Promise.withResolvers<boolean>();
   readonly #ended: Promise<void>;
   #stopping: Promise<void> | undefined;
@@ -46,6 +46,8 @@ export class Bfd {
     // The compiled program ends in `.js`.
     const program = new URL(import.meta.url.endsWith('.ts') ? './worker/thread.ts' : './worker/thread.js', import.meta.url);
     this.#worker = new Worker(program, { workerData, name: 'bfd' });
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+    this.#questions = new Questions((question) => this.#worker.postMessage(question), whenStopped);
     this.#worker.on('message', (message: Message) => this.#onMessage(message));
     // An error in the thread is a bug. Without a listener for `error` it ends the process, as an error in the main thread does.
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -62,8 +64,8 @@ export class Bfd {
    * Makes these the sessions, exactly. Each needs its own name and peer. Removed sessions send AdminDown; changed intervals apply by a Poll
    * Sequence. Resolves with the sessions that were refused and why; the others are set.
    */
-  async set(sessions: readonly SessionOptions[]): Promise<readonly Refusal[]> {
-    return (await this.#ask({ type: 'set', sessions })) as Answers['set'];
+  set(sessions: readonly SessionOptions[]): Promise<readonly Refusal[]> {
+    return this.#ask({ type: 'set', sessions });
   }
 
   /** Calls the listener with every state change of a session. The returned function removes it. */
@@ -76,18 +78,18 @@ export class Bfd {
 
   /** Has the thread tell another thread the states of the sessions, so that it does not wait for the main thread. */
   feed({ port, wake }: StateFeed): void {
-    if (this.#stopping !== undefined) return;
+    if (this.#questions.closed) return;
     const message: FeedMessage = { type: 'feed', port, wake };
     this.#worker.postMessage(message, [port]);
   }
 
-  async status(): Promise<ManagerStatus> {
-    return (await this.#ask({ type: 'status' })) as Answers['status'];
+  status(): Promise<ManagerStatus> {
+    return this.#ask({ type: 'status' });
   }
 
   /** Returns the latest state changes of a session, oldest first. */
-  async history(name: string): Promise<readonly Transition[]> {
-    return (await this.#ask({ type: 'history', name })) as Answers['history'];
+  history(name: string): Promise<readonly Transition[]> {
+    return this.#ask({ type: 'history', name });
   }
 
   /**
@@ -104,18 +106,13 @@ export class Bfd {
   }
 
   async #stop(): Promise<void> {
-    await this.#ask({ type: 'stop' });
+    // While it closes its sessions the thread would answer out of order, and afterwards not at all.
+    await this.#questions.askLast({ type: 'stop' });
     await this.#ended;
   }
 
-  async #ask(question: Question): Promise<Answers[keyof Answers]> {
-    // While it closes its sessions the thread would answer out of order, and afterwards not at all.
-    if (this.#stopping !== undefined) return whenStopped()[question.type];
-    const answer = Promise.withResolvers<Answers[keyof Answers]>();
-    this.#waiting.push(answer);
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-    this.#worker.postMessage(question);
-    return answer.promise;
+  #ask<Q extends Question>(question: Q): Promise<Answers[Q['type']]> {
+    return this.#questions.ask(question);
   }
 
   #onMessage(message: Message): void {
@@ -124,7 +121,7 @@ export class Bfd {
         this.#started.resolve(message.realTime);
         return;
       case 'answer':
-        this.#waiting.shift()?.resolve(message.value);
+        this.#questions.answered(message.value);
         return;
       case 'changed':
         for (const listener of this.#listeners) listener(message.name, message.transition);

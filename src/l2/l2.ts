@@ -1,4 +1,5 @@
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
+import { Questions } from '../lang/questions.ts';
 import { systemClock, type Cancel } from '../system/clock.ts';
 import { loadLibc, type Libc } from '../system/ffi/libc.ts';
 import { newCounters, type Counters } from './counters.ts';
@@ -45,8 +46,7 @@ export class L2 {
   readonly #worker: Worker;
   readonly #wake: number;
   readonly #listeners = new Set<Listener>();
-  /** The thread answers questions in order. */
-  readonly #waiting: PromiseWithResolvers<Answers[keyof Answers]>[] = [];
+  readonly #questions: Questions<Answers>;
   readonly #started = Promise.withResolvers<boolean>();
   readonly #ended: Promise<void>;
   readonly #beats: Int32Array<SharedArrayBuffer>;
@@ -67,6 +67,7 @@ export class L2 {
     // The compiled program ends in `.js`.
     const program = new URL(import.meta.url.endsWith('.ts') ? './worker/thread.ts' : './worker/thread.js', import.meta.url);
     this.#worker = new Worker(program, { workerData, name: 'l2' });
+    this.#questions = new Questions((question) => this.#send(question), whenStopped);
     this.#worker.on('message', (message: Message) => this.#onMessage(message));
     // An error in the thread is a bug. Without a listener for `error` it ends the process, as an error in the main thread does.
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -83,13 +84,13 @@ export class L2 {
   }
 
   /** Makes this the table, exactly. Resolves with the links and entries that were refused and why; the others are in force. */
-  async set(table: Table): Promise<readonly Refusal[]> {
-    return (await this.#ask({ type: 'set', table })) as Answers['set'];
+  set(table: Table): Promise<readonly Refusal[]> {
+    return this.#ask({ type: 'set', table });
   }
 
   /** Changes some addresses of the table. Costs as much as the change, however large the table is. */
-  async change(changes: AddressChanges): Promise<readonly Refusal[]> {
-    return (await this.#ask({ type: 'change', changes })) as Answers['change'];
+  change(changes: AddressChanges): Promise<readonly Refusal[]> {
+    return this.#ask({ type: 'change', changes });
   }
 
   /** Takes the state of a BFD session that a peer of the table names. A session without a state is not up. */
@@ -105,8 +106,8 @@ export class L2 {
   }
 
   /** Announces the held addresses of an interface at once, because the network has changed (NETDEV_NOTIFY_PEERS). */
-  async announceAgain(networkInterface: string): Promise<void> {
-    await this.#ask({ type: 'announceAgain', interface: networkInterface });
+  announceAgain(networkInterface: string): Promise<void> {
+    return this.#ask({ type: 'announceAgain', interface: networkInterface });
   }
 
   /** Calls the listener with every event. The returned function removes it. */
@@ -118,13 +119,13 @@ export class L2 {
   }
 
   /** `addresses`: only these, as text. Absent: all, which keeps the thread from answering for as long as it takes to list them. */
-  async status(addresses?: readonly string[]): Promise<L2Status> {
-    return (await this.#ask({ type: 'status', ...(addresses === undefined ? {} : { addresses }) })) as Answers['status'];
+  status(addresses?: readonly string[]): Promise<L2Status> {
+    return this.#ask({ type: 'status', ...(addresses === undefined ? {} : { addresses }) });
   }
 
   /** Costs the same for any number of addresses. */
-  async counters(): Promise<Counters> {
-    return (await this.#ask({ type: 'counters' })) as Answers['counters'];
+  counters(): Promise<Counters> {
+    return this.#ask({ type: 'counters' });
   }
 
   /**
@@ -141,21 +142,20 @@ export class L2 {
   }
 
   async #stop(): Promise<void> {
-    await this.#ask({ type: 'stop' });
+    await this.#questions.askLast({ type: 'stop' });
     await this.#ended;
     this.#libc.close(this.#wake);
   }
 
-  async #ask(question: Question): Promise<Answers[keyof Answers]> {
-    if (this.#stopping !== undefined) return whenStopped()[question.type];
-    const answer = Promise.withResolvers<Answers[keyof Answers]>();
-    this.#waiting.push(answer);
-    this.#post(question);
-    return answer.promise;
+  #ask<Q extends Question>(question: Q): Promise<Answers[Q['type']]> {
+    return this.#questions.ask(question);
   }
 
-  #post(message: Question | SessionMessage | FeedMessage, transfer: readonly MessagePort[] = []): void {
-    if (this.#stopping !== undefined) return;
+  #post(message: SessionMessage | FeedMessage, transfer: readonly MessagePort[] = []): void {
+    if (!this.#questions.closed) this.#send(message, transfer);
+  }
+
+  #send(message: object, transfer: readonly MessagePort[] = []): void {
     this.#worker.postMessage(message, transfer);
     this.#libc.write(this.#wake, one, one.length);
   }
@@ -166,7 +166,7 @@ export class L2 {
         this.#started.resolve(message.realTime);
         return;
       case 'answer':
-        this.#waiting.shift()?.resolve(message.value);
+        this.#questions.answered(message.value);
         return;
       case 'events':
         for (const event of message.events) for (const listener of this.#listeners) listener(event);

@@ -1,6 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
-import { followEvents, type Events } from '../../system/netlink/events.ts';
+import { followChanges } from '../../system/netlink/follow-changes.ts';
 import { routeProtocol } from '../../system/netlink/socket.ts';
 import { linkWatchRestart } from '../limits.ts';
 
@@ -12,24 +12,6 @@ const groups = [1, 5, 9];
  * `networkNamespace` is a file such as /run/netns/node1.
  */
 export function followHostLinks(clock: Clock, changed: () => void, networkNamespace?: string): Cancel {
-  let cancel: Cancel = () => undefined;
-  let events: Events;
-  const start = (): void => {
-    events = followEvents({ protocol: routeProtocol, groups, ...defined({ networkNamespace }) }, clock, {
-      onMessage: changed,
-      onLoss: changed,
-      onEnd: () => {
-        cancel = clock.after(linkWatchRestart, () => {
-          start();
-          // Changes may have been missed before the restart.
-          changed();
-        });
-      },
-    });
-  };
-  start();
-  return () => {
-    cancel();
-    events.stop();
-  };
+  const where = { protocol: routeProtocol, groups, ...defined({ networkNamespace }) };
+  return followChanges(where, clock, { changed, restartMilliseconds: linkWatchRestart });
 }

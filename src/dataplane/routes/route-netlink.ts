@@ -1,10 +1,10 @@
 import { defined } from '../../lang/defined.ts';
 import type { Family } from '../../net/address.ts';
 import { formatPrefix, type Prefix } from '../../net/prefix.ts';
-import type { Cancel, Clock } from '../../system/clock.ts';
+import type { Clock } from '../../system/clock.ts';
 import { NetlinkConnection } from '../../system/netlink/connection.ts';
 import { MalformedNetlink, NetlinkError } from '../../system/netlink/error.ts';
-import { followEvents, type Events } from '../../system/netlink/events.ts';
+import { followChanges } from '../../system/netlink/follow-changes.ts';
 import { openNetlink, routeProtocol as rtnetlink } from '../../system/netlink/socket.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { routeWatchRestart } from '../limits.ts';
@@ -64,30 +64,12 @@ export function routeNetlink(clock: Clock, networkNamespace?: string): Unreachab
           });
         }
       }),
-    watch(changed) {
-      let cancel: Cancel = () => undefined;
-      let events: Events;
-      const start = (): void => {
-        events = followEvents({ ...where, groups: eventGroups, only: { offset: tableOffset, value: routingTable } }, clock, {
-          onMessage: (message) => {
-            if (message.port !== port) changed();
-          },
-          onLoss: changed,
-          onEnd: () => {
-            cancel = clock.after(routeWatchRestart, () => {
-              start();
-              // Changes may have been missed before the restart.
-              changed();
-            });
-          },
-        });
-      };
-      start();
-      return () => {
-        cancel();
-        events.stop();
-      };
-    },
+    watch: (changed) =>
+      followChanges({ ...where, groups: eventGroups, only: { offset: tableOffset, value: routingTable } }, clock, {
+        isChange: (message) => message.port !== port,
+        changed,
+        restartMilliseconds: routeWatchRestart,
+      }),
     close: () => socket.close(),
   };
 }
