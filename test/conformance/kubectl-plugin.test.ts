@@ -10,7 +10,7 @@ import { run, type CommandResult } from '../lab/command.ts';
 import { until } from '../lab/until.ts';
 import { Clients, succeeded } from './clients.ts';
 import { KubernetesCluster } from './cluster.ts';
-import { apply, definition, shipped } from './manifests.ts';
+import { apply, configurationKinds, definition, shipped } from './manifests.ts';
 import { programPath } from './programs.ts';
 
 /** Installs `kubectl herald` as a user does, as one program in its own directory that kubectl finds, and runs it against an API server. */
@@ -23,7 +23,6 @@ const uri = 'https://git.example.org/herald/releases/kubectl-herald.tar.gz';
 let cluster: KubernetesCluster;
 let clients: Clients;
 
-const kinds = ['IPAddressPool', 'BGPPeer', 'BGPAdvertisement', 'BFDProfile', 'Community', 'ExternalIPPolicy', 'HeraldConfig', 'NodeState'];
 const ours = (kind: string, name: string, spec: object): object => ({ apiVersion: 'herald.dev/v1alpha1', kind, metadata: { name }, spec });
 const objects = [
   { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node1' } },
@@ -46,7 +45,7 @@ beforeAll(async () => {
   symlinkSync(join(installed, 'kubectl-herald'), join(plugins, 'kubectl-herald'));
   cluster = await KubernetesCluster.start();
   clients = new Clients(cluster);
-  for (const kind of kinds) await apply(cluster, definition(kind));
+  for (const kind of configurationKinds) await apply(cluster, definition(kind));
   await apply(cluster, ...shipped('base/namespace.yaml'));
   await until(
     'every object is accepted',

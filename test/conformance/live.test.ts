@@ -9,7 +9,7 @@ import { inNamespace, ip, prepareNamespace } from '../lab/namespace.ts';
 import { until } from '../lab/until.ts';
 import { KubernetesCluster } from './cluster.ts';
 import { foreground } from './foreground.ts';
-import { apply, definition, shipped } from './manifests.ts';
+import { apply, configurationKinds, definition, shipped } from './manifests.ts';
 
 /**
  * Queries running processes through the API server's pod proxy, with the rights of the caller. The API server and the agent share a
@@ -18,8 +18,6 @@ import { apply, definition, shipped } from './manifests.ts';
 const namespace = `hl-ku-${process.pid}-live`;
 const program = join(import.meta.dirname, '../../bin/herald');
 const address = '192.0.2.10';
-
-const kinds = ['IPAddressPool', 'BGPPeer', 'BGPAdvertisement', 'BFDProfile', 'Community', 'ExternalIPPolicy', 'HeraldConfig', 'NodeState'];
 
 const ours = (kind: string, name: string, spec: object): object => ({ apiVersion: 'herald.dev/v1alpha1', kind, metadata: { name }, spec });
 const binding = (name: string, role: 'ClusterRole' | 'Role', of: string): object => ({
@@ -96,7 +94,7 @@ beforeAll(async () => {
   await tokenOf('asker');
   await tokenOf('stranger');
   const manifests = ['base/namespace.yaml', 'base/agent-rbac.yaml', 'base/explain-rbac.yaml'].flatMap((file) => shipped(file));
-  for (const kind of kinds) await apply(cluster, definition(kind));
+  for (const kind of configurationKinds) await apply(cluster, definition(kind));
   await apply(cluster, ...manifests);
   await until('every object is accepted', async () => {
     await apply(cluster, ...objects);

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import type { KubernetesCluster } from './cluster.ts';
+import { kinds } from '../../src/model/kinds.ts';
 
 interface Manifest {
   readonly apiVersion: string;
@@ -42,17 +43,8 @@ export function definition(kind: string): object {
   return found;
 }
 
-/** The kinds that an operator's commands read. Each needs its CRD. */
-export const configurationKinds = [
-  'IPAddressPool',
-  'BGPPeer',
-  'BGPAdvertisement',
-  'BFDProfile',
-  'Community',
-  'ExternalIPPolicy',
-  'HeraldConfig',
-  'NodeState',
-] as const;
+/** Herald's kinds, which an operator's commands read. Each needs its CRD. */
+export const configurationKinds: readonly string[] = kinds.map(({ kind }) => kind);
 
 /** Returns an object of herald.dev/v1alpha1. */
 export function ours(kind: string, name: string, spec: object): object {
