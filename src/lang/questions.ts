@@ -22,7 +22,7 @@ export class Questions<Answers extends object> {
   ask<Q extends { readonly type: keyof Answers }>(question: Q): Promise<Answers[Q['type']]> {
     if (this.#closed) return Promise.resolve(this.#empty()[question.type]);
     return new Promise<Answers[Q['type']]>((resolve) => {
-      this.#waiting.push((answer) => resolve(answer as Answers[Q['type']]));
+      this.#waiting.push((answer) => resolve(answer));
       this.#send(question);
     });
   }
