@@ -117,17 +117,20 @@ export async function started(daemon: Daemon): Promise<Daemon> {
   return daemon;
 }
 
+/** Where a daemon runs: a namespace, and the name of its directories. */
+export type DaemonPlace = Pick<Link, 'name' | 'router'>;
+
 /** The programs of one daemon, run in the foreground as child processes. `log` returns their output. */
 export class Programs {
   readonly directory: string;
-  readonly #link: Link;
+  readonly #namespace: string;
   readonly #root: Root;
   readonly #running: { readonly name: string; readonly end: (signal: NodeJS.Signals) => Promise<void> }[] = [];
 
-  constructor(link: Link, root: Root) {
-    this.#link = link;
+  constructor({ name, router }: DaemonPlace, root: Root) {
+    this.#namespace = router;
     this.#root = root;
-    this.directory = `/run/${link.name}`;
+    this.directory = `/run/${name}`;
     mkdirSync(this.path(''), { recursive: true });
     chmodSync(this.path(''), 0o755);
   }
@@ -144,7 +147,7 @@ export class Programs {
 
   start(name: string, argv: readonly string[]): { readonly running: () => boolean; readonly signal: (signal: NodeJS.Signals) => void } {
     const output = openSync(this.path(`${name}.log`), 'a');
-    const [command = '', ...args] = inNamespaceOf(this.#root, this.#link.router, argv);
+    const [command = '', ...args] = inNamespaceOf(this.#root, this.#namespace, argv);
     const child = spawn(command, args, { stdio: ['ignore', output, output] });
     closeSync(output);
     const exited = new Promise<void>((resolve) => child.once('close', () => resolve()));

@@ -2,20 +2,20 @@ import { writeFileSync } from 'node:fs';
 import { run as runCommand } from '../lab/command.ts';
 import { until } from '../lab/until.ts';
 import { askVty } from '../lab/vty.ts';
-import { Programs } from './daemon.ts';
-import { run, type Link } from './link.ts';
+import { Programs, type DaemonPlace } from './daemon.ts';
+import { run } from './link.ts';
 import { inRoot, type Root } from './root.ts';
 
-/** The FRR daemons of one namespace, in a pathspace (option -N) with the link's name. */
+/** The FRR daemons of one namespace, in a pathspace (option -N) with the name of the place. */
 export class FrrDaemons {
   readonly programs: Programs;
   readonly #root: Root;
   readonly #name: string;
 
-  constructor(root: Root, link: Link) {
+  constructor(root: Root, place: DaemonPlace) {
     this.#root = root;
-    this.#name = link.name;
-    this.programs = new Programs(link, root);
+    this.#name = place.name;
+    this.programs = new Programs(place, root);
   }
 
   /** Starts zebra, then `daemons` in their order, each with its further arguments. */

@@ -1,5 +1,5 @@
 import { causesOf, isAnnounced } from '../../decisions/verdict/causes.ts';
-import { waysOf } from '../../decisions/verdict/node-view.ts';
+import { waysOf, type AddressView } from '../../decisions/verdict/node-view.ts';
 import { conditionTypes } from '../../model/objects/condition-types.ts';
 import { conditionText, reason, type Reason } from '../../model/reasons.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
@@ -26,8 +26,28 @@ export function assessAnnounced(judgement: Judgement): Assessment {
   if (isMissing) return notAnnounced(judgement);
   if (isCut) return { type, ...reportCut };
   if (draining !== undefined) return { type, status: 'True', reason: draining.code, message: conditionText(draining) };
-  const message = 'Every address of the Service is announced by at least one node';
+  const both = assignedAddresses(service).every((address) => isAnnouncedBothWays(judgement, names, formatAddress(address)));
+  const message = `Every address of the Service is announced by at least one node${both ? ', by BGP and by ARP or NDP' : ''}`;
   return withSecondAnswer(withHeldBackNodes({ type, status: 'True', reason: 'Announced', message }, judgement), judgement);
+}
+
+/**
+ * True when a router and a link get the address. Looks at few nodes: the first one knows whether an L2Advertisement announces the address, and
+ * which node answers.
+ */
+function isAnnouncedBothWays({ snapshot, view }: Judgement, nodes: readonly string[], address: string): boolean {
+  if (snapshot.l2Advertisements.size === 0 || snapshot.advertisements.size === 0) return false;
+  const viewOn = (node: string): AddressView | undefined => view(node).addresses.find((one) => one.address === address);
+  const answers = (node: string): boolean => {
+    const { l2 } = viewOn(node) ?? {};
+    return l2 !== undefined && l2.reason === undefined;
+  };
+  const [first = ''] = nodes;
+  const { l2 } = viewOn(first) ?? {};
+  if (l2 === undefined) return false;
+  const owner = l2.reason?.code === 'L2NotOwner' ? l2.reason.details.owner : undefined;
+  const isOnLink = owner === undefined ? nodes.some(answers) : answers(owner);
+  return isOnLink && nodes.some((node) => viewOn(node)?.peers.some(({ reason: why }) => why === undefined) === true);
 }
 
 /** Adds that the kernel of another node answers for an address too. Costs nothing while no node reports that. */
