@@ -45,6 +45,16 @@ export class ClaimRunner {
     for (const effect of effects) this.#effect(link, claim, effect, from);
   }
 
+  /** Ends a conflict with a host that turned out to be a node of ours, which the table did not list when it was heard. */
+  recognize(link: LinkView, claim: Claim): void {
+    const { lastConflict } = claim.notes;
+    if (lastConflict === undefined || !link.peersByMac.has(lastConflict.mac)) return;
+    claim.notes.lastConflict = undefined;
+    claim.foreignHeard = -Infinity;
+    if (claim.state === 'conflict') this.dispatch(link, claim, 'deadline');
+    else if (claim.isContested) this.#endContest(claim);
+  }
+
   #enter(claim: Claim, state: Claim['state'], event: ClaimEvent, from: Sender | undefined): void {
     const before = claim.state;
     claim.state = state;
@@ -97,14 +107,18 @@ export class ClaimRunner {
 
   /** Asks a foreign host that has been silent whether it still has the address, and reports it when it does not answer. */
   #lookAgain(claim: Claim): void {
-    const { clock, schedule, announcer, emit } = this.#host;
-    if (claim.lookedAt > (claim.notes.lastConflict?.at ?? -Infinity)) {
-      claim.isContested = false;
-      return emit({ kind: 'conflictEnded', at: clock.date(), address: claim.key, interface: claim.interface });
-    }
+    const { clock, schedule, announcer } = this.#host;
+    if (claim.lookedAt > (claim.notes.lastConflict?.at ?? -Infinity)) return this.#endContest(claim);
     claim.lookedAt = clock.now();
     announcer.ask(claim);
     schedule.setAlarm(claim.alarms.deadline, clock.now() + foreignAnswerTime);
+  }
+
+  #endContest(claim: Claim): void {
+    const { clock, schedule, emit } = this.#host;
+    claim.isContested = false;
+    schedule.clearAlarm(claim.alarms.deadline);
+    emit({ kind: 'conflictEnded', at: clock.date(), address: claim.key, interface: claim.interface });
   }
 
   #afterDefence(link: LinkView, claim: Claim, result: 'defended' | 'giveWay'): void {

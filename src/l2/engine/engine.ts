@@ -260,7 +260,12 @@ export class Engine {
     const change = view.take(link, (name) => this.#sessions.get(name), clock.now());
     if (present === undefined || change.promiscuous) transport.open(link.interface, { promiscuous: view.promiscuous });
     if (present === undefined) this.#unsettle(view, settleTime, false);
-    if (change.peers) for (const claim of view.claims.values()) this.#rank(view, claim);
+    if (change.peers) {
+      for (const claim of view.claims.values()) {
+        this.#rank(view, claim);
+        this.#runner.recognize(view, claim);
+      }
+    }
     if (present !== undefined) this.#react(view, change);
     this.#trySettle(view);
     if (change.peers && view.isSettled) this.#elections.evaluateAll(view, view.claims.values());

@@ -327,4 +327,41 @@ describe('foreign hosts', () => {
     expect(bed.node(0).events.filter(({ kind }) => kind === 'conflict')).toEqual([]);
     expect(bed.owners(vip)).toEqual(['n0']);
   });
+
+  describe('L2-13 a host that turns out to be a node of ours', () => {
+    /** Two nodes that do not know of each other yet. */
+    const strangers = (everHeld: boolean): SegmentBed => {
+      const bed = new SegmentBed({ nodes: 2, addresses: [vip], everHeld, ranks: () => [0, 1] });
+      for (const node of bed.nodes) {
+        const { links, ...table } = bed.tableFor(node.index);
+        node.setTable({ ...table, links: links.map((link) => ({ ...link, peers: [] })) });
+      }
+      return bed;
+    };
+    const introduce = (bed: SegmentBed): void => {
+      for (const node of bed.nodes) node.setTable(bed.tableFor(node.index));
+    };
+
+    test('does not keep the address from being claimed', () => {
+      const bed = strangers(false);
+      bed.clock.advance(1_000);
+      expect(bed.nodes.map((node) => node.stateOf(vip))).toEqual(['conflict', 'conflict']);
+      introduce(bed);
+      bed.clock.advance(1_500);
+      expect(bed.answering(vip)).toEqual(['n0']);
+    });
+
+    test('is no longer reported', () => {
+      const bed = strangers(true);
+      bed.clock.advance(1_000);
+      expect(bed.answering(vip).toSorted()).toEqual(['n0', 'n1']);
+      const kinds = (): string[][] =>
+        bed.nodes.map(({ events }) => events.flatMap(({ kind }) => (kind.startsWith('conflict') ? [kind] : [])));
+      introduce(bed);
+      bed.clock.advance(500);
+      expect(bed.answering(vip)).toEqual(['n0']);
+      for (const seen of kinds()) expect(seen.at(-1)).not.toBe('conflict');
+      expect(kinds().flat()).toContain('conflictEnded');
+    });
+  });
 });
