@@ -12,6 +12,7 @@ import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
 import type { AgentEvents } from './agent-events.ts';
 import type { AgentObserver } from './agent-observer.ts';
+import { checkBridges } from './host/bridge-check.ts';
 import { DirectReturnCheck } from './host/direct-return-check.ts';
 import { HoldBack } from './host/hold-back.ts';
 import { HostCheck, type HostCheckComponents } from './host/host-check.ts';
@@ -183,7 +184,10 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     facts: () => ({ ...hostFacts(source.snapshot, node, plans.byService), linkInterfaces: l2.interfaces() }),
     services: () => source.snapshot.config.services,
     frontends: () => plans.frontends(),
-    podPaths: async () => (hostPaths === undefined ? [] : checkPodPaths(hostPaths, source.snapshot, node)),
+    podPaths: async () => [
+      ...(hostPaths === undefined ? [] : await checkPodPaths(hostPaths, source.snapshot, node)),
+      ...(await checkBridges(components, source.snapshot, node)),
+    ],
     servedPorts: () => new Map([...health.ports(), ...sessions.passivePorts()]),
     onForwardingChecked: () => {
       holdBack.check();

@@ -15,7 +15,7 @@ export const limits = {
   hostSettings: 200,
   /** Time after the start of the host in which kube-proxy may install its rules before routes are announced without them. */
   foreignMilliseconds: 120_000,
-  /** Pods of this node whose paths the agent checks, pods of other nodes (one of each node and family), and routers. */
+  /** Pods of this node whose paths the agent checks, pods of other nodes (one of each node and family), other nodes with endpoints, and routers. */
   checkedPods: 500,
   /** Endpoints among which the agent looks for such pods. */
   checkedEndpoints: 20_000,

@@ -40,7 +40,7 @@ interface HostCheckOptions {
   /** Where Herald forwards nothing, the check leaves the host to the program that forwards. */
   readonly services: () => ServicesScope;
   readonly servedPorts: () => ServedPorts;
-  /** Finds interfaces that are too narrow for packets to pods. Rejects if the kernel does not answer. */
+  /** Finds interfaces that are too narrow for packets to pods, or drop them. Rejects if the kernel does not answer. */
   readonly podPaths: () => Promise<readonly Reason[]>;
   /** The frontends that Herald forwards, by Service. */
   readonly frontends: () => Iterable<readonly [ServiceKey, readonly FrontendMatch[]]>;

@@ -11,7 +11,7 @@ export type FindHostPaths = (targets: readonly HostTarget[]) => Promise<readonly
 
 /** Finds interfaces of this node that are too narrow for packets to pods. */
 export async function checkPodPaths(findPaths: FindHostPaths, snapshot: Snapshot, node: string): Promise<Reason[]> {
-  const { local, remote } = podsToCheck(snapshot, node);
+  const { local, remote } = endpointsToCheck(snapshot, node);
   const routers = peersOfNode(snapshot, node).flatMap(({ result }): HostTarget[] => {
     if (!('session' in result)) return [];
     const { peerAddress, interface: name } = result.session;
@@ -25,10 +25,20 @@ export async function checkPodPaths(findPaths: FindHostPaths, snapshot: Snapshot
   return judgePodPaths({ local: found(0, local.length), remote: found(local.length, pods), uplinks: found(pods, targets.length) });
 }
 
-/** Returns the pods of this node, and one pod of each family of every other node. Pods in the network of their node are left out. */
-function podsToCheck(snapshot: Snapshot, node: string): { readonly local: readonly Address[]; readonly remote: readonly Address[] } {
+interface EndpointSample {
+  /** The pods of this node. */
+  readonly local: readonly Address[];
+  /** One pod of each family of every other node. */
+  readonly remote: readonly Address[];
+  /** Other nodes with an endpoint in the network of the host: one address of each family. */
+  readonly hosts: readonly Address[];
+}
+
+/** Returns endpoints to which this node sends packets. */
+export function endpointsToCheck(snapshot: Snapshot, node: string): EndpointSample {
   const local = new Map<string, Address>();
   const remote = new Map<string, Address>();
+  const hosts = new Map<string, Address>();
   let seen = 0;
   for (const service of snapshot.services.keys()) {
     if (seen > limits.checkedEndpoints) break;
@@ -36,13 +46,14 @@ function podsToCheck(snapshot: Snapshot, node: string): { readonly local: readon
       seen += endpoints.length;
       for (const { address, nodeName, serving } of endpoints) {
         if (!serving || nodeName === undefined) continue;
-        const [group, key] = nodeName === node ? [local, formatAddress(address)] : [remote, `${nodeName} ${family}`];
-        if (group.has(key) || group.size >= limits.checkedPods || isOfNode(snapshot, nodeName, address)) continue;
-        group.set(key, address);
+        const isHost = isOfNode(snapshot, nodeName, address);
+        if (isHost && nodeName === node) continue;
+        const [group, key] = nodeName === node ? [local, formatAddress(address)] : [isHost ? hosts : remote, `${nodeName} ${family}`];
+        if (!group.has(key) && group.size < limits.checkedPods) group.set(key, address);
       }
     }
   }
-  return { local: [...local.values()], remote: [...remote.values()] };
+  return { local: [...local.values()], remote: [...remote.values()], hosts: [...hosts.values()] };
 }
 
 function isOfNode({ nodes }: Snapshot, name: string, { value }: Address): boolean {

@@ -82,6 +82,13 @@ export const hostReasons = {
     fix: (d) =>
       `give pods an MTU of ${d.mtu} in the configuration of the network plugin and start them again; or, where the links below carry it, run on the node: ip link set dev ${d.interface} mtu ${d.wanted}`,
   }),
+  BridgeDropsForwarded: reasonEntry({
+    brief: 'The kernel drops packets for other nodes in a bridge',
+    says: (d: { readonly bridge: string; readonly families: string; readonly settings: string; readonly remedy: string }) =>
+      `${d.bridge} leads to endpoints on other nodes, and ${d.settings}: the kernel translates ${d.families} packets of Services inside the bridge, and drops those that would leave by the port by which they came. ` +
+      'Connections of clients behind that port reach endpoints of this node only',
+    fix: (d) => `run on the node, and keep it for the next start: ${d.remedy}`,
+  }),
   ForwardingNotSeen: reasonEntry({
     brief: 'Herald cannot see whether another program forwards',
     says: (d: { readonly scope: string; readonly why: string }) =>

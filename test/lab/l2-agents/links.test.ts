@@ -32,7 +32,7 @@ beforeAll(async () => {
   lab = await AgentsOnSegment.build({ nodes: 2, advertisement: { ...rankedByNumber, promiscuous: true }, idle: true });
   await putAbove(0, `link add link v0 name m0 address ${lab.segment.macOf(0)} type macvlan mode bridge`);
   await putAbove(1, `link add br1 address ${lab.segment.macOf(1)} type bridge mcast_snooping 0`, 'link set v0 master br1');
-  // With it the kernel translates in the bridge, and drops what would leave by the port by which it came: pods of other nodes are not reached.
+  // With it pods of other nodes are not reached: see bridge-uplink.test.ts.
   for (const tables of ['iptables', 'ip6tables'])
     await run(['ip', 'netns', 'exec', lab.segment.host(1), 'sysctl', '-qw', `net.bridge.bridge-nf-call-${tables}=0`], { check: false });
   const snooping = 'type bridge mcast_snooping 1 mcast_querier 1 mcast_query_interval 200 mcast_query_response_interval 100';

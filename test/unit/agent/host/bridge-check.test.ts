@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { checkBridges } from '../../../../src/agent/host/bridge-check.ts';
+import { formatAddress } from '../../../../src/net/address.ts';
+import type { HostLink } from '../../../../src/net/host-link.ts';
+import { cluster } from '../../decisions/fixtures.ts';
+
+const br0: HostLink = {
+  name: 'br0',
+  kind: 'bridge',
+  up: true,
+  carrier: true,
+  noArp: false,
+  loopback: false,
+  leadsElsewhere: false,
+  addresses: [],
+};
+
+/** Checks n1, whose bridge br0 leads to the network of the nodes. Pods of other nodes are reached by a tunnel. Returns the codes and the addresses asked for. */
+async function check(endpoints: readonly string[], links: readonly HostLink[] = [br0]) {
+  const snapshot = cluster({
+    nodes: [
+      { name: 'n1', internalIPs: ['10.0.0.1'] },
+      { name: 'n2', internalIPs: ['10.0.0.2'] },
+    ],
+    services: [{ name: 'web' }],
+    slices: [{ service: 'web', endpoints }],
+  });
+  const asked: string[] = [];
+  const found = await checkBridges(
+    {
+      host: { readSetting: async (path) => (path === 'net/bridge/bridge-nf-call-iptables' ? '1' : undefined) },
+      hostLinks: async () => links,
+      hostPaths: async (targets) =>
+        targets.map((target) => {
+          const text = 'family' in target ? formatAddress(target) : target.interface;
+          asked.push(text);
+          return { interface: text.startsWith('10.0.') ? 'br0' : 'tunnel0', mtu: 1500 };
+        }),
+    },
+    snapshot,
+    'n1',
+  );
+  return { codes: found.map(({ code }) => code), asked };
+}
+
+test('an endpoint in the network of another node is lost in the bridge, and one that a tunnel reaches is not', async () => {
+  expect(await check(['10.0.0.2@n2'])).toEqual({ codes: ['BridgeDropsForwarded'], asked: ['10.0.0.2'] });
+  expect(await check(['10.244.2.9@n2'])).toEqual({ codes: [], asked: ['10.244.2.9'] });
+  expect((await check(['10.244.2.9@n2', '10.0.0.2@n2'])).codes).toEqual(['BridgeDropsForwarded']);
+});
+
+test('nothing is asked of the kernel without an endpoint on another node, or without a bridge', async () => {
+  const nothing = { codes: [], asked: [] };
+  expect(await check(['10.244.1.9@n1', '10.0.0.1@n1', '10.0.0.2@n2 terminating'])).toEqual(nothing);
+  expect(await check(['10.0.0.2@n2'], [{ ...br0, kind: 'vlan' }])).toEqual(nothing);
+});
