@@ -53,6 +53,7 @@ const objects = [
   },
   ours('IPAddressPool', 'main', { addresses: ['192.0.2.0/24'] }),
   ours('BGPAdvertisement', 'all', {}),
+  ours('L2Advertisement', 'lan', {}),
   ours('BFDProfile', 'fast', {}),
   ours('Community', 'named', { communities: [{ name: 'internal', value: '64512:1' }] }),
   ours('ExternalIPPolicy', 'office', { namespaceSelector: {}, cidrs: ['198.51.100.0/24'] }),
