@@ -158,6 +158,8 @@ function objectOf(snapshot: Snapshot, kind: KindName, key: string, service: Serv
       return snapshot.peers.get(key);
     case 'BGPAdvertisement':
       return snapshot.advertisements.get(key);
+    case 'L2Advertisement':
+      return snapshot.l2Advertisements.get(key);
     case 'BFDProfile':
       return snapshot.bfdProfiles.get(key);
     case 'Community':

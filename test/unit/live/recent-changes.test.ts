@@ -4,7 +4,7 @@ import { limits } from '../../../src/live/limits.ts';
 import { serviceKey } from '../../../src/model/objects/metadata.ts';
 import type { HeraldObject } from '../../../src/model/store/snapshot.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
-import { node, pool, service } from '../decisions/fixtures.ts';
+import { l2Advertisement, node, pool, service } from '../decisions/fixtures.ts';
 import { TestSource } from '../test-source.ts';
 
 const web = service({ name: 'web' });
@@ -49,6 +49,11 @@ test('only shared objects that changed together are causes, the latest first', (
   clock.advance(1);
   source.put(newer(pool({ name: 'other', addresses: ['198.51.100.0/24'] })));
   expect(lately()).toEqual(['IPAddressPool other', 'IPAddressPool main']);
+});
+
+test('an advertisement that was changed is not said to be deleted', () => {
+  source.put(newer(l2Advertisement({ name: 'lan' })));
+  expect(causes.takeRecentCauses(key)).toEqual([{ kind: 'L2Advertisement', name: 'lan', resourceVersion: String(version) }]);
 });
 
 test('a cause is named once', () => {
