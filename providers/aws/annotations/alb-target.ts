@@ -1,16 +1,11 @@
-import { invalid, parsed } from '../../../src/net/parsed.ts';
 import { own, type AnnotationEntry } from './entry.ts';
-import type { ValueType } from './value-types.ts';
+import { matching } from './value-types.ts';
 
-const alb: ValueType<string> = {
-  name: 'name or ARN of an ALB',
-  read: (text) =>
-    /^(?:[A-Za-z0-9-]{1,32}|arn:aws[a-z-]*:elasticloadbalancing:[a-z0-9-]+:\d{12}:loadbalancer\/app\/[A-Za-z0-9-]{1,32}\/[0-9a-f]+)$/.test(
-      text.trim(),
-    )
-      ? parsed(text.trim())
-      : invalid('is neither the name nor the ARN of an Application Load Balancer'),
-};
+const alb = matching(
+  'name or ARN of an ALB',
+  /^(?:[A-Za-z0-9-]{1,32}|arn:aws[a-z-]*:elasticloadbalancing:[a-z0-9-]+:\d{12}:loadbalancer\/app\/[A-Za-z0-9-]{1,32}\/[0-9a-f]+)$/,
+  'is neither the name nor the ARN of an Application Load Balancer',
+);
 
 /** Annotations that send a port to an existing Application Load Balancer. */
 export const albTargetAnnotations = {

@@ -1,7 +1,7 @@
 import { invalid, parsed } from '../../../src/net/parsed.ts';
 import type { IpType } from '../cloud/endpoint-services.ts';
 import { own, type AnnotationEntry } from './entry.ts';
-import { boolean, list, type ValueType } from './value-types.ts';
+import { boolean, list, matching } from './value-types.ts';
 
 const principals = list('ARNs of accounts, roles and users, or `*`', (text) =>
   text === '*' || /^arn:aws[a-z-]*:iam::\d{12}:(?:root|(?:user|role)\/[\w+=,.@/-]+)$/.test(text)
@@ -13,13 +13,11 @@ const ipTypes = list('`ipv4` and `ipv6`', (text) =>
   text === 'ipv4' || text === 'ipv6' ? parsed<IpType>(text) : invalid('is neither ipv4 nor ipv6'),
 );
 
-const domain: ValueType<string> = {
-  name: 'domain name',
-  read: (text) =>
-    /^(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/.test(text.trim())
-      ? parsed(text.trim())
-      : invalid('is not a domain name in lower case, such as shop.example.com'),
-};
+const domain = matching(
+  'domain name',
+  /^(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/,
+  'is not a domain name in lower case, such as shop.example.com',
+);
 
 /** Annotations about the PrivateLink endpoint service of an NLB. Of Services that share the NLB the oldest decides. */
 export const privateLinkAnnotations = {

@@ -1,14 +1,11 @@
-import { invalid, parsed } from '../../../src/net/parsed.ts';
 import { own, type AnnotationEntry } from './entry.ts';
-import type { ValueType } from './value-types.ts';
+import { matching } from './value-types.ts';
 
-const targetGroup: ValueType<string> = {
-  name: 'ARN of a target group',
-  read: (text) =>
-    /^arn:aws[a-z-]*:elasticloadbalancing:[a-z0-9-]+:\d{12}:targetgroup\/[A-Za-z0-9-]{1,32}\/[0-9a-f]+$/.test(text.trim())
-      ? parsed(text.trim())
-      : invalid('is not the ARN of a target group'),
-};
+const targetGroup = matching(
+  'ARN of a target group',
+  /^arn:aws[a-z-]*:elasticloadbalancing:[a-z0-9-]+:\d{12}:targetgroup\/[A-Za-z0-9-]{1,32}\/[0-9a-f]+$/,
+  'is not the ARN of a target group',
+);
 
 /** Annotations by which a Service joins the target groups of another owner. */
 export const targetGroupAnnotations = {

@@ -34,6 +34,11 @@ export function integer(min: number, max: number): ValueType<number> {
 
 export const text: ValueType<string> = { name: 'text', read: (text) => (text.trim() === '' ? invalid('is empty') : parsed(text.trim())) };
 
+/** A text without surrounding space that matches the pattern. `problem` completes the sentence "The text ..." otherwise. */
+export function matching(name: string, pattern: RegExp, problem: string): ValueType<string> {
+  return { name, read: (text) => (pattern.test(text.trim()) ? parsed(text.trim()) : invalid(problem)) };
+}
+
 /** One of the given words, in upper or lower case. */
 export function word<const T extends string>(...words: readonly T[]): ValueType<T> {
   return {

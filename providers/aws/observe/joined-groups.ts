@@ -1,15 +1,15 @@
 import type { ReadOnlyCloud } from '../cloud/cloud.ts';
-import type { TargetGroup } from '../cloud/elbv2.ts';
-import { AwsError } from '../cloud/error.ts';
 import type { ObservedTargetGroup } from '../model/observed.ts';
 import { tagMap } from '../model/tags.ts';
-import { unlessMissing } from './tolerate-missing.ts';
+import { unlessMissing, unlessUnknown } from './tolerate-missing.ts';
 
 /** Reads target groups of other owners with their targets. Those that do not exist are left out. */
 export async function observeJoinedGroups(cloud: ReadOnlyCloud, arns: readonly string[]): Promise<ObservedTargetGroup[]> {
   const observed: ObservedTargetGroup[] = [];
   for (const TargetGroupArn of new Set(arns)) {
-    const targetGroup = await describe(cloud, TargetGroupArn);
+    const targetGroup = await unlessUnknown(
+      async () => (await cloud.call('elbv2:DescribeTargetGroups', { TargetGroupArns: [TargetGroupArn] })).TargetGroups[0],
+    );
     if (targetGroup === undefined) continue;
     const [tags] = await unlessMissing(
       async () => (await cloud.call('elbv2:DescribeTags', { ResourceArns: [TargetGroupArn] })).TagDescriptions,
@@ -18,16 +18,6 @@ export async function observeJoinedGroups(cloud: ReadOnlyCloud, arns: readonly s
     observed.push({ targetGroup, tags: tagMap(tags?.Tags ?? []), attributes: [], health: answer?.TargetHealthDescriptions ?? [] });
   }
   return observed;
-}
-
-/** AWS refuses an ARN of another region or account as invalid. For the Service it does not exist. */
-async function describe(cloud: ReadOnlyCloud, arn: string): Promise<TargetGroup | undefined> {
-  try {
-    return (await cloud.call('elbv2:DescribeTargetGroups', { TargetGroupArns: [arn] })).TargetGroups[0];
-  } catch (error) {
-    if (error instanceof AwsError && (error.code === 'notFound' || error.code === 'invalid')) return undefined;
-    throw error;
-  }
 }
 
 /** Returns the name of the load balancer that sends to the groups. Undefined: none does. */

@@ -35,7 +35,7 @@ export function withRegisteredTargets(
 }
 
 /** Draining targets are left out. Their open connections continue, because security groups admit replies. */
-function registeredTargets({ health }: ObservedTargetGroup): ObservedTargetGroup['health'][number]['Target'][] {
+export function registeredTargets({ health }: Pick<ObservedTargetGroup, 'health'>): ObservedTargetGroup['health'][number]['Target'][] {
   return health.flatMap(({ Target, TargetHealth }) => (TargetHealth.State === 'draining' ? [] : [Target]));
 }
 

@@ -17,6 +17,19 @@ export async function allButMissing<T>(ids: readonly string[], ask: (ids: readon
   }
 }
 
+/**
+ * Asks for something that a user has named. Resolves to undefined if it does not exist: AWS refuses an ARN of another region or account as
+ * invalid.
+ */
+export async function unlessUnknown<T>(ask: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof AwsError && (error.code === 'notFound' || error.code === 'invalid')) return undefined;
+    throw error;
+  }
+}
+
 export async function unlessMissing<T>(ask: () => Promise<readonly T[]>): Promise<readonly T[]> {
   try {
     return await ask();

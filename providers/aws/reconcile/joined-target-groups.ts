@@ -19,6 +19,7 @@ import { limits } from '../model/limits.ts';
 import type { ObservedTargetGroup } from '../model/observed.ts';
 import { formatRecord, nextRecorded, recordKeyOf, type TargetRecord } from '../model/targets/target-record.ts';
 import { hostnameOfGroups, observeJoinedGroups } from '../observe/joined-groups.ts';
+import { registeredTargets } from '../observe/registered-targets.ts';
 import { describeTargetGroup } from '../plan/describe.ts';
 import { planTargets } from '../plan/nlb/targets.ts';
 import { Steps } from '../plan/steps/steps.ts';
@@ -192,11 +193,7 @@ export class JoinedTargetGroups {
       const recorded = record.get(group.arn);
       const shared = recorded === undefined ? { recorded: [] } : { recorded: [...recorded] };
       planTargets(steps, group.arn, { ...group, key, shared }, there, undefined, { zoneOf });
-      const present = new Set(
-        there.health.flatMap(({ Target: { Id, Port }, TargetHealth }) =>
-          TargetHealth.State === 'draining' ? [] : [recordKeyOf({ id: Id, port: Port })],
-        ),
-      );
+      const present = new Set(registeredTargets(there).map(({ Id, Port }) => recordKeyOf({ id: Id, port: Port })));
       const kept = nextRecorded({ shared, targets: group.targets }, present, true);
       if (wanted.has(group.arn) || kept.size > 0) next.set(group.arn, kept);
     }

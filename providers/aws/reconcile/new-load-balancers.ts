@@ -38,7 +38,7 @@ export class NewLoadBalancers {
     this.#components = components;
   }
 
-  /** What comes next for the new load balancer of the Service. Undefined: it has none. */
+  /** Returns what the provider does next with the new load balancer of the Service. Undefined: the Service has no new load balancer. */
   next(key: ServiceKey): 'host name' | 'check' | undefined {
     if (this.#unpublished.has(key)) return 'host name';
     return this.#unchecked.has(key) ? 'check' : undefined;

@@ -6,6 +6,7 @@ import type { DesiredTarget } from '../model/desired.ts';
 import { ownObserved } from '../model/own-resources.ts';
 import { resources, tagKeys } from '../model/tags.ts';
 import { formatRecord, nextRecorded, recordKeyOf, type SharedGroup } from '../model/targets/target-record.ts';
+import { registeredTargets } from '../observe/registered-targets.ts';
 import type { KeptTargets } from '../plan/kept-targets.ts';
 import type { PlanInput } from '../plan/steps/input.ts';
 import type { TargetRecords } from './target-records.ts';
@@ -34,10 +35,8 @@ export async function recordSharedTargets(
     new Set(
       own
         .filter(({ tags }) => tags[tagKeys.resource] === resources.targetGroup(key))
-        .flatMap(({ health }) => health)
-        .flatMap(({ Target: { Id, Port }, TargetHealth }) =>
-          TargetHealth.State === 'draining' ? [] : [recordKeyOf({ id: Id, port: Port })],
-        ),
+        .flatMap(registeredTargets)
+        .map(({ Id, Port }) => recordKeyOf({ id: Id, port: Port })),
     );
   for (const { service } of members) {
     const name = serviceKey(service.metadata);

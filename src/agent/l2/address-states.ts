@@ -1,6 +1,6 @@
 import { answersClients, type ClaimEvent, type ClaimState, type L2Event } from '../../l2/index.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import { currentReport, type ServiceDifference } from '../../model/objects/node-state.ts';
+import { runningReport, type ServiceDifference } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { L2Plan } from './l2-table.ts';
@@ -68,14 +68,11 @@ export class AddressStates {
       const effect = isAnswered ? 'this node answers too, and announces it again' : 'it is not announced';
       return reason('L2AddressConflict', { address, ...conflict, node: this.#node, effect });
     }
-    const isRunning = (node: string): boolean => {
-      const state = currentReport(nodeStates, node, now);
-      return node === this.#node || (state !== undefined && state.problem?.code !== 'AgentStopped');
-    };
+    const isRunning = (node: string): boolean => node === this.#node || runningReport(nodeStates, node, now) !== undefined;
     const best = candidates.find(({ node }) => isRunning(node))?.node;
     if (best === undefined) return undefined;
     if (isAnswered && best !== this.#node) {
-      const because = causeText(states.find(({ state }) => answersClients(state)));
+      const because = whyItAnswers(states.find(({ state }) => answersClients(state)));
       return reason('L2AnswersInstead', { node: this.#node, address, best, because });
     }
     if (isAnswered || best !== this.#node) return undefined;
@@ -84,7 +81,7 @@ export class AddressStates {
   }
 }
 
-function causeText(state: AddressState | undefined): string {
+function whyItAnswers(state: AddressState | undefined): string {
   if (state?.state === 'keeping') return 'it goes on until the other one has announced the address';
   if (state?.state === 'leaving') return 'it goes on until another one has announced the address';
   return 'no better placed node answers';

@@ -1,6 +1,6 @@
 import type { L2Event, L2Status, LinkStatus } from '../../l2/index.ts';
 import { isPromiscuous, linkTroubles } from '../../decisions/l2/link-troubles.ts';
-import { currentReport } from '../../model/objects/node-state.ts';
+import { runningReport } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { HostLink } from '../../net/host-link.ts';
@@ -25,7 +25,10 @@ interface Dispute {
   readonly at: number;
 }
 
-/** Finds out where this node cannot use a link, or not well, and where the candidates of a link do not notice each other's failures, or do not hear each other. */
+/**
+ * Finds links that this node cannot use, or not well, and links whose candidates do not notice each other's failures, or do not hear each
+ * other.
+ */
 export class LinkProblems {
   readonly #node: string;
   readonly #components: LinkProblemsComponents;
@@ -99,10 +102,7 @@ export class LinkProblems {
     const { snapshot, clock } = this.#components;
     const now = clock.date().getTime();
     // A node that does not run has no session either.
-    const runs = (node: string): boolean => {
-      const state = currentReport(snapshot().nodeStates, node, now);
-      return state !== undefined && state.problem?.code !== 'AgentStopped';
-    };
+    const runs = (node: string): boolean => runningReport(snapshot().nodeStates, node, now) !== undefined;
     if (noPeerLiveness && peers.some(({ node }) => runs(node))) return [reason('L2NoPeerLiveness', { node: this.#node, interface: name })];
     return peers
       .filter(({ answersWithoutSession }) => answersWithoutSession)

@@ -1,5 +1,5 @@
 import { conditionTypes } from '../../model/objects/condition-types.ts';
-import { currentReport, type NodeState } from '../../model/objects/node-state.ts';
+import { runningReport, type NodeState } from '../../model/objects/node-state.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
 import { conditionText, type Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
@@ -12,7 +12,7 @@ import { negative, reportCut, type Assessment, type Judgement } from './service-
  */
 export function liveReports({ nodes, nodeStates }: Snapshot, now: number): NodeState[] {
   const names = [...nodeStates.keys()].filter((name) => nodes.size === 0 || nodes.has(name));
-  return names.flatMap((name) => currentReport(nodeStates, name, now) ?? []).filter(({ problem }) => problem?.code !== 'AgentStopped');
+  return names.flatMap((name) => runningReport(nodeStates, name, now) ?? []);
 }
 
 /** True when every agent that reports has programmed the Service as decided, and no endpoint is behind a node that does not forward. */

@@ -155,7 +155,7 @@ export function createAllocator(
     indexSoles(service);
     for (const address of [...addressesOf(old), ...addressesOf(holding)]) {
       const holders = holdings.holdersOf(address);
-      // With three or more holders now, there were at least two before: nobody else began or ceased to hold it alone.
+      // A change adds or removes one holder. With three or more now, there were two or more before, so no other Service became the only holder.
       if (holders.length <= 2) for (const other of holders) if (other !== service) indexSoles(other);
     }
   };

@@ -1,5 +1,5 @@
 import { serviceKey } from '../../model/objects/metadata.ts';
-import { currentReport } from '../../model/objects/node-state.ts';
+import { currentReport, runningReport } from '../../model/objects/node-state.ts';
 import type { Service } from '../../model/objects/service.ts';
 import { reason, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -84,10 +84,7 @@ export function ownerOf(
   now: number,
 ): string | undefined {
   const text = formatAddress(address);
-  const running = candidates.filter(({ node }) => {
-    const state = currentReport(nodeStates, node, now);
-    return state !== undefined && state.problem?.code !== 'AgentStopped';
-  });
+  const running = candidates.filter(({ node }) => runningReport(nodeStates, node, now) !== undefined);
   const instead = running.find(({ node }) =>
     nodeStates.get(node)?.differing.some(({ reason: why }) => why.code === 'L2AnswersInstead' && why.details.address === text),
   );

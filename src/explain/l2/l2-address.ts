@@ -26,9 +26,9 @@ export interface L2AddressExplanation {
   readonly next?: string;
   /** What must be set so that open connections survive a change of the owner. Empty: they do, except those to pods of a node that fails. */
   readonly connectionsNeed?: readonly SettingForConnections[];
-  /** What queried agents know of the address, by node and interface. Absent: none was queried. */
+  /** What the agents answered about the address, for each node and interface. Absent: the command asked no agent. */
   readonly live?: readonly L2LiveAnswer[];
-  /** When they were queried, RFC 3339. Absent: none was queried. */
+  /** When the agents answered, RFC 3339. Absent: the command asked no agent. */
   readonly askedAt?: string;
 }
 

@@ -120,6 +120,12 @@ export function currentReport(reports: ReadonlyMap<string, NodeState>, node: str
   return state === undefined || reportAge(state, now) > staleAfterSeconds ? undefined : state;
 }
 
+/** Returns the report of a node whose agent runs. Undefined: there is none, it is stale, or its agent has said that it stops. */
+export function runningReport(reports: ReadonlyMap<string, NodeState>, node: string, now: number): NodeState | undefined {
+  const state = currentReport(reports, node, now);
+  return state?.problem?.code === 'AgentStopped' ? undefined : state;
+}
+
 /** Returns why a node has no current report. A stopped agent has said in its last one that it stops. */
 export function whyNoReport(reports: ReadonlyMap<string, NodeState>, node: string): Reason {
   const last = reports.get(node)?.problem;

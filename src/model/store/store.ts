@@ -30,14 +30,14 @@ type ServiceRecord = Pick<Service, 'ingress' | 'addressTaken' | 'recordedTerms'>
  */
 export class Store implements Snapshot {
   readonly services = new Map<ServiceKey, Service>();
-  readonly nodes = new VersionedMap<string, Node>();
+  readonly nodes = new VersionedMap<string, Node>(sameContent);
   readonly namespaces = new Map<string, Namespace>();
   readonly serviceCIDRs = new Map<string, ServiceCIDR>();
   readonly secrets = new Map<string, Secret>();
   readonly pools = new Map<string, IPAddressPool>();
   readonly peers = new Map<string, BGPPeer>();
   readonly advertisements = new Map<string, BGPAdvertisement>();
-  readonly l2Advertisements = new VersionedMap<string, L2Advertisement>();
+  readonly l2Advertisements = new VersionedMap<string, L2Advertisement>(sameContent);
   readonly bfdProfiles = new Map<string, BFDProfile>();
   readonly communities = new Map<string, Community>();
   readonly externalIPPolicies = new Map<string, ExternalIPPolicy>();

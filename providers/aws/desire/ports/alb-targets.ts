@@ -3,7 +3,7 @@ import type { Service, ServicePort } from '../../../../src/model/objects/service
 import { annotationTable, type AnnotationValues } from '../../annotations/table.ts';
 import type { AlbFacts, AlbTarget } from '../../model/targets/alb.ts';
 import type { Issues } from '../../model/issues.ts';
-import { portsNamed } from './encryption.ts';
+import { valuesOfPorts } from './encryption.ts';
 
 interface Named {
   /** The annotation. */
@@ -17,15 +17,11 @@ export function namedAlbOfPorts(
   { albTarget, albTargetOfPort }: AnnotationValues,
   issues: Issues,
 ): ReadonlyMap<number, Named> {
-  const { key } = annotationTable.albTarget;
-  const named = new Map<number, Named>();
-  if (albTarget !== undefined) for (const { port } of service.ports) named.set(port, { key, text: albTarget });
-  for (const [member, text] of albTargetOfPort) {
-    const found = portsNamed(service, member);
-    if (found.length === 0) issues.error(reason('AwsSslPortUnknown', { key: `${key}.${member}`, port: member }));
-    for (const { port } of found) named.set(port, { key: `${key}.${member}`, text });
-  }
-  return named;
+  const { key: ofAll } = annotationTable.albTarget;
+  const named = [...valuesOfPorts(service, ofAll, albTarget, albTargetOfPort, issues)];
+  // TCP and UDP may have the same number. What is said of one port counts before what is said of all.
+  const inOrder = named.toSorted(([, a], [, b]) => Number(a.key !== ofAll) - Number(b.key !== ofAll));
+  return new Map(inOrder.map(([{ port }, { key, value: text }]) => [port, { key, text }]));
 }
 
 /** Returns the ALB to which a port sends. Undefined: AWS would not take it, and the issues say why. */

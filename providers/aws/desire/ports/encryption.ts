@@ -101,6 +101,27 @@ function ofPorts<T>(service: Service, name: AnnotationName, written: ReadonlyMap
   return result;
 }
 
+/**
+ * Returns what annotations say of each port: one for the whole Service, and those of single ports (`KEY.PORT`), which count before it. Each with
+ * the annotation that says so. Reports annotations for ports that the Service does not have.
+ */
+export function valuesOfPorts<T>(
+  service: Service,
+  key: string,
+  whole: T | undefined,
+  ofPorts: ReadonlyMap<string, T>,
+  issues: Issues,
+): Map<ServicePort, { readonly key: string; readonly value: T }> {
+  const result = new Map<ServicePort, { readonly key: string; readonly value: T }>();
+  if (whole !== undefined) for (const port of service.ports) result.set(port, { key, value: whole });
+  for (const [member, value] of ofPorts) {
+    const found = portsNamed(service, member);
+    if (found.length === 0) issues.error(reason('AwsSslPortUnknown', { key: `${key}.${member}`, port: member }));
+    for (const port of found) result.set(port, { key: `${key}.${member}`, value });
+  }
+  return result;
+}
+
 /** Finds ports of the Service by number, or by name in upper or lower case. */
 export function portsNamed(service: Service, text: string): ServicePort[] {
   const wanted = text.toLowerCase();

@@ -6,7 +6,7 @@ import type { Issues } from '../../model/issues.ts';
 import { transportsOf } from '../../model/protocols.ts';
 import { tagKeys } from '../../model/tags.ts';
 import type { Tags } from '../../model/observed.ts';
-import { portsNamed } from './encryption.ts';
+import { valuesOfPorts } from './encryption.ts';
 
 /** A target group of another owner in which a Service registers the targets of one port. */
 export interface JoinedPort {
@@ -27,19 +27,13 @@ export function joinsTargetGroups({
 /** Returns the target group of each port. Reports ports without one. */
 export function joinedPorts(service: Service, { targetGroup, targetGroupOfPort }: AnnotationValues, issues: Issues): JoinedPort[] {
   const { key } = annotationTable.targetGroup;
-  const named = new Map<ServicePort, JoinedPort>();
-  if (targetGroup !== undefined) for (const port of service.ports) named.set(port, { port, key, arn: targetGroup });
-  for (const [member, arn] of targetGroupOfPort) {
-    const found = portsNamed(service, member);
-    if (found.length === 0) issues.error(reason('AwsSslPortUnknown', { key: `${key}.${member}`, port: member }));
-    for (const port of found) named.set(port, { port, key: `${key}.${member}`, arn });
-  }
+  const named = valuesOfPorts(service, key, targetGroup, targetGroupOfPort, issues);
   const without = service.ports.filter((port) => !named.has(port)).map(({ port }) => port);
   if (without.length > 0) {
     const problem = `is missing: port ${without.join(', ')} has no target group, but other ports of the Service have one`;
     issues.error(reason('AwsAnnotationInvalid', { key: `${key}.${without[0]}`, problem }));
   }
-  return [...named.values()];
+  return [...named].map(([port, { key: annotation, value: arn }]) => ({ port, key: annotation, arn }));
 }
 
 /** Reports why the targets of a port cannot be registered in the group. `found`: undefined if it does not exist. */

@@ -1,8 +1,8 @@
 import type { AnnotationValues } from '../../annotations/table.ts';
 import type { ReadOnlyCloud } from '../../cloud/cloud.ts';
 import type { LoadBalancer } from '../../cloud/elbv2.ts';
-import { AwsError } from '../../cloud/error.ts';
 import type { AlbFact, AlbFacts } from '../../model/targets/alb.ts';
+import { unlessUnknown } from '../tolerate-missing.ts';
 
 /** Returns the names and ARNs of the ALBs that Services use as targets, each once. */
 export function namedAlbs(members: readonly { readonly values: AnnotationValues }[]): string[] {
@@ -18,10 +18,10 @@ export async function observeAlbs(cloud: ReadOnlyCloud, named: readonly string[]
   if (named.length === 0) return undefined;
   const facts = new Map<string, AlbFact>();
   for (const text of named) {
-    const found = await unlessMissing(() => describe(cloud, text));
+    const found = await unlessUnknown(() => describe(cloud, text));
     if (found === undefined) continue;
     const { LoadBalancerArn, LoadBalancerName, VpcId, Type } = found;
-    const listeners = await unlessMissing(async () => (await cloud.call('elbv2:DescribeListeners', { LoadBalancerArn })).Listeners);
+    const listeners = await unlessUnknown(async () => (await cloud.call('elbv2:DescribeListeners', { LoadBalancerArn })).Listeners);
     facts.set(text, {
       arn: LoadBalancerArn,
       name: LoadBalancerName,
@@ -39,14 +39,4 @@ async function describe(cloud: ReadOnlyCloud, text: string): Promise<LoadBalance
     text.startsWith('arn:') ? { LoadBalancerArns: [text] } : { Names: [text] },
   );
   return LoadBalancers[0];
-}
-
-/** AWS refuses an ARN of another region or account as invalid. For the Service it does not exist. */
-async function unlessMissing<T>(ask: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (error instanceof AwsError && (error.code === 'notFound' || error.code === 'invalid')) return undefined;
-    throw error;
-  }
 }
