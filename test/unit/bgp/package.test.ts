@@ -19,7 +19,7 @@ beforeAll(() => {
 afterAll(() => rmSync(consumer, { recursive: true }));
 
 function build(folder: string): void {
-  execFileSync(process.execPath, [join(root, 'scripts/build-bgp.ts'), folder], { encoding: 'utf8', stdio: 'pipe' });
+  execFileSync(process.execPath, [join(root, 'scripts/build-library.ts'), 'bgp', folder], { encoding: 'utf8', stdio: 'pipe' });
 }
 
 /** Runs a program in the consumer directory with plain Node and parses its output as JSON. */

@@ -17,3 +17,17 @@ test('the system tar reads it: names, times, contents', () => {
   expect(run(archive, '-x', '-O')).toBe(`${'x'.repeat(512)}Grüße\n`);
   expect(run(archive, '--utc', '--full-time', '-tv')).toContain('2026-01-02 03:04:05');
 });
+
+test('the system tar reads directories and symbolic links', () => {
+  const folder = `${'d'.repeat(60)}/${'e'.repeat(60)}/`;
+  const archive = tar(
+    [
+      { path: folder, content: new Uint8Array(0), mode: 0o1777 },
+      { path: 'bin', content: new Uint8Array(0), mode: 0o777, link: 'usr/bin' },
+    ],
+    new Date(0),
+  );
+  const [directory = '', link = ''] = run(archive, '-tv').split('\n');
+  expect(directory).toMatch(new RegExp(`^drwxrwxrwt .* ${folder}$`));
+  expect(link).toMatch(/^lrwxrwxrwx .* bin -> usr\/bin$/);
+});
