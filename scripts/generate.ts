@@ -13,6 +13,7 @@ import { awsPage } from './generate/aws-peer-cases.ts';
 import { chartFiles } from './generate/chart-files.ts';
 import { containerLabFiles } from './generate/container-lab/files.ts';
 import { dashboard } from './generate/dashboard.ts';
+import { decisionsPage } from './generate/decisions-page.ts';
 import { diagnosisPage } from './generate/diagnosis-page.ts';
 import { ec2Model } from './generate/ec2-model.ts';
 import { eventsPage } from './generate/events-page.ts';
@@ -40,6 +41,7 @@ const generators: Readonly<Record<string, Generator>> = {
   // When two branches add requirements, only this page conflicts. Take either side and generate it again.
   rfc: () => [['docs/reference/rfc.md', rfcPage()]],
   manual: async () => [['docs/herald.1', await manualPage()]],
+  decisions: () => [['docs/adr/README.md', decisionsPage()]],
   dashboard: () => [['manifests/monitoring/dashboard.json', dashboard()]],
   chart: () => below('manifests/chart', chartFiles()),
   'ec2-model': async () => [['providers/aws/sdk/ec2-client/model.json', await ec2Model()]],

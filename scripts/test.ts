@@ -38,7 +38,7 @@ const tiers: Readonly<Record<string, () => Outcome[]>> = {
     build(),
     check('lint', 'oxlint', ['--type-aware', '--deny-warnings']),
     check('generated files', 'node', ['scripts/generate.ts', '--check']),
-    check('format', 'oxfmt', ['--check', 'src', 'providers', 'test', 'scripts']),
+    check('format', 'oxfmt', ['--check', 'src', 'providers', 'test', 'scripts', 'docs/.vitepress']),
     vitest('unit and property tests', ['--project', 'unit']),
     // A fixed seed, so that every run is the same. New sequences belong in the long run, where a find does not block an unrelated change.
     vitest('model test, a short run', ['--project', 'model'], {

@@ -22,14 +22,3 @@ test('no folder or file has a vague name such as utils or helpers', () => {
   expect(vague.test('src/utils/x.ts') && vague.test('src/bgp/helpers.ts') && !vague.test('src/net/communities.ts')).toBe(true);
   expect([...files, ...globSync('{test,scripts}/**/*.ts', { cwd: root })].filter((file) => vague.test(file))).toEqual([]);
 });
-
-test('every link in the documentation leads to an existing file', () => {
-  const pages = [...globSync('*.md', { cwd: root }), ...globSync('{docs,src}/**/*.md', { cwd: root })];
-  const dead = pages.flatMap((page) => {
-    const links = readFileSync(join(root, page), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g);
-    return [...links].flatMap(([, target = '']) =>
-      globSync(join(page, '..', target), { cwd: root }).length > 0 ? [] : [`${page}: ${target}`],
-    );
-  });
-  expect(dead).toEqual([]);
-});
