@@ -122,6 +122,12 @@ export class Claim {
     return false;
   }
 
+  /** The path to the peer has changed, so it is open again who gives way. Returns true if this node had given way to it. */
+  forgetDispute(peer: PeerView): boolean {
+    if (this.defence.peer === peer) this.defence.peer = undefined;
+    return this.above.delete(peer);
+  }
+
   /** A node of ours had the address, so no foreign host is looked for. */
   get wasOurs(): boolean {
     return this.entry.everHeld === true || this.notes.heardFrom !== undefined || this.notes.claims > 0;

@@ -343,7 +343,7 @@ export class Engine {
     const { session: before } = peer;
     const isChanged = peer.setSession(session, this.#components.clock.now());
     for (const claim of link.betterClaims.get(peer) ?? []) claim.silent.delete(peer);
-    const gaveWay = before === session ? [] : [...link.claims.values()].filter((claim) => claim.above.delete(peer));
+    const gaveWay = before === session ? [] : [...link.claims.values()].filter((claim) => claim.forgetDispute(peer));
     const isolation = link.noteSession(before, session, this.#components.clock.now());
     if (isolation !== undefined) this.#emit({ kind: isolation, at: this.#date(), interface: link.interface });
     this.#trySettle(link);

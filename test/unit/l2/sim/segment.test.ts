@@ -240,3 +240,14 @@ test('L2-30 a node that wakes from a stall announces nothing that another node t
     { numRuns: 30 },
   );
 });
+
+test('the best candidate owns again when the path to the node that did not hear it is mended while both insist', () => {
+  const deaf = { kind: 'oneWay', from: 1, to: 2 } as const;
+  const faults = [
+    [{ kind: 'bfd', isBlocked: true }, 10],
+    [{ kind: 'kill', node: 0 }, 141],
+    [deaf, 10],
+    [{ kind: 'bfd', isBlocked: false }, 1_139],
+  ] as const;
+  expect(simulate(4, 0, faults, false)).toEqual([]);
+});
