@@ -38,12 +38,12 @@ export class Agent {
       onQueued: () => parts.health.dataplane.changeQueued(),
       onStatusChanged: events.statusChanged.emit,
     });
-    const report = new NodeReport(
-      components,
-      options.node,
-      () => reportContent(parts, loop),
-      (writer) => parts.identity.mayReport(writer),
-    );
+    const report = new NodeReport(components, {
+      node: options.node,
+      content: () => reportContent(parts, loop),
+      mayWrite: (writer) => parts.identity.mayReport(writer),
+      nodes: () => components.source.snapshot.nodes.size,
+    });
 
     events.statusChanged.subscribe(() => report.scheduleWrite());
     events.requeue.subscribe((services) => loop.requeue(services));

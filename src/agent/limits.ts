@@ -7,6 +7,13 @@ export const limits = {
   reportEveryMilliseconds: 30_000,
   /** Delay between a change of a session or a Service and the write of the NodeState, so that a burst of changes causes one write. */
   reportPauseMilliseconds: 50,
+  /** Writes of the NodeState at once, and the interval at which one more is allowed after them. */
+  reportBurst: 10,
+  reportRefillMilliseconds: 1_000,
+  /** For each node of the cluster: the time over which agents spread a write that only acknowledges changes of Services. */
+  reportSpreadMilliseconds: 10,
+  /** For each node of the cluster: part of the interval at which the NodeState has new counts when nothing else has changed. */
+  detailsSpreadMilliseconds: 100,
   /** Services listed in a NodeState because their actual state differs from the decision. */
   differingServices: 100,
   /** Problems of the host that a NodeState lists. */

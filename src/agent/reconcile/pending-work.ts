@@ -83,16 +83,8 @@ export class PendingWork {
       this.#claims.set(node, state.claims ?? []);
     }
     for (const key of snapshot.services.keys()) this.#services.add(key);
-    for (const objects of [
-      snapshot.services,
-      snapshot.nodes,
-      snapshot.peers,
-      snapshot.advertisements,
-      snapshot.l2Advertisements,
-      snapshot.pools,
-    ]) {
-      for (const object of objects.values()) this.#recordVersion(object);
-    }
+    for (const service of snapshot.services.values()) this.#recordVersion(service);
+    this.#recordVersion(snapshot.nodes.get(this.#node));
   }
 
   addChanges(changes: readonly Change[], snapshot: Snapshot): void {

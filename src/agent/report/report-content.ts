@@ -18,8 +18,8 @@ import type { NodeDraining } from '../reconcile/node-draining.ts';
 import type { ReconcileLoop } from '../reconcile/reconcile-loop.ts';
 import type { BgpSessions } from '../sessions/bgp-sessions.ts';
 import { dataplaneReason } from './dataplane-reason.ts';
-import type { ReportContent } from './node-report.ts';
 import { serviceDifferences } from './service-differences.ts';
+import type { ReportContent } from './write-urgency.ts';
 
 /** The parts of the agent that a NodeState reports on. */
 interface ReportedParts {
@@ -42,7 +42,8 @@ interface ReportedParts {
 
 /** Returns the content of the node's NodeState, with bounded lists. */
 export function reportContent(parts: ReportedParts, loop: ReconcileLoop): ReportContent {
-  const differing = differingServices(parts);
+  // In one order, so that a retry of the same Services does not look like a change.
+  const differing = differingServices(parts).toSorted(byService);
   const host = hostProblems(parts);
   return {
     sessions: parts.sessions.status(),
@@ -57,6 +58,10 @@ export function reportContent(parts: ReportedParts, loop: ReconcileLoop): Report
     ...parts.nodeDraining.report(),
     consumed: loop.consumed,
   };
+}
+
+function byService(a: ServiceDifference, b: ServiceDifference): number {
+  return `${a.service} ${a.aspect}` < `${b.service} ${b.aspect}` ? -1 : Number(a.service !== b.service || a.aspect !== b.aspect);
 }
 
 /** Returns the Services whose state on this node differs from the decision, once for each aspect that differs. */

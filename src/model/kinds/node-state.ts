@@ -173,7 +173,7 @@ const status = object(
     writer: text({ maxLength: 64, description: 'Tells agent processes apart that report for the same node.' }),
     consumed: map(text({ maxLength: 64 }), {
       maxEntries: limits.consumedKinds,
-      description: 'By kind, the highest resourceVersion that the agent has acted on.',
+      description: 'The highest resourceVersion of the Services, and of its own Node, that the agent has acted on.',
     }),
     sessions: list(session, { maxItems: limits.sessions, description: 'BGP sessions of the node.' }),
     differing: list(difference, {

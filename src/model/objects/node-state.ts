@@ -4,14 +4,14 @@ import type { Prefix } from '../../net/prefix.ts';
 import { reason, type Reason } from '../reasons.ts';
 import type { Metadata, ServiceKey } from './metadata.ts';
 
-/** The report of one node's agent, its only writer. Written at most every 30 s, and at once when a session changes. */
+/** The report of one node's agent, its only writer. Written when its content has changed, and every half minute as a sign of life. */
 export interface NodeState {
   readonly kind: 'NodeState';
   readonly metadata: Metadata;
   readonly updated: string;
   /** Tells agent processes apart. Absent: an agent of an older version. */
   readonly writer?: string;
-  /** By kind, the highest resourceVersion that the agent has acted on, as a decimal number. */
+  /** The highest resourceVersion that the agent has acted on, as a decimal number: of the Services, and of its own Node. */
   readonly consumed: Readonly<Record<string, string>>;
   readonly sessions: readonly SessionStatus[];
   /** Services whose actual state differs from the decision, at most 100. */

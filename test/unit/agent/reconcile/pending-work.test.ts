@@ -140,7 +140,7 @@ describe('consumed resourceVersions', () => {
     expect(work.consumed).toEqual({ Service: '12' });
   });
 
-  test('versions of all kinds count after a pass over everything; an object without a version counts as 0', () => {
+  test('only versions that readers compare count: those of Services and of the own Node', () => {
     const work = new PendingWork('n1');
     const named = <T extends HeraldObject>(object: T): Map<string, T> => new Map([[object.metadata.name, object]]);
     work.addAll({
@@ -150,6 +150,6 @@ describe('consumed resourceVersions', () => {
       advertisements: named({ ...advertisement({ name: 'all' }), metadata: { ...metadata('all'), resourceVersion: '4' } }),
     });
     work.markDone(work.take());
-    expect(work.consumed).toEqual({ Service: '1', Node: '1', BGPPeer: '18446744073709551617', IPAddressPool: '0', BGPAdvertisement: '4' });
+    expect(work.consumed).toEqual({ Service: '1', Node: '1' });
   });
 });

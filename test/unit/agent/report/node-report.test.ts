@@ -1,18 +1,21 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { NodeReport } from '../../../../src/agent/report/node-report.ts';
-import type { NodeState } from '../../../../src/model/objects/node-state.ts';
+import type { ReportContent } from '../../../../src/agent/report/write-urgency.ts';
+import type { NodeState, SessionStatus } from '../../../../src/model/objects/node-state.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 
 interface Bench {
   readonly clock: VirtualClock;
+  /** Changes the content of the report, which acknowledges a newer Service at each moment unless this sets it. */
+  readonly set: (content: Partial<ReportContent>) => void;
   readonly report: NodeReport;
   readonly written: NodeState[];
   readonly warnings: string[];
   readonly advance: (milliseconds: number) => Promise<void>;
 }
 
-function bench(write: (state: NodeState) => Promise<void> = async () => undefined): Bench {
+function bench(write: (state: NodeState) => Promise<void> = async () => undefined, nodes = 1): Bench {
   const clock = new VirtualClock();
   const written: NodeState[] = [];
   const warnings: string[] = [];
@@ -22,17 +25,15 @@ function bench(write: (state: NodeState) => Promise<void> = async () => undefine
     written.push(state);
     return write(state);
   };
-  const content = (): Pick<NodeState, 'sessions' | 'differing' | 'consumed'> => ({
-    sessions: [],
-    differing: [],
-    consumed: { Service: `${clock.now()}` },
-  });
-  const report = new NodeReport({ writeNodeState, clock, random: () => 1, log }, 'n1', content);
+  let changed: Partial<ReportContent> = {};
+  const content = (): ReportContent => ({ sessions: [], differing: [], consumed: { Service: `${clock.now()}` }, ...changed });
+  const set = (change: Partial<ReportContent>): void => void (changed = { ...changed, ...change });
+  const report = new NodeReport({ writeNodeState, clock, random: () => 1, log }, { node: 'n1', content, nodes: () => nodes });
   const advance = async (milliseconds: number): Promise<void> => {
     clock.advance(milliseconds);
     await setImmediate();
   };
-  return { clock, report, written, warnings, advance };
+  return { clock, set, report, written, warnings, advance };
 }
 
 describe('the report of a node', () => {
@@ -118,4 +119,77 @@ describe('the report of a node', () => {
     report.scheduleWrite();
     expect(clock.pending).toBe(0);
   });
+
+  test('nothing is written when the content is the same after a pass', async () => {
+    const { report, set, written, advance } = bench();
+    set({ consumed: { Service: '7' } });
+    for (let pass = 0; pass < 20; pass++) {
+      report.scheduleWrite();
+      await advance(100);
+    }
+    expect(written).toHaveLength(1);
+  });
+
+  test('a cluster of 5,000 nodes spreads its acknowledgements of one change over 50 s', async () => {
+    const { report, set, written, advance } = bench(undefined, 5_000);
+    set({ consumed: { Service: '7' } });
+    report.scheduleWrite();
+    await advance(50);
+    set({ consumed: { Service: '8' } });
+    report.scheduleWrite();
+    await advance(50);
+    await advance(29_900);
+    expect(written).toHaveLength(1);
+    set({ problem: { code: 'AgentStopped', details: { node: 'n1' } } });
+    report.scheduleWrite();
+    await advance(50);
+    expect(written).toHaveLength(2);
+  });
+
+  test('acknowledgements in a row leave half of the burst to other changes', async () => {
+    const { report, set, written, advance } = bench();
+    for (let change = 0; change < 100; change++) {
+      report.scheduleWrite();
+      await advance(50);
+    }
+    expect(written.length).toBeLessThanOrEqual(12);
+    const before = written.length;
+    for (const family of ['IPv4', 'IPv6'] as const) {
+      set({ heldBack: [{ family, since: '', settled: false, reason: { code: 'NodeUnknown', details: { node: 'n1' } } }] });
+      report.scheduleWrite();
+      await advance(50);
+    }
+    expect(written.length).toBe(before + 2);
+  });
+
+  test('counts wait for the next interval, and a session that comes up does not', async () => {
+    const { report, set, written, advance } = bench();
+    set({ consumed: {}, sessions: [down] });
+    report.scheduleWrite();
+    await advance(50);
+    set({ sessions: [{ ...down, state: 'Connect', since: '2026-01-01T00:00:05.000Z', lastError: 'connection refused' }] });
+    report.scheduleWrite();
+    await advance(1_000);
+    expect(written).toHaveLength(1);
+    set({ sessions: [{ ...down, state: 'Established' }] });
+    report.scheduleWrite();
+    await advance(50);
+    expect(written).toHaveLength(2);
+    set({ sessions: [{ ...down, state: 'Established', prefixesSent: 7 }] });
+    report.scheduleWrite();
+    await advance(29_999);
+    expect(written).toHaveLength(2);
+    await advance(1);
+    expect(written.at(-1)?.sessions).toMatchObject([{ prefixesSent: 7 }]);
+  });
 });
+
+const down: SessionStatus = {
+  peer: 'tor1',
+  address: '10.0.0.254',
+  state: 'Active',
+  since: '2026-01-01T00:00:00.000Z',
+  localASN: 64512,
+  peerASN: 64513,
+  prefixesSent: 0,
+};

@@ -1,0 +1,132 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { limits } from '../../src/agent/limits.ts';
+import { run } from '../lab/command.ts';
+import type { LabProcess } from '../lab/lab-process.ts';
+import { inNamespace, ip, prepareNamespace } from '../lab/namespace.ts';
+import { until } from '../lab/until.ts';
+import { auditArguments, auditedCalls, type AuditedCall } from './audit.ts';
+import { KubernetesCluster } from './cluster.ts';
+import { foreground } from './foreground.ts';
+import { apply, configurationKinds, definition, shipped } from './manifests.ts';
+
+/** Counts what an agent and a controller write into a real API server, from its audit log. */
+const namespace = `hl-ku-${process.pid}-writes`;
+const program = join(import.meta.dirname, '../../bin/herald');
+const audit = mkdtempSync(join(tmpdir(), 'herald-audit-'));
+let cluster: KubernetesCluster;
+const started: LabProcess[] = [];
+
+const services = '/api/v1/namespaces/default/services';
+const slices = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices';
+const ours = (kind: string, name: string, spec: object): object => ({ apiVersion: 'herald.dev/v1alpha1', kind, metadata: { name }, spec });
+const web = (name: string): object => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name, namespace: 'default' },
+  spec: { type: 'LoadBalancer', loadBalancerClass: 'herald.dev/herald', ports: [{ port: 80 }] },
+});
+/** A slice of the Service with `count` endpoints, of which the first serves. */
+const sliceOf = (name: string, count: number): object => ({
+  apiVersion: 'discovery.k8s.io/v1',
+  kind: 'EndpointSlice',
+  metadata: { name: `${name}-1`, namespace: 'default', labels: { 'kubernetes.io/service-name': name } },
+  addressType: 'IPv4',
+  ports: [{ name: '', port: 8080, protocol: 'TCP' }],
+  endpoints: Array.from({ length: count }, (_, index) => ({
+    addresses: [`10.1.0.${index + 1}`],
+    conditions: { ready: index === 0 },
+    nodeName: 'node1',
+  })),
+});
+
+beforeAll(async () => {
+  await ip([`netns add ${namespace}`]);
+  await prepareNamespace(namespace, true);
+  cluster = await KubernetesCluster.start({ apiServerArguments: auditArguments(audit), inside: { namespace, address: '127.0.0.1' } });
+  for (const kind of configurationKinds) await apply(cluster, definition(kind));
+  for (const file of ['namespace', 'agent-rbac', 'controller-rbac']) await apply(cluster, ...shipped(`base/${file}.yaml`));
+  await until('every object is accepted', async () => {
+    const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node1' } };
+    await apply(cluster, node, ours('IPAddressPool', 'main', { addresses: ['192.0.2.0/24'] }), ours('HeraldConfig', 'default', {}));
+    return true;
+  });
+  await (await start('controller')).waitForLine(/controller started/, 60_000);
+  await (await start('agent', '--node', 'node1', '--healthz-bind-address', 'none')).waitForLine(/agent started/, 60_000);
+}, 120_000);
+
+afterAll(async () => {
+  for (const one of started) {
+    one.kill('SIGKILL');
+    await one.exited;
+  }
+  await cluster?.stop();
+  await run(['ip', 'netns', 'del', namespace], { check: false });
+  rmSync(audit, { recursive: true });
+});
+
+async function start(command: 'agent' | 'controller', ...further: readonly string[]): Promise<LabProcess> {
+  const token = await cluster.serviceAccountToken('herald-system', `herald-${command}`);
+  const kubeconfig = join(cluster.directory, `${command}.kubeconfig`);
+  // The server's certificate covers loopback only by the name localhost.
+  await writeFile(kubeconfig, cluster.kubeconfig(token).replace('127.0.0.1', 'localhost'), { mode: 0o600 });
+  const argv = [program, command, ...further, '--kubeconfig', kubeconfig];
+  const child = foreground(inNamespace(namespace, argv), join(cluster.directory, `${command}.log`));
+  started.push(child);
+  return child;
+}
+
+/** The answered writes of an account that are no part of the election. The log has each request twice, also when it arrives. */
+function writesOf(account: 'agent' | 'controller'): readonly AuditedCall[] {
+  return auditedCalls(audit).filter(
+    ({ user, verb, resource, code }) =>
+      code > 0 &&
+      user === `system:serviceaccount:herald-system:herald-${account}` &&
+      !['get', 'list', 'watch'].includes(verb) &&
+      resource !== 'leases',
+  );
+}
+
+const conditionsOf = async (name: string): Promise<string> => {
+  const { status } = (await cluster.request({ path: `${services}/${name}` })) as { readonly status: object };
+  return JSON.stringify(status);
+};
+
+const programmed = (name: string) => async (): Promise<boolean> =>
+  /"type":"herald.dev\/Programmed","status":"True"|"status":"True","type":"herald.dev\/Programmed"/.test(await conditionsOf(name));
+
+/** Resolves when the new Services have caused their last report and Event. */
+async function quiet(): Promise<void> {
+  const count = (): number => writesOf('agent').length + writesOf('controller').length;
+  for (let before = -1; before !== count(); await pause(4_000)) before = count();
+}
+
+test('200 changes of endpoints cause no write, beside the sign of life of each half minute', async () => {
+  await apply(cluster, web('web'), sliceOf('web', 1));
+  await until('the Service is programmed', programmed('web'), 60_000);
+  await quiet();
+  const before = { agent: writesOf('agent').length, controller: writesOf('controller').length };
+  const began = performance.now();
+  for (let change = 0; change < 200; change++) {
+    await cluster.request({ method: 'PUT', path: `${slices}/web-1`, body: sliceOf('web', 1 + (change % 2)) });
+  }
+  await pause(2_000);
+  const signs = Math.ceil((performance.now() - began) / 22_500);
+  expect(writesOf('agent').length - before.agent).toBeLessThanOrEqual(signs);
+  expect(writesOf('controller').slice(before.controller)).toEqual([]);
+}, 180_000);
+
+test('100 Services that appear at once cause a bounded number of reports, and all are programmed', async () => {
+  const before = writesOf('agent').length;
+  const began = performance.now();
+  const names = Array.from({ length: 100 }, (_, index) => `many-${index}`);
+  for (const name of names) await apply(cluster, web(name));
+  for (const name of names) await until(`${name} is programmed`, programmed(name), 60_000);
+  const seconds = (performance.now() - began) / limits.reportRefillMilliseconds;
+  expect(writesOf('agent').length - before).toBeLessThanOrEqual(limits.reportBurst / 2 + Math.ceil(seconds));
+}, 180_000);
