@@ -61,7 +61,7 @@ export function reportContent(parts: ReportedParts, loop: ReconcileLoop): Report
 }
 
 function byService(a: ServiceDifference, b: ServiceDifference): number {
-  return `${a.service} ${a.aspect}` < `${b.service} ${b.aspect}` ? -1 : Number(a.service !== b.service || a.aspect !== b.aspect);
+  return a.service < b.service ? -1 : Number(a.service > b.service);
 }
 
 /** Returns the Services whose state on this node differs from the decision, once for each aspect that differs. */
