@@ -19,16 +19,24 @@ export function writeUrgency(written: ReportContent, present: ReportContent): Wr
 }
 
 /** Returns what decisions and conditions depend on. */
-function decidingPart({ consumed: _, sessions, ...content }: ReportContent): object {
-  return { ...content, sessions: sessions.map(decidingSession) };
+function decidingPart(content: ReportContent): object {
+  return { ...content, consumed: undefined, sessions: content.sessions.map(decidingSession) };
 }
 
 /** A session that is down changes its state every few seconds, with another symptom each time, and nobody decides differently for that. */
 function decidingSession({ peer, address, interface: bound, state, since, families, cause, warning, damping, bfd }: SessionStatus): object {
   const isEstablished = state === 'Established';
   return {
-    ...{ peer, address, bound, isEstablished, since: isEstablished ? since : '', families: families?.map(({ family }) => family) },
-    ...{ cause: firstCause(cause), warning: firstCause(warning), until: damping?.until, bfd: decidingBfd(bfd) },
+    peer,
+    address,
+    bound,
+    isEstablished,
+    since: isEstablished ? since : '',
+    families: families?.map(({ family }) => family),
+    cause: firstCause(cause),
+    warning: firstCause(warning),
+    until: damping?.until,
+    bfd: decidingBfd(bfd),
   };
 }
 

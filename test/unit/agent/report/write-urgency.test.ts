@@ -6,11 +6,11 @@ import type { SessionStatus } from '../../../../src/model/objects/node-state.ts'
 
 const text = fc.string({ maxLength: 4 });
 const count = fc.nat(3);
-const cause = fc.record({ latest: text, since: fc.constantFrom('a', 'b') }).map(({ latest, since }) =>
-  reason('PeerUnreachable', {
-    ...{ peer: 'tor1', router: '10.0.0.254', local: '10.0.0.1', since, latest, port: 179, why: 'no route', local_asn: 1 },
-  } as never),
-);
+const cause = fc
+  .record({ latest: text, since: fc.constantFrom('a', 'b') })
+  .map(({ latest, since }) =>
+    reason('HoldTimeExpired', { peer: 'tor1', router: '10.0.0.254', local: '10.0.0.1', since, latest, kind: 'us', seconds: 9 }),
+  );
 
 const session: fc.Arbitrary<SessionStatus> = fc.record(
   {
