@@ -136,7 +136,7 @@ disable_services() {
   for package in "$@"; do
     case $package in
     bird2) unit=bird ;;
-    frr | gobgpd | openbgpd | exabgp | prometheus) unit=$package ;;
+    containerd | frr | gobgpd | openbgpd | exabgp | prometheus) unit=$package ;;
     *) continue ;;
     esac
     if command -v systemctl >/dev/null 2>&1; then
