@@ -1,6 +1,6 @@
 import { decideAllocationClaim } from '../../decisions/allocation/claim.ts';
 import { clientReachability } from '../../decisions/verdict/client-reachability.ts';
-import { viewNode, type NodeView } from '../../decisions/verdict/node-view.ts';
+import { nodeViewsOf, type NodeView } from '../../decisions/verdict/node-view.ts';
 import { decideVerdict, type Verdict } from '../../decisions/verdict/verdict.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
@@ -18,8 +18,9 @@ export interface Judgement {
 
 export function judgementOf(snapshot: Snapshot, service: Service, unmet: Reason | undefined, now: number): Judgement {
   const views = new Map<string, NodeView>();
+  const viewOf = nodeViewsOf(snapshot, service, now);
   const view = (node: string): NodeView => {
-    const known = views.get(node) ?? viewNode(snapshot, service, node, now);
+    const known = views.get(node) ?? viewOf(node);
     views.set(node, known);
     return known;
   };

@@ -56,10 +56,17 @@ export interface OwnLinks {
 
 export interface L2Decisions {
   decide(address: Address): L2Decision;
-  /** Returns the first rule by which a node is no candidate. Undefined: it is one, or the address is not announced at all. */
-  whyNot(address: Address, node: string): Reason | undefined;
+  /** Decides once for questions about many nodes. */
+  about(address: Address): L2AddressDecision;
   /** Returns the last claim of an address. Undefined: no node of ours ever announced it. */
   lastClaim(address: Address): LastClaim | undefined;
+}
+
+/** The decision for one address as of the moment at which it was taken. */
+export interface L2AddressDecision {
+  readonly decision: L2Decision;
+  /** Returns the first rule by which a node is no candidate. Undefined: it is one, or the address is not announced at all. */
+  readonly whyNot: (node: string) => Reason | undefined;
 }
 
 /**
@@ -156,17 +163,22 @@ export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisio
   return {
     decide,
     lastClaim,
-    whyNot(address, node) {
+    about(address) {
+      const decision = decide(address);
       const advertised = advertisedAt(snapshot, address);
-      if ('reason' in advertised) return undefined;
-      const judged = judge(advertised, address, node);
-      if ('reason' in judged) return judged.reason;
+      if ('reason' in advertised) return { decision, whyNot: () => undefined };
       const nodes = nodesWithEndpoints(snapshot, advertised.services, address.family);
-      if (typeof nodes === 'object' && 'reason' in nodes) return nodes.reason;
-      if (nodes !== 'all' && !nodes.has(node)) return reason('NoLocalEndpoints', { node, policy: 'externalTrafficPolicy' });
-      const decided = decide(address);
-      if ('reason' in decided || decided.candidates.some((one) => one.node === node)) return undefined;
-      return reason('L2BeyondCandidates', { node, most: mostCandidates });
+      const chosen = new Set('reason' in decision ? [] : decision.candidates.map(({ node }) => node));
+      return {
+        decision,
+        whyNot: (node) => {
+          const judged = judge(advertised, address, node);
+          if ('reason' in judged) return judged.reason;
+          if (typeof nodes === 'object' && 'reason' in nodes) return nodes.reason;
+          if (nodes !== 'all' && !nodes.has(node)) return reason('NoLocalEndpoints', { node, policy: 'externalTrafficPolicy' });
+          return 'reason' in decision || chosen.has(node) ? undefined : reason('L2BeyondCandidates', { node, most: mostCandidates });
+        },
+      };
     },
   };
 }

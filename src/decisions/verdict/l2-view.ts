@@ -4,7 +4,7 @@ import type { Service } from '../../model/objects/service.ts';
 import { reason, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress, type Address } from '../../net/address.ts';
-import type { L2Decision } from '../l2/candidates.ts';
+import type { L2AddressDecision, L2Decision, L2Decisions } from '../l2/candidates.ts';
 import { l2DecisionsOf } from '../l2/decisions-of.ts';
 
 /** What a node does for an address by ARP or NDP. */
@@ -20,15 +20,38 @@ export interface L2View {
 }
 
 /** Returns what a node does for an address. Undefined: no L2Advertisement announces it. */
-export function viewL2(snapshot: Snapshot, service: Service, address: Address, node: string, now: number): L2View | undefined {
+export type L2Views = (address: Address, node: string) => L2View | undefined;
+
+/** Prepares the views of the addresses of a Service. Each address is decided once, however many nodes are asked about. */
+export function l2ViewsOf(snapshot: Snapshot, service: Service, now: number): L2Views {
   const decisions = l2DecisionsOf(snapshot);
-  const decision = decisions?.decide(address);
-  if (decisions === undefined || decision === undefined) return undefined;
+  if (decisions === undefined) return () => undefined;
+  const decided = new Map<string, Decided>();
+  return (address, node) => {
+    const key = formatAddress(address);
+    const known = decided.get(key) ?? decidedAt(snapshot, decisions, address, now);
+    decided.set(key, known);
+    return viewL2(snapshot, service, known, { address, node, now });
+  };
+}
+
+/** The decision for an address, and the node that answers for it. Undefined: none does. */
+interface Decided extends L2AddressDecision {
+  readonly owner: string | undefined;
+}
+
+function decidedAt(snapshot: Snapshot, decisions: L2Decisions, address: Address, now: number): Decided {
+  const about = decisions.about(address);
+  return { ...about, owner: 'reason' in about.decision ? undefined : ownerOf(snapshot, about.decision, address, now) };
+}
+
+function viewL2(snapshot: Snapshot, service: Service, { decision, owner, whyNot }: Decided, place: Place): L2View | undefined {
+  const { node } = place;
   if ('reason' in decision) return decision.reason.code === 'NoAdvertisement' ? undefined : { links: [], reason: decision.reason };
   const own = decision.candidates.find((candidate) => candidate.node === node);
-  const kernel = kernelAnswerOf(snapshot, service, { address, node, now });
-  if (own === undefined) return { links: [], reason: kernel ?? decisions.whyNot(address, node) ?? reason('NodeUnknown', { node }) };
-  const because = whyNotAnswered(snapshot, service, decision, { address, node, now });
+  const kernel = kernelAnswerOf(snapshot, service, place);
+  if (own === undefined) return { links: [], reason: kernel ?? whyNot(node) ?? reason('NodeUnknown', { node }) };
+  const because = whyNotAnswered(snapshot, service, owner, place);
   // The kernel of the owner answers as the owner does. That of another node is a second one.
   const isSecond = kernel !== undefined && because?.code === 'L2NotOwner';
   return {
@@ -45,13 +68,7 @@ interface Place {
   readonly now: number;
 }
 
-function whyNotAnswered(
-  snapshot: Snapshot,
-  service: Service,
-  decision: Exclude<L2Decision, { readonly reason: Reason }>,
-  { address, node, now }: Place,
-): Reason | undefined {
-  const owner = ownerOf(snapshot, decision, address, now);
+function whyNotAnswered(snapshot: Snapshot, service: Service, owner: string | undefined, { node, now }: Place): Reason | undefined {
   if (owner !== undefined && owner !== node) return reason('L2NotOwner', { node, owner });
   const state = currentReport(snapshot.nodeStates, node, now);
   if (state === undefined) return reason('AgentSilent', { node });

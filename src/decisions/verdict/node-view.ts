@@ -13,7 +13,7 @@ import type { RouteIntent } from '../announcement/route.ts';
 import { frontendsOfAddress } from '../forwarding/address-frontends.ts';
 import { decideForwarding } from '../forwarding/plan.ts';
 import { lostEndpoints, type LostEndpoints } from './lost-endpoints.ts';
-import { viewL2, type L2View } from './l2-view.ts';
+import { l2ViewsOf, type L2View, type L2Views } from './l2-view.ts';
 
 /** What one node does for a Service: its decisions, corrected by the report of its agent. */
 export interface NodeView {
@@ -72,8 +72,18 @@ export function waysOf({ peers, l2 }: AddressView): readonly { readonly reason?:
   return l2 === undefined ? peers : [...peers, l2];
 }
 
-/** `now` is in milliseconds since the epoch. The age of the agent's report is measured by it. */
-export function viewNode(snapshot: Snapshot, service: Service, node: string, now: number): NodeView {
+/** Returns the view of any node. `now` is in milliseconds since the epoch. The age of the agents' reports is measured by it. */
+export function nodeViewsOf(snapshot: Snapshot, service: Service, now: number): (node: string) => NodeView {
+  const viewL2 = l2ViewsOf(snapshot, service, now);
+  return (node) => viewNode(snapshot, service, node, { now, viewL2 });
+}
+
+function viewNode(
+  snapshot: Snapshot,
+  service: Service,
+  node: string,
+  { now, viewL2 }: { readonly now: number; readonly viewL2: L2Views },
+): NodeView {
   const { forwarding, foreign: elsewhere, reasons } = decideForwarding(snapshot, service, node);
   const announcement = decideAnnouncement(snapshot, service, node, { now });
   const state = currentReport(snapshot.nodeStates, node, now);
@@ -94,7 +104,7 @@ export function viewNode(snapshot: Snapshot, service: Service, node: string, now
     addresses: announcement.addresses.map((announced) =>
       withL2(
         viewAddress(announced, obstacles(announced, { state, problem, differing, frontends }), (peer) => bfdWarning(state, peer)),
-        announced.type === 'LoadBalancer' ? viewL2(snapshot, service, announced.address, node, now) : undefined,
+        announced.type === 'LoadBalancer' ? viewL2(announced.address, node) : undefined,
       ),
     ),
   };

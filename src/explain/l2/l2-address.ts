@@ -58,9 +58,9 @@ export function explainL2(snapshot: Snapshot, service: Service, now: number): L2
   const decisions = l2DecisionsOf(snapshot);
   if (decisions === undefined || service.type !== 'LoadBalancer') return [];
   return assignedAddresses(service).flatMap((address): L2AddressExplanation[] => {
-    const decision = decisions.decide(address);
+    const { decision, whyNot } = decisions.about(address);
     const of = { address: formatAddress(address), protocol: address.family === 4 ? 'ARP' : 'NDP' } as const;
-    const excluded = excludedNodes(snapshot, (node) => decisions.whyNot(address, node));
+    const excluded = excludedNodes(snapshot, whyNot);
     if ('reason' in decision) {
       return decision.reason.code === 'NoAdvertisement' ? [] : [{ ...of, reason: decision.reason, candidates: [], excluded }];
     }

@@ -1,6 +1,6 @@
 import { wantsDirectReturn } from '../../decisions/direct-return/plan.ts';
 import { decideHealthCheck } from '../../decisions/forwarding/health-check.ts';
-import { viewNode, type AddressView, type NodeView, type PeerView } from '../../decisions/verdict/node-view.ts';
+import type { AddressView, NodeView, PeerView } from '../../decisions/verdict/node-view.ts';
 import type { LiveRoute } from '../../live/contract.ts';
 import { currentReport, reportAge, type DirectReturnReport } from '../../model/objects/node-state.ts';
 import type { Reason } from '../../model/reasons.ts';
@@ -46,8 +46,8 @@ export interface AddressExplanation extends Omit<AddressView, 'peers'> {
 }
 
 /** `now` is in milliseconds since the epoch. The age of the agent's report is measured by it. */
-export function explainNodeForService(snapshot: Snapshot, service: Service, node: string, now: number): NodeExplanation {
-  const view = viewNode(snapshot, service, node, now);
+export function explainNodeForService(snapshot: Snapshot, service: Service, view: NodeView, now: number): NodeExplanation {
+  const { node } = view;
   const last = snapshot.nodeStates.get(node);
   const check = decideHealthCheck(snapshot, service, node);
   const localEndpoints = [...(check?.localEndpoints ?? [])].map(([family, count]) => ({ family: `IPv${family}`, count }));

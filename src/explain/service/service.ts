@@ -5,6 +5,7 @@ import { decideForwarding } from '../../decisions/forwarding/plan.ts';
 import { whyNotForwarded } from '../../decisions/forwarding/service-proxy-name.ts';
 import { clientReachability, type ClientReachability } from '../../decisions/verdict/client-reachability.ts';
 import { decideVerdict, type Verdict } from '../../decisions/verdict/verdict.ts';
+import { nodeViewsOf } from '../../decisions/verdict/node-view.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Pod } from '../../model/objects/pod.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
@@ -57,7 +58,8 @@ export function explainService(snapshot: Snapshot, key: ServiceKey, now: number,
   const service = snapshot.services.get(key);
   if (service === undefined) return undefined;
   const names = [...new Set([...snapshot.nodes.keys(), ...snapshot.nodeStates.keys()])].toSorted();
-  const nodes = names.map((node) => explainNodeForService(snapshot, service, node, now));
+  const viewOf = nodeViewsOf(snapshot, service, now);
+  const nodes = names.map((node) => explainNodeForService(snapshot, service, viewOf(node), now));
   const allocation = explainAllocation(snapshot, service);
   const l2 = explainL2(snapshot, service, now);
   const status = service.ingress.map(({ address, hostname = '' }) => (address === undefined ? hostname : formatAddress(address)));

@@ -78,15 +78,15 @@ describe('which nodes are candidates', () => {
   ])('a node is none when it %s', (_, literal, expected, why) => {
     const decisions = createL2Decisions(lan(literal));
     expect(outcome(decisions.decide(vip))).toBe(expected);
-    expect(decisions.whyNot(vip, 'n2')?.code).toBe(why);
-    expect(decisions.whyNot(vip, 'n1')).toBeUndefined();
+    expect(decisions.about(vip).whyNot('n2')?.code).toBe(why);
+    expect(decisions.about(vip).whyNot('n1')).toBeUndefined();
   });
 
   test('a reason names the interface that is missing and those that are there', () => {
     const decisions = createL2Decisions(
       lan({ l2Advertisements: [{ name: 'a', interfaces: ['eth7'] }, { name: 'b' }], links: { n1: { eth0: ['10.0.0.0/8'] } } }),
     );
-    const why = decisions.whyNot(vip, 'n1');
+    const why = decisions.about(vip).whyNot('n1');
     expect(why === undefined ? '' : reasonText(why)).toBe(
       'node "n1" has no interface for 192.0.2.100: no interface eth7 is up, and no network of its interfaces contains 192.0.2.100; its links: eth0 (10.0.0.0/8)',
     );
@@ -266,7 +266,7 @@ describe('the order of candidates', () => {
     const standing = new Set(outcome(decisions.decide(vip)).split(', '));
     const left = nodes.find((node) => !standing.has(node)) ?? '';
     expect(standing.size).toBe(mostCandidates);
-    expect(decisions.whyNot(vip, left)).toEqual(reason('L2BeyondCandidates', { node: left, most: mostCandidates }));
+    expect(decisions.about(vip).whyNot(left)).toEqual(reason('L2BeyondCandidates', { node: left, most: mostCandidates }));
   });
 
   test('a new node moves only the addresses that it gets itself', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { viewNode } from '../../../../src/decisions/verdict/node-view.ts';
+import { nodeViewsOf } from '../../../../src/decisions/verdict/node-view.ts';
 import type { NodeState } from '../../../../src/model/objects/node-state.ts';
 import { reason } from '../../../../src/model/reasons.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
@@ -27,7 +27,7 @@ function peersOf(...more: readonly HeraldObject[]): readonly { readonly peer: st
   for (const object of [...objects, ...more]) all.upsert(object);
   const web = all.services.get('shop/web');
   if (web === undefined) throw new Error('there is no Service');
-  const [address] = viewNode(all, web, 'n1', now).addresses;
+  const [address] = nodeViewsOf(all, web, now)('n1').addresses;
   return (address?.peers ?? []).map(({ peer: name, reason: because }) => ({ peer: name, code: because?.code }));
 }
 

@@ -166,3 +166,20 @@ test('what concerns ARP and NDP holds no route back', () => {
   );
   expect(explanation?.nodes[0]?.addresses.flatMap(({ peers }) => peers.map(({ reason: why }) => why))).toEqual([undefined]);
 });
+
+test('an address is decided as often for 200 nodes as for 3', () => {
+  const readings = (count: number): number => {
+    const all = Array.from({ length: count }, (_, at) => `n${at + 1}`);
+    const literal = cluster({ ...office, nodes: all.map((name) => ({ name })) });
+    const read = { advertisements: 0 };
+    const advertisements = new Map(literal.l2Advertisements);
+    advertisements.values = () => {
+      read.advertisements++;
+      return Map.prototype.values.call(advertisements);
+    };
+    const nodeStates = new Map(all.map((name) => [name, state(name)]));
+    explainService({ ...literal, nodeStates, l2Advertisements: advertisements }, key, now);
+    return read.advertisements;
+  };
+  expect(readings(200)).toBe(readings(3));
+});
