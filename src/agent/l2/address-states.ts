@@ -64,10 +64,8 @@ export class AddressStates {
     const states = [...(this.#states.get(address)?.values() ?? [])];
     const conflict = this.#conflicts.get(address);
     const isAnswered = states.some(({ state }) => answersClients(state));
-    if (conflict !== undefined) {
-      const effect = isAnswered ? 'this node answers too, and announces it again' : 'it is not announced';
-      return reason('L2AddressConflict', { address, ...conflict, node: this.#node, effect });
-    }
+    if (conflict !== undefined)
+      return reason(isAnswered ? 'L2AddressContested' : 'L2AddressConflict', { address, ...conflict, node: this.#node });
     const isRunning = (node: string): boolean => node === this.#node || runningReport(nodeStates, node, now) !== undefined;
     const best = candidates.find(({ node }) => isRunning(node))?.node;
     if (best === undefined) return undefined;

@@ -130,7 +130,7 @@ export const eventTable = {
     type: 'Warning',
     action: 'Announce',
     about: 'Service',
-    when: 'a host that is no node uses an address of the Service (L2AddressConflict); the note has its MAC address. Reported at once, not after 30 s',
+    when: 'a host that is no node uses an address of the Service (L2AddressContested, L2AddressConflict); the note has its MAC address. Reported at once, not after 30 s',
   },
   invalidService: {
     type: 'Warning',

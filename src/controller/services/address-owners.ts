@@ -84,7 +84,7 @@ export class AddressOwners {
 }
 
 function isConflict({ reason: { code } }: ServiceDifference): boolean {
-  return code === 'L2AddressConflict';
+  return code === 'L2AddressConflict' || code === 'L2AddressContested';
 }
 
 function conflictText({ service, reason: { details } }: ServiceDifference): string {

@@ -1,5 +1,6 @@
 import { causesOf, isAnnounced } from '../../decisions/verdict/causes.ts';
 import { waysOf, type AddressView } from '../../decisions/verdict/node-view.ts';
+import { secondAnswers, type L2View } from '../../decisions/verdict/l2-view.ts';
 import { conditionTypes } from '../../model/objects/condition-types.ts';
 import { conditionText, reason, type Reason } from '../../model/reasons.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
@@ -50,18 +51,22 @@ function isAnnouncedBothWays({ snapshot, view }: Judgement, nodes: readonly stri
   return isOnLink && nodes.some((node) => viewOn(node)?.peers.some(({ reason: why }) => why === undefined) === true);
 }
 
-/** Adds that the kernel of another node answers for an address too. Costs nothing while no node reports that. */
+/** Adds that a foreign host, or the kernel of another node, answers for an address too. Costs nothing while no node reports that. */
 function withSecondAnswer(condition: Condition, { snapshot, service, now, view, verdict }: Judgement): Condition {
   const key = serviceKey(service.metadata);
   const reporting = [...snapshot.nodes.keys()].filter((node) =>
-    currentReport(snapshot.nodeStates, node, now)?.differing.some((one) => one.service === key && one.reason.code === 'L2KernelAnswers'),
+    currentReport(snapshot.nodeStates, node, now)?.differing.some((one) => one.service === key && secondAnswers.has(one.reason.code)),
   );
-  const [second] = reporting
-    .toSorted()
-    .flatMap((node) => view(node).addresses.flatMap(({ l2 }) => (l2?.reason?.code === 'L2KernelAnswers' ? [l2.reason] : [])));
+  const [second] = reporting.toSorted().flatMap((node) => view(node).addresses.flatMap(({ l2 }) => secondAnswerOf(l2) ?? []));
   if (second === undefined) return condition;
   const { code, line } = verdict();
   return { ...condition, reason: second.code, message: code === second.code ? line : conditionText(second) };
+}
+
+/** The kernel of the owner answers as the owner does, so its warning counts only for a foreign host. */
+function secondAnswerOf({ reason: why, warning }: Partial<L2View> = {}): Reason | undefined {
+  if (warning?.code === 'L2AddressContested') return warning;
+  return why?.code === 'L2KernelAnswers' ? why : undefined;
 }
 
 interface Announcers {

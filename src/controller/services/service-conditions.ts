@@ -1,7 +1,8 @@
+import { secondAnswers } from '../../decisions/verdict/l2-view.ts';
 import { reasonLine } from '../../decisions/verdict/verdict-text.ts';
 import type { Verdict } from '../../decisions/verdict/verdict.ts';
 import { conditionTypes } from '../../model/objects/condition-types.ts';
-import { conditionText, type Reason } from '../../model/reasons.ts';
+import { conditionText, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
 import { assignedMessage } from '../../model/objects/sharing-terms.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -45,9 +46,11 @@ export function judgeService(snapshot: Snapshot, service: Service, unmet: UnmetR
   };
 }
 
-/** The address is announced, so Announced is True, but the last next hop drops the packets, or a second node answers. */
+/** The address is announced, so Announced is True, but the last next hop drops the packets, or another one answers too. */
+const doubtful: ReadonlySet<string> = new Set<ReasonCode>(['HeldBackLastNextHop', ...secondAnswers]);
+
 function isGood({ status, reason }: Condition): boolean {
-  return status === 'True' && reason !== 'HeldBackLastNextHop' && reason !== 'L2KernelAnswers';
+  return status === 'True' && !doubtful.has(reason);
 }
 
 /** Returns the conditions of a Service, as `judgeService` does. */

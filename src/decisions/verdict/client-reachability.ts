@@ -4,7 +4,7 @@ import type { Reason } from '../../model/reasons.ts';
 import { familyOfText, formatAddress } from '../../net/address.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import { causesOf } from './causes.ts';
-import { waysOf, type NodeView } from './node-view.ts';
+import { waysOf, type AddressView, type NodeView } from './node-view.ts';
 
 /** The fate of outside clients' connections to one address and port. */
 export interface ClientReachability {
@@ -13,9 +13,10 @@ export interface ClientReachability {
   readonly address: string;
   /**
    * expected: decided, but no node reports that it is so. intercepted: another program may translate the packets before Herald does, on
-   * every node that receives them. partly: some are answered, and those to the endpoints on some node time out. cutOff: all of them do.
+   * every node that receives them. contested: a foreign host answers for the address too, and receives some. partly: some are answered, and
+   * those to the endpoints on some node time out. cutOff: all of them do.
    */
-  readonly outcome: 'answered' | 'partly' | 'cutOff' | 'expected' | 'intercepted' | 'refused' | 'unreachable';
+  readonly outcome: 'answered' | 'contested' | 'partly' | 'cutOff' | 'expected' | 'intercepted' | 'refused' | 'unreachable';
   /** Nodes that receive the traffic. */
   readonly via: readonly string[];
   readonly why?: Reason;
@@ -62,6 +63,9 @@ function viewOf(nodes: readonly NodeView[], address: string, frontend: string): 
   const [firstCutOff] = cutOff;
   if (serving.length > 0 && firstCutOff !== undefined)
     return { outcome: firstCutOff.areAll ? 'cutOff' : 'partly', via, why: firstCutOff.reason };
+  const contested = serving.map(({ announced }) => contestOf(announced));
+  const [contest] = contested;
+  if (contest !== undefined && contested.every((one) => one !== undefined)) return { outcome: 'contested', via, why: contest };
   if (serving.length > 0) return { outcome: 'answered', via };
   if (announcing.length > 0) return { outcome: 'refused', via: announcing.map(({ node }) => node.node) };
   const expected = found.filter(({ announced }) => announced !== undefined && waysOf(announced).some((way) => isUnreported(way.reason)));
@@ -73,6 +77,12 @@ function viewOf(nodes: readonly NodeView[], address: string, frontend: string): 
 function isIdle({ idle = [], forwarding }: NodeView, frontend: string): boolean {
   const refused = forwarding.some(({ code, details }) => code === 'FrontendQuarantined' && details.frontend === frontend);
   return refused || idle.some((one) => one.frontend === frontend);
+}
+
+/** Returns why clients may reach a foreign host instead of the node. Routers, which know the address by BGP, reach the node. */
+function contestOf(announced: AddressView | undefined): Reason | undefined {
+  if (announced === undefined || announced.peers.some(({ reason: why }) => why === undefined)) return undefined;
+  return announced.l2?.warning?.code === 'L2AddressContested' ? announced.l2.warning : undefined;
 }
 
 function interceptionOn({ forwarding }: NodeView, frontend: string): Reason | undefined {

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
 import { currentReport, runningReport } from '../../model/objects/node-state.ts';
 import type { Service } from '../../model/objects/service.ts';
@@ -15,7 +16,7 @@ export interface L2View {
   readonly reason?: Reason;
   /** Why the node answers only while no other candidate lives. */
   readonly lastResort?: Reason;
-  /** The node answers, and its kernel would go on if the agent hangs. */
+  /** The node answers, but a foreign host does too, or its own kernel, which would go on if the agent hangs. */
   readonly warning?: Reason;
 }
 
@@ -49,15 +50,17 @@ function viewL2(snapshot: Snapshot, service: Service, { decision, owner, whyNot 
   const { node } = place;
   if ('reason' in decision) return decision.reason.code === 'NoAdvertisement' ? undefined : { links: [], reason: decision.reason };
   const own = decision.candidates.find((candidate) => candidate.node === node);
-  const kernel = kernelAnswerOf(snapshot, service, place);
+  const kernel = answerBeside('L2KernelAnswers', snapshot, service, place);
   if (own === undefined) return { links: [], reason: kernel ?? whyNot(node) ?? reason('NodeUnknown', { node }) };
   const because = whyNotAnswered(snapshot, service, owner, place);
   // The kernel of the owner answers as the owner does. That of another node is a second one.
   const isSecond = kernel !== undefined && because?.code === 'L2NotOwner';
+  const contest = answerBeside('L2AddressContested', snapshot, service, place);
+  const warning = because === undefined ? (contest ?? kernel) : undefined;
   return {
     links: own.links.map(({ name }) => name),
     ...(because === undefined ? {} : { reason: isSecond ? kernel : because }),
-    ...(kernel === undefined || because !== undefined ? {} : { warning: kernel }),
+    ...defined({ warning }),
     ...(own.lastResort === undefined ? {} : { lastResort: own.lastResort }),
   };
 }
@@ -80,13 +83,21 @@ function whyNotAnswered(snapshot: Snapshot, service: Service, owner: string | un
 }
 
 /** A node that reports these answers. */
-const answeredNevertheless: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['L2AnswersInstead', 'L2KernelAnswers']);
+const answeredNevertheless: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['L2AnswersInstead', 'L2KernelAnswers', 'L2AddressContested']);
 
-/** Returns why the kernel of a node answers for the address, by the node's report. */
-function kernelAnswerOf({ nodeStates }: Snapshot, { metadata }: Service, { address, node, now }: Place): Reason | undefined {
+/** An announced address is answered by another one too. */
+export const secondAnswers: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['L2KernelAnswers', 'L2AddressContested']);
+
+/** Returns the node's report with this code: its kernel, or a foreign host, answers for the address beside the responder of a node. */
+function answerBeside(
+  code: 'L2KernelAnswers' | 'L2AddressContested',
+  { nodeStates }: Snapshot,
+  { metadata }: Service,
+  { address, node, now }: Place,
+): Reason | undefined {
   const [key, text] = [serviceKey(metadata), formatAddress(address)];
   return currentReport(nodeStates, node, now)?.differing.find(
-    ({ service, reason: why }) => service === key && why.code === 'L2KernelAnswers' && why.details.address === text,
+    ({ service, reason: why }) => service === key && why.code === code && why.details.address === text,
   )?.reason;
 }
 

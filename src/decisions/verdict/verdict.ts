@@ -52,7 +52,7 @@ export function decideVerdict(facts: VerdictFacts): Verdict {
   const answered = clients.filter(({ outcome }) => outcome === 'answered');
   if (answered.length === clients.length) return servedVerdict(facts);
   const failed = clients.filter(({ outcome }) => outcome !== 'answered');
-  const isPartly = answered.length > 0 || failed.some((one) => one.outcome === 'partly');
+  const isPartly = answered.length > 0 || failed.some((one) => partial.has(one.outcome));
   const outcome = isPartly ? 'partly' : failed.some((one) => uncertain.has(one.outcome)) ? 'unknown' : 'notServed';
   return verdictOf(service, outcome, leadOf(outcome, answered, failed), causesOfFailure(facts, failed), nodes.length);
 }
@@ -77,7 +77,8 @@ function causesOfFailure({ service, unmet, nodes }: VerdictFacts, failed: readon
   if (first === undefined) throw new RangeError('at least one client is not answered');
   if (first.outcome === 'refused') return refusals(service, nodes, first);
   if (first.outcome === 'cutOff' || first.outcome === 'partly') return cutOffCauses(failed, nodes);
-  if (first.outcome === 'intercepted' && first.why !== undefined) return [{ reason: first.why, nodes: first.via }];
+  if ((first.outcome === 'intercepted' || first.outcome === 'contested') && first.why !== undefined)
+    return [{ reason: first.why, nodes: first.via }];
   const causes = causesOf(nodes, first.address);
   const [cause] = causes;
   if (unmet?.code === 'HeldOutsidePools' && cause !== undefined && allocationCauses.has(cause.reason.code))
@@ -91,10 +92,14 @@ const order: readonly ClientReachability['outcome'][] = [
   'refused',
   'cutOff',
   'partly',
+  'contested',
   'intercepted',
   'expected',
   'answered',
 ];
+
+/** Some connections to the target are answered. */
+const partial: ReadonlySet<ClientReachability['outcome']> = new Set(['partly', 'contested']);
 
 const uncertain: ReadonlySet<ClientReachability['outcome']> = new Set(['intercepted', 'expected']);
 
@@ -119,7 +124,7 @@ function refusals({ ports }: Service, nodes: readonly NodeView[], { address, tar
 function leadOf(outcome: Verdict['outcome'], answered: readonly ClientReachability[], failed: readonly ClientReachability[]): string {
   if (outcome === 'unknown') return 'Not known whether it is served';
   if (outcome === 'notServed') return 'Not served';
-  if (failed.every((one) => one.outcome === 'partly')) return 'Partly served';
+  if (failed.every((one) => partial.has(one.outcome))) return 'Partly served';
   const isOf = (version: string, list: readonly ClientReachability[]): boolean =>
     list.every(({ address }) => `IPv${familyOfText(address)}` === version);
   const family = ['IPv4', 'IPv6'].find(

@@ -9,6 +9,8 @@ export function reachabilityText({ target, outcome, via, why, sources = [] }: Cl
   switch (outcome) {
     case 'answered':
       return `${what} to ${target} are answered via ${via.join(', ')}${from}`;
+    case 'contested':
+      return `some ${what} to ${target} are answered via ${via.join(', ')}${from}, and some reach another host${because}`;
     case 'cutOff':
       return `${what} to ${target} come in via ${via.join(', ')} and time out${because}`;
     case 'partly':

@@ -1,6 +1,15 @@
 import type { OnNode } from './announcement.ts';
 import { reasonEntry } from './entry.ts';
 
+interface Conflict extends OnNode {
+  readonly address: string;
+  /** The MAC address of the other host. */
+  readonly linkAddress: string;
+  readonly interface: string;
+}
+
+const takeFromHost = ({ address }: Conflict): string => `take ${address} from that host, or leave it out of the IPAddressPool`;
+
 /** Why an address is not announced by ARP and NDP, or not as it should be. */
 export const l2Reasons = {
   L2NoCandidate: reasonEntry({
@@ -48,15 +57,15 @@ export const l2Reasons = {
       'for IPv6 check multicast (MLD) snooping of the switch',
   }),
   L2AddressConflict: reasonEntry({
-    brief: 'Another host uses the address',
-    says: (d: {
-      readonly address: string;
-      readonly linkAddress: string;
-      readonly interface: string;
-      readonly node: string;
-      readonly effect: string;
-    }) => `${d.linkAddress} on ${d.interface} of node "${d.node}" uses ${d.address} too: ${d.effect}`,
-    fix: (d) => `take ${d.address} from that host, or leave it out of the IPAddressPool`,
+    brief: 'Another host uses the address, so no node announces it',
+    says: (d: Conflict) => `${d.linkAddress} on ${d.interface} of node "${d.node}" uses ${d.address} too: it is not announced`,
+    fix: takeFromHost,
+  }),
+  L2AddressContested: reasonEntry({
+    brief: 'Another host uses the address, and a node answers for it too',
+    says: (d: Conflict) =>
+      `${d.linkAddress} on ${d.interface} of node "${d.node}" uses ${d.address} too: the node answers and announces it again, and clients reach whichever they heard last`,
+    fix: takeFromHost,
   }),
   L2Isolated: reasonEntry({
     brief: 'The node hears no other candidate on the link',

@@ -39,7 +39,9 @@ const strangerMac = (bed: AgentsOnSegment): string => bed.segment.macOf(bed.stra
 async function untilReported(bed: AgentsOnSegment): Promise<string> {
   return until(`the condition names ${strangerMac(bed)}`, async (note) => {
     const condition = note(await bed.condition('web', 'Announced'));
-    return condition?.status === 'False' && condition.message.includes(strangerMac(bed)) ? condition.message : undefined;
+    return condition?.message.includes(strangerMac(bed)) === true
+      ? `${condition.status} ${condition.reason}: ${condition.message}`
+      : undefined;
   });
 }
 
@@ -72,7 +74,8 @@ describe('a foreign host that claims a held address', () => {
     await bed.exec(bed.strangerHost(), ['ip', 'addr', 'add', `${vip}/16`, 'dev', 'v0']);
     await bed.exec(bed.strangerHost(), ['arping', '-U', '-c', '4', '-i', 'v0', '-S', vip, vip], { check: false });
     const message = await untilReported(bed);
-    expect(message).toContain('this node answers too, and announces it again');
+    expect(message).toMatch(/^True L2AddressContested: Partly served: .* the node answers and announces it again/);
+    expect(await bed.explain()).toMatch(/^Partly served/);
     const own = (await bed.watch.frames()).filter(
       ({ at, kind, mac, address }) =>
         kind === 'announcement' && at >= began && at < began + 9_000 && address === vip && mac === bed.segment.macOf(0),
@@ -82,7 +85,7 @@ describe('a foreign host that claims a held address', () => {
     expect(own.length).toBeGreaterThan(0);
     expect(await bed.answering()).toContain(0);
     await bed.exec(bed.strangerHost(), ['ip', 'addr', 'del', `${vip}/16`, 'dev', 'v0']);
-    await until('the conflict is over', async (note) => note(await bed.condition('web', 'Announced'))?.status === 'True');
+    await until('the conflict is over', async (note) => note(await bed.condition('web', 'Announced'))?.reason === 'Announced');
   });
 
   test('L2-12 is given the address with onConflict withdraw, until it has gone', async () => {
@@ -91,7 +94,7 @@ describe('a foreign host that claims a held address', () => {
     await take(bed, 'add');
     await bed.exec(bed.strangerHost(), ['arping', '-U', '-c', '2', '-i', 'v0', '-S', vip, vip], { check: false });
     const message = await untilReported(bed);
-    expect(message).toContain('it is not announced');
+    expect(message).toMatch(/^False L2AddressConflict: .* it is not announced/);
     await until('only the stranger answers', async (note) => note(await bed.answering()).join() === `${bed.strangerHost()}`);
     await take(bed, 'del');
     await bed.untilOwner(0, [vip]);

@@ -59,8 +59,8 @@ test('the best node names the other one that answers', () => {
 test('a foreign host is reported until the address is given up', () => {
   const conflict: L2Event = { kind: 'conflict', at, address: '192.0.2.100', interface: 'eth0', mac: '02:00:00:00:00:99' };
   expect(reported([changed('owner'), conflict])).toMatchObject({
-    code: 'L2AddressConflict',
-    details: { linkAddress: '02:00:00:00:00:99', effect: 'this node answers too, and announces it again' },
+    code: 'L2AddressContested',
+    details: { linkAddress: '02:00:00:00:00:99', interface: 'eth0', node: 'n2' },
   });
   expect(reported([changed('owner'), conflict, changed('standby')])).toBeUndefined();
 });
@@ -71,6 +71,6 @@ test('a conflict lasts while the node looks for the host again, and ends with it
   expect(reported(again)?.code).toBe('L2AddressConflict');
   expect(reported([...again, changed('owner', { from: 'probing' })], [])).toBeUndefined();
   const ended: L2Event = { kind: 'conflictEnded', at, address: '192.0.2.100', interface: 'eth0' };
-  expect(reported([changed('owner'), conflict], [])?.code).toBe('L2AddressConflict');
+  expect(reported([changed('owner'), conflict], [])?.code).toBe('L2AddressContested');
   expect(reported([changed('owner'), conflict, ended], [])).toBeUndefined();
 });

@@ -34,8 +34,8 @@ function state(node: string, claims: readonly AddressClaim[], differing: NodeSta
 }
 
 const conflict = (linkAddress: string): NodeState['differing'] => {
-  const details = { address: vip, linkAddress, interface: 'eth0', node: 'n1', effect: 'this node answers too, and announces it again' };
-  return [{ service: 'shop/web', aspect: 'Announced', reason: reason('L2AddressConflict', details) }];
+  const details = { address: vip, linkAddress, interface: 'eth0', node: 'n1' };
+  return [{ service: 'shop/web', aspect: 'Announced', reason: reason('L2AddressContested', details) }];
 };
 
 test('a change of owner is an Event on every Service of the address, with both nodes', () => {
@@ -71,7 +71,7 @@ test('a conflict is an Event with the MAC address as soon as a node reports it, 
   const { told } = watched(state('n1', []));
   expect(told(state('n1', [], conflict('02:00:00:00:00:99')))).toEqual([
     expect.stringMatching(
-      /^Warning L2AddressConflict web: 02:00:00:00:00:99 on eth0 of node "n1" uses 192\.0\.2\.100 too: .*IPAddressPool/i,
+      /^Warning L2AddressContested web: 02:00:00:00:00:99 on eth0 of node "n1" uses 192\.0\.2\.100 too: .*IPAddressPool/i,
     ),
   ]);
   expect(told(state('n1', [], conflict('02:00:00:00:00:99')))).toEqual([]);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { judgeService } from '../../../../src/controller/services/service-conditions.ts';
 import type { NodeState } from '../../../../src/model/objects/node-state.ts';
-import { reason } from '../../../../src/model/reasons.ts';
+import { reason, type Reason } from '../../../../src/model/reasons.ts';
 import { cluster, type ClusterLiteral } from '../../decisions/fixtures.ts';
 
 const lan = { eth0: ['192.0.2.0/24'] };
@@ -14,14 +14,19 @@ const office: ClusterLiteral = {
   links: { n1: lan, n2: lan },
 };
 
-/** The condition Announced when the kernels of these nodes answer for the address. */
-function announced(...nodes: readonly string[]): readonly string[] {
+const kernelAnswers = (node: string): Reason =>
+  reason('L2KernelAnswers', { node, address: '192.0.2.100', because: 'the address is on kube-ipvs0', remedy: 'take it from there' });
+
+const strangerAnswers = (node: string): Reason =>
+  reason('L2AddressContested', { node, address: '192.0.2.100', linkAddress: '02:00:00:00:00:99', interface: 'eth0' });
+
+/** The condition Announced when these nodes report the reason. */
+function announced(why: (node: string) => Reason, ...nodes: readonly string[]): readonly string[] {
   const snapshot = cluster(office);
   const now = new Date(snapshot.nodeStates.get('n1')?.updated ?? 0).getTime();
   const nodeStates = new Map(
     [...snapshot.nodeStates].map(([node, state]): [string, NodeState] => {
-      const details = { node, address: '192.0.2.100', because: 'the address is on kube-ipvs0', remedy: 'take it from there' };
-      const differing = [{ service: 'shop/web', aspect: 'Announced', reason: reason('L2KernelAnswers', details) }] as const;
+      const differing = [{ service: 'shop/web', aspect: 'Announced', reason: why(node) }] as const;
       return [node, nodes.includes(node) ? { ...state, differing } : state];
     }),
   );
@@ -33,10 +38,16 @@ function announced(...nodes: readonly string[]): readonly string[] {
 }
 
 test('the condition Announced stays True and says that a second node answers, with the fix', () => {
-  expect(announced()).toEqual(['True', 'Announced', 'Every address of the Service is announced by at least one node', '']);
-  const [status, code, message, verdict] = announced('n1', 'n2');
+  expect(announced(kernelAnswers)).toEqual(['True', 'Announced', 'Every address of the Service is announced by at least one node', '']);
+  const [status, code, message, verdict] = announced(kernelAnswers, 'n1', 'n2');
   expect([status, code, verdict]).toEqual(['True', 'L2KernelAnswers', 'L2KernelAnswers']);
   expect(message).toMatch(
     /^Served, but two nodes answer at once: the kernel of node "n[12]" answers for 192\.0\.2\.100 by itself: the address is on kube-ipvs0/,
   );
+});
+
+test('the condition Announced stays True and says that a foreign host answers too', () => {
+  const [status, code, message, verdict] = announced(strangerAnswers, 'n1', 'n2');
+  expect([status, code, verdict]).toEqual(['True', 'L2AddressContested', 'L2AddressContested']);
+  expect(message).toMatch(/^Partly served: 02:00:00:00:00:99 on eth0 of node "n[12]" uses 192\.0\.2\.100 too/);
 });

@@ -83,7 +83,6 @@ test.each<[string, ClusterLiteral, readonly NodeState[], string, RegExp]>([
               linkAddress: '02:00:00:00:00:99',
               interface: 'eth0',
               node: 'n2',
-              effect: 'it is not announced',
             }),
           },
         ],
@@ -182,4 +181,17 @@ test('an address is decided as often for 200 nodes as for 3', () => {
     return read.advertisements;
   };
   expect(readings(200)).toBe(readings(3));
+});
+
+test('a foreign host that answers beside the owner receives some clients: the Service is partly served', () => {
+  const details = { address: '192.0.2.100', linkAddress: '02:00:00:00:00:99', interface: 'eth0', node: 'n2' };
+  const contested: Partial<NodeState> = {
+    differing: [{ service: key, aspect: 'Announced', reason: reason('L2AddressContested', details) }],
+  };
+  const found = verdict(office, [state('n1'), state('n2', contested), state('n3')]);
+  expect([found.outcome, found.code]).toEqual(['partly', 'L2AddressContested']);
+  expect(found.line).toBe(
+    'Partly served: 02:00:00:00:00:99 on eth0 of node "n2" uses 192.0.2.100 too: the node answers and announces it again, and clients reach whichever they heard last. ' +
+      'Take 192.0.2.100 from that host, or leave it out of the IPAddressPool.',
+  );
 });
