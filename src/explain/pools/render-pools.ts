@@ -29,7 +29,7 @@ function rowsOf({ pool, usage, advertisements, l2Advertisements = [], unannounce
   const [first = ['', '', '', ''], ...others] = counts;
   const announced =
     unannounced === undefined
-      ? [...advertisements, ...l2Advertisements].join(',')
+      ? [...new Set([...advertisements, ...l2Advertisements])].join(',')
       : unannounced.code === 'Undecided'
         ? 'not known'
         : 'none';

@@ -1,14 +1,14 @@
 import type { OnNode } from './announcement.ts';
 import { reasonEntry } from './entry.ts';
 
-interface Conflict extends OnNode {
+export interface OnConflict extends OnNode {
   readonly address: string;
   /** The MAC address of the other host. */
   readonly linkAddress: string;
   readonly interface: string;
 }
 
-const takeFromHost = ({ address }: Conflict): string => `take ${address} from that host, or leave it out of the IPAddressPool`;
+const takeFromHost = ({ address }: OnConflict): string => `take ${address} from that host, or leave it out of the IPAddressPool`;
 
 /** Why an address is not announced by ARP and NDP, or not as it should be. */
 export const l2Reasons = {
@@ -58,12 +58,12 @@ export const l2Reasons = {
   }),
   L2AddressConflict: reasonEntry({
     brief: 'Another host uses the address, so no node announces it',
-    says: (d: Conflict) => `${d.linkAddress} on ${d.interface} of node "${d.node}" uses ${d.address} too: it is not announced`,
+    says: (d: OnConflict) => `${d.linkAddress} on ${d.interface} of node "${d.node}" uses ${d.address} too: it is not announced`,
     fix: takeFromHost,
   }),
   L2AddressContested: reasonEntry({
     brief: 'Another host uses the address, and a node answers for it too',
-    says: (d: Conflict) =>
+    says: (d: OnConflict) =>
       `${d.linkAddress} on ${d.interface} of node "${d.node}" uses ${d.address} too: the node answers and announces it again, and clients reach whichever they heard last`,
     fix: takeFromHost,
   }),
