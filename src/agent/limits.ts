@@ -60,7 +60,7 @@ export const limits = {
   /** Bounds of one listener for health checks. Load balancers ask from a handful of addresses every few seconds. */
   healthConnections: 64,
   healthHeaderBytes: 8_192,
-  healthRequestMilliseconds: 4_000,
+  healthAnswerMilliseconds: 4_000,
   healthIdleMilliseconds: 5_000,
   /**
    * A working router answers with its OPEN at once. A router that does not answer within this time drops our packets, and the status says

@@ -7,7 +7,7 @@ export const limits = {
   /** Bounds of the listener for scrapes and of the listener for probes. */
   connections: 32,
   headerBytes: 8192,
-  requestMilliseconds: 10_000,
+  answerMilliseconds: 10_000,
   idleMilliseconds: 60_000,
   /** A pass of an agent or the work on a key of the controller that runs for this long hangs: /livez fails. */
   stuckMilliseconds: 600_000,

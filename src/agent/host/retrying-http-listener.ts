@@ -25,7 +25,7 @@ export interface ListenerOptions {
 const healthBounds = {
   connections: limits.healthConnections,
   headerBytes: limits.healthHeaderBytes,
-  requestMilliseconds: limits.healthRequestMilliseconds,
+  answerMilliseconds: limits.healthAnswerMilliseconds,
   idleMilliseconds: limits.healthIdleMilliseconds,
 };
 

@@ -27,7 +27,6 @@ import { debugPaths } from '../../live/contract.ts';
 import { isSubdomainName } from '../../model/parse/metadata.ts';
 import { reason, reasonText } from '../../model/reasons.ts';
 import { systemHost } from '../../system/host.ts';
-import { listenHttp } from '../../system/http/http-listener.ts';
 import { tcpForwarding } from '../../system/http/tcp-forwarder.ts';
 import type { Log } from '../../system/log.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
@@ -86,7 +85,7 @@ export async function startAgent(
       startBfd: () => sharedBfd.open(''),
       startL2: () => ({ responder: new L2({ realTime: bfdPriority === 'real-time' }), bfd: sharedBfd.open('l2/') }),
       writeNodeState: countedReports(writeNodeState, metrics),
-      listenHttp: measuredListener(listenHttp, metrics, { healthz: healthzBindAddress, proxyStatus }),
+      listenHttp: measuredListener(endpoints.listenHttp, metrics, { healthz: healthzBindAddress, proxyStatus }),
       host,
       foreign,
       hostNats: () => listHostNats(),

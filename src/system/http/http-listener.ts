@@ -1,4 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { HttpConnections, type Connection, type ConnectionBounds, type EndCause } from './http-connections.ts';
+import { limits } from './limits.ts';
 
 export interface SocketAddress {
   /** An address of this host as text. The unspecified address of a family means all addresses of that family only. */
@@ -17,15 +20,12 @@ export interface HttpAnswer {
 
 /** Limits on the resources that clients of one listener can use. */
 export interface HttpBounds {
-  /** Maximum number of open connections. Further connections are closed at once. */
+  /** Maximum number of open connections from elsewhere. A further one is accepted, and another one closed for it. */
   readonly connections: number;
   /** Maximum size of a request's header fields in bytes. A larger request gets status 431. */
   readonly headerBytes: number;
-  /**
-   * Milliseconds from the connection to the end of the request; a slower client gets status 408. The same time again is allowed for taking
-   * the answer; a slower client is disconnected.
-   */
-  readonly requestMilliseconds: number;
+  /** Milliseconds from the request until the client has taken the answer. A slower client is disconnected. */
+  readonly answerMilliseconds: number;
   /** Milliseconds after which a connection without a further request is closed. */
   readonly idleMilliseconds: number;
 }
@@ -66,26 +66,50 @@ export function listenErrorOf(error: NodeJS.ErrnoException): ListenError {
   return new ListenError(code, text, { cause: error });
 }
 
-export const listenHttp: ListenHttp = (place, answer, bounds) =>
-  new Promise((resolve, reject) => {
+/**
+ * Returns the function that starts the listeners of a process. They share `bounds`. `onEnded` is called for each connection that is closed
+ * because of them.
+ */
+export function httpListening(bounds: ConnectionBounds, onEnded: (cause: EndCause) => void = () => undefined): ListenHttp {
+  const connections = new HttpConnections(bounds, onEnded);
+  return (place, answer, listenerBounds) => listenHttp(place, answer, { ...listenerBounds, all: connections });
+}
+
+function listenHttp(
+  place: SocketAddress,
+  answer: AnswerHttp,
+  { connections, headerBytes, answerMilliseconds, idleMilliseconds, all }: HttpBounds & { readonly all: HttpConnections },
+): Promise<HttpListener> {
+  const admit = all.ofListener(connections, idleMilliseconds);
+  const open = new WeakMap<Socket, Connection>();
+  return new Promise((resolve, reject) => {
     const server = createServer(
       {
-        maxHeaderSize: bounds.headerBytes,
-        headersTimeout: bounds.requestMilliseconds,
-        requestTimeout: bounds.requestMilliseconds,
-        keepAliveTimeout: bounds.idleMilliseconds,
-        // Interval at which Node checks for slow clients. Node's default is 30 seconds.
-        connectionsCheckingInterval: Math.max(1, Math.floor(bounds.requestMilliseconds / 4)),
+        maxHeaderSize: headerBytes,
+        keepAliveTimeout: idleMilliseconds,
+        // The connections have deadlines of their own. Node would look at all connections of each of 12,000 listeners every second.
+        headersTimeout: 0,
+        requestTimeout: 0,
+        connectionsCheckingInterval: longestInterval,
       },
-      (request, response) => void serve(request, response, answer, bounds.requestMilliseconds),
+      (request, response) => {
+        const connection = open.get(request.socket);
+        connection?.requestBegan();
+        response.once('close', () => connection?.answered());
+        void serve(request, response, answer, answerMilliseconds);
+      },
     );
-    server.maxConnections = bounds.connections;
+    server.on('connection', (socket) => {
+      const connection = admit(socket);
+      if (connection === undefined) socket.destroy();
+      else open.set(socket, connection);
+    });
     server.once('error', (error: NodeJS.ErrnoException) => {
       reject(listenErrorOf(error));
       // Later errors concern single connections, for example when no file descriptor is left. The server keeps listening.
       server.on('error', () => undefined);
     });
-    server.listen({ host: place.address, port: place.port, ipv6Only: true, exclusive: true }, () => {
+    server.listen({ host: place.address, port: place.port, ipv6Only: true, exclusive: true, backlog: limits.backlog }, () => {
       server.on('error', () => undefined);
       const at = server.address();
       resolve({
@@ -98,6 +122,10 @@ export const listenHttp: ListenHttp = (place, answer, bounds) =>
       });
     });
   });
+}
+
+/** The longest interval that Node takes. */
+const longestInterval = 2 ** 31 - 1;
 
 async function serve(request: IncomingMessage, response: ServerResponse, answer: AnswerHttp, milliseconds: number): Promise<void> {
   // The socket's own timeout does not help: a client that reads a little now and then postpones it for ever.

@@ -4,7 +4,7 @@ import { createServer, request as httpRequest, type IncomingMessage, type Server
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { ListenError, listenErrorOf, type HttpAnswer, type HttpBounds } from './http-listener.ts';
+import { ListenError, listenErrorOf, type HttpAnswer } from './http-listener.ts';
 
 /** A request from another process on this host. */
 export interface LocalRequest {
@@ -24,6 +24,17 @@ interface HttpStream {
 
 export type AnswerLocal = (request: LocalRequest) => HttpAnswer | HttpStream | Promise<HttpAnswer | HttpStream>;
 
+export interface LocalBounds {
+  /** Maximum number of open connections. Further ones are closed at once: all clients are this host's root. */
+  readonly connections: number;
+  /** Maximum size of a request's header fields in bytes. A larger request gets status 431. */
+  readonly headerBytes: number;
+  /** Milliseconds from the connection to the end of the request. A slower client gets status 408. */
+  readonly requestMilliseconds: number;
+  /** Milliseconds after which a connection without a further request is closed. */
+  readonly idleMilliseconds: number;
+}
+
 export interface LocalListener {
   /** Aborts the running answers and removes the socket. */
   close(): Promise<void>;
@@ -39,7 +50,7 @@ export const longestSocketPath = 96;
  * Serves HTTP on a Unix socket with mode 0600, and creates its directory. A socket left by a process that has ended is replaced atomically.
  * Rejects with ListenError; its code is `taken` when another process answers at the path.
  */
-export async function listenLocal(path: string, answer: AnswerLocal, bounds: HttpBounds): Promise<LocalListener> {
+export async function listenLocal(path: string, answer: AnswerLocal, bounds: LocalBounds): Promise<LocalListener> {
   const aside = `${path}.${randomBytes(4).toString('hex')}`;
   const closing = new AbortController();
   const server = createServer(

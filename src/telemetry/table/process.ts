@@ -31,6 +31,14 @@ export const processMetrics = {
     labels: {},
     of: 'all',
   },
+  herald_http_connections_ended_total: {
+    type: 'counter',
+    help: 'Connections to the ports of metrics and health that the process closed because a limit was reached.',
+    labels: {
+      cause: 'address (16 from one at one port), listener or process (too many), or late (no whole request header within a second)',
+    },
+    of: 'all',
+  },
   herald_scrape_failures_total: {
     type: 'counter',
     help: 'Parts missing from a scrape because reading them failed or took too long.',

@@ -3,7 +3,8 @@ import { livePaths } from '../../../src/live/contract.ts';
 import { LiveApi } from '../../../src/live/live-api.ts';
 import { LivePortHandler } from '../../../src/live/live-port.ts';
 import { pageOf } from '../../../src/live/query.ts';
-import { listenHttp } from '../../../src/system/http/http-listener.ts';
+import { httpListening } from '../../../src/system/http/http-listener.ts';
+import { limits } from '../../../src/system/http/limits.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 
 const all = Array.from({ length: 1200 }, (_, i) => ({ peer: `p${1000 + i}` }));
@@ -70,9 +71,9 @@ test.each(['/live', '/live/v1/sessions', '/live/v1/nothing', '/live/v1/sessions?
 
 test('a client that reads one page after the other never gets 429', async () => {
   const port = begunPort();
-  const bounds = { connections: 4, headerBytes: 2048, requestMilliseconds: 60_000, idleMilliseconds: 60_000 };
+  const bounds = { connections: 4, headerBytes: 2048, answerMilliseconds: 60_000, idleMilliseconds: 60_000 };
   const missing = { status: 404, headers: {}, body: '' };
-  const listener = await listenHttp({ address: '127.0.0.1', port: 0 }, (path, query) => port.answer(path, query) ?? missing, bounds);
+  const listener = await httpListening(limits)({ address: '127.0.0.1', port: 0 }, (path, query) => port.answer(path, query) ?? missing, bounds);
   try {
     for (let n = 0; n < 10; n++) {
       const response = await fetch(`http://127.0.0.1:${listener.port}/live/v1/sessions?limit=5000`);

@@ -1,10 +1,13 @@
 import { once } from 'node:events';
 import { get, request, type IncomingMessage } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { listenHttp, type HttpAnswer, type HttpBounds, type HttpListener } from '../../../src/system/http/http-listener.ts';
+import type { EndCause } from '../../../src/system/http/http-connections.ts';
+import { httpListening, type HttpAnswer, type HttpBounds, type HttpListener } from '../../../src/system/http/http-listener.ts';
 
-const bounds: HttpBounds = { connections: 4, headerBytes: 2_048, requestMilliseconds: 200, idleMilliseconds: 10_000 };
+const bounds: HttpBounds = { connections: 4, headerBytes: 2_048, answerMilliseconds: 200, idleMilliseconds: 10_000 };
+const ended: EndCause[] = [];
+const listenHttp = httpListening({ perAddress: 2, own: 4, total: 8, totalOwn: 8, headerMilliseconds: 200 }, (cause) => ended.push(cause));
 const say = (path: string): HttpAnswer => ({ status: 503, headers: { 'X-Path': path }, body: path });
 
 const open: HttpListener[] = [];
@@ -16,6 +19,7 @@ async function listener(address = '127.0.0.1', port = 0): Promise<HttpListener> 
 
 afterEach(async () => {
   for (const made of open.splice(0)) await made.close();
+  ended.splice(0);
 });
 
 async function textOf(response: IncomingMessage): Promise<string> {
@@ -59,6 +63,35 @@ describe('listenHttp', () => {
     const { port } = await listener();
     expect(await raw(port, `GET / HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(4_000)}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 431 /);
     expect(await raw(port, 'GET / HTTP/1.1\r\nHost')).toMatch(/^HTTP\/1\.1 408 /);
+    expect(await raw(port, '')).toMatch(/^HTTP\/1\.1 408 /);
+    expect(ended).toEqual(['late', 'late']);
+  });
+
+  test('answers a request that arrived in time although the process was busy until after the deadline', async () => {
+    const { port } = await listener();
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    await once(socket, 'connect');
+    // The listener accepts the connection and starts its timer.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    socket.write('GET /late HTTP/1.1\r\nHost: x\r\n\r\n');
+    const until = performance.now() + 400;
+    while (performance.now() < until);
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    expect(answer.toString('latin1')).toMatch(/^HTTP\/1\.1 503 /);
+    socket.destroy();
+  });
+
+  test('closes a connection that sends a second request too slowly, and an idle one', async () => {
+    const made = await listenHttp({ address: '127.0.0.1', port: 0 }, say, { ...bounds, idleMilliseconds: 300 });
+    open.push(made);
+    const socket = connect(made.port, '127.0.0.1').on('error', () => undefined);
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await once(socket, 'data');
+    const trickle = setInterval(() => socket.write('G'), 50);
+    await closed;
+    clearInterval(trickle);
+    expect(ended).toEqual([]);
   });
 
   test('disconnects a client that does not read the answer, and calls `sent`', async () => {
@@ -80,11 +113,20 @@ describe('listenHttp', () => {
     expect(taken).toBeLessThan(body.length);
   });
 
-  test('closes connections above the limit at once', async () => {
+  test('answers a new connection although the limit is reached, and closes the oldest incomplete one for it', async () => {
     const { port } = await listener();
-    const kept = Array.from({ length: bounds.connections }, () => connect(port, '127.0.0.1').on('error', () => undefined));
-    await Promise.all(kept.map((socket) => once(socket, 'connect')));
-    expect(await raw(port, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')).toBe('');
+    const kept: Socket[] = [];
+    for (let n = 0; n < 4; n++) {
+      const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+      kept.push(socket);
+      await once(socket, 'connect');
+    }
+    const closed = new Promise((resolve) => kept[0]?.once('close', resolve));
+    const [response] = (await once(get({ port, host: '127.0.0.1', agent: false }), 'response')) as [IncomingMessage];
+    expect(await textOf(response)).toBe('/');
+    await closed;
+    expect(kept.map(({ destroyed }) => destroyed)).toEqual([true, false, false, false]);
+    expect(ended).toEqual(['listener']);
     for (const socket of kept) socket.destroy();
   });
 

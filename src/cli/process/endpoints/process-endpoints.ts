@@ -11,7 +11,8 @@ import type { Snapshot } from '../../../model/store/snapshot.ts';
 import type { RecordHealth } from '../../../sources/directory/records/record-health.ts';
 import type { KeptObject, Source } from '../../../sources/source.ts';
 import { listenLocal, type AnswerLocal } from '../../../system/http/local-socket.ts';
-import { listenHttp, type AnswerHttp, type ListenHttp } from '../../../system/http/http-listener.ts';
+import { httpListening, type AnswerHttp, type ListenHttp } from '../../../system/http/http-listener.ts';
+import { limits as httpLimits } from '../../../system/http/limits.ts';
 import { RetryingListener } from '../../../system/http/retrying-listener.ts';
 import type { Log } from '../../../system/log.ts';
 import { ApiServerMetrics } from '../../../telemetry/api-server.ts';
@@ -41,6 +42,8 @@ export class ProcessEndpoints {
   readonly local: SocketRequestHandler;
   readonly health = new Health();
   readonly api: ApiServerMetrics;
+  /** Starts a listener that shares the limits of this process on connections. */
+  readonly listenHttp: ListenHttp;
   readonly #components: ListenerComponents;
   readonly #listeners: RetryingListener[] = [];
   /** Absent: metrics are not served at the addresses of a Node. */
@@ -51,10 +54,12 @@ export class ProcessEndpoints {
     { clock, nodejs }: Pick<CommandContext, 'clock' | 'nodejs'>,
     options: TelemetryOptions & LiveOptions & Pick<LiveProcess, 'command'>,
     log: Log,
-    listen: ListenHttp = listenHttp,
+    listenHttp?: ListenHttp,
   ) {
-    this.#components = { listenHttp: listen, clock, log };
     this.metrics = new Metrics(collectWithTimeout({ clock, log }));
+    this.listenHttp =
+      listenHttp ?? httpListening(httpLimits, (cause) => this.metrics.add('herald_http_connections_ended_total', { cause }));
+    this.#components = { listenHttp: this.listenHttp, clock, log };
     this.api = new ApiServerMetrics(this.metrics, clock);
     registerProcessMetrics(this.metrics);
     this.metrics.set('herald_build_info', { version, nodejs }, 1);
@@ -126,7 +131,7 @@ export class ProcessEndpoints {
     const bounds = {
       connections: limits.connections,
       headerBytes: limits.headerBytes,
-      requestMilliseconds: limits.requestMilliseconds,
+      answerMilliseconds: limits.answerMilliseconds,
       idleMilliseconds: limits.idleMilliseconds,
     };
     return retryingHttpListener(this.#components, { ...options, answer, bounds, onStatusChanged: () => undefined });

@@ -221,7 +221,7 @@ test('health checks are counted by status', async () => {
     healthz: [{ address: '0.0.0.0', port: 10_256 }],
     proxyStatus: { address: '127.0.0.1', port: 10_249 },
   });
-  const bounds = { connections: 1, headerBytes: 1, requestMilliseconds: 1, idleMilliseconds: 1 };
+  const bounds = { connections: 1, headerBytes: 1, answerMilliseconds: 1, idleMilliseconds: 1 };
   const answer = () => ({ status: 503, headers: {}, body: '' });
   const node = await listen({ address: '0.0.0.0', port: 10_256 }, answer, bounds);
   await listen({ address: '0.0.0.0', port: 30_000 }, answer, bounds);

@@ -4,7 +4,8 @@ import { afterEach, expect, test } from 'vitest';
 import { ProcessEndpoints } from '../../../../../src/cli/process/endpoints/process-endpoints.ts';
 import { livePaths } from '../../../../../src/live/contract.ts';
 import { pageOf } from '../../../../../src/live/query.ts';
-import { listenHttp, type ListenHttp } from '../../../../../src/system/http/http-listener.ts';
+import { httpListening, type ListenHttp } from '../../../../../src/system/http/http-listener.ts';
+import { limits as httpLimits } from '../../../../../src/system/http/limits.ts';
 import { silentLog } from '../../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../../src/system/virtual-clock.ts';
 import { limits } from '../../../../../src/telemetry/limits.ts';
@@ -21,7 +22,7 @@ afterEach(async () => {
 async function metricsPort(address: string): Promise<number> {
   const port = Promise.withResolvers<number>();
   const listen: ListenHttp = async (place, answer, bounds) => {
-    const listener = await listenHttp(place, answer, bounds);
+    const listener = await httpListening(httpLimits)(place, answer, bounds);
     port.resolve(listener.port);
     return listener;
   };

@@ -1,0 +1,142 @@
+import type { Socket } from 'node:net';
+import { isOwn, networkOf } from './client-address.ts';
+import { Crowd, type Phase, type Visitor } from './crowd.ts';
+
+/** Limits on the connections of all listeners of a process. */
+export interface ConnectionBounds {
+  /** Maximum number of connections from one address at one listener. */
+  readonly perAddress: number;
+  /** Maximum number of connections from this host at one listener, beside those from elsewhere. */
+  readonly own: number;
+  /** Maximum number of connections of all listeners from elsewhere, and from this host. */
+  readonly total: number;
+  readonly totalOwn: number;
+  /** Milliseconds from the connection to the end of the header of its first request. A slower client gets status 408. */
+  readonly headerMilliseconds: number;
+}
+
+/** Why a connection was closed early: its address, listener or process had too many, or its header came too late. */
+export type EndCause = 'address' | 'listener' | 'process' | 'late';
+
+/** A limit, and the connections that share it. */
+interface Place {
+  readonly crowd: Crowd<Connection>;
+  readonly maximum: number;
+  readonly cause: EndCause;
+}
+
+/**
+ * The connections of all listeners of a process. Clients from elsewhere and programs on this host have separate room, so that the probes of
+ * the kubelet are answered whatever others do. A new connection is always accepted: when there is no room, another one is closed for it.
+ */
+export class HttpConnections {
+  readonly bounds: ConnectionBounds;
+  readonly onEnded: (cause: EndCause) => void;
+  readonly #foreign: Place;
+  readonly #own: Place;
+  #phases = 0;
+
+  constructor(bounds: ConnectionBounds, onEnded: (cause: EndCause) => void) {
+    this.bounds = bounds;
+    this.onEnded = onEnded;
+    this.#foreign = { crowd: new Crowd(), maximum: bounds.total, cause: 'process' };
+    this.#own = { crowd: new Crowd(), maximum: bounds.totalOwn, cause: 'process' };
+  }
+
+  /** Returns a larger number each time. */
+  nextPhase(): number {
+    return ++this.#phases;
+  }
+
+  /** Returns the function that admits the connections of a new listener. Clients from elsewhere may have `maximum` of them. */
+  ofListener(maximum: number, idleMilliseconds: number): (socket: Socket) => Connection | undefined {
+    const here = new Crowd<Connection>();
+    const foreign: readonly Place[] = [{ crowd: here, maximum, cause: 'listener' }, this.#foreign];
+    const own: readonly Place[] = [{ crowd: new Crowd(), maximum: this.bounds.own, cause: 'listener' }, this.#own];
+    return (socket) => {
+      const { remoteAddress, localAddress } = socket;
+      // The client has gone again.
+      if (remoteAddress === undefined || localAddress === undefined) return undefined;
+      const isForeign = !isOwn(remoteAddress, localAddress);
+      const places = isForeign ? foreign : own;
+      const client = { address: remoteAddress, network: networkOf(remoteAddress) };
+      if (isForeign && here.sizeOf(client.address, client.network) >= this.bounds.perAddress)
+        here.dispensableOf(client.address, client.network)?.end('address');
+      for (const { crowd, maximum: most, cause } of places) if (crowd.size >= most) crowd.dispensable()?.end(cause);
+      return new Connection(socket, client, { places, connections: this, idleMilliseconds });
+    };
+  }
+}
+
+interface ConnectionOptions {
+  readonly places: readonly Place[];
+  readonly connections: HttpConnections;
+  readonly idleMilliseconds: number;
+}
+
+/** One connection, from its acceptance to its end. */
+export class Connection implements Visitor {
+  readonly address: string;
+  readonly network: string;
+  readonly #socket: Socket;
+  readonly #options: ConnectionOptions;
+  phase: Phase = 'waiting';
+  since: number;
+  #requests = 0;
+  #unanswered = 0;
+  #deadline: NodeJS.Timeout | undefined;
+
+  constructor(socket: Socket, { address, network }: Pick<Visitor, 'address' | 'network'>, options: ConnectionOptions) {
+    this.address = address;
+    this.network = network;
+    this.#socket = socket;
+    this.#options = options;
+    this.since = options.connections.nextPhase();
+    for (const { crowd } of options.places) crowd.add(this);
+    const { headerMilliseconds } = options.connections.bounds;
+    // After a stall of the process the timer is due before the header is read that has arrived meanwhile. The next turn has read it.
+    this.#deadline = setTimeout(() => setImmediate(() => this.#endLate()), headerMilliseconds);
+    socket.once('close', () => this.#leave());
+  }
+
+  requestBegan(): void {
+    this.#requests++;
+    this.#unanswered++;
+    this.#enter('serving');
+  }
+
+  /** The client has taken an answer or is gone. */
+  answered(): void {
+    this.#unanswered--;
+    if (this.#unanswered > 0 || this.#socket.destroyed) return;
+    this.#enter('waiting');
+    // Node's own timeout begins again with every octet, so that a slow request would never end.
+    this.#deadline = setTimeout(() => this.#socket.destroy(), this.#options.idleMilliseconds);
+  }
+
+  end(cause: EndCause): void {
+    this.#leave();
+    this.#options.connections.onEnded(cause);
+    this.#socket.resetAndDestroy();
+  }
+
+  #endLate(): void {
+    if (this.#requests > 0 || this.#socket.destroyed) return;
+    this.#options.connections.onEnded('late');
+    this.#socket.end('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n');
+    this.#socket.destroySoon();
+  }
+
+  #enter(phase: Phase): void {
+    clearTimeout(this.#deadline);
+    for (const { crowd } of this.#options.places) crowd.delete(this);
+    this.phase = phase;
+    this.since = this.#options.connections.nextPhase();
+    for (const { crowd } of this.#options.places) crowd.add(this);
+  }
+
+  #leave(): void {
+    clearTimeout(this.#deadline);
+    for (const { crowd } of this.#options.places) crowd.delete(this);
+  }
+}
