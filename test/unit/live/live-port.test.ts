@@ -73,7 +73,11 @@ test('a client that reads one page after the other never gets 429', async () => 
   const port = begunPort();
   const bounds = { connections: 4, headerBytes: 2048, answerMilliseconds: 60_000, idleMilliseconds: 60_000 };
   const missing = { status: 404, headers: {}, body: '' };
-  const listener = await httpListening(limits)({ address: '127.0.0.1', port: 0 }, (path, query) => port.answer(path, query) ?? missing, bounds);
+  const listener = await httpListening(limits)(
+    { address: '127.0.0.1', port: 0 },
+    (path, query) => port.answer(path, query) ?? missing,
+    bounds,
+  );
   try {
     for (let n = 0; n < 10; n++) {
       const response = await fetch(`http://127.0.0.1:${listener.port}/live/v1/sessions?limit=5000`);
