@@ -83,6 +83,17 @@ export default defineConfig({
           hookTimeout: 300_000,
         },
       },
+      // Clusters with kubelets and containers. Each file has its own cluster, and test/cluster/main.ts runs the files.
+      {
+        test: {
+          name: 'cluster',
+          include: ['test/cluster/**/*.test.ts'],
+          fileParallelism: false,
+          maxWorkers: 1,
+          testTimeout: 900_000,
+          hookTimeout: 1_800_000,
+        },
+      },
     ],
   },
 });
