@@ -27,6 +27,7 @@ main() {
     debootstrap=debootstrap gcc=gcc libc6-dev=/usr/include/stdio.h
   sh "$here/debian-root.sh" container
   sh "$here/debian-root.sh" cluster-agnhost bind9-dnsutils conntrack curl iperf iproute2 iptables netcat-openbsd nftables procps
+  [ -n "$(missing "$@")" ] || return 0
   mkdir -p "$cache"
   # Concurrent builds would do the same work twice. The kernel releases the lock when this shell ends.
   exec 7>"$cache/lock"
@@ -39,36 +40,52 @@ main() {
   trap 'exit 143' TERM
   # A directory that was not used for a month belongs to an earlier version.
   find "$cache" -mindepth 1 -maxdepth 1 -type d -mtime +30 -exec rm -rf {} +
-  for minor in "$@"; do build_minor; done
+  wanted=$(missing "$@")
+  count=$(printf '%s\n' "$wanted" | wc -l | tr -d ' ')
+  number=0
+  # Each line is a minor, a program and its package, which are split into arguments on purpose.
+  # shellcheck disable=SC2086
+  printf '%s\n' "$wanted" | while read -r line; do
+    number=$((number + 1))
+    build $line
+  done
 }
 
-build_minor() {
-  # test/cluster/programs.ts computes the same path.
-  digest=$( (cd "$module" && cat "$minor.mod" "$minor.sum" packages e2e/e2e_test.go) | sha256sum | cut -c1-16)
-  directory=$cache/kubernetes-$minor-$digest
-  version=$(sed -n 's|^\tk8s.io/kubernetes \(v[0-9.]*\)$|\1|p' "$module/$minor.mod")
-  mkdir -p "$directory"
-  touch "$directory"
-  number=0
-  count=$(wc -l <"$module/packages" | tr -d ' ')
-  while read -r program package; do
-    number=$((number + 1))
-    if [ ! -x "$directory/$program" ]; then build; fi
-  done <"$module/packages"
+# test/cluster/programs.ts computes the same path.
+directory_of() {
+  digest=$( (cd "$module" && cat "$1.mod" "$1.sum" packages e2e/e2e_test.go) | sha256sum | cut -c1-16)
+  printf '%s/kubernetes-%s-%s\n' "$cache" "$1" "$digest"
+}
+
+# Prints a line "1.36 kubelet k8s.io/kubernetes/cmd/kubelet" for each missing program.
+missing() {
+  for minor in "$@"; do
+    directory=$(directory_of "$minor")
+    [ ! -d "$directory" ] || touch "$directory"
+    while read -r program package; do
+      [ -x "$directory/$program" ] || printf '%s %s %s\n' "$minor" "$program" "$package"
+    done <"$module/packages"
+  done
 }
 
 # Go 1.21 and later download the version that MINOR.mod names, unless GOTOOLCHAIN forbids it.
 check_go() {
   needed=$(sed -n 's/^go //p' "$module/$minor.mod")
   command -v go >/dev/null 2>&1 ||
-    fail "Go is missing: the cluster of the tests runs Kubernetes $version, whose programs are built. Install Go $needed or later (https://go.dev/dl/) and add its bin directory to PATH"
-  (cd "$module" && go list -modfile="$minor.mod" -m) >/dev/null 2>&1 ||
+    fail "Go is missing: the cluster of the tests runs programs of Kubernetes $version. Install Go $needed or later (https://go.dev/dl/) and add its bin directory to PATH"
+  (cd "$module" && go list -modfile="$minor.mod" -m) >/dev/null 2>&1 </dev/null ||
     fail "Go $needed or later is needed for Kubernetes $version; found $(GOTOOLCHAIN=local go version 2>/dev/null | cut -d' ' -f3). Install it from https://go.dev/dl/, or let Go download it with GOTOOLCHAIN=auto (Go 1.21 or later)"
 }
 
 # Builds without cgo and without local paths, so that the program is the same on every machine. readonly checks the checksums of MINOR.sum.
 build() {
+  minor=$1
+  program=$2
+  package=$3
+  version=$(sed -n 's|^\tk8s.io/kubernetes \(v[0-9.]*\)$|\1|p' "$module/$minor.mod")
   check_go
+  directory=$(directory_of "$minor")
+  mkdir -p "$directory"
   say "building $program of Kubernetes $version, program $number of $count, once, into $directory"
   start_progress "building $program $version, program $number of $count"
   info=k8s.io/component-base/version

@@ -1,0 +1,72 @@
+import { existsSync } from 'node:fs';
+
+export interface Exclusion {
+  /** Text in the names of the tests. */
+  readonly text: string;
+  readonly reason: string;
+}
+
+const internet = 'needs the Internet, which the cluster does not have';
+
+/** The kernel has SCTP when this path exists. */
+const sctpOfKernel = '/proc/net/sctp';
+const sctp: Exclusion = { text: '[Feature:SCTPConnectivity]', reason: 'needs SCTP in the kernel; runs where the kernel has it' };
+
+/** Tests that do not run in any set-up. */
+export const exclusions: readonly Exclusion[] = [
+  sctp,
+  { text: '[Feature:NetworkPolicy]', reason: 'needs a network plugin with network policies; the bridge plugin has none' },
+  { text: '[Feature:Networking-IPv4]', reason: internet },
+  { text: '[Feature:Networking-IPv6]', reason: internet },
+  { text: '[Feature:Networking-DNS]', reason: internet },
+  { text: '[Provider:GCE]', reason: internet },
+  { text: 'DNS configMap nameserver', reason: 'changes the configuration of CoreDNS, which the cluster does not have' },
+  { text: '[Feature:PerformanceDNS]', reason: 'measures CoreDNS, which the cluster does not have' },
+  { text: '[Feature:KubeProxyNFAcct]', reason: 'asks kube-proxy in mode iptables for a metric of its own' },
+];
+
+/** Returns the exclusions on this machine. */
+export function exclusionsHere(): readonly Exclusion[] {
+  return exclusions.filter((one) => one !== sctp || !existsSync(sctpOfKernel));
+}
+
+
+/** Tests that one run of Ginkgo executes. Both are regular expressions of Go. */
+export interface Selection {
+  readonly name: string;
+  readonly focus: string;
+  readonly skip: string;
+  /** Processes that run tests at the same time. */
+  readonly processes: number;
+}
+
+const alone = String.raw`\[Serial\]|\[Disruptive\]`;
+
+/** Returns the selections of a whole run: first the tests that may run beside each other, then the others. */
+export function wholeSuite(focus = ''): readonly Selection[] {
+  const excluded = exclusionsHere().map(({ text }) => quoted(text));
+  const all = String.raw`\[sig-network\].*${focus}`;
+  return [
+    { name: 'parallel', focus: all, skip: [alone, ...excluded].join('|'), processes: 6 },
+    { name: 'serial', focus: String.raw`\[sig-network\].*(${alone})${focus === '' ? '' : `.*${focus}`}`, skip: excluded.join('|'), processes: 1 },
+  ];
+}
+
+/** About ten minutes: all of [Conformance], and tests of what Herald does besides. */
+export function shortList(): readonly Selection[] {
+  const further = [
+    String.raw`\[Conformance\]`,
+    'ExternalTrafficPolicy: Local',
+    'conntrack entries when UDP service target port changes',
+    'server pod cycles for a NodePort service',
+    'should be rejected when no endpoints exist',
+    'internalTrafficPolicy=Local Pod to Pod',
+    'fallback to terminating endpoints',
+    'secondary range',
+    'Secondary IP Family .* should function for (node|endpoint)-Service',
+  ];
+  const skip = [alone, ...exclusionsHere().map(({ text }) => quoted(text))].join('|');
+  return [{ name: 'short', focus: String.raw`\[sig-network\].*(${further.join('|')})`, skip, processes: 6 }];
+}
+
+const quoted = (text: string): string => text.replaceAll(/[[\](){}.*+?^$|\\]/g, String.raw`\$&`);
