@@ -23,6 +23,7 @@ import { metricsPage } from './generate/metrics-page.ts';
 import { generatedFiles } from './generate/objects/generated-files.ts';
 import { reasonsPage } from './generate/reasons-page.ts';
 import { rfcPage } from './generate/rfc-page.ts';
+import { e2ePage } from '../test/cluster/e2e/page.ts';
 
 /** Returns the files of one generator: path from the repository's root, and content. */
 type Generator = () => Files | Promise<Files>;
@@ -40,6 +41,7 @@ const generators: Readonly<Record<string, Generator>> = {
   aws: () => [['docs/reference/aws.md', awsPage()]],
   // When two branches add requirements, only this page conflicts. Take either side and generate it again.
   rfc: () => [['docs/reference/rfc.md', rfcPage()]],
+  'kubernetes-e2e': () => [['docs/reference/kubernetes-e2e.md', e2ePage()]],
   manual: async () => [['docs/herald.1', await manualPage()]],
   decisions: () => [['docs/adr/README.md', decisionsPage()]],
   dashboard: () => [['manifests/monitoring/dashboard.json', dashboard()]],

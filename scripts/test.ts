@@ -7,9 +7,10 @@
  *   node scripts/test.ts peers   Herald's speaker against BIRD, FRR, GoBGP and OpenBGPD
  *   node scripts/test.ts aws     the AWS provider against moto, an emulator, over HTTP on loopback
  *   node scripts/test.ts conformance   against kube-apiserver, and beside kube-proxy
+ *   node scripts/test.ts cluster   in clusters with kubelets and containers; npm run test:cluster also runs Kubernetes' e2e tests
  *   node scripts/test.ts docs    every command of the tutorial and the how-to pages, in namespaces and against kube-apiserver
  *
- * The tiers peers, lab, aws, conformance and docs run a failed test a second time with its file. A test that passes then is named as
+ * The tiers peers, lab, aws, conformance, cluster and docs run a failed test a second time with its file. A test that passes then is named as
  * unsteady.
  *
  *   node scripts/test.ts quick -t 'BGP-'   passes further arguments to vitest and runs nothing else; with -t the tests are listed
@@ -51,6 +52,7 @@ const tiers: Readonly<Record<string, () => Outcome[]>> = {
   ],
   aws: () => [withRealSystems('aws', 'aws')],
   conformance: () => [withRealSystems('conformance', 'conformance')],
+  cluster: () => [withRealSystems('cluster', 'cluster')],
   docs: () => [withRealSystems('docs', 'docs')],
   model: () => [vitest('model test', ['--project', 'model'], { MODEL_RUNS: '150', MODEL_OPERATIONS: '1000000', ...process.env })],
   peers: () => [withRealSystems('peers', 'peers')],

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -47,6 +47,10 @@ const only = values.only === undefined ? undefined : oneOf('--only', values.only
 const chosen = values['set-up'] === undefined ? undefined : oneOf('--set-up', values['set-up'], setUps);
 const isPartial = values.short || chosen !== undefined || values.focus !== undefined;
 
+const project = join(import.meta.dirname, '../..');
+const { status } = spawnSync('sh', ['scripts/setup-cluster.sh', minor], { cwd: project, stdio: 'inherit' });
+if (status !== 0) process.exit(status ?? 1);
+
 let passed = 0;
 let failed = 0;
 const failures: string[] = [];
@@ -88,7 +92,7 @@ async function runSetUp(setUp: SetUpName): Promise<void> {
 
 /** Runs the tests of test/cluster, and adds their numbers. */
 async function runOwnTests(): Promise<void> {
-  const child = spawn('node', [join(import.meta.dirname, '../../scripts/test.ts'), 'cluster'], { stdio: ['inherit', 'pipe', 'inherit'] });
+  const child = spawn('node', [join(project, 'scripts/test.ts'), 'cluster'], { stdio: ['inherit', 'pipe', 'inherit'] });
   let last = '';
   child.stdout.on('data', (data: Buffer) => {
     process.stdout.write(data);

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { minors } from '../programs.ts';
 import { readResults, resultsFile, setUps, storedResults, type Results, type SetUpName, type TestResult } from './results.ts';
 import { exclusions } from './selection.ts';
@@ -60,7 +59,9 @@ function shortLists(directory: string): string {
       const stored = readResults(resultsFile(directory, setUp, minor));
       if (stored === undefined) return [];
       const of = (result: TestResult['result']): number => stored.tests.filter((test) => test.result === result).length;
-      return [`| ${stored.kubernetes.slice(1)} | ${titles[setUp]} | ${stored.date} | ${of('passed')} | ${of('failed')} | ${of('skipped')} |`];
+      return [
+        `| ${stored.kubernetes.slice(1)} | ${titles[setUp]} | ${stored.date} | ${of('passed')} | ${of('failed')} | ${of('skipped')} |`,
+      ];
     }),
   );
   if (rows.length === 0) return '';
@@ -82,4 +83,8 @@ function notRun(): string {
   return `## Tests that do not run\n\n| text in the name | reason |\n|---|---|\n${rows.join('\n')}\n\n`;
 }
 
-const escaped = (text: string): string => text.replaceAll('|', String.raw`\|`).replaceAll('<', '&lt;').replaceAll('[', String.raw`\[`);
+const escaped = (text: string): string =>
+  text
+    .replaceAll('|', String.raw`\|`)
+    .replaceAll('<', '&lt;')
+    .replaceAll('[', String.raw`\[`);

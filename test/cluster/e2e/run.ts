@@ -42,7 +42,14 @@ export async function runE2e(options: E2eOptions, progress: (line: string) => vo
   for (const selection of selections) {
     if (signal?.aborted === true) break;
     const { kubeconfig, nodes } = cluster;
-    const settings = { minor, kubeconfig, namespace: cluster.client.namespace, nodes: nodes.length, directory, ...(signal && { signal }) };
+    const settings = {
+      minor,
+      kubeconfig,
+      namespace: cluster.lab.machine('client').namespace,
+      nodes: nodes.length,
+      directory,
+      ...(signal && { signal }),
+    };
     const tests = await runGinkgo(selection, settings, progress);
     const date = new Date().toISOString().slice(0, 10);
     mergeResults(resultsFile, { kubernetes: kubernetesVersion(minor), kernel: release().replace(/-.*/, ''), date, tests });

@@ -30,7 +30,6 @@ export function exclusionsHere(): readonly Exclusion[] {
   return exclusions.filter((one) => one !== sctp || !existsSync(sctpOfKernel));
 }
 
-
 /** Tests that one run of Ginkgo executes. Both are regular expressions of Go. */
 export interface Selection {
   readonly name: string;
@@ -48,7 +47,12 @@ export function wholeSuite(focus = ''): readonly Selection[] {
   const all = String.raw`\[sig-network\].*${focus}`;
   return [
     { name: 'parallel', focus: all, skip: [alone, ...excluded].join('|'), processes: 6 },
-    { name: 'serial', focus: String.raw`\[sig-network\].*(${alone})${focus === '' ? '' : `.*${focus}`}`, skip: excluded.join('|'), processes: 1 },
+    {
+      name: 'serial',
+      focus: String.raw`\[sig-network\].*(${alone})${focus === '' ? '' : `.*${focus}`}`,
+      skip: excluded.join('|'),
+      processes: 1,
+    },
   ];
 }
 

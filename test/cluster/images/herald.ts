@@ -1,5 +1,16 @@
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../../lab/command.ts';
 import { stagesOf } from '../../conformance/container/containerfile.ts';
@@ -10,6 +21,8 @@ const project = join(import.meta.dirname, '../../..');
 /** The Debian root that is the Containerfile's BASE. scripts/setup-cluster.sh makes it. */
 const debian = '/var/cache/herald/container';
 const authorities = '/etc/ssl/certs/ca-certificates.crt';
+
+const prefix = 'localhost/herald:';
 
 export interface HeraldImage {
   /** With registry and tag: the tag is a digest of the files that the image is built from. */
@@ -24,10 +37,14 @@ export interface HeraldImage {
  */
 export async function heraldImage(context: string = project): Promise<HeraldImage> {
   const digest = digestOf(context);
-  const name = `localhost/herald:${digest}`;
+  const name = `${prefix}${digest}`;
   const directory = join(cacheDirectory, 'images');
   const path = join(directory, `herald-${digest}.tar`);
-  if (existsSync(path)) return { name, path };
+  if (existsSync(path)) {
+    const now = new Date();
+    utimesSync(path, now, now);
+    return { name, path };
+  }
   mkdirSync(directory, { recursive: true });
   const work = mkdtempSync(join(directory, 'herald-'));
   try {
@@ -35,7 +52,7 @@ export async function heraldImage(context: string = project): Promise<HeraldImag
     await buildah(['build', '--layers', ...inThisNetwork, ...(await settings(work)), `--build-arg=BASE=${base}`, `--tag=${name}`, context]);
     await buildah(['push', '--quiet', name, `docker-archive:${work}/image:${name}`]);
     renameSync(join(work, 'image'), path);
-    await removeOthers(name);
+    await removeOld();
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
@@ -79,11 +96,20 @@ async function settings(work: string): Promise<string[]> {
   return [`--volume=${npmrc}:/root/.npmrc:ro`, ...(ours ? [`--volume=${authorities}:${trusted}:ro`] : [])];
 }
 
-/** Removes earlier images and the layers that only they have. */
-async function removeOthers(name: string): Promise<void> {
-  const images = await buildah(['images', '--format', '{{.Name}}:{{.Tag}}']);
-  const old = images.split('\n').filter((each) => each.startsWith('localhost/herald:') && each !== name);
-  for (const each of old) await buildah(['rmi', each]);
+/** Other checkouts of the project use the same store, maybe now. */
+const keptForMs = 24 * 3_600_000;
+
+/** Removes images that are older than a day, the layers that only they have, and their archives. */
+async function removeOld(): Promise<void> {
+  const oldest = Date.now() - keptForMs;
+  const images = await buildah(['images', '--format', '{{.Name}}:{{.Tag}} {{.CreatedAtRaw}}']);
+  // "localhost/herald:0123    2026-01-01 00:00:00.123 +0000 UTC"
+  const named = images.split('\n').map((line) => line.split(/\s+/));
+  const old = named.filter(
+    ([name = '', date, time = '']) => name.startsWith(prefix) && Date.parse(`${date}T${time.slice(0, 8)}Z`) < oldest,
+  );
+  for (const [name = ''] of old) await buildah(['rmi', name]);
+  for (const archive of globSync(join(cacheDirectory, 'images/herald-*.tar'))) if (statSync(archive).mtimeMs < oldest) rmSync(archive);
 }
 
 /** The digest of the Debian root, the Containerfile and every file that it copies. */
