@@ -36,7 +36,7 @@ import { BgpSessions, type BgpSessionsComponents, type BgpSessionsOptions } from
 
 export interface AgentComponents
   extends
-    Pick<HostCheckComponents, 'host' | 'hostFilters' | 'hostNats' | 'unservedLocalhost'>,
+    Pick<HostCheckComponents, 'host' | 'hostFilters' | 'hostNats' | 'unservedLocalhost' | 'followSettings'>,
     Pick<ForeignFrontendsComponents, 'foreign'>,
     Pick<NodeDrainingComponents, 'countConnections'>,
     Omit<BgpSessionsComponents, 'sessionHistory'>,

@@ -30,8 +30,10 @@ export const limits = {
   namedAddresses: 4,
   /** Longest interval between two checks of the host. */
   hostCheckMilliseconds: 60_000,
-  /** Interval at which the agent reads the settings without which the kernel forwards nothing. */
+  /** Interval at which the agent reads the kernel settings again. The kernel does not report changes of all of them. */
   forwardingCheckMilliseconds: 3_000,
+  /** Pause between two readings of the settings because the kernel reported a change. */
+  settingPauseMilliseconds: 250,
   /** Interval at which the agent lists the filters of other programs. */
   filterCheckMilliseconds: 12_000,
   /** Number of links that a NodeState lists. */

@@ -28,6 +28,8 @@ export interface HostCheckComponents {
   readonly hostNats?: () => Promise<readonly HostNatRule[]>;
   /** NodePorts that should be served on localhost and are not. Absent: there are none. */
   readonly unservedLocalhost?: () => readonly { readonly port: number; readonly family: Family; readonly why: string }[];
+  /** Calls `changed` when the kernel reports a change of a setting. Absent: changes are found at intervals. */
+  readonly followSettings?: (changed: () => void) => Cancel;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -67,13 +69,16 @@ export class HostCheck {
   #taken: ReturnType<typeof judgeNats> = [];
   #blockedBySettings: readonly BlockedFamily[] = [];
   #blockedByFilters: readonly BlockedFamily[] = [];
-  /** The interfaces on which clients may arrive, at the last check of all settings. */
-  #uplinks: readonly string[] = [];
-  /** The forwarding settings at the last check of all settings, as text. */
-  #forwarding = '';
+  /** The settings that the last check of all settings read, and their values after it, as text. */
+  #read: readonly string[] = [];
+  #values = '';
+  #settingsCompared = Number.NEGATIVE_INFINITY;
   #filtersChecked = Number.NEGATIVE_INFINITY;
   #cancel: Cancel | undefined;
   #cancelWatch: Cancel | undefined;
+  #unfollow: Cancel | undefined;
+  /** Set while a reported change of a setting is about to be read. */
+  #cancelCompare: Cancel | undefined;
   #checking: Promise<void> = Promise.resolve();
   #stopped = false;
   /** The scope at the last `start`. Undefined before that. */
@@ -118,7 +123,7 @@ export class HostCheck {
     const interfaces = host.interfaces();
     const advertisedDefault = await host.interfacesWithAdvertisedDefault();
     const facts = this.#options.facts();
-    this.#uplinks = uplinksOf({ interfaces, ...facts }).slice(0, limits.hostSettings);
+    const uplinks = uplinksOf({ interfaces, ...facts }).slice(0, limits.hostSettings);
     const required = requiredSettings({ cores: host.cores(), interfaces, advertisedDefault, ...facts }).slice(0, limits.hostSettings);
     const wrong = new Map<string, Reason>();
     const reasons: Reason[] = [];
@@ -131,9 +136,10 @@ export class HostCheck {
       wrong.set(setting.path, because);
       reasons.push(because);
     }
-    const forwarding = await this.#readForwarding();
-    this.#forwarding = textOf(forwarding);
-    this.#blockedBySettings = blockedBySettings((path) => forwarding.get(path), this.#uplinks, wrong);
+    this.#read = [...new Set([...forwardingPaths(uplinks), ...required.flatMap(({ reads }) => reads)])];
+    const values = await this.#valuesOf(this.#read);
+    this.#values = textOf(values);
+    this.#blockedBySettings = blockedBySettings((path) => values.get(path), uplinks, wrong);
     this.#update(() => (this.#settings = reasons));
   }
 
@@ -142,7 +148,9 @@ export class HostCheck {
     this.#scope = this.#options.services();
     this.#cancel?.();
     this.#checking = this.#checking.then(() => this.#checkAll());
-    if (this.#cancelWatch === undefined) this.#watchForwarding();
+    if (this.#cancelWatch !== undefined) return;
+    this.#unfollow = this.#components.followSettings?.(() => this.#onSettingChanged());
+    this.#watchForwarding();
   }
 
   /** Checks again at once if the scope changed after the start. */
@@ -154,6 +162,8 @@ export class HostCheck {
     this.#stopped = true;
     this.#cancel?.();
     this.#cancelWatch?.();
+    this.#unfollow?.();
+    this.#cancelCompare?.();
     await this.#checking;
   }
 
@@ -172,7 +182,29 @@ export class HostCheck {
     this.#cancel = clock.after(limits.hostCheckMilliseconds * (0.75 + 0.25 * random()), () => this.start());
   }
 
-  /** Checks between the full checks only whether the host forwards at all, and has room for connections. */
+  /** The kernel reports a change of `ip_forward` once for each interface, and our own corrections as well. */
+  #onSettingChanged(): void {
+    if (this.#stopped || this.#cancelCompare !== undefined) return;
+    const { clock } = this.#components;
+    // A program that keeps changing a setting must not keep the agent busy.
+    const pause = Math.max(0, this.#settingsCompared + limits.settingPauseMilliseconds - clock.now());
+    this.#cancelCompare = clock.after(pause, () => {
+      this.#cancelCompare = undefined;
+      this.#checking = this.#checking.then(async () => {
+        if (!this.#stopped && (await this.#checkChangedSettings())) this.#options.onForwardingChecked();
+      });
+    });
+  }
+
+  /** Checks all settings if one has another value than after the last check. Returns whether one had. */
+  async #checkChangedSettings(): Promise<boolean> {
+    this.#settingsCompared = this.#components.clock.now();
+    if (this.#options.services() === 'none' || textOf(await this.#valuesOf(this.#read)) === this.#values) return false;
+    await this.checkSettings();
+    return true;
+  }
+
+  /** Checks between the full checks only the settings, the filters less often, and whether there is room for connections. */
   #watchForwarding(): void {
     if (this.#stopped) return;
     this.#cancelWatch = this.#components.clock.after(limits.forwardingCheckMilliseconds, () => {
@@ -183,7 +215,7 @@ export class HostCheck {
   async #checkForwardingQuickly(): Promise<void> {
     if (this.#stopped) return;
     const { clock } = this.#components;
-    if (this.#options.services() !== 'none' && textOf(await this.#readForwarding()) !== this.#forwarding) await this.checkSettings();
+    await this.#checkChangedSettings();
     if (clock.now() - this.#filtersChecked >= limits.filterCheckMilliseconds) {
       await this.#checkFilters();
       await this.#checkNats();
@@ -194,13 +226,9 @@ export class HostCheck {
     this.#watchForwarding();
   }
 
-  async #readForwarding(): Promise<Map<string, string>> {
-    return this.#read({ reads: forwardingPaths(this.#uplinks) });
-  }
-
   /** In every scope: whoever forwards, new connections to this node need room. */
   async #checkConnections(): Promise<void> {
-    const values = await this.#read({ reads: connectionTablePaths });
+    const values = await this.#valuesOf(connectionTablePaths);
     const because = judgeConnectionTable((path) => values.get(path), this.#connections.length > 0);
     this.#update(() => (this.#connections = because === undefined ? [] : [because]));
   }
@@ -261,14 +289,14 @@ export class HostCheck {
   async #checkSetting(setting: KernelSetting, held: boolean): Promise<Reason | undefined> {
     const { host, log } = this.#components;
     const { path, wanted, why, mayBeSet } = setting;
-    const before = await this.#read(setting);
+    const before = await this.#valuesOf(setting.reads);
     const value = before.get(path);
     if (value === undefined || setting.holds((name) => before.get(name))) return undefined;
     let error = '';
     if (held) error = 'it is set only after the settings that it depends on';
     else if (mayBeSet && this.#options.kernelSettings === 'set') {
       const refused = await host.writeSetting(path, wanted);
-      const after = await this.#read(setting);
+      const after = await this.#valuesOf(setting.reads);
       if (setting.holds((name) => after.get(name))) {
         log.info({ setting: sysctlName(setting), before: value, value: wanted }, 'corrected a kernel setting');
         return undefined;
@@ -278,9 +306,9 @@ export class HostCheck {
     return reason('KernelSettingWrong', { setting: sysctlName(setting), value, wanted, why, error });
   }
 
-  async #read({ reads }: Pick<KernelSetting, 'reads'>): Promise<Map<string, string>> {
+  async #valuesOf(paths: readonly string[]): Promise<Map<string, string>> {
     const values = new Map<string, string>();
-    for (const name of reads) {
+    for (const name of paths) {
       const value = await this.#components.host.readSetting(name);
       if (value !== undefined) values.set(name, value);
     }

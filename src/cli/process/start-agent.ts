@@ -12,7 +12,7 @@ import { SharedBfd } from '../../agent/sessions/shared-bfd.ts';
 import { Bfd } from '../../bfd/index.ts';
 import { Speaker } from '../../bgp/index.ts';
 import { connectionCounter } from '../../dataplane/conntrack/connection-count.ts';
-import { followHostLinks } from '../../dataplane/host/link-events.ts';
+import { followHostLinks, followHostSettings } from '../../dataplane/host/link-events.ts';
 import { readHostLinks } from '../../dataplane/host/host-links.ts';
 import { readNeighborProxies } from '../../dataplane/host/neighbor-proxies.ts';
 import { findHostPaths } from '../../dataplane/host/host-paths.ts';
@@ -93,6 +93,7 @@ export async function startAgent(
       hostLinks: () => readHostLinks(clock),
       neighborProxies: () => readNeighborProxies(clock),
       followLinks: (changed) => followHostLinks(clock, changed),
+      followSettings: (changed) => followHostSettings(clock, changed),
       hostFilters: () => listHostFilters((family) => host.legacyTables(family)),
       clock,
       random,

@@ -5,13 +5,27 @@ import { routeProtocol } from '../../system/netlink/socket.ts';
 import { linkWatchRestart } from '../limits.ts';
 
 /** RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR. */
-const groups = [1, 5, 9];
+const linkGroups = [1, 5, 9];
+/** RTNLGRP_IPV4_NETCONF, RTNLGRP_IPV6_NETCONF. */
+const settingGroups = [24, 25];
 
 /**
  * Calls `changed` when the kernel reports that an interface or an address of this host may have changed. Returns the function that ends this.
  * `networkNamespace` is a file such as /run/netns/node1.
  */
 export function followHostLinks(clock: Clock, changed: () => void, networkNamespace?: string): Cancel {
+  return follow(linkGroups, clock, changed, networkNamespace);
+}
+
+/**
+ * Calls `changed` when the kernel reports that forwarding, `rp_filter` or a proxy setting of this host may have changed. The kernel reports no
+ * other settings.
+ */
+export function followHostSettings(clock: Clock, changed: () => void, networkNamespace?: string): Cancel {
+  return follow(settingGroups, clock, changed, networkNamespace);
+}
+
+function follow(groups: readonly number[], clock: Clock, changed: () => void, networkNamespace: string | undefined): Cancel {
   const where = { protocol: routeProtocol, groups, ...defined({ networkNamespace }) };
   return followChanges(where, clock, { changed, restartMilliseconds: linkWatchRestart });
 }

@@ -114,6 +114,7 @@ export function testbed(objects: readonly HeraldObject[], options: TestbedOption
     foreign,
     hostFilters: async () => host.filters,
     unservedLocalhost: () => host.unserved,
+    followSettings: host.followSettings,
     clock,
     random: () => 1,
     log: silentLog,

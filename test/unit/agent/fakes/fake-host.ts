@@ -30,6 +30,14 @@ export class FakeHost implements Host {
   filters: readonly HostFilter[] = [];
   unserved: readonly UnservedPort[] = [];
 
+  /** Reports a change of a setting to the agent, as the kernel does. */
+  reportSettings: () => void = () => undefined;
+
+  readonly followSettings = (changed: () => void): (() => void) => {
+    this.reportSettings = changed;
+    return () => (this.reportSettings = () => undefined);
+  };
+
   uptime = 3_600_000;
 
   uptimeMilliseconds(): number {

@@ -70,6 +70,42 @@ describe('kernel settings', () => {
     expect(bed.host.written).toEqual(['net/ipv4/conf/eth0/rp_filter=2']);
   });
 
+  test('a change that the kernel reports is corrected at once', async () => {
+    const bed = await started();
+    bed.host.settings.set('net/ipv4/ip_forward', '0');
+    bed.host.reportSettings();
+    await bed.advance(0);
+    expect(bed.host.written).toEqual(['net/ipv4/ip_forward=1']);
+    expect(reported(bed)).toEqual([]);
+  });
+
+  test('a change that the kernel does not report is corrected after seconds', async () => {
+    const bed = await started();
+    bed.host.settings.set(beLiberal, '0');
+    await bed.advance(limits.forwardingCheckMilliseconds);
+    expect(bed.host.written).toEqual([`${beLiberal}=1`]);
+  });
+
+  test('a program that keeps changing a setting is answered at most once in a pause', async () => {
+    const bed = await started();
+    for (let n = 0; n < 20; n++) {
+      bed.host.settings.set('net/ipv4/ip_forward', '0');
+      bed.host.reportSettings();
+      await bed.advance(limits.settingPauseMilliseconds / 10);
+    }
+    expect(bed.host.written.length).toBeGreaterThanOrEqual(2);
+    expect(bed.host.written.length).toBeLessThanOrEqual(3);
+  });
+
+  test('an agent that has stopped does not follow settings', async () => {
+    const bed = await started();
+    await bed.agent.stop('bye');
+    bed.host.settings.set('net/ipv4/ip_forward', '0');
+    bed.host.reportSettings();
+    await bed.advance(limits.hostCheckMilliseconds);
+    expect(bed.host.written).toEqual([]);
+  });
+
   test('a reported setting is no longer reported once it is right', async () => {
     const bed = await started(({ host }) => {
       host.settings.set(beLiberal, '0');
