@@ -190,10 +190,12 @@ export class HostCheck {
     const pause = Math.max(0, this.#settingsCompared + limits.settingPauseMilliseconds - clock.now());
     this.#cancelCompare = clock.after(pause, () => {
       this.#cancelCompare = undefined;
-      this.#checking = this.#checking.then(async () => {
-        if (!this.#stopped && (await this.#checkChangedSettings())) this.#options.onForwardingChecked();
-      });
+      this.#checking = this.#checking.then(() => this.#checkReportedSettings());
     });
+  }
+
+  async #checkReportedSettings(): Promise<void> {
+    if (!this.#stopped && (await this.#checkChangedSettings())) this.#options.onForwardingChecked();
   }
 
   /** Checks all settings if one has another value than after the last check. Returns whether one had. */
