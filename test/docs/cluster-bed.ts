@@ -26,6 +26,7 @@ export interface ClusterBedOptions {
   readonly reader?: string;
   /** Runs kube-controller-manager, which makes EndpointSlices for selectors and removes deleted namespaces. */
   readonly controllerManager?: boolean;
+  readonly controllerManagerArguments?: readonly string[];
   readonly checkout?: boolean;
 }
 
@@ -39,10 +40,12 @@ export class ClusterBed implements Bed {
   readonly #options: ClusterOptions;
   #cluster: KubernetesCluster | undefined;
 
-  private constructor(lab: Lab, { server, reader = 'client', controllerManager = false, checkout = false }: ClusterBedOptions) {
+  private constructor(lab: Lab, { server, reader = 'client', checkout = false, ...options }: ClusterBedOptions) {
     this.lab = lab;
     this.checkout = checkout;
-    this.#options = { controllerManager, inside: { namespace: lab.machine(server.machine).namespace, address: server.address } };
+    const { controllerManager = false, controllerManagerArguments = [] } = options;
+    const inside = { namespace: lab.machine(server.machine).namespace, address: server.address };
+    this.#options = { controllerManager, controllerManagerArguments, inside };
     this.entrance = inNamespace(lab.machine(reader).namespace, []);
     for (const program of ['kubectl', 'helm'] as const) symlinkSync(programPath(program), join(this.programs, program));
   }

@@ -26,10 +26,14 @@ export interface Bed {
  * Follows a page from top to bottom in a temporary directory. Throws at the first block whose result differs from the page. `prepare`
  * writes the files that the page expects. Resolves to the number of blocks that were run.
  */
-export async function follow(page: string, bed: Bed, prepare: (directory: string) => void = () => undefined): Promise<number> {
+export async function follow(
+  page: string,
+  bed: Bed,
+  prepare: (directory: string) => void | Promise<void> = () => undefined,
+): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), 'herald-docs-'));
   if (bed.checkout) linkCheckout(directory);
-  prepare(directory);
+  await prepare(directory);
   const PATH = [join(root, 'bin'), bed.programs, join(root, 'node_modules/.bin'), process.env['PATH'], '/usr/sbin', '/sbin']
     .filter((path) => path !== undefined)
     .join(':');

@@ -6,50 +6,72 @@ import type { Topology } from '../lab/topology.ts';
 import { until } from '../lab/until.ts';
 import { ClusterBed, herald } from './cluster-bed.ts';
 
-const nodes = ['node1', 'node2', 'node3'] as const;
+export const nodes = ['node1', 'node2', 'node3'] as const;
 const indexOf = (node: string): number => Number(node.replace('node', ''));
 const address = (node: string): string => `192.168.1.1${indexOf(node)}`;
 const podNetwork = (node: string): string => nodePlan(indexOf(node)).podCidr.ipv4;
 
-/** A switch, three nodes, and the reader's machine. There is no router. The switch has an address only for the API server. */
-const network: Topology = {
-  machines: [
-    { name: 'switch', kind: 'router', bridges: [{ name: 'lan', addresses: ['192.168.1.2/24'] }] },
-    { name: 'client', kind: 'client' },
-    ...nodes.map((name) => {
-      const others = nodes.filter((other) => other !== name);
-      const { internal } = nodePlan(indexOf(name));
-      // Pods answer by these addresses of their node.
-      const loopback = [`${internal.ipv4}/32`, `${internal.ipv6}/128`];
-      return { name, kind: 'node', loopback, routes: others.map((other) => `${podNetwork(other)} via ${address(other)}`) } as const;
-    }),
-  ],
-  links: [
-    [
-      { machine: 'switch', interface: 'client', bridge: 'lan' },
-      { machine: 'client', interface: 'eth0', addresses: ['192.168.1.100/24'] },
+export interface HomeNetworkOptions {
+  /** Addresses of the switch besides that of the API server. */
+  readonly addresses?: readonly string[];
+  /** Arguments of `ip route add` on the reader's machine. */
+  readonly clientRoutes?: readonly string[];
+  /** Ports on which the pods answer. Default: 8080. */
+  readonly podPorts?: readonly number[];
+}
+
+/** A switch, three nodes, and the reader's machine. The switch has an address for the API server. There is no router. */
+export function homeNetwork({ addresses = [], clientRoutes = [], podPorts = [8080] }: HomeNetworkOptions = {}): Topology {
+  const bridges = [{ name: 'lan', addresses: ['192.168.1.2/24', ...addresses] }];
+  return {
+    machines: [
+      { name: 'switch', kind: 'router', bridges },
+      { name: 'client', kind: 'client', routes: clientRoutes },
+      ...nodes.map((name) => {
+        const others = nodes.filter((other) => other !== name);
+        const { internal } = nodePlan(indexOf(name));
+        // Pods answer by these addresses of their node.
+        const loopback = [`${internal.ipv4}/32`, `${internal.ipv6}/128`];
+        return { name, kind: 'node', loopback, routes: others.map((other) => `${podNetwork(other)} via ${address(other)}`) } as const;
+      }),
     ],
-    ...nodes.map(
-      (name) =>
-        [
-          { machine: 'switch', interface: name, bridge: 'lan' },
-          { machine: name, interface: 'eth0', addresses: [`${address(name)}/24`] },
-        ] as const,
-    ),
-  ],
-  pods: nodes.map((node, index) => ({ name: `web-${index + 1}`, node })),
-};
+    links: [
+      [
+        { machine: 'switch', interface: 'client', bridge: 'lan' },
+        { machine: 'client', interface: 'eth0', addresses: ['192.168.1.100/24'] },
+      ],
+      ...nodes.map(
+        (name) =>
+          [
+            { machine: 'switch', interface: name, bridge: 'lan' },
+            { machine: name, interface: 'eth0', addresses: [`${address(name)}/24`] },
+          ] as const,
+      ),
+    ],
+    pods: nodes.map((node, index) => ({ name: `web-${index + 1}`, node, ports: podPorts })),
+  };
+}
+
+/** Returns the Node object of a machine of the network. */
+export function nodeObject(name: string): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name, labels: { 'kubernetes.io/os': 'linux', 'kubernetes.io/hostname': name } },
+    spec: { podCIDR: podNetwork(name), podCIDRs: [podNetwork(name)] },
+    status: { addresses: [{ type: 'InternalIP', address: address(name) }] },
+  };
+}
+
+/** Returns the address of the pod that runs on a node. */
+export function podAddress(node: string): string {
+  return podNetwork(node).replace('0/24', '10');
+}
 
 /** The cluster of the page: three Nodes, and a Service of somebody with a pod on each. */
 const objects: readonly object[] = [
   { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } },
-  ...nodes.map((name) => ({
-    apiVersion: 'v1',
-    kind: 'Node',
-    metadata: { name },
-    spec: { podCIDR: podNetwork(name), podCIDRs: [podNetwork(name)] },
-    status: { addresses: [{ type: 'InternalIP', address: address(name) }] },
-  })),
+  ...nodes.map(nodeObject),
   {
     apiVersion: 'herald.dev/v1alpha1',
     kind: 'HeraldConfig',
@@ -69,7 +91,7 @@ const objects: readonly object[] = [
     addressType: 'IPv4',
     ports: [{ port: 8080, protocol: 'TCP', name: '' }],
     endpoints: nodes.map((nodeName) => ({
-      addresses: [podNetwork(nodeName).replace('0/24', '10')],
+      addresses: [podAddress(nodeName)],
       nodeName,
       conditions: { ready: true },
     })),
@@ -78,7 +100,7 @@ const objects: readonly object[] = [
 
 /** Three nodes with agents behind one switch, and the reader at a machine on the same switch. */
 export async function startHomeLab(): Promise<ClusterBed> {
-  const bed = await ClusterBed.start({ topology: network, server: { machine: 'switch', address: '192.168.1.2' } });
+  const bed = await ClusterBed.start({ topology: homeNetwork(), server: { machine: 'switch', address: '192.168.1.2' } });
   try {
     await bed.installDefinitions();
     await bed.kubectl(['apply', '--server-side', '-k', 'manifests/base']);

@@ -5,9 +5,11 @@
  * - fabric: a cluster with Herald, three nodes and two switches (fabric-bed.ts).
  * - router: a cluster with two nodes beside a router without configuration (router.test.ts).
  * - homeLab: a cluster with three nodes behind one switch, without a router (home-lab-bed.ts).
+ * - quickStart: a cluster without Herald, with three nodes that run pods, behind one switch with a router (quick-start.test.ts).
  * - apiServer: a cluster without nodes (api-server.test.ts).
  */
-export const beds: Readonly<Record<string, 'checkout' | 'fabric' | 'router' | 'homeLab' | 'apiServer'>> = {
+export const beds: Readonly<Record<string, 'checkout' | 'fabric' | 'router' | 'homeLab' | 'quickStart' | 'apiServer'>> = {
+  'docs/quick-start.md': 'quickStart',
   'docs/tutorial.md': 'checkout',
   'docs/how-to/aws.md': 'apiServer',
   'docs/how-to/beside-calico-or-cilium.md': 'fabric',
