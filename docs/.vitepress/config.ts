@@ -38,7 +38,7 @@ export default defineConfig({
   themeConfig: {
     search: { provider: 'local' },
     nav: [
-      { text: 'Tutorial', link: '/docs/tutorial.html' },
+      { text: 'Quick start', link: '/docs/quick-start.html' },
       { text: 'Documentation', link: '/docs/index.html' },
       { text: `Version ${version}`, link: '/CHANGELOG.html' },
     ],

@@ -90,7 +90,20 @@ export class ClusterBed implements Bed {
 
   /** Runs kubectl as the reader, in the root of the repository. `input` is standard input. */
   kubectl(args: readonly string[], options: { readonly input?: string; readonly check?: boolean } = {}): Promise<CommandResult> {
-    const argv = [...this.entrance, join(this.programs, 'kubectl'), ...args];
+    return this.#asReader('kubectl', args, options);
+  }
+
+  /** Runs helm as the reader. */
+  helm(args: readonly string[]): Promise<CommandResult> {
+    return this.#asReader('helm', args, {});
+  }
+
+  #asReader(
+    program: string,
+    args: readonly string[],
+    options: { readonly input?: string; readonly check?: boolean },
+  ): Promise<CommandResult> {
+    const argv = [...this.entrance, join(this.programs, program), ...args];
     return run(argv, { cwd: root, env: { ...this.variables, HOME: this.programs }, timeoutMs: 120_000, ...options });
   }
 

@@ -27,6 +27,7 @@ export const beds: Readonly<Record<string, 'checkout' | 'fabric' | 'router' | 'h
   'docs/how-to/peer-with-a-router.md': 'fabric',
   'docs/how-to/report-a-bug.md': 'fabric',
   'docs/how-to/trace-a-session.md': 'fabric',
+  'docs/how-to/upgrade.md': 'quickStart',
   'docs/how-to/peer-with-bird.md': 'router',
   'docs/how-to/peer-with-frr.md': 'router',
 };

@@ -1,6 +1,8 @@
+import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { stringify } from 'yaml';
+import { version } from '../../src/cli/version.ts';
 import { Frr } from '../lab/frr.ts';
 import { bgpdConfig } from '../lab/frr-config.ts';
 import { programPath } from '../conformance/programs.ts';
@@ -52,12 +54,56 @@ async function renew(): Promise<void> {
   await startNodes();
 }
 
+/** The version that the page about upgrades upgrades to. */
+const nextVersion = '0.2.0';
+
+/** Installs what each page expects to be there. */
+const prepared: Readonly<Record<string, (directory: string) => Promise<void>>> = {
+  'docs/quick-start.md': async () => undefined,
+  'docs/how-to/upgrade.md': async (directory) => {
+    const chart = join(root, 'manifests/chart');
+    await run([programPath('helm'), 'package', chart, '--version', nextVersion, '--app-version', nextVersion, '--destination', directory]);
+    renameSync(join(directory, `herald-${nextVersion}.tgz`), join(directory, `herald-chart-${nextVersion}.tgz`));
+    const values = ['--set', 'config.spec.services=all', '--set', 'apiServer=https://192.168.1.2:6443'];
+    await bed.helm(['install', 'herald', chart, '--namespace', 'herald-system', '--create-namespace', ...values]);
+    await bed.kubectl(['apply', '-f', '-'], { input: poolAtHome });
+    await bed.kubectl(['create', 'deployment', 'web', '--image=nginx']);
+    await bed.kubectl(['expose', 'deployment', 'web', '--type=LoadBalancer', '--port=80']);
+    for (const workload of ['deployment/herald-controller', 'daemonset/herald-agent'])
+      await bed.kubectl(['rollout', 'status', workload, '--namespace', 'herald-system']);
+  },
+};
+
+const poolAtHome = `
+apiVersion: herald.dev/v1alpha1
+kind: IPAddressPool
+metadata: { name: first }
+spec: { addresses: [192.168.1.240-192.168.1.250] }
+---
+apiVersion: herald.dev/v1alpha1
+kind: L2Advertisement
+metadata: { name: first }
+spec: { ipAddressPools: [first] }
+`;
+
 /** Puts the files of a release into the reader's directory. */
 async function download(directory: string): Promise<void> {
   await run([programPath('helm'), 'package', join(root, 'manifests/chart'), '--destination', directory]);
+  renameSync(join(directory, `herald-${version}.tgz`), join(directory, `herald-chart-${version}.tgz`));
+  for (const [name, folder] of [
+    ['crds', 'crds'],
+    ['beside-kube-proxy', 'overlays/beside-kube-proxy'],
+  ] as const) {
+    const { stdout } = await run([programPath('kubectl'), 'kustomize', join(root, 'manifests', folder)]);
+    writeFileSync(join(directory, `herald-${version}-${name}.yaml`), stdout);
+  }
 }
 
 test.each(pagesOf('quickStart'))('%s', async (page) => {
   const { entrance, programs, variables, checkout } = bed;
-  expect(await follow(page, { entrance, programs, variables, checkout, renew }, download)).toBeGreaterThan(0);
+  const prepare = async (directory: string): Promise<void> => {
+    await download(directory);
+    await prepared[page]?.(directory);
+  };
+  expect(await follow(page, { entrance, programs, variables, checkout, renew }, prepare)).toBeGreaterThan(0);
 });

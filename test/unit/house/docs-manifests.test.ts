@@ -71,7 +71,9 @@ test('every reason that a page links to is in the catalogue', () => {
 });
 
 describe('commands in the tutorial and the how-to pages', () => {
-  const shells = blocks.filter(({ page, info }) => /^docs\/(quick-start|tutorial|how-to\/)/.test(page) && /^(sh|bash|shell|console)\b/.test(info));
+  const shells = blocks.filter(
+    ({ page, info }) => /^docs\/(quick-start|tutorial|how-to\/)/.test(page) && /^(sh|bash|shell|console)\b/.test(info),
+  );
   const withCommands = [...new Set(shells.map(({ page }) => page))];
   const stepsOn = (page: string): readonly Step[] => stepsOf(page, readFileSync(join(root, page), 'utf8'));
 

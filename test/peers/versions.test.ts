@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { run } from '../lab/command.ts';
+import { hostRoot, inRoot, trixieRoot, type Root } from './root.ts';
+
+const page = readFileSync(join(import.meta.dirname, '../../docs/reference/support.md'), 'utf8');
+const release = /^VERSION_CODENAME=(.+)$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1];
+
+/** The rows of docs/reference/support.md about daemons of Debian, and their packages. */
+const rows: readonly (readonly [row: string, release: string, root: Root, name: string])[] = [
+  ['FRR of Debian bookworm', 'bookworm', hostRoot, 'frr'],
+  ['BIRD 2 of Debian bookworm', 'bookworm', hostRoot, 'bird2'],
+  ['GoBGP of Debian bookworm', 'bookworm', hostRoot, 'gobgpd'],
+  ['OpenBGPD of Debian bookworm', 'bookworm', hostRoot, 'openbgpd'],
+  ['FRR of Debian trixie', 'trixie', trixieRoot, 'frr'],
+  ['BIRD 3 of Debian trixie', 'trixie', trixieRoot, 'bird3'],
+];
+
+test.each(rows.filter(([, of, root]) => root !== hostRoot || of === release))(
+  'the page about support has the version of %s that the suite runs',
+  async (row, _release, root, name) => {
+    const { stdout } = await run([...inRoot(root, ['dpkg-query', '--show', '--showformat=${Version}', name])]);
+    const version = /^(?:\d+:)?(\d+(?:\.\d+)*)/.exec(stdout)?.[1];
+    expect(version).toBeDefined();
+    expect(page).toContain(`| ${row} | ${version} |`);
+  },
+);
