@@ -3,6 +3,7 @@ import type { OwnState } from '../decisions/announcement/node-drain.ts';
 import { l2DecisionsOf } from '../decisions/l2/decisions-of.ts';
 import { defined } from '../lang/defined.ts';
 import type { History } from '../live/history.ts';
+import type { AgentPodName } from '../model/objects/agent-pod.ts';
 import type { NodeState } from '../model/objects/node-state.ts';
 import type { Snapshot } from '../model/store/snapshot.ts';
 import type { Source } from '../sources/source.ts';
@@ -66,6 +67,8 @@ export interface AgentOptions extends BgpSessionsOptions {
   readonly proxyStatus?: SocketAddress;
   /** `set`: the agent corrects kernel settings that are wrong for forwarding. `report`: it only reports them. Default: `set`. */
   readonly kernelSettings?: 'set' | 'report';
+  /** The Pod of this process, by which its kubelet shows that it lives. Absent: it runs in none. */
+  readonly pod?: AgentPodName;
 }
 
 export interface AgentParts {

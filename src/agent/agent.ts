@@ -1,5 +1,6 @@
 import type { DataplaneError } from '../dataplane/dataplane.ts';
 import { defined } from '../lang/defined.ts';
+import type { Node } from '../model/objects/cluster.ts';
 import type { ServiceKey } from '../model/objects/metadata.ts';
 import type { HeldBackFamily, ServiceDifference, SessionStatus } from '../model/objects/node-state.ts';
 import type { Reason } from '../model/reasons.ts';
@@ -43,6 +44,8 @@ export class Agent {
       content: () => reportContent(parts, loop),
       mayWrite: (writer) => parts.identity.mayReport(writer),
       nodes: () => components.source.snapshot.nodes.size,
+      kubeletReports: () => kubeletReports(components.source.snapshot.nodes.get(options.node)),
+      ...defined({ pod: options.pod }),
     });
 
     events.statusChanged.subscribe(() => report.scheduleWrite());
@@ -192,4 +195,9 @@ export class Agent {
     flushRoutes();
     this.#loop.requeue(services);
   }
+}
+
+/** A Node without a kubelet, as in a directory, has no condition Ready, and nobody answers for its agent. */
+function kubeletReports(node: Node | undefined): boolean {
+  return node !== undefined && node.kubeletSilent !== true;
 }

@@ -13,6 +13,7 @@ export function nodeStateManifest(state: NodeState): object {
     metadata,
     updated,
     writer,
+    pod,
     consumed,
     sessions,
     differing,
@@ -31,7 +32,7 @@ export function nodeStateManifest(state: NodeState): object {
     metadata: { name: metadata.name },
     status: {
       updated,
-      ...defined({ writer }),
+      ...defined({ writer, pod }),
       consumed: { ...consumed },
       sessions: sessions.map(({ cause, warning, ...session }) => ({
         ...session,

@@ -1,5 +1,5 @@
 import { requestedDrain } from '../../model/kinds/requested-drain.ts';
-import { reportAge, staleAfterSeconds } from '../../model/objects/node-state.ts';
+import { isCurrent } from '../../model/objects/node-state.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 
 /**
@@ -12,7 +12,7 @@ export function otherNodesText(snapshot: Snapshot, own: string, now: number): st
     const { name, labels } = node.metadata;
     const state = snapshot.nodeStates.get(name);
     const established = state?.sessions.flatMap((session) => (session.state === 'Established' ? [session.peer] : [])) ?? [];
-    const isStale = state === undefined || reportAge(state, now) > staleAfterSeconds;
+    const isStale = state === undefined || !isCurrent(state, now);
     const differing = state?.differing.map(({ service, aspect }) => `${service} ${aspect}`);
     const problems = [state?.problem?.code, differing, state?.truncated];
     const drain = [requestedDrain(snapshot.config, node), state?.drain?.since];

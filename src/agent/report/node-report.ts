@@ -1,3 +1,5 @@
+import { defined } from '../../lang/defined.ts';
+import type { AgentPodName } from '../../model/objects/agent-pod.ts';
 import type { Metadata } from '../../model/objects/metadata.ts';
 import type { NodeState } from '../../model/objects/node-state.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
@@ -5,7 +7,7 @@ import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
 import { limits } from '../limits.ts';
 import { WriteBudget } from './write-budget.ts';
-import { writeUrgency, type ReportContent } from './write-urgency.ts';
+import { writeUrgency, type ReportContent, type WriteUrgency } from './write-urgency.ts';
 
 interface NodeReportComponents {
   readonly writeNodeState: (state: NodeState) => Promise<void>;
@@ -21,20 +23,24 @@ interface NodeReportOptions {
   readonly mayWrite?: (writer: string) => boolean;
   /** Number of nodes of the cluster: all of them write. */
   readonly nodes?: () => number;
+  /** The Pod of this process. Absent: it runs in none. */
+  readonly pod?: AgentPodName;
+  /** True while the kubelet of the node reports to the control plane. */
+  readonly kubeletReports?: () => boolean;
 }
 
 /** The last attempt to write a report. Times are by the clock, in milliseconds. */
 interface Attempt {
   readonly content: ReportContent;
+  /** RFC 3339. */
+  readonly updated: string;
   readonly at: number;
   readonly failed: boolean;
-  /** When the report is written again although nothing has changed. */
-  readonly repeatAt: number;
-  /** When counts that differ are written. */
-  readonly detailsAt: number;
+  /** Shortens the intervals until the next writes at random. */
+  readonly share: number;
 }
 
-/** Writes the NodeState when its content has changed, and at intervals as a sign of life, one write at a time. */
+/** Writes the NodeState when its content has changed, and at intervals as a sign of life that no kubelet gives, one write at a time. */
 export class NodeReport {
   readonly #components: NodeReportComponents;
   readonly #options: NodeReportOptions;
@@ -83,19 +89,46 @@ export class NodeReport {
   async #writeIfDue(): Promise<void> {
     this.#due = Number.POSITIVE_INFINITY;
     const content = this.#options.content();
-    const wait = this.#dueAt(content) - this.#components.clock.now();
-    if (wait > 0) this.#schedule(wait);
-    else await this.#write(content);
+    const last = this.#last;
+    const urgency = last === undefined || last.failed ? 'none' : writeUrgency(last.content, content);
+    const wait = this.#dueAt(urgency) - this.#components.clock.now();
+    if (wait > 0) return this.#schedule(wait);
+    const isRepetition = urgency === 'none' && last?.failed === false && this.#isVouchedFor;
+    await this.#write(content, isRepetition ? last.updated : undefined);
   }
 
-  /** Returns when this content should be written. */
-  #dueAt(content: ReportContent): number {
+  /** Returns when a write of this urgency should begin. */
+  #dueAt(urgency: WriteUrgency): number {
     const last = this.#last;
     if (last === undefined) return 0;
-    const urgency = last.failed ? 'none' : writeUrgency(last.content, content);
-    const dueAt = { now: () => this.#budget.dueAt, acknowledgement: () => this.#acknowledgement(), details: () => last.detailsAt };
     if (urgency !== 'acknowledgement') this.#acknowledgeAt = undefined;
-    return urgency === 'none' ? last.repeatAt : Math.min(last.repeatAt, dueAt[urgency]());
+    const repeatAt = this.#repeatAt(last);
+    switch (urgency) {
+      case 'now':
+        return Math.min(repeatAt, this.#budget.dueAt);
+      case 'acknowledgement':
+        return Math.min(repeatAt, this.#acknowledgement());
+      case 'details':
+        return Math.min(repeatAt, this.#detailsAt(last));
+      case 'none':
+        return repeatAt;
+    }
+  }
+
+  /** Returns when the report is written again although nothing has changed. */
+  #repeatAt({ at, failed, share }: Attempt): number {
+    const { reportEveryMilliseconds, reportRepeatMilliseconds } = limits;
+    return at + share * (this.#isVouchedFor && !failed ? reportRepeatMilliseconds : reportEveryMilliseconds);
+  }
+
+  /** Returns when counts that differ are written. */
+  #detailsAt({ at, share }: Attempt): number {
+    return at + share * Math.max(limits.reportEveryMilliseconds, this.#nodes * limits.detailsSpreadMilliseconds);
+  }
+
+  /** True while the kubelet shows that this process lives. */
+  get #isVouchedFor(): boolean {
+    return this.#options.pod !== undefined && this.#options.kubeletReports?.() === true;
   }
 
   /** Every agent acknowledges the same change, so they spread their writes over a time that grows with the cluster. */
@@ -110,35 +143,28 @@ export class NodeReport {
     return Math.max(1, this.#options.nodes?.() ?? 1);
   }
 
-  #state(content: ReportContent): NodeState {
-    const updated = this.#components.clock.date().toISOString();
-    return { kind: 'NodeState', metadata: metadata(this.#options.node), updated, writer: this.#writer, ...content };
+  #state(content: ReportContent, updated: string): NodeState {
+    const { node, pod } = this.#options;
+    return { kind: 'NodeState', metadata: metadata(node), updated, writer: this.#writer, ...defined({ pod }), ...content };
   }
 
-  async #write(content: ReportContent): Promise<void> {
-    const { log, writeNodeState } = this.#components;
+  /** A repetition has the time of the write that it repeats, so that the API server has nothing to change. */
+  async #write(content: ReportContent, updated = this.#components.clock.date().toISOString()): Promise<void> {
+    const { clock, random, log, writeNodeState } = this.#components;
     this.#acknowledgeAt = undefined;
     this.#budget.spend();
     let failed = false;
     try {
       if (this.#options.mayWrite?.(this.#writer) === false) failed = true;
-      else await writeNodeState(this.#state(content));
+      else await writeNodeState(this.#state(content, updated));
     } catch (error) {
       failed = true;
       // A directory that takes no records is logged once for all records.
       const { code } = error as { readonly code?: unknown };
       log[code === 'notWritten' ? 'debug' : 'warn']({ error }, 'the state of the node was not written; retrying');
     }
-    this.#last = this.#attempt(content, failed);
-    this.#schedule(this.#last.repeatAt - this.#last.at);
-  }
-
-  #attempt(content: ReportContent, failed: boolean): Attempt {
-    const { clock, random } = this.#components;
-    const at = clock.now();
-    const share = 0.75 + 0.25 * random();
-    const details = Math.max(limits.reportEveryMilliseconds, this.#nodes * limits.detailsSpreadMilliseconds);
-    return { content, at, failed, repeatAt: at + limits.reportEveryMilliseconds * share, detailsAt: at + details * share };
+    this.#last = { content, updated, at: clock.now(), failed, share: 0.75 + 0.25 * random() };
+    this.#schedule(this.#repeatAt(this.#last) - clock.now());
   }
 }
 

@@ -1,6 +1,7 @@
 import type { EventSink } from '../../controller/events/event-sink.ts';
 import type { StatusWriter } from '../../controller/status-writer.ts';
 import type { ClockSkew } from '../../kube/client/clock-skew.ts';
+import type { AgentPodName } from '../../model/objects/agent-pod.ts';
 import type { Pod } from '../../model/objects/pod.ts';
 import type { NodeState } from '../../model/objects/node-state.ts';
 import type { PodGate } from '../../sources/kubernetes/records/pod-gates.ts';
@@ -33,6 +34,14 @@ export interface LeaderContext {
   readonly openPodGate?: (pod: PodGate, because: { readonly reason: string; readonly message: string }) => Promise<void>;
 }
 
+/** The components of the agent of a node. */
+export interface NodeContext {
+  readonly writeNodeState: (state: NodeState) => Promise<void>;
+  readonly release: () => Promise<void>;
+  /** The Pod of this process, by which its kubelet shows that it lives. Absent: it runs in none. */
+  readonly pod?: AgentPodName;
+}
+
 /** Where a process reads objects and writes its records: a directory or a cluster. */
 export interface StorageBackend {
   /** Not started yet. */
@@ -47,8 +56,6 @@ export interface StorageBackend {
    */
   acquireLeadership(): Promise<LeaderContext | undefined>;
   /** The agent of a node calls this once. Rejects with UsageError when another agent works for that node in the same directory. */
-  acquireNode(
-    node: string,
-  ): Promise<{ readonly writeNodeState: (state: NodeState) => Promise<void>; readonly release: () => Promise<void> }>;
+  acquireNode(node: string): Promise<NodeContext>;
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import { isRestored, restoredSessions } from '../../explain/plan/drain-forecast.ts';
 import { KubeError, type KubeErrorCode } from '../../kube/error.ts';
 import type { HeraldConfig } from '../../model/kinds/types.ts';
-import { reportAge, staleAfterSeconds, type NodeDrainReport, type NodeState } from '../../model/objects/node-state.ts';
+import { isCurrent, reportAge, type NodeDrainReport, type NodeState } from '../../model/objects/node-state.ts';
 import { sleep, type Clock } from '../../system/clock.ts';
 import { progressLines, restoredRoutesText } from './drain-progress.ts';
 import type { DrainStorage } from './drain-storage.ts';
@@ -74,6 +74,7 @@ async function follow(
   const over = new AbortController();
   const cancel = clock.after(timeoutSeconds * 1000, () => over.abort());
   const signal = AbortSignal.any([over.signal, stopped]);
+  const heardBy = clock.date().getTime() + 5 * limits.drainLookMilliseconds;
   let trouble = '';
   const once = (kind: string, line: string): void => {
     if (trouble !== kind) say(line);
@@ -83,9 +84,11 @@ async function follow(
     for (;;) {
       try {
         const { state, acknowledged } = await target.observe(signal);
-        const age = state === undefined ? undefined : reportAge(state, clock.date().getTime());
-        if (age === undefined) once('none', 'there is no report of its agent: waiting for one');
-        else if (age > staleAfterSeconds) once('stale', `its agent has not reported for ${age} s: waiting for it`);
+        const now = clock.date().getTime();
+        // The kubelet answers for an agent in a Pod, which writes nothing while nothing changes. It has to take the request soon.
+        const isHeard = state?.pod === undefined ? state !== undefined && isCurrent(state, now) : acknowledged || now < heardBy;
+        if (state === undefined) once('none', 'there is no report of its agent: waiting for one');
+        else if (!isHeard) once('stale', `its agent has not reported for ${reportAge(state, now)} s: waiting for it`);
         else trouble = '';
         const result = state !== undefined && acknowledged ? await look(state) : undefined;
         if (result !== undefined) return result;

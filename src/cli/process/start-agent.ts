@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { Agent } from '../../agent/agent.ts';
 import { registerAgentQueries } from '../../agent/live/live-queries.ts';
 import { traceEndpoint } from '../../agent/live/bgp-trace-endpoint.ts';
@@ -53,7 +54,7 @@ export async function startAgent(
   if (!isSubdomainName(node))
     throw new UsageError(`"${node}" is not a valid Node name: it must be an RFC 1123 subdomain, such as node-1`, exitStatus.usage);
   if (!source.snapshot.nodes.has(node)) log.warn({ node, reason: reasonText(reason('NodeUnknown', { node })) }, 'unknown node');
-  const { writeNodeState, release } = await storage.acquireNode(node);
+  const { writeNodeState, release, pod } = await storage.acquireNode(node);
   const host = systemHost(procSys === undefined ? {} : { settings: procSys });
   const ports = machinePorts(clock, log, { own: true });
   const dataplane = new LocalhostDataplane(
@@ -105,6 +106,7 @@ export async function startAgent(
       healthz: healthzBindAddress,
       ...(healthzBindAddress.length === 0 ? {} : { proxyStatus }),
       kernelSettings,
+      ...defined({ pod }),
     },
   );
   observer.expose(() => agent.status());

@@ -12,10 +12,12 @@ import type { UnreadableKind } from '../../model/unreadable-kind.ts';
 import { listObjects } from '../../sources/kubernetes/list-objects.ts';
 import { ourConditions } from '../../sources/kubernetes/records/service-status.ts';
 import { readObjects, type RawEntry } from '../../sources/read-objects.ts';
+import { defaultNamespace } from '../options/shared-options.ts';
 import { connectAsCaller } from '../storage/caller-connection.ts';
 import type { CommandContext } from '../context/command-context.ts';
 import { limits } from '../limits.ts';
 import { askInForce, deletedConfig, type AskOptions } from './in-force.ts';
+import { readAgentPods } from './read-agent-pods.ts';
 import { leadershipIn } from './read-leadership.ts';
 import { recordedConditions } from './recorded-conditions.ts';
 import { isUnavailable } from '../storage/access-refused.ts';
@@ -45,6 +47,8 @@ export async function readCluster(context: CommandContext, options: AskOptions, 
     const { snapshot, problems: found } = readObjects(entries, inForce?.versions);
     const problems = isDeleted ? [deletedConfig, ...found] : found;
     addPlaceholderSecrets(snapshot, unread);
+    // The role for drains may not list Pods.
+    if (options.askForDeleted !== false) await readAgentPods(client, snapshot, options.heraldNamespace ?? defaultNamespace, signal);
     return {
       kind: 'cluster',
       from: `the cluster at ${client.server}`,

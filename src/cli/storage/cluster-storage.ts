@@ -12,10 +12,12 @@ import { getPod } from '../../sources/kubernetes/read-pod.ts';
 import { KubernetesStatusWriter } from '../../sources/kubernetes/records/status-writer.ts';
 import { openPodGate } from '../../sources/kubernetes/records/pod-gates.ts';
 import { KubernetesServiceMetadata } from '../../sources/kubernetes/records/service-metadata.ts';
+import { defined } from '../../lang/defined.ts';
+import type { AgentPodName } from '../../model/objects/agent-pod.ts';
 import type { Log } from '../../system/log.ts';
 import { acquireLease } from './leader-election.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
-import type { ClusterOptions, ElectionOptions } from '../options/shared-options.ts';
+import { defaultNamespace, type ClusterOptions, type ElectionOptions } from '../options/shared-options.ts';
 import type { LeaderContext, StorageBackend } from '../context/storage.ts';
 
 type WritersOfLeader = Pick<
@@ -34,7 +36,9 @@ export async function openClusterStorage(
   const connection = await connect(context, options);
   const observed = observer === undefined ? {} : { observer };
   const client = new KubeClient(connection, { clock, log, ...observed });
-  const source = new KubernetesSource({ client, clock, random, log, ...observed }, options);
+  const ownNamespace = connection instanceof InCluster ? await podNamespace() : undefined;
+  const namespace = options.leaderElectNamespace ?? ownNamespace ?? defaultNamespace;
+  const source = new KubernetesSource({ client, clock, random, log, ...observed }, { ...options, agentNamespace: namespace });
   log.info({ server: client.server }, 'reading the API server');
   const recordsBy = (client: Requests): KubernetesStatusWriter =>
     new KubernetesStatusWriter({ client, snapshot: source.snapshot, clock, log });
@@ -54,8 +58,7 @@ export async function openClusterStorage(
     clockSkew: client.clockSkew,
     async acquireLeadership() {
       if (options.leaderElect === 'false') return { ...writersBy(client), release };
-      const ownNamespace = connection instanceof InCluster ? await podNamespace() : undefined;
-      const election = await acquireLease(context, client, options.leaderElectNamespace ?? ownNamespace, log);
+      const election = await acquireLease(context, client, namespace, log);
       if (election === undefined) return undefined;
       return {
         ...writersBy(new FencedClient(client, election)),
@@ -67,7 +70,11 @@ export async function openClusterStorage(
     },
     async acquireNode() {
       const records = recordsBy(client);
-      return { writeNodeState: (state) => records.writeNodeState(state), release };
+      return {
+        writeNodeState: (state) => records.writeNodeState(state),
+        release,
+        ...defined({ pod: podIn(context.variables, namespace) }),
+      };
     },
     async close() {
       await source.close();
@@ -93,4 +100,9 @@ export async function connect({ clock, variables }: CommandContext, { kubeconfig
   throw new UsageError(
     'no cluster or directory was given, and this is not a pod. Use --source DIR for a directory of manifests, or --kubeconfig FILE for a cluster',
   );
+}
+
+/** Returns the Pod of this process, whose name and UID the manifests put into its environment. Undefined: it runs in none, or does not know. */
+function podIn({ POD_NAME: name, POD_UID: uid }: CommandContext['variables'], namespace: string): AgentPodName | undefined {
+  return name === undefined || uid === undefined ? undefined : { namespace, name, uid };
 }

@@ -2,7 +2,6 @@ import type { KubeClient } from '../../kube/client/client.ts';
 import { Election } from '../../kube/election/election.ts';
 import { leaseWatch } from '../../kube/election/watch-lease.ts';
 import type { Log } from '../../system/log.ts';
-import { defaultNamespace } from '../options/shared-options.ts';
 import type { CommandContext } from '../context/command-context.ts';
 
 export const leaseName = 'herald-controller';
@@ -11,12 +10,12 @@ export const leaseName = 'herald-controller';
 export async function acquireLease(
   { clock, random, hostname, stopped }: CommandContext,
   client: KubeClient,
-  namespace: string | undefined,
+  namespace: string,
   log: Log,
 ): Promise<Election | undefined> {
   const components = { client, watch: leaseWatch({ client, clock, random, log }), clock, random, log };
   const election = new Election(components, {
-    lease: { namespace: namespace ?? defaultNamespace, name: leaseName },
+    lease: { namespace, name: leaseName },
     identity: `${hostname}_${digits(random)}${digits(random)}`,
   });
   const resign = (): void => void election.resign();

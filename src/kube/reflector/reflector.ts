@@ -20,6 +20,8 @@ export interface Resource {
   readonly path: string;
   /** "metadata.name=default". */
   readonly fieldSelector?: string;
+  /** "app.kubernetes.io/name=herald". */
+  readonly labelSelector?: string;
   /** The API server may lack the kind while its CRD is not installed. It then counts as empty and is looked for again. */
   readonly optional?: boolean;
 }
@@ -118,11 +120,11 @@ export class Reflector {
 
   async #list(signal: AbortSignal): Promise<void> {
     const { client, clock } = this.#components;
-    const { path, fieldSelector } = this.#resource;
+    const { path, fieldSelector, labelSelector } = this.#resource;
     const seen = new Set<string>();
     const turn = new TimeSlice(clock);
     let version = '';
-    for await (const { items, resourceVersion } of listPages(client, path, { fieldSelector }, signal)) {
+    for await (const { items, resourceVersion } of listPages(client, path, { fieldSelector, labelSelector }, signal)) {
       for (const object of items) {
         seen.add(this.#present(object));
         if (turn.isUsedUp) await turn.yield();
@@ -137,10 +139,10 @@ export class Reflector {
   /** `initial` collects the initial objects until the server has reported all of them. Undefined when they are known. */
   async #watch(from: Query, initial: Set<string> | undefined, signal: AbortSignal): Promise<void> {
     const { client, clock, random } = this.#components;
-    const { path, fieldSelector } = this.#resource;
+    const { path, fieldSelector, labelSelector } = this.#resource;
     const timeoutSeconds = Math.round(limits.watchSeconds * (1 + random()));
     const silence = new StallTimeout(clock, limits.silenceMilliseconds, signal);
-    const query = { watch: true, allowWatchBookmarks: true, timeoutSeconds, fieldSelector, ...from };
+    const query = { watch: true, allowWatchBookmarks: true, timeoutSeconds, fieldSelector, labelSelector, ...from };
     try {
       const framer = new LineFramer(limits.lineBytes);
       const turn = new TimeSlice(clock);

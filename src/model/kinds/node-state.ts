@@ -163,14 +163,24 @@ const drain = object(
   { open: true, description: "Progress of the node's [drain](../how-to/drain.md). Absent: the node is not being drained." },
 );
 
+const pod = object(
+  {
+    namespace: text({ maxLength: 63, description: 'Its namespace.' }),
+    name: text({ maxLength: 253, description: 'Its name.' }),
+    uid: text({ maxLength: 64, description: 'Its UID.' }),
+  },
+  { open: true, description: 'The Pod of the agent, by which its kubelet shows that it lives.' },
+);
+
 /**
  * Agents write this status, possibly of another version than the CRD and the reader. So no word is fixed, every object keeps unknown
  * fields, and length limits are far above what agents write: a refused write would hide a whole node.
  */
 const status = object(
   {
-    updated: text({ maxLength: 64, description: 'When it was written, RFC 3339. When older than 90 s, the agent counts as dead.' }),
+    updated: text({ maxLength: 64, description: 'When it was written, RFC 3339. Without `pod`, an agent counts as dead after 90 s.' }),
     writer: text({ maxLength: 64, description: 'Tells agent processes apart that report for the same node.' }),
+    pod,
     consumed: map(text({ maxLength: 64 }), {
       maxEntries: limits.consumedKinds,
       description: 'The highest resourceVersion of the Services, and of its own Node, that the agent has acted on.',
@@ -240,6 +250,7 @@ function readReport(status: Written): Omit<NodeState, 'kind' | 'metadata'> {
   return {
     updated: status.updated ?? '',
     ...defined({ writer: status.writer }),
+    ...readPod(status.pod),
     consumed: Object.fromEntries(Object.entries(status.consumed).filter(([, version]) => /^[0-9]{1,40}$/.test(version))),
     sessions: status.sessions.flatMap((item) => readSession(item) ?? []),
     differing: known,
@@ -253,6 +264,11 @@ function readReport(status: Written): Omit<NodeState, 'kind' | 'metadata'> {
     ...readClaims(status.claims),
     ...(status.directReturn === undefined ? {} : { directReturn: readDirectReturn(status.directReturn) }),
   };
+}
+
+function readPod(item: Value<typeof pod> | undefined): Pick<NodeState, 'pod'> {
+  const { namespace = '', name = '', uid = '' } = item ?? {};
+  return uid === '' ? {} : { pod: { namespace, name, uid } };
 }
 
 function readLinks(items: readonly Value<typeof link>[]): Pick<NodeState, 'links'> {
@@ -310,14 +326,7 @@ function readDrain(item: Value<typeof drain> | undefined): Pick<NodeState, 'drai
   if (item === undefined) return {};
   const { phase: word, since = '', kept = 0, withdrawn, connections } = item;
   const phase = drainPhases.find((known) => known === word) ?? 'Draining';
-  return {
-    drain: {
-      phase,
-      since,
-      kept,
-      ...defined({ withdrawn, connections }),
-    },
-  };
+  return { drain: { phase, since, kept, ...defined({ withdrawn, connections }) } };
 }
 
 function readSession(item: Value<typeof session>): SessionStatus | undefined {
@@ -358,13 +367,7 @@ function readBfd(item: Value<typeof bfd> | undefined): Pick<SessionStatus, 'bfd'
   const state = bfdStates.find((word) => word === item?.state);
   if (item === undefined || state === undefined) return {};
   const { since = '', reason: why, awaited, warning } = item;
-  return {
-    bfd: {
-      state,
-      since,
-      ...defined({ reason: why, awaited, warning }),
-    },
-  };
+  return { bfd: { state, since, ...defined({ reason: why, awaited, warning }) } };
 }
 
 const unexplained: Value<typeof writtenReason> = { details: {} };

@@ -13,6 +13,8 @@ export interface Node {
   readonly networkUnavailable: boolean;
   /** Condition Ready is True, or missing (standalone). For display only: no decision uses it. */
   readonly ready: boolean;
+  /** Condition Ready is Unknown: the control plane has not heard of the kubelet for a while. */
+  readonly kubeletSilent?: true;
   /** Has the taint ToBeDeletedByClusterAutoscaler: the node will be removed soon. */
   readonly toBeDeleted: boolean;
   /** Has the taint karpenter.sh/disrupted:NoSchedule: Karpenter will replace the node soon. */

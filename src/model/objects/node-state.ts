@@ -2,15 +2,23 @@ import type { Address } from '../../net/address.ts';
 import type { PathKind } from '../../net/direct-return.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { reason, type Reason } from '../reasons.ts';
+import type { AgentPodName } from './agent-pod.ts';
 import type { Metadata, ServiceKey } from './metadata.ts';
 
-/** The report of one node's agent, its only writer. Written when its content has changed, and every half minute as a sign of life. */
+/**
+ * The report of one node's agent, its only writer. Written when its content has changed, and every half minute as a sign of life unless the
+ * kubelet gives one.
+ */
 export interface NodeState {
   readonly kind: 'NodeState';
   readonly metadata: Metadata;
   readonly updated: string;
   /** Tells agent processes apart. Absent: an agent of an older version. */
   readonly writer?: string;
+  /** The Pod of the agent. Its kubelet shows that it lives. Absent: it runs in no Pod, or is of an older version. */
+  readonly pod?: AgentPodName;
+  /** Whether the agent lives, by the kubelet of the node. Absent: the age of the report tells. Not written; the store adds it. */
+  readonly isAlive?: boolean;
   /** The highest resourceVersion that the agent has acted on, as a decimal number: of the Services, and of its own Node. */
   readonly consumed: Readonly<Record<string, string>>;
   readonly sessions: readonly SessionStatus[];
@@ -105,19 +113,28 @@ export interface NodeLink {
   readonly addresses: readonly Address[];
 }
 
-/** A report older than this is ignored: the agent missed three reports and counts as dead. */
-export const staleAfterSeconds = 90;
+/** A report older than this is ignored, unless a kubelet says that its agent lives: the agent missed three reports and counts as dead. */
+const staleAfterSeconds = 90;
 
-/** Returns the age of a report in whole seconds. `now` is in milliseconds since the epoch. Never negative, because clocks differ. */
+/**
+ * Returns for how many whole seconds the agent has given no sign of life. `now` is in milliseconds since the epoch. Never negative, because
+ * clocks differ.
+ */
 export function reportAge(state: NodeState, now: number): number {
+  if (state.isAlive === true) return 0;
   // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
   return Math.max(0, Math.floor((now - Date.parse(state.updated)) / 1000));
 }
 
-/** Returns the report of a node, or undefined when there is none or it is stale. */
+/** Returns the report of a node. Undefined: there is none, or its agent does not live. */
 export function currentReport(reports: ReadonlyMap<string, NodeState>, node: string, now: number): NodeState | undefined {
   const state = reports.get(node);
-  return state === undefined || reportAge(state, now) > staleAfterSeconds ? undefined : state;
+  return state === undefined || !isCurrent(state, now) ? undefined : state;
+}
+
+/** True while the agent that wrote the report lives. */
+export function isCurrent(state: NodeState, now: number): boolean {
+  return state.isAlive ?? reportAge(state, now) <= staleAfterSeconds;
 }
 
 /** Returns the report of a node whose agent runs. Undefined: there is none, it is stale, or its agent has said that it stops. */

@@ -1,5 +1,7 @@
 import { defined } from '../../lang/defined.ts';
 import { AddressIndex } from './address-index.ts';
+import { AgentLives } from './agent-lives.ts';
+import type { AgentPod } from '../objects/agent-pod.ts';
 import type { Namespace, Node, Secret, ServiceCIDR } from '../objects/cluster.ts';
 import type {
   BFDProfile,
@@ -51,6 +53,7 @@ export class Store implements Snapshot {
   readonly #manifests = new Map<ServiceKey, Service>();
   readonly #records = new Map<ServiceKey, ServiceRecord>();
   readonly #addresses = new AddressIndex();
+  readonly #lives = new AgentLives();
   readonly #collections: Readonly<Record<KindName, Map<string, HeraldObject>>>;
 
   constructor(config = defaultConfig) {
@@ -90,6 +93,8 @@ export class Store implements Snapshot {
 
   upsert(object: HeraldObject): Change[] {
     const key = objectKey(object);
+    if (object.kind === 'NodeState') return this.#replace('NodeState', key, this.#judged(object));
+    if (object.kind === 'Node') return [...this.#replace('Node', key, object), ...this.#judgeAgain([key])];
     if (object.kind !== 'Service') return this.#replace(object.kind, key, object);
     this.#manifests.set(key as ServiceKey, object);
     return this.#replace('Service', key, this.#withRecord(object, key as ServiceKey));
@@ -110,6 +115,30 @@ export class Store implements Snapshot {
     else this.#records.set(key, { ingress, ...precedence });
     const manifest = this.#manifests.get(key);
     return manifest === undefined ? [] : this.#replace('Service', key, this.#withRecord(manifest, key));
+  }
+
+  /** Sets the Pod of an agent, by "namespace/name". Undefined removes it. */
+  setAgentPod(key: string, pod: AgentPod | undefined): Change[] {
+    return this.#judgeAgain(this.#lives.set(key, pod));
+  }
+
+  /** Notes that all agents' Pods of a namespace are known. */
+  agentPodsRead(namespace: string): Change[] {
+    this.#lives.setRead(namespace);
+    return this.#judgeAgain(this.nodeStates.keys());
+  }
+
+  #judgeAgain(nodes: Iterable<string>): Change[] {
+    return [...nodes].flatMap((node) => {
+      const state = this.nodeStates.get(node);
+      return state?.pod === undefined ? [] : this.#replace('NodeState', node, this.#judged(state));
+    });
+  }
+
+  #judged(state: NodeState): NodeState {
+    const { isAlive: before, ...written } = state;
+    const isAlive = this.#lives.judge(state, this.nodes.get(state.metadata.name));
+    return isAlive === before ? state : { ...written, ...defined({ isAlive }) };
   }
 
   #withRecord(manifest: Service, key: ServiceKey): Service {

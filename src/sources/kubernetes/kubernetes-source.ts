@@ -11,6 +11,7 @@ import { Store } from '../../model/store/store.ts';
 import { shadowProblems } from '../shadow-problems.ts';
 import { problemText, type KeptObject, type Source, type SourceProblem } from '../source.ts';
 import { Subscribers } from '../subscribers.ts';
+import { AgentPods } from './collections/agent-pods.ts';
 import { Collection, type CollectionEvents } from './collections/collection.ts';
 import { CompatModeSwitch } from './collections/compat-mode-switch.ts';
 import { ConfigWaiter } from './collections/config-waiter.ts';
@@ -35,6 +36,8 @@ export interface KubernetesSourceOptions {
    * Only a HeraldConfig's settings count, never the defaults: reading waits for the first HeraldConfig, and a deleted one stays in force.
    */
   readonly waitForConfig?: boolean;
+  /** The namespace with the Pods of agents. Absent: reports tell by their age whether their agents live. */
+  readonly agentNamespace?: string;
 }
 
 /** Kinds that decide which Secrets are read. */
@@ -63,12 +66,14 @@ export class KubernetesSource implements Source {
   readonly #secrets: PeerSecrets;
   #complete = false;
   #closed = false;
+  /** The Pods of agents, which are read together with their reports. */
+  readonly #agentPods: AgentPods | undefined;
   /** Agents' reports, while they still have to be read. */
   #reports: WatchedCollection | undefined;
   /** The node whose agent reads. */
   readonly #node: string | undefined;
 
-  constructor(components: ReflectorComponents, { node, waitForConfig = false }: KubernetesSourceOptions = {}) {
+  constructor(components: ReflectorComponents, { node, waitForConfig = false, agentNamespace }: KubernetesSourceOptions = {}) {
     this.#components = components;
     this.#node = node;
     this.#events = {
@@ -92,6 +97,7 @@ export class KubernetesSource implements Source {
     this.#services = new WatchedCollection(serviceKind, services, components);
     this.#others = (node === undefined ? kindsOfController : kindsOfAgent).map(follow);
     if (node !== undefined) this.#reports = follow(reports);
+    if (agentNamespace !== undefined) this.#agentPods = new AgentPods(this.#store, agentNamespace, this.#events, components);
     this.#secrets = new PeerSecrets(this.#store, node, this.#events, components);
   }
 
@@ -110,6 +116,7 @@ export class KubernetesSource implements Source {
       this.#gate.close();
       this.#mode = this.#gate.mode;
       this.#followMetalLB();
+      if (this.#node === undefined) this.#agentPods?.begin();
       const running = [this.#services, ...this.#others].map((followed) => followed.begin());
       await Promise.race([this.#readAll(), ...running, aborted]);
     } catch (error) {
@@ -137,6 +144,7 @@ export class KubernetesSource implements Source {
       ...this.#followed().flatMap(({ collection }) => collection.problems()),
       ...this.#presence.problems(),
       ...this.#secrets.problems(),
+      ...(this.#agentPods?.problems() ?? []),
       ...shadowProblems(this.#objects),
     ];
     const once = new Map(all.map((problem) => [problemText(problem), problem]));
@@ -154,7 +162,7 @@ export class KubernetesSource implements Source {
     this.#changes.clear();
     this.#problemListeners.clear();
     this.#secrets.close();
-    await Promise.allSettled(this.#followed().map((followed) => followed.end()));
+    await Promise.allSettled([...this.#followed().map((followed) => followed.end()), this.#agentPods?.end()]);
   }
 
   #followed(): WatchedCollection[] {
@@ -165,6 +173,7 @@ export class KubernetesSource implements Source {
     await Promise.all(this.#followed().map(({ collection }) => collection.read));
     // Reports may be among them by now: a draining node resumes where its own report says it was.
     await Promise.all(this.#others.map(({ collection }) => collection.read));
+    if (this.#node === undefined || this.#reports === undefined) await this.#agentPods?.read;
     this.#secrets.follow();
     await this.#secrets.read();
     this.#complete = true;
@@ -195,6 +204,7 @@ export class KubernetesSource implements Source {
     if (this.#complete && changes.some(({ kind }) => naming.has(kind))) this.#secrets.follow();
     if (this.#reports !== undefined && changes.some((change) => this.#needsReports(change))) {
       void this.#reports.begin();
+      this.#agentPods?.begin();
       this.#others.push(this.#reports);
       this.#reports = undefined;
     }
@@ -203,7 +213,7 @@ export class KubernetesSource implements Source {
 
   /**
    * Direct server return and L2Advertisements need all nodes' reports, and so does the decision whether a draining node may withdraw. Each
-   * report is written twice a minute, so they are read only when needed.
+   * report concerns one node, so they are read only when needed.
    */
   #needsReports({ kind, key }: Change): boolean {
     const { config, nodes } = this.#store;

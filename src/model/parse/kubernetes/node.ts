@@ -44,6 +44,7 @@ export function readNode(fields: FieldReader, options: ParseOptions): ReadResult
       podCIDRs,
       networkUnavailable: conditions.get('NetworkUnavailable') === 'True',
       ready: (conditions.get('Ready') ?? 'True') === 'True',
+      ...(conditions.get('Ready') === 'Unknown' ? { kubeletSilent: true } : {}),
       toBeDeleted: taints.some((taint) => taint.startsWith(`${toBeDeletedTaint}:`)),
       ...(taints.includes(disruptedTaint) ? { disrupted: true } : {}),
       ...defined({ drain }),

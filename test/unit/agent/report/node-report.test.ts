@@ -1,5 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { defined } from '../../../../src/lang/defined.ts';
+import type { AgentPodName } from '../../../../src/model/objects/agent-pod.ts';
 import { NodeReport } from '../../../../src/agent/report/node-report.ts';
 import type { ReportContent } from '../../../../src/agent/report/write-urgency.ts';
 import type { NodeState, SessionStatus } from '../../../../src/model/objects/node-state.ts';
@@ -15,7 +17,10 @@ interface Bench {
   readonly advance: (milliseconds: number) => Promise<void>;
 }
 
-function bench(write: (state: NodeState) => Promise<void> = async () => undefined, nodes = 1): Bench {
+function bench(
+  write: (state: NodeState) => Promise<void> = async () => undefined,
+  { nodes = 1, pod, kubelet = { reports: true } }: { nodes?: number; pod?: AgentPodName; kubelet?: { reports: boolean } } = {},
+): Bench {
   const clock = new VirtualClock();
   const written: NodeState[] = [];
   const warnings: string[] = [];
@@ -28,7 +33,16 @@ function bench(write: (state: NodeState) => Promise<void> = async () => undefine
   let changed: Partial<ReportContent> = {};
   const content = (): ReportContent => ({ sessions: [], differing: [], consumed: { Service: `${clock.now()}` }, ...changed });
   const set = (change: Partial<ReportContent>): void => void (changed = { ...changed, ...change });
-  const report = new NodeReport({ writeNodeState, clock, random: () => 1, log }, { node: 'n1', content, nodes: () => nodes });
+  const report = new NodeReport(
+    { writeNodeState, clock, random: () => 1, log },
+    {
+      node: 'n1',
+      content,
+      nodes: () => nodes,
+      kubeletReports: () => kubelet.reports,
+      ...defined({ pod }),
+    },
+  );
   const advance = async (milliseconds: number): Promise<void> => {
     clock.advance(milliseconds);
     await setImmediate();
@@ -131,7 +145,7 @@ describe('the report of a node', () => {
   });
 
   test('a cluster of 5,000 nodes spreads its acknowledgements of one change over 50 s', async () => {
-    const { report, set, written, advance } = bench(undefined, 5_000);
+    const { report, set, written, advance } = bench(undefined, { nodes: 5_000 });
     set({ consumed: { Service: '7' } });
     report.scheduleWrite();
     await advance(50);
@@ -181,6 +195,67 @@ describe('the report of a node', () => {
     expect(written).toHaveLength(2);
     await advance(1);
     expect(written.at(-1)?.sessions).toMatchObject([{ prefixesSent: 7 }]);
+  });
+});
+
+describe('the report of an agent in a Pod', () => {
+  const pod: AgentPodName = { namespace: 'herald-system', name: 'herald-agent-1', uid: 'u1' };
+
+  test('no sign of life is written while the kubelet reports, and the Pod is named', async () => {
+    const { report, set, written, advance } = bench(undefined, { pod });
+    set({ consumed: {} });
+    report.scheduleWrite();
+    await advance(50);
+    await advance(1_700_000);
+    expect(written).toMatchObject([{ pod, updated: '2026-01-01T00:00:00.050Z' }]);
+  });
+
+  test('every half hour the same object is written again, in case it was deleted', async () => {
+    const { report, set, written, advance } = bench(undefined, { pod });
+    set({ consumed: {} });
+    report.scheduleWrite();
+    await advance(50);
+    await advance(1_800_000);
+    expect(written).toHaveLength(2);
+    expect(written[1]).toEqual(written[0]);
+  });
+
+  test('a sign of life is written every half minute while the control plane does not hear of the kubelet', async () => {
+    const kubelet = { reports: true };
+    const { report, set, written, advance } = bench(undefined, { pod, kubelet });
+    set({ consumed: {} });
+    report.scheduleWrite();
+    await advance(50);
+    await advance(600_000);
+    kubelet.reports = false;
+    report.scheduleWrite();
+    await advance(50);
+    await advance(30_000);
+    expect(written.map(({ updated }) => updated)).toEqual([
+      '2026-01-01T00:00:00.050Z',
+      '2026-01-01T00:10:00.100Z',
+      '2026-01-01T00:10:30.100Z',
+    ]);
+    kubelet.reports = true;
+    await advance(600_000);
+    expect(written).toHaveLength(3);
+  });
+
+  test('a write that failed is repeated after half a minute', async () => {
+    let failing = true;
+    const { report, set, written, advance } = bench(
+      async () => {
+        if (failing) throw new Error('the API server is away');
+      },
+      { pod },
+    );
+    set({ consumed: {} });
+    report.scheduleWrite();
+    await advance(50);
+    failing = false;
+    await advance(30_000);
+    await advance(600_000);
+    expect(written).toHaveLength(2);
   });
 });
 
