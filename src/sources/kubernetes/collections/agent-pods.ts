@@ -1,4 +1,4 @@
-import { KubeError } from '../../../kube/error.ts';
+import type { KubeError } from '../../../kube/error.ts';
 import type { RawObject } from '../../../kube/raw-object.ts';
 import { Reflector, type ReflectorComponents, type ReflectorSink } from '../../../kube/reflector/reflector.ts';
 import { agentPodSelector } from '../../../model/objects/agent-pod.ts';
