@@ -21,8 +21,20 @@ export const maximumExtendedAttributeLength = 65_000;
 /** Largest number of local AS numbers that a route may prepend to its AS_PATH. Many routers filter longer paths. */
 export const maximumPrepend = 32;
 
-/** Packed UPDATEs kept per update group and family for other members. */
-export const maximumSharedUpdates = 128;
+/** Packed UPDATEs of one burst kept per update group for other members. */
+export const maximumSharedUpdates = 4_096;
+
+/** Routes of a list that are put in place in one turn of the event loop, so that sessions stay up while a long list is set. */
+export const routesPerTurn = 32_768;
+
+/** Prefixes in a part of a burst that is not merged with the next part: it fills a message by itself. */
+export const longDelta = 1_024;
+
+/**
+ * Changes remembered for slow peers, per table. At this number, or at twice the changes that slow peers really wait for, changes that were
+ * undone or repeated meanwhile are dropped.
+ */
+export const retainedChanges = 65_536;
 
 /** UPDATEs sent in one turn of the event loop, so that timers and other sessions get their turns during a long burst. */
 export const messagesPerTurn = 64;
@@ -61,7 +73,7 @@ export const historyLength = 64;
 export const maximumConnections = 8;
 
 /** Peers of one speaker. */
-export const maximumPeers = 256;
+export const maximumPeers = 1_024;
 
 /** Seconds after establishment in which a second connection of the peer counts as a late one, not as a sign of a restart. */
 export const collisionWindow = 1;

@@ -17,7 +17,8 @@ import type { OutageStatus } from './diagnosis/outage.ts';
 import type { Problem } from './diagnosis/problem.ts';
 import { AdjRibOut } from './rib/adj-rib-out.ts';
 import { toPrefix, toRoute, toRoutes, type RouteInput } from './options/route-input.ts';
-import { PeerRouteSet, type SharedRoutes } from './rib/shared-routes.ts';
+import { ReplacementRunner } from './rib/replace-routes.ts';
+import type { SharedRoutes } from './rib/shared-routes.ts';
 import { describeOpen, negotiatedStatus, type NegotiatedStatus } from './negotiation/open-status.ts';
 import type { EventStream } from './diagnosis/event-stream.ts';
 import { notificationStatus, type NotificationStatus, type PeerEvent, type PeerEventOf, type PeerEventType } from './diagnosis/events.ts';
@@ -104,7 +105,7 @@ export class Peer {
   readonly #components: BgpComponents;
   readonly #host: PeerHost;
   readonly #rib: AdjRibOut;
-  readonly #routeSet: PeerRouteSet;
+  readonly #replacement: ReplacementRunner;
   readonly #session: Session;
   #options: ResolvedOptions;
   #discovery: { close(): void } | undefined;
@@ -118,19 +119,18 @@ export class Peer {
     this.name = options.name;
     this.#components = components;
     this.#host = host;
-    this.#rib = new AdjRibOut(components.store);
+    this.#rib = new AdjRibOut(components.store, () => this.#session.outbox.ribChanged());
+    this.#replacement = new ReplacementRunner(components.clock);
     this.#session = new Session(components, this.#options, this.#rib, () => host.changed(this), host);
-    this.#routeSet = new PeerRouteSet(host.shared, this.#rib, () => this.#session.outbox.ribChanged());
     if (host.shared.complete) this.completeRoutes();
     this.routes = {
       set: (routes) => {
-        this.#routeSet.replaceRoutes(toRoutes(routes));
-        this.completeRoutes();
+        this.#replacement.run(this.#rib.replaceGradually(toRoutes(routes)), () => this.completeRoutes());
       },
       update: ({ announce = [], withdraw = [] }) => {
         const [added, gone] = [[...announce].map(toRoute), [...withdraw].map(toPrefix)];
-        for (const prefix of gone) this.#routeSet.withdraw(prefix);
-        for (const route of added) this.#routeSet.announce(route);
+        for (const prefix of gone) this.#rib.withdraw(prefix);
+        for (const route of added) this.#rib.announce(route);
       },
     };
     components.clock.after(0, () => this.#start());
@@ -298,7 +298,7 @@ export class Peer {
     this.#session.events.close();
     await this.#session.closed();
     this.#session.tap.close();
-    this.#routeSet.close();
+    this.#replacement.stop();
     this.#rib.close();
   }
 

@@ -5,7 +5,9 @@ import { maximumPeers } from './limits.ts';
 import { Listeners, type ListeningStatus } from './session/listeners.ts';
 import { PeerOptionsError, resolveOptions, type PeerDefaults, type PeerOptions, type ResolvedOptions } from './options/peer-options.ts';
 import { Peer, type PeerHost } from './peer.ts';
-import { toPrefix, toRoute, type RouteInput } from './options/route-input.ts';
+import { toPrefix, toRoute, toRoutes, type RouteInput } from './options/route-input.ts';
+import { ReplacementRunner } from './rib/replace-routes.ts';
+import { RibStore } from './rib/rib-store.ts';
 import { SharedRoutes } from './rib/shared-routes.ts';
 import {
   componentsOf,
@@ -57,7 +59,8 @@ export class Speaker {
   readonly rib: SpeakerRoutes;
   readonly #components: BgpComponents;
   readonly #defaults: PeerDefaults;
-  readonly #shared = new SharedRoutes();
+  readonly #shared: SharedRoutes;
+  readonly #replacement: ReplacementRunner;
   readonly #peers = new Map<string, Peer>();
   readonly #listeners = new Set<PeerListener>();
   readonly #closing = new Set<Promise<void>>();
@@ -70,7 +73,10 @@ export class Speaker {
     refuseUnknownSettings(options, { onChange: 0 });
     this.#defaults = peerDefaultsOf(options);
     const listen = listenAddressesOf(options);
-    this.#components = componentsOf(options);
+    const store = new RibStore();
+    this.#components = { ...componentsOf(options), store };
+    this.#shared = new SharedRoutes(store);
+    this.#replacement = new ReplacementRunner(this.#components.clock);
     this.rib = this.#makeRib();
     const { restarted = false } = options;
     this.#host = {
@@ -158,6 +164,7 @@ export class Speaker {
   /** Ends all sessions. Resolves when all connections are closed, after at most a second. */
   async stop({ message, mode = 'shutdown' }: StopOptions = {}): Promise<void> {
     this.#stopped = true;
+    this.#replacement.stop();
     this.#listenSockets.close();
     for (const peer of this.#peers.values()) {
       void this.#close(peer, { subcode: cease.administrativeShutdown, message, forRestart: mode === 'restart' });
@@ -189,8 +196,9 @@ export class Speaker {
   #makeRib(): SpeakerRoutes {
     return {
       set: (routes) => {
-        this.#shared.replaceRoutes([...routes].map(toRoute));
-        for (const peer of this.#peers.values()) peer.completeRoutes();
+        this.#replacement.run(this.#shared.replaceGradually(toRoutes(routes)), () => {
+          for (const peer of this.#peers.values()) peer.completeRoutes();
+        });
       },
       announce: (route) => this.#shared.announce(toRoute(route)),
       withdraw: (prefix) => this.#shared.withdraw(toPrefix(prefix)),

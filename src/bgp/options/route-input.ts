@@ -1,7 +1,7 @@
 import { bitsOf, formatAddress } from '../../net/address.ts';
 import { formatPrefix, parsePrefix, type Prefix } from '../../net/prefix.ts';
 import { parseCommunity } from './community-text.ts';
-import { maximumPrepend } from '../limits.ts';
+import { maximumPrepend, routesPerTurn } from '../limits.ts';
 import type { Community, Route } from '../route.ts';
 
 /** A route as a program writes it: prefix and communities may be text. */
@@ -38,14 +38,19 @@ export function toRoute(input: RouteInput): Route {
 }
 
 /**
- * Parses routes as they are read, so that a hundred thousand parsed routes need not be in memory at once. Throws RouteError before it
- * returns the first route.
+ * Parses routes. A long list is parsed again as it is read, so that a hundred thousand parsed routes need not be in memory at once. Throws
+ * RouteError before it returns.
  */
 export function toRoutes(inputs: Iterable<RouteInput>): Iterable<Route> {
-  // An iterable that can be read only once must be kept.
+  // An iterable that can be read only once must be kept, and an array that its owner may change before it is read.
   const once: unknown = inputs[Symbol.iterator]();
-  const kept = once === inputs ? [...inputs] : inputs;
-  for (const input of kept) toRoute(input);
+  const kept = once === inputs || Array.isArray(inputs) ? [...inputs] : inputs;
+  const parsed: Route[] = [];
+  for (const input of kept) {
+    const route = toRoute(input);
+    if (parsed.length < routesPerTurn) parsed.push(route);
+  }
+  if (parsed.length < routesPerTurn) return parsed;
   return {
     *[Symbol.iterator]() {
       for (const input of kept) yield toRoute(input);

@@ -7,7 +7,6 @@ import { systemRandom, type Random } from '../../system/random.ts';
 import type { BgpComponents } from './components.ts';
 import { refuseUnknownOptions, type OptionNames } from './known-options.ts';
 import { isAsn, type AddressInput, type PeerDefaults } from './peer-options.ts';
-import { RibStore } from '../rib/rib-store.ts';
 import { linuxTransport } from '../transport/linux.ts';
 import type { Transport } from '../transport/transport.ts';
 
@@ -78,7 +77,7 @@ export function refuseUnknownSettings<T extends SpeakerSettings>(options: T, oth
 /** Fills in the defaults for clock, random numbers, log and transport. */
 export function componentsOf(options: SpeakerSettings): BgpComponents {
   const { clock = systemClock, random = systemRandom, log = silentLog } = options;
-  return { clock, random, transport: options.transport ?? linuxTransport({ clock, random }), log, store: new RibStore() };
+  return { clock, random, transport: options.transport ?? linuxTransport({ clock, random }), log };
 }
 
 /** Throws SpeakerError. */

@@ -1,80 +1,95 @@
-import assert from 'node:assert';
 import type { Family } from '../../net/address.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import type { AdvertisedPrefix } from './advertised-route.ts';
-import { FamilyAdjRibOut, type NotPossible } from './family-rib.ts';
+import { Cursor } from './cursor.ts';
 import { maximumAttributeLength, maximumExtendedAttributeLength, maximumMessageLength } from '../limits.ts';
+import { replaceRoutes } from './replace-routes.ts';
+import { RouteTable, type NotPossible } from './route-table.ts';
 import type { UpdateFormat } from './update-format.ts';
+import { noSlot } from './prefix-table.ts';
 import { RibStore } from './rib-store.ts';
 import type { Route } from '../route.ts';
 import type { UpdateGroup } from './update-groups.ts';
 
 const families = [4, 6] as const;
 
+/** The attribute limit of a session that does not carry the family. */
+const carriesNothing = -1;
+
 /**
- * The Adj-RIB-Out of one peer: the desired routes, the routes sent, and the difference. Changes of one prefix coalesce. The session takes
- * one UPDATE at a time, as fast as the peer reads. After `close` the RIB is empty and accepts no more routes.
+ * The Adj-RIB-Out of one peer. The desired routes are the shared ones of the store, and the peer's own, which take precedence. What the peer
+ * has of them is a cursor in the feed of the table, so that peers with the same routes share everything else. The session takes one UPDATE at
+ * a time, as fast as the peer reads. After `close` the RIB is empty and accepts no more routes.
  */
 export class AdjRibOut {
   readonly #store: RibStore;
-  readonly #ribs: Readonly<Record<Family, FamilyAdjRibOut>>;
+  readonly #changed: () => void;
+  /** The shared table of the family, or a table over it while the peer has routes of its own. */
+  readonly #tables: Record<Family, RouteTable>;
+  readonly #cursors: Record<Family, Cursor | undefined> = { 4: undefined, 6: undefined };
   #group: UpdateGroup | undefined;
   #format: UpdateFormat | undefined;
   #closed = false;
 
-  /** Without the store of a speaker, this RIB shares nothing with other peers. */
-  constructor(store = new RibStore()) {
+  /**
+   * Without the store of a speaker, this RIB shares nothing with other peers. `changed` is called when there may be something to send in a
+   * session that has begun to send.
+   */
+  constructor(store = new RibStore(), changed: () => void = () => {}) {
     this.#store = store;
-    this.#ribs = { 4: new FamilyAdjRibOut(store.tables[4], store.sets), 6: new FamilyAdjRibOut(store.tables[6], store.sets) };
+    this.#changed = changed;
+    this.#tables = { ...store.shared };
   }
 
-  /** Makes these the desired routes, exactly. If a prefix comes twice, the last route counts. */
+  /** Makes these the peer's own routes, exactly. If a prefix comes twice, the last route counts. */
   replaceRoutes(routes: Iterable<Route>): void {
+    for (const _ of this.replaceGradually(routes)) continue;
+  }
+
+  /** The same, with pauses for other work. */
+  *replaceGradually(routes: Iterable<Route>): Generator<void, void> {
     if (this.#closed) return;
-    for (const family of families) this.#ribs[family].beginSet();
-    for (const route of routes) this.announce(route);
-    for (const family of families) this.#ribs[family].endSet();
+    for (const family of families) this.#useOwnTable(family);
+    yield* replaceRoutes(this.#tables, routes);
+    for (const family of families) if (this.#cursors[family] === undefined) this.#dropOwnTable(family);
   }
 
   announce(route: Route): void {
-    if (this.#closed) return;
-    const { prefix } = route;
-    const rib = this.#ribs[prefix.address.family];
-    const result = this.#store.sets.acquire(route);
-    if (result.ok) {
-      rib.announce(prefix, result.set);
-      this.#store.sets.release(result.set.id);
-    } else {
-      rib.refuse(prefix, result.why);
-    }
+    if (!this.#closed) this.#useOwnTable(route.prefix.address.family).announce(route);
   }
 
-  /** Withdrawing a route that is not desired is no error. */
+  /** Withdraws the peer's own route. A shared route of the prefix takes its place. Withdrawing a route that is not desired is no error. */
   withdraw(prefix: Prefix): void {
-    this.#ribs[prefix.address.family].withdraw(prefix);
-  }
-
-  /** Tells whether a route of the prefix is desired, also when it cannot be sent. */
-  desires(prefix: Prefix): boolean {
-    return this.#ribs[prefix.address.family].desires(prefix);
+    const { family } = prefix.address;
+    const table = this.#tables[family];
+    if (table === this.#store.shared[family]) return;
+    table.withdraw(prefix);
+    if (this.#cursors[family] === undefined) this.#dropOwnTable(family);
   }
 
   /** Forgets everything that was sent, because the session ended. */
   reset(): void {
-    for (const family of families) this.#ribs[family].reset();
+    for (const family of families) {
+      this.#cursors[family]?.leave();
+      this.#cursors[family] = undefined;
+      this.#dropOwnTable(family);
+    }
     this.#releaseGroup();
   }
 
-  /** Releases all slots and attribute sets of the store, because the peer was removed. */
+  /** Releases everything that the RIB holds in the store, because the peer was removed. */
   close(): void {
     this.#closed = true;
-    this.#releaseGroup();
-    for (const family of families) this.#ribs[family].release();
+    this.reset();
+    for (const family of families) {
+      if (this.#tables[family] !== this.#store.shared[family]) this.#tables[family].close();
+      this.#tables[family] = this.#store.shared[family];
+    }
   }
 
   /** Sends the routes of a family again, because the peer asked for them (RFC 2918). Pending withdrawals are still sent. */
   readvertise(family: Family): void {
-    this.#ribs[family].readvertise();
+    this.#cursors[family]?.refresh();
   }
 
   /**
@@ -84,56 +99,49 @@ export class AdjRibOut {
    */
   next(format: UpdateFormat): Uint8Array | undefined {
     const group = this.#useFormat(format);
-    for (const family of families) {
-      const rib = this.#ribs[family];
-      if (rib.withdrawals.size === 0) {
-        rib.sweep();
-        continue;
-      }
-      const { message, count } = group.withdraw(rib);
-      rib.markSent(rib.withdrawals, count);
-      return message;
-    }
-    for (const family of families) {
-      const rib = this.#ribs[family];
-      for (const bucket of rib.announcements.values()) {
-        const set = this.#store.sets.get(bucket.id);
-        assert(set !== undefined, 'the attribute set of a bucket has no holder');
-        const { message, count } = group.announce(rib, bucket, set);
-        rib.markSent(bucket, count);
-        return message;
+    for (const kind of ['withdrawal', 'announcement'] as const) {
+      for (const family of families) {
+        const message = this.#cursors[family]?.next(group, kind);
+        if (message !== undefined) return message;
       }
     }
+    for (const family of families) this.#dropOwnTable(family);
     return undefined;
   }
 
   /** Counts the prefixes sent and not withdrawn in this session. */
   advertised(family: Family): number {
-    return this.#ribs[family].advertised;
+    return this.#cursors[family]?.advertised ?? 0;
   }
 
   /** Yields the prefixes sent and not withdrawn in this session, starting at a position. */
-  advertisedPrefixes(family: Family, from: number): Generator<AdvertisedPrefix> {
-    return this.#ribs[family].advertisedPrefixes(from);
+  *advertisedPrefixes(family: Family, from: number): Generator<AdvertisedPrefix> {
+    yield* this.#cursors[family]?.advertisedPrefixes(from) ?? [];
   }
 
   advertisedPrefix(prefix: Prefix): AdvertisedPrefix | undefined {
-    return this.#ribs[prefix.address.family].advertisedPrefix(prefix);
+    const { family } = prefix.address;
+    const slot = this.#store.tables[family].find(prefix);
+    return slot === noSlot ? undefined : this.#cursors[family]?.advertisedPrefix(slot);
   }
 
   /** Yields the desired routes that no UPDATE can carry. With a session, also those that this session cannot carry. */
   *notPossible(format: UpdateFormat | undefined): Generator<NotPossible> {
-    if (format !== undefined && !this.#closed) this.#useFormat(format);
     for (const family of families) {
-      const rib = this.#ribs[family];
-      yield* format === undefined ? rib.refused() : rib.notPossible();
+      const table = this.#tables[family];
+      yield* table.refused();
+      if (format === undefined) continue;
+      const encoding = format.nextHops[family];
+      yield* table.blocked(attributeLimit(format, family), encoding.kind === 'impossible' ? encoding.why : undefined);
     }
   }
 
   notPossibleCount(format: UpdateFormat | undefined): number {
-    if (format !== undefined && !this.#closed) this.#useFormat(format);
-    const count = (rib: FamilyAdjRibOut): number => (format === undefined ? rib.refusedCount : rib.notPossibleCount);
-    return count(this.#ribs[4]) + count(this.#ribs[6]);
+    return families.reduce((sum, family) => {
+      const table = this.#tables[family];
+      const blocked = format === undefined ? 0 : table.size - table.carriedSize(attributeLimit(format, family));
+      return sum + table.refusedSize + blocked;
+    }, 0);
   }
 
   #useFormat(format: UpdateFormat): UpdateGroup {
@@ -142,15 +150,37 @@ export class AdjRibOut {
     const group = this.#store.groups.acquire(format);
     this.#format = format;
     this.#group = group;
-    const attributeLimit = format.maximumLength > maximumMessageLength ? maximumExtendedAttributeLength : maximumAttributeLength;
     for (const family of families) {
-      const encoding = format.nextHops[family];
-      this.#ribs[family].applyLimits({
-        impossible: encoding.kind === 'impossible' ? encoding.why : undefined,
-        attributeLimit,
-      });
+      const limit = attributeLimit(format, family);
+      const cursor = this.#cursors[family];
+      if (cursor === undefined) {
+        if (limit !== carriesNothing) this.#cursors[family] = new Cursor(this.#tables[family], limit, this.#changed);
+      } else if (cursor.limit !== limit) {
+        cursor.moveTo(this.#tables[family], limit);
+      }
     }
     return group;
+  }
+
+  #useOwnTable(family: Family): RouteTable {
+    const shared = this.#store.shared[family];
+    if (this.#tables[family] === shared) {
+      this.#tables[family] = new RouteTable(this.#store.tables[family], this.#store.sets, shared.feedLimits, shared);
+      const cursor = this.#cursors[family];
+      cursor?.moveTo(this.#tables[family], cursor.limit);
+    }
+    return this.#tables[family];
+  }
+
+  /** Returns to the shared table if the peer has no more routes of its own and nothing to send. */
+  #dropOwnTable(family: Family): void {
+    const table = this.#tables[family];
+    const shared = this.#store.shared[family];
+    const cursor = this.#cursors[family];
+    if (table === shared || table.ownSize > 0 || table.isReplacing || cursor?.isDone === false) return;
+    this.#tables[family] = shared;
+    cursor?.moveTo(shared, cursor.limit);
+    table.close();
   }
 
   #releaseGroup(): void {
@@ -158,4 +188,9 @@ export class AdjRibOut {
     this.#group = undefined;
     this.#format = undefined;
   }
+}
+
+function attributeLimit({ nextHops, maximumLength }: UpdateFormat, family: Family): number {
+  if (nextHops[family].kind === 'impossible') return carriesNothing;
+  return maximumLength > maximumMessageLength ? maximumExtendedAttributeLength : maximumAttributeLength;
 }

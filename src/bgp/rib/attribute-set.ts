@@ -1,6 +1,9 @@
 import { maximumExtendedAttributeLength, maximumPrepend } from '../limits.ts';
 import { defaultLocalPref, type Community, type Route } from '../route.ts';
 
+/** No route: in place of the number of an attribute set. */
+export const none = 0;
+
 type LargeCommunity = readonly [globalAdministrator: number, localData1: number, localData2: number];
 
 /** The eight octets of an extended community (RFC 4360 2) as two 32-bit words. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert';
-import type { Bucket, FamilyAdjRibOut } from './family-rib.ts';
 import { maximumExtendedMessageLength } from '../limits.ts';
+import type { PrefixTable } from './prefix-table.ts';
 import { attributeFlags as flags } from '../wire/attributes/decode-attributes.ts';
 import { attributeType as type, messageType, safi } from '../wire/codes.ts';
 import { headerLength } from '../wire/header.ts';
@@ -9,8 +9,16 @@ import { octets, u16 } from '../wire/writer.ts';
 
 export interface PackedUpdate {
   readonly message: Uint8Array;
-  /** Number of prefixes in the message: the first ones of the bucket, at least one. */
+  /** Number of prefixes in the message: the first ones of the list, at least one. */
   readonly count: number;
+}
+
+/** Prefixes in the order of sending. */
+export interface PrefixList {
+  readonly prefixes: PrefixTable;
+  readonly slots: Int32Array;
+  readonly start: number;
+  readonly end: number;
 }
 
 /** The encoded attributes of an announcement, without its prefixes. */
@@ -30,50 +38,48 @@ const attributeHeader = 4;
 const scratch = new Uint8Array(maximumExtendedMessageLength);
 
 /**
- * Packs one UPDATE that withdraws as many prefixes of the bucket as fit. Messages are as long as the session allows: a router does other
+ * Packs one UPDATE that withdraws as many prefixes of the list as fit. Messages are as long as the session allows: a router does other
  * work between messages, and FRR handles a burst in long messages with less delay (docs/explanation/performance.md).
  */
-export function packWithdrawals(rib: FamilyAdjRibOut, bucket: Bucket, maximumLength: number): PackedUpdate {
-  const { family } = rib.table;
+export function packWithdrawals(list: PrefixList, maximumLength: number): PackedUpdate {
+  const { family } = list.prefixes;
   if (family === 4) {
-    const { count, prefixes } = fit(rib, bucket, maximumLength - fixedLength);
+    const { count, prefixes } = fit(list, maximumLength - fixedLength);
     const message = header(fixedLength + prefixes.length);
     writeU16(message, headerLength, prefixes.length);
     message.set(prefixes, headerLength + 2);
     return { message, count };
   }
   const head = octets(u16(afiOf(family)), safi.unicast);
-  const { count, prefixes } = fit(rib, bucket, maximumLength - fixedLength - attributeHeader - head.length);
+  const { count, prefixes } = fit(list, maximumLength - fixedLength - attributeHeader - head.length);
   return { message: messageOf(attributeHead(type.mpUnreach, head.length + prefixes.length), head, prefixes), count };
 }
 
-/** Packs one UPDATE that announces as many prefixes of the bucket as fit. */
-export function packAnnouncements(
-  rib: FamilyAdjRibOut,
-  bucket: Bucket,
-  announcement: EncodedAttributes,
-  maximumLength: number,
-): PackedUpdate {
+/** Packs one UPDATE that announces as many prefixes of the list as fit. */
+export function packAnnouncements(list: PrefixList, announcement: EncodedAttributes, maximumLength: number): PackedUpdate {
   const { attributes, multiprotocolNextHop: nextHop } = announcement;
   if (nextHop === undefined) {
     const fixed = fixedLength + attributes.length;
-    const { count, prefixes } = fit(rib, bucket, maximumLength - fixed);
+    const { count, prefixes } = fit(list, maximumLength - fixed);
     const message = header(fixed + prefixes.length);
     writeU16(message, headerLength + 2, attributes.length);
     message.set(attributes, fixedLength);
     message.set(prefixes, fixed);
     return { message, count };
   }
-  const head = octets(u16(afiOf(rib.table.family)), safi.unicast, nextHop.length, nextHop, 0);
+  const head = octets(u16(afiOf(list.prefixes.family)), safi.unicast, nextHop.length, nextHop, 0);
   const fixed = fixedLength + attributeHeader + head.length + attributes.length;
-  const { count, prefixes } = fit(rib, bucket, maximumLength - fixed);
+  const { count, prefixes } = fit(list, maximumLength - fixed);
   // MP_REACH_NLRI goes first, so that a receiver finds the prefixes even if a later attribute is malformed (RFC 7606 5.1).
   return { message: messageOf(attributeHead(type.mpReach, head.length + prefixes.length), head, prefixes, attributes), count };
 }
 
 /** Writes as many of the first prefixes as fit into `room` octets. Returns a view that the next call overwrites. */
-function fit(rib: FamilyAdjRibOut, bucket: Bucket, room: number): { readonly count: number; readonly prefixes: Uint8Array } {
-  const { count, length } = rib.table.write(bucket.first, rib.links, scratch, room);
+function fit(
+  { prefixes: table, slots, start, end }: PrefixList,
+  room: number,
+): { readonly count: number; readonly prefixes: Uint8Array } {
+  const { count, length } = table.write(slots, start, end, scratch, room);
   assert(count > 0, 'the attributes of a route leave no room for its prefix');
   return { count, prefixes: scratch.subarray(0, length) };
 }

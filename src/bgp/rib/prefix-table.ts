@@ -1,10 +1,13 @@
 import type { Family } from '../../net/address.ts';
 import type { Prefix } from '../../net/prefix.ts';
 
-/** The end of a chain, or a prefix that is not in the table. */
+/** A prefix that is not in the table. */
 export const noSlot = -1;
 
 const firstCapacity = 16;
+
+/** In place of the number of holders: the slot has no prefix. */
+const freed = -1;
 
 interface Written {
   readonly count: number;
@@ -29,7 +32,6 @@ export class PrefixTable {
   /** Slots below `#used` without a holder. */
   #freed: number[] = [];
   #used = 0;
-  #generation = 0;
   /** The prefix to look up. An IPv6 address is stored as two 64-bit halves and read as words without allocation. */
   readonly #halves = new BigUint64Array(2);
   readonly #halfWords = new Uint32Array(this.#halves.buffer);
@@ -52,11 +54,6 @@ export class PrefixTable {
   /** All slots are below this number. */
   get capacity(): number {
     return this.#lengths.length;
-  }
-
-  /** Changes when a released slot may have got another prefix. Anything remembered by slot is then invalid. */
-  get generation(): number {
-    return this.#generation;
   }
 
   /** Returns the slot of a held prefix, else `noSlot`. */
@@ -95,30 +92,29 @@ export class PrefixTable {
     const left = (this.#holders[slot] ?? 0) - 1;
     this.#holders[slot] = left;
     if (left > 0) return;
+    this.#holders[slot] = freed;
     this.#removeEntry(slot);
     this.#freed.push(slot);
     if (this.size === 0) this.#shrink();
   }
 
-  /**
-   * Releases `count` slots of the chain that begins with `first` and continues with `next`. Slots with a nonzero entry in `except` keep
-   * their holder.
-   */
-  releaseChain(first: number, next: Int32Array, count: number, except: Int32Array): void {
+  /** Releases many slots. */
+  releaseAll(slots: Int32Array): void {
+    const before = this.size;
+    let unheld = 0;
+    for (const slot of slots) {
+      const left = (this.#holders[slot] ?? 0) - 1;
+      this.#holders[slot] = left;
+      if (left === 0) unheld++;
+    }
+    if (unheld === 0) return;
     // If more than half of the table goes, a new index is cheaper than removing each entry.
-    const rebuild = count > this.size / 2;
-    let slot = first;
-    for (let left = count; left > 0; left--) {
-      const following = next[slot] ?? noSlot;
-      if (except[slot] === 0) {
-        const holders = (this.#holders[slot] ?? 0) - 1;
-        this.#holders[slot] = holders;
-        if (holders === 0) {
-          if (!rebuild) this.#removeEntry(slot);
-          this.#freed.push(slot);
-        }
-      }
-      slot = following;
+    const rebuild = unheld > before / 2;
+    for (const slot of slots) {
+      if (this.#holders[slot] !== 0) continue;
+      this.#holders[slot] = freed;
+      if (!rebuild) this.#removeEntry(slot);
+      this.#freed.push(slot);
     }
     if (this.size === 0) this.#shrink();
     else if (rebuild) this.#rebuildIndex();
@@ -132,17 +128,18 @@ export class PrefixTable {
   }
 
   /**
-   * Writes prefixes as an UPDATE carries them: the length, then the octets of the address that the length covers (RFC 4271 4.3). Follows
-   * the chain that begins with `first` and continues with `next`, until `room` is used.
+   * Writes the prefixes of `slots` from `start` to `end` as an UPDATE carries them: the length, then the octets of the address that the
+   * length covers (RFC 4271 4.3). Stops when `room` is used.
    */
-  write(first: number, next: Int32Array, bytes: Uint8Array, room: number): Written {
+  write(slots: Int32Array, start: number, end: number, bytes: Uint8Array, room: number): Written {
     // One loop without calls: a burst spends its time here, often before the code has been compiled.
     const lengths = this.#lengths;
     const addresses = this.#addresses;
     const words = this.#words;
     let length = 0;
-    let count = 0;
-    for (let slot = first; slot !== noSlot; slot = next[slot] ?? noSlot) {
+    let position = start;
+    for (; position < end; position++) {
+      const slot = slots[position] ?? 0;
       const bits = lengths[slot] ?? 0;
       if (length + 1 + ((bits + 7) >>> 3) > room) break;
       bytes[length++] = bits;
@@ -154,9 +151,8 @@ export class PrefixTable {
         if (left > 16) bytes[length++] = word >>> 8;
         if (left > 24) bytes[length++] = word;
       }
-      count++;
     }
-    return { count, length };
+    return { count: position - start, length };
   }
 
   #load({ address }: Prefix): void {
@@ -192,11 +188,8 @@ export class PrefixTable {
   }
 
   #takeSlot(): number {
-    const freed = this.#freed.pop();
-    if (freed !== undefined) {
-      this.#generation++;
-      return freed;
-    }
+    const reused = this.#freed.pop();
+    if (reused !== undefined) return reused;
     if (this.#used === this.capacity) this.#grow();
     return this.#used++;
   }
@@ -217,7 +210,6 @@ export class PrefixTable {
 
   /** Shrinks the table after the last prefix was released, so that the memory of the largest burst is returned. */
   #shrink(): void {
-    this.#generation++;
     this.#freed = [];
     this.#used = 0;
     this.#index = new Int32Array(2 * firstCapacity);

@@ -4,6 +4,7 @@ import { address, type Family } from '../../../../src/net/address.ts';
 import { formatPrefix } from '../../../../src/net/prefix.ts';
 import { updateFormatOf } from '../../../../src/bgp/rib/update-format.ts';
 import { AdjRibOut } from '../../../../src/bgp/rib/adj-rib-out.ts';
+import { SharedRoutes } from '../../../../src/bgp/rib/shared-routes.ts';
 import { RibStore } from '../../../../src/bgp/rib/rib-store.ts';
 import type { Community, Route } from '../../../../src/bgp/route.ts';
 import { host, negotiated, variedPrefix, formatFor, Receiver } from './receiver.ts';
@@ -208,19 +209,6 @@ describe('an Adj-RIB-Out', () => {
     expect([rib.advertised(4), rib.advertised(6)]).toEqual([2, 1]);
   });
 
-  test('desires() is true for an announced route, whether it can be sent or not, until its withdrawal', () => {
-    const store = new RibStore();
-    const [rib, other] = [new AdjRibOut(store), new AdjRibOut(store)];
-    rib.announce({ prefix: host(1) });
-    rib.announce({ prefix: host(2), asPathPrepend: 99 });
-    expect([1, 2, 3].map((n) => rib.desires(host(n)))).toEqual([true, true, false]);
-    expect(other.desires(host(1))).toBe(false);
-    rib.next(format);
-    rib.withdraw(host(1));
-    rib.withdraw(host(2));
-    expect([1, 2].map((n) => rib.desires(host(n)))).toEqual([false, false]);
-  });
-
   test('a prefix leaves the store when its new announcement is withdrawn before it was sent', () => {
     const store = new RibStore();
     const rib = new AdjRibOut(store);
@@ -231,6 +219,7 @@ describe('an Adj-RIB-Out', () => {
       rib.next(format);
       rib.announce({ prefix: host(1, family) });
       rib.withdraw(host(1, family));
+      expect(rib.next(format)).toBeUndefined();
       expect(store.tables[family].size).toBe(0);
     }
   });
@@ -247,6 +236,10 @@ describe('an Adj-RIB-Out', () => {
     expect(rib.notPossibleCount(undefined)).toBe(0);
   });
 });
+
+const set = (shared: SharedRoutes, routes: readonly Route[]): void => {
+  for (const _ of shared.replaceGradually(routes)) continue;
+};
 
 describe('peers that share one store', () => {
   const routes = Array.from({ length: 2000 }, (_, n): Route => ({ prefix: host(n), med: n % 2 }));
@@ -266,21 +259,21 @@ describe('peers that share one store', () => {
     return sent;
   }
 
-  const made = (count: number): { readonly store: RibStore; readonly ribs: AdjRibOut[] } => {
+  const made = (count: number): { readonly store: RibStore; readonly shared: SharedRoutes; readonly ribs: AdjRibOut[] } => {
     const store = new RibStore();
+    const shared = new SharedRoutes(store);
     const ribs = Array.from({ length: count }, () => new AdjRibOut(store));
-    for (const rib of ribs) rib.replaceRoutes(routes);
-    // Adds all of them to the update group before the first UPDATE is packed, as with sessions that are already up.
-    for (const rib of ribs) rib.notPossibleCount(formatFor());
-    return { store, ribs };
+    for (const rib of ribs) rib.next(formatFor());
+    set(shared, routes);
+    return { store, shared, ribs };
   };
 
   test('peers with equal formats get the same message objects, which are dropped after the last peer got them', () => {
-    const { store, ribs } = made(3);
+    const { store, shared, ribs } = made(3);
     for (const change of [
       () => {},
-      () => ribs.forEach((rib) => rib.replaceRoutes(routes.slice(0, 1000))),
-      () => ribs.forEach((rib) => rib.replaceRoutes([])),
+      () => set(shared, routes.slice(0, 1000)),
+      () => set(shared, []),
     ]) {
       change();
       const [first = [], second = [], third = []] = burst(ribs);
@@ -301,62 +294,112 @@ describe('peers that share one store', () => {
 
   test('peers with different pending prefixes get messages of their own with those prefixes', () => {
     const { ribs } = made(2);
-    ribs[1]?.withdraw(host(7));
     ribs[0]?.announce({ prefix: host(9000) });
     const receivers = burst(ribs).map((messages) => {
       const receiver = new Receiver();
       for (const message of messages) receiver.receive(message, format);
       return receiver.table;
     });
-    expect(receivers.map((table) => table.size)).toEqual([2001, 1999]);
-    expect(receivers.map((table) => [table.has('10.0.0.7/32'), table.has('10.0.35.40/32')])).toEqual([
-      [true, true],
-      [false, false],
-    ]);
+    expect(receivers.map((table) => table.size)).toEqual([2001, 2000]);
+    expect(receivers.map((table) => table.has('10.0.35.40/32'))).toEqual([true, false]);
   });
 
-  test('a packed UPDATE is not reused after one of its slots was given to another prefix', () => {
-    const store = new RibStore();
-    const ribs = Array.from({ length: 3 }, () => new AdjRibOut(store));
-    const [gone, slow] = ribs;
-    // This prefix of all peers keeps the table and the attributes in the store.
-    for (const rib of ribs) {
-      rib.announce({ prefix: host(0) });
-      rib.notPossibleCount(formatFor());
+  test('a packed UPDATE with an outdated prefix is not sent to a slower peer', () => {
+    const { store, shared, ribs } = made(2);
+    const [fast = new AdjRibOut(), slow = new AdjRibOut()] = ribs;
+    const [first, second] = [new Receiver(), new Receiver()];
+    for (const [rib, receiver] of [
+      [fast, first],
+      [slow, second],
+    ] as const) {
+      receiver.drain(rib, format, 1);
     }
-    for (const rib of ribs) new Receiver().drain(rib);
-    gone?.announce({ prefix: host(1) });
-    gone?.next(formatFor());
-    gone?.close();
-    slow?.announce({ prefix: host(2) });
-    const receiver = new Receiver();
-    if (slow !== undefined) receiver.drain(slow);
-    expect([...receiver.table.keys()]).toEqual(['10.0.0.2/32']);
+    first.drain(fast);
+    shared.withdraw(host(0));
+    shared.withdraw(host(1999));
+    for (const [rib, receiver] of [
+      [fast, first],
+      [slow, second],
+    ] as const) {
+      receiver.drain(rib);
+    }
+    expect(first).toMatchObject({ announced: 2000, withdrawn: 2 });
+    // The slow peer was told the first prefix, but not yet the last one.
+    expect(second).toMatchObject({ announced: 1999, withdrawn: 1 });
+    expect(store.groups.kept).toBe(0);
   });
 
-  test('a cached message with fewer prefixes is not used when one message can hold all pending prefixes', () => {
-    const store = new RibStore();
+  test('withdrawals do not wait until a burst of announcements is sent', () => {
+    const { shared, ribs } = made(1);
+    const [rib = new AdjRibOut()] = ribs;
+    const receiver = new Receiver();
+    receiver.drain(rib, format, 1);
+    shared.withdraw(host(0));
+    receiver.drain(rib, format, 1);
+    expect(receiver.withdrawn).toBe(1);
+  });
+
+  test('a peer that was slow gets the changes since in one message', () => {
+    const { shared, ribs } = made(2);
+    const [fast = new AdjRibOut(), slow = new AdjRibOut()] = ribs;
+    const [first, second] = [new Receiver(), new Receiver()];
+    first.drain(fast);
+    second.drain(slow);
+    second.messages = 0;
+    for (let n = 0; n < 100; n++) {
+      shared.announce({ prefix: host(5000 + n) });
+      if (n % 2 === 0) shared.withdraw(host(5000 + n));
+      first.drain(fast);
+    }
+    second.drain(slow);
+    expect(second).toMatchObject({ announced: 2050, withdrawn: 0, messages: 1 });
+    expect(second.table).toEqual(first.table);
+  });
+
+  test('the changes kept for a peer that does not read are bounded by the size of the table', () => {
+    const store = new RibStore({ retainedChanges: 100, longDelta: 1024 });
+    const shared = new SharedRoutes(store);
     const [fast, slow] = [new AdjRibOut(store), new AdjRibOut(store)];
-    for (const rib of [fast, slow]) rib.notPossibleCount(formatFor());
-    for (const rib of [fast, slow]) rib.announce({ prefix: host(1) });
-    fast.next(formatFor());
-    slow.announce({ prefix: host(2) });
+    const reader = new Receiver();
+    for (const rib of [fast, slow]) reader.drain(rib);
+    for (let n = 0; n < 10_000; n++) {
+      shared.announce({ prefix: host(n) });
+      if (n >= 10) shared.withdraw(host(n - 10));
+      reader.drain(fast);
+    }
+    // A change of a prefix that the slow peer never got is forgotten.
+    expect(store.tables[4].size).toBeLessThan(200);
     const receiver = new Receiver();
     receiver.drain(slow);
-    expect(receiver).toMatchObject({ announced: 2, messages: 1 });
+    expect(receiver).toMatchObject({ announced: 10, withdrawn: 0 });
+  });
+
+  test('a refresh sends the routes again to the peer that asked, and to no other', () => {
+    const { ribs } = made(2);
+    const receivers = ribs.map((rib) => {
+      const receiver = new Receiver();
+      receiver.drain(rib);
+      return receiver;
+    });
+    ribs[0]?.readvertise(4);
+    for (const [n, rib] of ribs.entries()) receivers[n]?.drain(rib);
+    expect(receivers.map(({ announced }) => announced)).toEqual([4000, 2000]);
   });
 
   test('the number of messages kept for a peer that does not read is bounded', () => {
     const store = new RibStore();
+    const shared = new SharedRoutes(store);
     const [fast, slow] = [new AdjRibOut(store), new AdjRibOut(store)];
-    for (const rib of [fast, slow]) rib.notPossibleCount(format);
-    const manySets = Array.from({ length: 600 }, (_, n): Route => ({ prefix: host(n), med: n }));
-    for (const rib of [fast, slow]) rib.replaceRoutes(manySets);
+    for (const rib of [fast, slow]) new Receiver().drain(rib);
+    set(
+      shared,
+      Array.from({ length: 5000 }, (_, n): Route => ({ prefix: host(n), med: n })),
+    );
     new Receiver().drain(fast);
-    expect(store.groups.kept).toBe(128);
+    expect(store.groups.kept).toBe(4096);
     const receiver = new Receiver();
     receiver.drain(slow);
-    expect(receiver.table.size).toBe(600);
+    expect(receiver.table.size).toBe(5000);
     slow.reset();
     expect(store.groups.kept).toBe(0);
   });

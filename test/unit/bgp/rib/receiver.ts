@@ -28,6 +28,8 @@ export class Receiver {
   announced = 0;
   withdrawn = 0;
   messages = 0;
+  /** Called for each prefix that is announced, before the table has it. */
+  onAnnounced: (prefix: string, attributes: string) => void = () => {};
 
   receive(message: Uint8Array, session: UpdateFormat): void {
     this.messages++;
@@ -57,6 +59,7 @@ export class Receiver {
       for (const prefix of readNlri(family, bytes)) {
         this.announced++;
         assert(!gone.has(formatPrefix(prefix)), `${formatPrefix(prefix)} is withdrawn and announced in one message`);
+        this.onAnnounced(formatPrefix(prefix), text);
         this.table.set(formatPrefix(prefix), text);
       }
     }

@@ -1,0 +1,212 @@
+import { none } from './attribute-set.ts';
+import { DeltaBuilder, Version, type Delta, type DesiredRoutes } from './delta.ts';
+
+/** Entries that an empty delta costs, for the bound of retained ones. */
+const deltaOverhead = 16;
+
+/** The place of a peer in a feed. */
+export interface FeedCursor {
+  /** Called for the first change after the latest version. */
+  changed(): void;
+  /** Replaces all that is unsent by one delta to the head. */
+  catchUp(): void;
+}
+
+/**
+ * The changes of a route table, for all sessions that can carry the same attribute sets: versions in the order of time, and between two of
+ * them the delta. Changes after the latest version are collected in the open delta, where changes of one prefix coalesce. The next cursor
+ * that wants to send closes it. A version or delta lives as long as a cursor needs it.
+ */
+export class Feed {
+  readonly table: DesiredRoutes;
+  /** The largest length of the path attributes, in octets. Below 0: these sessions cannot carry the family. */
+  readonly limit: number;
+  /** The latest change to `none`, as a version number. Withdrawals are sent before announcements that wait. */
+  withdrawnAt = 0;
+  #head = new Version(0);
+  /** The number of the version that comes next. */
+  #openNumber = 1;
+  #open = new DeltaBuilder();
+  /** By slot: the number of the version that has its latest change. */
+  #stamps = new Float64Array(0);
+  readonly #cursors = new Set<FeedCursor>();
+  readonly #ended: () => void;
+  /** Deltas to the head from other states, by state and position. */
+  readonly #toHead = new Map<object, Map<number, Delta>>();
+  #retained = 0;
+  #mostRetained: number;
+  #seen = new Uint32Array(0);
+  #mark = 0;
+
+  /** `ended` is called when the last cursor has left. */
+  constructor(table: DesiredRoutes, limit: number, ended: () => void) {
+    this.table = table;
+    this.limit = limit;
+    this.#ended = ended;
+    this.#mostRetained = table.feedLimits.retainedChanges;
+  }
+
+  get head(): Version {
+    return this.#head;
+  }
+
+  /** True if the version has all changes. */
+  isCurrent(version: Version): boolean {
+    return version === this.#head && this.#open.length === 0;
+  }
+
+  /** The attribute set that these sessions should announce for the slot, or `none`. */
+  target(slot: number): number {
+    return this.table.carried(this.table.desired(slot), this.limit);
+  }
+
+  /** Records a change of the table. */
+  record(slot: number, before: number, after: number): void {
+    const [from, to] = [this.table.carried(before, this.limit), this.table.carried(after, this.limit)];
+    if (from === to) return;
+    if (to === none) this.withdrawnAt = this.#openNumber;
+    if (slot >= this.#stamps.length) {
+      const stamps = new Float64Array(this.table.prefixes.capacity);
+      stamps.set(this.#stamps);
+      this.#stamps = stamps;
+    }
+    if (this.#stamps[slot] === this.#openNumber) return;
+    this.#stamps[slot] = this.#openNumber;
+    this.table.prefixes.retain(slot);
+    if (from > none) this.table.sets.retain(from);
+    this.#open.add(slot, from);
+    if (this.#open.length === 1) for (const cursor of this.#cursors) cursor.changed();
+  }
+
+  /** Makes the open changes a delta to a new version. */
+  close(): void {
+    const open = this.#open;
+    if (open.length === 0) return;
+    this.#open = new DeltaBuilder();
+    const version = new Version(this.#openNumber++);
+    const from = this.#head;
+    const delta = from.users === 0 ? undefined : open.build(this.table, this.limit, version);
+    if (from.users === 0 || delta !== undefined) {
+      this.#head = version;
+      this.#toHead.clear();
+    }
+    if (delta !== undefined) {
+      from.next = delta;
+      this.#adopt(delta);
+      delta.users++;
+    }
+    this.#releaseEntries(open);
+    if (this.#retained > this.#mostRetained) this.#compact();
+  }
+
+  join(cursor: FeedCursor): void {
+    this.#cursors.add(cursor);
+  }
+
+  leave(cursor: FeedCursor): void {
+    this.#cursors.delete(cursor);
+    if (this.#cursors.size > 0) return;
+    const open = this.#open;
+    this.#open = new DeltaBuilder();
+    this.#releaseEntries(open);
+    this.#ended();
+  }
+
+  /**
+   * Returns the delta from a state to the head, or undefined if there is no difference. `collect` adds the prefixes with what a peer in this
+   * state holds. Other cursors in the same state get the same delta; `undefined` is a state of its own. The open delta must be closed, and the
+   * caller must use the delta.
+   */
+  deltaToHead(state: object | undefined, position: number, collect: (entries: DeltaBuilder) => void): Delta | undefined {
+    const known = state === undefined ? undefined : this.#toHead.get(state)?.get(position);
+    if (known !== undefined) return known;
+    const entries = new DeltaBuilder();
+    collect(entries);
+    const delta = entries.build(this.table, this.limit, this.#head);
+    if (delta === undefined) return undefined;
+    this.#adopt(delta);
+    if (state === undefined) return delta;
+    const byPosition = this.#toHead.get(state) ?? new Map<number, Delta>();
+    this.#toHead.set(state, byPosition.set(position, delta));
+    return delta;
+  }
+
+  /**
+   * Calls `visit` for each prefix whose change a cursor at this place has not sent, with the attribute set that its peer holds. The prefix may
+   * have changed back since.
+   */
+  eachUnsent(delta: Delta | undefined, position: number, version: Version, visit: (slot: number, before: number) => void): void {
+    if (this.#seen.length < this.table.prefixes.capacity || this.#mark === 0xffff_ffff) {
+      this.#seen = new Uint32Array(this.table.prefixes.capacity);
+      this.#mark = 0;
+    }
+    const seen = this.#seen;
+    const mark = ++this.#mark;
+    const visitOnce = (slot: number, before: number): void => {
+      if (seen[slot] === mark) return; // an earlier delta has the value that the peer holds
+      seen[slot] = mark;
+      visit(slot, before);
+    };
+    let from = position;
+    for (let each = delta ?? version.next; each !== undefined; each = each.to.next) {
+      for (let at = from; at < each.slots.length; at++) visitOnce(each.slots[at] ?? 0, each.before(at));
+      from = 0;
+    }
+    for (let at = 0; at < this.#open.length; at++) visitOnce(this.#open.slot(at), this.#open.before(at));
+  }
+
+  /** Tells whether one of these prefixes of the delta has changed after its version. */
+  isOutdated(delta: Delta, start: number, end: number): boolean {
+    const { slots, to } = delta;
+    for (let at = start; at < end; at++) if ((this.#stamps[slots[at] ?? 0] ?? 0) > to.number) return true;
+    return false;
+  }
+
+  releaseDelta(delta: Delta): void {
+    if (--delta.users === 0) this.#free(delta);
+  }
+
+  releaseVersion(version: Version): void {
+    let left: Version | undefined = version;
+    while (left !== undefined && --left.users === 0 && left !== this.#head) {
+      const { next }: Version = left;
+      left.next = undefined;
+      if (next === undefined || --next.users > 0) return;
+      this.#dispose(next);
+      left = next.to;
+    }
+  }
+
+  #free(delta: Delta): void {
+    this.#dispose(delta);
+    this.releaseVersion(delta.to);
+  }
+
+  #dispose(delta: Delta): void {
+    this.#retained -= delta.slots.length + deltaOverhead;
+    delta.free();
+    if (delta.to !== this.#head) return;
+    for (const byPosition of this.#toHead.values()) {
+      for (const [position, known] of byPosition) if (known === delta) byPosition.delete(position);
+    }
+  }
+
+  #adopt(delta: Delta): void {
+    delta.to.users++;
+    this.#retained += delta.slots.length + deltaOverhead;
+  }
+
+  #releaseEntries(entries: DeltaBuilder): void {
+    for (let at = 0; at < entries.length; at++) {
+      if (entries.before(at) > none) this.table.sets.release(entries.before(at));
+      this.table.prefixes.release(entries.slot(at));
+    }
+  }
+
+  /** Replaces the chains of deltas of cursors that lag behind by one delta each, so that what a slow peer costs does not grow with time. */
+  #compact(): void {
+    for (const cursor of this.#cursors) cursor.catchUp();
+    this.#mostRetained = Math.max(this.table.feedLimits.retainedChanges, 2 * this.#retained);
+  }
+}
+

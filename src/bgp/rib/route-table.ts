@@ -1,0 +1,243 @@
+import type { Prefix } from '../../net/prefix.ts';
+import { none, tooLong, type AttributeSets } from './attribute-set.ts';
+import type { DesiredRoutes, FeedLimits } from './delta.ts';
+import { Feed } from './feed.ts';
+import { noSlot, type PrefixTable } from './prefix-table.ts';
+import type { Route } from '../route.ts';
+
+/** A desired route that is not announced, and why. */
+export interface NotPossible {
+  readonly prefix: Prefix;
+  readonly why: string;
+}
+
+/**
+ * The desired routes of one family, by slot of the prefix table. All peers of a speaker read one table. A peer with routes of its own has a
+ * table over it: an own route hides the route of the table below, which returns when the own route goes. The table holds the slot and the
+ * attribute set of each route.
+ */
+export class RouteTable implements DesiredRoutes {
+  readonly prefixes: PrefixTable;
+  readonly sets: AttributeSets;
+  readonly feedLimits: FeedLimits;
+  /** Number of prefixes with a route that some session can carry. */
+  size = 0;
+  /** Number of prefixes whose route comes from this table and not from the one below. */
+  ownSize = 0;
+  readonly #below: RouteTable | undefined;
+  readonly #above = new Set<RouteTable>();
+  #desired = new Int32Array(0);
+  /** 1 for a prefix whose route comes from this table. */
+  #own = new Uint8Array(0);
+  /** Routes that no UPDATE can carry, with the reason, by slot. */
+  readonly #refused = new Map<number, string>();
+  readonly #feeds = new Map<number, Feed>();
+  #replacement: Replacement | undefined;
+
+  constructor(prefixes: PrefixTable, sets: AttributeSets, feedLimits: FeedLimits, below?: RouteTable) {
+    this.prefixes = prefixes;
+    this.sets = sets;
+    this.feedLimits = feedLimits;
+    this.#below = below;
+    if (below === undefined) return;
+    for (const [slot, id] of below.#desired.entries()) this.#put(slot, id, undefined);
+    for (const [slot, why] of below.#refused) this.#put(slot, none, why);
+    below.#above.add(this);
+  }
+
+  /** The attribute set of the route, or `none`. */
+  desired(slot: number): number {
+    return this.#desired[slot] ?? none;
+  }
+
+  /** Why no session can carry the route, if there is such a route. */
+  refusal(slot: number): string | undefined {
+    return this.#refused.size === 0 ? undefined : this.#refused.get(slot);
+  }
+
+  /** All slots with a route are below this number. */
+  get end(): number {
+    return this.#desired.length;
+  }
+
+  announce(route: Route): void {
+    const slot = this.prefixes.acquire(route.prefix);
+    this.#override(slot);
+    this.#announceAt(slot, route);
+    this.prefixes.release(slot);
+  }
+
+  /** Withdrawing a route that is not there is no error. */
+  withdraw(prefix: Prefix): void {
+    // A replacement may have a route that is not in the table yet.
+    if (!this.isReplacing && this.prefixes.find(prefix) === noSlot) return;
+    const slot = this.prefixes.acquire(prefix);
+    this.#override(slot);
+    this.#withdrawAt(slot);
+    this.prefixes.release(slot);
+  }
+
+  /**
+   * Begins a replacement, which may last for several turns of the event loop: `change` for all routes, `withdrawOthers`, `add` for all
+   * routes, `endReplacement`. Routes that are announced or withdrawn meanwhile count as later than the replacement.
+   */
+  beginReplacement(): void {
+    this.endReplacement();
+    this.#replacement = { named: new Uint8Array(this.prefixes.capacity), later: new Set() };
+  }
+
+  get isReplacing(): boolean {
+    return this.#replacement !== undefined;
+  }
+
+  endReplacement(): void {
+    for (const slot of this.#replacement?.later ?? []) this.prefixes.release(slot);
+    this.#replacement = undefined;
+  }
+
+  /** Sets the route if there is one for the prefix. Otherwise returns false: the route is to be added. */
+  change(route: Route): boolean {
+    const slot = this.prefixes.find(route.prefix);
+    if (slot === noSlot || this.#own[slot] !== 1 || this.#replacement === undefined) return false;
+    if (this.#replacement.later.has(slot)) return true;
+    this.#replacement.named[slot] = 1;
+    this.#announceAt(slot, route);
+    return true;
+  }
+
+  /** Withdraws the routes that the replacement has not named. Yields after each slot, so that the caller can stop for a turn. */
+  *withdrawOthers(): Generator<void> {
+    if (this.ownSize === 0) return;
+    for (let slot = 0; slot < this.#own.length; slot++) {
+      if (this.#own[slot] === 1 && this.#replacement?.named[slot] !== 1 && this.#replacement?.later.has(slot) === false) {
+        this.#withdrawAt(slot);
+      }
+      yield;
+    }
+  }
+
+  /** Adds a route of the replacement, unless `change` has set it. */
+  add(route: Route): void {
+    const slot = this.prefixes.acquire(route.prefix);
+    const isSet = this.#replacement?.named[slot] === 1 && this.#own[slot] === 1;
+    if (!isSet && this.#replacement?.later.has(slot) !== true) this.#announceAt(slot, route);
+    this.prefixes.release(slot);
+  }
+
+  /** Returns the changes of this table for the sessions with this attribute limit. */
+  feed(limit: number): Feed {
+    let feed = this.#feeds.get(limit);
+    if (feed === undefined) {
+      feed = new Feed(this, limit, () => this.#feeds.delete(limit));
+      this.#feeds.set(limit, feed);
+    }
+    return feed;
+  }
+
+  /** Returns the attribute set if a session with this attribute limit can carry it, else `none`. A limit below 0 carries nothing. */
+  carried(id: number, limit: number): number {
+    return id !== none && this.#isBlocked(id, limit) ? none : id;
+  }
+
+  /** Counts the routes that a session with this attribute limit can carry. */
+  carriedSize(limit: number): number {
+    if (limit < 0) return 0;
+    if (this.sets.longest <= limit) return this.size;
+    return this.#desired.reduce((count, id) => count + Number(id !== none && !this.#isBlocked(id, limit)), 0);
+  }
+
+  get refusedSize(): number {
+    return this.#refused.size;
+  }
+
+  *refused(): Generator<NotPossible> {
+    for (const [slot, why] of this.#refused) yield { prefix: this.prefixes.prefix(slot), why };
+  }
+
+  /** Yields the routes that sessions with this attribute limit cannot carry. `why`: the reason if the limit is below 0. */
+  *blocked(limit: number, why: string | undefined): Generator<NotPossible> {
+    if (limit >= this.sets.longest) return;
+    for (const [slot, id] of this.#desired.entries()) {
+      if (id === none || !this.#isBlocked(id, limit)) continue;
+      yield { prefix: this.prefixes.prefix(slot), why: why ?? tooLong(this.sets.get(id)?.length ?? 0, limit) };
+    }
+  }
+
+  /** Releases all slots and attribute sets. The table must have no cursors and no table above it. */
+  close(): void {
+    this.endReplacement();
+    if (this.#below !== undefined) this.#below.#above.delete(this);
+    for (let slot = 0; slot < this.#desired.length; slot++) this.#put(slot, none, undefined);
+    for (const slot of this.#refused.keys()) this.#put(slot, none, undefined);
+  }
+
+  #isBlocked(id: number, limit: number): boolean {
+    if (limit >= this.sets.longest) return false;
+    return limit < 0 || (this.sets.get(id)?.length ?? 0) > limit;
+  }
+
+  /** Remembers that this prefix was changed after the replacement began. The slot is held, so that no other prefix gets it. */
+  #override(slot: number): void {
+    const later = this.#replacement?.later;
+    if (later === undefined || later.has(slot)) return;
+    later.add(slot);
+    this.prefixes.retain(slot);
+  }
+
+  #announceAt(slot: number, route: Route): void {
+    const result = this.sets.acquire(route);
+    if (slot >= this.#own.length) this.#grow();
+    if (this.#own[slot] !== 1) this.ownSize++;
+    this.#own[slot] = 1;
+    if (result.ok) {
+      this.#put(slot, result.set.id, undefined);
+      this.sets.release(result.set.id);
+    } else {
+      this.#put(slot, none, result.why);
+    }
+  }
+
+  #withdrawAt(slot: number): void {
+    if (this.#own[slot] !== 1) return;
+    this.#own[slot] = 0;
+    this.ownSize--;
+    this.#put(slot, this.#below?.desired(slot) ?? none, this.#below?.refusal(slot));
+  }
+
+  #put(slot: number, id: number, why: string | undefined): void {
+    const before = this.desired(slot);
+    if (id === before && this.refusal(slot) === why) return;
+    const wasHeld = before !== none || this.#refused.has(slot);
+    if (why !== undefined) this.#refused.set(slot, why);
+    else if (this.#refused.size > 0) this.#refused.delete(slot);
+    const isHeld = id !== none || why !== undefined;
+    if (isHeld && !wasHeld) this.prefixes.retain(slot);
+    if (id !== before) {
+      if (slot >= this.#desired.length) this.#grow();
+      this.#desired[slot] = id;
+      this.size += Number(id !== none) - Number(before !== none);
+      if (id !== none) this.sets.retain(id);
+      for (const feed of this.#feeds.values()) feed.record(slot, before, id);
+    }
+    for (const table of this.#above) if (table.#own[slot] !== 1) table.#put(slot, id, why);
+    // The feeds hold what they still need.
+    if (id !== before && before !== none) this.sets.release(before);
+    if (wasHeld && !isHeld) this.prefixes.release(slot);
+  }
+
+  #grow(): void {
+    const desired = new Int32Array(this.prefixes.capacity);
+    desired.set(this.#desired);
+    this.#desired = desired;
+    const own = new Uint8Array(this.prefixes.capacity);
+    own.set(this.#own);
+    this.#own = own;
+  }
+}
+
+interface Replacement {
+  /** 1 for a prefix of the table that is among the new routes. */
+  readonly named: Uint8Array;
+  /** Slots changed by later calls. The replacement does not touch them. */
+  readonly later: Set<number>;
+}
