@@ -88,5 +88,5 @@ export const limits = {
   /** A change that the data plane has not taken for this long makes /healthz and all health checks fail: twice kube-proxy's sync period. */
   syncMilliseconds: 60_000,
   /** Peers that a scrape has metrics of: as many as a speaker takes. */
-  measuredPeers: 256,
+  measuredPeers: 1_024,
 } as const;

@@ -80,7 +80,7 @@ export interface PeerStatus {
 export interface PeerRoutes {
   /**
    * Makes these the routes, exactly, and declares them complete: with graceful restart, End-of-RIB waits for this. If a prefix comes twice,
-   * the last route counts.
+   * the last route counts. More than 32,768 routes are put in place in several turns of the event loop.
    */
   set(routes: Iterable<RouteInput>): void;
   /** Adds or changes some routes and withdraws others. Withdrawing a route that was not announced is no error. */

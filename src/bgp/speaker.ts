@@ -32,7 +32,8 @@ export interface SpeakerOptions extends SpeakerSettings {
 export interface SpeakerRoutes {
   /**
    * Makes these the routes, exactly, and declares them complete: with graceful restart, End-of-RIB waits for this. If a prefix comes twice,
-   * the last route counts. Throws RouteError, and then nothing has changed.
+   * the last route counts. Throws RouteError, and then nothing has changed. More than 32,768 routes are put in place in several turns of the
+   * event loop; routes that are announced or withdrawn meanwhile count as later.
    */
   set(routes: Iterable<RouteInput>): void;
   /** Adds or changes one route. Throws RouteError. */

@@ -1,7 +1,7 @@
 /** Bounds of metrics and of their listeners, listed in docs/reference/limits.md. */
 export const limits = {
-  /** Series of one metric. The metric with the most has the messages of 256 peers by type and direction. */
-  series: 5000,
+  /** Series of one metric. The metric with the most has the messages of 1,024 peers by type and direction. */
+  series: 12_000,
   /** A scrape leaves out a part that takes longer. */
   partMilliseconds: 2000,
   /** Bounds of the listener for scrapes and of the listener for probes. */

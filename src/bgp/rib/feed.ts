@@ -209,4 +209,3 @@ export class Feed {
     this.#mostRetained = Math.max(this.table.feedLimits.retainedChanges, 2 * this.#retained);
   }
 }
-

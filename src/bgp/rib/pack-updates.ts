@@ -75,10 +75,7 @@ export function packAnnouncements(list: PrefixList, announcement: EncodedAttribu
 }
 
 /** Writes as many of the first prefixes as fit into `room` octets. Returns a view that the next call overwrites. */
-function fit(
-  { prefixes: table, slots, start, end }: PrefixList,
-  room: number,
-): { readonly count: number; readonly prefixes: Uint8Array } {
+function fit({ prefixes: table, slots, start, end }: PrefixList, room: number): { readonly count: number; readonly prefixes: Uint8Array } {
   const { count, length } = table.write(slots, start, end, scratch, room);
   assert(count > 0, 'the attributes of a route leave no room for its prefix');
   return { count, prefixes: scratch.subarray(0, length) };

@@ -3,7 +3,7 @@ import { chownSync, existsSync, mkdirSync, mkdtempSync, openSync, closeSync, rea
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { environment } from '../../lab/command.ts';
-import { receiverAddress, senderAddress } from './addresses.ts';
+import { manyPeersNetwork, manyPeersSender, receiverAddress, senderAddress } from './addresses.ts';
 
 /** The names of the two namespaces, joined by a veth pair: one for the receiver, one for the senders, which run one after another. */
 export const receiverNamespace = 'hxr-receiver';
@@ -31,6 +31,10 @@ export function setUp(): void {
     run('ip', '-n', namespace, 'addr', 'add', `${address}/24`, 'dev', 'v0');
     run('ip', '-n', namespace, 'link', 'set', 'v0', 'up');
   }
+  // The receiver's kernel answers for every address of the network.
+  run('ip', '-n', receiverNamespace, 'route', 'add', 'local', manyPeersNetwork, 'dev', 'lo');
+  run('ip', '-n', senderNamespace, 'addr', 'add', `${manyPeersSender}/16`, 'dev', 'v0');
+  run('ip', '-n', receiverNamespace, 'route', 'add', `${manyPeersSender}/32`, 'dev', 'v0');
 }
 
 /** Removes the namespaces of this run, and those that a killed run left under the same names. */
@@ -91,6 +95,19 @@ export function file(name: string, text: string | Uint8Array): string {
   return path;
 }
 
+const searchedFirst: string[] = [];
+
+/** Makes the benchmark use the programs in these directories instead of the installed ones. */
+export function searchFirst(directories: readonly string[]): void {
+  searchedFirst.push(...directories);
+  process.env['PATH'] = [...directories, process.env['PATH']].join(':');
+}
+
+/** OpenBGPD has a program of the same name, so that of FRR is not searched in the path. */
+export function bgpdPath(): string {
+  return [...searchedFirst, '/usr/lib/frr'].map((each) => join(each, 'bgpd')).find((path) => existsSync(path)) ?? 'bgpd';
+}
+
 /** Starts bgpd alone, without zebra and without kernel routes. Returns the process and the path of its vty socket. */
 export function startBgpd(namespace: string, config: string): { readonly process: BenchProcess; readonly vty: string } {
   const [uid = 0, gid = 0] = ['-u', '-g'].map((flag) => Number(run('id', flag, 'frr')));
@@ -101,6 +118,6 @@ export function startBgpd(namespace: string, config: string): { readonly process
   const configFile = `${runDirectory}/bgpd.conf`;
   writeFileSync(configFile, config);
   chownSync(configFile, uid, gid);
-  const argv = ['/usr/lib/frr/bgpd', '-Z', '-n', '-N', namespace, '-A', '127.0.0.1', '-f', configFile];
+  const argv = [bgpdPath(), '-Z', '-n', '-N', namespace, '-A', '127.0.0.1', '-f', configFile];
   return { process: new BenchProcess(namespace, argv), vty: `${runDirectory}/bgpd.vty` };
 }

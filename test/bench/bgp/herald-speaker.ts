@@ -3,10 +3,10 @@ import { address } from '../../../src/net/address.ts';
 import { hostPrefix } from '../../../src/net/prefix.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { systemRandom } from '../../../src/system/random.ts';
-import { senderAddress, receiverAsn, senderAsn } from './addresses.ts';
+import { manyPeersAddress, senderAddress, receiverAsn, senderAsn } from './addresses.ts';
 import { answerCalls } from './senders/caller.ts';
 
-/** The process that the benchmark measures: a speaker with one peer, and nothing else. */
+/** The process that the benchmark measures: a speaker with one peer or many, and nothing else. */
 const speaker = new Speaker({ clock: systemClock, random: systemRandom, transport: linuxTransport() });
 let options: PeerOptions | undefined;
 let peer: Peer | undefined;
@@ -34,6 +34,20 @@ answerCalls({
     };
     peer = speaker.addPeer(options);
   },
+  addPeers(count: number) {
+    for (let n = 0; n < count; n++) {
+      speaker.addPeer({
+        name: `peer${n}`,
+        address: address(manyPeersAddress(n)),
+        localAsn: senderAsn,
+        peerAsn: receiverAsn,
+        routerId: address(senderAddress),
+        connectRetryTime: 1,
+      });
+    }
+  },
+  setForAll: (count: number) => speaker.rib.set(routes(count)),
+  changeForAll: (med: number) => speaker.rib.announce({ prefix: hostPrefix({ family: 4, value: firstAddress }), med }),
   set: (count: number) => peer?.routes.set(routes(count)),
   open() {
     if (options !== undefined) peer?.reconfigure({ ...options, adminDown: false });

@@ -1,6 +1,7 @@
 import { cpus, loadavg, release, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
-import { directory, run, setUp, tearDown } from './bench-network.ts';
+import { directory, run, searchFirst, setUp, tearDown } from './bench-network.ts';
+import { measureManyPeers, reportManyPeers, type ManyPeersRun } from './many-peers.ts';
 import { measure, measureIdle, type Run } from './measure.ts';
 import { report, type Results } from './report.ts';
 import type { Contender } from './sender.ts';
@@ -20,6 +21,8 @@ import { rmSync } from 'node:fs';
  *   npm run bench:bgp -- --slow            also ExaBGP with 100,000 and GoBGP with 500,000, which takes minutes
  *   npm run bench:bgp -- --json            prints JSON
  *   npm run bench:bgp -- --rounds 5 --sizes 100000 --only Herald,BIRD
+ *   npm run bench:bgp -- --peers 2,16,100,500,1000    one sender with many peers instead, 10,000 prefixes unless --sizes has another number
+ *   npm run bench:bgp -- --path /opt/bird/sbin        searches bird, bgpd, gobgpd, gobgp and exabgp there first; may be given several times
  */
 const { values } = parseArgs({
   options: {
@@ -29,9 +32,12 @@ const { values } = parseArgs({
     rounds: { type: 'string' },
     sizes: { type: 'string' },
     only: { type: 'string' },
+    peers: { type: 'string' },
+    path: { type: 'string', multiple: true, default: [] },
   },
 });
 const sizes = values.sizes?.split(',').map(Number) ?? (values.quick ? [10_000] : [10_000, 100_000, 500_000]);
+searchFirst(values.path);
 const rounds = Number(values.rounds ?? (values.quick ? 1 : 3));
 const contenders = [herald(), bird(), frr(), gobgp(), exabgp()].filter(({ name }) => values.only?.split(',').includes(name) ?? true);
 const print = (text: string): void => void process.stderr.write(`${text}\n`);
@@ -46,7 +52,28 @@ process.on('exit', () => {
 /** Says if a sender would take too long for this number of prefixes. */
 const isTooSlow = ({ most }: Contender, size: number): boolean => size > (most?.(values.slow) ?? Infinity);
 
+function loads(): number[] {
+  return loadavg().map((load) => Number(load.toFixed(2)));
+}
+
 setUp();
+if (values.peers !== undefined) {
+  const [size = 10_000] = values.sizes === undefined ? [10_000] : sizes;
+  const manyRuns: ManyPeersRun[] = [];
+  for (const peers of values.peers.split(',').map(Number)) {
+    for (const contender of contenders) {
+      const result = await measureManyPeers(contender, peers, size);
+      if (result === undefined) continue;
+      manyRuns.push(result);
+      print(
+        `${contender.name} with ${peers} peers: ${(result.processorAnnounce / 1000).toFixed(2)} s of CPU, ${Math.round(result.aboveIdle)} MB`,
+      );
+    }
+  }
+  const text = `${contenders.map(({ name, version }) => `${name} ${version}`).join(', ')}. Load average at the end: ${loads().join(', ')}.\n\n`;
+  process.stdout.write(values.json ? `${JSON.stringify(manyRuns, undefined, 1)}\n` : text + reportManyPeers(manyRuns));
+  process.exit();
+}
 const idle: Record<string, number> = {};
 const runs: Run[] = [];
 for (const contender of contenders) idle[contender.name] = await measureIdle(contender);
@@ -65,7 +92,7 @@ const singleChange = wantsHerald ? await measureSingleChange(values.quick ? 10_0
 const results: Results = {
   date: new Date().toISOString().slice(0, 10),
   machine: `${cpus().length} processors ${cpus()[0]?.model ?? ''}, ${Math.round(totalmem() / 1e9)} GB, Linux ${release()}, Node.js ${process.versions.node}`,
-  load: loadavg().map((load) => Number(load.toFixed(2))),
+  load: loads(),
   commit: run('git', '-C', import.meta.dirname, 'rev-parse', '--short', 'HEAD').trim(),
   contenders: contenders.map(({ name, version, how }) => ({ name, version, how })),
   rounds,

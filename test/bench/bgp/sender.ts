@@ -11,6 +11,19 @@ export interface Sender {
   stop(): Promise<void>;
 }
 
+/** One process with sessions to many peers and nothing announced. */
+export interface ManyPeersSender {
+  readonly pid: number;
+  /** Gives the sender its routes. Returns how many it has: a bulk load may lose some. */
+  announce(): Promise<number>;
+  withdraw(): Promise<void>;
+  /** Sets the same routes again. */
+  readonly repeat?: () => Promise<void>;
+  /** Changes one route. */
+  readonly change?: () => Promise<void>;
+  stop(): Promise<void>;
+}
+
 export interface Contender {
   readonly name: string;
   readonly version: string;
@@ -19,6 +32,9 @@ export interface Contender {
   /** The largest number of prefixes to measure; slow senders take minutes. */
   readonly most?: (slow: boolean) => number;
   start(count: number): Promise<Sender>;
+  /** The largest product of peers and prefixes to measure. */
+  readonly mostForMany?: number;
+  startMany?: (peers: number, count: number) => Promise<ManyPeersSender>;
 }
 
 /** Returns the n-th prefix that every sender announces: a /32 from 10.100.0.0 on. */

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { receiverAddress } from './addresses.ts';
+import type { Counts } from './sink.ts';
 import { BenchProcess, receiverNamespace } from './bench-network.ts';
 import { Caller } from './senders/caller.ts';
 import { startHerald } from './senders/herald.ts';
@@ -29,7 +30,7 @@ export async function measureSingleChange(prefixes: number, changes: number): Pr
     await call('addPeer', receiverAddress, false);
     await call('set', prefixes);
     const deadline = performance.now() + 30_000;
-    while ((await sink.call<number>('prefixes')) < prefixes) {
+    while ((await sink.call<Counts>('counts')).announced < prefixes) {
       if (performance.now() > deadline) throw new Error('the far end does not get all prefixes');
       await sleep(20);
     }

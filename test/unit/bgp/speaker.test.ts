@@ -208,6 +208,22 @@ describe('End-of-RIB of shared routes with graceful restart', () => {
     expect(ended).toEqual([4]);
   });
 
+  test('a long list is put in place in several turns, and End-of-RIB follows the last part', () => {
+    const { announcer, ended } = meet(() => {});
+    const sent = (): number => announcer.peers[0]?.status().prefixesAdvertised.ipv4 ?? 0;
+    const list = Array.from({ length: 70_000 }, (_, n) => ({ prefix: `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}/32` }));
+    announcer.rib.set(list);
+    // Sessions and timers have their turn before the list is in place.
+    const between: unknown[] = [];
+    clock.after(0, () => between.push(sent() > 0 && sent() < list.length, [...ended]));
+    clock.advance(1_000);
+    expect(between).toEqual([true, []]);
+    expect([sent(), ended]).toEqual([list.length, [4]]);
+    announcer.rib.set([]);
+    clock.advance(1_000);
+    expect(sent()).toBe(0);
+  });
+
   test('a peer added after the shared routes were set gets End-of-RIB at once', () => {
     expect(meet(({ rib }) => rib.set([])).ended).toEqual([4]);
   });

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { receiverAddress, receiverAsn, senderAddress, senderAsn } from '../addresses.ts';
+import { manyPeersAddress, manyPeersSender, receiverAddress, receiverAsn, senderAddress, senderAsn } from '../addresses.ts';
 import { BenchProcess, directory, file, senderNamespace } from '../bench-network.ts';
 import { prefixes, type Contender } from '../sender.ts';
 import { versionOf } from './version.ts';
@@ -12,14 +12,12 @@ export function bird(): Contender {
     version: versionOf(['bird', '--version']),
     how: 'a static protocol, which is disabled for the withdrawal',
     async start(count) {
-      const config = file(
-        'bird.conf',
-        `
+      const { process, send, stop } = await startBird(`
 router id ${senderAddress};
 protocol device {}
 protocol static announced { ipv4; ${prefixes(count)
-          .map((prefix) => `route ${prefix} blackhole;`)
-          .join('\n')} }
+        .map((prefix) => `route ${prefix} blackhole;`)
+        .join('\n')} }
 protocol bgp tor {
   disabled;
   local ${senderAddress} as ${senderAsn};
@@ -27,28 +25,57 @@ protocol bgp tor {
   connect delay time 1;
   ipv4 { import none; export all; next hop self; };
 }
-`,
-      );
-      const socketPath = join(directory, 'bird.ctl');
-      const process = new BenchProcess(senderNamespace, ['bird', '-f', '-c', config, '-s', socketPath]);
-      const control = await openControl(process, socketPath);
-      const send = (command: string): Promise<void> =>
-        new Promise((resolve) => {
-          control.once('data', () => resolve());
-          control.write(`${command}\n`);
-        });
-      // BIRD answers only after it has read the configuration.
-      await send('show status');
+`);
+      return { pid: process.pid, count, open: () => send('enable tor'), withdraw: () => send('disable announced'), stop };
+    },
+    async startMany(peers, count) {
+      const { process, send, stop } = await startBird(`
+router id ${senderAddress};
+protocol device {}
+protocol static announced { disabled; ipv4; ${prefixes(count)
+        .map((prefix) => `route ${prefix} blackhole;`)
+        .join('\n')} }
+template bgp tor {
+  local ${manyPeersSender} as ${senderAsn};
+  connect delay time 1;
+  ipv4 { import none; export all; next hop self; };
+}
+${Array.from({ length: peers }, (_, n) => `protocol bgp from tor { neighbor ${manyPeersAddress(n)} as ${receiverAsn}; }`).join('\n')}
+`);
       return {
         pid: process.pid,
-        count,
-        open: () => send('enable tor'),
-        withdraw: () => send('disable announced'),
-        stop: async () => {
-          control.destroy();
-          await process.kill();
+        announce: async () => {
+          await send('enable announced');
+          return count;
         },
+        withdraw: () => send('disable announced'),
+        stop,
       };
+    },
+  };
+}
+
+async function startBird(config: string): Promise<{
+  readonly process: BenchProcess;
+  readonly send: (command: string) => Promise<void>;
+  readonly stop: () => Promise<void>;
+}> {
+  const socketPath = join(directory, 'bird.ctl');
+  const process = new BenchProcess(senderNamespace, ['bird', '-f', '-c', file('bird.conf', config), '-s', socketPath]);
+  const control = await openControl(process, socketPath);
+  const send = (command: string): Promise<void> =>
+    new Promise((resolve) => {
+      control.once('data', () => resolve());
+      control.write(`${command}\n`);
+    });
+  // BIRD answers only after it has read the configuration.
+  await send('show status');
+  return {
+    process,
+    send,
+    stop: async () => {
+      control.destroy();
+      await process.kill();
     },
   };
 }

@@ -1,14 +1,21 @@
-import { receiverAddress, receiverAsn, senderAddress, senderAsn } from '../addresses.ts';
+import { manyPeersAddress, manyPeersSender, receiverAddress, receiverAsn, senderAddress, senderAsn } from '../addresses.ts';
 import { BenchProcess, file, senderNamespace } from '../bench-network.ts';
 import { prefixes, type Contender } from '../sender.ts';
 import { versionOf } from './version.ts';
 
+const env = {
+  'exabgp.daemon.user': 'root',
+  'exabgp.log.level': 'CRIT',
+  'exabgp.api.cli': 'false',
+  'exabgp.tcp.attempts': '0',
+};
+
 /** ExaBGP opens its session when its process starts, so `open` starts the process. */
 export function exabgp(): Contender {
-  const configuration = (count: number): string => `
-neighbor ${receiverAddress} {
+  const configuration = (count: number, peer = receiverAddress, local = senderAddress): string => `
+neighbor ${peer} {
   router-id ${senderAddress};
-  local-address ${senderAddress};
+  local-address ${local};
   local-as ${senderAsn};
   peer-as ${receiverAsn};
   family { ipv4 unicast; }
@@ -24,15 +31,29 @@ ${prefixes(count)
     version: versionOf(['exabgp', '--version']),
     how: 'static routes of the configuration; withdrawal by a configuration without them and SIGUSR1',
     most: (slow) => (slow ? 100_000 : 10_000),
+    mostForMany: 160_000,
+    startMany(peers, count) {
+      const all = (size: number): string =>
+        Array.from({ length: peers }, (_, n) => configuration(size, manyPeersAddress(n), manyPeersSender)).join('');
+      const process = new BenchProcess(senderNamespace, ['exabgp', file('exabgp.conf', all(0))], { env });
+      const reload = (size: number): Promise<void> => {
+        file('exabgp.conf', all(size));
+        process.child.kill('SIGUSR1');
+        return Promise.resolve();
+      };
+      return Promise.resolve({
+        pid: process.pid,
+        announce: async () => {
+          await reload(count);
+          return count;
+        },
+        withdraw: () => reload(0),
+        stop: () => process.kill(),
+      });
+    },
     start(count) {
       const config = file('exabgp.conf', configuration(count));
       let process: BenchProcess | undefined;
-      const env = {
-        'exabgp.daemon.user': 'root',
-        'exabgp.log.level': 'CRIT',
-        'exabgp.api.cli': 'false',
-        'exabgp.tcp.attempts': '0',
-      };
       const sender = {
         get pid(): number | undefined {
           return process?.pid;

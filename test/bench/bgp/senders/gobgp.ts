@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { receiverAddress, receiverAsn, senderAddress, senderAsn } from '../addresses.ts';
+import { manyPeersAddress, receiverAddress, receiverAsn, senderAddress, senderAsn } from '../addresses.ts';
 import { BenchProcess, file, senderNamespace } from '../bench-network.ts';
 import { run as runCommand } from '../../../lab/command.ts';
 import { inNamespace } from '../../../lab/namespace.ts';
@@ -13,32 +13,39 @@ export function gobgp(): Contender {
     version: versionOf(['gobgpd', '--version']),
     how: '`gobgp mrt inject global`, which loses some; withdrawal by `gobgp global rib del all`',
     most: (slow) => (slow ? 500_000 : 100_000),
+    mostForMany: 1_600_000,
     async start(count) {
-      const config = file('gobgpd.toml', `[global.config]\n  as = ${senderAsn}\n  router-id = "${senderAddress}"\n`);
-      const process = new BenchProcess(senderNamespace, ['gobgpd', '-f', config, '--log-level', 'error']);
-      const gobgp = async (...command: readonly string[]): Promise<string> => {
-        const { stdout } = await runCommand(inNamespace(senderNamespace, ['gobgp', ...command]), { timeoutMs: 300_000 });
-        return stdout;
-      };
-      const held = async (): Promise<number> => Number(/Destination: (\d+)/.exec(await gobgp('global', 'rib', 'summary'))?.[1] ?? 0);
-      await answers(process, gobgp);
-      let had = 0;
-      if (count > 0) {
-        await gobgp('mrt', 'inject', 'global', file('routes.mrt', tableDump(count)));
-        // GoBGP continues to load prefixes after the command has ended.
-        for (let before = -1; had !== before; had = await held()) {
-          before = had;
-          await sleep(500);
-        }
-      }
+      const process = await startGobgp('');
+      const had = count > 0 ? await load(count) : 0;
       return {
         pid: process.pid,
         count: had,
         async open() {
-          await gobgp('neighbor', 'add', receiverAddress, 'as', String(receiverAsn));
+          await command('neighbor', 'add', receiverAddress, 'as', String(receiverAsn));
         },
         async withdraw() {
-          await gobgp('global', 'rib', 'del', 'all');
+          await command('global', 'rib', 'del', 'all');
+        },
+        stop: () => process.kill(),
+      };
+    },
+    async startMany(peers, count) {
+      const neighbors = Array.from(
+        { length: peers },
+        (_, n) => `[[neighbors]]
+  [neighbors.config]
+    neighbor-address = "${manyPeersAddress(n)}"
+    peer-as = ${receiverAsn}
+  [neighbors.timers.config]
+    connect-retry = 1
+`,
+      );
+      const process = await startGobgp(neighbors.join(''));
+      return {
+        pid: process.pid,
+        announce: () => load(count),
+        async withdraw() {
+          await command('global', 'rib', 'del', 'all');
         },
         stop: () => process.kill(),
       };
@@ -46,10 +53,38 @@ export function gobgp(): Contender {
   };
 }
 
-async function answers(process: BenchProcess, gobgp: (...command: readonly string[]) => Promise<string>): Promise<void> {
+async function startGobgp(neighbors: string): Promise<BenchProcess> {
+  const config = file('gobgpd.toml', `[global.config]\n  as = ${senderAsn}\n  router-id = "${senderAddress}"\n${neighbors}`);
+  const process = new BenchProcess(senderNamespace, ['gobgpd', '-f', config, '--log-level', 'error']);
+  await answers(process);
+  return process;
+}
+
+async function command(...argv: readonly string[]): Promise<string> {
+  const { stdout } = await runCommand(inNamespace(senderNamespace, ['gobgp', ...argv]), { timeoutMs: 300_000 });
+  return stdout;
+}
+
+/** Loads prefixes. Returns how many GoBGP has. */
+async function load(count: number): Promise<number> {
+  await command('mrt', 'inject', 'global', file('routes.mrt', tableDump(count)));
+  let had = 0;
+  // GoBGP continues to load prefixes after the command has ended.
+  for (let before = -1; had !== before; had = await held()) {
+    before = had;
+    await sleep(500);
+  }
+  return had;
+}
+
+async function held(): Promise<number> {
+  return Number(/Destination: (\d+)/.exec(await command('global', 'rib', 'summary'))?.[1] ?? 0);
+}
+
+async function answers(process: BenchProcess): Promise<void> {
   for (;;) {
     try {
-      await gobgp('global');
+      await command('global');
       return;
     } catch {
       if (!process.running) throw new Error(`gobgpd ended: ${process.log()}`);

@@ -23,6 +23,22 @@ export function herald(): Contender {
         stop: () => process.kill(),
       };
     },
+    async startMany(peers, count) {
+      const { process, call } = startHerald();
+      await call('addPeers', peers);
+      let med = 0;
+      return {
+        pid: process.pid,
+        announce: async () => {
+          await call('setForAll', count);
+          return count;
+        },
+        withdraw: () => call('setForAll', 0),
+        repeat: () => call('setForAll', count),
+        change: () => call('changeForAll', ++med),
+        stop: () => process.kill(),
+      };
+    },
   };
 }
 

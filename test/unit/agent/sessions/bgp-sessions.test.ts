@@ -328,7 +328,7 @@ describe('a refused peer', () => {
     }));
     reconcile(...peers);
     expect(speaker.peers).toHaveLength(maximumPeers);
-    expect(statuses().at(-1)).toContain('a speaker has at most 256 peers');
+    expect(statuses().at(-1)).toContain('a speaker has at most 1024 peers');
     reconcile(...peers.slice(1));
     expect(statuses().at(-1)).toBe(`p${1000 + maximumPeers} Established`);
   });

@@ -270,11 +270,7 @@ describe('peers that share one store', () => {
 
   test('peers with equal formats get the same message objects, which are dropped after the last peer got them', () => {
     const { store, shared, ribs } = made(3);
-    for (const change of [
-      () => {},
-      () => set(shared, routes.slice(0, 1000)),
-      () => set(shared, []),
-    ]) {
+    for (const change of [() => {}, () => set(shared, routes.slice(0, 1000)), () => set(shared, [])]) {
       change();
       const [first = [], second = [], third = []] = burst(ribs);
       expect(second).toHaveLength(first.length);
