@@ -1,4 +1,5 @@
 import type { MetricDeclaration } from '../../src/telemetry/declaration.ts';
+import { limits } from '../../src/telemetry/limits.ts';
 import { metricTable } from '../../src/telemetry/metric-table.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
 import { registerProcessMetrics, registeredMetrics } from '../../src/telemetry/process-metrics.ts';
@@ -15,7 +16,7 @@ const head = `# Metrics
 Metrics are in the text format of Prometheus, at \`/metrics\` of [\`--metrics-address\`](command-line.md#metrics-and-health). \`npm run generate\` writes this page
 from \`src/telemetry/table\`. \`manifests/monitoring\` has [alerts, a dashboard and monitors](../how-to/monitoring.md) for them.
 
-- No metric has a label for a Service. Labels are pools, peers, reasons and other small sets. A metric has at most 5000 series
+- No metric has a label for a Service. Labels are pools, peers, reasons and other small sets. A metric has at most ${limits.series} series
   ([limits](limits.md)); further ones are counted under the label value \`other\`.
 - State is read at the time of a scrape, and events are counted when they happen. Neither costs more with more Services: with 10,000 of them a scrape takes
   milliseconds (\`npm run bench:metrics\`).
