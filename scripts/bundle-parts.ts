@@ -20,5 +20,9 @@ export function licencesOf(chunks: readonly OutputChunk[]): string {
     const text = file !== undefined ? readFileSync(join(folder, file), 'utf8').trim() : '';
     return `${name} ${version} (${license})\n\n${text}\n`;
   });
+  return joinLicences(...parts);
+}
+
+export function joinLicences(...parts: readonly string[]): string {
   return parts.join(`\n${'-'.repeat(80)}\n\n`);
 }

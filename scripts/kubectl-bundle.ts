@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { rolldown, type Plugin } from 'rolldown';
-import { foreignImports, licencesOf } from './bundle-parts.ts';
+import { foreignImports, joinLicences, licencesOf } from './bundle-parts.ts';
+import { bundleConsole, containedPage } from './console-bundle.ts';
 
 export interface Bundle {
   /** JavaScript with a `#!` line, so that a shell can run it where Node.js is installed. */
@@ -13,7 +14,9 @@ export interface Bundle {
 
 /** Bundles the terminal commands with all their imports into one module. `root` is the root of the repository. */
 export async function bundle(root: string): Promise<Bundle> {
-  const build = await rolldown({ input: join(root, 'src/cli/main.ts'), platform: 'node', plugins: [leaveOut(root)], logLevel: 'warn' });
+  const page = await bundleConsole(root);
+  const plugins = [leaveOut(root), containedPage(page.files)];
+  const build = await rolldown({ input: join(root, 'src/cli/main.ts'), platform: 'node', plugins, logLevel: 'warn' });
   try {
     const settings = { codeSplitting: false, minify: true } as const;
     const { output } = await build.generate({ ...settings, format: 'esm', banner: firstLines });
@@ -21,7 +24,7 @@ export async function bundle(root: string): Promise<Bundle> {
     const { output: again } = await build.generate({ ...settings, format: 'cjs' });
     const apart = [...others.map(({ fileName }) => fileName), ...foreignImports([chunk])];
     if (apart.length > 0) throw new Error(`not everything is in one file: ${apart.join(', ')}`);
-    return { program: chunk.code, script: again[0].code, licences: licencesOf([chunk]) };
+    return { program: chunk.code, script: again[0].code, licences: joinLicences(licencesOf([chunk]), page.licences) };
   } finally {
     await build.close();
   }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { rolldown, type OutputChunk, type Plugin } from 'rolldown';
-import { foreignImports, licencesOf } from './bundle-parts.ts';
+import { foreignImports, joinLicences, licencesOf } from './bundle-parts.ts';
+import { bundleConsole, containedPage } from './console-bundle.ts';
 
 /** The threads that the program starts from files of their own: the module that starts each, and the module that runs in it. */
 const threads = [
@@ -29,7 +30,9 @@ export async function bundleProgram(root: string): Promise<{ readonly files: rea
     herald: join(root, 'src/cli/main.ts'),
     ...Object.fromEntries(threads.map(({ name, module }) => [name, join(root, module)])),
   };
-  const build = await rolldown({ input, platform: 'node', external: native, plugins: [namedThreads(root)], logLevel: 'warn' });
+  const page = await bundleConsole(root);
+  const plugins = [namedThreads(root), containedPage(page.files)];
+  const build = await rolldown({ input, platform: 'node', external: native, plugins, logLevel: 'warn' });
   try {
     const { output } = await build.generate({
       format: 'esm',
@@ -40,7 +43,10 @@ export async function bundleProgram(root: string): Promise<{ readonly files: rea
     const chunks = output.filter((one): one is OutputChunk => one.type === 'chunk');
     const foreign = foreignImports(chunks).filter((name) => !native.includes(name));
     if (foreign.length > 0) throw new Error(`the program would need packages: ${foreign.join(', ')}`);
-    return { files: chunks.map(({ fileName, code }) => ({ name: fileName, content: code })), licences: licencesOf(chunks) };
+    return {
+      files: chunks.map(({ fileName, code }) => ({ name: fileName, content: code })),
+      licences: joinLicences(licencesOf(chunks), page.licences),
+    };
   } finally {
     await build.close();
   }

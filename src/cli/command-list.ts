@@ -9,6 +9,7 @@ export const commands: Readonly<Record<string, () => Promise<MakeCommand>>> = {
   routes: async () => (await import('./commands/tables/routes-command.ts')).routesCommand,
   pools: async () => (await import('./commands/tables/pools-command.ts')).poolsCommand,
   explain: async () => (await import('./commands/explain-command.ts')).explainCommand,
+  ui: async () => (await import('./commands/ui/ui-command.ts')).uiCommand,
   history: async () => (await import('./commands/history-command.ts')).historyCommand,
   plan: async () => (await import('./commands/plan-command.ts')).planCommand,
   drain: async () => (await import('./drain/drain-command.ts')).drainCommand,

@@ -8,7 +8,7 @@ import { addExplanations, addTables } from './decision-parts.ts';
 import { addHost, addLocalMetrics, isNode } from './host-parts.ts';
 import { addLive } from './live-parts.ts';
 import { Bundle } from './bundle.ts';
-import { Redaction } from './redaction.ts';
+import { Redaction } from '../reading/redaction.ts';
 import { requireDirectory } from '../storage/directory-storage.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { findProcesses } from '../live/find-processes.ts';

@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Clock } from '../../system/clock.ts';
 import { limits } from '../limits.ts';
-import type { Redaction } from './redaction.ts';
+import type { Redaction } from '../reading/redaction.ts';
 import { tar } from '../../lang/tar.ts';
 
 /** The outcome of one part of a bundle. */

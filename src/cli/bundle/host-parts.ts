@@ -5,7 +5,7 @@ import { formatAddress } from '../../net/address.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { limits } from '../limits.ts';
 import type { Bundle } from './bundle.ts';
-import type { Redaction } from './redaction.ts';
+import type { Redaction } from '../reading/redaction.ts';
 
 /** Adds the metrics of the agent of this node, from their default address. */
 export async function addLocalMetrics(bundle: Bundle, snapshot: Snapshot | undefined, node: string): Promise<void> {

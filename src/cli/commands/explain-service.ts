@@ -34,13 +34,16 @@ import { providerOption, type ProviderFlag } from '../options/provider-option.ts
 import { kindWords, namedService, namespaceOption, type NamespaceOption } from '../context/object-words.ts';
 import { previewBy } from './provider-preview.ts';
 import { podReaderOf } from '../reading/pod-reader.ts';
+import type { UnreachableProcess } from '../live/live-client.ts';
 import type { Reading } from '../reading/reading.ts';
 import { similarServices, knownNamesText, suggestion } from '../context/unknown-name.ts';
 
-interface Options extends DetailOptions, NamespaceOption, ReadingOptions, AwsFlags, ProviderFlag {
+interface Narrowing {
   readonly node?: string;
   readonly peer?: string;
 }
+
+interface Options extends Narrowing, DetailOptions, NamespaceOption, ReadingOptions, AwsFlags, ProviderFlag {}
 
 export function explainServiceCommand(context: CommandContext): Command {
   const command = new Command('service')
@@ -72,21 +75,53 @@ export function explainServiceCommand(context: CommandContext): Command {
 }
 
 async function explain(context: CommandContext, reading: Reading, key: ServiceKey, options: Options): Promise<void> {
-  const { snapshot, problems, unread, now, from } = reading;
+  const { snapshot, problems, unread, from } = reading;
   const about = problems.filter((problem) => concerns(problem, key));
-  const [namespace = ''] = key.split('/');
-  const service = snapshot.services.get(key);
-  const pods = service === undefined ? undefined : await reading.pods(namespace);
-  const present = explainService(snapshot, key, now, pods);
-  const forecast = present !== undefined && reading.kind === 'manifests' ? forecastService(snapshot, present, now) : undefined;
-  const decided = forecast ?? present;
-  if (service === undefined || decided === undefined) {
+  const judged = await judgedExplanation(context, reading, key, options, options);
+  if (judged === undefined) {
     const because = [...about.map(problemText), ...unreadLines(unread)].map((line) => `\n  ${line}`).join('');
     throw new UsageError(
       `there is no valid Service ${key} in ${from}${suggestion(key, snapshot.services.keys())}${knownNamesText(similarServices(key, snapshot.services.keys()))}${because}`,
       1,
     );
   }
+  const explanation = narrowToNodeAndPeer(judged.explanation, options);
+  if (options.output === 'json') {
+    context.print(
+      JSON.stringify({ ...explanation, problems: about, ...inForceJson(reading), unread, unasked: judged.unasked }, undefined, 2),
+    );
+    return;
+  }
+  const isWhole = options.output === 'wide' || options.node !== undefined || options.peer !== undefined;
+  for (const line of explanationLines(reading, { ...judged, explanation }, isWhole ? 'whole' : 'brief')) context.print(line);
+}
+
+/** An explanation with the present answers of agents. */
+export interface JudgedExplanation {
+  readonly explanation: ServiceExplanation;
+  /** Agents that could not be queried. */
+  readonly unasked: readonly UnreachableProcess[];
+}
+
+/**
+ * Explains a Service with everything that the options let it read. `providers`: how to find further providers and their resources. Undefined:
+ * there is no valid Service of this name.
+ */
+export async function judgedExplanation(
+  context: CommandContext,
+  reading: Reading,
+  key: ServiceKey,
+  options: ReadingOptions & Narrowing,
+  providers: (AwsFlags & ProviderFlag) | undefined,
+): Promise<JudgedExplanation | undefined> {
+  const { snapshot, now } = reading;
+  const [namespace = ''] = key.split('/');
+  const service = snapshot.services.get(key);
+  const pods = service === undefined ? undefined : await reading.pods(namespace);
+  const present = explainService(snapshot, key, now, pods);
+  const forecast = present !== undefined && reading.kind === 'manifests' ? forecastService(snapshot, present, now) : undefined;
+  const decided = forecast ?? present;
+  if (service === undefined || decided === undefined) return undefined;
   requireKnown(decided, options);
   const { live, unasked } = await queryNodes(context, options, {
     node: options.node,
@@ -94,25 +129,26 @@ async function explain(context: CommandContext, reading: Reading, key: ServiceKe
     ...(decided.l2 === undefined ? {} : { l2: true }),
   });
   const told = forecast ?? explainLiveService(snapshot, key, now, { live, pods }) ?? decided;
-  const whole = await withProviderAndRecord(context, reading, service, told, options);
+  const whole = await withProviderAndRecord(context, reading, service, told, providers);
   const concluded = forecast === undefined ? withUndecided(whole, reading, namespace) : whole;
-  const judged = { ...concluded, ...defined({ verdict: providerVerdict(concluded) }) };
-  const explanation = narrowToNodeAndPeer(judged, options);
-  if (options.output === 'json') {
-    context.print(JSON.stringify({ ...explanation, problems: about, ...inForceJson(reading), unread, unasked }, undefined, 2));
-    return;
-  }
-  const isWhole = options.output === 'wide' || options.node !== undefined || options.peer !== undefined;
-  const untold = alikeUnqueried(unasked).map(({ who, why }) => `not queried, so shown as decided and reported: ${who}: ${why}`);
-  const warnings = problemLines(about.filter(({ severity }) => severity === 'warning'));
-  const lines = [
+  return { explanation: { ...concluded, ...defined({ verdict: providerVerdict(concluded) }) }, unasked };
+}
+
+/** Returns the lines that the command prints. */
+export function explanationLines(
+  reading: Reading,
+  { explanation, unasked }: JudgedExplanation,
+  detail: 'brief' | 'whole',
+): readonly string[] {
+  const { service: key } = explanation;
+  const about = reading.problems.filter((problem) => concerns(problem, key));
+  return [
     ...linesAbove(about, reading),
-    ...withoutSelfReference(renderService(explanation, isWhole ? 'whole' : 'brief'), `herald explain service ${key}`),
-    ...warnings,
-    ...unreadLines(unread),
-    ...untold,
+    ...withoutSelfReference(renderService(explanation, detail), `herald explain service ${key}`),
+    ...problemLines(about.filter(({ severity }) => severity === 'warning')),
+    ...unreadLines(reading.unread),
+    ...alikeUnqueried(unasked).map(({ who, why }) => `not queried, so shown as decided and reported: ${who}: ${why}`),
   ];
-  for (const line of lines) context.print(line);
 }
 
 /**
@@ -159,7 +195,7 @@ async function withProviderAndRecord(
   return withConclusion({ ...decided, allocation: { addresses: [], reason: suspended, pools: [] }, provider, record }, reading.snapshot);
 }
 
-function requireKnown({ nodes }: ServiceExplanation, { node, peer }: Options): void {
+function requireKnown({ nodes }: ServiceExplanation, { node, peer }: Narrowing): void {
   const names = nodes.map((one) => one.node);
   if (node !== undefined && !names.includes(node))
     throw new UsageError(`there is no node ${node}: the nodes are ${names.join(', ') || 'none'}`, 1);

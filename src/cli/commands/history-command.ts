@@ -128,12 +128,29 @@ function nextAnswer(fresh: MergedHistory, options: Options): CommandOutput {
   return asDocument(options, fresh) ?? { lines: renderEntries(fresh, options.output === 'wide'), separator: [] };
 }
 
+/** Returns what running processes remember of an object. */
+export async function recallHistory(
+  context: CommandContext,
+  query: { readonly kind: HistoryKind; readonly name: string },
+  options: FindProcessesOptions,
+): Promise<MergedHistory> {
+  const subject = subjects.find(({ kind }) => kind === query.kind);
+  if (subject === undefined) throw new RangeError(`no history of ${query.kind}`);
+  const { tellings, unasked } = await ask(
+    context,
+    subject,
+    { ...query },
+    query.kind === 'Node' ? { ...options, node: query.name } : options,
+  );
+  return mergeHistory(query, tellings, unasked);
+}
+
 /** Queries all processes for their history. */
 async function ask(
   context: CommandContext,
   subject: Subject,
   query: HistoryQuery,
-  options: Options,
+  options: FindProcessesOptions & { readonly node?: string },
 ): Promise<{ readonly tellings: readonly ProcessHistory[]; readonly unasked: readonly UnreachableProcess[] }> {
   const found = await findProcesses(context, options, { node: options.node, of: subject.of });
   try {
@@ -166,7 +183,7 @@ async function tellingOf(source: LiveClient, query: HistoryQuery): Promise<Proce
 /** Of a directory: the agents of other nodes, which may run on other hosts and do not answer here. */
 async function agentsOnOtherHosts(
   context: CommandContext,
-  { source, node }: Options,
+  { source, node }: FindProcessesOptions & { readonly node?: string },
   asked: readonly LiveClient[],
 ): Promise<UnreachableProcess[]> {
   if (source === undefined) return [];

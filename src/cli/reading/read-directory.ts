@@ -1,5 +1,6 @@
 import { DirectorySource } from '../../sources/directory/directory-source.ts';
 import { readRecordedAddresses } from '../../sources/directory/recorded-addresses.ts';
+import type { Clock } from '../../system/clock.ts';
 import { silentLog } from '../../system/log.ts';
 import { requireDirectory } from '../storage/directory-storage.ts';
 import type { CommandContext } from '../context/command-context.ts';
@@ -13,6 +14,11 @@ export async function readDirectory({ clock, stopped }: CommandContext, director
   await source.start(stopped);
   if (replacement !== undefined) await source.replaceBy(replacement);
   await source.close();
+  return directoryReading(source, directory, clock);
+}
+
+/** Returns the present state of a source that has started. */
+export function directoryReading(source: DirectorySource, directory: string, clock: Clock): Reading {
   let reading: ReturnType<typeof readRecordedAddresses> | undefined;
   const records = (): ReturnType<typeof readRecordedAddresses> => (reading ??= readRecordedAddresses(directory));
   return {

@@ -1,3 +1,5 @@
+import type { Verdict } from '../../decisions/verdict/verdict.ts';
+
 /** Why a Service is not served as it should be. Plain data. */
 export interface ServiceProblem {
   readonly code: string;
@@ -5,6 +7,8 @@ export interface ServiceProblem {
   readonly line: string;
   /** The object that the fix changes: "IPAddressPool/public". */
   readonly cause?: string;
+  /** Absent: only the recorded condition is known. */
+  readonly outcome?: Verdict['outcome'];
 }
 
 /** One problem, however many objects have it. Plain data. */

@@ -26,12 +26,14 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'src/sources': ['src/model', 'src/kube', 'src/telemetry', ...leaves],
   'src/live': ['src/model', ...leaves],
   'src/explain': ['src/live', ...decisions],
+  // Serves what the explanations say. Only the command line imports it.
+  'src/console': ['src/explain', 'src/live', 'src/sources', ...decisions],
   'src/controller': shells,
   'src/agent': shells,
   // The provider contract belongs to its consumer, the controller.
   'providers/bare-metal': ['src/controller', ...decisions],
   'providers/aws': ['src/controller', ...decisions],
-  'src/cli': ['src/controller', 'src/agent', 'src/explain', 'providers/bare-metal', 'providers/aws', ...shells],
+  'src/cli': ['src/console', 'src/controller', 'src/agent', 'src/explain', 'providers/bare-metal', 'providers/aws', ...shells],
 };
 
 /** Pure rooms use no npm package and no Node built-in. */
@@ -41,6 +43,7 @@ const pureRooms = new Set([
   'src/decisions',
   'src/live',
   'src/explain',
+  'src/console',
   'src/controller',
   'src/agent',
   'providers/bare-metal',

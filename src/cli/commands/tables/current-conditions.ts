@@ -11,7 +11,7 @@ import type { Reading } from '../../reading/reading.ts';
 import { whyAllocationSuspended } from '../../reading/suspended-allocation.ts';
 
 /** The conditions of a Service, and its problem if it has one. */
-interface CurrentState {
+export interface CurrentState {
   readonly conditions: readonly Condition[];
   /** Its first cause. */
   readonly problem?: ServiceProblem;
@@ -19,7 +19,11 @@ interface CurrentState {
 
 /** Returns the conditions of Services, as `currentStates` does. */
 export async function currentConditions(reading: Reading): Promise<ReadonlyMap<ServiceKey, readonly Condition[]>> {
-  return new Map([...(await currentStates(reading))].map(([key, { conditions }]) => [key, conditions]));
+  return conditionsOf(await currentStates(reading));
+}
+
+export function conditionsOf(states: ReadonlyMap<ServiceKey, CurrentState>): ReadonlyMap<ServiceKey, readonly Condition[]> {
+  return new Map([...states].map(([key, { conditions }]) => [key, conditions]));
 }
 
 /**
@@ -45,7 +49,10 @@ export async function currentStates(reading: Reading): Promise<ReadonlyMap<Servi
     const unmet = suspended ?? (isLate ? reason('NoAddress', undefined) : refusal);
     const { conditions, verdict } = judgeService(snapshot, service, { reason: unmet, details: [] }, now);
     if (verdict?.code === undefined) present.set(key, { conditions });
-    else present.set(key, { conditions, problem: { code: verdict.code, line: verdict.line, ...defined({ cause: verdict.object }) } });
+    else {
+      const { code, line, outcome, object: cause } = verdict;
+      present.set(key, { conditions, problem: { code, line, outcome, ...defined({ cause }) } });
+    }
   }
   return present;
 }

@@ -1,22 +1,15 @@
 import { Option, type Command } from 'commander';
 import { defined } from '../../../lang/defined.ts';
-import { overviewOf, type Overview } from '../../../explain/overview/overview.ts';
+import type { Overview } from '../../../explain/overview/overview.ts';
 import type { Problem } from '../../../explain/overview/problem.ts';
-import { problemsOf } from '../../../explain/overview/problems.ts';
 import { renderOverview } from '../../../explain/overview/render-overview.ts';
 import { renderProblems } from '../../../explain/overview/render-problems.ts';
-import type { LiveNodes } from '../../../explain/sessions/live-view.ts';
-import { sessionReport } from '../../../explain/sessions/session-report.ts';
-import { reason } from '../../../model/reasons.ts';
-import { problemText, type SourceProblem } from '../../../sources/source.ts';
 import { defaultNamespace } from '../../options/shared-options.ts';
 import type { CommandContext } from '../../context/command-context.ts';
-import type { LiveClient } from '../../live/live-client.ts';
 import { askedView, type NodeQuery } from '../../reading/query-nodes.ts';
-import type { Reading } from '../../reading/reading.ts';
-import { currentConditions, currentStates } from './current-conditions.ts';
+import { conditionsOf, currentConditions, currentStates } from './current-conditions.ts';
+import { readOverview, readProblems, unwrittenBy } from './status-facts.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
-import { unhealthyObjects } from './unhealthy-objects.ts';
 
 interface Options extends TableOptions {
   readonly leaderElectNamespace?: string;
@@ -52,58 +45,12 @@ export function statusCommand(context: CommandContext): Command {
       const reading = { ...read, snapshot };
       const known = { live, ...defined({ unwritten: unwrittenBy(processes) }) };
       if (options.problems !== true) return readOverview(reading, options, await currentConditions(reading), known);
-      const problems = await readProblems(reading, options, known);
+      const states = await currentStates(reading);
+      const overview = await readOverview(reading, options, conditionsOf(states), known);
+      const problems = readProblems(reading, states, overview, known);
       context.setExitStatus(problems.length === 0 ? 0 : hasProblems);
       return { problems };
     },
     lines: (data, wide) => ('problems' in data ? renderProblems(data, wide) : renderOverview(data, wide)),
   });
-}
-
-/** Answers of processes. */
-interface Known extends Pick<Overview, 'unwritten'> {
-  readonly live: LiveNodes;
-}
-
-/** Returns the processes that say that they cannot write their records. Undefined: none says so. */
-function unwrittenBy(processes: readonly Pick<LiveClient, 'who' | 'process'>[]): Overview['unwritten'] {
-  const found = processes.flatMap(({ who, process: { unwritten } }) =>
-    unwritten === undefined ? [] : [{ process: who, reason: reason('RecordsUnwritten', { process: who, ...unwritten }) }],
-  );
-  return found.length === 0 ? undefined : found;
-}
-
-async function readOverview(
-  reading: Reading,
-  { leaderElectNamespace: namespace = defaultNamespace }: Options,
-  conditions: Awaited<ReturnType<typeof currentConditions>>,
-  known: Known,
-): Promise<Overview> {
-  const { snapshot, now, clockSkewSeconds } = reading;
-  const controller = await reading.leadership(namespace);
-  return overviewOf({
-    ...known,
-    snapshot,
-    now,
-    conditions,
-    objects: unhealthyObjects(reading),
-    ...defined({ controller, clockSkewSeconds }),
-  });
-}
-
-async function readProblems(reading: Reading, options: Options, known: Known): Promise<Problem[]> {
-  const states = [...(await currentStates(reading))];
-  const overview = await readOverview(reading, options, new Map(states.map(([key, { conditions }]) => [key, conditions])), known);
-  return problemsOf({
-    unusable: reading.problems
-      .filter(({ severity }) => severity === 'error')
-      .map((problem) => ({ object: placeOf(problem), line: problemText(problem) })),
-    services: new Map(states.flatMap(([key, { problem }]) => (problem === undefined ? [] : [[key, problem] as const]))),
-    overview,
-    sessions: sessionReport(reading.snapshot, reading.now, {}, known.live).sessions,
-  });
-}
-
-function placeOf({ object, file = 'input' }: SourceProblem): string {
-  return object ?? file;
 }

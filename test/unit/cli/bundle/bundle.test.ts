@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { bundleCommand } from '../../../../src/cli/bundle/bundle-command.ts';
 import { Bundle } from '../../../../src/cli/bundle/bundle.ts';
 import { isAgent } from '../../../../src/cli/bundle/host-parts.ts';
-import { Redaction } from '../../../../src/cli/bundle/redaction.ts';
+import { Redaction } from '../../../../src/cli/reading/redaction.ts';
 import { explainCommand } from '../../../../src/cli/commands/explain-command.ts';
 import { systemClock } from '../../../../src/system/clock.ts';
 import { FabricCluster } from '../fabric-cluster.ts';

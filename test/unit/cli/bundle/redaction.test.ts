@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Redaction } from '../../../../src/cli/bundle/redaction.ts';
+import { Redaction } from '../../../../src/cli/reading/redaction.ts';
 
 const redact = (value: unknown): unknown => new Redaction().object(value);
 

@@ -1,0 +1,130 @@
+import { useMemo } from 'preact/hooks';
+import { consolePaths, type FabricView } from '../../../src/console/contract.ts';
+import { Link } from '../parts/link.tsx';
+import { Mark } from '../parts/mark.tsx';
+import { Answered, Message } from '../parts/message.tsx';
+import { Notes } from '../parts/notes.tsx';
+import { useAnswer } from '../state/answer.ts';
+import { useLink } from '../state/pulse.ts';
+import { historyPath, servicePath, setQuery } from '../state/url.ts';
+import { FabricMap } from './map.tsx';
+import { Matrix } from './matrix.tsx';
+import { Sessions } from './sessions.tsx';
+
+/** With more nodes than this a matrix takes the place of the map. */
+const drawnNodes = 50;
+
+export function FabricPage({ query }: { readonly query: URLSearchParams }) {
+  const { pulse } = useLink();
+  const answer = useAnswer<FabricView>(consolePaths.fabric, pulse.versions.fabric ?? '');
+  return (
+    <div class="page">
+      <h1 class="hidden">Fabric</h1>
+      <Answered answer={answer}>{(view) => <Fabric view={view} chosen={query.get('session') ?? ''} />}</Answered>
+    </div>
+  );
+}
+
+function Fabric({ view, chosen }: { readonly view: FabricView; readonly chosen: string }) {
+  const { notes, nodes, peers, sessions, problems, counts, controller, from } = view;
+  const choose = (id: string): void => setQuery({ session: id === chosen ? '' : id });
+  const session = useMemo(() => sessions.find(({ node, peer }) => `${node} ${peer}` === chosen), [sessions, chosen]);
+  if (nodes.length === 0 && peers.length === 0) {
+    return (
+      <>
+        <Notes notes={notes} />
+        <Message title="There are no nodes and no routers">
+          <p>{from} has neither a Node nor a BGPPeer. They appear here as soon as they exist.</p>
+        </Message>
+      </>
+    );
+  }
+  return (
+    <>
+      <Notes notes={notes} />
+      <dl class="figures">
+        <Figure
+          title="Sessions up"
+          value={`${counts.sessions.established} of ${counts.sessions.expected}`}
+          isGood={counts.sessions.established === counts.sessions.expected}
+        />
+        <Figure
+          title="Nodes that report"
+          value={`${counts.nodes.reporting} of ${counts.nodes.total}`}
+          isGood={counts.nodes.reporting === counts.nodes.total}
+        />
+        <Figure
+          title="Services served"
+          value={`${counts.outcomes.served} of ${counts.services}`}
+          isGood={counts.outcomes.notServed + counts.outcomes.partly === 0}
+        />
+        {controller !== undefined && (
+          <Figure
+            title="Leading controller"
+            value={controller.holder === '' ? 'none' : controller.holder}
+            isGood={controller.holder !== ''}
+          />
+        )}
+      </dl>
+      {problems.length > 0 && (
+        <section class="card" aria-labelledby="problems">
+          <div class="card-head">
+            <h2 id="problems">
+              {problems.length} {problems.length === 1 ? 'problem' : 'problems'}
+            </h2>
+          </div>
+          <ul class="problems">
+            {problems.map(({ object, code, line, others = [] }) => (
+              <li key={`${object} ${code}`}>
+                <Mark health="bad" />
+                <div>
+                  <p>
+                    <ObjectName object={object} />
+                    {others.length > 0 && <span class="muted"> and {others.length} more</span>} <code>{code}</code>
+                  </p>
+                  <p>{line}</p>
+                </div>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <section class="card" aria-labelledby="map">
+        <div class="card-head">
+          <h2 id="map">{nodes.length > drawnNodes ? 'Sessions of all nodes' : 'Routers, sessions and nodes'}</h2>
+        </div>
+        {nodes.length > drawnNodes ? <Matrix view={view} onChoose={choose} /> : <FabricMap view={view} chosen={chosen} onChoose={choose} />}
+        {session !== undefined && (
+          <div class="gap chosen" role="status">
+            <h3>
+              {session.node}, {session.peer}
+            </h3>
+            <p>{session.words}</p>
+            {session.why !== undefined && <p>{session.why}</p>}
+            <p>
+              <Link to={historyPath('BGPPeer', session.peer)}>What happened to the sessions with {session.peer}</Link>
+            </p>
+          </div>
+        )}
+      </section>
+      {nodes.length <= drawnNodes && <Sessions sessions={sessions} at={view.at} />}
+    </>
+  );
+}
+
+function Figure({ title, value, isGood }: { readonly title: string; readonly value: string; readonly isGood: boolean }) {
+  return (
+    <div class={isGood ? 'figure' : 'figure bad'}>
+      <dt>{title}</dt>
+      <dd>
+        <Mark health={isGood ? 'good' : 'bad'} />
+        {value}
+      </dd>
+    </div>
+  );
+}
+
+function ObjectName({ object }: { readonly object: string }) {
+  const service = /^Service\/(.+)$/.exec(object)?.[1];
+  return service === undefined ? <strong>{object}</strong> : <Link to={servicePath(service)}>{object}</Link>;
+}

@@ -1,0 +1,156 @@
+import { useState } from 'preact/hooks';
+import type { PathArrow, ServicePath, Why } from '../../../src/console/contract.ts';
+import { Diagram, type Arrow } from '../parts/diagram.tsx';
+import { healthWords, Mark } from '../parts/mark.tsx';
+
+/** The way from clients to the pods. What is missing is listed below with the reason and the fix. */
+export function Path({ path }: { readonly path: ServicePath }) {
+  const [chosen, setChosen] = useState<string>();
+  const { addresses, unmet, routers, nodes, endpoints, routes, forwarding } = path;
+  const arrows = arrowsOf(path);
+  const gaps = gapsOf(path);
+  return (
+    <section class="card" aria-labelledby="path">
+      <div class="card-head">
+        <h2 id="path">Path from the client to the pods</h2>
+      </div>
+      <Diagram class="path" arrows={arrows} {...(chosen === undefined ? {} : { chosen })} onChoose={setChosen}>
+        <div class="column">
+          <h3>Clients connect to</h3>
+          <div class="box address" data-box="clients">
+            {addresses.length === 0 && (
+              <p class="bad line">
+                <Mark health="bad" /> no address
+              </p>
+            )}
+            {addresses.map(({ text, pool, ports }) => (
+              <div key={text}>
+                <p>
+                  <strong class="mono">{text}</strong>
+                  {pool !== undefined && <span class="muted"> pool {pool}</span>}
+                </p>
+                <p class="ports">
+                  {ports.map(({ name, health, line }) => (
+                    <span key={name} class="line" title={line}>
+                      <Mark health={health} label={line} />
+                      <span class="mono">{name}</span>
+                    </span>
+                  ))}
+                </p>
+              </div>
+            ))}
+          </div>
+        </div>
+        <div class="column">
+          <h3>Routers and links</h3>
+          {routers.length === 0 && <div class="box off">none has the address</div>}
+          {routers.map(({ id, name, detail, health }) => (
+            <div key={id} class={`box ${health}`} data-box={id}>
+              <p class="line">
+                <Mark health={health} label={healthWords[health]} />
+                <strong>{name}</strong>
+              </p>
+              <p class="muted">{detail}</p>
+            </div>
+          ))}
+        </div>
+        <div class="column">
+          <h3>Nodes</h3>
+          {nodes.length === 0 && <div class="box off">there is no node</div>}
+          {nodes.map(({ id, names, health, detail }) => (
+            <div key={id} class={`box ${health}`} data-box={id}>
+              <p class="line">
+                <Mark health={health} label={healthWords[health]} />
+                <strong>{namesText(names)}</strong>
+              </p>
+              <p class="muted">{detail}</p>
+            </div>
+          ))}
+        </div>
+        <div class="column">
+          <h3>Endpoints</h3>
+          <div class={`box ${endpoints.ready > 0 ? 'good' : 'bad'}`} data-box="endpoints">
+            <p class="line">
+              <Mark health={endpoints.ready > 0 ? 'good' : 'bad'} />
+              <strong>{endpoints.ready} ready</strong>
+            </p>
+            {endpoints.terminating > 0 && <p>{endpoints.terminating} terminating but serving</p>}
+            {endpoints.unusable > 0 && <p class="bad">{endpoints.unusable} not usable</p>}
+          </div>
+        </div>
+      </Diagram>
+      <ul class="hidden">
+        {[...routes, ...forwarding].map(({ from, to, health, label }) => (
+          <li key={`${from} ${to}`}>{`${nameOf(from)} to ${nameOf(to)}: ${healthWords[health]} ${label}`}</li>
+        ))}
+      </ul>
+      {unmet !== undefined && <Gap title="Address" whys={[unmet]} isChosen={false} />}
+      {gaps.map(({ id, title, whys }) => (
+        <Gap key={id} title={title} whys={whys} isChosen={chosen === id} />
+      ))}
+    </section>
+  );
+}
+
+function arrowsOf({ routers, routes, forwarding }: ServicePath): readonly Arrow[] {
+  const led = routers.map(({ id, health, name }): Arrow => ({ id: `clients ${id}`, from: 'clients', to: id, health, title: name }));
+  return [...led, ...[...routes, ...forwarding].map(arrowOf)];
+}
+
+function arrowOf({ from, to, health, label, whys }: PathArrow): Arrow {
+  return {
+    id: `${from} ${to}`,
+    from,
+    to,
+    health,
+    title: [label, ...whys.map(({ text }) => text)].filter((part) => part !== '').join('\n'),
+  };
+}
+
+interface GapInPath {
+  readonly id: string;
+  readonly title: string;
+  readonly whys: readonly Why[];
+}
+
+/** What is missing or wrong, each reason once, with every place where it applies. */
+function gapsOf({ nodes, routes, forwarding, endpoints }: ServicePath): readonly GapInPath[] {
+  const places = [
+    ...routes
+      .filter(({ health }) => health !== 'off')
+      .map(({ from, to, whys }) => ({ id: `${from} ${to}`, title: `${nameOf(from)} to ${nameOf(to)}`, whys })),
+    ...nodes.map(({ id, names, whys }) => ({ id, title: namesText(names), whys })),
+    ...forwarding.map(({ from, to, whys }) => ({ id: `${from} ${to}`, title: `${nameOf(from)} to endpoints`, whys })),
+    { id: 'endpoints', title: 'Endpoints', whys: endpoints.whys },
+  ];
+  const byReason = Map.groupBy(
+    places.filter(({ whys }) => whys.length > 0),
+    ({ whys }) => JSON.stringify(whys.map(({ text }) => text)),
+  );
+  return [...byReason.values()].flatMap(([first, ...others]) =>
+    first === undefined ? [] : [{ ...first, title: [...new Set([first, ...others].map(({ title }) => title))].join(', ') }],
+  );
+}
+
+function Gap({ title, whys, isChosen }: { readonly title: string; readonly whys: readonly Why[]; readonly isChosen: boolean }) {
+  return (
+    <div class={isChosen ? 'gap chosen' : 'gap'}>
+      <h3>{title}</h3>
+      {whys.map(({ code, text, fix }) => (
+        <p key={text}>
+          <code>{code}</code> {text}
+          {fix !== '' && <span class="fix">fix: {fix}</span>}
+        </p>
+      ))}
+    </div>
+  );
+}
+
+const shownNames = 3;
+
+function namesText(names: readonly string[]): string {
+  const more = names.length - shownNames;
+  return `${names.slice(0, shownNames).join(', ')}${more > 0 ? ` and ${more} alike` : ''}`;
+}
+
+const nameOf = (id: string): string => id.replace(/^(?:node|peer|link) /, '');

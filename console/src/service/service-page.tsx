@@ -1,0 +1,70 @@
+import { useState } from 'preact/hooks';
+import { consolePaths, type Health, type ServiceView } from '../../../src/console/contract.ts';
+import { Link } from '../parts/link.tsx';
+import { Mark } from '../parts/mark.tsx';
+import { Answered } from '../parts/message.tsx';
+import { CopyButton, Tree } from '../parts/tree.tsx';
+import { useAnswer } from '../state/answer.ts';
+import { useLink } from '../state/pulse.ts';
+import { historyPath, setQuery } from '../state/url.ts';
+import { Path } from './path.tsx';
+
+export function ServicePage({ name, query }: { readonly name: string; readonly query: URLSearchParams }) {
+  const { pulse } = useLink();
+  const version = JSON.stringify(pulse.versions);
+  const answer = useAnswer<ServiceView>(`${consolePaths.service}?${new URLSearchParams({ name }).toString()}`, version);
+  return (
+    <div class="page">
+      <p class="crumbs">
+        <Link to="/services">Services</Link>
+      </p>
+      <Answered answer={answer}>{(view) => <Service view={view} isWide={query.get('detail') === 'wide'} />}</Answered>
+    </div>
+  );
+}
+
+const healthOfVerdict: Readonly<Record<ServiceView['verdict']['outcome'], Health>> = {
+  served: 'good',
+  partly: 'doubtful',
+  notServed: 'bad',
+  unknown: 'unknown',
+};
+
+function Service({ view, isWide }: { readonly view: ServiceView; readonly isWide: boolean }) {
+  const { service, type, verdict, path, lines, wideLines } = view;
+  const shown = isWide ? wideLines : lines;
+  const health = verdict.outcome === 'served' && verdict.code !== undefined ? 'doubtful' : healthOfVerdict[verdict.outcome];
+  // Another key makes the branches anew, folded or unfolded.
+  const [fold, setFold] = useState({ isOpen: true, turn: 0 });
+  return (
+    <>
+      <div class="title">
+        <h1>{service}</h1>
+        <span class="muted">{type}</span>
+        <Link to={historyPath('Service', service)} class="button">
+          What happened to it
+        </Link>
+      </div>
+      <p class={`banner verdict ${health}`} role="status">
+        <Mark health={health} />
+        <span>{verdict.line}</span>
+      </p>
+      <Path path={path} />
+      <section class="card" aria-labelledby="explanation">
+        <div class="card-head">
+          <h2 id="explanation">Explanation</h2>
+          <div class="tools">
+            <button type="button" class="quiet" aria-pressed={isWide} onClick={() => setQuery({ detail: isWide ? '' : 'wide' })}>
+              Every node and pool
+            </button>
+            <button type="button" class="quiet" onClick={() => setFold(({ isOpen, turn }) => ({ isOpen: !isOpen, turn: turn + 1 }))}>
+              {fold.isOpen ? 'Fold all' : 'Unfold all'}
+            </button>
+            <CopyButton lines={shown} />
+          </div>
+        </div>
+        <Tree key={fold.turn} lines={shown} isOpen={fold.isOpen} />
+      </section>
+    </>
+  );
+}

@@ -1,0 +1,54 @@
+import { useEffect, useState } from 'preact/hooks';
+
+/** The place of the page: its view and the state of that view. Links and the back button work because nothing else holds it. */
+export interface Place {
+  readonly path: string;
+  readonly query: URLSearchParams;
+}
+
+const listeners = new Set<() => void>();
+
+function here(): Place {
+  return { path: location.pathname, query: new URLSearchParams(location.search) };
+}
+
+export function usePlace(): Place {
+  const [place, setPlace] = useState(here);
+  useEffect(() => {
+    const update = (): void => setPlace(here());
+    listeners.add(update);
+    addEventListener('popstate', update);
+    return () => {
+      listeners.delete(update);
+      removeEventListener('popstate', update);
+    };
+  }, []);
+  return place;
+}
+
+/** Shows another view. The browser's history gets an entry. */
+export function go(to: string): void {
+  history.pushState(null, '', to);
+  scrollTo(0, 0);
+  for (const listener of listeners) listener();
+}
+
+/** Changes the state of the present view without an entry in the browser's history. "" removes a value. */
+export function setQuery(changes: Readonly<Record<string, string>>): void {
+  const query = new URLSearchParams(location.search);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === '') query.delete(name);
+    else query.set(name, value);
+  }
+  const text = query.toString();
+  history.replaceState(null, '', text === '' ? location.pathname : `${location.pathname}?${text}`);
+  for (const listener of listeners) listener();
+}
+
+export function servicePath(name: string): string {
+  return `/service?${new URLSearchParams({ name }).toString()}`;
+}
+
+export function historyPath(kind: string, name: string): string {
+  return `/history?${new URLSearchParams({ kind, name }).toString()}`;
+}

@@ -1,0 +1,143 @@
+import { defined } from '../../../lang/defined.ts';
+import type { Note } from '../../../console/contract.ts';
+import type { ExplainedService, Facts, Picture } from '../../../console/picture.ts';
+import { withoutSelfReference } from '../../../explain/text/self-reference.ts';
+import { alikeUnqueried } from '../../../explain/text/unqueried.ts';
+import { markUndecided, unreadLines } from '../../../explain/unread-objects.ts';
+import type { ServiceKey } from '../../../model/objects/metadata.ts';
+import type { Snapshot } from '../../../model/store/snapshot.ts';
+import type { CommandContext } from '../../context/command-context.ts';
+import type { UnreachableProcess } from '../../live/live-client.ts';
+import { openReading, type ReadingOptions } from '../../reading/open-reading.ts';
+import { linesAbove, problemLines } from '../../reading/problem-lines.ts';
+import { askedView } from '../../reading/query-nodes.ts';
+import type { Reading } from '../../reading/reading.ts';
+import { Redaction } from '../../reading/redaction.ts';
+import { explanationLines, judgedExplanation } from '../explain-service.ts';
+import { recallHistory } from '../history-command.ts';
+import { conditionsOf, currentStates } from '../tables/current-conditions.ts';
+import { readOverview, readProblems, unwrittenBy } from '../tables/status-facts.ts';
+import { openReadings, type Readings } from './readings.ts';
+
+/** After this time a picture is computed again although nothing was heard: agents may have become silent. */
+const staleMilliseconds = 5000;
+
+/** Opens the facts of the console. The first read is done when it resolves, so that a wrong place is an error of the command. */
+export async function openConsoleFacts(
+  context: CommandContext,
+  options: ReadingOptions,
+): Promise<Facts & { readonly close: () => Promise<void> }> {
+  const readings = await openReadings(context, options);
+  try {
+    const facts = new ConsoleFacts(context, options, readings);
+    await facts.read();
+    return facts;
+  } catch (error) {
+    await readings.close();
+    throw error;
+  }
+}
+
+class ConsoleFacts implements Facts {
+  readonly intervalMilliseconds: number;
+  readonly #context: CommandContext;
+  readonly #options: ReadingOptions;
+  readonly #readings: Readings;
+  readonly #redaction = new Redaction();
+  #last: { readonly reading: Reading; readonly picture: Picture; readonly heard: string } | undefined;
+
+  constructor(context: CommandContext, options: ReadingOptions, readings: Readings) {
+    this.#context = context;
+    this.#options = options;
+    this.#readings = readings;
+    this.intervalMilliseconds = readings.intervalMilliseconds;
+  }
+
+  redact(value: unknown): unknown {
+    return this.#redaction.object(value);
+  }
+
+  async read(): Promise<Picture> {
+    const { reading, isNew } = await this.#readings.next();
+    const of = reading.kind === 'directory' ? { of: ['agent', 'controller'] as const } : {};
+    const view = await askedView(this.#context, this.#options, reading, of);
+    const heard = JSON.stringify([[...view.live], view.unasked, view.processes.map(({ process }) => process)]);
+    const before = this.#last;
+    const isRecent = before !== undefined && reading.now - before.picture.now < staleMilliseconds;
+    if (!isNew && isRecent && heard === before.heard) return before.picture;
+    if (isNew) learnSecrets(this.#redaction, reading.snapshot);
+    const known = { live: view.live, ...defined({ unwritten: unwrittenBy(view.processes) }) };
+    const asked = { ...reading, snapshot: view.snapshot };
+    const states = await currentStates(asked);
+    const overview = markUndecided(await readOverview(asked, {}, conditionsOf(states), known), reading, '');
+    const picture: Picture = {
+      from: reading.from,
+      kind: reading.kind,
+      snapshot: view.snapshot,
+      live: view.live,
+      now: reading.now,
+      notes: notesOf(reading, view.unasked),
+      services: states,
+      overview,
+      problems: markUndecided(readProblems(asked, states, overview, known), reading, ''),
+    };
+    this.#last = { reading, picture, heard };
+    return picture;
+  }
+
+  async explain(key: ServiceKey): Promise<ExplainedService | undefined> {
+    const last = this.#last?.reading ?? (await this.#readings.next()).reading;
+    // A caller without rights to the whole cluster may still read everything of one namespace.
+    const isPartial = last.kind === 'cluster' && last.unread.some(({ why }) => why === 'forbidden');
+    if (!isPartial) return this.#explain(last, key);
+    const reading = await openReading(this.#context, this.#options, key.slice(0, key.indexOf('/')));
+    try {
+      return await this.#explain(reading, key);
+    } finally {
+      reading.close();
+    }
+  }
+
+  async #explain(last: Reading, key: ServiceKey): Promise<ExplainedService | undefined> {
+    const now = last.kind === 'manifests' ? last.now : this.#context.clock.date().getTime();
+    const reading = { ...last, now };
+    const judged = await judgedExplanation(this.#context, reading, key, this.#options, undefined);
+    if (judged === undefined) return undefined;
+    const { explanation } = judged;
+    return {
+      from: reading.from,
+      kind: reading.kind,
+      at: new Date(now).toISOString(),
+      explanation,
+      lines: explanationLines(reading, judged, 'brief'),
+      wideLines: explanationLines(reading, judged, 'whole'),
+    };
+  }
+
+  history(kind: Parameters<Facts['history']>[0], name: string): ReturnType<Facts['history']> {
+    return recallHistory(this.#context, { kind, name }, this.#options);
+  }
+
+  close(): Promise<void> {
+    return this.#readings.close();
+  }
+}
+
+function notesOf(reading: Reading, unasked: readonly UnreachableProcess[]): Note[] {
+  const note = (severity: Note['severity']) => (line: string) => ({ severity, line });
+  return [
+    ...linesAbove(reading.problems, reading)
+      .filter((line) => line !== '')
+      .map(note('error')),
+    ...problemLines(reading.problems.filter(({ severity }) => severity === 'warning')).map(note('warning')),
+    ...withoutSelfReference(unreadLines(reading.unread), 'herald ui').map(note('unknown')),
+    ...alikeUnqueried(unasked).map(({ who, why }) => note('unknown')(`not queried, so shown as decided and reported: ${who}: ${why}`)),
+  ];
+}
+
+/** The objects that were read can have secrets: passwords of sessions, and whatever users write into annotations. */
+function learnSecrets(redaction: Redaction, snapshot: Snapshot): void {
+  const { services, pools, peers, secrets, advertisements, nodes } = snapshot;
+  for (const objects of [services, pools, peers, secrets, advertisements, nodes])
+    for (const object of objects.values()) redaction.learn(object);
+}

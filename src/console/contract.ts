@@ -1,0 +1,238 @@
+import type { Verdict } from '../decisions/verdict/verdict.ts';
+import type { MergedHistory } from '../explain/history/merged-history.ts';
+import type { Overview } from '../explain/overview/overview.ts';
+import type { Problem } from '../explain/overview/problem.ts';
+import type { SessionRow } from '../explain/sessions/session-report.ts';
+import type { PoolRow } from '../explain/pools/pool-report.ts';
+
+/** What the page of the console asks its server for. Both are of one version, because the server sends the page. Everything is plain data. */
+export const consolePaths = {
+  /** Server-sent events: a `Pulse` whenever something changed, and as a sign of life. */
+  changes: '/api/changes',
+  services: '/api/services',
+  fabric: '/api/fabric',
+  addresses: '/api/addresses',
+  /** With `name`, "namespace/name". */
+  service: '/api/service',
+  /** With `kind` and `name`. */
+  history: '/api/history',
+} as const;
+
+/** The lists that are computed from one reading of all objects. */
+export const lists = ['services', 'fabric', 'addresses'] as const;
+export type ListName = (typeof lists)[number];
+
+/** The state of the picture that the server has. */
+export interface Pulse {
+  /** When the objects were last read, RFC 3339. Absent: not yet. */
+  readonly at?: string;
+  /** Changes whenever the content of a list changes, apart from ages. */
+  readonly versions: Readonly<Partial<Record<ListName, string>>>;
+  /** Why the last attempt to read failed. The picture is then older than `at` says it should be. */
+  readonly trouble?: Trouble;
+}
+
+export interface Trouble {
+  readonly message: string;
+  /** RFC 3339. */
+  readonly since: string;
+}
+
+/** An answer that is no view: what went wrong, and what to do. */
+export interface ConsoleProblem {
+  readonly error: string;
+  readonly fix: string;
+}
+
+/** Facts about a reading that every view shows. */
+export interface ReadingFacts {
+  /** "the cluster at 192.0.2.1:6443", "/etc/herald". */
+  readonly from: string;
+  readonly kind: 'cluster' | 'directory' | 'manifests';
+  /** RFC 3339. Ages in the view are counted to this time. */
+  readonly at: string;
+  /** Errors and warnings of objects, kinds that could not be read and processes that could not be queried, as commands print them. */
+  readonly notes: readonly Note[];
+}
+
+export interface Note {
+  readonly severity: 'error' | 'warning' | 'unknown';
+  readonly line: string;
+}
+
+/** How a Service is served, in one word. `other`: another program or provider has it. */
+export type ServiceOutcome = Verdict['outcome'] | 'other';
+
+export interface ServiceRow {
+  readonly namespace: string;
+  readonly name: string;
+  readonly outcome: ServiceOutcome;
+  /** Of its conditions AddressAssigned, Programmed and Announced: "T", "F", "U", or "-" for one that it does not have. */
+  readonly conditions: string;
+  readonly addresses: readonly string[];
+  /** The pool of its first address. */
+  readonly pool?: string;
+  /** The code of the first cause. */
+  readonly reason?: string;
+  /** The place in `lines` of the sentence with the cause and the fix. */
+  readonly line?: number;
+}
+
+export interface ServicesView extends ReadingFacts {
+  /** Sorted by namespace and name. */
+  readonly rows: readonly ServiceRow[];
+  readonly lines: readonly string[];
+}
+
+export type Health = 'good' | 'bad' | 'doubtful' | 'unknown' | 'off';
+
+export interface FabricNode {
+  readonly node: string;
+  readonly health: Health;
+  /** Its problems, each with the fix. */
+  readonly lines: readonly string[];
+  readonly draining?: string;
+  /** Addresses for which it answers ARP or NDP, and its links. Absent: it announces none so. */
+  readonly l2?: { readonly owned: number; readonly links: string };
+}
+
+export interface FabricPeer {
+  readonly peer: string;
+  /** Its addresses at the nodes: one, or several when nodes have routers of their own. */
+  readonly addresses: readonly string[];
+  readonly asns: readonly string[];
+  readonly health: Health;
+}
+
+export interface FabricSession extends Pick<SessionRow, 'node' | 'peer' | 'address' | 'state' | 'prefixesSent' | 'bfd'> {
+  readonly health: Health;
+  readonly isLive: boolean;
+  /** When the session entered its state, RFC 3339. */
+  readonly since?: string;
+  /** As `herald explain` prints it, with its age. */
+  readonly words: string;
+  /** Why it is not up, with the fix. */
+  readonly why?: string;
+}
+
+export interface FabricView extends ReadingFacts {
+  readonly nodes: readonly FabricNode[];
+  readonly peers: readonly FabricPeer[];
+  readonly sessions: readonly FabricSession[];
+  /** As `herald status --problems` lists them. */
+  readonly problems: readonly Problem[];
+  readonly counts: {
+    readonly services: Overview['services']['total'];
+    readonly ours: number;
+    readonly outcomes: Readonly<Record<ServiceOutcome, number>>;
+    readonly sessions: { readonly established: number; readonly expected: number };
+    readonly nodes: { readonly total: number; readonly reporting: number };
+  };
+  readonly controller?: { readonly holder: string };
+}
+
+/** The state of one address. `reserved`: the pool keeps it for one Service. `overlap`: another pool has it as well. */
+export type AddressState = 'assigned' | 'reserved' | 'overlap';
+
+/** One address that is not simply free. */
+export interface AddressCell {
+  /** Distance from the first address of the range, in addresses, or in blocks where the range has them. */
+  readonly at: number;
+  readonly address: string;
+  readonly state: AddressState;
+  /** The Services that have it, or may have it. */
+  readonly services: readonly string[];
+}
+
+export interface AddressRangeView {
+  readonly range: string;
+  readonly family: 'IPv4' | 'IPv6';
+  /** Text, because an IPv6 range exceeds the range of numbers. */
+  readonly size: string;
+  /** Addresses that are not free, at most `limits.holders`. */
+  readonly cells: readonly AddressCell[];
+  readonly moreCells: number;
+  /** Of a range that is too large to draw each address: the number of addresses in a block, and how many of each block are not free. */
+  readonly blocks?: { readonly size: string; readonly used: readonly number[] };
+}
+
+export interface PoolView extends Pick<PoolRow, 'pool' | 'usage' | 'pending'> {
+  readonly health: Health;
+  readonly isDraining: boolean;
+  readonly ranges: readonly AddressRangeView[];
+  /** "BGPAdvertisement public", or why nothing announces it. */
+  readonly announced: string;
+  /** Why it gives nothing or is not as it should be, each with the fix. */
+  readonly lines: readonly string[];
+}
+
+export interface AddressesView extends ReadingFacts {
+  readonly pools: readonly PoolView[];
+}
+
+/** A reason in words. */
+export interface Why {
+  readonly code: string;
+  readonly text: string;
+  /** "" when nothing needs to be done. */
+  readonly fix: string;
+}
+
+/** The way of packets from clients to endpoints, as boxes and arrows. Alike nodes share one box. */
+export interface ServicePath {
+  /** With what becomes of connections to each port. An address that another program serves has no ports. */
+  readonly addresses: readonly PathAddress[];
+  /** Why the Service does not have the addresses that it asks for. */
+  readonly unmet?: Why;
+  readonly routers: readonly PathRouter[];
+  readonly nodes: readonly PathNode[];
+  readonly endpoints: { readonly ready: number; readonly terminating: number; readonly unusable: number; readonly whys: readonly Why[] };
+  /** From a router to a node: the route. A route that is missing has a reason. */
+  readonly routes: readonly PathArrow[];
+  /** From a node to the endpoints. */
+  readonly forwarding: readonly PathArrow[];
+}
+
+export interface PathAddress {
+  readonly text: string;
+  readonly pool?: string;
+  /** `name`: "80/TCP". */
+  readonly ports: readonly { readonly name: string; readonly health: Health; readonly line: string }[];
+}
+
+export interface PathRouter {
+  readonly id: string;
+  readonly name: string;
+  /** A BGP peer, or a link on which a node answers ARP or NDP. */
+  readonly kind: 'peer' | 'link';
+  readonly detail: string;
+  readonly health: Health;
+}
+
+export interface PathNode {
+  readonly id: string;
+  readonly names: readonly string[];
+  readonly health: Health;
+  readonly detail: string;
+  readonly whys: readonly Why[];
+}
+
+export interface PathArrow {
+  readonly from: string;
+  readonly to: string;
+  readonly health: Health;
+  readonly label: string;
+  readonly whys: readonly Why[];
+}
+
+export interface ServiceView extends Pick<ReadingFacts, 'from' | 'kind' | 'at'> {
+  readonly service: string;
+  readonly verdict: Verdict;
+  readonly type: string;
+  readonly path: ServicePath;
+  /** `herald explain service` prints these lines, and under `-o wide` the others. */
+  readonly lines: readonly string[];
+  readonly wideLines: readonly string[];
+}
+
+export type HistoryView = MergedHistory;

@@ -1,0 +1,26 @@
+/** Bounds of the console's server. Listed in docs/reference/limits.md. */
+export const limits = {
+  /** Bounds of its listener on the loopback address. */
+  connections: 64,
+  headerBytes: 16_384,
+  requestMilliseconds: 10_000,
+  idleMilliseconds: 5000,
+  /** Pages that follow changes at the same time. */
+  followers: 16,
+  /** Time between two signs of life to a page that follows changes. */
+  aliveMilliseconds: 5000,
+  /** Objects are not read while no page has asked for this time. */
+  unusedMilliseconds: 15_000,
+  /** The pause between two reads is at least this many times as long as the last read took. */
+  pauseFactor: 3,
+  /** Addresses of one range that are drawn one by one, and the parts into which a larger range is divided. */
+  cells: 1024,
+  blocks: 256,
+  /** Addresses of one range that are listed with the Services that have them, and Services that are named for one address. */
+  holders: 5000,
+  sharers: 10,
+  /** Nodes of a Service's path that are drawn one by one. With more, alike nodes share a box. */
+  drawnNodes: 12,
+  /** Characters of a name in a query. */
+  name: 512,
+} as const;

@@ -1,0 +1,53 @@
+import type { Verdict } from '../decisions/verdict/verdict.ts';
+import type { MergedHistory } from '../explain/history/merged-history.ts';
+import type { Overview } from '../explain/overview/overview.ts';
+import type { Problem } from '../explain/overview/problem.ts';
+import type { LiveNodes } from '../explain/sessions/live-view.ts';
+import type { HistoryKind } from '../live/contract.ts';
+import type { Condition } from '../model/objects/condition.ts';
+import type { ServiceKey } from '../model/objects/metadata.ts';
+import type { Snapshot } from '../model/store/snapshot.ts';
+import type { ServiceExplanation } from '../explain/service/service.ts';
+import type { Note, ReadingFacts } from './contract.ts';
+
+/** Everything that was read at one moment, with the answers of agents in place of their reports. */
+export interface Picture {
+  readonly from: string;
+  readonly kind: 'cluster' | 'directory' | 'manifests';
+  readonly snapshot: Snapshot;
+  readonly live: LiveNodes;
+  /** By which the age of reports is measured, in milliseconds since the epoch. */
+  readonly now: number;
+  readonly notes: readonly Note[];
+  readonly services: ReadonlyMap<ServiceKey, ServiceState>;
+  readonly overview: Overview;
+  readonly problems: readonly Problem[];
+}
+
+/** The conditions of a Service, and its first cause if it has a problem. */
+export interface ServiceState {
+  readonly conditions: readonly Condition[];
+  readonly problem?: { readonly code: string; readonly line: string; readonly outcome?: Verdict['outcome'] };
+}
+
+/** A Service as `herald explain service` explains it. */
+export interface ExplainedService extends Pick<ReadingFacts, 'from' | 'kind' | 'at'> {
+  readonly explanation: ServiceExplanation;
+  /** The command prints these lines, and under `-o wide` the others. */
+  readonly lines: readonly string[];
+  readonly wideLines: readonly string[];
+}
+
+/** Where the console gets its facts: the functions behind `herald status`, `explain` and `history`. Nothing here changes anything. */
+export interface Facts {
+  /** The pause between two reads, at least. */
+  readonly intervalMilliseconds: number;
+  /** Reads everything. Returns the last picture when nothing changed. Rejects with an error whose message is for people. */
+  read(): Promise<Picture>;
+  /** Explains a Service. Undefined: there is none of this name. */
+  explain(service: ServiceKey): Promise<ExplainedService | undefined>;
+  /** Returns what running processes remember of an object. */
+  history(kind: HistoryKind, name: string): Promise<MergedHistory>;
+  /** Returns a value without its secrets, as in a bundle. */
+  redact(value: unknown): unknown;
+}

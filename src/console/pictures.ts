@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto';
+import { sleep, type Clock } from '../system/clock.ts';
+import type { ListName, Pulse, Trouble } from './contract.ts';
+import { limits } from './limits.ts';
+import type { Facts, Picture } from './picture.ts';
+import { addressesView } from './views/addresses.ts';
+import { fabricView } from './views/fabric.ts';
+import { timeText } from './views/reading-facts.ts';
+import { servicesView } from './views/services.ts';
+
+interface DrawnList {
+  readonly json: string;
+  /** Of the content without ages. */
+  readonly version: string;
+}
+
+type Drawing = Readonly<Record<ListName, DrawnList>>;
+
+/**
+ * Reads again and again while a page wants to know, and keeps the lists of the last picture as they are sent. After a read that failed the
+ * last picture stays, with the reason why it is old.
+ */
+export class Pictures {
+  readonly #facts: Facts;
+  readonly #clock: Clock;
+  readonly #stopped: AbortSignal;
+  #drawing: Drawing | undefined;
+  #picture: Picture | undefined;
+  #at: string | undefined;
+  #trouble: Trouble | undefined;
+  #usedAt = 0;
+  #reading: Promise<void> | undefined;
+  /** Resolved, and replaced, whenever the pulse changes. */
+  #changed = Promise.withResolvers<void>();
+  #wanted = Promise.withResolvers<void>();
+
+  constructor(facts: Facts, { clock, stopped }: { readonly clock: Clock; readonly stopped: AbortSignal }) {
+    this.#facts = facts;
+    this.#clock = clock;
+    this.#stopped = stopped;
+  }
+
+  /** Reads until the signal aborts. */
+  async follow(): Promise<void> {
+    this.#use();
+    while (!this.#stopped.aborted) {
+      const began = this.#clock.now();
+      await this.#read();
+      const pause = Math.max(this.#facts.intervalMilliseconds, limits.pauseFactor * (this.#clock.now() - began));
+      await sleep(this.#clock, pause, this.#stopped).catch(() => undefined);
+      if (this.#clock.now() - this.#usedAt > limits.unusedMilliseconds) await Promise.race([this.#wanted.promise, aborted(this.#stopped)]);
+    }
+    this.#announce();
+  }
+
+  /** Returns a list as JSON. Undefined: nothing could be read yet, and `pulse` says why. */
+  async list(name: ListName): Promise<DrawnList | undefined> {
+    this.#use();
+    if (this.#drawing === undefined) await this.#read();
+    return this.#drawing?.[name];
+  }
+
+  pulse(): Pulse {
+    const versions = Object.fromEntries(Object.entries(this.#drawing ?? {}).map(([name, { version }]) => [name, version]));
+    return {
+      versions,
+      ...(this.#at === undefined ? {} : { at: this.#at }),
+      ...(this.#trouble === undefined ? {} : { trouble: this.#trouble }),
+    };
+  }
+
+  /** Yields the pulse at once, whenever something changes, and as a sign of life. Ends with the console. */
+  async *pulses(): AsyncGenerator<Pulse> {
+    while (!this.#stopped.aborted) {
+      this.#use();
+      const { promise } = this.#changed;
+      yield this.pulse();
+      const alive = new AbortController();
+      await Promise.race([promise, sleep(this.#clock, limits.aliveMilliseconds, alive.signal).catch(() => undefined)]);
+      alive.abort();
+    }
+  }
+
+  #use(): void {
+    this.#usedAt = this.#clock.now();
+    this.#wanted.resolve();
+    this.#wanted = Promise.withResolvers();
+  }
+
+  /** Callers at the same time share one read. */
+  #read(): Promise<void> {
+    this.#reading ??= this.#readOnce().finally(() => (this.#reading = undefined));
+    return this.#reading;
+  }
+
+  async #readOnce(): Promise<void> {
+    const before = JSON.stringify([this.pulse().versions, this.#trouble]);
+    try {
+      const picture = await this.#facts.read();
+      if (picture !== this.#picture) this.#drawing = this.#draw(picture);
+      this.#picture = picture;
+      this.#at = timeText(this.#clock.date().getTime());
+      this.#trouble = undefined;
+    } catch (error) {
+      if (this.#stopped.aborted) return;
+      const message = error instanceof Error ? error.message : String(error);
+      this.#trouble = {
+        message: String(this.#facts.redact(message)),
+        since: this.#trouble?.since ?? timeText(this.#clock.date().getTime()),
+      };
+    }
+    if (JSON.stringify([this.pulse().versions, this.#trouble]) !== before) this.#announce();
+  }
+
+  #draw(picture: Picture): Drawing {
+    const services = servicesView(picture);
+    const redact = (value: unknown): unknown => this.#facts.redact(value);
+    return {
+      // Names and addresses of 50,000 Services have no secrets. Their sentences may quote what a user wrote.
+      services: drawn({ ...services, notes: redact(services.notes), lines: redact(services.lines) }),
+      fabric: drawn(redact(fabricView(picture)) as object),
+      addresses: drawn(redact(addressesView(picture)) as object),
+    };
+  }
+
+  #announce(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+}
+
+function drawn(view: object): DrawnList {
+  const lasting = JSON.stringify(view, (key, value: unknown) => (ages.has(key) ? undefined : value));
+  return { json: JSON.stringify(view), version: createHash('sha256').update(lasting).digest('base64url').slice(0, 16) };
+}
+
+/** Fields that change although nothing happened. `since` is counted back from an age in whole seconds, so it wavers. */
+const ages = new Set(['at', 'since', 'words']);
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

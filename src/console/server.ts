@@ -1,0 +1,169 @@
+import { randomBytes } from 'node:crypto';
+import { historyKinds, type HistoryKind } from '../live/contract.ts';
+import type { ServiceKey } from '../model/objects/metadata.ts';
+import type { Clock } from '../system/clock.ts';
+import type { HttpListener } from '../system/http/http-listener.ts';
+import { listenLocal, type LocalAnswer, type LocalRequest } from '../system/http/local-server.ts';
+import { consolePaths, lists, type ConsoleProblem, type Pulse } from './contract.ts';
+import { Guard, type Refusal } from './guard/guard.ts';
+import { securityHeaders } from './guard/headers.ts';
+import { limits } from './limits.ts';
+import { enteringPage, messagePage } from './pages.ts';
+import type { Facts } from './picture.ts';
+import { Pictures } from './pictures.ts';
+import { serviceView } from './views/service.ts';
+
+/** A file of the page. */
+export interface PageFile {
+  /** "app.js". The page itself is "index.html". */
+  readonly name: string;
+  readonly type: string;
+  readonly content: string;
+}
+
+interface ConsoleParts {
+  readonly facts: Facts;
+  readonly files: readonly PageFile[];
+  readonly clock: Clock;
+  readonly stopped: AbortSignal;
+}
+
+export interface RunningConsole {
+  /** With the token: whoever opens it sees what the caller may see. */
+  readonly address: string;
+  /** Resolves when the signal has aborted and the port is free. */
+  readonly ended: Promise<void>;
+}
+
+/** Serves the console on the loopback address. Rejects with ListenError. `port` 0: the kernel chooses. */
+export async function startConsole(port: number, parts: ConsoleParts): Promise<RunningConsole> {
+  const secrets = { token: randomBytes(32).toString('base64url'), session: randomBytes(32).toString('base64url') };
+  const pictures = new Pictures(parts.facts, parts);
+  const { promise: answers, resolve } = Promise.withResolvers<Answers>();
+  const listener = await listenLocal(port, async (request) => (await answers).answer(request), limits);
+  resolve(new Answers(new Guard(listener.port, secrets), pictures, parts));
+  return { address: `http://127.0.0.1:${listener.port}/?token=${secrets.token}`, ended: followAndClose(pictures, listener) };
+}
+
+async function followAndClose(pictures: Pictures, listener: HttpListener): Promise<void> {
+  try {
+    await pictures.follow();
+  } finally {
+    await listener.close();
+  }
+}
+
+/** The paths at which the page itself is sent. It shows the view of its path. */
+const pagePaths: ReadonlySet<string> = new Set(['/', '/services', '/service', '/fabric', '/addresses', '/history']);
+
+class Answers {
+  readonly #guard: Guard;
+  readonly #pictures: Pictures;
+  readonly #facts: Facts;
+  readonly #files: ReadonlyMap<string, PageFile>;
+  #followers = 0;
+
+  constructor(guard: Guard, pictures: Pictures, { facts, files }: Pick<ConsoleParts, 'facts' | 'files'>) {
+    this.#guard = guard;
+    this.#pictures = pictures;
+    this.#facts = facts;
+    this.#files = new Map(files.map((file) => [`/${file.name}`, file]));
+  }
+
+  async answer(request: LocalRequest): Promise<LocalAnswer> {
+    const admission = this.#guard.admit(request);
+    if (admission.as === 'refused') return this.#refusal(request, admission);
+    if (admission.as === 'newcomer') return html(200, enteringPage(), { 'Set-Cookie': this.#guard.setCookie });
+    const { path } = request;
+    if (path.startsWith('/api/')) return this.#api(request);
+    const file = this.#files.get(pagePaths.has(path) ? '/index.html' : path);
+    if (file === undefined) return html(404, messagePage('There is no such page.', 'Go to the start: /'));
+    return answerOf(200, file.type, file.content);
+  }
+
+  #refusal({ path }: LocalRequest, { status, message }: Refusal): LocalAnswer {
+    if (path.startsWith('/api/')) return json(status, { error: 'refused', fix: message });
+    return html(status, messagePage('The console does not answer this.', message));
+  }
+
+  async #api(request: LocalRequest): Promise<LocalAnswer> {
+    const { path, query } = request;
+    if (path === consolePaths.changes) return this.#changes();
+    if (path === consolePaths.service) return this.#service(query.get('name') ?? '');
+    if (path === consolePaths.history) return this.#history(query.get('kind') ?? '', query.get('name') ?? '');
+    const name = lists.find((one) => consolePaths[one] === path);
+    if (name === undefined) return json(404, { error: `there is nothing at ${path}`, fix: 'load the page again' });
+    const list = await this.#pictures.list(name);
+    if (list === undefined) return json(503, this.#why());
+    const tag = `"${list.version}"`;
+    return { ...answerOf(200, 'application/json', list.json), headers: { ...headersOf('application/json'), ETag: tag } };
+  }
+
+  #why(): ConsoleProblem {
+    const { trouble } = this.#pictures.pulse();
+    return { error: trouble?.message ?? 'nothing was read yet', fix: 'the console tries again by itself' };
+  }
+
+  #changes(): LocalAnswer {
+    if (this.#followers >= limits.followers)
+      return json(503, { error: `${limits.followers} pages follow already`, fix: 'close some of them' });
+    return { status: 200, headers: headersOf('text/event-stream'), body: this.#events() };
+  }
+
+  async *#events(): AsyncGenerator<string> {
+    this.#followers++;
+    try {
+      for await (const pulse of this.#pictures.pulses()) yield event(pulse);
+    } finally {
+      this.#followers--;
+    }
+  }
+
+  async #service(name: string): Promise<LocalAnswer> {
+    if (name.length > limits.name || !/^[^/]+\/[^/]+$/.test(name))
+      return json(400, { error: 'no Service is named', fix: 'choose one of the list' });
+    return this.#told(async () => {
+      const explained = await this.#facts.explain(name as ServiceKey);
+      if (explained !== undefined) return json(200, this.#facts.redact(serviceView(explained)) as object);
+      return json(404, { error: `there is no Service ${name}`, fix: 'it may have been deleted: go back to the list' });
+    });
+  }
+
+  async #history(kind: string, name: string): Promise<LocalAnswer> {
+    if (!isHistoryKind(kind) || name === '' || name.length > limits.name)
+      return json(400, { error: 'no object is named', fix: 'choose a Service, a BGPPeer or a node' });
+    return this.#told(async () => json(200, this.#facts.redact(await this.#facts.history(kind, name)) as object));
+  }
+
+  async #told(work: () => Promise<LocalAnswer>): Promise<LocalAnswer> {
+    try {
+      return await work();
+    } catch (error) {
+      const message = String(this.#facts.redact(error instanceof Error ? error.message : String(error)));
+      return json(503, { error: message, fix: 'the console tries again by itself' });
+    }
+  }
+}
+
+function isHistoryKind(kind: string): kind is HistoryKind {
+  return historyKinds.some((one) => one === kind);
+}
+
+function event(pulse: Pulse): string {
+  return `data: ${JSON.stringify(pulse)}\n\n`;
+}
+
+function headersOf(type: string): Record<string, string> {
+  return { ...securityHeaders, 'Content-Type': type };
+}
+
+function answerOf(status: number, type: string, body: string): LocalAnswer & { readonly body: string } {
+  return { status, headers: headersOf(type), body };
+}
+
+const json = (status: number, content: object): LocalAnswer => answerOf(status, 'application/json', JSON.stringify(content));
+
+function html(status: number, body: string, more: Readonly<Record<string, string>> = {}): LocalAnswer {
+  const answer = answerOf(status, 'text/html; charset=utf-8', body);
+  return { ...answer, headers: { ...answer.headers, ...more } };
+}

@@ -1,0 +1,104 @@
+import type { ServiceExplanation } from '../../explain/service/service.ts';
+import type { PeerExplanation, NodeExplanation } from '../../explain/service/service-node.ts';
+import type { Reason } from '../../model/reasons.ts';
+import type { Health, PathArrow, PathRouter } from '../contract.ts';
+import type { NodeGroup } from './path-nodes.ts';
+import { healthOf, whysOf } from './why.ts';
+
+/** Returns the routers and links by which clients reach the nodes, with an arrow to each node that should announce an address there. */
+export function routersOfPath(
+  explanation: ServiceExplanation,
+  groups: readonly NodeGroup[],
+): { readonly routers: readonly PathRouter[]; readonly routes: readonly PathArrow[] } {
+  const peers = [...new Set(explanation.nodes.flatMap((node) => peersOf(node).map(({ peer }) => peer)))].toSorted();
+  const byPeer = peers.map((peer) => {
+    const arrows = groups.flatMap((group) => arrowOfPeer(peer, group));
+    return { router: routerOf(explanation, peer, arrows), arrows };
+  });
+  const links = linksOf(explanation, groups);
+  return {
+    routers: [...byPeer.map(({ router }) => router), ...links.map(({ router }) => router)],
+    routes: [...byPeer, ...links].flatMap(({ arrows }) => arrows),
+  };
+}
+
+/** Sessions to peers, of all addresses that are announced by BGP. */
+function peersOf({ addresses }: NodeExplanation): readonly PeerExplanation[] {
+  return addresses.flatMap(({ type, peers }) => (type === 'ClusterIP' ? [] : peers));
+}
+
+function routerOf({ nodes }: ServiceExplanation, peer: string, arrows: readonly PathArrow[]): PathRouter {
+  const sessions = nodes.flatMap((node) => (node.sessions ?? []).filter((session) => session.peer === peer));
+  const addresses = [...new Set(sessions.map(({ address }) => address))];
+  const asns = [...new Set(sessions.map(({ peerASN }) => String(peerASN)))];
+  const where = addresses.length === 0 ? '' : addresses.length === 1 ? (addresses[0] ?? '') : `${addresses.length} addresses`;
+  const detail = [where, asns.length === 1 ? `AS ${asns[0]}` : ''].filter((part) => part !== '').join(', ');
+  return { id: `peer ${peer}`, name: peer, kind: 'peer', detail, health: healthOfArrows(arrows) };
+}
+
+/** A router that has a route from at least one node leads clients on. */
+function healthOfArrows(arrows: readonly PathArrow[]): Health {
+  const healths = arrows.map(({ health }) => health).filter((health) => health !== 'off');
+  if (healths.length === 0) return 'off';
+  if (healths.every((health) => health === 'good')) return 'good';
+  if (healths.includes('good') || healths.includes('doubtful')) return 'doubtful';
+  return healths.includes('bad') ? 'bad' : 'unknown';
+}
+
+function arrowOfPeer(peer: string, { id, nodes }: NodeGroup): PathArrow[] {
+  const [first] = nodes;
+  if (first === undefined) return [];
+  const told = first.addresses.flatMap((address) =>
+    address.type === 'ClusterIP'
+      ? []
+      : address.peers.filter((one) => one.peer === peer).map((toPeer) => ({ toPeer, reason: toPeer.reason ?? address.reason })),
+  );
+  if (told.length === 0) return [];
+  const reasons = told.flatMap(({ reason }) => (reason === undefined || noProblem.has(reason.code) ? [] : [reason]));
+  const warnings = told.flatMap(({ toPeer }) => toPeer.warning ?? []);
+  const sent = new Set(told.filter(({ reason }) => reason === undefined).flatMap(({ toPeer }) => toPeer.prefixes));
+  return [
+    {
+      from: `peer ${peer}`,
+      to: id,
+      health: healthOfRoutes(sent.size, reasons, warnings),
+      label: [...sent].join(', '),
+      whys: whysOf([...reasons, ...warnings]),
+    },
+  ];
+}
+
+function healthOfRoutes(sent: number, reasons: readonly Reason[], warnings: readonly Reason[]): Health {
+  if (sent === 0) return reasons.length === 0 ? 'off' : healthOf(reasons);
+  return reasons.length + warnings.length === 0 ? 'good' : 'doubtful';
+}
+
+/** Reasons for which a node announces nothing although all is well. */
+const noProblem = new Set<Reason['code']>([
+  'NoLocalEndpoints',
+  'NodeNotSelected',
+  'ServiceNotSelected',
+  'PeerNotInAdvertisement',
+  'PeerFamilyNotCarried',
+]);
+
+interface DrawnLink {
+  readonly router: PathRouter;
+  readonly arrows: readonly PathArrow[];
+}
+
+/** For each address that is announced by ARP or NDP, the node that answers. */
+function linksOf({ l2 = [] }: ServiceExplanation, groups: readonly NodeGroup[]): DrawnLink[] {
+  return l2.map(({ address, protocol, owner, reason, candidates }): DrawnLink => {
+    const id = `link ${address}`;
+    const interfaces = candidates.find(({ node }) => node === owner)?.interfaces.map(({ name }) => name) ?? [];
+    const detail =
+      owner === undefined ? 'no node answers' : `${owner} answers${interfaces.length === 0 ? '' : ` on ${interfaces.join(', ')}`}`;
+    const group = groups.find(({ nodes }) => nodes.some(({ node }) => node === owner));
+    const health = owner === undefined ? 'bad' : 'good';
+    const arrows: PathArrow[] = group === undefined ? [] : [{ from: id, to: group.id, health, label: address, whys: [] }];
+    const router: PathRouter = { id, name: `${protocol} ${address}`, kind: 'link', detail, health };
+    if (reason === undefined) return { router, arrows };
+    return { router: { ...router, health: healthOf([reason]), detail: whysOf([reason])[0]?.text ?? detail }, arrows };
+  });
+}

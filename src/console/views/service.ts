@@ -1,0 +1,56 @@
+import { defined } from '../../lang/defined.ts';
+import { reachabilityText } from '../../explain/service/reachability-text.ts';
+import type { ServiceExplanation } from '../../explain/service/service.ts';
+import type { Health, PathAddress, ServicePath, ServiceView } from '../contract.ts';
+import type { ExplainedService } from '../picture.ts';
+import { nodesOfPath } from './path-nodes.ts';
+import { routersOfPath } from './path-routers.ts';
+import { whyOf } from './why.ts';
+
+/** Draws the way from clients to the pods of one Service. */
+export function serviceView({ explanation, lines, wideLines, from, kind, at }: ExplainedService): ServiceView {
+  const { service, verdict, type } = explanation;
+  return { from, kind, at, service, verdict, type, path: pathOf(explanation), lines, wideLines };
+}
+
+function pathOf(explanation: ServiceExplanation): ServicePath {
+  const { allocation, endpoints } = explanation;
+  const { groups, nodes, forwarding } = nodesOfPath(explanation);
+  const { ready, terminating, unusable, pods = [] } = endpoints;
+  return {
+    addresses: addressesOf(explanation),
+    ...defined({ unmet: allocation.reason === undefined ? undefined : whyOf(allocation.reason) }),
+    ...routersOfPath(explanation, groups),
+    nodes,
+    forwarding,
+    endpoints: { ready, terminating, unusable, whys: pods.map(whyOf) },
+  };
+}
+
+/** The addresses of the Service, and its external IPs. */
+function addressesOf({ allocation, status = [], clients = [] }: ServiceExplanation): PathAddress[] {
+  const pools = new Map(allocation.addresses.map(({ address, pool }) => [address, pool]));
+  const held = allocation.addresses.length > 0 ? [...pools.keys()] : status;
+  const all = new Set([...held, ...clients.map(({ address }) => address)]);
+  return [...all].map((text) => ({
+    text,
+    ...defined({ pool: pools.get(text) }),
+    ports: clients
+      .filter(({ address }) => address === text)
+      .map((client) => ({
+        name: client.target.slice(client.target.lastIndexOf(':') + 1),
+        health: healthOfClients[client.outcome],
+        line: reachabilityText(client),
+      })),
+  }));
+}
+
+const healthOfClients: Readonly<Record<NonNullable<ServiceExplanation['clients']>[number]['outcome'], Health>> = {
+  answered: 'good',
+  partly: 'doubtful',
+  intercepted: 'doubtful',
+  expected: 'unknown',
+  cutOff: 'bad',
+  refused: 'bad',
+  unreachable: 'bad',
+};

@@ -1,0 +1,102 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { listenErrorOf, type HttpBounds, type HttpListener } from './http-listener.ts';
+
+/** A request as it came, without interpretation. */
+export interface LocalRequest {
+  readonly method: string;
+  /** As in the request line: "/services", or an absolute URL of a client that takes this server for a proxy. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** By lower-case name. A field that occurs several times is joined by ", ". */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface LocalAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** A stream is sent part by part, until it ends or the client is gone. Its iterator then returns. */
+  readonly body: string | Uint8Array | AsyncIterable<string>;
+}
+
+export type AnswerLocal = (request: LocalRequest) => LocalAnswer | Promise<LocalAnswer>;
+
+/** The only address on which `listenLocal` listens, so that no other host reaches what it serves. */
+export const loopback = '127.0.0.1';
+
+/** Listens on the loopback address of this host. Port 0 lets the kernel choose. Rejects with ListenError. */
+export function listenLocal(port: number, answer: AnswerLocal, bounds: HttpBounds): Promise<HttpListener> {
+  return new Promise((resolve, reject) => {
+    const server = createServer(
+      {
+        maxHeaderSize: bounds.headerBytes,
+        headersTimeout: bounds.requestMilliseconds,
+        requestTimeout: bounds.requestMilliseconds,
+        keepAliveTimeout: bounds.idleMilliseconds,
+        connectionsCheckingInterval: Math.max(1, Math.floor(bounds.requestMilliseconds / 4)),
+      },
+      (request, response) => void serve(request, response, answer, bounds.requestMilliseconds),
+    );
+    server.maxConnections = bounds.connections;
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      reject(listenErrorOf(error));
+      // Later errors concern single connections. The server keeps listening.
+      server.on('error', () => undefined);
+    });
+    server.listen({ host: loopback, port, exclusive: true }, () => {
+      server.on('error', () => undefined);
+      const at = server.address();
+      resolve({
+        port: typeof at === 'object' && at !== null ? at.port : port,
+        close: () =>
+          new Promise((closed) => {
+            server.close(() => closed());
+            server.closeAllConnections();
+          }),
+      });
+    });
+  });
+}
+
+async function serve(request: IncomingMessage, response: ServerResponse, answer: AnswerLocal, milliseconds: number): Promise<void> {
+  const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
+  const { status, headers, body } = await answerOrServerError(answer, {
+    method: request.method ?? 'GET',
+    path,
+    query: new URLSearchParams(query),
+    headers: Object.fromEntries(
+      Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
+    ),
+  });
+  if (typeof body === 'string' || body instanceof Uint8Array) {
+    const late = setTimeout(() => response.destroy(), milliseconds);
+    response.once('close', () => clearTimeout(late));
+    // The body of the request is never read, so the connection closes after the answer.
+    const hasBody = request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? '0') > 0;
+    response.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(body), ...(hasBody ? { Connection: 'close' } : {}) });
+    response.end(request.method === 'HEAD' ? '' : body);
+    return;
+  }
+  response.writeHead(status, headers);
+  await sendParts(response, body);
+}
+
+async function sendParts(response: ServerResponse, parts: AsyncIterable<string>): Promise<void> {
+  const iterator = parts[Symbol.asyncIterator]();
+  const gone = new Promise<undefined>((resolve) => response.once('close', () => resolve(undefined)));
+  response.flushHeaders();
+  for (;;) {
+    const next = await Promise.race([iterator.next(), gone]);
+    if (next === undefined || next.done === true) break;
+    if (!response.write(next.value)) await Promise.race([new Promise((resolve) => response.once('drain', resolve)), gone]);
+  }
+  if (response.closed) await iterator.return?.();
+  else response.end();
+}
+
+async function answerOrServerError(answer: AnswerLocal, request: LocalRequest): Promise<LocalAnswer> {
+  try {
+    return await answer(request);
+  } catch {
+    return { status: 500, headers: { 'Content-Type': 'text/plain; charset=utf-8' }, body: 'internal error\n' };
+  }
+}
