@@ -14,6 +14,7 @@ export const beds: Readonly<Record<string, 'checkout' | 'fabric' | 'router' | 'h
   'docs/how-to/aws.md': 'apiServer',
   'docs/how-to/beside-calico-or-cilium.md': 'fabric',
   'docs/how-to/bfd.md': 'fabric',
+  'docs/how-to/console.md': 'fabric',
   'docs/how-to/drain.md': 'fabric',
   'docs/how-to/dual-stack.md': 'fabric',
   'docs/how-to/explain.md': 'fabric',
