@@ -72,6 +72,17 @@ export default defineConfig({
           hookTimeout: 600_000,
         },
       },
+      // The page of the console in Chromium, over a lab with routers.
+      {
+        test: {
+          name: 'console',
+          include: ['test/console/**/*.test.ts'],
+          fileParallelism: false,
+          maxWorkers: 1,
+          testTimeout: 120_000,
+          hookTimeout: 300_000,
+        },
+      },
       // Programs of Kubernetes. A file needs half a gigabyte of memory, so one file runs at a time.
       {
         test: {

@@ -9,8 +9,9 @@
  *   node scripts/test.ts conformance   against kube-apiserver, and beside kube-proxy
  *   node scripts/test.ts cluster   in clusters with kubelets and containers; npm run test:cluster also runs Kubernetes' e2e tests
  *   node scripts/test.ts docs    every command of the tutorial and the how-to pages, in namespaces and against kube-apiserver
+ *   node scripts/test.ts console   the page of the console in Chromium, over the lab with FRR
  *
- * The tiers peers, lab, aws, conformance, cluster and docs run a failed test a second time with its file. A test that passes then is named as
+ * The tiers peers, lab, aws, conformance, cluster, docs and console run a failed test a second time with its file. A test that passes then is named as
  * unsteady.
  *
  *   node scripts/test.ts quick -t 'BGP-'   passes further arguments to vitest and runs nothing else; with -t the tests are listed
@@ -36,10 +37,11 @@ const environment = { ...process.env, PATH: `${bin}:${process.env['PATH'] ?? ''}
 const tiers: Readonly<Record<string, () => Outcome[]>> = {
   quick: () => [
     check('types', 'tsc', ['-p', '.']),
+    check('types of the console', 'tsc', ['-p', 'console']),
     build(),
     check('lint', 'oxlint', ['--type-aware', '--deny-warnings']),
     check('generated files', 'node', ['scripts/generate.ts', '--check']),
-    check('format', 'oxfmt', ['--check', 'src', 'providers', 'test', 'scripts', 'docs/.vitepress']),
+    check('format', 'oxfmt', ['--check', 'console/src', 'src', 'providers', 'test', 'scripts', 'docs/.vitepress']),
     vitest('unit and property tests', ['--project', 'unit']),
     // A fixed seed, so that every run is the same. New sequences belong in the long run, where a find does not block an unrelated change.
     vitest('model test, a short run', ['--project', 'model'], {
@@ -54,6 +56,7 @@ const tiers: Readonly<Record<string, () => Outcome[]>> = {
   conformance: () => [withRealSystems('conformance', 'conformance')],
   cluster: () => [withRealSystems('cluster', 'cluster')],
   docs: () => [withRealSystems('docs', 'docs')],
+  console: () => [withRealSystems('console', 'console')],
   model: () => [vitest('model test', ['--project', 'model'], { MODEL_RUNS: '150', MODEL_OPERATIONS: '1000000', ...process.env })],
   peers: () => [withRealSystems('peers', 'peers')],
   lab: () => [withRealSystems('lab suites', 'lab')],

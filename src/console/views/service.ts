@@ -49,6 +49,7 @@ const healthOfClients: Readonly<Record<NonNullable<ServiceExplanation['clients']
   answered: 'good',
   partly: 'doubtful',
   intercepted: 'doubtful',
+  contested: 'doubtful',
   expected: 'unknown',
   cutOff: 'bad',
   refused: 'bad',

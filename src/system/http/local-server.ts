@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { listenErrorOf, type HttpBounds, type HttpListener } from './http-listener.ts';
+import { listenErrorOf, type HttpListener } from './http-listener.ts';
 
 /** A request as it came, without interpretation. */
 export interface LocalRequest {
@@ -20,11 +20,23 @@ export interface LocalAnswer {
 
 export type AnswerLocal = (request: LocalRequest) => LocalAnswer | Promise<LocalAnswer>;
 
+/** Limits on the resources that programs of this host can use. */
+export interface LocalBounds {
+  /** Open connections. Further ones are closed at once. */
+  readonly connections: number;
+  /** Octets of a request's header fields. A larger request gets status 431. */
+  readonly headerBytes: number;
+  /** From the connection to the end of the request. The same time again is allowed for taking an answer that is no stream. */
+  readonly requestMilliseconds: number;
+  /** After this time a connection without a further request is closed. */
+  readonly idleMilliseconds: number;
+}
+
 /** The only address on which `listenLocal` listens, so that no other host reaches what it serves. */
 export const loopback = '127.0.0.1';
 
 /** Listens on the loopback address of this host. Port 0 lets the kernel choose. Rejects with ListenError. */
-export function listenLocal(port: number, answer: AnswerLocal, bounds: HttpBounds): Promise<HttpListener> {
+export function listenLocal(port: number, answer: AnswerLocal, bounds: LocalBounds): Promise<HttpListener> {
   return new Promise((resolve, reject) => {
     const server = createServer(
       {

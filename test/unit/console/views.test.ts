@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'vitest';
+import type { ServicePath } from '../../../src/console/contract.ts';
+import { limits } from '../../../src/console/limits.ts';
+import { addressesView } from '../../../src/console/views/addresses.ts';
+import { fabricView } from '../../../src/console/views/fabric.ts';
+import { servicesView } from '../../../src/console/views/services.ts';
+import { serviceView } from '../../../src/console/views/service.ts';
+import { explainService } from '../../../src/explain/service/service.ts';
+import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
+import { cluster, type ClusterLiteral } from '../decisions/fixtures.ts';
+import { pictureOf } from './picture-of.ts';
+
+const now = Date.parse('2026-01-01T00:01:00Z');
+
+/** Two nodes and a router. Only n1 has a session with it. */
+const fabric: ClusterLiteral = {
+  services: [
+    { name: 'shop/web', assigned: ['192.0.2.1'], ports: ['80/TCP'] },
+    { name: 'shop/wait', ports: ['80/TCP'] },
+    { name: 'shop/inside', type: 'ClusterIP', ports: ['80/TCP'] },
+  ],
+  slices: [{ service: 'shop/web', ports: ['80/TCP'], endpoints: ['10.1.0.1@n1', '10.1.0.2@n2'] }],
+  pools: [{ name: 'public', addresses: ['192.0.2.0/28'], reserved: { '192.0.2.9': 'shop/later' } }],
+  advertisements: [{ name: 'all' }],
+  peers: [{ name: 'tor' }],
+  nodes: [{ name: 'n1' }, { name: 'n2' }],
+  running: { n1: { tor: '10.0.0.254' }, n2: {} },
+};
+
+function pathOf(literal: ClusterLiteral, key: ServiceKey = 'shop/web'): ServicePath {
+  const explanation = explainService(cluster(literal), key, now);
+  if (explanation === undefined) throw new RangeError(`no Service ${key}`);
+  return serviceView({ explanation, lines: [], wideLines: [], from: 'a test', kind: 'directory', at: '' }).path;
+}
+
+describe('the list of Services', () => {
+  test('has Services of type LoadBalancer by name, with state, conditions, pool and the first cause', () => {
+    const { rows, lines } = servicesView(pictureOf(fabric, now));
+    expect(rows.map(({ namespace, name }) => `${namespace}/${name}`)).toEqual(['shop/wait', 'shop/web']);
+    expect(rows[0]).toMatchObject({ outcome: 'notServed', conditions: 'F--', addresses: [], reason: 'NoAddress' });
+    expect(lines[rows[0]?.line ?? -1]).toMatch(/^Not served: /);
+    expect(rows[1]).toMatchObject({ addresses: ['192.0.2.1'], pool: 'public' });
+  });
+
+  test('says each sentence once, however many Services have it', () => {
+    const services = Array.from({ length: 500 }, (_, index) => ({ name: `shop/s${index}`, ports: ['80/TCP'] }));
+    const { rows, lines } = servicesView(pictureOf({ services }, now));
+    expect([rows.length, lines.length]).toEqual([500, 1]);
+  });
+
+  test('names the pool of an address among many ranges, and none for an address of no pool', () => {
+    const pools = Array.from({ length: 50 }, (_, index) => ({ name: `p${index}`, addresses: [`10.0.${index}.0/24`] }));
+    const services = [
+      { name: 'a/first', assigned: ['10.0.0.0'] },
+      { name: 'a/last', assigned: ['10.0.49.255'] },
+      { name: 'a/none', assigned: ['10.0.50.0'] },
+    ];
+    const { rows } = servicesView(pictureOf({ services, pools }, now));
+    expect(rows.map(({ name, pool }) => [name, pool])).toEqual([
+      ['first', 'p0'],
+      ['last', 'p49'],
+      ['none', undefined],
+    ]);
+  });
+});
+
+describe('the fabric', () => {
+  test('has a line for each session, with the words of explain and the reason of one that is down', () => {
+    const { sessions, peers, nodes, counts } = fabricView(pictureOf(fabric, now));
+    expect(sessions.map(({ node, peer, health }) => [node, peer, health])).toEqual([
+      ['n1', 'tor', 'good'],
+      ['n2', 'tor', 'bad'],
+    ]);
+    expect(sessions[0]?.words).toBe('tor (10.0.0.254, AS 64513): Established for 60 s');
+    expect(sessions[1]?.why).toContain('tor');
+    expect(peers).toMatchObject([{ peer: 'tor', health: 'bad' }]);
+    expect(nodes.map(({ node, health }) => [node, health])).toEqual([
+      ['n1', 'good'],
+      ['n2', 'good'],
+    ]);
+    expect(counts.sessions).toEqual({ established: 1, expected: 2 });
+  });
+
+  test('does not call the session of a silent node broken, but unknown', () => {
+    const { nodes, sessions } = fabricView(pictureOf({ ...fabric, running: { n1: { tor: '10.0.0.254' } } }, now));
+    expect(nodes.find(({ node }) => node === 'n2')).toMatchObject({ health: 'unknown', lines: [expect.stringContaining('n2') as string] });
+    expect(sessions.find(({ node }) => node === 'n2')?.health).toBe('unknown');
+  });
+});
+
+describe('the path of a Service', () => {
+  test('leads from its address over the router and the nodes to the endpoints, and says why an arrow is missing', () => {
+    const { addresses, routers, nodes, routes, forwarding, endpoints } = pathOf(fabric);
+    expect(addresses).toMatchObject([{ text: '192.0.2.1', pool: 'public', ports: [{ name: '80/TCP', health: 'good' }] }]);
+    expect(routers).toMatchObject([{ name: 'tor', kind: 'peer', health: 'doubtful' }]);
+    expect(nodes.map(({ names, health }) => [names, health])).toEqual([
+      [['n1'], 'good'],
+      [['n2'], 'good'],
+    ]);
+    expect(routes.map(({ to, health, label }) => [to, health, label])).toEqual([
+      ['node n1', 'good', '192.0.2.1/32'],
+      ['node n2', 'bad', ''],
+    ]);
+    expect(routes[1]?.whys[0]).toMatchObject({ code: 'SessionDown' });
+    expect(forwarding.map(({ from, health }) => [from, health])).toEqual([
+      ['node n1', 'good'],
+      ['node n2', 'good'],
+    ]);
+    expect(endpoints).toMatchObject({ ready: 2, unusable: 0 });
+  });
+
+  test('does not call a route missing that a node has no reason to send', () => {
+    const local = { name: 'shop/web', assigned: ['192.0.2.1'], ports: ['80/TCP'], externalTrafficPolicy: 'Local' as const };
+    const running = { n1: { tor: '10.0.0.254' }, n2: { tor: '10.0.0.254' } };
+    const slices = [{ service: 'shop/web', ports: ['80/TCP'], endpoints: ['10.1.0.1@n1'] }];
+    const { routes, routers } = pathOf({ ...fabric, services: [local], slices, running });
+    expect(routes.map(({ to, health }) => [to, health])).toEqual([['node n1', 'good']]);
+    expect(routers[0]?.health).toBe('good');
+  });
+
+  test('says why there is no address', () => {
+    const { unmet, addresses } = pathOf({ ...fabric, pools: [] }, 'shop/wait');
+    expect([addresses, unmet?.code]).toEqual([[], 'NoPools']);
+    expect(unmet?.fix).not.toBe('');
+  });
+
+  test('draws alike nodes as one box when there are many, and the node with a problem first and apart', () => {
+    const names = Array.from({ length: 40 }, (_, index) => `n${index + 1}`);
+    const running = Object.fromEntries(names.map((name) => [name, name === 'n7' ? {} : { tor: '10.0.0.254' }]));
+    const slices = [{ service: 'shop/web', ports: ['80/TCP'], endpoints: ['10.1.0.1@n1'] }];
+    const { nodes, routes } = pathOf({ ...fabric, slices, nodes: names.map((name) => ({ name })), running });
+    expect(names.length).toBeGreaterThan(limits.drawnNodes);
+    expect(nodes.map(({ names: alike }) => alike.length)).toEqual([1, 1, 38]);
+    expect(nodes.slice(0, 2).map(({ names: alike }) => alike)).toEqual([['n7'], ['n1']]);
+    expect(routes).toHaveLength(3);
+  });
+});
+
+describe('the address space', () => {
+  test('has the owner of each address, and those that are reserved', () => {
+    const { pools } = addressesView(pictureOf(fabric, now));
+    const [range] = pools[0]?.ranges ?? [];
+    expect(range).toMatchObject({ range: '192.0.2.0/28', family: 'IPv4', size: '16', moreCells: 0 });
+    expect(range?.cells).toEqual([
+      { at: 1, address: '192.0.2.1', state: 'assigned', services: ['shop/web'] },
+      { at: 9, address: '192.0.2.9', state: 'reserved', services: ['shop/later'] },
+    ]);
+  });
+
+  test('shows addresses of two pools in both', () => {
+    const pools = [
+      { name: 'a', addresses: ['192.0.2.0/30'] },
+      { name: 'b', addresses: ['192.0.2.3-192.0.2.5'] },
+    ];
+    const { pools: drawn } = addressesView(pictureOf({ pools }, now));
+    expect(drawn.map(({ ranges }) => ranges[0]?.cells.map(({ at, state }) => [at, state]))).toEqual([[[3, 'overlap']], [[0, 'overlap']]]);
+  });
+
+  test('divides a large range into blocks', () => {
+    const services = [{ name: 'a/last', assigned: ['2001:db8::ffff:ffff:ffff:ffff'] }];
+    const { pools } = addressesView(pictureOf({ services, pools: [{ name: 'six', addresses: ['2001:db8::/64'] }] }, now));
+    const [range] = pools[0]?.ranges ?? [];
+    expect(range?.blocks?.used).toHaveLength(limits.blocks);
+    expect(range?.blocks?.used.at(-1)).toBe(1);
+    expect(range?.cells).toMatchObject([{ at: limits.blocks - 1, state: 'assigned' }]);
+  });
+});
