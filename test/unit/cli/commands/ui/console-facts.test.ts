@@ -1,0 +1,100 @@
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openConsoleFacts } from '../../../../../src/cli/commands/ui/console-facts.ts';
+import { explainCommand } from '../../../../../src/cli/commands/explain-command.ts';
+import { statusCommand } from '../../../../../src/cli/commands/tables/status-command.ts';
+import { addressesView } from '../../../../../src/console/views/addresses.ts';
+import { fabricView } from '../../../../../src/console/views/fabric.ts';
+import { serviceView } from '../../../../../src/console/views/service.ts';
+import { servicesView } from '../../../../../src/console/views/services.ts';
+import { collecting, inProcess } from '../../in-process.ts';
+import { root } from '../../program.ts';
+
+let directory: string;
+const socket = ['none'];
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'herald-ui-'));
+  await cp(join(root, 'examples/fabric'), directory, { recursive: true });
+});
+
+afterEach(() => rm(directory, { recursive: true }));
+
+describe('the facts of the console', () => {
+  test('a Service is explained with the lines of the command', async () => {
+    const facts = await openConsoleFacts(collecting().context, { source: directory, socket });
+    const view = await facts.explain('shop/web');
+    for (const [lines, words] of [
+      [view?.lines, []],
+      [view?.wideLines, ['-o', 'wide']],
+    ] as const) {
+      const { stdout } = await inProcess(explainCommand, ['service', 'shop/web', '--source', directory, '--socket', 'none', ...words]);
+      expect(lines?.map((line) => `${line}\n`).join('')).toBe(stdout);
+    }
+    expect(view?.lines[0]).toBe(view?.explanation.verdict.line);
+    await facts.close();
+  });
+
+  test('problems are those of the command', async () => {
+    const facts = await openConsoleFacts(collecting().context, { source: directory, socket });
+    const { problems } = fabricView(await facts.read());
+    const { stdout } = await inProcess(statusCommand, ['--problems', '-o', 'json', '--source', directory, '--socket', 'none']);
+    expect(problems).toEqual((JSON.parse(stdout) as { readonly problems: unknown }).problems);
+    expect(problems.length).toBeGreaterThan(0);
+    await facts.close();
+  });
+
+  test('an edit of a directory is in the next picture, and an object with an error is a note', async () => {
+    const facts = await openConsoleFacts(collecting().context, { source: directory, socket });
+    const before = servicesView(await facts.read());
+    expect(before.notes.filter(({ severity }) => severity === 'error')).toEqual([]);
+    await writeFile(
+      join(directory, '90-wrong.yaml'),
+      'apiVersion: herald.dev/v1alpha1\nkind: IPAddressPool\nmetadata: { name: bent }\nspec: { addresses: 7 }\n',
+    );
+    await expect
+      .poll(
+        async () =>
+          servicesView(await facts.read())
+            .notes.filter(({ severity }) => severity === 'error')
+            .map(({ line }) => line),
+        { timeout: 20_000 },
+      )
+      .toEqual(expect.arrayContaining([expect.stringMatching(/^problem: 90-wrong\.yaml:4.*IPAddressPool\/bent/)]));
+    await facts.close();
+  });
+
+  test('no view has a password, even where a sentence quotes it', async () => {
+    const secret = 'swordfish-of-tor1';
+    await writeFile(
+      join(directory, '91-secret.yaml'),
+      `apiVersion: herald.dev/v1alpha1
+kind: BGPPeer
+metadata: { name: guarded }
+spec: { myASN: 64512, peerASN: 64513, peerAddress: 10.1.0.9, password: ${secret} }
+---
+apiVersion: v1
+kind: Service
+metadata: { namespace: shop, name: quoting, annotations: { herald.dev/address-pool: ${secret} } }
+spec: { type: LoadBalancer, clusterIP: 10.96.0.77, ports: [{ port: 80 }] }
+`,
+    );
+    const facts = await openConsoleFacts(collecting().context, { source: directory, socket });
+    const picture = await facts.read();
+    const explained = await facts.explain('shop/quoting');
+    if (explained === undefined) throw new Error('the Service was not read');
+    const views = [servicesView(picture), fabricView(picture), addressesView(picture), serviceView(explained)];
+    // Without redaction the sentence on the Service quotes it.
+    expect(JSON.stringify(views)).toContain(secret);
+    expect(JSON.stringify(views.map((view) => facts.redact(view)))).not.toContain(secret);
+    await facts.close();
+  });
+
+  test('a directory that does not exist is an error of the command', async () => {
+    await expect(openConsoleFacts(collecting().context, { source: join(directory, 'nothing'), socket })).rejects.toThrow(
+      /there is no directory/,
+    );
+  });
+});
