@@ -12,7 +12,7 @@ export const limits = {
   /** Objects are not read while no page has asked for this time. */
   unusedMilliseconds: 15_000,
   /** The pause between two reads is at least this many times as long as the last read took. */
-  pauseFactor: 3,
+  pauseFactor: 1,
   /** Addresses of one range that are drawn one by one, and the parts into which a larger range is divided. */
   cells: 1024,
   blocks: 256,

@@ -12,5 +12,5 @@ export function messagePage(said: string, fix: string): string {
 }
 
 function page(head: string, body: string): string {
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Herald</title>${head}</head><body>${body}</body></html>\n`;
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Herald</title><link rel="icon" href="/icon.svg">${head}</head><body>${body}</body></html>\n`;
 }

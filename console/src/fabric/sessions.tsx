@@ -11,7 +11,7 @@ export function Sessions({ sessions, at }: { readonly sessions: readonly FabricS
       <div class="card-head">
         <h2 id="sessions">Sessions</h2>
       </div>
-      <div class="scroll" tabIndex={0} role="region" aria-labelledby="sessions">
+      <div class="scroll" tabIndex={0} role="region" aria-label="Table of sessions">
         <table>
           <thead>
             <tr>

@@ -115,21 +115,34 @@ interface GapInPath {
 
 /** What is missing or wrong, each reason once, with every place where it applies. */
 function gapsOf({ nodes, routes, forwarding, endpoints }: ServicePath): readonly GapInPath[] {
-  const places = [
-    ...routes
-      .filter(({ health }) => health !== 'off')
-      .map(({ from, to, whys }) => ({ id: `${from} ${to}`, title: `${nameOf(from)} to ${nameOf(to)}`, whys })),
-    ...nodes.map(({ id, names, whys }) => ({ id, title: namesText(names), whys })),
-    ...forwarding.map(({ from, to, whys }) => ({ id: `${from} ${to}`, title: `${nameOf(from)} to endpoints`, whys })),
-    { id: 'endpoints', title: 'Endpoints', whys: endpoints.whys },
+  const arrows = [...routes.filter(({ health }) => health !== 'off'), ...forwarding];
+  const places: readonly Place[] = [
+    ...arrows.map(({ from, to, whys }) => ({ id: `${from} ${to}`, from: nameOf(from), to: nameOf(to), whys })),
+    ...nodes.map(({ id, names, whys }) => ({ id, from: '', to: namesText(names), whys })),
+    { id: 'endpoints', from: '', to: 'endpoints', whys: endpoints.whys },
   ];
   const byReason = Map.groupBy(
     places.filter(({ whys }) => whys.length > 0),
     ({ whys }) => JSON.stringify(whys.map(({ text }) => text)),
   );
-  return [...byReason.values()].flatMap(([first, ...others]) =>
-    first === undefined ? [] : [{ ...first, title: [...new Set([first, ...others].map(({ title }) => title))].join(', ') }],
-  );
+  return [...byReason.values()].flatMap((alike) => alike.slice(0, 1).map(({ id, whys }) => ({ id, title: placesText(alike), whys })));
+}
+
+interface Place {
+  readonly id: string;
+  /** "" for a box. */
+  readonly from: string;
+  readonly to: string;
+  readonly whys: readonly Why[];
+}
+
+/** "tor1 to node1, node2; node3". */
+function placesText(places: readonly Place[]): string {
+  const parts = [...Map.groupBy(places, ({ from }) => from)].map(([from, some]) => {
+    const ends = [...new Set(some.map(({ to }) => to))].join(', ');
+    return from === '' ? ends : `${from} to ${ends}`;
+  });
+  return parts.join('; ');
 }
 
 function Gap({ title, whys, isChosen }: { readonly title: string; readonly whys: readonly Why[]; readonly isChosen: boolean }) {

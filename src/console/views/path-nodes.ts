@@ -51,9 +51,10 @@ function arrowOf({ id, nodes }: NodeGroup): PathArrow[] {
 
 const endpointsOn = ({ endpoints = [] }: NodeExplanation): number => Math.max(0, ...endpoints.map(({ here }) => here));
 
-/** Reasons that concern the node and not one of its sessions. */
+/** Reasons that concern the node and not one of its sessions. Without an address no node announces one, which is not the node's problem. */
 function nodeReasons({ problem, host, reason, forwarding }: NodeExplanation): Reason[] {
-  return [...(problem === undefined ? [] : [problem]), ...host, ...(reason === undefined ? [] : [reason]), ...forwarding];
+  const own = reason === undefined || reason.code === 'NoAddress' ? [] : [reason];
+  return [...(problem === undefined ? [] : [problem]), ...host, ...own, ...forwarding];
 }
 
 function detailOf({ frontends, elsewhere, endpoints = [] }: NodeExplanation): string {
