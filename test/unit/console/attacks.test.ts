@@ -117,7 +117,7 @@ describe('a client without the cookie', () => {
       { Cookie: `herald-console-${port}=${'a'.repeat(43)}` },
       { Cookie: cookie.slice(0, -1) },
     ]) {
-      const { status, text } = await ask(path, { headers: headers as Record<string, string> });
+      const { status, text } = await ask(path, { headers });
       expect(status).toBe(401);
       expect(text).toContain('Open the address that the command printed');
     }
@@ -173,7 +173,7 @@ describe('every answer', () => {
     'forbids foreign content and frames: %s',
     async (path) => {
       for (const headers of [{ Cookie: cookie }, {}]) {
-        const { headers: answer } = await ask(path, { headers: headers as Record<string, string> });
+        const { headers: answer } = await ask(path, { headers });
         const policy = String(answer['content-security-policy']);
         expect(policy).toContain("default-src 'none'");
         expect(policy).toContain("script-src 'self'");
