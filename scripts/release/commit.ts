@@ -47,7 +47,7 @@ export function stage(root: string, commit: string, version: string, folder: str
 }
 
 /** Every place of the version in a file that a release contains: the text before it on its line. */
-const placesOfVersion: Readonly<Record<string, readonly string[]>> = {
+export const placesOfVersion: Readonly<Record<string, readonly string[]>> = {
   'package.json': ['"version": "'],
   'src/cli/version.ts': ["export const version = '"],
   'manifests/base/controller.yaml': ['image: herald:'],
