@@ -83,6 +83,15 @@ export default defineConfig({
           hookTimeout: 300_000,
         },
       },
+      // Builds a release twice, which takes minutes.
+      {
+        test: {
+          name: 'release',
+          include: ['test/release/**/*.test.ts'],
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+        },
+      },
       // Programs of Kubernetes. A file needs half a gigabyte of memory, so one file runs at a time.
       {
         test: {

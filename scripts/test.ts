@@ -8,6 +8,7 @@
  *   node scripts/test.ts aws     the AWS provider against moto, an emulator, over HTTP on loopback
  *   node scripts/test.ts conformance   against kube-apiserver, and beside kube-proxy
  *   node scripts/test.ts cluster   in clusters with kubelets and containers; npm run test:cluster also runs Kubernetes' e2e tests
+ *   node scripts/test.ts release a release, built twice and compared; its image, chart, manifests and packages
  *   node scripts/test.ts docs    every command of the tutorial and the how-to pages, in namespaces and against kube-apiserver
  *   node scripts/test.ts console   the page of the console in Chromium, over the lab with FRR
  *
@@ -57,6 +58,7 @@ const tiers: Readonly<Record<string, () => Outcome[]>> = {
   cluster: () => [withRealSystems('cluster', 'cluster')],
   docs: () => [withRealSystems('docs', 'docs')],
   console: () => [withRealSystems('console', 'console')],
+  release: () => [vitest('release', ['--project', 'release'])],
   model: () => [vitest('model test', ['--project', 'model'], { MODEL_RUNS: '150', MODEL_OPERATIONS: '1000000', ...process.env })],
   peers: () => [withRealSystems('peers', 'peers')],
   lab: () => [withRealSystems('lab suites', 'lab')],

@@ -9,7 +9,7 @@ import { stagesOf, type Instruction, type Stage } from './containerfile.ts';
  */
 const bases = { last: '/var/cache/herald/container', others: '/var/cache/herald/container-npm' };
 
-/** The result of the Containerfile, in a directory in place of a container. */
+/** The file system of an image, in a directory in place of a container. */
 export class Image {
   readonly root: string;
   readonly user: string;
@@ -21,7 +21,17 @@ export class Image {
     this.entrypoint = entrypoint;
   }
 
-  /** Builds the image. `context` is the directory for `COPY`; `environment` is that of the commands, such as the registry of npm. */
+  /**
+   * An image whose layers are in `root` already. It needs no program to change users and capabilities, which `confined` does inside the image,
+   * so it gets that of a Debian root.
+   */
+  static unpacked(root: string, user: string, entrypoint: readonly string[]): Image {
+    for (const path of ['usr/bin/setpriv', 'usr/lib/x86_64-linux-gnu/libcap-ng.so.0'])
+      if (!existsSync(join(root, path))) copyFileSync(join(bases.last, path), join(root, path));
+    return new Image(root, user, entrypoint);
+  }
+
+  /** Builds the result of the Containerfile. `context` is the directory for `COPY`; `environment` is that of the commands, such as the registry of npm. */
   static async build(context: string, environment: Readonly<Record<string, string>>): Promise<Image> {
     for (const path of Object.values(bases))
       if (!existsSync(join(path, '.herald-packages'))) throw new Error(`there is no Debian root at ${path}: run scripts/debian-root.sh`);
