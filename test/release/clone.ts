@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { run, type CommandResult } from '../lab/command.ts';
@@ -13,15 +13,17 @@ const author = { name: 'Test', email: 'test@example.org', date: '2026-01-02T03:0
 /** The time of the commit, which all files have. */
 export const committed = new Date(author.date);
 
-/** Makes a repository of the working tree in a folder, with one commit. Every repository of the same files has the same commit. */
-export async function clone(folder: string): Promise<void> {
-  const { stdout } = await run(['git', '-c', 'safe.directory=*', 'ls-files', '--cached', '--others', '--exclude-standard', '-z'], {
-    cwd: root,
-  });
-  for (const path of stdout.split('\0').filter((name) => name !== '')) {
+/**
+ * Makes a repository in a folder, with one commit of the files of the working tree or of another such repository. Every repository of the same
+ * files has the same commit.
+ */
+export async function clone(folder: string, from = root): Promise<void> {
+  const list = ['ls-files', '--cached', '--others', '--exclude-standard', '-z'];
+  const { stdout } = await run(['git', '-c', 'safe.directory=*', ...list], { cwd: from });
+  // A file that was deleted and not committed yet is in the list.
+  for (const path of stdout.split('\0').filter((name) => name !== '' && existsSync(join(from, name)))) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
-    // A file that was deleted and not committed yet is in the list.
-    cpSync(join(root, path), join(folder, path), { force: true, verbatimSymlinks: true, recursive: true });
+    cpSync(join(from, path), join(folder, path), { verbatimSymlinks: true, recursive: true });
   }
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
   await git(folder, 'init', '--quiet', '--initial-branch=main');

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { run } from '../lab/command.ts';
@@ -63,6 +63,8 @@ export class Layout {
   /** Unpacks the layers, one over the other, after a check of their digests. */
   async unpackImage(architecture: string, folder: string): Promise<void> {
     mkdirSync(folder, { recursive: true });
+    // Layers have no entry for the root. Runtimes create it so.
+    chmodSync(folder, 0o755);
     const { layers, config } = this.image(architecture);
     for (const [index, layer] of layers.entries()) {
       const path = this.#path(layer);

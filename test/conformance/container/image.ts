@@ -22,10 +22,11 @@ export class Image {
   }
 
   /**
-   * An image whose layers are in `root` already. It needs no program to change users and capabilities, which `confined` does inside the image,
-   * so it gets that of a Debian root.
+   * An image whose layers are in `root` already. Gets from a Debian root what a runtime provides: devices, and the program with which `confined`
+   * changes users and capabilities inside the image.
    */
-  static unpacked(root: string, user: string, entrypoint: readonly string[]): Image {
+  static async unpacked(root: string, user: string, entrypoint: readonly string[]): Promise<Image> {
+    await run(['cp', '-a', join(bases.last, 'dev/.'), join(root, 'dev')]);
     for (const path of ['usr/bin/setpriv', 'usr/lib/x86_64-linux-gnu/libcap-ng.so.0'])
       if (!existsSync(join(root, path))) copyFileSync(join(bases.last, path), join(root, path));
     return new Image(root, user, entrypoint);
