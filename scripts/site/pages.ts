@@ -9,7 +9,17 @@ export interface Page {
 }
 
 /** Folders of packages and of built files. */
-export const foldersWithoutPages = ['node_modules', 'dist', 'dist-bgp', 'dist-bfd', 'dist-kubectl', 'dist-release', 'dist-site', 'program', 'coverage'];
+export const foldersWithoutPages = [
+  'node_modules',
+  'dist',
+  'dist-bgp',
+  'dist-bfd',
+  'dist-kubectl',
+  'dist-release',
+  'dist-site',
+  'program',
+  'coverage',
+];
 
 /** Returns every page of the repository. All of them are pages of the site, because pages link to each other. */
 export function readPages(root: string): readonly Page[] {
