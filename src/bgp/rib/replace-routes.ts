@@ -1,6 +1,7 @@
 import type { Clock } from '../../system/clock.ts';
 import type { Family } from '../../net/address.ts';
 import { routesPerTurn } from '../limits.ts';
+import { noSlot } from './prefix-table.ts';
 import type { Route } from '../route.ts';
 import type { RouteTable } from './route-table.ts';
 
@@ -23,7 +24,12 @@ export function* replaceRoutes(tables: Tables, routes: Iterable<Route>, perTurn 
         if (!tables[route.prefix.address.family].change(route)) hasNew = true;
         if (isTurnOver()) yield;
       }
-      for (const family of families) for (const _ of tables[family].withdrawOthers()) if (isTurnOver()) yield;
+      for (const family of families) {
+        for (let next = 0; next !== noSlot;) {
+          next = tables[family].withdrawOthers(next, perTurn);
+          if (next !== noSlot) yield;
+        }
+      }
     }
     if (!hasNew) return;
     for (const route of routes) {

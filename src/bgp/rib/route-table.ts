@@ -105,15 +105,19 @@ export class RouteTable implements DesiredRoutes {
     return true;
   }
 
-  /** Withdraws the routes that the replacement has not named. Yields after each slot, so that the caller can stop for a turn. */
-  *withdrawOthers(): Generator<void> {
-    if (this.ownSize === 0) return;
-    for (let slot = 0; slot < this.#own.length; slot++) {
-      if (this.#own[slot] === 1 && this.#replacement?.named[slot] !== 1 && this.#replacement?.later.has(slot) === false) {
-        this.#withdrawAt(slot);
-      }
-      yield;
+  /**
+   * Withdraws the routes that the replacement has not named, among a number of slots from `first` on. Returns the slot to go on with, or
+   * `noSlot` at the end.
+   */
+  withdrawOthers(first: number, count: number): number {
+    const replacement = this.#replacement;
+    if (replacement === undefined || this.ownSize === 0) return noSlot;
+    const { named, later } = replacement;
+    const end = Math.min(this.#own.length, first + count);
+    for (let slot = first; slot < end; slot++) {
+      if (this.#own[slot] === 1 && named[slot] !== 1 && !later.has(slot)) this.#withdrawAt(slot);
     }
+    return end === this.#own.length ? noSlot : end;
   }
 
   /** Adds a route of the replacement, unless `change` has set it. */

@@ -37,6 +37,7 @@ protocol static announced { disabled; ipv4; ${prefixes(count)
         .join('\n')} }
 template bgp tor {
   local ${manyPeersSender} as ${senderAsn};
+  multihop 2;
   connect delay time 1;
   ipv4 { import none; export all; next hop self; };
 }

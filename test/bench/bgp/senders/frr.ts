@@ -53,6 +53,7 @@ router bgp ${senderAsn}
  neighbor TOR peer-group
  neighbor TOR remote-as ${receiverAsn}
  neighbor TOR timers connect 1
+ neighbor TOR disable-connected-check
 ${Array.from({ length: peers }, (_, n) => ` neighbor ${manyPeersAddress(n)} peer-group TOR`).join('\n')}
  address-family ipv4 unicast
   neighbor TOR route-map NONE out

@@ -38,6 +38,9 @@ export function gobgp(): Contender {
     peer-as = ${receiverAsn}
   [neighbors.timers.config]
     connect-retry = 1
+  [neighbors.ebgp-multihop.config]
+    enabled = true
+    multihop-ttl = 2
 `,
       );
       const process = await startGobgp(neighbors.join(''));
