@@ -76,7 +76,7 @@ beforeAll(async () => {
     await apply(cluster, ...objects);
     return true;
   });
-  agent = await start('agent', '--node', 'node1', '--healthz-bind-address', 'none');
+  agent = await start('agent', '--node', 'node1', '--healthz-bind-address', 'none', '--daemonset', 'herald-system/herald-agent');
   controller = await start('controller');
   await agent.waitForLine(/agent started/, 60_000);
   await controller.waitForLine(/controller started/, 60_000);

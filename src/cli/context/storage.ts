@@ -4,6 +4,7 @@ import type { ClockSkew } from '../../kube/client/clock-skew.ts';
 import type { AgentPodName } from '../../model/objects/agent-pod.ts';
 import type { Pod } from '../../model/objects/pod.ts';
 import type { NodeState } from '../../model/objects/node-state.ts';
+import type { DaemonSetName, Installation } from '../../sources/kubernetes/installation.ts';
 import type { PodGate } from '../../sources/kubernetes/records/pod-gates.ts';
 import type { KubernetesServiceMetadata } from '../../sources/kubernetes/records/service-metadata.ts';
 import type { RecordHealth } from '../../sources/directory/records/record-health.ts';
@@ -57,5 +58,7 @@ export interface StorageBackend {
   acquireLeadership(): Promise<LeaderContext | undefined>;
   /** The agent of a node calls this once. Rejects with UsageError when another agent works for that node in the same directory. */
   acquireNode(node: string): Promise<NodeContext>;
+  /** Follows the DaemonSet of an agent. Absent: a directory, which has none. */
+  readonly followInstallation?: (daemonSet: DaemonSetName) => Installation;
   close(): Promise<void>;
 }

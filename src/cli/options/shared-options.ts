@@ -1,6 +1,8 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { ListenAddress } from '../../bgp/index.ts';
 import { formatAddress, parseAddress } from '../../net/address.ts';
+import { isSubdomainName } from '../../model/parse/metadata.ts';
+import type { DaemonSetName } from '../../sources/kubernetes/installation.ts';
 import type { SocketAddress } from '../../system/http/http-listener.ts';
 
 /**
@@ -141,6 +143,12 @@ export const bfdPriorityOption = (): Option =>
     .choices(['real-time', 'normal'])
     .default('real-time');
 
+export const daemonSetOption = (): Option =>
+  new Option(
+    '--daemonset <namespace/name>',
+    'the DaemonSet that runs this agent: if it or its namespace was deleted, SIGTERM withdraws the routes from all peers and removes everything from the kernel of this node',
+  ).argParser(readDaemonSet);
+
 /** The command then does nothing else, and --node is not needed. */
 export const cleanupHeraldOption = (): Option =>
   new Option(
@@ -161,6 +169,16 @@ export interface AgentProcessOptions {
   readonly healthzBindAddress: readonly SocketAddress[];
   readonly bgpListen?: readonly ListenAddress[];
   readonly onStop: 'restart' | 'shutdown';
+  readonly daemonset?: DaemonSetName;
+}
+
+function readDaemonSet(text: string): DaemonSetName {
+  const [namespace = '', name = '', ...more] = text.split('/');
+  // The names become parts of a path.
+  if (!isSubdomainName(namespace) || !isSubdomainName(name) || more.length > 0) {
+    throw new InvalidArgumentError('Write the namespace and the name, such as herald-system/herald-agent.');
+  }
+  return { namespace, name };
 }
 
 function readListen(text: string): readonly ListenAddress[] {

@@ -8,6 +8,7 @@ import {
   bgpListenOption,
   cleanupHeraldOption,
   cleanupOption,
+  daemonSetOption,
   healthzOption,
   kernelSettingsOption,
   logFormatOption,
@@ -39,6 +40,7 @@ export function agentCommand(context: CommandContext): Command {
     .addOption(kernelSettingsOption())
     .addOption(procSysOption())
     .addOption(onStopOption())
+    .addOption(daemonSetOption())
     .addOption(cleanupHeraldOption())
     .addOption(cleanupOption())
     .addOption(logLevelOption())

@@ -5,6 +5,8 @@ import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { cleanupKubeProxy, commandRunner, forwardsClusterIPs } from '../../dataplane/kube-proxy/cleanup.ts';
 import { machinePorts } from '../../dataplane/nftables/ports.ts';
 import { runningKubeProxy } from '../../dataplane/kube-proxy/running.ts';
+import type { Clock } from '../../system/clock.ts';
+import type { Log } from '../../system/log.ts';
 import { systemHost } from '../../system/host.ts';
 
 /** Exit status: nothing was changed. */
@@ -13,7 +15,7 @@ const refused = 3;
 /** `herald agent --cleanup` removes everything that a stopped agent left in the kernel. It succeeds when there is nothing. */
 export async function cleanupHerald({ clock, log, print }: CommandContext, { logLevel }: LogOptions): Promise<void> {
   try {
-    await new NftablesDataplane(machinePorts(clock, await log(logLevel), { own: false })).cleanup();
+    await cleanKernel(clock, await log(logLevel));
   } catch (error) {
     if (!(error instanceof DataplaneError)) throw error;
     if (error.code !== 'permission') throw new UsageError(`not everything was removed: ${error.message}`, 1);
@@ -23,6 +25,11 @@ export async function cleanupHerald({ clock, log, print }: CommandContext, { log
     );
   }
   print('the kernel of this node has no tables, routes, rules or tunnels of Herald any more');
+}
+
+/** Removes everything that an agent which no longer runs left in the kernel. Rejects with DataplaneError. */
+export function cleanKernel(clock: Clock, log: Log): Promise<void> {
+  return new NftablesDataplane(machinePorts(clock, log, { own: false })).cleanup();
 }
 
 /** `herald agent --cleanup-kube-proxy` prints what it removes. The exit status says whether something is left. */

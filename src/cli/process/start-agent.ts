@@ -34,6 +34,7 @@ import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { exitStatus } from '../context/exit-status.ts';
 import type { AgentProcessOptions } from '../options/shared-options.ts';
 import type { RunningComponent } from './run-until-stopped.ts';
+import { cleanKernel } from './cleanup.ts';
 import type { ProcessEndpoints } from './endpoints/process-endpoints.ts';
 import type { StorageBackend } from '../context/storage.ts';
 
@@ -43,7 +44,7 @@ const proxyStatus = { address: '127.0.0.1', port: 10_249 };
 export async function startAgent(
   context: CommandContext,
   storage: StorageBackend,
-  { node, bgpListen, healthzBindAddress, kernelSettings, procSys, onStop, bfdPriority }: AgentProcessOptions & { readonly node: string },
+  { node, bgpListen, healthzBindAddress, kernelSettings, procSys, onStop, bfdPriority, daemonset }: AgentProcessOptions & { readonly node: string },
   log: Log,
   endpoints: ProcessEndpoints,
 ): Promise<RunningComponent> {
@@ -117,9 +118,11 @@ export async function startAgent(
   endpoints.live.setProcess({ node });
   const untold = registerAgentQueries(endpoints.live, agent.live());
   const untraced = endpoints.local.handle(debugPaths.bgpTrace, traceEndpoint(speaker));
+  const installation = daemonset === undefined ? undefined : storage.followInstallation?.(daemonset);
   await agent.start();
   return {
     stop: async () => {
+      const isRemoved = installation?.removed === true;
       if (onStop === 'shutdown') await agent.gracefulShutdown(context.onHurry);
       untold();
       untraced();
@@ -128,8 +131,12 @@ export async function startAgent(
       unexpose();
       unexposeL2();
       observer.stop();
-      await agent.stop('agent stopped', onStop);
+      await agent.stop(isRemoved ? 'Herald is removed from the node' : 'agent stopped', isRemoved ? 'shutdown' : onStop);
+      await installation?.close();
       await release();
+      // No later agent adopts the rules, and without routes nothing arrives from outside any more.
+      if (isRemoved) await cleanKernel(clock, log);
+      if (isRemoved) log.info({ ...daemonset }, 'the DaemonSet was deleted, so everything was removed from the kernel of this node');
     },
   };
 }

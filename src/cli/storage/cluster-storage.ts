@@ -8,6 +8,7 @@ import { InCluster, inClusterServer, podNamespace } from '../../kube/client/in-c
 import { readKubeconfig } from '../../kube/client/kubeconfig.ts';
 import { KubernetesSource, type KubernetesSourceOptions } from '../../sources/kubernetes/kubernetes-source.ts';
 import { apiGroups, makeConfig } from '../../sources/kubernetes/create-config.ts';
+import { Installation } from '../../sources/kubernetes/installation.ts';
 import { getPod } from '../../sources/kubernetes/read-pod.ts';
 import { KubernetesStatusWriter } from '../../sources/kubernetes/records/status-writer.ts';
 import { openPodGate } from '../../sources/kubernetes/records/pod-gates.ts';
@@ -76,6 +77,7 @@ export async function openClusterStorage(
         ...defined({ pod: podIn(context.variables, namespace) }),
       };
     },
+    followInstallation: (daemonSet) => new Installation(daemonSet, { client, clock, random, log, ...observed }),
     async close() {
       await source.close();
       client.close();
