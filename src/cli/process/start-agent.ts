@@ -44,7 +44,16 @@ const proxyStatus = { address: '127.0.0.1', port: 10_249 };
 export async function startAgent(
   context: CommandContext,
   storage: StorageBackend,
-  { node, bgpListen, healthzBindAddress, kernelSettings, procSys, onStop, bfdPriority, daemonset }: AgentProcessOptions & { readonly node: string },
+  {
+    node,
+    bgpListen,
+    healthzBindAddress,
+    kernelSettings,
+    procSys,
+    onStop,
+    bfdPriority,
+    daemonset,
+  }: AgentProcessOptions & { readonly node: string },
   log: Log,
   endpoints: ProcessEndpoints,
 ): Promise<RunningComponent> {
