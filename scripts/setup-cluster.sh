@@ -1,7 +1,7 @@
 #!/bin/sh
 # Prepares a Debian machine for `npm run test:cluster`: installs containerd, runc, the CNI plugins and buildah, makes the Debian roots of the
-# images, and builds Kubernetes' programs and its e2e tests with Go from test/cluster/kubernetes (versions in MINOR.mod, checksums in
-# MINOR.sum) into the user's cache. On two processors an empty cache takes about 40 minutes for a minor. Existing programs are kept.
+# images, and builds kubectl, Helm, Kubernetes' programs and its e2e tests with Go from test/cluster/kubernetes (versions in MINOR.mod,
+# checksums in MINOR.sum) into the user's cache. On two processors an empty cache takes about 40 minutes for a minor. Existing programs are kept.
 #
 #   scripts/setup-cluster.sh [MINOR...]   such as 1.35; default: 1.36
 set -eu
@@ -25,6 +25,7 @@ main() {
   done
   sh "$here/setup.sh" containerd=containerd runc=runc containernetworking-plugins=/usr/lib/cni/bridge buildah=buildah \
     debootstrap=debootstrap gcc=gcc libc6-dev=/usr/include/stdio.h
+  sh "$here/setup-conformance.sh" kubectl helm
   sh "$here/debian-root.sh" container
   sh "$here/debian-root.sh" cluster-agnhost bind9-dnsutils conntrack curl iperf iproute2 iptables netcat-openbsd nftables procps
   [ -n "$(missing "$@")" ] || return 0

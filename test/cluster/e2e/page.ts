@@ -1,6 +1,6 @@
 import { minors } from '../programs.ts';
 import { readResults, resultsFile, setUps, storedResults, type Results, type SetUpName, type TestResult } from './results.ts';
-import { exclusions } from './selection.ts';
+import { decisions, exclusions, isDecided, type Exclusion } from './selection.ts';
 
 const titles: Readonly<Record<SetUpName, string>> = {
   'in-place': "Herald in kube-proxy's place",
@@ -18,8 +18,6 @@ The results of Kubernetes' own end-to-end tests of the network, \`[sig-network]\
 
 `;
 
-const words: Readonly<Record<TestResult['result'], string>> = { passed: 'passes', failed: '**fails**', skipped: 'skips itself' };
-
 /** Writes docs/reference/kubernetes-e2e.md from the stored results. */
 export function e2ePage(directory: string = storedResults): string {
   const results = new Map(setUps.map((setUp) => [setUp, readResults(resultsFile(directory, setUp))]));
@@ -27,7 +25,7 @@ export function e2ePage(directory: string = storedResults): string {
   const names = [...new Set([...tests.values()].flatMap((each) => [...each.keys()]))].toSorted();
   const cell = (setUp: SetUpName, name: string): string => {
     const test = tests.get(setUp)?.get(name);
-    return test === undefined ? 'not run' : words[test.result];
+    return test === undefined ? 'not run' : kindOf(test);
   };
   const header = `| test | ${setUps.map((setUp) => titles[setUp]).join(' | ')} |\n|---|${setUps.map(() => '---|').join('')}`;
   const rows = names.map((name) => `| ${escaped(name)} | ${setUps.map((setUp) => cell(setUp, name)).join(' | ')} |`);
@@ -37,19 +35,31 @@ export function e2ePage(directory: string = storedResults): string {
     shortLists(directory),
     reasons('Failures', 'failed', results),
     reasons('Tests that skip themselves', 'skipped', results),
-    notRun(),
+    listed('Tests that fail by decision', decisions),
+    listed('Tests that do not run', exclusions),
     `## Test by test\n\n${header}\n${rows.join('\n')}\n`,
   ].join('');
 }
 
+const kinds = ['passes', '**fails**', 'fails, as decided', 'skips itself'] as const;
+
+/** The word for the result in the table. */
+function kindOf({ name, result }: TestResult): (typeof kinds)[number] {
+  if (result === 'failed') return isDecided(name) ? 'fails, as decided' : '**fails**';
+  return result === 'passed' ? 'passes' : 'skips itself';
+}
+
+const counts = (stored: Results | undefined): readonly number[] =>
+  kinds.map((kind) => stored?.tests.filter((test) => kindOf(test) === kind).length ?? 0);
+
+const countHeader = kinds.join(' | ').replaceAll('*', '');
+
 function summary(results: ReadonlyMap<SetUpName, Results | undefined>, names: readonly string[]): string {
   const rows = [...results].map(([setUp, stored]) => {
-    const of = (result: TestResult['result']): number => stored?.tests.filter((test) => test.result === result).length ?? 0;
-    const versions = stored === undefined ? ' | ' : `${stored.kubernetes.slice(1)} | ${stored.kernel}`;
-    const counts = [of('passed'), of('failed'), of('skipped'), names.length - (stored?.tests.length ?? 0)];
-    return `| ${titles[setUp]} | ${versions} | ${stored?.date ?? ''} | ${counts.join(' | ')} |`;
+    const versions = stored === undefined ? ' | | ' : `${stored.kubernetes.slice(1)} | ${stored.kernel} | ${stored.date}`;
+    return `| ${titles[setUp]} | ${versions} | ${counts(stored).join(' | ')} | ${names.length - (stored?.tests.length ?? 0)} |`;
   });
-  return `| set-up | Kubernetes | kernel | last run | passes | fails | skips itself | not run |\n|---|---|---|---|---|---|---|---|\n${rows.join('\n')}\n\n`;
+  return `| set-up | Kubernetes | kernel | last run | ${countHeader} | not run |\n|---|---|---|---|---|---|---|---|---|\n${rows.join('\n')}\n\n`;
 }
 
 /** The short list of each minor, where it ran. */
@@ -58,29 +68,27 @@ function shortLists(directory: string): string {
     setUps.flatMap((setUp) => {
       const stored = readResults(resultsFile(directory, setUp, minor));
       if (stored === undefined) return [];
-      const of = (result: TestResult['result']): number => stored.tests.filter((test) => test.result === result).length;
-      return [
-        `| ${stored.kubernetes.slice(1)} | ${titles[setUp]} | ${stored.date} | ${of('passed')} | ${of('failed')} | ${of('skipped')} |`,
-      ];
+      return [`| ${stored.kubernetes.slice(1)} | ${titles[setUp]} | ${stored.date} | ${counts(stored).join(' | ')} |`];
     }),
   );
   if (rows.length === 0) return '';
-  return `## The short list, by version of Kubernetes\n\n\`npm run test:cluster -- --short --minor MINOR\`\n\n| Kubernetes | set-up | last run | passes | fails | skips itself |\n|---|---|---|---|---|---|\n${rows.join('\n')}\n\n`;
+  const opening = '## The short list, by version of Kubernetes\n\n`npm run test:cluster -- --short --minor MINOR`\n\n';
+  return `${opening}| Kubernetes | set-up | last run | ${countHeader} |\n|---|---|---|---|---|---|---|\n${rows.join('\n')}\n\n`;
 }
 
 function reasons(title: string, result: TestResult['result'], results: ReadonlyMap<SetUpName, Results | undefined>): string {
   const rows = [...results].flatMap(([setUp, stored]) =>
     (stored?.tests ?? [])
-      .filter((test) => test.result === result)
+      .filter((test) => test.result === result && !(result === 'failed' && isDecided(test.name)))
       .map(({ name, reason = '' }) => `| ${escaped(name)} | ${titles[setUp]} | ${escaped(reason)} |`),
   );
   if (rows.length === 0) return '';
   return `## ${title}\n\n| test | set-up | message |\n|---|---|---|\n${rows.toSorted().join('\n')}\n\n`;
 }
 
-function notRun(): string {
-  const rows = exclusions.map(({ text, reason }) => `| \`${text}\` | ${reason} |`);
-  return `## Tests that do not run\n\n| text in the name | reason |\n|---|---|\n${rows.join('\n')}\n\n`;
+function listed(title: string, list: readonly Exclusion[]): string {
+  const rows = list.map(({ text, reason }) => `| \`${text}\` | ${reason} |`);
+  return `## ${title}\n\n| text in the name | reason |\n|---|---|\n${rows.join('\n')}\n\n`;
 }
 
 const escaped = (text: string): string =>

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 
+/** Tests with a reason for their result. */
 export interface Exclusion {
   /** Text in the names of the tests. */
   readonly text: string;
@@ -28,6 +29,18 @@ export const exclusions: readonly Exclusion[] = [
 /** Returns the exclusions on this machine. */
 export function exclusionsHere(): readonly Exclusion[] {
   return exclusions.filter((one) => one !== sctp || !existsSync(sctpOfKernel));
+}
+
+/** Tests that fail because Herald decided otherwise. They run, and count neither as passed nor as failed. */
+export const decisions: readonly Exclusion[] = [
+  {
+    text: 'should handle load balancer cleanup finalizer',
+    reason: 'Services with an address from a pool have no finalizer: [ADR 35](../adr/0035-pools-need-no-finalizer.md)',
+  },
+];
+
+export function isDecided(name: string): boolean {
+  return decisions.some(({ text }) => name.includes(text));
 }
 
 /** Tests that one run of Ginkgo executes. Both are regular expressions of Go. */
