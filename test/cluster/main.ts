@@ -5,7 +5,7 @@ import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { resultsFile, setUps, storedResults, type SetUpName } from './e2e/results.ts';
 import { runE2e } from './e2e/run.ts';
-import { isDecided, shortList, wholeSuite } from './e2e/selection.ts';
+import { isExpectedToFail, shortList, wholeSuite } from './e2e/selection.ts';
 import { cacheDirectory, minors } from './programs.ts';
 
 const help = `npm run test:cluster -- [--short] [--set-up NAME] [--minor MINOR] [--focus EXPRESSION] [--save] [--only e2e|tests]
@@ -80,7 +80,7 @@ async function runSetUp(setUp: SetUpName): Promise<void> {
     const options = { setUp, minor, selections, directory, resultsFile: file, signal: interrupted.signal };
     const results = await runE2e(options, (line) => void process.stdout.write(`${new Date().toISOString().slice(11, 19)} ${line}\n`));
     passed += results.filter(({ result }) => result === 'passed').length;
-    const failedTests = results.filter(({ name, result }) => result === 'failed' && !isDecided(name));
+    const failedTests = results.filter(({ name, result }) => result === 'failed' && !isExpectedToFail(name));
     failed += failedTests.length;
     failures.push(...failedTests.map(({ name }) => `failed: ${setUp}: ${name}`));
     process.stdout.write(`results: ${file}\n`);

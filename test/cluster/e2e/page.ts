@@ -1,6 +1,6 @@
 import { minors } from '../programs.ts';
 import { readResults, resultsFile, setUps, storedResults, type Results, type SetUpName, type TestResult } from './results.ts';
-import { decisions, exclusions, isDecided, type Exclusion } from './selection.ts';
+import { expectedFailures, exclusions, isExpectedToFail, type Exclusion } from './selection.ts';
 
 const titles: Readonly<Record<SetUpName, string>> = {
   'in-place': "Herald in kube-proxy's place",
@@ -35,17 +35,17 @@ export function e2ePage(directory: string = storedResults): string {
     shortLists(directory),
     reasons('Failures', 'failed', results),
     reasons('Tests that skip themselves', 'skipped', results),
-    listed('Tests that fail by decision', decisions),
+    listed('Tests that are expected to fail', expectedFailures),
     listed('Tests that do not run', exclusions),
     `## Test by test\n\n${header}\n${rows.join('\n')}\n`,
   ].join('');
 }
 
-const kinds = ['passes', '**fails**', 'fails, as decided', 'skips itself'] as const;
+const kinds = ['passes', '**fails**', 'fails, as expected', 'skips itself'] as const;
 
 /** The word for the result in the table. */
 function kindOf({ name, result }: TestResult): (typeof kinds)[number] {
-  if (result === 'failed') return isDecided(name) ? 'fails, as decided' : '**fails**';
+  if (result === 'failed') return isExpectedToFail(name) ? 'fails, as expected' : '**fails**';
   return result === 'passed' ? 'passes' : 'skips itself';
 }
 
@@ -79,7 +79,7 @@ function shortLists(directory: string): string {
 function reasons(title: string, result: TestResult['result'], results: ReadonlyMap<SetUpName, Results | undefined>): string {
   const rows = [...results].flatMap(([setUp, stored]) =>
     (stored?.tests ?? [])
-      .filter((test) => test.result === result && !(result === 'failed' && isDecided(test.name)))
+      .filter((test) => test.result === result && !(result === 'failed' && isExpectedToFail(test.name)))
       .map(({ name, reason = '' }) => `| ${escaped(name)} | ${titles[setUp]} | ${escaped(reason)} |`),
   );
   if (rows.length === 0) return '';

@@ -31,16 +31,21 @@ export function exclusionsHere(): readonly Exclusion[] {
   return exclusions.filter((one) => one !== sctp || !existsSync(sctpOfKernel));
 }
 
-/** Tests that fail because Herald decided otherwise. They run, and count neither as passed nor as failed. */
-export const decisions: readonly Exclusion[] = [
+/** Tests whose failure is expected. They run, and a failure counts neither as passed nor as failed. */
+export const expectedFailures: readonly Exclusion[] = [
   {
     text: 'should handle load balancer cleanup finalizer',
     reason: 'Services with an address from a pool have no finalizer: [ADR 35](../adr/0035-pools-need-no-finalizer.md)',
   },
+  {
+    text: 'should be able to switch session affinity for LoadBalancer service with Local traffic policy',
+    reason:
+      'A router hashes all Services alike, and with policy Local a node uses only its own endpoints. So without affinity a client reaches several endpoints only if its node has several, which depends on the scheduler ([affinity](../how-to/ecmp.md#affinity))',
+  },
 ];
 
-export function isDecided(name: string): boolean {
-  return decisions.some(({ text }) => name.includes(text));
+export function isExpectedToFail(name: string): boolean {
+  return expectedFailures.some(({ text }) => name.includes(text));
 }
 
 /** Tests that one run of Ginkgo executes. Both are regular expressions of Go. */

@@ -1,6 +1,6 @@
-/** The part of RFC 1035 that a cluster's DNS needs: one question, and answers of type A, AAAA and CNAME. */
+/** The part of RFC 1035 that a cluster's DNS needs: one question, and answers of type A, AAAA, CNAME, PTR and SRV. */
 
-export const recordTypes = { a: 1, cname: 5, aaaa: 28 } as const;
+export const recordTypes = { a: 1, cname: 5, ptr: 12, aaaa: 28, srv: 33 } as const;
 
 export const responseCodes = { noError: 0, serverFailure: 2, noSuchName: 3 } as const;
 
@@ -46,6 +46,13 @@ export function encodeAnswer(query: Buffer, code: number, records: readonly DnsR
 export function encodeName(name: string): Buffer {
   const labels = name.split('.').filter((label) => label !== '');
   return Buffer.concat([...labels.map((label) => Buffer.from([label.length, ...Buffer.from(label, 'ascii')])), Buffer.of(0)]);
+}
+
+/** The data of a record of type SRV (RFC 2782). All targets are alike. */
+export function encodeService(port: number, target: string): Buffer {
+  const fixed = Buffer.alloc(6);
+  fixed.writeUInt16BE(port, 4);
+  return Buffer.concat([fixed, encodeName(target)]);
 }
 
 function encodeRecord({ name, type, data }: DnsRecord): Buffer {
