@@ -27,7 +27,7 @@ main() {
     debootstrap=debootstrap gcc=gcc libc6-dev=/usr/include/stdio.h
   sh "$here/setup-conformance.sh" kubectl helm
   sh "$here/debian-root.sh" container
-  sh "$here/debian-root.sh" cluster-agnhost bind9-dnsutils conntrack curl iperf iproute2 iptables netcat-openbsd nftables procps
+  sh "$here/debian-root.sh" cluster-agnhost bind9-dnsutils conntrack curl dnsmasq-base iperf iproute2 iptables netcat-openbsd nftables procps
   [ -n "$(missing "$@")" ] || return 0
   mkdir -p "$cache"
   # Concurrent builds would do the same work twice. The kernel releases the lock when this shell ends.

@@ -30,6 +30,9 @@ export interface NodeSetting {
 /** The namespaces that a program of a node enters. */
 const namespaces = ['--mount', '--uts', '--ipc', '--net', '--pid'];
 
+/** The nodes are spread over as many zones. Kubernetes' tests of zones need three, some with two nodes each. */
+const zones = 3;
+
 /** The interface index of a rebooted node's link. It differs from any that the ToR gives its end (veth in test/lab/build.ts). */
 const rebootedIndex = 2000;
 
@@ -102,7 +105,7 @@ export class ClusterNode {
       `--kubeconfig=${pki.kubeconfig(name)}`,
       `--hostname-override=${name}`,
       `--node-ip=${valuesOf(plan.address).join()}`,
-      `--node-labels=topology.kubernetes.io/zone=zone${plan.number}`,
+      `--node-labels=topology.kubernetes.io/zone=zone${((plan.number - 1) % zones) + 1}`,
       '--v=2',
     ]);
     if (kubeProxy !== 'none')

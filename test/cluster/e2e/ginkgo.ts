@@ -14,7 +14,6 @@ export interface GinkgoRun {
   readonly kubeconfig: string;
   /** The network namespace of the tests' own connections: a client outside the cluster. */
   readonly namespace: string;
-  readonly nodes: number;
   /** Gets the log and the report. */
   readonly directory: string;
   /** Interrupts the tests. Those that finished keep their results. */
@@ -26,7 +25,7 @@ const interval = 60_000;
 
 /** Runs tests of Kubernetes against a cluster, and resolves with their results. Rejects when Ginkgo writes no report. */
 export async function runGinkgo(selection: Selection, options: GinkgoRun, progress: (line: string) => void): Promise<TestResult[]> {
-  const { minor, namespace, directory, nodes, kubeconfig, signal } = options;
+  const { minor, namespace, directory, kubeconfig, signal } = options;
   mkdirSync(directory, { recursive: true });
   const report = join(directory, `${selection.name}.json`);
   rmSync(report, { force: true });
@@ -45,7 +44,7 @@ export async function runGinkgo(selection: Selection, options: GinkgoRun, progre
     '--',
     `--kubeconfig=${kubeconfig}`,
     '--provider=local',
-    `--num-nodes=${nodes}`,
+    `--num-nodes=${selection.nodes}`,
     `--kubectl-path=${programPath('kubectl')}`,
     '--allowed-not-ready-nodes=0',
     '--minStartupPods=0',

@@ -4,7 +4,7 @@ import { run } from '../../lab/command.ts';
 import { inNamespace } from '../../lab/namespace.ts';
 import { createCluster, type Cluster } from '../cluster/cluster.ts';
 import type { ClusterDescription } from '../cluster/description.ts';
-import { heraldImage } from '../images/index.ts';
+import { heraldImage, type HeraldImage } from '../images/index.ts';
 import { kubernetesVersion, type Minor } from '../programs.ts';
 import { runGinkgo } from './ginkgo.ts';
 import { installHerald } from './herald.ts';
@@ -29,11 +29,29 @@ export interface E2eOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Creates a dual-stack cluster, installs Herald in it and runs Kubernetes' tests. Resolves with the results after the cluster is removed. */
+/**
+ * Creates dual-stack clusters of as many nodes as the selections want, one after the other, installs Herald and runs Kubernetes' tests. Resolves
+ * with the results after the last cluster is removed.
+ */
 export async function runE2e(options: E2eOptions, progress: (line: string) => void): Promise<TestResult[]> {
-  const { setUp, minor, selections, directory, resultsFile, signal } = options;
   const image = await heraldImage();
-  const description: ClusterDescription = { families: 'dual', kubeProxy: kubeProxyIn[setUp], minor };
+  const results = new Map<string, TestResult>();
+  for (const [nodes, selections] of Map.groupBy(options.selections, (selection) => selection.nodes)) {
+    if (options.signal?.aborted === true) break;
+    // A test that skipped itself in the first cluster may run in a larger one.
+    for (const test of await runInCluster({ ...options, selections }, nodes, image, progress)) results.set(test.name, test);
+  }
+  return [...results.values()];
+}
+
+async function runInCluster(
+  options: E2eOptions,
+  nodes: number,
+  image: HeraldImage,
+  progress: (line: string) => void,
+): Promise<TestResult[]> {
+  const { setUp, minor, selections, directory, resultsFile, signal } = options;
+  const description: ClusterDescription = { families: 'dual', kubeProxy: kubeProxyIn[setUp], minor, nodes };
   await using cluster = await createCluster(description, { images: [image.path], progress });
   await hashByAddress(cluster);
   await installHerald(cluster, setUp, image);
@@ -41,15 +59,8 @@ export async function runE2e(options: E2eOptions, progress: (line: string) => vo
   const results: TestResult[] = [];
   for (const selection of selections) {
     if (signal?.aborted === true) break;
-    const { kubeconfig, nodes } = cluster;
-    const settings = {
-      minor,
-      kubeconfig,
-      namespace: cluster.lab.machine('client').namespace,
-      nodes: nodes.length,
-      directory,
-      ...(signal && { signal }),
-    };
+    const namespace = cluster.lab.machine('client').namespace;
+    const settings = { minor, kubeconfig: cluster.kubeconfig, namespace, directory, ...(signal && { signal }) };
     const tests = await runGinkgo(selection, settings, progress);
     const date = new Date().toISOString().slice(0, 10);
     mergeResults(resultsFile, { kubernetes: kubernetesVersion(minor), kernel: release().replace(/-.*/, ''), date, tests });

@@ -55,22 +55,29 @@ export interface Selection {
   readonly skip: string;
   /** Processes that run tests at the same time. */
   readonly processes: number;
+  /** Of the cluster, in three zones. */
+  readonly nodes: number;
 }
 
 const alone = String.raw`\[Serial\]|\[Disruptive\]`;
 
-/** Returns the selections of a whole run: first the tests that may run beside each other, then the others. */
+/** Tests that skip themselves in zones of one node. */
+const twoNodesInAZone = ['between pods on multiple nodes', 'on the same node or fall back to same zone'];
+
+/** Returns the selections of a whole run: the tests that may run beside each other, the others, and those that need a larger cluster. */
 export function wholeSuite(focus = ''): readonly Selection[] {
   const excluded = exclusionsHere().map(({ text }) => quoted(text));
   const all = String.raw`\[sig-network\].*${focus}`;
   return [
-    { name: 'parallel', focus: all, skip: [alone, ...excluded].join('|'), processes: 6 },
+    { name: 'parallel', focus: all, skip: [alone, ...excluded].join('|'), processes: 6, nodes: 3 },
     {
       name: 'serial',
       focus: String.raw`\[sig-network\].*(${alone})${focus === '' ? '' : `.*${focus}`}`,
       skip: excluded.join('|'),
       processes: 1,
+      nodes: 3,
     },
+    { name: 'six-nodes', focus: `${all}.*(${twoNodesInAZone.join('|')})`, skip: alone, processes: 3, nodes: 6 },
   ];
 }
 
@@ -88,7 +95,7 @@ export function shortList(): readonly Selection[] {
     'Secondary IP Family .* should function for (node|endpoint)-Service',
   ];
   const skip = [alone, ...exclusionsHere().map(({ text }) => quoted(text))].join('|');
-  return [{ name: 'short', focus: String.raw`\[sig-network\].*(${further.join('|')})`, skip, processes: 6 }];
+  return [{ name: 'short', focus: String.raw`\[sig-network\].*(${further.join('|')})`, skip, processes: 6, nodes: 3 }];
 }
 
 const quoted = (text: string): string => text.replaceAll(/[[\](){}.*+?^$|\\]/g, String.raw`\$&`);

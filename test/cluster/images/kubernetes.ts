@@ -20,6 +20,9 @@ const left = [
   './var/lib/dpkg',
 ];
 
+/** Scripts of this folder that do what tests ask of a program, by their paths in the image. */
+const standIns = { wget: 'usr/bin/wget', coredns: 'coredns' } as const;
+
 /** A change of how images are made here needs another number: archives are kept by the digest of their inputs. */
 const recipe = 1;
 
@@ -72,8 +75,8 @@ function digestOf(minor: Minor, names: object): string {
   const stamp = join(debian, '.herald-packages');
   if (!existsSync(stamp)) throw new Error(`there is no Debian root at ${debian}: sh scripts/setup-cluster.sh ${minor}`);
   const { mtimeMs } = statSync(stamp);
-  const wrapper = readFileSync(join(import.meta.dirname, 'wget'), 'utf8');
-  const inputs = JSON.stringify([recipe, buildDirectory(minor), mtimeMs, wrapper, names]);
+  const scripts = Object.keys(standIns).map((name) => readFileSync(join(import.meta.dirname, name), 'utf8'));
+  const inputs = JSON.stringify([recipe, buildDirectory(minor), mtimeMs, scripts, names]);
   return createHash('sha256').update(inputs).digest('hex').slice(0, 16);
 }
 
@@ -85,9 +88,8 @@ async function toolsDirectory(work: string, minor: Minor): Promise<string> {
   symlinkSync('agnhost', join(root, 'agnhost-2'));
   const porter = join(kubernetesSource(minor), 'test/images/agnhost/porter');
   for (const file of ['localhost.crt', 'localhost.key']) cpSync(join(porter, file), join(root, file), { mode: 0 });
-  copyFileSync(join(import.meta.dirname, 'wget'), join(root, 'usr/bin/wget'));
+  for (const [name, path] of Object.entries(standIns)) copyFileSync(join(import.meta.dirname, name), join(root, path));
   await run(['chmod', '-R', 'u=rwX,go=rX', root]);
-  await run(['chmod', '0755', join(root, 'agnhost'), join(root, 'usr/bin/wget')]);
   return root;
 }
 

@@ -93,6 +93,11 @@ describe('the expressions of a selection', () => {
     expect(wholeSuite('affinity').some((one) => selects(one, '[sig-network] Services with affinity'))).toBe(true);
   });
 
+  test('run tests that need two nodes in a zone in a cluster of six nodes too', () => {
+    const name = '[sig-network] Traffic Distribution should route traffic correctly between pods on multiple nodes when using PreferClose';
+    expect(wholeSuite().flatMap((one) => (selects(one, name) ? one.nodes : []))).toEqual([3, 6]);
+  });
+
   test('of the short list select the conformance tests', () => {
     expect(shortList().some((one) => selects(one, '[sig-network] Services should serve [Conformance]'))).toBe(true);
     expect(shortList().some((one) => selects(one, '[sig-network] LoadBalancers rolling update [Slow]'))).toBe(false);
