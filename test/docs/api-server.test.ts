@@ -88,7 +88,6 @@ async function installHerald(): Promise<void> {
 
 /** Installs what each page expects to be there. */
 const prepared: Readonly<Record<string, () => Promise<void>>> = {
-  'docs/how-to/install.md': async () => undefined,
   'docs/how-to/aws.md': installHerald,
   'docs/how-to/monitoring.md': async () => {
     await installHerald();

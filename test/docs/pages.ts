@@ -20,7 +20,7 @@ export const beds: Readonly<Record<string, 'checkout' | 'fabric' | 'router' | 'h
   'docs/how-to/explain.md': 'fabric',
   'docs/how-to/graceful-restart.md': 'fabric',
   'docs/how-to/home-lab.md': 'homeLab',
-  'docs/how-to/install.md': 'apiServer',
+  'docs/how-to/install.md': 'quickStart',
   'docs/how-to/look-around.md': 'fabric',
   'docs/how-to/migrate-from-kube-proxy.md': 'apiServer',
   'docs/how-to/migrate-from-metallb.md': 'apiServer',

@@ -2,6 +2,7 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { stringify } from 'yaml';
+import { nodePlan } from '../lab/address-plan.ts';
 import { Frr } from '../lab/frr.ts';
 import type { Topology } from '../lab/topology.ts';
 import { until } from '../lab/until.ts';
@@ -14,21 +15,31 @@ import { pagesOf } from './pages.ts';
  * router, which starts with an empty configuration.
  */
 const nodes = ['node1', 'node2'] as const;
-const last = (node: string): number => 10 + Number(node.replace('node', ''));
+const indexOf = (node: string): number => Number(node.replace('node', ''));
+const last = (node: string): number => 10 + indexOf(node);
 
 const network: Topology = {
   machines: [
     { name: 'router', kind: 'router', bridges: [{ name: 'eth1', addresses: ['10.1.0.1/24', 'fd00:1::1/64'] }] },
-    ...nodes.map((name) => ({ name, kind: 'node', routes: ['default via 10.1.0.1', 'default via fd00:1::1'] }) as const),
+    ...nodes.map((name) => {
+      const { internal } = nodePlan(indexOf(name));
+      // Pods answer by these addresses of their node.
+      const loopback = [`${internal.ipv4}/32`, `${internal.ipv6}/128`];
+      const others = nodes.flatMap((other) => {
+        const { podCidr } = nodePlan(indexOf(other));
+        return other === name ? [] : [`${podCidr.ipv4} via 10.1.0.${last(other)}`, `${podCidr.ipv6} via fd00:1::${last(other)}`];
+      });
+      return { name, kind: 'node', loopback, routes: ['default via 10.1.0.1', 'default via fd00:1::1', ...others] } as const;
+    }),
   ],
   links: nodes.map((name) => [
     { machine: 'router', interface: name, bridge: 'eth1' },
     { machine: name, interface: 'eth0', addresses: [`10.1.0.${last(name)}/24`, `fd00:1::${last(name)}/64`] },
   ]),
-  pods: [],
+  pods: nodes.map((node, index) => ({ name: `web-${index + 1}`, node })),
 };
 
-/** A Service with a pod on each node. The pods do not exist, because a router does not connect to them. */
+/** A Service with a pod on each node. */
 const objects: readonly object[] = [
   { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } },
   ...nodes.map((name, index) => ({

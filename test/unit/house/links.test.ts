@@ -1,3 +1,4 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { anchorsOf } from '../../../scripts/site/anchors.ts';
@@ -12,6 +13,15 @@ test('every link of a page leads to an existing file, and to an existing heading
   expect(pages.length).toBeGreaterThan(100);
   expect(pages.flatMap((page) => linksOf(page)).length).toBeGreaterThan(1000);
   expect(deadLinks(root, pages)).toEqual([]);
+});
+
+test('every page that a program, a manifest or a script names exists', () => {
+  const files = globSync(['{src,providers,scripts,bin}/**/*.{ts,sh}', 'manifests/**/*.{yaml,json}', 'Containerfile'], { cwd: root });
+  const named = files.flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(/\bdocs\/[\w/-]+\.(?:md|svg|json)\b/g)].map(([path]) => ({ file, path })),
+  );
+  expect(named.length).toBeGreaterThan(50);
+  expect(named.filter(({ path }) => !existsSync(join(root, path)))).toEqual([]);
 });
 
 describe('the check of links', () => {
