@@ -8,6 +8,9 @@ export const root = join(import.meta.dirname, '../..');
 /** The version that the tests release, whatever the sources have. */
 export const version = '99.0.0';
 
+/** Paths of this machine that no file may contain: the folders of the build, and that of the packages. */
+export const traces = ['/herald-release-', `${root}/`];
+
 const author = { name: 'Test', email: 'test@example.org', date: '2026-01-02T03:04:05Z' };
 
 /** The time of the commit, which all files have. */

@@ -26,7 +26,7 @@ export class Image {
    * changes users and capabilities inside the image.
    */
   static async unpacked(root: string, user: string, entrypoint: readonly string[]): Promise<Image> {
-    await run(['cp', '-a', join(bases.last, 'dev/.'), join(root, 'dev')]);
+    await run(['cp', '-a', `${bases.last}/dev/.`, join(root, 'dev')]);
     for (const path of ['usr/bin/setpriv', 'usr/lib/x86_64-linux-gnu/libcap-ng.so.0'])
       if (!existsSync(join(root, path))) copyFileSync(join(bases.last, path), join(root, path));
     return new Image(root, user, entrypoint);
