@@ -38,7 +38,16 @@ function pageBehind(file: string): string {
   return address === undefined ? file : join(folder, address);
 }
 
+/** The problems that were found, or undefined, by address. The navigation of each page links to all others. */
+const found = new Map<string, string | undefined>();
+
 function problemOf(path: string, anchor: string): string | undefined {
+  const address = `${path}#${anchor}`;
+  if (!found.has(address)) found.set(address, find(path, anchor));
+  return found.get(address);
+}
+
+function find(path: string, anchor: string): string | undefined {
   const sent = sentFor(path);
   if (sent === undefined) return `${path}: nothing is published there`;
   if (anchor === '') return undefined;

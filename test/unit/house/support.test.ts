@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { minors } from '../../cluster/programs.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const read = (file: string): string => readFileSync(join(root, file), 'utf8');
@@ -28,6 +29,7 @@ test.each([
   ['kube-apiserver', kubernetes],
   ['kube-controller-manager', kubernetes],
   ['kube-proxy', kubernetes],
+  ['kubelet', minors.map((minor) => inModule(`test/cluster/kubernetes/${minor}.mod`, 'k8s.io/kubernetes')).join(', ')],
   ['etcd', inModule('test/conformance/kubernetes/go.mod', 'go.etcd.io/etcd/server/v3')],
   // The modules of kubectl are numbered v0.37 where Kubernetes is 1.37.
   ['kubectl', inModule('test/conformance/tools/go.mod', 'k8s.io/kubectl')?.replace(/^0\./, '1.')],
