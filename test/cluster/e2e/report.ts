@@ -21,8 +21,8 @@ const group = '[sig-network] ';
 const reasonLength = 200;
 
 /**
- * Reads Ginkgo's JSON report. Tests that the focus or the skip expression left out are not in the result; a test that skipped itself has a message
- * in the report and is.
+ * Reads Ginkgo's JSON report. Tests that the focus or the skip expression left out, or that did not end before an interrupt, are not in the result; a
+ * test that skipped itself has a message in the report and is.
  */
 export function resultsIn(text: string): TestResult[] {
   const reports = JSON.parse(text) as readonly GinkgoReport[];
@@ -32,7 +32,7 @@ export function resultsIn(text: string): TestResult[] {
 function resultOf(report: SpecReport): TestResult[] {
   if (report.LeafNodeType !== 'It') return [];
   const message = report.Failure?.Message ?? '';
-  if (report.State === 'pending' || (report.State === 'skipped' && message === '')) return [];
+  if (['pending', 'interrupted'].includes(report.State) || (report.State === 'skipped' && message === '')) return [];
   const name = [...(report.ContainerHierarchyTexts ?? []), report.LeafNodeText].join(' ').replace(group, '');
   const result = report.State === 'passed' || report.State === 'skipped' ? report.State : 'failed';
   const seconds = Math.round(report.RunTime / 1e9);

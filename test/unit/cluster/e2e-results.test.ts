@@ -34,8 +34,12 @@ describe('resultsIn', () => {
     expect(read(spec('a', 'skipped'), { ...spec('b', 'passed'), LeafNodeType: 'BeforeSuite' })).toEqual([]);
   });
 
-  test('counts a test that was interrupted or panicked as failed', () => {
-    expect(read(spec('a', 'interrupted'), spec('b', 'panicked')).map(({ result }) => result)).toEqual(['failed', 'failed']);
+  test('leaves out a test that an interrupt ended, which has no result', () => {
+    expect(read(spec('a', 'interrupted', 'Interrupted by User'))).toEqual([]);
+  });
+
+  test('counts a test that panicked or took too long as failed', () => {
+    expect(read(spec('a', 'timedout'), spec('b', 'panicked')).map(({ result }) => result)).toEqual(['failed', 'failed']);
   });
 });
 
