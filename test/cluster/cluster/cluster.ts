@@ -21,6 +21,8 @@ import { clusterTopology } from './topology.ts';
 export interface ClusterOptions {
   /** Archives of further images that the nodes have, such as Herald's (heraldImage of test/cluster/images). */
   readonly images?: readonly string[];
+  /** The signals that remove the cluster and end this process. SIGHUP, SIGINT and SIGTERM by default. */
+  readonly signals?: readonly NodeJS.Signals[];
   /** Gets a line for each step, such as "41 s: kube-apiserver is ready". Printed by default. */
   readonly progress?: (line: string) => void;
 }
@@ -44,7 +46,8 @@ export async function createCluster(description: ClusterDescription, options: Cl
   const archives = await imageArchives(description.minor);
   const lab = await Lab.start(clusterTopology(plan));
   const directory = claimDirectory(lab.id);
-  const cluster = new Cluster(description, lab, directory, await Pki.create(join(directory, 'pki'), plan));
+  const pki = await Pki.create(join(directory, 'pki'), plan);
+  const cluster = new Cluster(description, lab, directory, pki, options.signals);
   try {
     await cluster.start([...archives.map(({ path }) => path), ...(options.images ?? [])], progress);
     return cluster;
@@ -64,9 +67,11 @@ export class Cluster {
   /** The path of cluster-admin's kubeconfig. Its server is reachable from the client, the ToR and the nodes only. */
   readonly kubeconfig: string;
   readonly #controlPlane: ControlPlane;
+  readonly #signals: readonly NodeJS.Signals[];
   #removed: Promise<void> | undefined;
 
-  constructor(description: ClusterDescription, lab: Lab, directory: string, pki: Pki) {
+  constructor(description: ClusterDescription, lab: Lab, directory: string, pki: Pki, signals = defaultSignals) {
+    this.#signals = signals;
     const { minor = minors[0], kubeProxy } = description;
     const cluster = planOf(description);
     const { Pause: pauseImage } = imageNames(minor);
@@ -179,7 +184,7 @@ export class Cluster {
     await Promise.all(this.nodes.map((node) => node.end()));
     await this.lab.stop();
     removeData(this.lab.id);
-    for (const signal of signals) process.removeListener(signal, this.#onSignal);
+    for (const signal of this.#signals) process.removeListener(signal, this.#onSignal);
   }
 
   readonly #onSignal = (_name: string, number: number): void => {
@@ -205,4 +210,4 @@ interface NodeObject {
   readonly status: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
 }
 
-const signals = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
+const defaultSignals: readonly NodeJS.Signals[] = ['SIGHUP', 'SIGINT', 'SIGTERM'];

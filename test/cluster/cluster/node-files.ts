@@ -114,7 +114,7 @@ function kubeProxyConfig(plan: ClusterPlan, { name }: NodePlan, { kubeProxyKubec
     hostnameOverride: name,
     clusterCIDR: valuesOf(plan.podNetwork).join(),
     clientConnection: { kubeconfig: kubeProxyKubeconfig },
-    // Zero leaves the kernel's values, which a namespace cannot change.
-    conntrack: { maxPerCore: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
+    // The size of the table is the machine's, which a namespace cannot change. Times of TCP belong to the namespace.
+    conntrack: { maxPerCore: 0 },
   };
 }

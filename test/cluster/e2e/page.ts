@@ -25,7 +25,7 @@ export function e2ePage(directory: string = storedResults): string {
   const names = [...new Set([...tests.values()].flatMap((each) => [...each.keys()]))].toSorted();
   const cell = (setUp: SetUpName, name: string): string => {
     const test = tests.get(setUp)?.get(name);
-    return test === undefined ? 'not run' : kindOf(test);
+    return test === undefined ? 'not run' : kindOf(test, setUp);
   };
   const header = `| test | ${setUps.map((setUp) => titles[setUp]).join(' | ')} |\n|---|${setUps.map(() => '---|').join('')}`;
   const rows = names.map((name) => `| ${escaped(name)} | ${setUps.map((setUp) => cell(setUp, name)).join(' | ')} |`);
@@ -44,20 +44,20 @@ export function e2ePage(directory: string = storedResults): string {
 const kinds = ['passes', '**fails**', 'fails, as expected', 'skips itself'] as const;
 
 /** The word for the result in the table. */
-function kindOf({ name, result }: TestResult): (typeof kinds)[number] {
-  if (result === 'failed') return isExpectedToFail(name) ? 'fails, as expected' : '**fails**';
+function kindOf({ name, result }: TestResult, setUp: SetUpName): (typeof kinds)[number] {
+  if (result === 'failed') return isExpectedToFail(name, setUp) ? 'fails, as expected' : '**fails**';
   return result === 'passed' ? 'passes' : 'skips itself';
 }
 
-const counts = (stored: Results | undefined): readonly number[] =>
-  kinds.map((kind) => stored?.tests.filter((test) => kindOf(test) === kind).length ?? 0);
+const counts = (setUp: SetUpName, stored: Results | undefined): readonly number[] =>
+  kinds.map((kind) => stored?.tests.filter((test) => kindOf(test, setUp) === kind).length ?? 0);
 
 const countHeader = kinds.join(' | ').replaceAll('*', '');
 
 function summary(results: ReadonlyMap<SetUpName, Results | undefined>, names: readonly string[]): string {
   const rows = [...results].map(([setUp, stored]) => {
     const versions = stored === undefined ? ' | | ' : `${stored.kubernetes.slice(1)} | ${stored.kernel} | ${stored.date}`;
-    return `| ${titles[setUp]} | ${versions} | ${counts(stored).join(' | ')} | ${names.length - (stored?.tests.length ?? 0)} |`;
+    return `| ${titles[setUp]} | ${versions} | ${counts(setUp, stored).join(' | ')} | ${names.length - (stored?.tests.length ?? 0)} |`;
   });
   return `| set-up | Kubernetes | kernel | last run | ${countHeader} | not run |\n|---|---|---|---|---|---|---|---|---|\n${rows.join('\n')}\n\n`;
 }
@@ -68,7 +68,7 @@ function shortLists(directory: string): string {
     setUps.flatMap((setUp) => {
       const stored = readResults(resultsFile(directory, setUp, minor));
       if (stored === undefined) return [];
-      return [`| ${stored.kubernetes.slice(1)} | ${titles[setUp]} | ${stored.date} | ${counts(stored).join(' | ')} |`];
+      return [`| ${stored.kubernetes.slice(1)} | ${titles[setUp]} | ${stored.date} | ${counts(setUp, stored).join(' | ')} |`];
     }),
   );
   if (rows.length === 0) return '';
@@ -79,7 +79,7 @@ function shortLists(directory: string): string {
 function reasons(title: string, result: TestResult['result'], results: ReadonlyMap<SetUpName, Results | undefined>): string {
   const rows = [...results].flatMap(([setUp, stored]) =>
     (stored?.tests ?? [])
-      .filter((test) => test.result === result && !(result === 'failed' && isExpectedToFail(test.name)))
+      .filter((test) => test.result === result && !(result === 'failed' && isExpectedToFail(test.name, setUp)))
       .map(({ name, reason = '' }) => `| ${escaped(name)} | ${titles[setUp]} | ${escaped(reason)} |`),
   );
   if (rows.length === 0) return '';

@@ -52,7 +52,9 @@ async function runInCluster(
 ): Promise<TestResult[]> {
   const { setUp, minor, selections, directory, resultsFile, signal } = options;
   const description: ClusterDescription = { families: 'dual', kubeProxy: kubeProxyIn[setUp], minor, nodes };
-  await using cluster = await createCluster(description, { images: [image.path], progress });
+  // At SIGINT the tests end first, so that their results are kept.
+  const signals = ['SIGHUP', 'SIGTERM'] as const;
+  await using cluster = await createCluster(description, { images: [image.path], signals, progress });
   await hashByAddress(cluster);
   await installHerald(cluster, setUp, image);
   progress('Herald runs on every node');

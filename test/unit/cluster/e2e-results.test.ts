@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { e2ePage } from '../../cluster/e2e/page.ts';
 import { resultsIn } from '../../cluster/e2e/report.ts';
 import { mergeResults, readResults, resultsFile, type TestResult } from '../../cluster/e2e/results.ts';
-import { exclusions, shortList, wholeSuite } from '../../cluster/e2e/selection.ts';
+import { exclusions, isExpectedToFail, shortList, wholeSuite } from '../../cluster/e2e/selection.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'herald-e2e-'));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -75,6 +75,13 @@ describe('mergeResults', () => {
   test('gives a page that says "not run" for a test without a result', () => {
     expect(e2ePage(directory)).toContain('| a | passes | not run | not run | not run |');
   });
+});
+
+test('a test may be expected to fail beside kube-proxy, and not in its place', () => {
+  const name = 'LoadBalancers ExternalTrafficPolicy: Local should only target nodes with endpoints';
+  expect(isExpectedToFail(name, 'kube-proxy')).toBe(true);
+  expect(isExpectedToFail(name, 'in-place')).toBe(false);
+  expect(isExpectedToFail('LoadBalancers should handle load balancer cleanup finalizer for service', 'in-place')).toBe(true);
 });
 
 describe('the expressions of a selection', () => {
