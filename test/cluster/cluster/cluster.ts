@@ -1,4 +1,5 @@
 import assert from 'node:assert';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { programPath } from '../../conformance/programs.ts';
@@ -7,7 +8,7 @@ import { run, type CommandOptions, type CommandResult } from '../../lab/command.
 import { Lab, type Client, type Router } from '../../lab/lab.ts';
 import { inNamespace } from '../../lab/namespace.ts';
 import { until } from '../../lab/until.ts';
-import { minors } from '../programs.ts';
+import { cacheDirectory, minors } from '../programs.ts';
 import { imageArchives, imageNames } from '../images/index.ts';
 import { ControlPlane } from './control-plane.ts';
 import { planOf, valuesOf, type ClusterDescription, type ClusterPlan } from './description.ts';
@@ -182,9 +183,19 @@ export class Cluster {
 
   async #remove(): Promise<void> {
     await Promise.all(this.nodes.map((node) => node.end()));
+    await this.#keepLogs();
     await this.lab.stop();
     removeData(this.lab.id);
     for (const signal of this.#signals) process.removeListener(signal, this.#onSignal);
+  }
+
+  /** Keeps the logs of the programs and of the containers, in place of those of the cluster before. */
+  async #keepLogs(): Promise<void> {
+    rmSync(keptLogs, { recursive: true, force: true });
+    mkdirSync(keptLogs, { recursive: true });
+    const pods = this.nodes.map(({ name, podLogs }) => ({ name: `${name}-pods`, folder: podLogs }));
+    for (const { name, folder } of [{ name: 'programs', folder: join(this.lab.directory, 'logs') }, ...pods])
+      await run(['cp', '-r', folder, join(keptLogs, name)], { check: false });
   }
 
   readonly #onSignal = (_name: string, number: number): void => {
@@ -205,6 +216,9 @@ export class Cluster {
     );
   }
 }
+
+/** The logs of the cluster that was removed last. */
+const keptLogs = join(cacheDirectory, 'logs');
 
 interface NodeObject {
   readonly status: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { copyFileSync, existsSync, globSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { run } from '../../lab/command.ts';
 import { cacheDirectory } from '../programs.ts';
 import type { ClusterNode } from './node.ts';
 
-/** The most folders that are kept from earlier clusters, the last used ones. Each takes up to a gigabyte. */
-const keptFolders = 4;
+/** The most folders that are kept from earlier clusters, the last used ones. Each takes up to a gigabyte, part of which it shares. */
+const keptFolders = 8;
 
 /** Enough to copy a gigabyte on a busy disk. */
 const copyTimeoutMs = 900_000;
@@ -53,17 +53,28 @@ async function unpack(node: ClusterNode, archive: string, base: string | undefin
   mkdirSync(folders, { recursive: true });
   removeOld();
   // Another process may make the same folder now.
-  const copy = `${folder}.${process.pid}`;
-  await run(['cp', '-a', node.containerdRoot, copy], { timeoutMs: copyTimeoutMs });
-  rmSync(node.containerdRoot, { recursive: true });
-  if (existsSync(folder)) rmSync(copy, { recursive: true });
-  else renameSync(copy, folder);
+  const made = `${folder}.${process.pid}`;
+  await run(['mv', node.containerdRoot, made], { timeoutMs: copyTimeoutMs });
+  if (existsSync(folder)) rmSync(made, { recursive: true });
+  else renameSync(made, folder);
 }
 
-/** Copies a folder of unpackedImages for a node. */
+/**
+ * Copies a folder of unpackedImages for a node. Blobs and layers of images never change, so the copy has links to them. containerd's databases change.
+ */
 export async function copyImages(folder: string, containerdRoot: string): Promise<void> {
   mkdirSync(dirname(containerdRoot), { recursive: true });
-  await run(['cp', '-a', folder, containerdRoot], { timeoutMs: copyTimeoutMs });
+  const { code } = await run(['cp', '-al', folder, containerdRoot], { timeoutMs: copyTimeoutMs, check: false });
+  if (code !== 0) {
+    // Another file system.
+    rmSync(containerdRoot, { recursive: true, force: true });
+    await run(['cp', '-a', folder, containerdRoot], { timeoutMs: copyTimeoutMs });
+  }
+  for (const database of globSync('io.containerd.*/*.db', { cwd: containerdRoot })) {
+    const path = join(containerdRoot, database);
+    copyFileSync(path, `${path}.own`);
+    renameSync(`${path}.own`, path);
+  }
 }
 
 function removeOld(): void {

@@ -55,15 +55,25 @@ export class ClusterNode {
     return this.plan.name;
   }
 
+  /** The parent of the cgroups of its pods, below the root of each hierarchy. */
+  get cgroup(): string {
+    return `/${this.#setting.lab.id}/${this.name}`;
+  }
+
   /** The network namespace, for commands that need nothing else of the node: routes, rules, sockets. */
   get machine(): Machine {
     return this.#setting.lab.machine(this.name);
   }
 
+  /** The directory of its containers' logs. */
+  get podLogs(): string {
+    return join(this.#directory, 'state/log/pods');
+  }
+
   /** Starts the node without programs. */
   async boot(): Promise<void> {
-    const { lab, cluster, pki, kubeProxy, pauseImage } = this.#setting;
-    const cgroup = `/${lab.id}/${this.name}`;
+    const { cluster, pki, kubeProxy, pauseImage } = this.#setting;
+    const { cgroup } = this;
     createCgroup(cgroup);
     const environment = {
       directory: this.#directory,

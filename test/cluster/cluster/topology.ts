@@ -1,9 +1,15 @@
-import { bgpdConfig } from '../../lab/frr-config.ts';
+import { bfddConfig, bgpdConfig } from '../../lab/frr-config.ts';
 import type { LinkSpec, MachineSpec, Topology } from '../../lab/topology.ts';
 import { valuesOf, type ClusterPlan, type NodePlan, type PerFamily } from './description.ts';
 
 /** The AS numbers that Herald's objects in these tests use. */
 export const asNumbers = { tor: 64500, nodes: 64512 } as const;
+
+/**
+ * Between two BFD packets, of which three in a row may be missing. Longer than usual, because a busy machine suspends a process for seconds, and shorter
+ * than the start of an agent: FRR 8.4 drops the routes of an agent that was killed if the next one is there before BFD has noticed.
+ */
+export const bfdMilliseconds = 700;
 
 /**
  *     client ── tor (FRR, API server) ──┬── node1
@@ -44,7 +50,8 @@ export function nodeTopology(plan: ClusterPlan, node: NodePlan): Topology {
 
 function torMachine(plan: ClusterPlan): MachineSpec {
   const prefixes = valuesOf(plan.nodeNetwork);
-  const bgpd = bgpdConfig({ asn: asNumbers.tor, routerId: '172.30.0.1', neighbors: [], listen: { asn: asNumbers.nodes, prefixes } });
+  const listen = { asn: asNumbers.nodes, prefixes, bfd: true };
+  const bgpd = bgpdConfig({ asn: asNumbers.tor, routerId: '172.30.0.1', neighbors: [], listen });
   return {
     name: 'tor',
     kind: 'router',
@@ -57,6 +64,7 @@ function torMachine(plan: ClusterPlan): MachineSpec {
     frr: new Map([
       ['zebra', ''],
       ['bgpd', bgpd],
+      ['bfdd', bfddConfig(bfdMilliseconds)],
     ]),
   };
 }
