@@ -5,11 +5,8 @@ import { valuesOf, type ClusterPlan, type NodePlan, type PerFamily } from './des
 /** The AS numbers that Herald's objects in these tests use. */
 export const asNumbers = { tor: 64500, nodes: 64512 } as const;
 
-/**
- * Between two BFD packets, of which three in a row may be missing. Longer than usual, because a busy machine suspends a process for seconds, and shorter
- * than the start of an agent: FRR 8.4 drops the routes of an agent that was killed if the next one is there before BFD has noticed.
- */
-export const bfdMilliseconds = 700;
+/** Between two BFD packets, of which three in a row may be missing. Long, because a busy machine suspends a process for seconds. */
+export const bfdMilliseconds = 1500;
 
 /**
  *     client ── tor (FRR, API server) ──┬── node1
