@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { publishing } from '../../../scripts/release/describe/publishing.ts';
 
 interface Step {
   readonly uses?: string;
@@ -155,6 +156,30 @@ describe('.ci/run', () => {
 
   test('fails for a suite that does not exist', () => {
     expect(run('pears').status).toBe(2);
+  });
+});
+
+describe('the release', () => {
+  const release = text('.github/workflows/release.yml');
+
+  test('is published with the same commands, in the same order, as by hand', () => {
+    const addresses = { image: 'registry.example/herald', download: '', source: '', builder: '', homepage: '' };
+    const byHand = publishing({ version: '0.2.0', addresses }, { image: 'sha256:1', chart: 'sha256:2' }, 'dist-release');
+    const verbs = /\b(sha256sum --check|oras cp|cosign [a-z-]+|npm publish|gh release create)/g;
+    const commands = (script: string): readonly string[] => [...new Set([...script.matchAll(verbs)].map(([verb]) => verb))];
+    const published = release.slice(release.indexOf('  publish:'));
+    expect(commands(byHand).length).toBeGreaterThan(5);
+    expect(commands(published)).toEqual(commands(byHand));
+    expect(byHand).toContain('registry.example/charts/herald:0.2.0');
+    expect(release).toContain('chart=${IMAGE%/*}/charts/${IMAGE##*/}');
+  });
+
+  test('only the job that publishes may write, and it runs no code of the repository', () => {
+    const { publish, ...others } = workflow('.github/workflows/release.yml').jobs;
+    expect(JSON.stringify(Object.values(others).map(({ permissions }) => permissions))).not.toContain('write');
+    const steps = (publish?.steps ?? []).map(({ uses = '', run = '' }) => `${uses} ${run}`).join('\n');
+    expect(steps).toContain('gh release create');
+    expect(steps).not.toMatch(/actions\/checkout|npm (ci|run|install)|actions\/cache/);
   });
 });
 
