@@ -10,7 +10,7 @@ import { testImage } from '../conformance/container/suite.ts';
 import { programPath } from '../conformance/programs.ts';
 import { run } from '../lab/command.ts';
 import { testArchitectures } from './architectures.ts';
-import { clone, git, release, root, traces, version } from './clone.ts';
+import { clone, git, release, traces, version } from './clone.ts';
 import { Layout } from './layout.ts';
 
 /** Builds a release twice, compares the files, and runs and installs each of them. Nothing leaves this machine. */
@@ -177,8 +177,8 @@ describe('the image for amd64', () => {
 describe('the manifests', () => {
   test.each(['beside-kube-proxy', 'without-kube-proxy'])('%s is what kubectl makes of the overlay', async (overlay) => {
     const objects = (text: string): unknown[] => parseAllDocuments(text).map((document) => document.toJS() as unknown);
-    const { stdout } = await run([programPath('kubectl'), 'kustomize', join(root, 'manifests/overlays', overlay)]);
-    const before = (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }).version;
+    const { stdout } = await run([programPath('kubectl'), 'kustomize', join(first, 'manifests/overlays', overlay)]);
+    const before = (JSON.parse(readFileSync(join(first, 'package.json'), 'utf8')) as { version: string }).version;
     const expected = objects(stdout.replaceAll(`image: herald:${before}\n`, `image: registry.example/herald:${version}\n`));
     const key = (object: unknown): string => JSON.stringify([(object as { kind: string }).kind, (object as { metadata: object }).metadata]);
     const sorted = (all: readonly unknown[]): unknown[] => all.toSorted((one, other) => (key(one) < key(other) ? -1 : 1));

@@ -87,7 +87,10 @@ function startAgent(name: string, capabilities: readonly string[]): { process: L
   mkdirSync(data);
   writeFileSync(join(data, 'all.yaml'), manifests);
   const context = { ...agent.context, capabilities: { drop: ['ALL'], add: capabilities } };
-  const args = [...agent.args.map((each) => each.replace('$(NODE_NAME)', 'node1')), '--source=/data'];
+  const args = [
+    ...agent.args.map((each) => each.replace('$(NODE_NAME)', 'node1').replace('$(POD_NAMESPACE)', 'herald-system')),
+    '--source=/data',
+  ];
   const argv = inNamespace(namespace, confined(image, context, mounts(data), args));
   return { process: foreground(argv, join(directory, `${name}.log`)), data };
 }
