@@ -109,6 +109,18 @@ describe('a browser that opened the printed address', () => {
   });
 });
 
+test('the page is there while the first read takes its time, and a pulse says that there is no picture yet', async () => {
+  const slow: Facts = { ...facts, read: () => new Promise(() => undefined) };
+  const stopping = new AbortController();
+  const running = await startConsole(0, { facts: slow, files, clock: systemClock, stopped: stopping.signal });
+  port = Number(new URL(running.address).port);
+  const entered = await ask(new URL(running.address).pathname + new URL(running.address).search, { headers: {} });
+  cookie = String(entered.headers['set-cookie']).split(';')[0] ?? '';
+  expect((await ask('/')).status).toBe(200);
+  expect((await events(1))[0]).toContain('data: {"versions":{}}');
+  stopping.abort('SIGINT');
+});
+
 describe('a client without the cookie', () => {
   test.each(everything)('gets nothing at %s', async (path) => {
     for (const headers of [

@@ -7,6 +7,7 @@ import type { Condition } from '../../../model/objects/condition.ts';
 import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import { reason } from '../../../model/reasons.ts';
 import type { ServiceProblem } from '../../../explain/overview/problem.ts';
+import type { TimeSlice } from '../../../system/time-slice.ts';
 import type { Reading } from '../../reading/reading.ts';
 import { whyAllocationSuspended } from '../../reading/suspended-allocation.ts';
 
@@ -29,9 +30,9 @@ export function conditionsOf(states: ReadonlyMap<ServiceKey, CurrentState>): Rea
 /**
  * Returns the states of Services as they are now, before the controller's hold time. For pool Services they are computed by the
  * controller's own function. For other providers, and whenever objects could not be read, the recorded conditions are returned, because
- * computed ones would be wrong.
+ * computed ones would be wrong. With `slice` other work of the process goes on meanwhile.
  */
-export async function currentStates(reading: Reading): Promise<ReadonlyMap<ServiceKey, CurrentState>> {
+export async function currentStates(reading: Reading, slice?: TimeSlice): Promise<ReadonlyMap<ServiceKey, CurrentState>> {
   const { snapshot, unread, now } = reading;
   // A record may outlive its Service.
   const known = [...(await reading.conditions())].filter(([key]) => snapshot.services.has(key));
@@ -41,6 +42,7 @@ export async function currentStates(reading: Reading): Promise<ReadonlyMap<Servi
   const allocator = allocatorOf(snapshot);
   const present = new Map(recorded);
   for (const [key, service] of snapshot.services) {
+    if (slice?.isUsedUp === true) await slice.yield();
     if (!decideAllocationClaim(service, snapshot.config).mine) continue;
     const { reason: refusal } = allocator.decide(allocationRequest(service, snapshot));
     // The Service would get an address, but the controller has not reconciled it yet.

@@ -6,6 +6,7 @@ import { alikeUnqueried } from '../../../explain/text/unqueried.ts';
 import { markUndecided, unreadLines } from '../../../explain/unread-objects.ts';
 import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import type { Snapshot } from '../../../model/store/snapshot.ts';
+import { TimeSlice } from '../../../system/time-slice.ts';
 import type { CommandContext } from '../../context/command-context.ts';
 import type { UnreachableProcess } from '../../live/live-client.ts';
 import { openReading, type ReadingOptions } from '../../reading/open-reading.ts';
@@ -22,16 +23,14 @@ import { openReadings, type Readings } from './readings.ts';
 /** After this time a picture is computed again although nothing was heard: agents may have become silent. */
 const staleMilliseconds = 5000;
 
-/** Opens the facts of the console. The first read is done when it resolves, so that a wrong place is an error of the command. */
+/** Opens the facts of the console. The objects are read once before it resolves, so that a wrong place is an error of the command. */
 export async function openConsoleFacts(
   context: CommandContext,
   options: ReadingOptions,
 ): Promise<Facts & { readonly close: () => Promise<void> }> {
   const readings = await openReadings(context, options);
   try {
-    const facts = new ConsoleFacts(context, options, readings);
-    await facts.read();
-    return facts;
+    return new ConsoleFacts(context, options, { readings, first: await readings.next() });
   } catch (error) {
     await readings.close();
     throw error;
@@ -46,10 +45,18 @@ class ConsoleFacts implements Facts {
   readonly #redaction = new Redaction();
   #last: { readonly reading: Reading; readonly picture: Picture; readonly heard: string } | undefined;
 
-  constructor(context: CommandContext, options: ReadingOptions, readings: Readings) {
+  /** What was read at the start and is in no picture yet. */
+  #first: Awaited<ReturnType<Readings['next']>> | undefined;
+
+  constructor(
+    context: CommandContext,
+    options: ReadingOptions,
+    { readings, first }: { readonly readings: Readings; readonly first: Awaited<ReturnType<Readings['next']>> },
+  ) {
     this.#context = context;
     this.#options = options;
     this.#readings = readings;
+    this.#first = first;
     this.intervalMilliseconds = readings.intervalMilliseconds;
   }
 
@@ -58,17 +65,18 @@ class ConsoleFacts implements Facts {
   }
 
   async read(): Promise<Picture> {
-    const { reading, isNew } = await this.#readings.next();
+    const { reading, isNew } = this.#first ?? (await this.#readings.next());
+    this.#first = undefined;
     const of = reading.kind === 'directory' ? { of: ['agent', 'controller'] as const } : {};
     const view = await askedView(this.#context, this.#options, reading, of);
     const heard = JSON.stringify([[...view.live], view.unasked, view.processes.map(({ process }) => process)]);
     const before = this.#last;
     const isRecent = before !== undefined && reading.now - before.picture.now < staleMilliseconds;
     if (!isNew && isRecent && heard === before.heard) return before.picture;
-    if (isNew) learnSecrets(this.#redaction, reading.snapshot);
+    if (isNew || before === undefined) learnSecrets(this.#redaction, reading.snapshot);
     const known = { live: view.live, ...defined({ unwritten: unwrittenBy(view.processes) }) };
     const asked = { ...reading, snapshot: view.snapshot };
-    const states = await currentStates(asked);
+    const states = await currentStates(asked, new TimeSlice(this.#context.clock));
     const overview = markUndecided(await readOverview(asked, {}, conditionsOf(states), known), reading, '');
     const picture: Picture = {
       from: reading.from,
@@ -86,7 +94,7 @@ class ConsoleFacts implements Facts {
   }
 
   async explain(key: ServiceKey): Promise<ExplainedService | undefined> {
-    const last = this.#last?.reading ?? (await this.#readings.next()).reading;
+    const last = this.#last?.reading ?? this.#first?.reading ?? (await this.#readings.next()).reading;
     // A caller without rights to the whole cluster may still read everything of one namespace.
     const isPartial = last.kind === 'cluster' && last.unread.some(({ why }) => why === 'forbidden');
     if (!isPartial) return this.#explain(last, key);

@@ -92,6 +92,15 @@ spec: { type: LoadBalancer, clusterIP: 10.96.0.77, ports: [{ port: 80 }] }
     await facts.close();
   });
 
+  test('no view of standard input has a password, although it is read once', async () => {
+    const secret = 'swordfish-of-tor2';
+    const peer = `apiVersion: herald.dev/v1alpha1\nkind: BGPPeer\nmetadata: { name: guarded }\nspec: { myASN: 64512, peerASN: 64513, peerAddress: 10.1.0.9, password: ${secret} }\n`;
+    const facts = await openConsoleFacts(collecting({ readInput: async () => peer }).context, { file: ['-'] });
+    await facts.read();
+    expect(facts.redact(`a sentence with ${secret}`)).toBe('a sentence with REMOVED');
+    await facts.close();
+  });
+
   test('a directory that does not exist is an error of the command', async () => {
     await expect(openConsoleFacts(collecting().context, { source: join(directory, 'nothing'), socket })).rejects.toThrow(
       /there is no directory/,
