@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LabProcess } from '../lab/lab-process.ts';
-import { podsIn, type Pod } from './pods.ts';
+import { argumentsOf, podsIn, variablesOf, type Pod } from './pods.ts';
 import { herald, type ClusterBed } from './cluster-bed.ts';
 
 /** The port of /readyz of each process. */
@@ -82,12 +82,15 @@ export class Kubelets {
   }
 
   /** Starts the container as a process. A file system of its own below /run has the files of the service account and its socket. */
-  async #start({ spec, metadata }: Pod, node: string): Promise<LabProcess> {
+  async #start(pod: Pod, node: string): Promise<LabProcess> {
+    const { spec, metadata } = pod;
     const { lab, cluster } = this.#bed;
     const token = await cluster.serviceAccountToken(metadata.namespace, spec.serviceAccountName ?? 'default');
     const { server, certificateAuthority } = cluster.admin;
     const { hostname, port } = new URL(server);
-    const args = (spec.containers[0]?.args ?? []).map((one) => one.replace('$(NODE_NAME)', node).replace('/host/proc/sys', '/proc/sys'));
+    const variables = variablesOf(pod, node);
+    // In its own container, /proc/sys of the node is mounted there.
+    const args = argumentsOf(pod, variables).map((one) => one.replace('/host/proc/sys', '/proc/sys'));
     const mounts = [
       // A pod has its own host name, by which controllers tell each other apart.
       'hostname "$NAME"',
@@ -97,20 +100,19 @@ export class Kubelets {
       'printf %s "$TOKEN" > token; printf %s "$AUTHORITY" > ca.crt; printf %s "$NAMESPACE" > namespace',
       'exec "$@"',
     ].join('\n');
-    return lab
-      .machine(node)
-      .spawn(['unshare', '--mount', '--uts', 'sh', '-euc', mounts, 'sh', herald, ...args.map((one) => one.replaceAll('$$', '$'))], {
-        name: metadata.name,
-        env: {
-          TOKEN: token,
-          AUTHORITY: certificateAuthority,
-          NAMESPACE: metadata.namespace,
-          NAME: metadata.name,
-          KUBERNETES_SERVICE_HOST: hostname,
-          KUBERNETES_SERVICE_PORT: port,
-          NODE_COMPILE_CACHE: join(this.#bed.programs, 'compiled'),
-        },
-      });
+    return lab.machine(node).spawn(['unshare', '--mount', '--uts', 'sh', '-euc', mounts, 'sh', herald, ...args], {
+      name: metadata.name,
+      env: {
+        ...variables,
+        TOKEN: token,
+        AUTHORITY: certificateAuthority,
+        NAMESPACE: metadata.namespace,
+        NAME: metadata.name,
+        KUBERNETES_SERVICE_HOST: hostname,
+        KUBERNETES_SERVICE_PORT: port,
+        NODE_COMPILE_CACHE: join(this.#bed.programs, 'compiled'),
+      },
+    });
   }
 
   async #isReady(node: string, port: number): Promise<boolean> {
