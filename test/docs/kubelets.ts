@@ -16,6 +16,7 @@ export class Kubelets {
   readonly #nodes: readonly string[];
   readonly #podAddress: (node: string) => string;
   readonly #processes = new Map<string, LabProcess>();
+  readonly #started = new Map<string, string>();
   readonly #reported = new Map<string, boolean>();
   readonly #stopped = new AbortController();
   readonly #loop: Promise<void>;
@@ -63,12 +64,19 @@ export class Kubelets {
     const { uid } = pod.metadata;
     const program = pod.spec.containers[0]?.args?.[0] ?? '';
     const healthPort = healthPorts[program];
-    if (healthPort !== undefined && !this.#processes.has(uid)) this.#processes.set(uid, await this.#start(pod, node));
+    if (healthPort !== undefined && !this.#processes.has(uid)) {
+      this.#started.set(uid, new Date().toISOString());
+      this.#processes.set(uid, await this.#start(pod, node));
+    }
     const ready = healthPort === undefined || (await this.#isReady(node, healthPort));
     if (this.#reported.get(uid) === ready) return;
     const podIP = this.#podAddress(node);
     const conditions = [{ type: 'Ready', status: ready ? 'True' : 'False', lastTransitionTime: new Date().toISOString() }];
-    const status = { phase: 'Running', podIP, podIPs: [{ ip: podIP }], startTime: new Date().toISOString(), conditions };
+    const startedAt = this.#started.get(uid) ?? new Date().toISOString();
+    const container = { name: pod.spec.containers[0]?.name ?? '', image: '', imageID: '', restartCount: 0, ready, started: true };
+    // Herald takes an agent as alive while its container runs, and was started before its report was written.
+    const containerStatuses = [{ ...container, state: { running: { startedAt } } }];
+    const status = { phase: 'Running', containerStatuses, podIP, podIPs: [{ ip: podIP }], startTime: new Date().toISOString(), conditions };
     const contentType = 'application/merge-patch+json';
     const path = `${pathOf(pod.metadata)}/status`;
     const { status: answer } = await this.#bed.cluster.attempt({ method: 'PATCH', path, contentType, body: { status } });

@@ -13,7 +13,7 @@ export interface Pod {
     readonly nodeName?: string;
     readonly affinity?: object;
     readonly serviceAccountName?: string;
-    readonly containers: readonly { readonly args?: readonly string[]; readonly env?: readonly Variable[] }[];
+    readonly containers: readonly { readonly name: string; readonly args?: readonly string[]; readonly env?: readonly Variable[] }[];
   };
 }
 
