@@ -1,6 +1,7 @@
 import { createWriteStream, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import process from 'node:process';
 import { environment } from '../../lab/command.ts';
 import { inNamespace } from '../../lab/namespace.ts';
 import { programPath } from '../../conformance/programs.ts';
@@ -68,7 +69,8 @@ interface Execution {
 async function execute(argv: readonly string[], { directory, log, signal }: Execution, progress: (done: string) => void): Promise<void> {
   const [file = '', ...rest] = argv;
   const output = createWriteStream(log);
-  const child = spawn(file, rest, { cwd: directory, env: environment(), stdio: ['ignore', 'pipe', 'pipe'] });
+  // A process group of its own, because each of the processes that run tests must get the interrupt.
+  const child = spawn(file, rest, { cwd: directory, env: environment(), stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   const counts = { ended: 0, failed: 0 };
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (data: Buffer) => {
@@ -79,7 +81,7 @@ async function execute(argv: readonly string[], { directory, log, signal }: Exec
     });
   const print = (): void => progress(`${counts.ended} tests ended, ${counts.failed} failed`);
   const timer = setInterval(print, interval);
-  const interrupt = (): void => void child.kill('SIGINT');
+  const interrupt = (): void => void (child.pid !== undefined && process.kill(-child.pid, 'SIGINT'));
   signal?.addEventListener('abort', interrupt);
   try {
     await new Promise<void>((resolve, reject) => {
