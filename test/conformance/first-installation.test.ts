@@ -66,7 +66,13 @@ interface Workload extends Manifest {
 async function argumentsOf(workload: string): Promise<string[]> {
   const [object] = objectsOf(succeeded(await clients.kubectl('get', workload, '-n', 'herald-system', '-o', 'yaml'))) as Workload[];
   const args = object?.spec.template.spec.containers[0].args ?? [];
-  return args.map((one) => one.replace('$(NODE_NAME)', 'node1').replaceAll('$$', '$').replace('/host/proc/sys', '/proc/sys'));
+  return args.map((one) =>
+    one
+      .replace('$(NODE_NAME)', 'node1')
+      .replace('$(POD_NAMESPACE)', 'herald-system')
+      .replaceAll('$$', '$')
+      .replace('/host/proc/sys', '/proc/sys'),
+  );
 }
 
 /** Starts a process of the release. `stopProcesses` ends it. */
