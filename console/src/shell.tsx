@@ -90,7 +90,7 @@ function Freshness({ link }: { readonly link: ServerLink }) {
     return (
       <p class="freshness bad" role="alert">
         <Mark health="bad" />
-        <span>The console was ended. {picture}. Start it again: herald ui</span>
+        <span>The console was ended. {at === undefined ? '' : `${picture}. `}Start it again: herald ui</span>
       </p>
     );
   }

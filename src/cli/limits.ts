@@ -9,6 +9,8 @@ export const limits = {
   completionNames: 2000,
   /** Time between two reads of the node's report by `herald drain`. */
   drainLookMilliseconds: 1000,
+  /** Time after which `herald drain --uncordon` computes the expected routes again although the node's report is the same. */
+  drainExpectMilliseconds: 5000,
   /** The longest value of `herald drain --timeout`. */
   drainTimeoutSeconds: 86_400,
   /** Most Services that `herald drain` names of those that would lose their last next hop. */

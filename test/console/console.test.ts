@@ -215,6 +215,7 @@ test('the page asks no host but its own', () => {
 test('a page whose console has ended says how old it is and what to do, and keeps its picture', async () => {
   await visitor.open('/services');
   await visitor.page.getByRole('link', { name: 'shop/web' }).waitFor();
+  await visitor.page.locator('.freshness.good').waitFor();
   expect(await stage.endConsole()).toBe(0);
   const said = visitor.page.locator('.freshness.bad');
   await said.waitFor();

@@ -45,12 +45,14 @@ export async function waitUntilDrained(clock: Clock, target: DrainStorage, optio
 
 /** Prints what the agent reports until everything that should be announced is announced. */
 export async function waitUntilRestored(clock: Clock, target: DrainStorage, options: WaitOptions): Promise<WaitOutcome> {
-  let looked = '';
+  let computed = { updated: '', at: 0 };
   let said = '';
   const result = await follow(clock, target, options, async (state) => {
-    // The expected routes are computed once for each report, not for each poll.
-    if (state.drain !== undefined || state.updated === looked) return undefined;
-    looked = state.updated;
+    // The expected routes are computed for each report, and now and then for the same report: what is expected may have changed since.
+    const at = clock.date().getTime();
+    if (state.drain !== undefined || (state.updated === computed.updated && at < computed.at + limits.drainExpectMilliseconds))
+      return undefined;
+    computed = { updated: state.updated, at };
     const { snapshot, now } = await target.read();
     const sessions = restoredSessions(snapshot, options.node, state, now);
     const back = isRestored(sessions);

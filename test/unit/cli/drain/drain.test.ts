@@ -261,6 +261,15 @@ describe('herald drain --uncordon', patient, () => {
     expect(stdout).toContain('not everything is announced yet: tor1-v4: Active');
   });
 
+  test('--uncordon ends when the routes that are expected change, although the agent has nothing new to report', async () => {
+    const { code, stdout } = await bed.drain(['node1', '--uncordon', '--timeout', '30s'], (look) => {
+      if (look === 1) bed.report('node1', { sent: 2 });
+      if (look === 3) for (const name of ['web', 'ledger']) bed.cluster.edit(name, () => ({ status: { loadBalancer: {} } }));
+    });
+    expect(stdout).toMatch(/not everything is announced yet: tor1-v4: 2 of 4 routes/);
+    expect(code).toBe(0);
+  });
+
   test('--uncordon does not remove a taint', async () => {
     const config = { spec: { defaultClass: true, nodeDrain: { taint: 'example.com/off' } } };
     bed.cluster.put({ apiVersion: 'herald.dev/v1alpha1', kind: 'HeraldConfig', metadata: { name: 'default' }, ...config });
