@@ -9,15 +9,18 @@ import { LabProcess } from './lab-process.ts';
 import { inNamespace, ip, prepareNamespace } from './namespace.ts';
 import { until } from './until.ts';
 
-/** A controller whose folder .herald is a small file system of its own, which no other process sees. */
+/** A controller and an agent whose folder .herald is a small file system of its own, which no other process sees. */
 const namespace = `hl-fd-${process.pid}`;
 const program = join(import.meta.dirname, '../../bin/herald');
 const directory = mkdtempSync(join(tmpdir(), 'herald-full-'));
 const socket = join(directory, 'controller.sock');
 let controller: LabProcess;
+let agent: LabProcess;
+/** Keeps the small file system while no process of Herald runs. */
+let holder: LabProcess;
 
 const manifest = (kind: string, name: string, body: object): object => ({
-  apiVersion: kind === 'Service' ? 'v1' : 'herald.dev/v1alpha1',
+  apiVersion: kind === 'Service' || kind === 'Node' ? 'v1' : 'herald.dev/v1alpha1',
   kind,
   metadata: kind === 'Service' ? { name, namespace: 'shop' } : { name },
   ...body,
@@ -32,7 +35,7 @@ const service = (name: string, clusterIP: string): Promise<void> =>
   put('Service', name, { spec: { type: 'LoadBalancer', clusterIP, clusterIPs: [clusterIP], ports: [{ port: 80, nodePort: 30_080 }] } });
 
 /** Runs a command where the controller's file systems are visible. */
-const inside = (...argv: readonly string[]) => run(['nsenter', '-t', String(controller.pid), '-m', ...argv], { check: false });
+const inside = (...argv: readonly string[]) => run(['nsenter', '-t', String(holder.pid), '-m', ...argv], { check: false });
 
 const addressOf = async (name: string): Promise<string | undefined> => {
   const { stdout } = await inside('sh', '-c', `cat ${directory}/.herald/status/services/shop/${name}.yaml 2>/dev/null`);
@@ -44,23 +47,43 @@ const http = async (port: number, path: string): Promise<string> =>
 
 const logged = (message: string): number => controller.lines().filter((line) => line.includes(message)).length;
 
+function begin(name: string, argv: readonly string[]): LabProcess {
+  return new LabProcess(['setpriv', '--pdeathsig', 'KILL', '--', ...inNamespace(namespace, argv)], {
+    logFile: join(directory, `${name}.log`),
+    record: () => undefined,
+  });
+}
+
+const start = (name: string, ...argv: readonly string[]): LabProcess =>
+  begin(name, ['nsenter', '-t', String(holder.pid), '-m', program, ...argv, '--source', directory]);
+
+const startController = (): LabProcess => start('controller', 'controller', '--socket', socket);
+const startAgent = (): LabProcess => start('agent', 'agent', '--node', 'node1', '--socket', 'none', '--kernel-settings', 'report');
+
 beforeAll(async () => {
   await ip([`netns add ${namespace}`]);
   await prepareNamespace(namespace, false);
   await mkdir(join(directory, '.herald'));
   await put('IPAddressPool', 'main', { spec: { addresses: ['192.0.2.0/24'] } });
+  await put('Node', 'node1', { status: { addresses: [{ type: 'InternalIP', address: '10.99.0.1' }] } });
   await service('first', '10.96.0.10');
-  const start = `mount -t tmpfs -o size=64k tmpfs ${directory}/.herald && exec ${program} controller --source ${directory} --socket ${socket}`;
-  controller = new LabProcess(['setpriv', '--pdeathsig', 'KILL', '--', ...inNamespace(namespace, ['unshare', '-m', 'sh', '-c', start])], {
-    logFile: join(directory, 'controller.log'),
-    record: () => undefined,
-  });
+  holder = begin('holder', [
+    'unshare',
+    '-m',
+    'sh',
+    '-c',
+    `mount -t tmpfs -o size=64k tmpfs ${directory}/.herald && echo mounted && sleep infinity`,
+  ]);
+  await holder.waitForLine(/mounted/);
+  controller = startController();
   await until('the first Service has an address', () => addressOf('first'), 60_000);
 });
 
 afterAll(async () => {
-  controller?.kill('SIGKILL');
-  await controller?.exited;
+  for (const one of [agent, controller, holder]) {
+    one?.kill('SIGKILL');
+    await one?.exited;
+  }
   await run(['ip', 'netns', 'del', namespace], { check: false });
   rmSync(directory, { recursive: true, force: true });
 });
@@ -97,4 +120,36 @@ test('a full disk shows once in the log, in readiness, in a metric and in status
   expect(logged('records cannot be written')).toBe(1);
   expect(await http(10_293, '/readyz')).toContain('[+]records ok');
   expect((await readFile(join(directory, 'controller.log'), 'utf8')).includes('failed, will be retried')).toBe(false);
+}, 400_000);
+
+test('controller and agent wait for space when they start on a full disk after kill -9, and then work', async () => {
+  agent = startAgent();
+  await agent.waitForLine(/agent started/);
+  const first = await addressOf('first');
+  const locks = async (): Promise<string[]> =>
+    (await inside('find', `${directory}/.herald`, '-name', '*.lock*')).stdout.trim().split('\n').toSorted();
+  const before = await locks();
+  for (const one of [agent, controller]) {
+    one.kill('SIGKILL');
+    await one.exited;
+  }
+  await inside('dd', 'if=/dev/zero', `of=${directory}/.herald/filler`, 'bs=1k', 'count=1024');
+  for (const log of ['agent.log', 'controller.log']) await writeFile(join(directory, log), '');
+  [agent, controller] = [startAgent(), startController()];
+  for (const [one, lock, port] of [
+    [agent, '.herald/nodes/node1.lock', 10_291],
+    [controller, '.herald/controller.lock', 10_293],
+  ] as const) {
+    const line = await one.waitForLine(/records cannot be written/);
+    expect(JSON.parse(line)).toMatchObject({ code: 'ENOSPC', file: lock, fix: expect.stringContaining('free space') });
+    expect(await http(port, '/readyz')).toMatch(/\[-\]records: no space is left: 1 records wait to be written, such as .*\.lock/);
+    expect((await http(port, '/livez')).trim()).toMatch(/ok/);
+  }
+  await service('fourth', '10.96.0.13');
+  await inside('rm', `${directory}/.herald/filler`);
+  await agent.waitForLine(/agent started/);
+  await until('the fourth Service has an address', () => addressOf('fourth'), 60_000);
+  expect(await addressOf('first')).toBe(first);
+  expect(await locks()).toEqual(before);
+  for (const one of [agent, controller]) expect(one.lines().filter((line) => line.includes('records cannot be written'))).toHaveLength(1);
 }, 400_000);

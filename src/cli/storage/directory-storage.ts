@@ -1,25 +1,32 @@
 import { access, constants, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { DirectorySource } from '../../sources/directory/directory-source.ts';
 import { LastGoodRecorder } from '../../sources/directory/last-good/last-good-recorder.ts';
-import { acquireLock, LockedError, requireUnlocked } from '../../sources/directory/lock.ts';
+import { acquireLock, LockedError, requireUnlocked, type DirectoryLock } from '../../sources/directory/lock.ts';
 import { RecordHealth } from '../../sources/directory/records/record-health.ts';
 import { DirectoryStatusWriter } from '../../sources/directory/records/status-writer.ts';
+import { whenThereIsSpace } from '../../sources/directory/records/when-there-is-space.ts';
 import type { Log } from '../../system/log.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
 import type { StorageBackend } from '../context/storage.ts';
 
 /** Storage in a directory of manifests. Records are kept in its folder .herald. */
-export async function openDirectoryStorage({ clock }: CommandContext, directory: string, log: Log): Promise<StorageBackend> {
+export async function openDirectoryStorage(
+  { clock, random, stopped }: CommandContext,
+  directory: string,
+  log: Log,
+): Promise<StorageBackend> {
   await requireDirectory(directory);
   const source = new DirectorySource(directory, { clock, log });
   const health = new RecordHealth(log);
   const records = (): DirectoryStatusWriter => new DirectoryStatusWriter(directory, { clock, health });
+  const take = (file: string): Promise<DirectoryLock> =>
+    orExplain(file, () => whenThereIsSpace(() => acquireLock(file), { clock, random, stopped, health, file: relative(directory, file) }));
   return {
     source,
     recordHealth: health,
     async acquireLeadership() {
-      const lock = await orExplain(controllerLock(directory), acquireLock);
+      const lock = await take(controllerLock(directory));
       const lastGood = new LastGoodRecorder(directory, { source, log });
       lastGood.start();
       return {
@@ -31,7 +38,7 @@ export async function openDirectoryStorage({ clock }: CommandContext, directory:
       };
     },
     async acquireNode(node) {
-      const lock = await orExplain(nodeLock(directory, node), acquireLock);
+      const lock = await take(nodeLock(directory, node));
       const writer = records();
       return { writeNodeState: (state) => writer.writeNodeState(state), release: () => lock.release() };
     },
@@ -75,7 +82,6 @@ const unwritable: Readonly<Record<string, string>> = {
   EACCES: 'permission denied: run this as root, or as the user that owns the directory',
   EPERM: 'permission denied: run this as root, or as the user that owns the directory',
   EROFS: 'the file system is read-only: Herald keeps its records in the directory of manifests',
-  ENOSPC: 'no space is left',
 };
 
 function codeOf(error: unknown): string | undefined {

@@ -22,4 +22,7 @@ export const limits = {
   rescanMilliseconds: 60_000,
   /** Attempts to take a lock that other processes take and release meanwhile. */
   lockTurns: 100,
+  /** Shortest and longest delay between two attempts to take a lock on a full file system. */
+  lockRetryMilliseconds: 500,
+  lockRetryMaximumMilliseconds: 10_000,
 } as const;

@@ -23,7 +23,7 @@ export class LockedError extends Error {
   }
 }
 
-interface DirectoryLock {
+export interface DirectoryLock {
   release(): Promise<void>;
 }
 
@@ -53,8 +53,8 @@ async function take(path: string, me: Holder, lock: string): Promise<DirectoryLo
   const text = JSON.stringify({ ...me, attempt: attempts });
   // Written to another file and linked, so that the lock is never seen half written and never overwritten.
   const aside = `${path}.${me.pid}-${me.started}-${attempts}`;
-  await writeFile(aside, text);
   try {
+    await writeFile(aside, text);
     for (let turn = 0; turn < limits.lockTurns; turn++) {
       if (await linked(aside, path)) return held(path, text);
       const found = await readIfThere(path);
