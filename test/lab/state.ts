@@ -65,12 +65,24 @@ export function abandonedIds(kept: boolean): readonly string[] {
     .filter((id) => isAbandoned(id) && (kept || !existsSync(`${directoryOf(id)}/kept`)));
 }
 
-function isAbandoned(id: string): boolean {
+/** Returns the labs of these processes, without those that keep() left running. */
+export function ownedIds(pids: ReadonlySet<number>): readonly string[] {
+  if (!existsSync(stateRoot)) return [];
+  return readdirSync(stateRoot).filter(
+    (id) => id.startsWith('hl') && !existsSync(`${directoryOf(id)}/kept`) && pids.has(ownerOf(id)?.pid ?? 0),
+  );
+}
+
+function ownerOf(id: string): ProcessIdentity | undefined {
   try {
-    const owner = JSON.parse(readFileSync(`${directoryOf(id)}/owner.json`, 'utf8')) as ProcessIdentity;
-    return !isAlive(owner);
+    return JSON.parse(readFileSync(`${directoryOf(id)}/owner.json`, 'utf8')) as ProcessIdentity;
   } catch {
     // A sweep that was itself killed may have removed the file. A sweep that runs right now removes the directory at its end.
-    return true;
+    return undefined;
   }
+}
+
+function isAbandoned(id: string): boolean {
+  const owner = ownerOf(id);
+  return owner === undefined || !isAlive(owner);
 }

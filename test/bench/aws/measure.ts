@@ -1,6 +1,6 @@
 import { loadavg } from 'node:os';
 import { sleep, systemClock } from '../../../src/system/clock.ts';
-import { peakMemory, processorSeconds } from '../process-figures.ts';
+import { peakMemory, processorSeconds } from '../runner/process-figures.ts';
 import type { Contender } from './contenders/contender.ts';
 import type { Throttle } from './requests.ts';
 import type { ServiceForm, Stage } from './stage.ts';

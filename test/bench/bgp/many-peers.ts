@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { processorTime, residentMemory } from '../process-figures.ts';
+import { processorTime, residentMemory } from '../runner/process-figures.ts';
 import { BenchProcess, receiverNamespace } from './bench-network.ts';
 import type { Contender } from './sender.ts';
 import { Caller } from './senders/caller.ts';

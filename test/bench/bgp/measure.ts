@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { processorTime, residentMemory } from '../process-figures.ts';
+import { processorTime, residentMemory } from '../runner/process-figures.ts';
 import { Receiver } from './receiver.ts';
 import type { Contender, Sender } from './sender.ts';
 

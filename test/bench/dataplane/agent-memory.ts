@@ -6,7 +6,7 @@ import { namespaceOf } from '../../lab/dataplane/one-node.ts';
 import { inNamespace } from '../../lab/namespace.ts';
 import type { ApiObject } from '../../kube-fixture/object.ts';
 import { until } from '../../lab/until.ts';
-import { residentMemory } from '../process-figures.ts';
+import { residentMemory } from '../runner/process-figures.ts';
 import { nodeObject, serviceObject, sliceObject } from './services.ts';
 
 /** Resident memory of a whole agent, in megabytes of 10^6 octets. */

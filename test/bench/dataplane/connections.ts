@@ -24,6 +24,8 @@ export class Stand {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     this.#child = child;
+    // A stand that has ended is noticed when its answer is read.
+    child.stdin.on('error', () => undefined);
     const lines: Interface = createInterface({ input: child.stdout });
     this.#lines = lines[Symbol.asyncIterator]();
   }

@@ -44,3 +44,13 @@ export class Generation {
     this.#socket.close();
   }
 }
+
+/** Resolves to the generation once no commit has happened for a while. */
+export async function untilQuiet(generation: Generation): Promise<number> {
+  for (let last = await generation.now(); ;) {
+    await sleep(1_500);
+    const now = await generation.now();
+    if (now === last) return now;
+    last = now;
+  }
+}

@@ -4,7 +4,8 @@ import { startKubeProxy, type KubeProxy } from '../../kube-fixture/kube-proxy.ts
 import { namespaceOf } from '../../lab/dataplane/one-node.ts';
 import { answered } from './client.ts';
 import { sharePriority } from './priority.ts';
-import { clusterAddress, nodeObject, serviceObject, sliceObject } from './services.ts';
+import { Generation, untilQuiet } from './generation.ts';
+import { clusterAddress, externalAddress, nodeObject, serviceObject, sliceObject } from './services.ts';
 
 /** The real kube-proxy in nftables mode, on the node of the lab. */
 export class KubeProxyNode {
@@ -32,7 +33,19 @@ export class KubeProxyNode {
     const indexes = Array.from({ length: services }, (_, index) => services - 1 - index);
     this.#api.put(...indexes.map(serviceObject), ...indexes.map((index) => sliceObject(index)));
     if (!this.#proxy.process.running) throw new Error(`kube-proxy has ended\n${this.#proxy.process.lines().slice(-20).join('\n')}`);
-    await answered(clusterAddress(0), 80, 'pod1');
+    // kube-proxy answers each address of a Service from its own commit on, and refuses connections as long as it has not seen the endpoints.
+    for (const address of [clusterAddress(0), externalAddress]) await answered(address, 80, 'pod1');
+    await this.#untilQuiet();
+  }
+
+  /** A sync may follow that was already due, such as the one that deletes chains a second later. */
+  async #untilQuiet(): Promise<void> {
+    const generation = new Generation(`/run/netns/${namespaceOf('node')}`);
+    try {
+      await untilQuiet(generation);
+    } finally {
+      generation.close();
+    }
   }
 
   async stop(): Promise<void> {

@@ -6,7 +6,7 @@ import { FixtureApiServer } from '../../kube-fixture/api-server.ts';
 import { startKubeProxy, type KubeProxy } from '../../kube-fixture/kube-proxy.ts';
 import type { ApiObject } from '../../kube-fixture/object.ts';
 import { median } from '../bgp/statistics.ts';
-import { Generation } from './generation.ts';
+import { Generation, untilQuiet } from './generation.ts';
 import { sharePriority } from './priority.ts';
 
 /** Figures of kube-proxy (nftables mode) for a number of Services, in milliseconds and megabytes. */
@@ -69,7 +69,7 @@ export async function measureKubeProxy({ services, changes, minSyncPeriod = '1ms
     const times: number[] = [];
     for (let round = 1; round <= changes; round++) {
       // Waits for delayed work of the previous change, such as chains that are deleted a second later.
-      const before = await quiet(generation);
+      const before = await untilQuiet(generation);
       const from = performance.now();
       api.put(slice((round * 7_919) % services, round));
       times.push((await generation.after(before, patienceMs)).at - from);
@@ -116,16 +116,6 @@ async function loaded(proxy: KubeProxy, generation: Generation, namespace: strin
 
 function syncsOf(proxy: KubeProxy): number {
   return proxy.process.lines().filter((line) => line.includes('"SyncProxyRules complete" ipFamily="IPv4"')).length;
-}
-
-/** Returns the generation once no commit has happened for a while. */
-async function quiet(generation: Generation): Promise<number> {
-  for (let last = await generation.now(); ;) {
-    await sleep(1_500);
-    const now = await generation.now();
-    if (now === last) return now;
-    last = now;
-  }
 }
 
 function makeNamespace(name: string): void {

@@ -1,8 +1,12 @@
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { parseArgs, promisify } from 'node:util';
 import { programPath } from '../../conformance/programs.ts';
 import { OneNode } from '../../lab/dataplane/one-node.ts';
+import { endTogether } from '../../lab/ends-together.ts';
+import { Attempts } from '../runner/attempts.ts';
+import { conditions } from '../runner/conditions.ts';
+import { versionOf } from '../runner/version.ts';
 import { measureAgent, type AgentMemory } from './agent-memory.ts';
 import { Stand, type ConnectionRound } from './connections.ts';
 import type { Figures } from './measure.ts';
@@ -52,64 +56,78 @@ const connections: ConnectionRound[] = [];
 const kubeProxy: KubeProxyFigures[] = [];
 let agent: AgentMemory | undefined;
 const note = (text: string): void => void process.stderr.write(`${text}\n`);
+const attempts = new Attempts(note);
+const run = promisify(execFile);
+endTogether();
 
 /** Runs in a separate process and network namespace. */
-function load(executor: string, services: number): Figures {
+async function load(executor: string, services: number): Promise<Figures> {
   const namespace = `hn-bench-${process.pid}`;
   execFileSync('ip', ['netns', 'add', namespace]);
   try {
     const program = join(import.meta.dirname, 'measure.ts');
     const changes = executor === 'netlink' ? '300' : '20';
     const words = ['netns', 'exec', namespace, process.execPath, program, executor, String(services), changes];
-    const output = execFileSync('ip', words, { encoding: 'utf8' });
-    return JSON.parse(output) as Figures;
+    return JSON.parse((await run('ip', words)).stdout) as Figures;
   } finally {
     execFileSync('ip', ['netns', 'del', namespace]);
   }
 }
 
-try {
-  programPath('kube-proxy');
-} catch (error) {
-  if (parts.delete('kube-proxy')) note(`without kube-proxy: ${String(error)}`);
-}
+let kubeProxyProgram: string | undefined;
+if (parts.has('kube-proxy')) kubeProxyProgram = await attempts.row('kube-proxy', () => programPath('kube-proxy'));
+if (kubeProxyProgram === undefined) parts.delete('kube-proxy');
 for (let round = 1; round <= rounds; round++) {
   for (const size of parts.has('load') ? sizes : []) {
     for (const executor of ['netlink', ...(size <= maximumByCommand ? ['nft command'] : [])]) {
-      const figures = load(executor, size);
+      const figures = await attempts.row(`Herald by ${executor}, ${size} Services`, () => load(executor, size));
+      if (figures === undefined) continue;
       loads.push(figures);
       note(`round ${round}: ${executor}, ${size}: ${figures.load.toFixed(0)} ms`);
     }
   }
   for (const services of parts.has('kube-proxy') ? kubeProxySizes : []) {
-    const figures = await measureKubeProxy({ services, changes: 5 });
+    const figures = await attempts.row(`kube-proxy, ${services} Services`, () => measureKubeProxy({ services, changes: 5 }));
+    if (figures === undefined) continue;
     kubeProxy.push(figures);
     note(`round ${round}: kube-proxy, ${services}: ${figures.load.toFixed(0)} ms`);
   }
 }
 
 /** The stands exist at the same time and take turns, so that other load of the machine affects all alike. */
-const stands: Stand[] = [];
+const stands = new Set<Stand>();
 async function addStand(by: Forwarder, services: number): Promise<void> {
-  stands.push(await Stand.start(by, services));
+  const stand = await attempts.row(`${by}, connections, ${services} Services`, () => Stand.start(by, services));
+  if (stand === undefined) return;
+  stands.add(stand);
   note(`${by}, ${services}: ready`);
 }
 if (parts.has('connections')) {
   for (const size of [0, 1, ...sizes]) await addStand(size === 0 ? 'nobody' : 'Herald', size);
   for (const size of parts.has('kube-proxy') ? kubeProxySizes : []) await addStand('kube-proxy', size);
 }
-for (let turn = 1; turn <= rounds * connectionRounds; turn++) for (const stand of stands) connections.push(await stand.connect());
+for (let turn = 1; turn <= rounds * connectionRounds; turn++) {
+  for (const stand of stands) {
+    const measured = await attempts.row(`${stand.by}, connections, ${stand.services} Services`, () => stand.connect());
+    if (measured !== undefined) connections.push(measured);
+    else stands.delete(stand);
+  }
+}
 for (const stand of stands) await stand.stop();
 
 if (parts.has('agent')) {
   const lab = await OneNode.start();
   try {
-    agent = await measureAgent(values.quick ? 1_000 : 10_000);
+    agent = await attempts.row('Herald agent', () => measureAgent(values.quick ? 1_000 : 10_000));
   } finally {
     lab.stop();
   }
 }
 
-const results = { rounds, loads, connections, kubeProxy, agent };
-process.stdout.write(values.json ? `${JSON.stringify(results, undefined, 1)}\n` : report(results));
-process.exit();
+const versions = {
+  nft: versionOf(['nft', '--version']),
+  ...(kubeProxyProgram === undefined ? {} : { 'kube-proxy': versionOf([kubeProxyProgram, '--version']) }),
+};
+const results = { conditions: conditions(versions), rounds, loads, connections, kubeProxy, agent, failed: attempts.failed };
+process.stdout.write(values.json ? `${JSON.stringify(results, undefined, 1)}\n` : report(results, attempts.lines()));
+process.exit(attempts.status);

@@ -1,5 +1,5 @@
-import { cpus, loadavg, release } from 'node:os';
 import { median } from '../bgp/statistics.ts';
+import { conditionLines, type Conditions } from '../runner/conditions.ts';
 import type { AgentMemory } from './agent-memory.ts';
 import type { ConnectTimes } from './client.ts';
 import type { ConnectionRound } from './connections.ts';
@@ -7,6 +7,7 @@ import type { KubeProxyFigures } from './kube-proxy.ts';
 import type { Figures } from './measure.ts';
 
 export interface Results {
+  readonly conditions: Conditions;
   readonly rounds: number;
   readonly loads: readonly Figures[];
   readonly connections: readonly ConnectionRound[];
@@ -14,11 +15,12 @@ export interface Results {
   readonly agent: AgentMemory | undefined;
 }
 
-export function report(results: Results): string {
-  const load = loadavg().map((each) => each.toFixed(1));
+/** `failed`: a line for each row that could not be measured. */
+export function report(results: Results, failed: readonly string[]): string {
   return [
-    `${new Date().toISOString().slice(0, 10)}. ${cpus().length} processors ${cpus()[0]?.model ?? ''}, Linux ${release()}, Node.js ${process.versions.node}.`,
-    `Load average at the end: ${load.join(', ')}. ${results.rounds} ${results.rounds === 1 ? 'round' : 'rounds'}; minimum / median.`,
+    conditionLines(results.conditions),
+    `${results.rounds} ${results.rounds === 1 ? 'round' : 'rounds'}; minimum / median.`,
+    ...failed,
     '',
     ...(results.loads.length === 0 ? [] : loadTable(results.loads)),
     ...(results.kubeProxy.length === 0 ? [] : ['', ...kubeProxyTable(results.kubeProxy)]),

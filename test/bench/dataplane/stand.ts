@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline';
 import { namespaceOf, OneNode } from '../../lab/dataplane/one-node.ts';
+import { endTogether } from '../../lab/ends-together.ts';
 import { connectTimes, type ConnectTimes } from './client.ts';
 import { HeraldNode } from './herald-node.ts';
 import { KubeProxyNode } from './kube-proxy-node.ts';
@@ -44,6 +45,7 @@ async function load(): Promise<() => Promise<void>> {
   return () => herald.dataplane.close();
 }
 
+endTogether();
 const lab = await OneNode.start();
 try {
   const stop = await load();

@@ -7,7 +7,7 @@ import { documents, type Manifest } from '../../lab/host/objects.ts';
 import { AgentsOnSegment, vip, vip6 } from '../../lab/l2-agents/agents-on-segment.ts';
 import { announcementManifests, nodeName, serviceManifests } from '../../lab/l2-agents/manifests.ts';
 import { until } from '../../lab/until.ts';
-import { processorTime, residentMemory } from '../process-figures.ts';
+import { processorTime, residentMemory } from '../runner/process-figures.ts';
 import { measureDecisions, type DecisionCost } from './decisions.ts';
 
 /** What one node costs in a cluster of so many nodes, all on one segment. */

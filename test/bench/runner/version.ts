@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { environment } from '../../../lab/command.ts';
+import { environment } from '../../lab/command.ts';
 
 /** Returns the first number with a dot in the version output of a program. */
 export function versionOf([program = '', ...rest]: readonly string[]): string {
