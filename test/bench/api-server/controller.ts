@@ -1,9 +1,8 @@
 /**
  * Measures the time until Services that exist at a controller's start all have an address on record, against a real kube-apiserver. `node
- * test/bench/api-server/controller.ts [COUNT]`
+ * test/bench/api-server/controller.ts [COUNT]`. It prints JSON.
  */
 import { writeFile } from 'node:fs/promises';
-import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { KubeClient } from '../../../src/kube/client/client.ts';
@@ -12,13 +11,17 @@ import { sleep, systemClock } from '../../../src/system/clock.ts';
 import { KubernetesCluster } from '../../conformance/cluster.ts';
 import { foreground } from '../../conformance/foreground.ts';
 import { apply, definition, shipped } from '../../conformance/manifests.ts';
+import { endTogether } from '../../lab/ends-together.ts';
 import { until } from '../../lab/until.ts';
+import { conditions } from '../runner/conditions.ts';
+import { programs } from '../runner/versions.ts';
 
 const count = Number(process.argv[2] ?? 10_000);
 const atOnce = 16;
 const program = join(import.meta.dirname, '../../../bin/herald');
 const signal = new AbortController().signal;
 
+endTogether();
 // Children of the cluster do not keep this process alive.
 const alive = setInterval(() => undefined, 1000);
 const cluster = await KubernetesCluster.start();
@@ -36,7 +39,6 @@ try {
   await make();
   const kubeconfig = join(cluster.directory, 'controller.kubeconfig');
   await writeFile(kubeconfig, cluster.kubeconfig(await cluster.serviceAccountToken('herald-system', 'herald-controller')), { mode: 0o600 });
-  const [load = 0] = loadavg();
   const argv = [program, 'controller', '--leader-elect=false', '--kubeconfig', kubeconfig];
   const controller = foreground(argv, join(cluster.directory, 'controller.log'));
   await controller.waitForLine(/controller started/, 120_000);
@@ -51,7 +53,9 @@ try {
   const lost = controller.lines().filter((line) => line.includes('Events are lost'));
   controller.kill('SIGKILL');
   await controller.exited;
-  console.log(JSON.stringify({ count, load, seconds, perSecond: Math.round(count / seconds), events, lost: lost.at(-1) ?? '' }));
+  const under = conditions(programs('kube-apiserver', 'etcd'));
+  const perSecond = Math.round(count / seconds);
+  console.log(JSON.stringify({ conditions: under, count, seconds, perSecond, events, lost: lost.at(-1) ?? '' }));
 } finally {
   client.close();
   await cluster.stop();

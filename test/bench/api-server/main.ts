@@ -1,6 +1,6 @@
 /**
  * Measures the time to read the API server, the longest pause of the event loop meanwhile, and the memory: Herald's source beside
- * client-node's informers, in the same run, against a real kube-apiserver. `node test/bench/api-server/main.ts [COUNT...]`
+ * client-node's informers, in the same run, against a real kube-apiserver. `node test/bench/api-server/main.ts [--json] [COUNT...]`
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,16 +8,34 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
+import { parseArgs } from 'node:util';
 import { KubeClient } from '../../../src/kube/client/client.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { KubernetesCluster } from '../../conformance/cluster.ts';
+import { endTogether } from '../../lab/ends-together.ts';
+import { Attempts } from '../runner/attempts.ts';
+import { conditionLines, conditions } from '../runner/conditions.ts';
+import { packages, programs } from '../runner/versions.ts';
 
 const modes = ['herald, streamed', 'herald, in pages', 'informer'];
 const rounds = 5;
 const atOnce = 16;
-const counts = process.argv.length > 2 ? process.argv.slice(2).map(Number) : [5000, 10_000];
+const { values, positionals } = parseArgs({ options: { json: { type: 'boolean', default: false } }, allowPositionals: true });
+const counts = positionals.length > 0 ? positionals.map(Number) : [5000, 10_000];
 
 type Result = Record<string, number>;
+
+interface Line {
+  readonly count: number;
+  readonly mode: string;
+  readonly load: number;
+  readonly rounds: number;
+  readonly figures: Result;
+}
+
+const lines: Line[] = [];
+const attempts = new Attempts((text) => void process.stderr.write(`${text}\n`));
+endTogether();
 
 // Children of the cluster do not keep this process alive.
 const alive = setInterval(() => undefined, 1000);
@@ -30,14 +48,25 @@ try {
     const results = new Map<string, Result[]>(modes.map((mode) => [mode, []]));
     const [load = 0] = loadavg();
     // The modes take turns, so that a disturbance of the machine affects all of them.
-    for (let round = 0; round < rounds; round++) for (const mode of modes) results.get(mode)?.push(await read(mode));
-    for (const [mode, all] of results) console.log(JSON.stringify({ count, mode, load, rounds, ...median(all) }));
-    console.table(Object.fromEntries([...results].map(([mode, all]) => [`${mode} ${count} + ${count}`, median(all)])));
+    for (let round = 0; round < rounds; round++) {
+      for (const mode of modes) {
+        const result = await attempts.row(`${mode === 'informer' ? mode : `Herald: ${mode}`}, ${count} Services`, () => read(mode));
+        if (result !== undefined) results.get(mode)?.push(result);
+      }
+    }
+    for (const [mode, all] of results) lines.push({ count, mode, load, rounds: all.length, figures: median(all) });
   }
 } finally {
   await cluster.stop();
   clearInterval(alive);
 }
+const under = conditions({ ...programs('kube-apiserver', 'etcd'), ...packages('@kubernetes/client-node') });
+if (values.json) console.log(JSON.stringify({ conditions: under, lines, failed: attempts.failed }));
+else {
+  console.log([conditionLines(under), ...attempts.lines()].join('\n'));
+  console.table(Object.fromEntries(lines.map(({ mode, count, load, figures }) => [`${mode} ${count} + ${count}`, { load, ...figures }])));
+}
+process.exit(attempts.status);
 
 async function make(from: number, to: number): Promise<void> {
   // Connections are kept: a handshake for each of thousands of objects would take minutes.

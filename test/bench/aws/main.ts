@@ -1,7 +1,9 @@
-import { cpus, loadavg } from 'node:os';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { installedVersion } from '../../aws/moto.ts';
+import { Attempts } from '../runner/attempts.ts';
+import { conditionLines, conditions } from '../runner/conditions.ts';
+import { programs } from '../runner/versions.ts';
 import { compare } from './comparison/compare.ts';
 import type { Contender } from './contenders/contender.ts';
 import { Herald } from './contenders/herald.ts';
@@ -50,22 +52,22 @@ const [limitSeconds, idleSeconds] = [Number(values.limit), Number(values.idle)];
 if (!(limitSeconds > 0)) refuse(`--limit ${values.limit}: seconds`);
 if (!(idleSeconds >= 0)) refuse(`--idle ${values.idle}: seconds`);
 
+const attempts = new Attempts((text) => void process.stderr.write(`${text}\n`));
 // Children do not keep this process alive. The kernel kills them when it ends.
 const alive = setInterval(() => undefined, 1000);
 const stopping = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => stopping.abort(new Error(name)));
 const { results, areAlike } = await run();
 clearInterval(alive);
-if (values.json) console.log(JSON.stringify(results));
+const under = conditions({ ...programs('kube-apiserver', 'etcd'), moto: installedVersion(), ...lbcVersion() });
+if (values.json) console.log(JSON.stringify({ conditions: under, results, failed: attempts.failed }));
 else {
-  const [load = 0] = loadavg();
-  console.log(
-    `${cpus().length} processors (${cpus()[0]?.model ?? 'unknown'}), load ${load.toFixed(1)}, Node.js ${process.version}, moto ${installedVersion()}`,
-  );
+  console.log([conditionLines(under), ...attempts.lines()].join('\n'));
   if (values.lbc === undefined) console.log('Herald alone: --lbc DIR also runs the AWS Load Balancer Controller');
   if (results.length > 0) print(results, idleSeconds);
 }
-process.exit(areAlike && results.every(({ services, published }) => published === services) ? 0 : 1);
+const isWhole = areAlike && results.every(({ services, published }) => published === services);
+process.exit(isWhole ? attempts.status : 1);
 
 async function run(): Promise<{ readonly results: readonly Result[]; readonly areAlike: boolean }> {
   const lbc = values.lbc === undefined ? [] : [new Lbc(values.lbc)];
@@ -86,9 +88,17 @@ async function measureAll(stage: Stage, contenders: readonly Contender[], thrott
   for (const size of sizes)
     for (const contender of contenders) {
       process.stderr.write(`${contender.name}: ${size.services} Services${size.late ? ' and one' : ''}${throttled ? ', throttled' : ''}\n`);
-      results.push(await measure(stage, { contender, size, throttled, limitSeconds, idleSeconds, stopped: stopping.signal }));
+      const settings = { contender, size, throttled, limitSeconds, idleSeconds, stopped: stopping.signal };
+      const result = await attempts.row(`${contender.name}, ${size.services} Services`, () => measure(stage, settings));
+      stopping.signal.throwIfAborted();
+      if (result !== undefined) results.push(result);
     }
   return results;
+}
+
+function lbcVersion(): Readonly<Record<string, string>> {
+  const [name, version] = values.lbc === undefined ? [] : new Lbc(values.lbc).name.split(' ');
+  return name === undefined || version === undefined ? {} : { [name]: version };
 }
 
 function readSize(text: string): Size {

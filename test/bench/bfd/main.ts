@@ -1,4 +1,7 @@
 import { parseArgs } from 'node:util';
+import { endTogether } from '../../lab/ends-together.ts';
+import { conditionLines, conditions } from '../runner/conditions.ts';
+import { frr } from '../runner/versions.ts';
 import { measureCost, type CostResult } from './cost.ts';
 import { measureDetection, type DetectionResult } from './detection.ts';
 import { flapCases, measureFlaps, type FlapResult } from './flaps.ts';
@@ -32,6 +35,7 @@ const parts = new Set(values.only.split(','));
 const minutes = Number(values.minutes ?? (values.quick ? 0.5 : 10));
 const note = (text: string): void => void process.stderr.write(`${text}\n`);
 
+endTogether();
 const flaps: FlapResult[] = [];
 const detection: DetectionResult[] = [];
 const cost: CostResult[] = [];
@@ -60,11 +64,13 @@ if (parts.has('flaps')) {
   }
 }
 
-if (values.json) console.log(JSON.stringify({ flaps, detection, cost }));
+const results = { conditions: conditions(frr()), flaps, detection, cost };
+if (values.json) console.log(JSON.stringify(results));
 else {
+  console.log(conditionLines(results.conditions));
   if (flaps.length > 0)
     console.table(flaps, ['name', 'peer', 'minutes', 'ourFlaps', 'peerFlaps', 'packetsSent', 'packetsReceived', 'load']);
   if (detection.length > 0) console.table(detection);
   if (cost.length > 0) console.table(cost);
-  console.log(JSON.stringify({ flaps, detection, cost }));
+  console.log(JSON.stringify(results));
 }

@@ -1,6 +1,8 @@
-import { cpus, loadavg, release, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
-import { directory, run, searchFirst, setUp, tearDown } from './bench-network.ts';
+import { endTogether } from '../../lab/ends-together.ts';
+import { Attempts } from '../runner/attempts.ts';
+import { conditionLines, conditions } from '../runner/conditions.ts';
+import { directory, searchFirst, setUp, tearDown } from './bench-network.ts';
 import { measureManyPeers, reportManyPeers, type ManyPeersRun } from './many-peers.ts';
 import { measure, measureIdle, type Run } from './measure.ts';
 import { report, type Results } from './report.ts';
@@ -42,8 +44,8 @@ const rounds = Number(values.rounds ?? (values.quick ? 1 : 3));
 const contenders = [herald(), bird(), frr(), gobgp(), exabgp()].filter(({ name }) => values.only?.split(',').includes(name) ?? true);
 const print = (text: string): void => void process.stderr.write(`${text}\n`);
 
-process.on('SIGINT', () => process.exit(130));
-process.on('SIGTERM', () => process.exit(143));
+const attempts = new Attempts(print);
+endTogether();
 process.on('exit', () => {
   tearDown();
   rmSync(directory, { recursive: true, force: true });
@@ -52,17 +54,14 @@ process.on('exit', () => {
 /** Says if a sender would take too long for this number of prefixes. */
 const isTooSlow = ({ most }: Contender, size: number): boolean => size > (most?.(values.slow) ?? Infinity);
 
-function loads(): number[] {
-  return loadavg().map((load) => Number(load.toFixed(2)));
-}
-
+const versions = Object.fromEntries(contenders.map(({ name, version }) => [name, version]));
 setUp();
 if (values.peers !== undefined) {
   const [size = 10_000] = values.sizes === undefined ? [10_000] : sizes;
   const manyRuns: ManyPeersRun[] = [];
   for (const peers of values.peers.split(',').map(Number)) {
     for (const contender of contenders) {
-      const result = await measureManyPeers(contender, peers, size);
+      const result = await attempts.row(`${contender.name} with ${peers} peers`, () => measureManyPeers(contender, peers, size));
       if (result === undefined) continue;
       manyRuns.push(result);
       print(
@@ -70,18 +69,25 @@ if (values.peers !== undefined) {
       );
     }
   }
-  const text = `${contenders.map(({ name, version }) => `${name} ${version}`).join(', ')}. Load average at the end: ${loads().join(', ')}.\n\n`;
-  process.stdout.write(values.json ? `${JSON.stringify(manyRuns, undefined, 1)}\n` : text + reportManyPeers(manyRuns));
-  process.exit();
+  const { failed } = attempts;
+  const text = [conditionLines(conditions(versions)), ...attempts.lines(), '', reportManyPeers(manyRuns)].join('\n');
+  process.stdout.write(
+    values.json ? `${JSON.stringify({ conditions: conditions(versions), runs: manyRuns, failed }, undefined, 1)}\n` : text,
+  );
+  process.exit(attempts.status);
 }
 const idle: Record<string, number> = {};
 const runs: Run[] = [];
-for (const contender of contenders) idle[contender.name] = await measureIdle(contender);
+for (const contender of contenders) {
+  const memory = await attempts.row(`${contender.name}, idle`, () => measureIdle(contender));
+  if (memory !== undefined) idle[contender.name] = memory;
+}
 for (let round = 1; round <= rounds; round++) {
   for (const size of sizes) {
     for (const contender of contenders) {
       if (isTooSlow(contender, size)) continue;
-      const result = await measure(contender, size);
+      const result = await attempts.row(`${contender.name}, ${size} prefixes`, () => measure(contender, size));
+      if (result === undefined) continue;
       runs.push(result);
       print(`round ${round}: ${contender.name} ${size}: ${Math.round(result.announce)} ms, withdrawn in ${Math.round(result.withdraw)} ms`);
     }
@@ -90,15 +96,13 @@ for (let round = 1; round <= rounds; round++) {
 const wantsHerald = contenders.some(({ name }) => name === 'Herald');
 const singleChange = wantsHerald ? await measureSingleChange(values.quick ? 10_000 : 100_000, 1000) : undefined;
 const results: Results = {
-  date: new Date().toISOString().slice(0, 10),
-  machine: `${cpus().length} processors ${cpus()[0]?.model ?? ''}, ${Math.round(totalmem() / 1e9)} GB, Linux ${release()}, Node.js ${process.versions.node}`,
-  load: loads(),
-  commit: run('git', '-C', import.meta.dirname, 'rev-parse', '--short', 'HEAD').trim(),
+  conditions: conditions(versions),
   contenders: contenders.map(({ name, version, how }) => ({ name, version, how })),
   rounds,
   idle,
   runs,
   singleChange,
+  failed: attempts.failed,
 };
-process.stdout.write(values.json ? `${JSON.stringify(results, undefined, 1)}\n` : report(results));
-process.exit();
+process.stdout.write(values.json ? `${JSON.stringify(results, undefined, 1)}\n` : report(results, attempts.lines()));
+process.exit(attempts.status);

@@ -1,27 +1,27 @@
+import type { FailedRow } from '../runner/attempts.ts';
+import { conditionLines, type Conditions } from '../runner/conditions.ts';
 import type { Run } from './measure.ts';
 import type { SingleChange } from './single-change.ts';
 import { median } from './statistics.ts';
 
 export interface Results {
-  readonly date: string;
-  readonly machine: string;
-  /** The load averages of 1, 5 and 15 minutes at the end. */
-  readonly load: readonly number[];
-  readonly commit: string;
+  readonly conditions: Conditions;
   readonly contenders: readonly { readonly name: string; readonly version: string; readonly how: string }[];
   readonly rounds: number;
   /** Idle memory in MB, by sender. */
   readonly idle: Readonly<Record<string, number>>;
   readonly runs: readonly Run[];
   readonly singleChange: SingleChange | undefined;
+  readonly failed: readonly FailedRow[];
 }
 
-/** Renders the results as Markdown tables, which the documentation includes as they are. */
-export function report(results: Results): string {
+/** Renders the results as Markdown tables, which the documentation includes as they are. `failed`: a line for each row that could not be measured. */
+export function report(results: Results, failed: readonly string[]): string {
   const { contenders, runs, rounds, idle, singleChange } = results;
   const lines = [
-    `${results.date}, commit ${results.commit}. ${results.machine}.`,
-    `Load average at the end: ${results.load.join(', ')}. ${rounds} ${rounds === 1 ? 'round' : 'rounds'}; minimum / median.`,
+    conditionLines(results.conditions),
+    `${rounds} ${rounds === 1 ? 'round' : 'rounds'}; minimum / median.`,
+    ...failed,
     '',
     '| prefixes | sender | announce, ms | withdraw, ms | CPU announce, ms | CPU withdraw, ms | memory above idle, MB | UPDATEs |',
     '|---:|---|---:|---:|---:|---:|---:|---:|',

@@ -6,7 +6,7 @@ import { OneNode } from '../../lab/dataplane/one-node.ts';
 import { endTogether } from '../../lab/ends-together.ts';
 import { Attempts } from '../runner/attempts.ts';
 import { conditions } from '../runner/conditions.ts';
-import { versionOf } from '../runner/version.ts';
+import { versionOf } from '../runner/versions.ts';
 import { measureAgent, type AgentMemory } from './agent-memory.ts';
 import { Stand, type ConnectionRound } from './connections.ts';
 import type { Figures } from './measure.ts';

@@ -1,6 +1,8 @@
-import { loadavg } from 'node:os';
 import process from 'node:process';
 import { DataPlanes, type ClusterOptions } from '../../lab/direct-return/cluster.ts';
+import { endTogether } from '../../lab/ends-together.ts';
+import { conditionLines, conditions } from '../runner/conditions.ts';
+import { versionOf } from '../runner/versions.ts';
 import { ThreeNodes, vip, type Layout } from '../../lab/direct-return/three-nodes.ts';
 import type { Family } from '../../../src/net/address.ts';
 
@@ -46,6 +48,7 @@ interface Row {
   readonly medianMicroseconds: number;
 }
 
+endTogether();
 const rows: Row[] = [];
 for (const [layout, wishes] of setups) {
   const lab = await ThreeNodes.start(layout);
@@ -77,13 +80,10 @@ for (const [layout, wishes] of setups) {
   }
 }
 
-if (process.argv.includes('--json')) console.log(JSON.stringify({ rounds, milliseconds, load: loadavg(), rows }));
+const under = conditions({ nft: versionOf(['nft', '--version']) });
+if (process.argv.includes('--json')) console.log(JSON.stringify({ conditions: under, rounds, milliseconds, rows }));
 else {
-  console.log(
-    `${rounds} rounds of ${milliseconds} ms, the best; load average ${loadavg()
-      .map((load) => load.toFixed(1))
-      .join(', ')}`,
-  );
+  console.log(`${conditionLines(under)}\n${rounds} rounds of ${milliseconds} ms, the best.\n`);
   console.log('| nodes | by | family | connections a second | median, µs |');
   console.log('|---|---|---|---:|---:|');
   for (const { layout, by, family, perSecond, medianMicroseconds } of rows)

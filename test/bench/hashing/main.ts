@@ -1,8 +1,8 @@
-import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { fillSlots, type SlotCandidate } from '../../../src/decisions/forwarding/slot-table.ts';
 import { slotTableSizes } from '../../../src/net/frontend.ts';
 import { median } from '../bgp/statistics.ts';
+import { conditionLines, conditions } from '../runner/conditions.ts';
 import { maglev, rendezvous, type Fill } from './peers.ts';
 
 /**
@@ -95,10 +95,8 @@ function report(): string {
     }),
   );
   return [
-    `${new Date().toISOString().slice(0, 10)}. ${cpus().length} processors ${cpus()[0]?.model ?? ''}, Node.js ${process.versions.node}, ${services} Services.`,
-    `Load average at the end: ${loadavg()
-      .map((load) => load.toFixed(1))
-      .join(', ')}.`,
+    conditionLines(conditions({})),
+    `${services} Services. Maglev and rendezvous hashing are those of test/bench/hashing/peers.ts.`,
     '',
     `Each cell: ${Object.keys(algorithms).join(' / ')}.`,
     '',
@@ -108,4 +106,4 @@ function report(): string {
   ].join('\n');
 }
 
-process.stdout.write(`${values.json ? JSON.stringify(figures) : report()}\n`);
+process.stdout.write(`${values.json ? JSON.stringify({ conditions: conditions({}), services, figures }) : report()}\n`);

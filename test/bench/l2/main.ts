@@ -1,6 +1,10 @@
 import { cpus, loadavg } from 'node:os';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
+import { endTogether } from '../../lab/ends-together.ts';
+import { Attempts } from '../runner/attempts.ts';
+import { conditionLines, conditions } from '../runner/conditions.ts';
+import { goModule, programs, versionOf } from '../runner/versions.ts';
 import { measureClaims } from './claims.ts';
 import { nodes, type Contender } from './contenders/contender.ts';
 import { HeraldContender } from './contenders/herald.ts';
@@ -52,22 +56,36 @@ if (![runs, changes].every((number) => Number.isInteger(number) && number > 0)) 
 }
 const note = (text: string): void => void process.stderr.write(`${text}\n`);
 const startLoad = loadavg()[0] ?? 0;
+const attempts = new Attempts(note);
+endTogether();
 const isQuiet = startLoad < cpus().length / 2;
 
 interface Peer {
   readonly part: string;
   readonly missing: () => string | undefined;
   readonly start: () => Promise<Contender>;
+  readonly versions: () => Readonly<Record<string, string>>;
 }
 const peers: readonly Peer[] = [
-  { part: 'metallb', missing: () => MetalLBContender.missing(), start: () => MetalLBContender.start() },
-  { part: 'keepalived', missing: () => KeepalivedContender.missing(), start: () => KeepalivedContender.start() },
+  {
+    part: 'metallb',
+    missing: () => MetalLBContender.missing(),
+    start: () => MetalLBContender.start(),
+    versions: () => ({ MetalLB: goModule('go.universe.tf/metallb', 'metallb'), ...programs('kube-apiserver', 'etcd') }),
+  },
+  {
+    part: 'keepalived',
+    missing: () => KeepalivedContender.missing(),
+    start: () => KeepalivedContender.start(),
+    versions: () => ({ keepalived: versionOf(['keepalived', '--version']) }),
+  },
 ];
 
 const failovers: Failover[] = [];
 const blocked: Failover[] = [];
 const handovers: Handover[] = [];
 const missing: string[] = [];
+const versions: Record<string, string> = {};
 let twoOwners: TwoOwners | undefined;
 
 const claims = parts.has('claims') ? await noted('10,000 addresses', () => measureClaims(10_000, values.quick ? 3 : 10)) : undefined;
@@ -88,16 +106,21 @@ if (['failover', 'blocked', 'handover', 'owners'].some((part) => parts.has(part)
     }
   });
 }
-for (const { part, missing: why, start } of peers) {
+for (const { part, missing: why, start, versions: versionsOf } of peers) {
   if (values['without-peers'] || !parts.has(part)) continue;
   const reason = why();
   if (reason !== undefined) missing.push(`Not measured: ${reason}`);
   else {
-    await using(start(), async (contender, stream) => {
-      failovers.push(...(await allFaults(contender, stream, Math.max(2, Math.ceil(runs / 4)))));
-    });
+    Object.assign(versions, versionsOf());
+    await attempts.row(part, () =>
+      using(start(), async (contender, stream) => {
+        failovers.push(...(await allFaults(contender, stream, Math.max(2, Math.ceil(runs / 4)))));
+      }),
+    );
   }
 }
+missing.push(...attempts.lines());
+const under = conditions(versions);
 
 const results: Results = {
   failovers,
@@ -110,11 +133,9 @@ const results: Results = {
 };
 const judged = judge(results);
 const missed = judged.filter(({ value, bound }) => !(value < bound));
-if (values.json) console.log(JSON.stringify({ startLoad, load: loadavg(), ...results, judged }));
+if (values.json) console.log(JSON.stringify({ conditions: under, ...results, judged, failed: attempts.failed }));
 else {
-  console.log(
-    `${new Date().toISOString().slice(0, 10)}. ${cpus().length} processors. Load average at the start: ${startLoad.toFixed(1)}.\n`,
-  );
+  console.log(`${conditionLines(under)}\n`);
   console.log(tables(results));
 }
 if (missed.length > 0) note(isQuiet ? `${missed.length} bounds missed` : `${missed.length} bounds missed on a machine that was not quiet`);

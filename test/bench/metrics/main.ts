@@ -4,6 +4,8 @@ import { AgentMetrics } from '../../../src/agent/metrics/agent-metrics.ts';
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { registerProcessMetrics } from '../../../src/telemetry/process-metrics.ts';
+import { conditionLines, conditions } from '../runner/conditions.ts';
+import { packages } from '../runner/versions.ts';
 import { basics, testbed, web } from '../../unit/agent/testbed.ts';
 import { pool } from '../../unit/decisions/fixtures.ts';
 
@@ -76,5 +78,9 @@ for (const count of values.services.split(',').map(Number)) {
   lines.push(await ofAgent(count));
   lines.push(await ofController(count));
 }
-if (values.json) console.log(JSON.stringify(lines));
-else console.table(lines);
+const under = conditions(packages('prom-client'));
+if (values.json) console.log(JSON.stringify({ conditions: under, lines }));
+else {
+  console.log(conditionLines(under));
+  console.table(lines);
+}

@@ -1,6 +1,8 @@
-import { loadavg } from 'node:os';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
+import { endTogether } from '../../lab/ends-together.ts';
+import { conditionLines, conditions } from '../runner/conditions.ts';
+import { frr } from '../runner/versions.ts';
 import { terms } from './bounds.ts';
 import { cases } from './cases.ts';
 import { measureRecovery, type Result, type Row } from './measure.ts';
@@ -38,8 +40,9 @@ if (!Number.isInteger(times) || times < 1 || times > 1000) refuse(`--times ${val
 const chosen = values.only === undefined ? cases : values.only.split(',').map((text) => cases[Number(text) - 1]);
 if (!chosen.every((one) => one !== undefined)) refuse(`--only ${values.only}: numbers from 1 to ${cases.length}, with commas between them`);
 
+endTogether();
 const { rows, requests } = await measureRecovery(chosen, times, (text) => void process.stderr.write(`${text}\n`));
-if (values.json) console.log(JSON.stringify({ load: loadavg(), rows, requests }));
+if (values.json) console.log(JSON.stringify({ conditions: conditions(frr()), rows, requests }));
 else print({ rows, requests });
 const broken = rows.filter(({ most, bound }) => !(most <= bound));
 const late = requests.filter((one) => one.late > 0);
@@ -49,8 +52,7 @@ for (const one of late) console.error(`${one.name}: ${one.late} requests lost th
 process.exit(broken.length + late.length === 0 ? 0 : 1);
 
 function print(result: Result): void {
-  const load = loadavg().map((value) => value.toFixed(1));
-  console.log(`${new Date().toISOString().slice(0, 10)}. Load average at the end: ${load.join(', ')}.\n`);
+  console.log(`${conditionLines(conditions(frr()))}\n`);
   console.log('| what fails | until | times | least | median | most | bound | sum of | requests lost |');
   console.log('|---|---|---:|---:|---:|---:|---:|---|---:|');
   for (const row of result.rows) console.log(`| ${cells(row, result).join(' | ')} |`);

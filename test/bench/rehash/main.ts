@@ -1,6 +1,8 @@
-import { loadavg } from 'node:os';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
+import { endTogether } from '../../lab/ends-together.ts';
+import { conditionLines, conditions } from '../runner/conditions.ts';
+import { frr } from '../runner/versions.ts';
 import { measureRehash, type Row } from './measure.ts';
 
 const help = `npm run bench:rehash -- [options]
@@ -35,8 +37,9 @@ if (!Number.isInteger(connections) || connections < 1 || connections > 2000) {
  */
 const [leastDirect, leastRatio] = [0.95, 1.3];
 
+endTogether();
 const rows = await measureRehash(connections, (text) => void process.stderr.write(`${text}\n`));
-if (values.json) console.log(JSON.stringify({ connections, load: loadavg(), rows }));
+if (values.json) console.log(JSON.stringify({ conditions: conditions(frr()), connections, rows }));
 else print(rows);
 const wrong = rows.filter(({ pods, balancing }) => pods === 'not on the lost node' && balancing.startsWith('direct')).filter(isWorse);
 for (const { family } of wrong) console.error(`IPv${family}: direct server return keeps too few connections`);
@@ -50,8 +53,7 @@ function isWorse({ family, pods, opened, afterReturn }: Row): boolean {
 }
 
 function print(list: readonly Row[]): void {
-  const load = loadavg().map((value) => value.toFixed(1));
-  console.log(`${new Date().toISOString().slice(0, 10)}. Load average at the end: ${load.join(', ')}.\n`);
+  console.log(`${conditionLines(conditions(frr()))}\n`);
   console.log('| balancing | pods | family | open | after the loss | after the return | opened meanwhile | of these after the return |');
   console.log('|---|---|---|---:|---:|---:|---:|---:|');
   for (const row of list) {

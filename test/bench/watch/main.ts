@@ -1,22 +1,27 @@
 /**
  * Measures what `herald status --watch` and `herald peers --watch` cost beside many agents: requests to the API server and to each agent,
  * and the processor time of the command, of the API server and of an agent. The API server is a real one; one process answers for all
- * agents. `node test/bench/watch/main.ts [AGENTS [SECONDS]]`
+ * agents. `node test/bench/watch/main.ts [--json] [AGENTS [SECONDS]]`
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 import { KubernetesCluster } from '../../conformance/cluster.ts';
 import { foreground } from '../../conformance/foreground.ts';
 import { apply, definition, shipped } from '../../conformance/manifests.ts';
+import { endTogether } from '../../lab/ends-together.ts';
 import type { LabProcess } from '../../lab/lab-process.ts';
 import { inNamespace, ip, prepareNamespace } from '../../lab/namespace.ts';
 import { until } from '../../lab/until.ts';
+import { conditionLines, conditions } from '../runner/conditions.ts';
+import { programs } from '../runner/versions.ts';
 import { samplesOf } from '../../unit/telemetry/scrape.ts';
 import { objectsFor } from './objects.ts';
 
-const [agents = 200, seconds = 60] = process.argv.slice(2).map(Number);
+const { values, positionals } = parseArgs({ options: { json: { type: 'boolean', default: false } }, allowPositionals: true });
+const [agents = 200, seconds = 60] = positionals.map(Number);
 const namespace = `hl-ku-${process.pid}-watch`;
 const address = '192.0.2.10';
 const firstPort = 20_000;
@@ -26,6 +31,7 @@ const program = join(import.meta.dirname, '../../../bin/herald');
 const ticksPerSecond = 100;
 const kinds = ['IPAddressPool', 'BGPPeer', 'BGPAdvertisement', 'BFDProfile', 'Community', 'ExternalIPPolicy', 'HeraldConfig', 'NodeState'];
 
+endTogether();
 // Children of the cluster do not keep this process alive.
 const alive = setInterval(() => undefined, 1000);
 const started: LabProcess[] = [];
@@ -42,8 +48,12 @@ try {
   for (const words of [['status'], ['peers']]) {
     rows[`herald ${words.join(' ')} --watch ${interval}`] = await measure(cluster, answering, words);
   }
-  for (const [command, row] of Object.entries(rows)) console.log(JSON.stringify({ command, agents, seconds, ...row }));
-  console.table(rows);
+  const under = conditions(programs('kube-apiserver', 'etcd'));
+  if (values.json) console.log(JSON.stringify({ conditions: under, agents, seconds, commands: rows }));
+  else {
+    console.log(conditionLines(under));
+    console.table(rows);
+  }
 } finally {
   for (const one of started) one.kill('SIGKILL');
   await Promise.all(started.map((one) => one.exited));

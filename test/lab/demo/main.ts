@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { endTogether } from '../ends-together.ts';
 import { examples, HeraldInLab } from '../herald.ts';
 import { Lab } from '../lab.ts';
 import { standardTopology } from '../standard-topology.ts';
@@ -46,10 +47,8 @@ async function demo(keep: boolean, json: boolean): Promise<number> {
       { name: 'ledger-2', node: 'node2' },
     ],
   });
+  const letLive = endTogether();
   const lab = await Lab.start(withOffice(fabric));
-  const stop = (): void => void lab.stop().finally(() => process.exit(130));
-  process.once('SIGINT', stop);
-  process.once('SIGTERM', stop);
   let scene: Scene | undefined;
   try {
     const herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml']);
@@ -62,10 +61,10 @@ async function demo(keep: boolean, json: boolean): Promise<number> {
   } catch (error) {
     reporter.check('the demo runs to its end', false, error instanceof Error ? error.message : String(error));
   } finally {
-    process.off('SIGINT', stop);
-    process.off('SIGTERM', stop);
-    if (keep && scene !== undefined) await explainLab(scene);
-    else await lab.stop();
+    if (keep && scene !== undefined) {
+      letLive();
+      await explainLab(scene);
+    } else await lab.stop();
   }
   if (!keep) {
     reporter.chapter('The lab is taken down');

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { manyPeersAddress, manyPeersSender, receiverAddress, receiverAsn, senderAddress, senderAsn } from '../addresses.ts';
 import { BenchProcess, directory, file, senderNamespace } from '../bench-network.ts';
 import { prefixes, type Contender } from '../sender.ts';
-import { versionOf } from '../../runner/version.ts';
+import { versionOf } from '../../runner/versions.ts';
 
 export function bird(): Contender {
   return {

@@ -1,7 +1,7 @@
 import { manyPeersAddress, manyPeersSender, receiverAddress, receiverAsn, senderAddress, senderAsn } from '../addresses.ts';
 import { BenchProcess, file, senderNamespace } from '../bench-network.ts';
 import { prefixes, type Contender } from '../sender.ts';
-import { versionOf } from '../../runner/version.ts';
+import { versionOf } from '../../runner/versions.ts';
 
 const env = {
   'exabgp.daemon.user': 'root',

@@ -5,7 +5,7 @@ import { run as runCommand } from '../../../lab/command.ts';
 import { inNamespace } from '../../../lab/namespace.ts';
 import type { Contender } from '../sender.ts';
 import { tableDump } from './table-dump.ts';
-import { versionOf } from '../../runner/version.ts';
+import { versionOf } from '../../runner/versions.ts';
 
 export function gobgp(): Contender {
   return {
