@@ -17,11 +17,12 @@
  *
  *   node scripts/test.ts quick -t 'BGP-'   passes further arguments to vitest and runs nothing else; with -t the tests are listed
  */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-
+import { endTogether } from '../test/lab/ends-together.ts';
 import { afterSecondRun, recap, verdictOf, type Report } from './test-report.ts';
 
 interface Outcome {
@@ -33,35 +34,37 @@ interface Outcome {
 
 const root = join(import.meta.dirname, '..');
 const bin = join(root, 'node_modules/.bin');
+endTogether();
 const environment = { ...process.env, PATH: `${bin}:${process.env['PATH'] ?? ''}` };
 
-const tiers: Readonly<Record<string, () => Outcome[]>> = {
+const tiers: Readonly<Record<string, () => readonly (() => Promise<Outcome>)[]>> = {
   quick: () => [
-    check('types', 'tsc', ['-p', '.']),
-    check('types of the console', 'tsc', ['-p', 'console']),
-    build(),
-    check('lint', 'oxlint', ['--type-aware', '--deny-warnings']),
-    check('generated files', 'node', ['scripts/generate.ts', '--check']),
-    check('format', 'oxfmt', ['--check', 'console/src', 'src', 'providers', 'test', 'scripts', 'docs/.vitepress']),
-    vitest('unit and property tests', ['--project', 'unit']),
+    () => check('types', 'tsc', ['-p', '.']),
+    () => check('types of the console', 'tsc', ['-p', 'console']),
+    () => build(),
+    () => check('lint', 'oxlint', ['--type-aware', '--deny-warnings']),
+    () => check('generated files', 'node', ['scripts/generate.ts', '--check']),
+    () => check('format', 'oxfmt', ['--check', 'console/src', 'src', 'providers', 'test', 'scripts', 'docs/.vitepress']),
+    () => vitest('unit and property tests', ['--project', 'unit']),
     // A fixed seed, so that every run is the same. New sequences belong in the long run, where a find does not block an unrelated change.
-    vitest('model test, a short run', ['--project', 'model'], {
-      MODEL_SEED: '2',
-      MODEL_RUNS: '3',
-      MODEL_OPERATIONS: '100000',
-      ...process.env,
-    }),
-    vitest('lab smoke run', ['--project', 'lab', 'test/lab/smoke.test.ts']),
+    () =>
+      vitest('model test, a short run', ['--project', 'model'], {
+        MODEL_SEED: '2',
+        MODEL_RUNS: '3',
+        MODEL_OPERATIONS: '100000',
+        ...process.env,
+      }),
+    () => vitest('lab smoke run', ['--project', 'lab', 'test/lab/smoke.test.ts']),
   ],
-  aws: () => [withRealSystems('aws', 'aws')],
-  conformance: () => [withRealSystems('conformance', 'conformance')],
-  cluster: () => [withRealSystems('cluster', 'cluster')],
-  docs: () => [withRealSystems('docs', 'docs')],
-  console: () => [withRealSystems('console', 'console')],
-  release: () => [vitest('release', ['--project', 'release'])],
-  model: () => [vitest('model test', ['--project', 'model'], { MODEL_RUNS: '150', MODEL_OPERATIONS: '1000000', ...process.env })],
-  peers: () => [withRealSystems('peers', 'peers')],
-  lab: () => [withRealSystems('lab suites', 'lab')],
+  aws: () => [() => withRealSystems('aws', 'aws')],
+  conformance: () => [() => withRealSystems('conformance', 'conformance')],
+  cluster: () => [() => withRealSystems('cluster', 'cluster')],
+  docs: () => [() => withRealSystems('docs', 'docs')],
+  console: () => [() => withRealSystems('console', 'console')],
+  release: () => [() => vitest('release', ['--project', 'release'])],
+  model: () => [() => vitest('model test', ['--project', 'model'], { MODEL_RUNS: '150', MODEL_OPERATIONS: '1000000', ...process.env })],
+  peers: () => [() => withRealSystems('peers', 'peers')],
+  lab: () => [() => withRealSystems('lab suites', 'lab')],
 };
 
 /** When more files than this fail, a busy machine is not the cause, so they are not run again. */
@@ -73,7 +76,9 @@ if (run === undefined) {
   console.error(`unknown tier ${tier}: one of ${Object.keys(tiers).join(', ')}`);
   process.exit(2);
 }
-const outcomes = vitestArguments.length > 0 ? [vitest(vitestArguments.join(' '), inProject(vitestArguments))] : run();
+const chosen = vitestArguments.length > 0 ? [() => vitest(vitestArguments.join(' '), inProject(vitestArguments))] : run();
+const outcomes: Outcome[] = [];
+for (const one of chosen) outcomes.push(await one());
 const passed = outcomes.reduce((sum, outcome) => sum + outcome.passed, 0);
 const failed = outcomes.reduce((sum, outcome) => sum + outcome.failed, 0);
 const lines = outcomes.flatMap((outcome) => outcome.lines);
@@ -88,32 +93,32 @@ function inProject(args: readonly string[]): readonly string[] {
 }
 
 /** Runs a static check, which counts as one test. */
-function check(title: string, command: string, args: readonly string[]): Outcome {
-  const { status } = execute(title, command, args);
+async function check(title: string, command: string, args: readonly string[]): Promise<Outcome> {
+  const status = await execute(title, command, args);
   return status === 0 ? { passed: 1, failed: 0, lines: [] } : { passed: 0, failed: 1, lines: [`failed: ${title}`] };
 }
 
 /** Runs `npm run build` into a temporary folder. With dist/ in the tree, bin/herald would run from it. */
-function build(): Outcome {
+async function build(): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'herald-build-'));
   try {
-    return check('build', 'tsc', ['-p', 'tsconfig.build.json', '--outDir', folder]);
+    return await check('build', 'tsc', ['-p', 'tsconfig.build.json', '--outDir', folder]);
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
 /** Runs vitest once. A run that fails without a failed test (a crash, an uncaught error) counts as one failure. */
-function vitest(title: string, args: readonly string[], variables: NodeJS.ProcessEnv = {}): Outcome {
-  return outcomeOf(title, runOnce(title, args, variables));
+async function vitest(title: string, args: readonly string[], variables: NodeJS.ProcessEnv = {}): Promise<Outcome> {
+  return outcomeOf(title, await runOnce(title, args, variables));
 }
 
 /** Runs a project with real routers, kernels or API servers, and its failed files a second time. */
-function withRealSystems(title: string, project: string): Outcome {
-  const first = runOnce(title, ['--project', project]);
+async function withRealSystems(title: string, project: string): Promise<Outcome> {
+  const first = await runOnce(title, ['--project', project]);
   const files = [...new Set(first.verdict.failed.map(({ file }) => file))];
   if (files.length === 0 || files.length > mostFilesRepeated) return outcomeOf(title, first);
-  const second = runOnce(`${title}: failed files, second run`, ['--project', project, ...files.map(name)]);
+  const second = await runOnce(`${title}: failed files, second run`, ['--project', project, ...files.map(name)]);
   const verdict = afterSecondRun(first.verdict, second.report);
   return outcomeOf(title, { verdict, status: second.verdict.failed.length > 0 ? 0 : second.status });
 }
@@ -130,12 +135,12 @@ interface Run {
   readonly status: number | null;
 }
 
-function runOnce(title: string, args: readonly string[], variables: NodeJS.ProcessEnv = {}): Run {
+async function runOnce(title: string, args: readonly string[], variables: NodeJS.ProcessEnv = {}): Promise<Run> {
   const folder = mkdtempSync(join(tmpdir(), 'herald-test-'));
   try {
     const file = join(folder, 'report.json');
     const words = ['run', ...args, ...listing(args), '--reporter=json', `--outputFile.json=${file}`];
-    const { status } = execute(title, 'vitest', words, variables);
+    const status = await execute(title, 'vitest', words, variables);
     const report = readReport(file);
     return { report, verdict: verdictOf(report ?? { testResults: [] }), status };
   } finally {
@@ -163,8 +168,10 @@ function readReport(file: string): Report | undefined {
   }
 }
 
-function execute(title: string, command: string, args: readonly string[], variables: NodeJS.ProcessEnv = {}): { status: number | null } {
+/** Resolves to the exit status. Null when a signal ended the command. */
+async function execute(title: string, command: string, args: readonly string[], variables: NodeJS.ProcessEnv = {}): Promise<number | null> {
   console.log(`\n== ${title}: ${command} ${args.filter((arg) => !arg.startsWith('--outputFile')).join(' ')}`);
-  const { status } = spawnSync(join(bin, command), args, { cwd: root, env: { ...variables, ...environment }, stdio: 'inherit' });
-  return { status };
+  const child = spawn(join(bin, command), args, { cwd: root, env: { ...variables, ...environment }, stdio: 'inherit' });
+  const [status] = (await once(child, 'exit')) as [number | null];
+  return status;
 }
