@@ -1,7 +1,10 @@
 /**
  * Builds src/bgp or src/bfd and the leaves that it imports as a package of its own, which needs neither TypeScript nor the rest of Herald.
  *
- *   node scripts/build-library.ts bgp|bfd [FOLDER]   default: dist-bgp or dist-bfd; replaces an earlier build there
+ *   node scripts/build-library.ts bgp|bfd [FOLDER [SOURCE]]
+ *
+ * - FOLDER: default dist-bgp or dist-bfd. Replaces an earlier build there.
+ * - SOURCE: the address of the repository, for `repository` of package.json. npm publishes provenance only if the two agree.
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,6 +13,7 @@ import process from 'node:process';
 
 interface Library {
   readonly description: string;
+  readonly keywords: readonly string[];
   /** The modules that users import, by their names in `exports`. */
   readonly entries: Readonly<Record<string, string>>;
   /** koffi calls functions of the kernel that Node has no API for. */
@@ -19,21 +23,29 @@ interface Library {
 const libraries: Readonly<Record<string, Library>> = {
   bgp: {
     description: 'A BGP-4 speaker that announces routes: typed, without dependencies. Its message codec can be used alone.',
+    keywords: ['bgp', 'bgp4', 'border-gateway-protocol', 'anycast', 'routing', 'rfc4271', 'network'],
     entries: { '.': 'index', './wire': 'wire/index', './testing': 'testing' },
     // Without koffi the speaker runs on plain sockets and reports the missing options.
     koffi: 'optionalDependencies',
   },
   bfd: {
     description: 'BFD for Linux: detects within a fraction of a second that the path to a peer is lost. Runs in a thread of its own.',
+    keywords: ['bfd', 'bidirectional-forwarding-detection', 'routing', 'rfc5880', 'failover', 'network'],
     entries: { '.': 'index' },
     koffi: 'dependencies',
   },
 };
 
-const [room = '', target] = process.argv.slice(2);
+/**
+ * Older than the Node.js that Herald itself needs: nothing in these rooms needs 24. From this version on, `require` loads ES modules without an
+ * option. test/release/packages.test.ts runs the packages there.
+ */
+const engines = { node: '>=22.12' };
+
+const [room = '', target, source] = process.argv.slice(2);
 const library = libraries[room];
 if (library === undefined) {
-  console.error(`usage: node scripts/build-library.ts ${Object.keys(libraries).join('|')} [FOLDER]`);
+  console.error(`usage: node scripts/build-library.ts ${Object.keys(libraries).join('|')} [FOLDER [SOURCE]]`);
   process.exit(2);
 }
 const name = `herald-${room}`;
@@ -59,12 +71,11 @@ function isEarlierBuild(): boolean {
   return existsSync(file) && (JSON.parse(readFileSync(file, 'utf8')) as { readonly name?: string }).name === name;
 }
 
-function manifest({ description, entries, koffi }: Library): object {
-  const { version, homepage, license, engines, dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+function manifest({ description, keywords, entries, koffi }: Library): object {
+  const { version, homepage, license, dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     readonly version: string;
     readonly homepage: string;
     readonly license: string;
-    readonly engines: object;
     readonly dependencies: Readonly<Record<string, string>>;
   };
   const entry = (file: string): object => ({ types: `./${room}/${file}.d.ts`, default: `./${room}/${file}.js` });
@@ -72,11 +83,14 @@ function manifest({ description, entries, koffi }: Library): object {
     name,
     version,
     description,
+    keywords,
     homepage,
+    ...(source === undefined ? {} : { repository: { type: 'git', url: `git+${source}`, directory: `src/${room}` } }),
     license,
     type: 'module',
     sideEffects: false,
     engines,
+    files: ['**/*.js', '**/*.d.ts'],
     exports: {
       ...Object.fromEntries(Object.entries(entries).map(([path, file]) => [path, entry(file)])),
       './package.json': './package.json',

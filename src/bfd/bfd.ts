@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { firstUnknownName } from '../lang/closest-name.ts';
 import { Questions } from '../lang/questions.ts';
 import { loadLibc } from '../system/ffi/libc.ts';
 import { newDiscards } from './counters.ts';
@@ -25,7 +26,20 @@ export class BfdUnavailableError extends Error {
   }
 }
 
-type Listener = (name: string, transition: Transition) => void;
+/** An option that `new Bfd` does not have, such as a misspelt one. */
+export class BfdOptionsError extends Error {
+  readonly code = 'ERR_BFD_OPTIONS';
+  readonly option: string;
+
+  constructor(option: string, nearest: string | undefined) {
+    super(`${option}: Bfd has no such option${nearest === undefined ? '' : `, did you mean ${nearest}?`}`);
+    this.name = 'BfdOptionsError';
+    this.option = option;
+  }
+}
+
+/** Gets the name of the session. */
+export type BfdListener = (name: string, transition: Transition) => void;
 
 /**
  * BFD sessions in a thread of their own. The caller sets the sessions and gets their changes. The thread does all timing, so a busy main
@@ -33,14 +47,16 @@ type Listener = (name: string, transition: Transition) => void;
  */
 export class Bfd {
   readonly #worker: Worker;
-  readonly #listeners = new Set<Listener>();
+  readonly #listeners = new Set<BfdListener>();
   readonly #questions: Questions<Answers>;
   readonly #started = Promise.withResolvers<boolean>();
   readonly #ended: Promise<void>;
   #stopping: Promise<void> | undefined;
 
-  /** Throws BfdUnavailableError. */
+  /** Throws BfdOptionsError and BfdUnavailableError. */
   constructor(options: BfdOptions = {}) {
+    const unknown = firstUnknownName(Object.keys(options), ['minimumInterval', 'realTime'] satisfies (keyof BfdOptions)[]);
+    if (unknown !== undefined) throw new BfdOptionsError(unknown.name, unknown.nearest);
     if (loadLibc() === undefined) throw new BfdUnavailableError();
     const workerData: WorkerOptions = { minimumInterval: options.minimumInterval ?? minimumInterval, realTime: options.realTime ?? false };
     // The compiled program ends in `.js`.
@@ -69,9 +85,9 @@ export class Bfd {
   }
 
   /** Calls the listener with every state change of a session. The returned function removes it. */
-  onChange(listener: Listener): () => void {
+  onChange(listener: BfdListener): () => void {
     // A new function, so that a listener added twice can be removed once.
-    const call: Listener = (name, transition) => listener(name, transition);
+    const call: BfdListener = (name, transition) => listener(name, transition);
     this.#listeners.add(call);
     return () => void this.#listeners.delete(call);
   }

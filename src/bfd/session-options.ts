@@ -1,10 +1,11 @@
+import { firstUnknownName } from '../lang/closest-name.ts';
 import { defined } from '../lang/defined.ts';
 import { formatAddress, isLinkLocal, parseAddress, type Address } from '../net/address.ts';
 import type { Endpoint } from './transport/transport.ts';
 import { maximumDetectMultiplier, maximumInterval, realTimeInterval } from './limits.ts';
 
 /** An address, or its text as `parseAddress` reads it. */
-type AddressInput = Address | string;
+export type AddressInput = Address | string;
 
 /** How fast a session detects a lost path. All fields can change while the session is up, without a flap. */
 export interface ProfileOptions {
@@ -54,17 +55,31 @@ export interface ResolvedSession {
   readonly warnings: readonly string[];
 }
 
-/** An option that cannot work. `field` names the option; the message says what to write. */
+/** An option that cannot work. `field` names the option, which may be one that does not exist; the message says what to write. */
 export class SessionOptionsError extends Error {
   readonly code = 'ERR_BFD_SESSION_OPTIONS';
-  readonly field: keyof SessionOptions;
+  readonly field: string;
 
-  constructor(field: keyof SessionOptions, message: string) {
+  constructor(field: string, message: string) {
     super(`${field}: ${message}`);
     this.name = 'SessionOptionsError';
     this.field = field;
   }
 }
+
+/** All options, so that the compiler finds a missing one. */
+const optionNames: { readonly [Option in keyof Required<SessionOptions>]: unknown } = {
+  name: 0,
+  peer: 0,
+  localAddress: 0,
+  interface: 0,
+  multihop: 0,
+  receiveInterval: 0,
+  transmitInterval: 0,
+  detectMultiplier: 0,
+  passive: 0,
+  adminDown: 0,
+};
 
 /** The rules of this host for short intervals. */
 export interface IntervalRules {
@@ -75,6 +90,7 @@ export interface IntervalRules {
 
 /** Throws SessionOptionsError. */
 export function resolveSession(options: SessionOptions, { floor, hasRealTime }: IntervalRules): ResolvedSession {
+  refuseUnknown(options);
   const { name, passive = false, adminDown = false, detectMultiplier = 3 } = options;
   if (!Number.isInteger(detectMultiplier) || detectMultiplier < 1 || detectMultiplier > maximumDetectMultiplier) {
     throw new SessionOptionsError('detectMultiplier', `write a number from 1 to ${maximumDetectMultiplier}`);
@@ -99,6 +115,13 @@ export function resolveSession(options: SessionOptions, { floor, hasRealTime }: 
   };
   const endpoint = endpointOf(options);
   return { name, endpoint, peer: formatAddress(endpoint.peer), profile, adminDown, warnings };
+}
+
+function refuseUnknown(options: SessionOptions): void {
+  const unknown = firstUnknownName(Object.keys(options), Object.keys(optionNames));
+  if (unknown === undefined) return;
+  const { name, nearest } = unknown;
+  throw new SessionOptionsError(name, `a session has no such option${nearest === undefined ? '' : `, did you mean ${nearest}?`}`);
 }
 
 /**

@@ -8,6 +8,8 @@ export { UnknownOptionError } from './options/known-options.ts';
 export type { Peer, PeerRoutes, PeerStatus, PerFamily } from './peer.ts';
 export type { AdvertisedRoute } from './rib/advertised-route.ts';
 export type { DampingStatus } from './session/damper.ts';
+export type { Direction } from './negotiation/collision.ts';
+export type { Negotiated, NegotiatedRestart } from './negotiation/negotiate.ts';
 export type { NegotiatedStatus } from './negotiation/open-status.ts';
 export {
   PeerClosedError,
@@ -36,6 +38,7 @@ export {
   type PeerOptions,
   type ResolvedOptions,
 } from './options/peer-options.ts';
+export type { MaximumPrefixes } from './rib/adj-rib-in.ts';
 export type { NextHops } from './rib/update-format.ts';
 export type { Community, Route } from './route.ts';
 export { RouteError, type RouteInput } from './options/route-input.ts';
@@ -43,7 +46,7 @@ export { formatCommunity, parseCommunity } from './options/community-text.ts';
 export { formatAddress, parseAddress, type Address, type Family } from '../net/address.ts';
 export { formatPrefix, parsePrefix, type Prefix } from '../net/prefix.ts';
 export type { Parsed } from '../net/parsed.ts';
-export type { Clock } from '../system/clock.ts';
+export type { Cancel, Clock } from '../system/clock.ts';
 export type { Log } from '../system/log.ts';
 export type { Random } from '../system/random.ts';
 export {
@@ -61,6 +64,22 @@ export type { ListeningStatus } from './session/listeners.ts';
 export type { Role } from './negotiation/local-open.ts';
 export type { Counters, FlapReason, MessageCounters } from './diagnosis/counters.ts';
 export type { HistoryEntry } from './session/session.ts';
-export type { Connection, ConnectionEvents, DialOptions, Endpoint, Endpoints, Transport, TransportFailure } from './transport/transport.ts';
-export { linuxTransport } from './transport/linux.ts';
+export type {
+  Connection,
+  ConnectionEvents,
+  DialOptions,
+  DiscoveryEvents,
+  Endpoint,
+  Endpoints,
+  Incoming,
+  KernelDrops,
+  Listener,
+  ListenerEvents,
+  ListenOptions,
+  PeerKey,
+  SocketOptions,
+  Transport,
+  TransportFailure,
+} from './transport/transport.ts';
+export { linuxTransport, type LinuxTransportComponents } from './transport/linux.ts';
 export { nodeTransport } from './transport/node.ts';

@@ -113,7 +113,7 @@ export class Peer {
   /** True from `pathLost` to `pathRestored`. */
   #isPathLost = false;
 
-  /** The session starts in a later turn of the event loop, so that its first burst can be complete. */
+  /** @internal The session starts in a later turn of the event loop, so that its first burst can be complete. */
   constructor(components: BgpComponents, host: PeerHost, options: ResolvedOptions) {
     this.#options = options;
     this.name = options.name;
@@ -287,7 +287,7 @@ export class Peer {
     return this.remove();
   }
 
-  /** Called by the speaker: ends the session permanently. Resolves when its connections are closed. */
+  /** @internal Called by the speaker: ends the session permanently. Resolves when its connections are closed. */
   async close(how: { readonly subcode: number; readonly message?: string | undefined; readonly forRestart?: boolean }): Promise<void> {
     if (this.#removed) return await this.#session.closed();
     this.#removed = true;
@@ -302,12 +302,12 @@ export class Peer {
     this.#rib.close();
   }
 
-  /** Called by the speaker: the routes are complete. */
+  /** @internal Called by the speaker: the routes are complete. */
   completeRoutes(): void {
     this.#session.outbox.completeRoutes();
   }
 
-  /** Called by the speaker: tells whether a connection from this address belongs to this peer. */
+  /** @internal Called by the speaker: tells whether a connection from this address belongs to this peer. */
   isFrom({ remoteAddress, interface: networkInterface }: Incoming): boolean {
     const { address, interface: own } = this.#options;
     if (address === undefined) return networkInterface === own && isLinkLocal(remoteAddress);
@@ -315,14 +315,14 @@ export class Peer {
     return own === undefined || networkInterface === undefined || networkInterface === own;
   }
 
-  /** Called by the speaker: takes a connection that the peer opened. False: not now. */
+  /** @internal Called by the speaker: takes a connection that the peer opened. False: not now. */
   accept(incoming: Incoming): boolean {
     if (this.#removed || this.#options.adminDown) return false;
     if (this.#options.address === undefined) this.#found(incoming.remoteAddress);
     return this.#session.accept(incoming);
   }
 
-  /** Called by the speaker: returns the TCP MD5 key for connections from this peer. */
+  /** @internal Called by the speaker: returns the TCP MD5 key for connections from this peer. */
   key(): PeerKey | undefined {
     const { password, address, interface: networkInterface } = this.#options;
     if (password === undefined) return undefined;

@@ -4,5 +4,7 @@
  * - Connect: dialing.
  * - Active: waiting for the peer to connect. Unless the session is passive, this is also the wait after a failed dial.
  */
-export const stateNames = ['Idle', 'Connect', 'Active', 'OpenSent', 'OpenConfirm', 'Established'] as const;
-export type StateName = (typeof stateNames)[number];
+export type StateName = 'Idle' | 'Connect' | 'Active' | 'OpenSent' | 'OpenConfirm' | 'Established';
+
+/** In the order in which a session passes through them. */
+export const stateNames: readonly StateName[] = ['Idle', 'Connect', 'Active', 'OpenSent', 'OpenConfirm', 'Established'];

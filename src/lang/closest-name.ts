@@ -16,6 +16,15 @@ export function closestName(text: string, candidates: Iterable<string>): string 
   return best;
 }
 
+/** Returns the first of the names that is not among the known ones, with the closest known name. Returns undefined if all are known. */
+export function firstUnknownName(
+  names: Iterable<string>,
+  known: readonly string[],
+): { readonly name: string; readonly nearest: string | undefined } | undefined {
+  for (const name of names) if (!known.includes(name)) return { name, nearest: closestName(name, known) };
+  return undefined;
+}
+
 /** Levenshtein distance, computed row by row. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);

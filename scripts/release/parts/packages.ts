@@ -9,9 +9,14 @@ import type { Artifacts, Release } from '../release.ts';
 import { nodeOf, readFolder } from './image.ts';
 
 /** Returns a library as an npm package, as `npm pack` would, but with the time of the commit and without npm's own choices. */
-export function packLibrary({ sources, scratch, created }: Release, room: 'bgp' | 'bfd'): Buffer {
+export function packLibrary(
+  { sources, scratch, created, addresses }: Pick<Release, 'sources' | 'scratch' | 'created' | 'addresses'>,
+  room: 'bgp' | 'bfd',
+): Buffer {
   const folder = join(scratch, `herald-${room}`);
-  execFileSync(process.execPath, [join(sources, 'scripts/build-library.ts'), room, folder], { stdio: ['ignore', 'ignore', 'inherit'] });
+  execFileSync(process.execPath, [join(sources, 'scripts/build-library.ts'), room, folder, addresses.source], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   const tree: Tree = new Map();
   merge(tree, readFolder(folder), 'package');
   return compressedTar(tree, created);

@@ -1,8 +1,10 @@
 /** Constants of RFC 5880 4.1, with the names of the RFC. */
 
-/** States of a session. The index is the number on the wire. */
-export const sessionStates = ['AdminDown', 'Down', 'Init', 'Up'] as const;
-export type SessionState = (typeof sessionStates)[number];
+/** The state of a session (RFC 5880 6.2). */
+export type SessionState = 'AdminDown' | 'Down' | 'Init' | 'Up';
+
+/** The index is the number on the wire. */
+export const sessionStates: readonly SessionState[] = ['AdminDown', 'Down', 'Init', 'Up'];
 
 /** The reason of the latest state change of a session. */
 export const diagnostic = {

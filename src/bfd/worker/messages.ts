@@ -38,7 +38,8 @@ export interface FeedMessage extends StateFeed {
 /** A refused session. A plain object, because an error loses its class when it is sent between threads. */
 export interface Refusal {
   readonly name: string;
-  readonly field: keyof SessionOptions;
+  /** The option at fault. */
+  readonly field: string;
   readonly message: string;
 }
 

@@ -44,9 +44,11 @@ export interface LocalRestart {
   readonly forwardingPreserved: boolean;
 }
 
-/** The roles of RFC 9234 4.1 with their codes. */
-export const roles = { provider: 0, routeServer: 1, routeServerClient: 2, customer: 3, peer: 4 } as const;
-export type Role = keyof typeof roles;
+/** The local role in a session (RFC 9234 4.1). */
+export type Role = 'provider' | 'routeServer' | 'routeServerClient' | 'customer' | 'peer';
+
+/** The codes of the roles. */
+export const roles: Readonly<Record<Role, number>> = { provider: 0, routeServer: 1, routeServerClient: 2, customer: 3, peer: 4 };
 
 export function localOpenMessage(localOpen: LocalOpen): OpenMessage {
   const { localAsn, holdTime, routerId, withoutOptionalParameters } = localOpen;

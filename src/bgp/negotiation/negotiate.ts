@@ -32,7 +32,7 @@ export interface Negotiated {
   readonly longLivedFamilies: readonly Family[];
 }
 
-interface NegotiatedRestart {
+export interface NegotiatedRestart {
   /** Seconds that a restart of the peer may take. */
   readonly peerRestartTime: number;
   /** The peer has restarted and does not wait for our End-of-RIB. */

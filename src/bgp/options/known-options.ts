@@ -1,4 +1,4 @@
-import { closestName } from '../../lang/closest-name.ts';
+import { firstUnknownName } from '../../lang/closest-name.ts';
 
 /** An option that does not exist, such as a misspelt one. Nothing was changed. */
 export class UnknownOptionError extends Error {
@@ -21,9 +21,8 @@ export type OptionNames<T> = { readonly [Option in keyof Required<T>]: unknown }
 
 /** Throws UnknownOptionError for the first key that is no option. `within`: the path of the option that contains them. */
 export function refuseUnknownOptions<T extends object>(owner: 'speaker' | 'peer', given: T, known: OptionNames<T>, within = ''): void {
-  const names = Object.keys(known);
-  const unknown = Object.keys(given).find((key) => !names.includes(key));
+  const unknown = firstUnknownName(Object.keys(given), Object.keys(known));
   if (unknown === undefined) return;
-  const nearest = closestName(unknown, names);
-  throw new UnknownOptionError(owner, `${within}${unknown}`, nearest === undefined ? undefined : `${within}${nearest}`);
+  const { name, nearest } = unknown;
+  throw new UnknownOptionError(owner, `${within}${name}`, nearest === undefined ? undefined : `${within}${nearest}`);
 }

@@ -15,7 +15,7 @@ import { RawSocket } from './linux/socket.ts';
 import { nodeTransport } from './node.ts';
 import type { DialOptions, Transport } from './transport.ts';
 
-interface LinuxTransportComponents {
+export interface LinuxTransportComponents {
   readonly clock?: Clock;
   readonly random?: Random;
 }

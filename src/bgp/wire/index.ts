@@ -10,7 +10,15 @@
  *
  * Units are those of the wire: seconds for times, unsigned numbers for AS numbers and BGP identifiers, network byte order for next hops.
  */
-export { decodeBody, decodeMessage, encodeMessage, type Message, type MessageContent, type WireSession } from './message.ts';
+export {
+  decodeBody,
+  decodeMessage,
+  encodeMessage,
+  type Message,
+  type MessageContent,
+  type OtherMessage,
+  type WireSession,
+} from './message.ts';
 export { Framer, type Framing, type FramingSession } from './framer.ts';
 export { asPathLength, mergeAs4Path, type AsPathSegment } from './attributes/as-path.ts';
 export type { Aggregator, PathAttributes, RawAttribute } from './attributes/decode-attributes.ts';

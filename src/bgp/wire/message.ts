@@ -19,7 +19,7 @@ export interface WireSession extends FramingSession {
   readonly addPathReceive?: UpdateSession['families'];
 }
 
-type OtherMessage =
+export type OtherMessage =
   | ({ readonly kind: 'open' } & OpenMessage)
   | ({ readonly kind: 'notification' } & Notification)
   | { readonly kind: 'keepalive' }

@@ -274,6 +274,13 @@ describe('validation of session options', () => {
     expect(refusal).toThrow(expect.objectContaining({ field }) as Error);
   });
 
+  test('an option that does not exist is refused with the closest name', () => {
+    const misspelt = { name: 'x', peer: '10.0.0.1', recieveInterval: 100 };
+    expect(() => resolveSession(misspelt, { floor: 10, hasRealTime: true })).toThrow(
+      new SessionOptionsError('recieveInterval', 'a session has no such option, did you mean receiveInterval?'),
+    );
+  });
+
   test('a second session with the same peer is refused, and the first one stays', () => {
     const peer = new ScriptedPeer();
     const refused = peer.manager.replaceSessions([
