@@ -1,12 +1,26 @@
 /**
- * A BGP-4 speaker as a library. It announces IPv4 and IPv6 unicast routes, and can tell at any time why a session is down or a route is not
- * announced.
+ * A BGP-4 speaker as a library. It announces IPv4 and IPv6 unicast routes, keeps the received ones that rules accept, and can tell at any time
+ * why a session is down or a route is not announced.
  */
 export { Speaker, type PeerListener, type SpeakerOptions, type SpeakerRoutes, type StopOptions } from './speaker.ts';
 export { SpeakerError, type ListenInput } from './options/speaker-options.ts';
 export { UnknownOptionError } from './options/known-options.ts';
 export type { Peer, PeerRoutes, PeerStatus, PerFamily } from './peer.ts';
 export type { AdvertisedRoute } from './rib/advertised-route.ts';
+export type { ReceivedPath, ReceivedRoute, RouteChange, RouteSource } from './rib/received/received-route.ts';
+export type { ReceivedStatus } from './rib/received/received-routes.ts';
+export type { Refusal } from './rib/received/eligibility.ts';
+export {
+  selectBestPath,
+  selectBestPaths,
+  selectionSteps,
+  type EliminatedRoute,
+  type Selection,
+  type SelectionOptions,
+  type SelectionStep,
+} from './rib/received/best-path.ts';
+export type { AsPathSegment } from './wire/attributes/as-path.ts';
+export type { ImportOptions, ImportRule, PrefixRangeInput } from './options/import-options.ts';
 export type { DampingStatus } from './session/damper.ts';
 export type { Direction } from './negotiation/collision.ts';
 export type { Negotiated, NegotiatedRestart } from './negotiation/negotiate.ts';

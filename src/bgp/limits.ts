@@ -21,6 +21,15 @@ export const maximumExtendedAttributeLength = 65_000;
 /** Largest number of local AS numbers that a route may prepend to its AS_PATH. Many routers filter longer paths. */
 export const maximumPrepend = 32;
 
+/** Routes of each family that are kept of a peer with import rules, unless the rules have another maximum. */
+export const maximumReceivedRoutes = 100_000;
+
+/** Rules, and entries of each list of a rule, that a peer's import may have: a route is compared with each of them. */
+export const maximumImportRules = 1_000;
+
+/** Seconds for which routes of an earlier session wait in a new one for the peer's End-of-RIB (RFC 4724 4.2). */
+export const endOfRibTime = 360;
+
 /** Packed UPDATEs of one burst kept per update group for other members. */
 export const maximumSharedUpdates = 4_096;
 

@@ -18,6 +18,8 @@ import type { Problem } from './diagnosis/problem.ts';
 import { AdjRibOut } from './rib/adj-rib-out.ts';
 import { toPrefix, toRoute, toRoutes, type RouteInput } from './options/route-input.ts';
 import { ReplacementRunner } from './rib/replace-routes.ts';
+import type { ReceivedRoute } from './rib/received/received-route.ts';
+import type { ReceivedStatus } from './rib/received/received-routes.ts';
 import type { SharedRoutes } from './rib/shared-routes.ts';
 import { describeOpen, negotiatedStatus, type NegotiatedStatus } from './negotiation/open-status.ts';
 import type { EventStream } from './diagnosis/event-stream.ts';
@@ -55,8 +57,10 @@ export interface PeerStatus {
   /** The capabilities of both OPEN messages in words, as far as they were exchanged. */
   readonly capabilities: { readonly sent: readonly string[]; readonly received: readonly string[] };
   readonly prefixesAdvertised: PerFamily;
-  /** Prefixes announced by the peer in this session. They are counted and not stored, so withdrawn ones are included. */
+  /** Prefixes announced by the peer in this session, including those that it has withdrawn since. */
   readonly prefixesReceived: PerFamily;
+  /** The kept routes. Present with import rules. */
+  readonly received?: ReceivedStatus;
   /** The local address of the current or latest connection, if it is known. */
   readonly localAddress?: string;
   /** Why the session is down, or why it was down last: the first cause, then the latest symptom. */
@@ -196,7 +200,7 @@ export class Peer {
 
   status(): PeerStatus {
     const { interface: networkInterface, port, localAsn, peerAsn, routerId, adminDown } = this.#options;
-    const { negotiated, problem, peerAddress, localAddress, opens, adjRibIn: received } = this.#session;
+    const { negotiated, problem, peerAddress, localAddress, opens, inbox } = this.#session;
     const notPossible = [...this.#rib.notPossible(this.#session.outbox.format).take(maximumNotPossible)];
     const error = adminDown ? 'administratively down' : problem.text;
     const lastNotification = notificationOf(problem.last);
@@ -213,7 +217,8 @@ export class Peer {
       ...(negotiated === undefined ? {} : { negotiated: negotiatedStatus(negotiated) }),
       capabilities: { sent: describeOpen(opens.sent), received: describeOpen(opens.received) },
       prefixesAdvertised: { ipv4: this.#rib.advertised(4), ipv6: this.#rib.advertised(6) },
-      prefixesReceived: { ipv4: received.announced[4], ipv6: received.announced[6] },
+      prefixesReceived: { ipv4: inbox.counts.announced[4], ipv6: inbox.counts.announced[6] },
+      ...defined({ received: inbox.routes?.status() }),
       ...(localAddress === undefined ? {} : { localAddress: formatAddress(localAddress) }),
       ...defined({ lastError: error, lastNotification, outage: adminDown ? undefined : problem.outage }),
       notPossible: notPossible.map(({ prefix, why }) => ({ prefix: formatPrefix(prefix), why })),
@@ -239,6 +244,19 @@ export class Peer {
     const { format } = this.#session.outbox;
     const sent = format === undefined ? undefined : this.#rib.advertisedPrefix(prefix);
     return format === undefined || sent === undefined ? undefined : advertisedRoute(sent, format);
+  }
+
+  /**
+   * Yields the routes of the peer that its import rules accept; none without import rules. Read them in one turn of the event loop: routes
+   * that change meanwhile may be missed.
+   */
+  received(family: Family): Generator<ReceivedRoute> {
+    return this.#session.inbox.received(family);
+  }
+
+  /** Returns the accepted routes of a prefix: at most one, or several on a session with ADD-PATH. */
+  receivedRoutes(prefix: Prefix): readonly ReceivedRoute[] {
+    return this.#session.inbox.routes?.routesOf(prefix) ?? [];
   }
 
   /** Returns the latest steps of the state machine, oldest first. */

@@ -1,3 +1,4 @@
+import type { Family } from '../net/address.ts';
 import type { Prefix } from '../net/prefix.ts';
 import type { BgpComponents } from './options/components.ts';
 import { throwLater } from './diagnosis/events.ts';
@@ -6,6 +7,7 @@ import { Listeners, type ListeningStatus } from './session/listeners.ts';
 import { PeerOptionsError, resolveOptions, type PeerDefaults, type PeerOptions, type ResolvedOptions } from './options/peer-options.ts';
 import { Peer, type PeerHost } from './peer.ts';
 import { toPrefix, toRoute, toRoutes, type RouteInput } from './options/route-input.ts';
+import { selectBestPath, selectBestPaths, type Selection, type SelectionOptions } from './rib/received/best-path.ts';
 import { ReplacementRunner } from './rib/replace-routes.ts';
 import { RibStore } from './rib/rib-store.ts';
 import { SharedRoutes } from './rib/shared-routes.ts';
@@ -53,8 +55,8 @@ export interface StopOptions {
 }
 
 /**
- * A BGP-4 speaker (RFC 4271) that announces routes and learns none. It connects to its peers, accepts their connections, sends them routes,
- * and counts the routes that it receives.
+ * A BGP-4 speaker (RFC 4271). It connects to its peers, accepts their connections, sends them routes, and counts the routes that it receives.
+ * It keeps those that the import rules of a peer accept, and passes none of them on.
  */
 export class Speaker {
   readonly rib: SpeakerRoutes;
@@ -172,6 +174,26 @@ export class Speaker {
     }
     this.#peers.clear();
     await Promise.all(this.#closing);
+  }
+
+  /**
+   * Selects the best of the received routes of a prefix (RFC 4271 9.1), with the step in which each other route lost. Returns undefined if no
+   * peer has a route that its import rules accept. Throws RouteError if the text is not a prefix.
+   */
+  bestPath(prefix: Prefix | string, options: SelectionOptions = {}): Selection | undefined {
+    const wanted = toPrefix(prefix);
+    return selectBestPath(
+      this.peers.flatMap((peer) => peer.receivedRoutes(wanted)),
+      options,
+    );
+  }
+
+  /** Yields the selection of every prefix that a peer has a route for. Read them in one turn of the event loop. */
+  bestPaths(family: Family, options: SelectionOptions = {}): Generator<Selection> {
+    return selectBestPaths(
+      this.peers.flatMap((peer) => [...peer.received(family)]),
+      options,
+    );
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -5,10 +5,11 @@ import type { StateName } from '../session-state.ts';
 import { maximumQueuedEvents } from '../limits.ts';
 import type { NegotiatedStatus } from '../negotiation/open-status.ts';
 import type { Problem } from './problem.ts';
+import type { RouteChange } from '../rib/received/received-route.ts';
 import { errorName } from '../wire/codes.ts';
 import { innermost, shutdownMessageOf, type Notification } from '../wire/notification.ts';
 
-/** Events of a session, for the program that uses the speaker. There is no event per route or per UPDATE. */
+/** Events of a session, for the program that uses the speaker. Only a peer with import rules has events about UPDATEs. */
 export type PeerEvent =
   /** The state changed (RFC 4271 8.2.2). The status of the peer already has the new state. */
   | { readonly type: 'state'; readonly from: StateName; readonly to: StateName; readonly at: Date }
@@ -19,7 +20,9 @@ export type PeerEvent =
   /** The peer asked for all routes of the family again (RFC 2918). */
   | { readonly type: 'refresh'; readonly family: Family }
   /** The peer has sent all its routes of the family (RFC 4724 2). */
-  | { readonly type: 'endOfRib'; readonly family: Family };
+  | { readonly type: 'endOfRib'; readonly family: Family }
+  /** The accepted routes changed: by one UPDATE, by other import rules, or because stale routes went. At most one change for each route. */
+  | { readonly type: 'routes'; readonly changes: readonly RouteChange[] };
 
 export interface NotificationStatus {
   readonly direction: 'sent' | 'received';

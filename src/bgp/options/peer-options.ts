@@ -4,7 +4,8 @@ import { roles, type Role } from '../negotiation/local-open.ts';
 import { refuseUnknownOptions } from './known-options.ts';
 import { maximumPassword, maximumRestartTime, maximumStaleTime, openHoldTime } from '../limits.ts';
 import type { NextHops } from '../rib/update-format.ts';
-import type { MaximumPrefixes } from '../rib/adj-rib-in.ts';
+import type { MaximumPrefixes } from '../rib/received/prefix-counts.ts';
+import { refuseUnknownImport, resolveImport, type ImportOptions, type ResolvedImport } from './import-options.ts';
 
 /** An address, or its text as `parseAddress` reads it. */
 export type AddressInput = Address | string;
@@ -69,6 +70,8 @@ export interface PeerOptions {
   readonly addPathReceive?: readonly Family[];
   /** More announcements than these end the session (Cease 6/1). Applies from the next session on. Default: no maximum. */
   readonly maximumPrefixes?: MaximumPrefixes;
+  /** Keep the routes of the peer that these rules accept. Default: none are kept. */
+  readonly import?: ImportOptions;
   /** Retry once without capabilities if the peer refuses them (RFC 5492 3). Only for IPv4. Default true. */
   readonly capabilityFallback?: boolean;
   /** Hold a flapping session in Idle for a growing time, up to five minutes (RFC 4271 8.1.1). Default true. */
@@ -102,6 +105,7 @@ export interface ResolvedOptions extends PeerOptions {
   readonly gracefulRestart?: { readonly restartTime: number };
   readonly strictRole: boolean;
   readonly addPathReceive: readonly Family[];
+  readonly import?: ResolvedImport;
   readonly capabilityFallback: boolean;
   readonly flapDamping: boolean;
   readonly adminDown: boolean;
@@ -154,6 +158,7 @@ export const fieldClass: { readonly [F in keyof Required<PeerOptions>]: 'identit
   strictRole: 'live',
   addPathReceive: 'reset',
   maximumPrefixes: 'live',
+  import: 'live',
   capabilityFallback: 'live',
   flapDamping: 'live',
   adminDown: 'start',
@@ -169,7 +174,7 @@ export const endpointFields: ReadonlySet<keyof PeerOptions> = new Set(['address'
 /** Parses text and fills in defaults. Throws PeerOptionsError, and UnknownOptionError for a key that is no option. */
 export function resolveOptions(options: PeerOptions, defaults: PeerDefaults = {}): ResolvedOptions {
   refuseUnknown(options);
-  const { gracefulRestart, address: _, sourceAddress: __, ...rest } = options;
+  const { gracefulRestart, address: _, sourceAddress: __, import: imported, ...rest } = options;
   const address = read('address', options.address);
   const sourceAddress = read('sourceAddress', options.sourceAddress);
   const resolved: ResolvedOptions = {
@@ -191,6 +196,7 @@ export function resolveOptions(options: PeerOptions, defaults: PeerDefaults = {}
     ...(gracefulRestart === undefined ? {} : { gracefulRestart: { restartTime: gracefulRestart.restartTime ?? 120 } }),
     strictRole: options.strictRole ?? false,
     addPathReceive: sorted(options.addPathReceive ?? []),
+    ...(imported === undefined ? {} : { import: readImport(imported) }),
     capabilityFallback: options.capabilityFallback ?? true,
     flapDamping: options.flapDamping ?? true,
     adminDown: options.adminDown ?? false,
@@ -200,11 +206,12 @@ export function resolveOptions(options: PeerOptions, defaults: PeerDefaults = {}
 }
 
 function refuseUnknown(options: PeerOptions): void {
-  const { nextHop = {}, gracefulRestart = {}, maximumPrefixes = {} } = options;
+  const { nextHop = {}, gracefulRestart = {}, maximumPrefixes = {}, import: imported = {} } = options;
   refuseUnknownOptions('peer', options, fieldClass);
   refuseUnknownOptions('peer', nextHop, { ipv4: 0, ipv6: 0, ipv6LinkLocal: 0 }, 'nextHop.');
   refuseUnknownOptions('peer', gracefulRestart, { restartTime: 0 }, 'gracefulRestart.');
   refuseUnknownOptions('peer', maximumPrefixes, { ipv4: 0, ipv6: 0 }, 'maximumPrefixes.');
+  refuseUnknownImport(imported);
 }
 
 function read(field: keyof PeerOptions, address: AddressInput | undefined): Address | undefined {
@@ -212,6 +219,12 @@ function read(field: keyof PeerOptions, address: AddressInput | undefined): Addr
   const result = parseAddress(address);
   if (!result.ok) throw new PeerOptionsError(field, `${JSON.stringify(address)}: ${result.problem}`);
   return result.value;
+}
+
+function readImport(imported: ImportOptions): ResolvedImport {
+  const resolved = resolveImport(imported);
+  if (typeof resolved === 'string') throw new PeerOptionsError('import', resolved);
+  return resolved;
 }
 
 function readNextHops(nextHops: NonNullable<PeerOptions['nextHop']>): NextHops {

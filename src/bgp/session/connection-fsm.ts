@@ -18,7 +18,7 @@ import { Framer } from '../wire/framer.ts';
 import { keepaliveMessage } from '../wire/header.ts';
 import { ceaseNotification, decodeNotification, encodeNotification, type Notification } from '../wire/notification.ts';
 import { decodeOpen, encodeOpen, type OpenMessage } from '../wire/open.ts';
-import { decodeRouteRefresh } from '../wire/route-refresh.ts';
+import { decodeRouteRefresh, type RouteRefresh } from '../wire/route-refresh.ts';
 import { decodeUpdate, familyOfAfi, type UpdateMessage } from '../wire/update.ts';
 
 /** Callbacks from the state machine of a connection to its session. */
@@ -38,6 +38,8 @@ export interface SessionCallbacks {
   established(fsm: ConnectionFsm, negotiated: Negotiated): void;
   down(fsm: ConnectionFsm, problem: Problem, wasEstablished: boolean): void;
   readvertise(fsm: ConnectionFsm, family: Family): void;
+  /** Called for a message before or after the routes of an enhanced refresh. */
+  refreshMarker(marker: RouteRefresh): void;
   received(fsm: ConnectionFsm, update: UpdateMessage): void;
   notification(direction: 'sent' | 'received', notification: Notification): void;
   /** Called when the written octets have left. */
@@ -320,8 +322,10 @@ export class ConnectionFsm {
         break;
       case messageType.routeRefresh: {
         received.routeRefresh++;
-        const { afi, subtype, safi } = decodeRouteRefresh(body);
-        this.post({ type: 'routeRefresh', family: subtype === refreshSubtype.request ? familyOfAfi(afi, safi) : undefined });
+        const refresh = decodeRouteRefresh(body);
+        const isRequest = refresh.subtype === refreshSubtype.request;
+        if (!isRequest && this.#state.name === 'Established') this.#session.refreshMarker(refresh);
+        this.post({ type: 'routeRefresh', family: isRequest ? familyOfAfi(refresh.afi, refresh.safi) : undefined });
         break;
       }
     }

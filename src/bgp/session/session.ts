@@ -12,11 +12,11 @@ import { notificationStatus, PeerEvents } from '../diagnosis/events.ts';
 import type { LocalOpen } from '../negotiation/local-open.ts';
 import { collisionWindow, historyLength, maximumConnections } from '../limits.ts';
 import { negotiate, type Negotiated } from '../negotiation/negotiate.ts';
+import { Inbox } from './inbox.ts';
 import { Outbox } from './outbox.ts';
 import { updateFormatOf, type UpdateFormat } from '../rib/update-format.ts';
 import type { ResolvedOptions } from '../options/peer-options.ts';
 import type { Problem } from '../diagnosis/problem.ts';
-import { AdjRibIn, tooManyPrefixes } from '../rib/adj-rib-in.ts';
 import { negotiatedStatus, saidAsn } from '../negotiation/open-status.ts';
 import type { AdjRibOut } from '../rib/adj-rib-out.ts';
 import { dialOptionsOf, fsmConfigOf, localOpenOf, socketOptionsOf } from './session-config.ts';
@@ -26,7 +26,6 @@ import type { DialOptions, Incoming } from '../transport/transport.ts';
 import { cease } from '../wire/codes.ts';
 import { ceaseNotification, hardReset, innermost, type Notification } from '../wire/notification.ts';
 import type { OpenMessage } from '../wire/open.ts';
-import type { UpdateMessage } from '../wire/update.ts';
 
 /** One step of a state machine, for debugging. */
 export interface HistoryEntry {
@@ -53,8 +52,8 @@ export class Session {
   readonly problem: LastProblem;
   /** Publishes the messages of the connections to traces. */
   readonly tap: Tap;
-  adjRibIn = new AdjRibIn();
   readonly #components: BgpComponents;
+  readonly inbox: Inbox;
   readonly outbox: Outbox;
   readonly damper: Damper;
   readonly #changed: () => void;
@@ -90,10 +89,13 @@ export class Session {
     this.since = components.clock.date();
     this.problem = new LastProblem(components);
     this.tap = new Tap(components.clock);
-    this.outbox = new Outbox({ clock: components.clock, rib, counters: this.counters, established: () => this.#established });
+    const { clock } = components;
+    this.outbox = new Outbox({ clock, rib, counters: this.counters, established: () => this.#established });
     this.damper = new Damper({ clock: components.clock, random: components.random, isOn: () => this.#options.flapDamping });
     this.#callbacks = this.#makeCallbacks();
     this.#primary = new ConnectionFsm(this.#callbacks, initialState);
+    const { counters, events } = this;
+    this.inbox = new Inbox({ clock, counters, events, established: () => this.#established }, options);
   }
 
   /** State of the connection that has come furthest. */
@@ -182,6 +184,7 @@ export class Session {
     if (options.interface !== this.#options.interface || options.address !== undefined) this.#discovered = undefined;
     const wasHeld = this.damper.remainingHold > 0;
     this.#options = options;
+    this.inbox.configure(options);
     const { name, idleHold } = this.#primary.state;
     const isReleased = wasHeld && this.damper.remainingHold === 0;
     if (isReleased && name === 'Idle' && idleHold === 'refusing') this.#primary.post({ type: 'connectRetryExpired' });
@@ -219,7 +222,8 @@ export class Session {
         this.events.emit({ type: 'refresh', family });
         this.outbox.refresh(family, this.negotiated?.enhancedRouteRefresh === true);
       },
-      received: (fsm, update) => this.#receive(fsm, update),
+      refreshMarker: (marker) => this.inbox.refreshMarker(marker),
+      received: (fsm, update) => this.inbox.receive(fsm, update),
       notification: (direction, notification) => this.events.emit({ type: 'notification', ...notificationStatus(direction, notification) }),
       drained: () => this.outbox.send(),
       opened: (connection) => void this.#open.add(connection),
@@ -231,6 +235,7 @@ export class Session {
   }
 
   #stopAll(notification: Notification | undefined, problem: Problem): void {
+    this.inbox.clear();
     this.#colliding?.post({ type: 'stop', notification, problem: { kind: 'collision' } });
     this.#primary.post({ type: 'stop', notification, problem });
   }
@@ -313,7 +318,7 @@ export class Session {
     this.#establishedAt = clock.now();
     this.counters.established++;
     this.problem.established();
-    this.adjRibIn = new AdjRibIn(this.#options.maximumPrefixes);
+    this.inbox.begin(fsm, negotiated);
     this.outbox.begin(negotiated, this.#updateFormatOf(fsm, negotiated));
     log.info({ peer: this.#options.name, peerAsn: negotiated.peerAsn, families: negotiated.families }, 'session established');
     this.events.emit({ type: 'established', negotiated: negotiatedStatus(negotiated) });
@@ -324,7 +329,7 @@ export class Session {
     if (wasEstablished) {
       countFlap(this.counters, problem);
       this.outbox.end();
-      this.adjRibIn = new AdjRibIn();
+      this.inbox.end(problem);
       if (countsAsFlap(problem, restartsGracefully(fsm.opens.received))) this.#dampFlap(fsm, problem);
     }
     const other = fsm === this.#primary ? this.#colliding : this.#primary;
@@ -360,13 +365,6 @@ export class Session {
     this.#publishState();
     this.events.emit({ type: 'down', reason, problem });
     this.#changed();
-  }
-
-  #receive(fsm: ConnectionFsm, update: UpdateMessage): void {
-    this.counters.toleratedFaults += update.faults.length;
-    const exceeded = this.adjRibIn.recordUpdate(update);
-    if (exceeded !== undefined) fsm.post({ type: 'fault', fault: tooManyPrefixes(exceeded) });
-    if (update.endOfRib !== undefined) this.events.emit({ type: 'endOfRib', family: update.endOfRib });
   }
 
   #updateFormatOf({ localAddress }: ConnectionFsm, negotiated: Negotiated): UpdateFormat {

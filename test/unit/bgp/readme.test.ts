@@ -28,6 +28,7 @@ test('the README lists every event', () => {
     notification: true,
     refresh: true,
     endOfRib: true,
+    routes: true,
     lost: true,
   };
   expect(table('Events').map(([, type]) => code(type))).toEqual(Object.keys(types));

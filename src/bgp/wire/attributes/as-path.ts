@@ -54,6 +54,18 @@ export function asPathLength(segments: readonly AsPathSegment[]): number {
   return segments.reduce((sum, segment) => sum + lengthOf(segment), 0);
 }
 
+/** Returns the AS that announced the route first. Undefined if the path is empty, or if that AS is hidden in a set or a confederation. */
+export function originAsn(segments: readonly AsPathSegment[]): number | undefined {
+  const last = segments.at(-1);
+  return last?.kind === 'sequence' ? last.asns.at(-1) : undefined;
+}
+
+/** Returns the AS from which the route entered the local AS (RFC 4271 9.1.2.2 c). Undefined if the path has none outside a set. */
+export function neighbourAsn(segments: readonly AsPathSegment[]): number | undefined {
+  const first = segments.find((segment) => !isConfederation(segment));
+  return first?.kind === 'sequence' ? first.asns[0] : undefined;
+}
+
 function lengthOf(segment: AsPathSegment): number {
   if (isConfederation(segment)) return 0;
   return segment.kind === 'set' ? 1 : segment.asns.length;

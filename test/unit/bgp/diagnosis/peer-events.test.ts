@@ -53,6 +53,8 @@ function describeEvent(event: StreamedEvent): string {
     case 'refresh':
     case 'endOfRib':
       return `${event.type} ${event.family}`;
+    case 'routes':
+      return `routes ${event.changes.length}`;
     case 'lost':
       return `lost ${event.count}`;
   }

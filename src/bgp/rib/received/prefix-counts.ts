@@ -1,9 +1,9 @@
-import type { Family } from '../../net/address.ts';
-import { formatPrefix } from '../../net/prefix.ts';
-import { fault, type Fault } from '../wire/fault.ts';
-import { readPaths, type Nlri } from '../wire/nlri.ts';
-import { maximumPrefixesNotification } from '../wire/notification.ts';
-import type { UpdateMessage } from '../wire/update.ts';
+import type { Family } from '../../../net/address.ts';
+import { formatPrefix } from '../../../net/prefix.ts';
+import { fault, type Fault } from '../../wire/fault.ts';
+import { readPaths, type Nlri } from '../../wire/nlri.ts';
+import { maximumPrefixesNotification } from '../../wire/notification.ts';
+import type { UpdateMessage } from '../../wire/update.ts';
 
 /** The largest number of prefixes of each family that a peer may announce. */
 export interface MaximumPrefixes {
@@ -12,10 +12,9 @@ export interface MaximumPrefixes {
 }
 
 /**
- * An Adj-RIB-In that keeps counts only, because this speaker learns no routes. Where a maximum is set it also keeps the prefixes, at most
- * one more than the maximum.
+ * Counts the prefixes that a peer announces. It keeps none of them unless a maximum is set: then it keeps at most one more than the maximum.
  */
-export class AdjRibIn {
+export class PrefixCounts {
   /** Prefixes announced since the session was established. */
   readonly announced: Record<Family, number> = { 4: 0, 6: 0 };
   readonly #maximum: Readonly<Record<Family, number>>;
