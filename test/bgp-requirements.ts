@@ -9,6 +9,7 @@ const chapters: Catalogue['chapters'] = [
   { title: 'Errors in received messages', first: 64, last: 85 },
   { title: 'Sent messages', first: 86, last: 106 },
   { title: 'Sessions that flap or get stuck', first: 107, last: 108 },
+  { title: 'Received routes', first: 109, last: 117 },
 ];
 
 const requirements: Catalogue['requirements'] = [
@@ -164,7 +165,11 @@ const requirements: Catalogue['requirements'] = [
     '2918 4; 7313 4, 5',
   ),
   requirement(84, 'No input makes the decoder throw, and its time grows linearly with the length.', ''),
-  requirement(85, 'Received routes are counted and not stored; a maximum, if one is configured, ends the session with N 6/1.', '4486 4'),
+  requirement(
+    85,
+    'Without import rules received routes are counted and not stored; a maximum, if one is configured, ends the session with N 6/1.',
+    '4486 4',
+  ),
 
   requirement(86, 'ORIGIN is always IGP, so that all nodes send the same.', '4271 5.1.1'),
   requirement(
@@ -214,6 +219,24 @@ const requirements: Catalogue['requirements'] = [
     'The TCP user timeout is longer than the send hold time: a peer that acknowledges, sends and reads late keeps its session.',
     '9687 3',
   ),
+
+  requirement(109, 'With import rules the routes that a rule accepts are kept; a route that no rule matches is refused.', '4271 3.2; 8212 2'),
+  requirement(110, 'Kept routes above the maximum end the session with N 6/1, and the pause before the next one doubles.', '4486 4; 4271 8.1.1'),
+  requirement(111, 'Changed import rules decide about all routes again in the same session.', '2918 4; 7313 4'),
+  requirement(112, 'A route with an AS_SET or AS_CONFED_SET counts as withdrawn.', '9774 3'),
+  requirement(
+    113,
+    'A route with the local AS in its path, the local identifier as its originator, a local address as its next hop, or the marks of a leak is not used.',
+    '4271 5.1.3, 9.1.2; 4456 8; 9234 5',
+  ),
+  requirement(114, 'The best of several routes is the same in any order of arrival, and each other one has the step in which it lost.', '4271 9.1; 4456 9'),
+  requirement(115, 'With ADD-PATH each path of a prefix is a route of its own.', '7911 3, 5'),
+  requirement(
+    116,
+    'Routes of a restarting peer stay, marked as stale, until it has sent them again, has sent End-of-RIB, or its restart time is over.',
+    '4724 4.2; 8538 4',
+  ),
+  requirement(117, 'Long-lived stale routes stay for the time that the peer offered, except those with NO_LLGR, and lose against all others.', '9494 4.2, 4.3'),
 ];
 
 const rfcs: Catalogue['rfcs'] = [
@@ -227,8 +250,8 @@ const rfcs: Catalogue['rfcs'] = [
   { number: 7607, title: 'AS 0' },
   { number: 2918, title: 'Route refresh' },
   { number: 7313, title: 'Enhanced route refresh' },
-  { number: 4724, title: 'Graceful restart', extent: 'as the restarting speaker; there are no received routes to retain' },
-  { number: 8538, title: 'NOTIFICATION with graceful restart', extent: 'as the restarting speaker' },
+  { number: 4724, title: 'Graceful restart', extent: 'as the restarting speaker; the library also retains received routes' },
+  { number: 8538, title: 'NOTIFICATION with graceful restart' },
   { number: 4486, title: 'Subcodes for Cease' },
   { number: 9003, title: 'Shutdown communication (replaces RFC 8203)' },
   {
@@ -250,9 +273,11 @@ const rfcs: Catalogue['rfcs'] = [
   { number: 8212, title: 'Default EBGP behaviour without a policy' },
   { number: 5082, title: 'GTSM', extent: 'on Linux' },
   { number: 2385, title: 'TCP MD5 signatures', extent: 'on Linux' },
-  { number: 7911, title: 'ADD-PATH', extent: 'decoded and negotiated only', status: met },
-  { number: 9494, title: 'Long-lived graceful restart', extent: 'decoded and negotiated only' },
-  { number: 9234, title: 'Roles', extent: 'decoded and negotiated only' },
+  { number: 7911, title: 'ADD-PATH', extent: 'receives several paths; sends one' },
+  { number: 9494, title: 'Long-lived graceful restart' },
+  { number: 9234, title: 'Roles', extent: 'negotiated, and refuses received leaks; ONLY_TO_CUSTOMER is not sent' },
+  { number: 9774, title: 'AS_SET and AS_CONFED_SET deprecated', extent: 'never sent; treated as withdrawal where routes are kept' },
+  { number: 4456, title: 'Route reflection', extent: 'as a client' },
 ];
 
 export const bgp: Catalogue = { prefix: 'BGP', chapters, requirements, rfcs };

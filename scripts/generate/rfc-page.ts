@@ -21,7 +21,7 @@ const root = join(import.meta.dirname, '../..');
 
 const opening = `# What BGP, BFD, ARP and NDP keep to
 
-This page lists the RFCs and their numbered requirements for a BGP speaker that announces routes and learns none, for BFD, and for the announcement of addresses by ARP and Neighbor Discovery (L2), each with the
+This page lists the RFCs and their numbered requirements for a BGP speaker, for BFD, and for the announcement of addresses by ARP and Neighbor Discovery (L2), each with the
 tests that prove it.
 \`npm test -- -t 'BGP-'\` runs all BGP tests, and \`npm test -- -t BFD-016\` the tests of one requirement. "N 1/2" is a NOTIFICATION with code 1, subcode 2.
 *partly* names the missing part.

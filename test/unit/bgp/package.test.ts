@@ -74,14 +74,15 @@ test('plain Node imports the codec', () => {
 });
 
 /** Returns an example of the README as it is written there. */
-function example(index: 0 | 1): string {
+function example(index: 0 | 1 | 2): string {
   const examples = readFileSync(join(built, 'README.md'), 'utf8').matchAll(/```ts\n(.*?)```/gs);
   return [...examples][index]?.[1] ?? '';
 }
 
-/** Replaces the package: exports its Speaker on a network in memory, with a router that shuts the session down when it has the route. */
-const inMemory = `
+/** The begin of a module that replaces the package: a network in memory, with a router at 10.0.0.1. */
+const network = `
   import { parseAddress, Speaker as RealSpeaker } from 'herald-bgp';
+  export { formatPrefix } from 'herald-bgp';
   import { MemoryNetwork } from 'herald-bgp/testing';
   const after = (milliseconds, callback) => {
     const timer = setTimeout(callback, milliseconds);
@@ -89,18 +90,31 @@ const inMemory = `
   };
   const network = new MemoryNetwork({ now: () => performance.now(), date: () => new Date(), after });
   const host = (address) => network.host([parseAddress(address).value]);
-  const router = new RealSpeaker({ asn: 65001, routerId: '10.0.0.1', listen: [{}], transport: host('10.0.0.1') });
-  const node = router.addPeer({ address: '10.0.0.11', peerAsn: 64512, passive: true });
-  node.on('endOfRib', () => {
-    const { ipv4 } = node.status().prefixesReceived;
-    setTimeout(() => router.stop({ message: \`\${ipv4} route received\` }), 20);
-  });
   const transport = host('10.0.0.11');
   export class Speaker extends RealSpeaker {
     constructor(options) {
       super({ ...options, transport });
     }
   }
+  const routerAt = (address) => new RealSpeaker({ asn: 65001, routerId: address, listen: [{}], transport: host(address) });
+  const router = routerAt('10.0.0.1');
+  const node = router.addPeer({ address: '10.0.0.11', peerAsn: 64512, passive: true });
+`;
+
+/** The router shuts the session down when it has the route. */
+const shutsDown = `${network}
+  node.on('endOfRib', () => {
+    const { ipv4 } = node.status().prefixesReceived;
+    setTimeout(() => router.stop({ message: \`\${ipv4} route received\` }), 20);
+  });
+`;
+
+/** This router and another one announce a default route, which both rules accept, and another route, which they refuse. */
+const announces = `${network}
+  const other = routerAt('10.0.0.2');
+  other.addPeer({ address: '10.0.0.11', peerAsn: 64512, passive: true });
+  for (const each of [router, other]) each.rib.set([{ prefix: '0.0.0.0/0', communities: ['65001:7'] }, { prefix: '10.0.0.0/8' }]);
+  node.on('down', () => Promise.all([router.stop(), other.stop()]));
 `;
 
 test("the README's example has ten lines and prints the output that the README shows", () => {
@@ -109,7 +123,7 @@ test("the README's example has ten lines and prints the output that the README s
       .split('\n')
       .filter((line) => line !== ''),
   ).toHaveLength(10);
-  writeFileSync(join(consumer, 'in-memory.js'), inMemory);
+  writeFileSync(join(consumer, 'in-memory.js'), shutsDown);
   writeFileSync(join(consumer, 'example.js'), example(0).replace("'herald-bgp'", "'./in-memory.js'"));
   const printed = execFileSync(process.execPath, ['example.js'], { cwd: consumer, encoding: 'utf8', timeout: 30_000 });
   expect(printed).toMatch(/^established, hold time 9 s$/m);
@@ -117,10 +131,19 @@ test("the README's example has ten lines and prints the output that the README s
   expect(printed).toMatch(/type: 'down',\s+reason: 'the peer closed the session:/);
 });
 
-test("the README's test example runs and prints the output in its last comment", () => {
-  writeFileSync(join(consumer, 'example.js'), example(1));
+test("the README's example of received routes prints the output that the README shows", () => {
+  writeFileSync(join(consumer, 'in-memory.js'), announces);
+  writeFileSync(join(consumer, 'example.js'), example(1).replace("'herald-bgp'", "'./in-memory.js'"));
   const printed = execFileSync(process.execPath, ['example.js'], { cwd: consumer, encoding: 'utf8', timeout: 30_000 });
-  const [, promised = 'nothing'] = /\/\/ (.*)\n$/.exec(example(1)) ?? [];
+  const lines = printed.trimEnd().split('\n');
+  expect(lines.slice(0, 2).toSorted()).toEqual(['announced 0.0.0.0/0 from 10.0.0.1', 'announced 0.0.0.0/0 from 10.0.0.2']);
+  expect(lines.slice(2)).toEqual(['best 10.0.0.2', '10.0.0.1 lost: localPref 100 200']);
+});
+
+test("the README's test example runs and prints the output in its last comment", () => {
+  writeFileSync(join(consumer, 'example.js'), example(2));
+  const printed = execFileSync(process.execPath, ['example.js'], { cwd: consumer, encoding: 'utf8', timeout: 30_000 });
+  const [, promised = 'nothing'] = /\/\/ (.*)\n$/.exec(example(2)) ?? [];
   expect(printed).toBe(`${promised}\n`);
 });
 
@@ -149,7 +172,7 @@ test('a TypeScript program finds the types of all three entries', () => {
     export const { ok } = decodeOpen(new Uint8Array(0));
   `;
   expect(check(program)).toBe('');
-  expect([check(example(0)), check(example(1))]).toEqual(['', '']);
+  expect([check(example(0)), check(example(1)), check(example(2))]).toEqual(['', '', '']);
   expect(check(program.replace('pending: number', 'pending: string'))).toContain('TS2322');
 });
 

@@ -46,7 +46,7 @@ beforeEach(() => {
 });
 
 describe('a peer with import rules', () => {
-  test('has the accepted routes, and an event for each UPDATE', () => {
+  test('BGP-109 has the accepted routes, and an event for each UPDATE', () => {
     start({ import: { rules: [{ prefixes: ['198.51.100.0/24'], setLocalPref: 150 }] } });
     expect(received()).toEqual(['198.51.100.0/24']);
     expect(both.left.peer.receivedRoutes(prefix('198.51.100.0/24'))).toMatchObject([
@@ -91,7 +91,7 @@ test('without import rules no route is kept and no event is emitted', () => {
 });
 
 describe('too many routes', () => {
-  test('end the session with Cease 6/1, and the pause before the next session doubles (RFC 4486)', () => {
+  test('BGP-110 end the session with Cease 6/1, and the pause before the next session doubles (RFC 4486)', () => {
     const downs: [number, string][] = [];
     both.left.start({ import: { otherwise: 'accept', maximumRoutes: 1 }, flapDamping: false }, {});
     both.left.peer.on('down', ({ reason }) => downs.push([Math.round(both.clock.now() / 1000), reason]));
@@ -126,7 +126,7 @@ describe('a change of the import rules', () => {
     wait(1);
   };
 
-  test('decides about all routes again without a new session: the peer sends refused ones again (RFC 2918)', () => {
+  test('BGP-111 decides about all routes again without a new session: the peer sends refused ones again (RFC 2918)', () => {
     start({ import: { rules: [{ prefixes: ['198.51.100.0/24'] }] } });
     reconfigure({ import: { rules: [{ prefixes: ['203.0.113.0/24'] }] } });
     expect(changes).toEqual(['announced 198.51.100.0/24', 'withdrawn 198.51.100.0/24', 'announced 203.0.113.0/24']);
@@ -147,7 +147,7 @@ describe('a change of the import rules', () => {
   });
 });
 
-describe('graceful restart of the peer (RFC 4724 4.2)', () => {
+describe('BGP-116 graceful restart of the peer (RFC 4724 4.2)', () => {
   const gracefulRestart = { restartTime: 60 };
   const graceful = { ...everything, gracefulRestart };
   const stale = nets.map((text) => `${text} restart`);
@@ -230,7 +230,7 @@ describe('graceful restart of the peer (RFC 4724 4.2)', () => {
     expect(received()).toEqual([]);
   });
 
-  test('keeps its routes as long-lived stale after the restart time, if both sides agreed on that (RFC 9494)', () => {
+  test('BGP-117 keeps its routes as long-lived stale after the restart time, if both sides agreed on that (RFC 9494)', () => {
     start({ ...graceful, longLivedStaleTime: 1 }, { gracefulRestart, longLivedStaleTime: 600 });
     both.right.speaker.rib.announce({ prefix: '203.0.113.0/24', communities: ['no-llgr'] });
     wait(1);
@@ -273,14 +273,14 @@ describe('a scripted router', () => {
   const [net1, net2] = [prefix('198.51.100.0/24'), prefix('203.0.113.0/24')];
   const marker = (subtype: number): Uint8Array => encodeRouteRefresh({ afi: 1, subtype, safi: 1 });
 
-  test('announces several paths of a prefix on a session with ADD-PATH (RFC 7911)', () => {
+  test('BGP-115 announces several paths of a prefix on a session with ADD-PATH (RFC 7911)', () => {
     const paths = [1, 2].map((pathId) => ({ prefix: net1, pathId }));
     const peer = session({ addPathReceive: [4] }, announce(sequence, ...paths));
     expect(received(peer)).toEqual(['198.51.100.0/24 1', '198.51.100.0/24 2']);
     expect(peer.receivedRoutes(net1)).toHaveLength(2);
   });
 
-  test('announces a path with an AS_SET, which counts as a withdrawal (RFC 9774)', () => {
+  test('BGP-112 announces a path with an AS_SET, which counts as a withdrawal (RFC 9774)', () => {
     const set = [...sequence, { kind: 'set', asns: [65007, 65008] }] as const;
     const peer = session({}, announce(sequence, { prefix: net1 }, { prefix: net2 }), announce(set, { prefix: net1 }));
     expect(received(peer)).toEqual(['203.0.113.0/24']);

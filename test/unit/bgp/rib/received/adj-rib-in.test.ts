@@ -69,7 +69,7 @@ describe('an UPDATE', () => {
   });
 });
 
-describe('a route that the protocol forbids is not used, whatever the rules', () => {
+describe('BGP-112 BGP-113 a route that the protocol forbids is not used, whatever the rules', () => {
   test.each([
     ['asSet', { asPath: [{ kind: 'sequence', asns: [65001] }, { kind: 'set', asns: [65002] }] }, {}],
     ['asSet', { asPath: [{ kind: 'confederationSet', asns: [65002] }] }, {}],

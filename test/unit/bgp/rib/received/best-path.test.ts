@@ -24,7 +24,7 @@ const route = ({ from, asPath = [65001], ...change }: Change = {}): ReceivedRout
 
 const other = { peer: 'tor2', address: address('10.0.0.9'), routerId: address('10.0.0.9') };
 
-describe('the deciding step of each pair', () => {
+describe('BGP-114 the deciding step of each pair', () => {
   const cost = (nextHop: { readonly value: bigint }): number => Number(nextHop.value & 0xffn);
   const cases: readonly [string, Change, Change, number | string, number | string, SelectionOptions?][] = [
     ['longLivedStale', { localPref: 50 }, { stale: 'longLived' }, 0, 1],
@@ -56,7 +56,7 @@ describe('the deciding step of each pair', () => {
   });
 });
 
-describe('MULTI_EXIT_DISC', () => {
+describe('BGP-114 MULTI_EXIT_DISC', () => {
   test('is compared among routes of one neighbouring AS only', () => {
     const [low, high] = [route({ med: 1, asPath: [65002], from: other }), route({ med: 9 })];
     expect(selectBestPath([low, high])).toMatchObject({ best: high, eliminated: [{ route: low, step: 'routerId' }] });
@@ -101,7 +101,7 @@ test('every prefix is selected on its own', () => {
   ]);
 });
 
-test('one route is best and each other one is explained by a route that beats it, in any order', () => {
+test('BGP-114 one route is best and each other one is explained by a route that beats it, in any order', () => {
   const small = fc.nat(2);
   const candidate = fc.record({ pref: small, length: small, origin: small, med: small, as: small, internal: fc.boolean(), id: small, host: small });
   fc.assert(

@@ -62,7 +62,7 @@ describe('the prefixes of a rule', () => {
 });
 
 describe('the conditions and the decision of a rule', () => {
-  test('without a matching rule a route is refused, or accepted if the options say so (RFC 8212)', () => {
+  test('BGP-109 without a matching rule a route is refused, or accepted if the options say so (RFC 8212)', () => {
     expect(decide({}, '192.0.2.0/24')).toBe('refused');
     expect(decide({ otherwise: 'accept' }, '192.0.2.0/24')).toBe(100);
   });
