@@ -71,7 +71,7 @@ export {
   NO_EXPORT,
   NO_EXPORT_SUBCONFED,
   NO_LLGR,
-} from './options/well-known-communities.ts';
+} from './wire/attributes/well-known-communities.ts';
 export type { StateName } from './session-state.ts';
 export type { ListenAddress } from './options/speaker-options.ts';
 export type { ListeningStatus } from './session/listeners.ts';

@@ -9,7 +9,7 @@ import {
   NO_EXPORT_SUBCONFED,
   NO_LLGR,
   NO_PEER,
-} from './well-known-communities.ts';
+} from '../wire/attributes/well-known-communities.ts';
 import type { Community } from '../route.ts';
 import { linkBandwidthOf } from '../wire/attributes/communities.ts';
 

@@ -9,11 +9,12 @@ import type { ResolvedOptions } from '../options/peer-options.ts';
 import { PrefixCounts, tooManyPrefixes } from '../rib/received/prefix-counts.ts';
 import { routerIdAddress, type ReceivedRoute } from '../rib/received/received-route.ts';
 import { ReceivedRoutes } from '../rib/received/received-routes.ts';
-import { outlives, retentionOf } from '../rib/received/retention.ts';
+import { retentionOf } from '../rib/received/retention.ts';
 import { refreshSubtype, safi } from '../wire/codes.ts';
 import { encodeRouteRefresh, type RouteRefresh } from '../wire/route-refresh.ts';
 import { afiOf, familyOfAfi, type UpdateMessage } from '../wire/update.ts';
 import type { ConnectionFsm } from './connection-fsm.ts';
+import { outlives } from './outlives.ts';
 
 interface Components extends Pick<BgpComponents, 'clock'> {
   readonly counters: Counters;

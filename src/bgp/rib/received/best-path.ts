@@ -1,7 +1,7 @@
 import { compareAddresses, formatAddress, type Address } from '../../../net/address.ts';
 import { formatPrefix } from '../../../net/prefix.ts';
 import { asPathLength, neighbourAsn } from '../../wire/attributes/as-path.ts';
-import { LLGR_STALE } from '../../options/well-known-communities.ts';
+import { LLGR_STALE } from '../../wire/attributes/well-known-communities.ts';
 import { hasCommunity } from './import-filter.ts';
 import type { ReceivedRoute } from './received-route.ts';
 

@@ -2,7 +2,7 @@ import type { Family } from '../../../net/address.ts';
 import type { Prefix } from '../../../net/prefix.ts';
 import type { Clock } from '../../../system/clock.ts';
 import { endOfRibTime, maximumReceivedRoutes } from '../../limits.ts';
-import { NO_LLGR } from '../../options/well-known-communities.ts';
+import { NO_LLGR } from '../../wire/attributes/well-known-communities.ts';
 import { refreshSubtype } from '../../wire/codes.ts';
 import type { UpdateMessage } from '../../wire/update.ts';
 import { AdjRibIn, type Exceeded, type TableSession } from './adj-rib-in.ts';

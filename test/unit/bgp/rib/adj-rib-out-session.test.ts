@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { address } from '../../../../src/net/address.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
-import { GRACEFUL_SHUTDOWN } from '../../../../src/bgp/options/well-known-communities.ts';
+import { GRACEFUL_SHUTDOWN } from '../../../../src/bgp/wire/attributes/well-known-communities.ts';
 import { localOpenMessage, type LocalOpen } from '../../../../src/bgp/negotiation/local-open.ts';
 import { Speaker, type Peer, type PeerOptions, type Route } from '../../../../src/bgp/index.ts';
 import { MemoryTransport, type RemoteEnd } from '../../../../src/bgp/transport/memory-transport.ts';

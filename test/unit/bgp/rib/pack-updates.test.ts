@@ -12,7 +12,7 @@ import {
   NO_EXPORT,
   NO_EXPORT_SUBCONFED,
   NO_LLGR,
-} from '../../../../src/bgp/options/well-known-communities.ts';
+} from '../../../../src/bgp/wire/attributes/well-known-communities.ts';
 import type { Community, Route } from '../../../../src/bgp/route.ts';
 import { hex, marker, toHex } from '../hex.ts';
 import { host, negotiated, formatFor } from './receiver.ts';

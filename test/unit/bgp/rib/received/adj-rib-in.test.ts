@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ImportRules } from '../../../../../src/bgp/rib/received/import-filter.ts';
-import { LLGR_STALE } from '../../../../../src/bgp/options/well-known-communities.ts';
+import { LLGR_STALE } from '../../../../../src/bgp/wire/attributes/well-known-communities.ts';
 import { address } from '../../../../../src/net/address.ts';
 import { prefix } from '../../../../../src/net/prefix.ts';
 import { describe as named, everything, nameOf, routesIn, session, table, update } from './received.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { selectBestPath, selectBestPaths, type ReceivedRoute, type SelectionOptions } from '../../../../../src/bgp/index.ts';
-import { LLGR_STALE } from '../../../../../src/bgp/options/well-known-communities.ts';
+import { LLGR_STALE } from '../../../../../src/bgp/wire/attributes/well-known-communities.ts';
 import { address } from '../../../../../src/net/address.ts';
 import { formatPrefix, prefix } from '../../../../../src/net/prefix.ts';
 import { router } from './received.ts';

@@ -1,4 +1,4 @@
-import type { Community } from '../route.ts';
+import type { Community } from '../../route.ts';
 
 const standard = (high: number, low: number): Community => ({ kind: 'standard', value: high * 0x1_0000 + low });
 
