@@ -220,8 +220,16 @@ const requirements: Catalogue['requirements'] = [
     '9687 3',
   ),
 
-  requirement(109, 'With import rules the routes that a rule accepts are kept; a route that no rule matches is refused.', '4271 3.2; 8212 2'),
-  requirement(110, 'Kept routes above the maximum end the session with N 6/1, and the pause before the next one doubles.', '4486 4; 4271 8.1.1'),
+  requirement(
+    109,
+    'With import rules the routes that a rule accepts are kept; a route that no rule matches is refused.',
+    '4271 3.2; 8212 2',
+  ),
+  requirement(
+    110,
+    'Kept routes above the maximum end the session with N 6/1, and the pause before the next one doubles.',
+    '4486 4; 4271 8.1.1',
+  ),
   requirement(111, 'Changed import rules decide about all routes again in the same session.', '2918 4; 7313 4'),
   requirement(112, 'A route with an AS_SET or AS_CONFED_SET counts as withdrawn.', '9774 3'),
   requirement(
@@ -229,14 +237,22 @@ const requirements: Catalogue['requirements'] = [
     'A route with the local AS in its path, the local identifier as its originator, a local address as its next hop, or the marks of a leak is not used.',
     '4271 5.1.3, 9.1.2; 4456 8; 9234 5',
   ),
-  requirement(114, 'The best of several routes is the same in any order of arrival, and each other one has the step in which it lost.', '4271 9.1; 4456 9'),
+  requirement(
+    114,
+    'The best of several routes is the same in any order of arrival, and each other one has the step in which it lost.',
+    '4271 9.1; 4456 9',
+  ),
   requirement(115, 'With ADD-PATH each path of a prefix is a route of its own.', '7911 3, 5'),
   requirement(
     116,
     'Routes of a restarting peer stay, marked as stale, until it has sent them again, has sent End-of-RIB, or its restart time is over.',
     '4724 4.2; 8538 4',
   ),
-  requirement(117, 'Long-lived stale routes stay for the time that the peer offered, except those with NO_LLGR, and lose against all others.', '9494 4.2, 4.3'),
+  requirement(
+    117,
+    'Long-lived stale routes stay for the time that the peer offered, except those with NO_LLGR, and lose against all others.',
+    '9494 4.2, 4.3',
+  ),
 ];
 
 const rfcs: Catalogue['rfcs'] = [

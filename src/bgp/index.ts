@@ -1,6 +1,6 @@
 /**
- * A BGP-4 speaker as a library. It announces IPv4 and IPv6 unicast routes, keeps the received ones that rules accept, and can tell at any time
- * why a session is down or a route is not announced.
+ * A BGP-4 speaker as a library. It announces IPv4 and IPv6 unicast routes, keeps the received ones that rules accept, and can tell at any
+ * time why a session is down or a route is not announced.
  */
 export { Speaker, type PeerListener, type SpeakerOptions, type SpeakerRoutes, type StopOptions } from './speaker.ts';
 export { SpeakerError, type ListenInput } from './options/speaker-options.ts';

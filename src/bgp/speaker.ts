@@ -55,8 +55,8 @@ export interface StopOptions {
 }
 
 /**
- * A BGP-4 speaker (RFC 4271). It connects to its peers, accepts their connections, sends them routes, and counts the routes that it receives.
- * It keeps those that the import rules of a peer accept, and passes none of them on.
+ * A BGP-4 speaker (RFC 4271). It connects to its peers, accepts their connections, sends them routes, and counts the routes that it
+ * receives. It keeps those that the import rules of a peer accept, and passes none of them on.
  */
 export class Speaker {
   readonly rib: SpeakerRoutes;

@@ -141,6 +141,6 @@ function compare(a: Value, b: Value): number {
 
 function shown(step: SelectionStep, value: Value): number | string {
   if (typeof value === 'object') return formatAddress(value);
-  if (step === 'localPref') return -value;
+  if (step === 'localPref') return -Number(value);
   return step === 'origin' ? (origins[Number(value)] ?? value) : value;
 }

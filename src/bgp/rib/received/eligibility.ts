@@ -4,7 +4,7 @@ import type { PathAttributes } from '../../wire/attributes/decode-attributes.ts'
 import type { AsPathSegment } from '../../wire/attributes/as-path.ts';
 import type { ReceivedPath } from './received-route.ts';
 
-/** Why a received route is not used. `filter`: the import rules. The others follow from the protocol, so that no rule can accept the route. */
+/** Why a received route is not used. The import rules are one reason; the others follow from the protocol, and no rule can overrule them. */
 export type Refusal =
   | 'filter'
   /** The path has an AS_SET or AS_CONFED_SET (RFC 9774 3). */

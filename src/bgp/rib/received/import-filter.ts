@@ -54,7 +54,7 @@ function matches(rule: ParsedImportRule, prefix: Prefix, path: ReceivedPath): bo
 }
 
 export function isInRange({ prefix, ge, le }: PrefixRange, { address, length }: Prefix): boolean {
-  const least = ge ?? prefix.length;
+  const least = Math.max(ge ?? 0, prefix.length);
   const most = le ?? (ge === undefined ? prefix.length : bitsOf(prefix.address.family));
   return length >= least && length <= most && prefixContains(prefix, address);
 }

@@ -11,9 +11,7 @@ export interface MaximumPrefixes {
   readonly ipv6?: number;
 }
 
-/**
- * Counts the prefixes that a peer announces. It keeps none of them unless a maximum is set: then it keeps at most one more than the maximum.
- */
+/** Counts the prefixes that a peer announces. Where a maximum is set it also keeps the prefixes, at most one more than the maximum. */
 export class PrefixCounts {
   /** Prefixes announced since the session was established. */
   readonly announced: Record<Family, number> = { 4: 0, 6: 0 };

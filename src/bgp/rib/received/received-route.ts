@@ -23,8 +23,8 @@ export interface ReceivedRoute extends ReceivedPath {
   /** The path identifier, on a session with ADD-PATH (RFC 7911). */
   readonly pathId?: number;
   /**
-   * Present while the route outlives its session: `restart` until the peer has sent it again, has sent End-of-RIB, or its restart time is over
-   * (RFC 4724 4.2); then `longLived` if both sides agreed on that (RFC 9494).
+   * Present while the route outlives its session: `restart` until the peer has sent it again, has sent End-of-RIB, or its restart time is
+   * over (RFC 4724 4.2); then `longLived` if both sides agreed on that (RFC 9494).
    */
   readonly stale?: 'restart' | 'longLived';
 }
@@ -49,8 +49,8 @@ export interface ReceivedPath {
 }
 
 /**
- * A change of the accepted routes. `announced`: the route is new. `changed`: it replaces one of the same prefix and path identifier, or became
- * stale or fresh. `withdrawn`: `route` is the one that is gone.
+ * A change of the accepted routes. `announced`: the route is new. `changed`: it replaces one of the same prefix and path identifier, or
+ * became stale or fresh. `withdrawn`: `route` is the one that is gone.
  */
 export interface RouteChange {
   readonly kind: 'announced' | 'changed' | 'withdrawn';

@@ -53,7 +53,8 @@ export class ReceivedRoutes {
   begin(session: TableSession, retention: Retention): void {
     const earlier = this.#table;
     this.#retention = retention;
-    this.#table = earlier?.forSession(session) ?? new AdjRibIn(this.#settings, session, this.#settings.maximumRoutes ?? maximumReceivedRoutes);
+    this.#table =
+      earlier?.forSession(session) ?? new AdjRibIn(this.#settings, session, this.#settings.maximumRoutes ?? maximumReceivedRoutes);
     for (const family of families) {
       const terms = retention.families.get(family);
       this.#emit(

@@ -22,10 +22,7 @@ export interface Retention {
 }
 
 /** Reads the agreement from the negotiated values and the peer's capabilities. */
-export function retentionOf(
-  { gracefulRestart, families, longLivedFamilies }: Negotiated,
-  capabilities: readonly Capability[],
-): Retention {
+export function retentionOf({ gracefulRestart, families, longLivedFamilies }: Negotiated, capabilities: readonly Capability[]): Retention {
   const retained = new Map<Family, FamilyRetention>();
   const restart = capabilities.findLast((each) => each.kind === 'gracefulRestart');
   const longLived = capabilities.filter((each) => each.kind === 'longLivedGracefulRestart').flatMap((each) => each.families);
@@ -33,7 +30,9 @@ export function retentionOf(
     for (const { afi, safi, forwardingPreserved } of restart.families) {
       const family = familyOfAfi(afi, safi);
       if (family === undefined || !families.includes(family)) continue;
-      const terms = longLivedFamilies.includes(family) ? longLived.findLast((each) => familyOfAfi(each.afi, each.safi) === family) : undefined;
+      const terms = longLivedFamilies.includes(family)
+        ? longLived.findLast((each) => familyOfAfi(each.afi, each.safi) === family)
+        : undefined;
       const longLivedPreserved = terms?.forwardingPreserved ?? false;
       retained.set(family, { forwardingPreserved, longLivedSeconds: terms?.staleTime ?? 0, longLivedPreserved });
     }

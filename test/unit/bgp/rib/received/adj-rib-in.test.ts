@@ -71,7 +71,16 @@ describe('an UPDATE', () => {
 
 describe('BGP-112 BGP-113 a route that the protocol forbids is not used, whatever the rules', () => {
   test.each([
-    ['asSet', { asPath: [{ kind: 'sequence', asns: [65001] }, { kind: 'set', asns: [65002] }] }, {}],
+    [
+      'asSet',
+      {
+        asPath: [
+          { kind: 'sequence', asns: [65001] },
+          { kind: 'set', asns: [65002] },
+        ],
+      },
+      {},
+    ],
     ['asSet', { asPath: [{ kind: 'confederationSet', asns: [65002] }] }, {}],
     ['asSet', { as4Path: [{ kind: 'set', asns: [70000] }] }, {}],
     ['asLoop', { asPath: [{ kind: 'sequence', asns: [65001, 64512] }] }, {}],
@@ -177,8 +186,12 @@ test('the changes lead from no routes to the present ones, for any sequence of s
           switch (each.kind) {
             case 'update': {
               // Prefixes with and without path identifiers never share a message.
-              const [plain, other] = [false, true].map((ids) => (list: readonly string[]) => list.filter((text) => text.includes(' ') === ids));
-              return [plain, other].flatMap((pick) => rib.apply(update(pick?.(each.announced) ?? [], pick?.(each.withdrawn) ?? [], { med: each.med })).changes);
+              const [plain, other] = [false, true].map(
+                (ids) => (list: readonly string[]) => list.filter((text) => text.includes(' ') === ids),
+              );
+              return [plain, other].flatMap(
+                (pick) => rib.apply(update(pick?.(each.announced) ?? [], pick?.(each.withdrawn) ?? [], { med: each.med })).changes,
+              );
             }
             case 'rules':
               return rib.configure(each.rules, 1_000);

@@ -66,7 +66,11 @@ describe('BGP-114 MULTI_EXIT_DISC', () => {
     const a = route({ med: 10, from: { peer: 'a', routerId: address('10.0.0.1'), address: address('10.0.0.1') } });
     const b = route({ med: 5, from: { peer: 'b', routerId: address('10.0.0.3'), address: address('10.0.0.3') } });
     const c = route({ asPath: [65002], from: { peer: 'c', routerId: address('10.0.0.2'), address: address('10.0.0.2') } });
-    for (const order of [[a, b, c], [c, b, a], [b, a, c]]) {
+    for (const order of [
+      [a, b, c],
+      [c, b, a],
+      [b, a, c],
+    ]) {
       expect(selectBestPath(order)).toMatchObject({
         best: c,
         eliminated: [
@@ -94,7 +98,11 @@ test('routes whose next hop cannot be reached are not considered', () => {
 
 test('every prefix is selected on its own', () => {
   const routes = [route(), route({ from: other }), route({ prefix: prefix('198.51.100.0/24'), from: other })];
-  const selected = [...selectBestPaths(routes)].map(({ best, eliminated }) => [formatPrefix(best.prefix), best.from.peer, eliminated.length]);
+  const selected = [...selectBestPaths(routes)].map(({ best, eliminated }) => [
+    formatPrefix(best.prefix),
+    best.from.peer,
+    eliminated.length,
+  ]);
   expect(selected).toEqual([
     ['192.0.2.0/24', 'tor1', 1],
     ['198.51.100.0/24', 'tor2', 0],
@@ -103,7 +111,16 @@ test('every prefix is selected on its own', () => {
 
 test('BGP-114 one route is best and each other one is explained by a route that beats it, in any order', () => {
   const small = fc.nat(2);
-  const candidate = fc.record({ pref: small, length: small, origin: small, med: small, as: small, internal: fc.boolean(), id: small, host: small });
+  const candidate = fc.record({
+    pref: small,
+    length: small,
+    origin: small,
+    med: small,
+    as: small,
+    internal: fc.boolean(),
+    id: small,
+    host: small,
+  });
   fc.assert(
     fc.property(fc.array(candidate, { minLength: 1, maxLength: 8 }), fc.nat(), (list, seed) => {
       const routes = list.map(({ pref, length, origin, med, as, internal, id, host }, n) =>

@@ -103,7 +103,7 @@ test.each([
   [{ rules: Array.from({ length: 1_001 }, () => ({})) }, 'more than 1000 rules'],
   [{ rules: [{ originAsns: Array.from({ length: 1_001 }, (_, i) => i + 1) }] }, 'more than 1000 entries'],
 ] as const)('import options that cannot work are refused: %j', (options, message) => {
-  const wrong = (): unknown => resolveOptions({ ...routerOptions, import: options as ImportOptions });
+  const wrong = (): unknown => resolveOptions({ ...routerOptions, import: options });
   expect(wrong).toThrow(PeerOptionsError);
   expect(wrong).toThrow(message);
 });
