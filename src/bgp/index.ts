@@ -8,7 +8,7 @@ export { UnknownOptionError } from './options/known-options.ts';
 export type { Peer, PeerRoutes, PeerStatus, PerFamily } from './peer.ts';
 export type { AdvertisedRoute } from './rib/advertised-route.ts';
 export type { ReceivedPath, ReceivedRoute, RouteChange, RouteSource } from './rib/received/received-route.ts';
-export type { ReceivedStatus } from './rib/received/received-routes.ts';
+export type { ImportSettings, ReceivedStatus } from './rib/received/received-routes.ts';
 export type { Refusal } from './rib/received/eligibility.ts';
 export {
   selectBestPath,
@@ -20,7 +20,8 @@ export {
   type SelectionStep,
 } from './rib/received/best-path.ts';
 export type { AsPathSegment } from './wire/attributes/as-path.ts';
-export type { ImportOptions, ImportRule, PrefixRangeInput } from './options/import-options.ts';
+export type { ImportOptions, ImportRule, PrefixRangeInput, ResolvedImport } from './options/import-options.ts';
+export type { ImportRules, ParsedImportRule, PrefixRange } from './rib/received/import-filter.ts';
 export type { DampingStatus } from './session/damper.ts';
 export type { Direction } from './negotiation/collision.ts';
 export type { Negotiated, NegotiatedRestart } from './negotiation/negotiate.ts';
@@ -52,7 +53,7 @@ export {
   type PeerOptions,
   type ResolvedOptions,
 } from './options/peer-options.ts';
-export type { MaximumPrefixes } from './rib/adj-rib-in.ts';
+export type { MaximumPrefixes } from './rib/received/prefix-counts.ts';
 export type { NextHops } from './rib/update-format.ts';
 export type { Community, Route } from './route.ts';
 export { RouteError, type RouteInput } from './options/route-input.ts';
