@@ -10,12 +10,14 @@ import { ServicesPage } from './services/services-page.tsx';
 import { LinkContext, useServer, type Link as ServerLink } from './state/pulse.ts';
 import { ageText, clockText, useNow } from './state/time.ts';
 import { usePlace, type Place } from './state/url.ts';
+import { WhatIfPage } from './what-if/what-if-page.tsx';
 
 const tabs = [
   { to: '/services', title: 'Services', also: ['/', '/service'] },
   { to: '/fabric', title: 'Fabric', also: [] },
   { to: '/addresses', title: 'Addresses', also: [] },
   { to: '/history', title: 'History', also: [] },
+  { to: '/what-if', title: 'What if', also: [] },
 ] as const;
 
 export function Shell() {
@@ -65,6 +67,8 @@ function View({ place }: { readonly place: Place }) {
       return <AddressesPage />;
     case '/history':
       return <HistoryPage query={place.query} />;
+    case '/what-if':
+      return <WhatIfPage />;
     default:
       return (
         <Message title="There is no such view">

@@ -16,7 +16,12 @@ export const consolePaths = {
   service: '/api/service',
   /** With `kind` and `name`. */
   history: '/api/history',
+  /** The only path that takes POST: the body is manifests, of the type `manifestType`. */
+  plan: '/api/plan',
 } as const;
+
+/** No form of another site can send this type, so the browser asks the server before it sends such a request from there. */
+export const manifestType = 'application/yaml';
 
 /** The lists that are computed from one reading of all objects. */
 export const lists = ['services', 'fabric', 'addresses'] as const;
@@ -233,6 +238,47 @@ export interface ServiceView extends Pick<ReadingFacts, 'from' | 'kind' | 'at'> 
   /** `herald explain service` prints these lines, and under `-o wide` the others. */
   readonly lines: readonly string[];
   readonly wideLines: readonly string[];
+}
+
+/** What manifests would change. */
+export interface PlanView extends Pick<ReadingFacts, 'from' | 'kind' | 'at'> {
+  /** Problems of the manifests: object, field and fix. */
+  readonly notes: readonly Note[];
+  /** `herald plan` prints these lines. */
+  readonly lines: readonly string[];
+  /** "Nothing would change.", or the number of changes, and how far the plan can be relied on. */
+  readonly summary: readonly string[];
+  readonly sections: readonly PlanSectionView[];
+  readonly map: PlanMap;
+}
+
+export interface PlanSectionView {
+  readonly title: string;
+  /** At most `limits.planRows`. */
+  readonly rows: readonly PlanRow[];
+  /** Rows beyond them. */
+  readonly more: number;
+}
+
+export interface PlanRow {
+  /** + adds, - removes, ~ changes in place, ! interrupts. "" belongs to no such change. */
+  readonly sign: '' | '+' | '-' | '~' | '!';
+  readonly text: string;
+}
+
+/** Sessions and routes that change, between routers and nodes. */
+export interface PlanMap {
+  readonly peers: readonly string[];
+  readonly nodes: readonly string[];
+  readonly links: readonly PlanLink[];
+}
+
+export interface PlanLink {
+  readonly peer: string;
+  readonly node: string;
+  /** bad: the session resets or stops. doubtful: routes are withdrawn or change. */
+  readonly health: Health;
+  readonly words: readonly string[];
 }
 
 export type HistoryView = MergedHistory;

@@ -21,6 +21,13 @@ export const limits = {
   sharers: 10,
   /** Nodes of a Service's path that are drawn one by one. With more, alike nodes share a box. */
   drawnNodes: 12,
+  /** Octets of manifests in one request, and plans that are computed at the same time. */
+  manifestBytes: 1_048_576,
+  plans: 2,
+  /** Rows of one section of a plan. The text to copy has all. */
+  planRows: 500,
+  /** Nodes of a plan that are drawn. With more there is no drawing. */
+  plannedNodes: 50,
   /** Characters of a name in a query. */
   name: 512,
 } as const;

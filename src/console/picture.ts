@@ -2,6 +2,7 @@ import type { Verdict } from '../decisions/verdict/verdict.ts';
 import type { MergedHistory } from '../explain/history/merged-history.ts';
 import type { Overview } from '../explain/overview/overview.ts';
 import type { Problem } from '../explain/overview/problem.ts';
+import type { Plan } from '../explain/plan/plan.ts';
 import type { LiveNodes } from '../explain/sessions/live-view.ts';
 import type { HistoryKind } from '../live/contract.ts';
 import type { Condition } from '../model/objects/condition.ts';
@@ -38,7 +39,20 @@ export interface ExplainedService extends Pick<ReadingFacts, 'from' | 'kind' | '
   readonly wideLines: readonly string[];
 }
 
-/** Where the console gets its facts: the functions behind `herald status`, `explain` and `history`. Nothing here changes anything. */
+/** What would follow if manifests were applied, as `herald plan` computes it. */
+export interface PlannedChanges extends Pick<ReadingFacts, 'from' | 'kind' | 'at'> {
+  readonly changes: Plan;
+  /** Problems of the manifests. */
+  readonly notes: readonly Note[];
+  /** The command prints these lines. */
+  readonly lines: readonly string[];
+  /** Those of them that sum it up. */
+  readonly summary: readonly string[];
+  /** Those of them about providers and their calls. */
+  readonly outside: readonly string[];
+}
+
+/** Where the console gets its facts: the functions behind `herald status`, `explain`, `history` and `plan`. Nothing here changes anything. */
 export interface Facts {
   /** The pause between two reads, at least. */
   readonly intervalMilliseconds: number;
@@ -46,6 +60,8 @@ export interface Facts {
   read(): Promise<Picture>;
   /** Explains a Service. Undefined: there is none of this name. */
   explain(service: ServiceKey): Promise<ExplainedService | undefined>;
+  /** Plans manifests (YAML or JSON) against what was read last. They are written nowhere. */
+  plan(manifests: string): Promise<PlannedChanges>;
   /** Returns what running processes remember of an object. */
   history(kind: HistoryKind, name: string): Promise<MergedHistory>;
   /** Returns a value without its secrets, as in a bundle. */

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import { historyKinds, type HistoryKind } from '../live/contract.ts';
 import type { ServiceKey } from '../model/objects/metadata.ts';
@@ -11,6 +12,7 @@ import { limits } from './limits.ts';
 import { enteringPage, messagePage } from './pages.ts';
 import type { Facts } from './picture.ts';
 import { Pictures } from './pictures.ts';
+import { planView } from './views/plan.ts';
 import { serviceView } from './views/service.ts';
 
 /** A file of the page. */
@@ -54,7 +56,7 @@ async function followAndClose(pictures: Pictures, listener: HttpListener): Promi
 }
 
 /** The paths at which the page itself is sent. It shows the view of its path. */
-const pagePaths: ReadonlySet<string> = new Set(['/', '/services', '/service', '/fabric', '/addresses', '/history']);
+const pagePaths: ReadonlySet<string> = new Set(['/', '/services', '/service', '/fabric', '/addresses', '/history', '/what-if']);
 
 class Answers {
   readonly #guard: Guard;
@@ -62,6 +64,7 @@ class Answers {
   readonly #facts: Facts;
   readonly #files: ReadonlyMap<string, PageFile>;
   #followers = 0;
+  #plans = 0;
 
   constructor(guard: Guard, pictures: Pictures, { facts, files }: Pick<ConsoleParts, 'facts' | 'files'>) {
     this.#guard = guard;
@@ -91,6 +94,7 @@ class Answers {
     if (path === consolePaths.changes) return this.#changes();
     if (path === consolePaths.service) return this.#service(query.get('name') ?? '');
     if (path === consolePaths.history) return this.#history(query.get('kind') ?? '', query.get('name') ?? '');
+    if (path === consolePaths.plan) return this.#plan(request);
     const name = lists.find((one) => consolePaths[one] === path);
     if (name === undefined) return json(404, { error: `there is nothing at ${path}`, fix: 'load the page again' });
     const list = await this.#pictures.list(name);
@@ -101,7 +105,7 @@ class Answers {
 
   #why(): ConsoleProblem {
     const { trouble } = this.#pictures.pulse();
-    return { error: trouble?.message ?? 'nothing was read yet', fix: 'the console tries again by itself' };
+    return { error: trouble?.message ?? 'nothing was read yet', fix: repeated };
   }
 
   #changes(): LocalAnswer {
@@ -126,24 +130,46 @@ class Answers {
       const explained = await this.#facts.explain(name as ServiceKey);
       if (explained !== undefined) return json(200, this.#facts.redact(serviceView(explained)) as object);
       return json(404, { error: `there is no Service ${name}`, fix: 'it may have been deleted: go back to the list' });
-    });
+    }, repeated);
   }
 
   async #history(kind: string, name: string): Promise<LocalAnswer> {
     if (!isHistoryKind(kind) || name === '' || name.length > limits.name)
       return json(400, { error: 'no object is named', fix: 'choose a Service, a BGPPeer or a node' });
-    return this.#told(async () => json(200, this.#facts.redact(await this.#facts.history(kind, name)) as object));
+    return this.#told(async () => json(200, this.#facts.redact(await this.#facts.history(kind, name)) as object), repeated);
   }
 
-  async #told(work: () => Promise<LocalAnswer>): Promise<LocalAnswer> {
+  async #plan({ readBody }: LocalRequest): Promise<LocalAnswer> {
+    if (this.#plans >= limits.plans)
+      return json(503, { error: `${limits.plans} plans are being computed already`, fix: 'wait until they are done, and plan again' });
+    this.#plans++;
+    try {
+      const body = await readBody(limits.manifestBytes);
+      if (body === undefined)
+        return json(413, {
+          error: `the manifests have more than ${limits.manifestBytes} octets`,
+          fix: 'leave out objects that do not change, or run herald plan -f FILE',
+        });
+      if (!isUtf8(body)) return json(400, { error: 'the manifests are no UTF-8 text', fix: 'save the file as UTF-8' });
+      const manifests = Buffer.from(body).toString('utf8');
+      const planned = async () => json(200, this.#facts.redact(planView(await this.#facts.plan(manifests))) as object);
+      return await this.#told(planned, 'plan again, or run herald plan -f FILE');
+    } finally {
+      this.#plans--;
+    }
+  }
+
+  async #told(work: () => Promise<LocalAnswer>, fix: string): Promise<LocalAnswer> {
     try {
       return await work();
     } catch (error) {
       const message = String(this.#facts.redact(error instanceof Error ? error.message : String(error)));
-      return json(503, { error: message, fix: 'the console tries again by itself' });
+      return json(503, { error: message, fix });
     }
   }
 }
+
+const repeated = 'the console tries again by itself';
 
 function isHistoryKind(kind: string): kind is HistoryKind {
   return historyKinds.some((one) => one === kind);

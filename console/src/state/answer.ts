@@ -7,7 +7,7 @@ export interface Answer<T> {
   readonly problem?: ConsoleProblem;
 }
 
-const unreachable: ConsoleProblem = {
+export const unreachable: ConsoleProblem = {
   error: 'The server of the console does not answer.',
   fix: 'If you ended it, start it again: herald ui',
 };

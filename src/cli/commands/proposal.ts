@@ -6,8 +6,9 @@ import { Store } from '../../model/store/store.ts';
 import { clusterConfig } from '../../model/kinds/default-config.ts';
 import type { UnreadableKind } from '../../model/unreadable-kind.ts';
 import { previewApply } from '../../sources/kubernetes/apply-preview.ts';
+import { decodeObjects, type RawObjects } from '../../sources/directory/raw-objects.ts';
 import { readObjects } from '../../sources/read-objects.ts';
-import type { SourceProblem } from '../../sources/source.ts';
+import { problemText, type SourceProblem } from '../../sources/source.ts';
 import { requireDirectory } from '../storage/directory-storage.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { exitStatus } from '../context/exit-status.ts';
@@ -16,6 +17,7 @@ import { podReaderOf } from '../reading/pod-reader.ts';
 import { addPlaceholderSecrets, readCluster } from '../reading/read-cluster.ts';
 import { readDirectory } from '../reading/read-directory.ts';
 import { readFiles, readManifestFiles } from '../reading/read-manifests.ts';
+import type { Reading } from '../reading/reading.ts';
 
 export interface ProposalOptions extends AskOptions {
   readonly file: readonly string[];
@@ -62,7 +64,7 @@ async function ofDirectory(context: CommandContext, files: readonly string[], so
     return { current: new Store(), proposed: snapshot, problems, currentErrors: [], unread: [] };
   }
   const before = await readDirectory(context, source);
-  const { snapshot: proposed, problems } = await readDirectory(context, source, directory);
+  const { snapshot: proposed, problems } = await readDirectory(context, source, (one) => one.replaceBy(directory));
   // Folders of the current directory that cannot be listed are among the problems of the proposal.
   const told = new Set(problems.map(({ file }) => file));
   return {
@@ -98,10 +100,34 @@ async function ofNothing(context: CommandContext, files: readonly string[]): Pro
 async function ofCluster(context: CommandContext, options: ProposalOptions): Promise<Proposal> {
   const files = await readFiles(context, options.file);
   const reading = await readCluster(context, options);
-  const { entries, problems } = previewApply(reading.objects, files.objects, { prune: options.prune === true });
+  return { ...applied(reading, files, { prune: options.prune === true }), close: () => reading.close() };
+}
+
+/** Manifests that were typed and are in no file. */
+const typedName = 'your manifests';
+
+/**
+ * Applies typed manifests to what was read: objects that they do not name stay as they are. In a directory an object replaces the one of
+ * its name as a whole; elsewhere fields that it does not name stay. The reading stays open.
+ */
+export async function proposeTyped(context: CommandContext, reading: Reading, text: string): Promise<Proposal> {
+  if (reading.kind !== 'directory') return applied(reading, decodeObjects(typedName, text), { prune: false });
+  const { snapshot, problems } = await readDirectory(context, reading.from, (one) => one.overlay(typedName, text));
+  return {
+    current: reading.snapshot,
+    proposed: snapshot,
+    problems: problems.filter(({ file }) => file === typedName),
+    currentErrors: errorsIn(reading.problems),
+    unread: [],
+  };
+}
+
+function applied(reading: Reading, files: RawObjects, { prune }: { readonly prune: boolean }): Proposal {
+  const { entries, problems } = previewApply(reading.objects, files.objects, { prune });
   const proposed = readObjects(entries, reading.inForce?.versions);
   addPlaceholderSecrets(proposed.snapshot, reading.unread);
-  const ofFiles = proposed.problems.filter(({ file }) => file !== undefined);
+  const before = new Set(reading.problems.map(problemText));
+  const ofFiles = proposed.problems.filter((problem) => problem.file !== undefined && !before.has(problemText(problem)));
   return {
     current: reading.snapshot,
     proposed: proposed.snapshot,
@@ -109,6 +135,5 @@ async function ofCluster(context: CommandContext, options: ProposalOptions): Pro
     currentErrors: errorsIn(reading.problems),
     unread: reading.unread,
     ...defined({ inForce: reading.inForce, readPod: podReaderOf(reading) }),
-    close: () => reading.close(),
   };
 }

@@ -6,13 +6,16 @@ import { requireDirectory } from '../storage/directory-storage.ts';
 import type { CommandContext } from '../context/command-context.ts';
 import type { Reading } from './reading.ts';
 
-/** Reads a directory once. `replacement` is a directory whose files replace all files of the first one, while the records stay. */
-export async function readDirectory({ clock, stopped }: CommandContext, directory: string, replacement?: string): Promise<Reading> {
+/** Reads a directory once. `edit` changes what was read, for a preview. */
+export async function readDirectory(
+  { clock, stopped }: CommandContext,
+  directory: string,
+  edit?: (source: DirectorySource) => Promise<void>,
+): Promise<Reading> {
   await requireDirectory(directory);
-  if (replacement !== undefined) await requireDirectory(replacement);
   const source = new DirectorySource(directory, { clock, log: silentLog });
   await source.start(stopped);
-  if (replacement !== undefined) await source.replaceBy(replacement);
+  await edit?.(source);
   await source.close();
   return directoryReading(source, directory, clock);
 }

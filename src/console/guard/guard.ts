@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { LocalRequest } from '../../system/http/local-server.ts';
+import { consolePaths, manifestType } from '../contract.ts';
 
 /** The secrets of one run of the console. */
 export interface Secrets {
@@ -11,7 +12,7 @@ export interface Secrets {
 
 /** Why a request is not answered. Each message says what to do. */
 export interface Refusal {
-  readonly status: 400 | 401 | 403 | 405 | 421;
+  readonly status: 400 | 401 | 403 | 405 | 415 | 421;
   readonly message: string;
 }
 
@@ -38,12 +39,17 @@ export class Guard {
     return `${this.#cookie}=${this.#secrets.session}; Path=/; HttpOnly; SameSite=Strict`;
   }
 
-  admit({ method, path, query, headers }: LocalRequest): Admission {
-    if (method !== 'GET' && method !== 'HEAD') return refused(405, 'The console only shows: it answers no request but GET.');
+  admit({ method, path, query, headers }: Pick<LocalRequest, 'method' | 'path' | 'query' | 'headers'>): Admission {
+    const takesManifests = path === consolePaths.plan;
+    if (takesManifests ? method !== 'POST' : method !== 'GET' && method !== 'HEAD')
+      return refused(405, 'The console only shows: it answers GET, and POST where it plans manifests.');
     if (!path.startsWith('/') || path.startsWith('//')) return refused(400, 'The console is not a proxy.');
     const { host = '', origin, cookie = '' } = headers;
     if (!this.#hosts.has(host)) return refused(421, 'Open the address that the command printed: another name for this host is refused.');
     if (origin !== undefined && origin !== `http://${host}`) return refused(403, 'Requests of other sites are refused.');
+    // Browsers send the Origin with every POST, and ask before they send this type to another site.
+    if (takesManifests && origin === undefined) return refused(403, 'Manifests are taken from the page of the console alone.');
+    if (takesManifests && headers['content-type'] !== manifestType) return refused(415, `Send manifests as ${manifestType}.`);
     const site = headers['sec-fetch-site'];
     const isNewcomer = path === '/' && query.has('token');
     // A link to the address with the token may be on any page, such as a terminal in the browser.

@@ -6,13 +6,23 @@ import { isEmptyPlan, type NodeChange, type Plan, type SessionChange } from './p
 
 const signs = { add: '+', remove: '-', change: '~', start: '+', stop: '-', reset: '!', live: '~' } as const;
 
-/**
- * Returns a plan as lines for a terminal: + adds, - removes, ~ changes in place, ! resets a session. Changes that nodes share are listed
- * once. `unsure`: some objects could not be read.
- */
+/** The changes of one kind. */
+export interface PlanSection {
+  readonly title: string;
+  readonly lines: readonly string[];
+}
+
+/** Returns a plan as lines for a terminal: its sections, and the number of changes. `unsure`: some objects could not be read. */
 export function renderPlan(plan: Plan, { unsure = false }: { readonly unsure?: boolean } = {}): string[] {
   if (isEmptyPlan(plan)) return [unsure ? 'Nothing would change in the part that could be read.' : 'Nothing would change.'];
-  const { pools, addresses, owners, routes, rules, sessions } = plan;
+  return [...planSections(plan).flatMap(({ title, lines }) => [title, ...lines, '']), ...planSummary(plan)];
+}
+
+/**
+ * Returns the changes by kind: + adds, - removes, ~ changes in place, ! resets a session. Changes that nodes share are listed once. Kinds
+ * without a change are left out.
+ */
+export function planSections({ pools, addresses, owners, routes, rules, sessions }: Plan): PlanSection[] {
   return [
     ...section('Pools', pools.flatMap(poolLines)),
     ...section(
@@ -26,12 +36,11 @@ export function renderPlan(plan: Plan, { unsure = false }: { readonly unsure?: b
     ...section('Sessions', byNode(sessions, sessionText)),
     ...section('Routes', byNode(routes, changeText)),
     ...section('Rules', byNode(rules, changeText)),
-    ...counts(plan),
   ];
 }
 
-function section(title: string, lines: readonly string[]): string[] {
-  return lines.length === 0 ? [] : [title, ...lines, ''];
+function section(title: string, lines: readonly string[]): PlanSection[] {
+  return lines.length === 0 ? [] : [{ title, lines }];
 }
 
 /** When more nodes than this share a change, the line gives their number instead of their names. */
@@ -74,7 +83,8 @@ function changeText({ change, what }: NodeChange): string {
   return `${signs[change]} ${what}`;
 }
 
-function counts({ addresses, owners, sessions, routes, rules }: Plan): string[] {
+/** Counts the changes. */
+export function planSummary({ addresses, owners, sessions, routes, rules }: Plan): string[] {
   const resets = sessions.filter(({ change }) => change === 'reset').length;
   const withdrawn = routes.filter(({ change }) => change === 'remove').length;
   const total = `${addresses.length} addresses, ${sessions.length} sessions, ${routes.length} routes and ${rules.length} rules would change.`;

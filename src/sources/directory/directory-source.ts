@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { HeraldObject, Change, Snapshot } from '../../model/store/snapshot.ts';
 import { MergedObjects, sourceKey } from '../../model/metallb/merge.ts';
+import { identityText } from '../../model/parse/result.ts';
 import { readingModeOf, sameReadingMode, type ReadingMode } from '../../model/metallb/read.ts';
 import { Store } from '../../model/store/store.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
@@ -54,6 +55,8 @@ export class DirectorySource implements Source {
   #problems: readonly SourceProblem[] = [];
   /** Objects whose earlier version is in force, with the time of the first refusal. */
   #keptSince: ReadonlyMap<string, number> = new Map();
+  /** Manifests that replace objects of the directory in a preview, and the objects that they replace. */
+  #overlay: { readonly name: string; readonly text: string; readonly replaced: Set<string> } | undefined;
   /** Problems of the first directory, after replaceBy() read another one: its unreadable folders. */
   #replaced: readonly SourceProblem[] = [];
   #closed = false;
@@ -108,9 +111,7 @@ export class DirectorySource implements Source {
    * the last good version of that file, as a broken edit does. Neither directory is watched any more.
    */
   async replaceBy(root: string): Promise<void> {
-    this.#cancelRescan?.();
-    this.#batch.close();
-    await this.#watch?.close();
+    await this.#endWatch();
     this.#replaced = unreadableFolders(this.#watch, `${this.#root}/`);
     this.#root = resolve(root);
     const files = new Set(this.#versions.keys());
@@ -119,6 +120,16 @@ export class DirectorySource implements Source {
     await this.#watch.close();
     // Which pools are in force does not follow from the other directory.
     await this.#processBatch(new Set([...files].filter((path) => roleOf(path)?.kind !== 'poolRecord')));
+  }
+
+  /**
+   * Reads manifests as if each object in them replaced the object of its name in the directory. For previews. An object with an error
+   * replaces nothing. `name` names the manifests in problems, and is no path of a manifest. The directory is not watched any more.
+   */
+  async overlay(name: string, text: string): Promise<void> {
+    await this.#endWatch();
+    this.#overlay = { name, text, replaced: new Set() };
+    await this.#processBatch(new Set(this.#versions.keys()));
   }
 
   onChange(listener: (changes: readonly Change[]) => void): () => void {
@@ -144,10 +155,14 @@ export class DirectorySource implements Source {
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.#cancelRescan?.();
-    this.#batch.close();
     this.#changeListeners.clear();
     this.#problemListeners.clear();
+    await this.#endWatch();
+  }
+
+  async #endWatch(): Promise<void> {
+    this.#cancelRescan?.();
+    this.#batch.close();
     await this.#watch?.close();
   }
 
@@ -191,6 +206,7 @@ export class DirectorySource implements Source {
     );
     const contents = await inGroups(files, limits.reads, (path) => readBounded(join(this.#root, path)));
     if (this.#closed) return;
+    for (const id of this.#readOverlay()) affected.add(id);
     for (const [index, path] of files.entries()) {
       const content = contents[index];
       if (content === undefined) continue;
@@ -233,7 +249,18 @@ export class DirectorySource implements Source {
     const manifests = readManifests(path, role, content, this.#mode);
     if (manifests.ignored > 0) this.#ignored.set(path, manifests.ignored);
     else this.#ignored.delete(path);
-    return this.#manifests.update(path, manifests);
+    const { entries } = manifests;
+    const left = entries.filter(({ identity }) => this.#overlay?.replaced.has(identityText(identity)) !== true);
+    return this.#manifests.update(path, left.length === entries.length ? manifests : { ...manifests, entries: left });
+  }
+
+  #readOverlay(): Iterable<string> {
+    if (this.#overlay === undefined) return [];
+    const { name, text, replaced } = this.#overlay;
+    const manifests = readManifests(name, 'manifest', { text, version: name }, this.#mode);
+    const entries = manifests.entries.filter(({ usable }) => usable);
+    for (const { identity } of entries) replaced.add(identityText(identity));
+    return this.#manifests.update(name, { ...manifests, entries });
   }
 
   #apply(id: string): Change[] {

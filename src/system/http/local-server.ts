@@ -9,6 +9,8 @@ export interface LocalRequest {
   readonly query: URLSearchParams;
   /** By lower-case name. A field that occurs several times is joined by ", ". */
   readonly headers: Readonly<Record<string, string>>;
+  /** Reads the body once. Undefined: it is longer than `octets`. Rejects when the client goes away. A body that no one reads is dropped. */
+  readonly readBody: (octets: number) => Promise<Uint8Array | undefined>;
 }
 
 export interface LocalAnswer {
@@ -78,18 +80,39 @@ async function serve(request: IncomingMessage, response: ServerResponse, answer:
     headers: Object.fromEntries(
       Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
     ),
+    readBody: (octets) => readBody(request, octets),
   });
   if (typeof body === 'string' || body instanceof Uint8Array) {
     const late = setTimeout(() => response.destroy(), milliseconds);
     response.once('close', () => clearTimeout(late));
-    // The body of the request is never read, so the connection closes after the answer.
+    // The connection closes after the answer to a request whose body was not read.
     const hasBody = request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? '0') > 0;
-    response.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(body), ...(hasBody ? { Connection: 'close' } : {}) });
+    const isUnread = hasBody && !request.complete;
+    response.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(body), ...(isUnread ? { Connection: 'close' } : {}) });
     response.end(request.method === 'HEAD' ? '' : body);
     return;
   }
   response.writeHead(status, headers);
   await sendParts(response, body);
+}
+
+/**
+ * Octets beyond the bound are received and dropped: a client that is still sending would otherwise see a reset connection in place of the
+ * answer. The time for a request bounds how long that lasts.
+ */
+function readBody(request: IncomingMessage, octets: number): Promise<Uint8Array | undefined> {
+  return new Promise((resolve, reject) => {
+    const parts: Uint8Array[] = [];
+    let length = 0;
+    request.on('data', (part: Uint8Array) => {
+      length += part.length;
+      if (length <= octets) parts.push(part);
+      else parts.length = 0;
+    });
+    request.once('end', () => resolve(length > octets ? undefined : Buffer.concat(parts)));
+    request.once('error', reject);
+    request.once('close', () => reject(new Error('the client has gone')));
+  });
 }
 
 async function sendParts(response: ServerResponse, parts: AsyncIterable<string>): Promise<void> {

@@ -1,7 +1,8 @@
 import { connect } from 'node:net';
 import { request } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Facts } from '../../../src/console/picture.ts';
+import { consolePaths, manifestType, type PlanView } from '../../../src/console/contract.ts';
+import type { Facts, PlannedChanges } from '../../../src/console/picture.ts';
 import { startConsole, type PageFile } from '../../../src/console/server.ts';
 import { limits } from '../../../src/console/limits.ts';
 import { systemClock } from '../../../src/system/clock.ts';
@@ -20,15 +21,31 @@ let port: number;
 let token: string;
 let cookie: string;
 
+/** What the planner was given. */
+let given: string[];
+
+const planned: PlannedChanges = {
+  from: 'a test',
+  kind: 'directory',
+  at: '',
+  changes: { pools: [], addresses: [], owners: [], routes: [], rules: [], sessions: [] },
+  notes: [],
+  lines: ['Nothing would change.'],
+  summary: ['Nothing would change.'],
+  outside: [],
+};
+
 const facts: Facts = {
   intervalMilliseconds: 50,
   read: async () => pictureOf({ services: [{ name: 'shop/web' }] }),
   explain: async () => undefined,
+  plan: async (manifests) => (given.push(manifests), planned),
   history: async (kind, name) => ({ kind, name, entries: [], told: [], unasked: [] }),
   redact: (value) => value,
 };
 
 beforeEach(async () => {
+  given = [];
   ending = new AbortController();
   const running = await startConsole(0, { facts, files, clock: systemClock, stopped: ending.signal });
   ended = running.ended;
@@ -53,10 +70,11 @@ interface Asked {
 interface Question {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
 }
 
 /** Asks as the page itself does, except for what the question changes. */
-function ask(path: string, { method = 'GET', headers = { Cookie: cookie } }: Question = {}): Promise<Asked> {
+function ask(path: string, { method = 'GET', headers = { Cookie: cookie }, body }: Question = {}): Promise<Asked> {
   return new Promise((resolve, reject) => {
     const sending = request({ host: '127.0.0.1', port, path, method, headers }, (response) => {
       let text = '';
@@ -64,7 +82,7 @@ function ask(path: string, { method = 'GET', headers = { Cookie: cookie } }: Que
       response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
     });
     sending.on('error', reject);
-    sending.end();
+    sending.end(body);
   });
 }
 
@@ -248,6 +266,101 @@ describe('the server', () => {
 
   test('says that a port is taken', async () => {
     await expect(startConsole(port, { facts, files, clock: systemClock, stopped: ending.signal })).rejects.toThrow(ListenError);
+  });
+});
+
+describe('manifests to plan', () => {
+  const pool = 'apiVersion: herald.dev/v1alpha1\nkind: IPAddressPool\nmetadata: { name: é }\n';
+  const own = (): Record<string, string> => ({
+    Cookie: cookie,
+    Origin: `http://127.0.0.1:${port}`,
+    'Sec-Fetch-Site': 'same-origin',
+    'Content-Type': manifestType,
+  });
+  const send = (headers: Readonly<Record<string, string>>, body: string | Uint8Array = pool): Promise<Asked> =>
+    ask(consolePaths.plan, { method: 'POST', headers, body });
+
+  test('are planned when the page of the console sends them', async () => {
+    const { status, text, headers } = await send(own());
+    expect([status, (JSON.parse(text) as PlanView).lines, given]).toEqual([200, ['Nothing would change.'], [pool]]);
+    expect(headers['content-security-policy']).toContain("default-src 'none'");
+  });
+
+  test.each<readonly [string, number, Readonly<Record<string, string>>]>([
+    ['no cookie', 401, { Cookie: '' }],
+    ['a wrong cookie', 401, { Cookie: `herald-console=${'a'.repeat(43)}` }],
+    ['no Origin', 403, { Origin: '' }],
+    ['the Origin of another site', 403, { Origin: 'http://evil.example' }],
+    ['the Origin of another port', 403, { Origin: 'http://127.0.0.1:1' }],
+    ['a hidden Origin', 403, { Origin: 'null' }],
+    ['Sec-Fetch-Site of another site', 403, { 'Sec-Fetch-Site': 'cross-site' }],
+    ['Sec-Fetch-Site of another port', 403, { 'Sec-Fetch-Site': 'same-site' }],
+    ['a name that resolves to this host', 421, { Host: 'evil.example' }],
+    ['the type of a form', 415, { 'Content-Type': 'application/x-www-form-urlencoded' }],
+    ['the type of text, which a form of another site can send', 415, { 'Content-Type': 'text/plain' }],
+    ['no type', 415, { 'Content-Type': '' }],
+  ])('are refused and not read when they come with %s', async (_, status, changes) => {
+    const headers = Object.fromEntries(Object.entries({ ...own(), ...changes }).filter(([, value]) => value !== ''));
+    expect((await send(headers)).status).toBe(status);
+    expect(given).toEqual([]);
+  });
+
+  test.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('are not taken by %s', async (method) => {
+    const { status, headers } = await ask(consolePaths.plan, { method, headers: own() });
+    expect([status, Object.keys(headers).filter((name) => name.startsWith('access-control'))]).toEqual([405, []]);
+  });
+
+  test('are read up to the limit, and refused beyond it with the limit and the fix', async () => {
+    const longest = `#${'x'.repeat(limits.manifestBytes - 1)}`;
+    expect((await send(own(), longest)).status).toBe(200);
+    for (const headers of [own(), { ...own(), 'Transfer-Encoding': 'chunked' }]) {
+      const { status, text } = await send(headers, `${longest}x`);
+      expect([status, JSON.parse(text)]).toEqual([
+        413,
+        {
+          error: `the manifests have more than ${limits.manifestBytes} octets`,
+          fix: expect.stringContaining('herald plan -f FILE') as string,
+        },
+      ]);
+    }
+    expect(given).toHaveLength(1);
+  });
+
+  test('are refused when they are no text', async () => {
+    const { status, text } = await send(own(), Uint8Array.of(0xff, 0xfe, 0x00));
+    expect([status, JSON.parse(text)]).toEqual([400, { error: 'the manifests are no UTF-8 text', fix: 'save the file as UTF-8' }]);
+  });
+
+  test('that come while too many plans are computed get an answer that says so', async () => {
+    const held = Array.from({ length: limits.plans }, () => request({ host: '127.0.0.1', port, path: consolePaths.plan, method: 'POST' }));
+    for (const one of held) {
+      one.on('error', () => undefined);
+      for (const [name, value] of Object.entries(own())) one.setHeader(name, value);
+      one.write('#');
+    }
+    await expect.poll(async () => (await send(own())).status).toBe(503);
+    for (const one of held) one.destroy();
+    await expect.poll(async () => (await send(own())).status).toBe(200);
+  });
+
+  test('that cannot be planned get the reason without its secrets', async () => {
+    const failing: Facts = {
+      ...facts,
+      plan: () => Promise.reject(new Error('the API server refuses hunter2')),
+      redact: (value) => (typeof value === 'string' ? value.replaceAll('hunter2', 'REMOVED') : value),
+    };
+    const stopping = new AbortController();
+    const running = await startConsole(0, { facts: failing, files, clock: systemClock, stopped: stopping.signal });
+    const url = new URL(running.address);
+    port = Number(url.port);
+    cookie = String((await ask(url.pathname + url.search, { headers: {} })).headers['set-cookie']).split(';')[0] ?? '';
+    const { status, text } = await send(own());
+    expect([status, JSON.parse(text)]).toEqual([
+      503,
+      { error: 'the API server refuses REMOVED', fix: 'plan again, or run herald plan -f FILE' },
+    ]);
+    stopping.abort('SIGINT');
+    await running.ended;
   });
 });
 

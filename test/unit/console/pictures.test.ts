@@ -23,6 +23,7 @@ function following(first: Picture) {
       return state.picture;
     },
     explain: async () => undefined,
+    plan: () => Promise.reject(new Error('nothing is planned here')),
     history: async (kind, name) => ({ kind, name, entries: [], told: [], unasked: [] }),
     redact: (value) => (typeof value === 'string' ? value.replaceAll('hunter2', 'REMOVED') : value),
   };

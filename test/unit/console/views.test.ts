@@ -3,8 +3,10 @@ import type { ServicePath } from '../../../src/console/contract.ts';
 import { limits } from '../../../src/console/limits.ts';
 import { addressesView } from '../../../src/console/views/addresses.ts';
 import { fabricView } from '../../../src/console/views/fabric.ts';
+import { planView } from '../../../src/console/views/plan.ts';
 import { servicesView } from '../../../src/console/views/services.ts';
 import { serviceView } from '../../../src/console/views/service.ts';
+import type { Plan } from '../../../src/explain/plan/plan.ts';
 import { explainService } from '../../../src/explain/service/service.ts';
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { cluster, type ClusterLiteral } from '../decisions/fixtures.ts';
@@ -163,5 +165,66 @@ describe('the address space', () => {
     expect(range?.blocks?.used).toHaveLength(limits.blocks);
     expect(range?.blocks?.used.at(-1)).toBe(1);
     expect(range?.cells).toMatchObject([{ at: limits.blocks - 1, state: 'assigned' }]);
+  });
+});
+
+describe('a plan', () => {
+  const nothing: Plan = { pools: [], addresses: [], owners: [], routes: [], rules: [], sessions: [] };
+  const drawn = (changes: Plan, outside: readonly string[] = []) =>
+    planView({ changes, outside, from: 'a test', kind: 'directory', at: '', notes: [], lines: [], summary: [] });
+
+  test('is drawn as sections with the sign of each change, in the words of the command', () => {
+    const { sections } = drawn(
+      {
+        ...nothing,
+        addresses: [{ service: 'shop/web', before: ['192.0.2.1'], after: ['192.0.2.2'] }],
+        sessions: [{ node: 'n1', peer: 'tor', change: 'reset', fields: ['holdTime'] }],
+      },
+      ['Calls to AWS', '  shop/web', '', '1 calls to AWS would be made first; what follows depends on their outcome.'],
+    );
+    expect(sections).toEqual([
+      { title: 'Addresses', rows: [{ sign: '', text: 'shop/web: 192.0.2.1 -> 192.0.2.2' }], more: 0 },
+      { title: 'Sessions', rows: [{ sign: '!', text: 'tor: reset (holdTime)  on n1' }], more: 0 },
+      {
+        title: 'Outside the cluster',
+        rows: [
+          { sign: '', text: 'Calls to AWS' },
+          { sign: '', text: 'shop/web' },
+          { sign: '', text: '1 calls to AWS would be made first; what follows depends on their outcome.' },
+        ],
+        more: 0,
+      },
+    ]);
+  });
+
+  test('has on its map the routers and nodes between which something changes, with the worst change', () => {
+    const { map } = drawn({
+      ...nothing,
+      sessions: [{ node: 'n1', peer: 'tor', change: 'reset', fields: [] }],
+      routes: [
+        { node: 'n1', what: '192.0.2.1/32 to tor', change: 'remove' },
+        { node: 'n2', what: '192.0.2.1/32 to tor', change: 'add' },
+        { node: 'n2', what: '192.0.2.2/32 to tor', change: 'add' },
+      ],
+    });
+    expect(map).toEqual({
+      peers: ['tor'],
+      nodes: ['n1', 'n2'],
+      links: [
+        { node: 'n1', peer: 'tor', health: 'bad', words: ['the session resets', '1 route withdrawn'] },
+        { node: 'n2', peer: 'tor', health: 'good', words: ['2 routes added'] },
+      ],
+    });
+  });
+
+  test('of very many changes is bounded: rows are counted, and too many nodes are not drawn', () => {
+    const routes = Array.from({ length: limits.planRows + 7 }, (_, index) => ({
+      node: `n${index}`,
+      what: `192.0.2.${index % 256}/32 to tor${index}`,
+      change: 'add' as const,
+    }));
+    const { sections, map } = drawn({ ...nothing, routes });
+    expect([sections[0]?.rows.length, sections[0]?.more]).toEqual([limits.planRows, 7]);
+    expect(map.links).toEqual([]);
   });
 });

@@ -1,11 +1,12 @@
 import { defined } from '../../../lang/defined.ts';
 import type { Note } from '../../../console/contract.ts';
-import type { ExplainedService, Facts, Picture } from '../../../console/picture.ts';
+import type { ExplainedService, Facts, Picture, PlannedChanges } from '../../../console/picture.ts';
 import { withoutSelfReference } from '../../../explain/text/self-reference.ts';
 import { alikeUnqueried } from '../../../explain/text/unqueried.ts';
 import { markUndecided, unreadLines } from '../../../explain/unread-objects.ts';
 import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import type { Snapshot } from '../../../model/store/snapshot.ts';
+import { problemText } from '../../../sources/source.ts';
 import { TimeSlice } from '../../../system/time-slice.ts';
 import type { CommandContext } from '../../context/command-context.ts';
 import type { UnreachableProcess } from '../../live/live-client.ts';
@@ -16,6 +17,8 @@ import type { Reading } from '../../reading/reading.ts';
 import { Redaction } from '../../reading/redaction.ts';
 import { explanationLines, judgedExplanation } from '../explain-service.ts';
 import { recallHistory } from '../history-command.ts';
+import { outsideLines, planLines, planOutcome, summaryLines, type OutsideOptions } from '../plan-outcome.ts';
+import { proposeTyped } from '../proposal.ts';
 import { conditionsOf, currentStates } from '../tables/current-conditions.ts';
 import { readOverview, readProblems, unwrittenBy } from '../tables/status-facts.ts';
 import { openReadings, type Readings } from './readings.ts';
@@ -27,14 +30,21 @@ const staleMilliseconds = 5000;
 export async function openConsoleFacts(
   context: CommandContext,
   options: ReadingOptions,
+  outside?: OutsideOptions,
 ): Promise<Facts & { readonly close: () => Promise<void> }> {
   const readings = await openReadings(context, options);
   try {
-    return new ConsoleFacts(context, options, { readings, first: await readings.next() });
+    return new ConsoleFacts(context, options, { readings, first: await readings.next(), outside });
   } catch (error) {
     await readings.close();
     throw error;
   }
+}
+
+interface Parts {
+  readonly readings: Readings;
+  readonly first: Awaited<ReturnType<Readings['next']>>;
+  readonly outside: OutsideOptions | undefined;
 }
 
 class ConsoleFacts implements Facts {
@@ -42,21 +52,19 @@ class ConsoleFacts implements Facts {
   readonly #context: CommandContext;
   readonly #options: ReadingOptions;
   readonly #readings: Readings;
+  readonly #outside: OutsideOptions | undefined;
   readonly #redaction = new Redaction();
   #last: { readonly reading: Reading; readonly picture: Picture; readonly heard: string } | undefined;
 
   /** What was read at the start and is in no picture yet. */
   #first: Awaited<ReturnType<Readings['next']>> | undefined;
 
-  constructor(
-    context: CommandContext,
-    options: ReadingOptions,
-    { readings, first }: { readonly readings: Readings; readonly first: Awaited<ReturnType<Readings['next']>> },
-  ) {
+  constructor(context: CommandContext, options: ReadingOptions, { readings, first, outside }: Parts) {
     this.#context = context;
     this.#options = options;
     this.#readings = readings;
     this.#first = first;
+    this.#outside = outside;
     this.intervalMilliseconds = readings.intervalMilliseconds;
   }
 
@@ -94,7 +102,7 @@ class ConsoleFacts implements Facts {
   }
 
   async explain(key: ServiceKey): Promise<ExplainedService | undefined> {
-    const last = this.#last?.reading ?? this.#first?.reading ?? (await this.#readings.next()).reading;
+    const last = await this.#latest();
     // A caller without rights to the whole cluster may still read everything of one namespace.
     const isPartial = last.kind === 'cluster' && last.unread.some(({ why }) => why === 'forbidden');
     if (!isPartial) return this.#explain(last, key);
@@ -120,6 +128,28 @@ class ConsoleFacts implements Facts {
       lines: explanationLines(reading, judged, 'brief'),
       wideLines: explanationLines(reading, judged, 'whole'),
     };
+  }
+
+  async plan(manifests: string): Promise<PlannedChanges> {
+    const reading = await this.#latest();
+    const { from, kind } = reading;
+    const now = this.#context.clock.date().getTime();
+    const proposal = await proposeTyped(this.#context, reading, manifests);
+    const outcome = await planOutcome(this.#context, proposal, this.#outside);
+    return {
+      from,
+      kind,
+      at: new Date(now).toISOString(),
+      changes: outcome.changes,
+      notes: proposal.problems.map((problem) => ({ severity: problem.severity, line: problemText(problem) })),
+      lines: planLines(proposal, outcome, now),
+      summary: summaryLines(outcome),
+      outside: outsideLines(outcome.outside),
+    };
+  }
+
+  async #latest(): Promise<Reading> {
+    return this.#last?.reading ?? this.#first?.reading ?? (await this.#readings.next()).reading;
   }
 
   history(kind: Parameters<Facts['history']>[0], name: string): ReturnType<Facts['history']> {

@@ -2,12 +2,15 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { startConsole } from '../../../console/server.ts';
 import { ListenError } from '../../../system/http/http-listener.ts';
 import { UsageError, type CommandContext } from '../../context/command-context.ts';
+import { addAwsOptions } from '../../options/aws-options.ts';
+import { providerOption } from '../../options/provider-option.ts';
 import { addReadingOptions, type ReadingOptions } from '../../reading/open-reading.ts';
+import type { OutsideOptions } from '../plan-outcome.ts';
 import { openConsoleFacts } from './console-facts.ts';
 import { openBrowser } from './open-browser.ts';
 import { readPageFiles } from './page-files.ts';
 
-interface Options extends ReadingOptions {
+interface Options extends ReadingOptions, OutsideOptions {
   readonly port: number;
   /** False: --no-open. */
   readonly open: boolean;
@@ -16,21 +19,21 @@ interface Options extends ReadingOptions {
 export function uiCommand(context: CommandContext): Command {
   const command = new Command('ui')
     .description(
-      'serve the console on 127.0.0.1 and open it in the browser: Services, the path to each, routers, nodes and addresses; it only shows, and changes nothing',
+      'serve the console on 127.0.0.1 and open it in the browser: Services, the path to each, routers, nodes and addresses, and what manifests would change; it only shows, and changes nothing',
     )
     .addOption(new Option('--port <number>', 'port on 127.0.0.1; 0: a free one').argParser(readPort).default(0))
     .addOption(new Option('--no-open', 'print the address, and open no browser'))
     .addHelpText(
       'after',
-      '\nExample:\n  herald ui                              the cluster of $KUBECONFIG, with your own rights\n  herald ui --source /etc/herald         a directory, with the records of herald run\n  herald ui -f manifests/                manifests alone\n  ssh -L 9443:127.0.0.1:9443 host herald ui --port 9443 --no-open\n                                         of another host: open the printed address here',
+      '\nExample:\n  herald ui                              the cluster of $KUBECONFIG, with your own rights\n  herald ui --source /etc/herald         a directory, with the records of herald run\n  herald ui -f manifests/                manifests alone\n  herald ui --aws-cluster-name production\n                                         "What if" lists the AWS calls as well; calls that change something are not made\n  ssh -L 9443:127.0.0.1:9443 host herald ui --port 9443 --no-open\n                                         of another host: open the printed address here',
     )
     .action((options: Options) => serve(context, options));
-  return addReadingOptions(command);
+  return addAwsOptions(addReadingOptions(command).addOption(providerOption()));
 }
 
 async function serve(context: CommandContext, options: Options): Promise<void> {
   const files = await readPageFiles();
-  const facts = await openConsoleFacts(context, options);
+  const facts = await openConsoleFacts(context, options, options);
   try {
     const { clock, stopped, print } = context;
     const { address, ended } = await startConsole(options.port, { facts, files, clock, stopped }).catch((error: unknown) => {

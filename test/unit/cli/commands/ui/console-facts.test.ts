@@ -1,8 +1,10 @@
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import { openConsoleFacts } from '../../../../../src/cli/commands/ui/console-facts.ts';
+import { planCommand } from '../../../../../src/cli/commands/plan-command.ts';
 import { explainCommand } from '../../../../../src/cli/commands/explain-command.ts';
 import { statusCommand } from '../../../../../src/cli/commands/tables/status-command.ts';
 import { addressesView } from '../../../../../src/console/views/addresses.ts';
@@ -101,9 +103,80 @@ spec: { type: LoadBalancer, clusterIP: 10.96.0.77, ports: [{ port: 80 }] }
     await facts.close();
   });
 
+  test('manifests for a directory are planned as the command plans an edited copy of it, and nothing is written', async () => {
+    const written = `${pool('public', '[203.0.113.128/28]')}---\n${pool('more', '[203.0.113.64/28]')}`;
+    const before = await contentOf(directory);
+    const facts = await openConsoleFacts(collecting().context, { source: directory, socket });
+    const { lines, notes } = await facts.plan(written);
+    await facts.close();
+    expect(await contentOf(directory)).toEqual(before);
+    const edited = await mkdtemp(join(tmpdir(), 'herald-edited-'));
+    try {
+      await cp(directory, edited, { recursive: true });
+      const file = join(edited, '20-herald.yaml');
+      const documents = parseAllDocuments(await readFile(file, 'utf8')).map((document) => document.toString());
+      const others = documents.filter((text) => !/kind: IPAddressPool/.test(text) || !/name: public/.test(text));
+      expect(others).toHaveLength(documents.length - 1);
+      await writeFile(file, [...others, written].map((text) => `---\n${text.replace(/^---\n/, '')}`).join(''));
+      const { stdout } = await inProcess(planCommand, ['-f', edited, '--source', directory]);
+      expect(`${lines.join('\n')}\n`).toBe(stdout);
+      expect(stdout).toMatch(/shop\/web: none -> 203\.0\.113\.128/);
+      expect(notes).toEqual([]);
+    } finally {
+      await rm(edited, { recursive: true });
+    }
+  });
+
+  test('an object with an error is planned as it is now, with object, field and fix', async () => {
+    const facts = await openConsoleFacts(collecting().context, { source: directory, socket });
+    const { lines, notes, summary } = await facts.plan(pool('public', '[192.0.2.0/99]'));
+    expect(notes).toEqual([
+      {
+        severity: 'error',
+        line: expect.stringMatching(/^your manifests:4:\d+: IPAddressPool\/public: spec\.addresses: .+ \(.+\)$/) as string,
+      },
+    ]);
+    expect(lines[0]).toBe(`problem: ${notes[0]?.line}`);
+    expect(summary).toEqual([
+      'Nothing would change in the part that could be read.',
+      'The proposal has errors, listed above: objects with an error are compared as they are now.',
+    ]);
+    await facts.close();
+  });
+
+  test('text that is no YAML is told with its line', async () => {
+    const facts = await openConsoleFacts(collecting().context, { source: directory, socket });
+    expect((await facts.plan('kind: [')).notes).toMatchObject([
+      { severity: 'error', line: expect.stringMatching(/^your manifests:\d+:\d+: /) as string },
+    ]);
+    await facts.close();
+  });
+
+  test('manifests are applied to other manifests as to a cluster', async () => {
+    const facts = await openConsoleFacts(collecting().context, { file: [directory] });
+    const { lines, notes } = await facts.plan(
+      'apiVersion: v1\nkind: Service\nmetadata: { namespace: shop, name: web }\nspec: { externalTrafficPolicy: Local }\n',
+    );
+    expect(notes).toEqual([]);
+    expect(lines).toContain('Rules');
+    expect(lines.join('\n')).not.toContain('- 198.51.100');
+    await facts.close();
+  });
+
   test('a directory that does not exist is an error of the command', async () => {
     await expect(openConsoleFacts(collecting().context, { source: join(directory, 'nothing'), socket })).rejects.toThrow(
       /there is no directory/,
     );
   });
 });
+
+function pool(name: string, addresses: string): string {
+  return `apiVersion: herald.dev/v1alpha1\nkind: IPAddressPool\nmetadata: { name: ${name} }\nspec: { addresses: ${addresses} }\n`;
+}
+
+/** Every file below a folder, with its content. */
+async function contentOf(folder: string): Promise<Readonly<Record<string, string>>> {
+  const found = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = found.filter((one) => one.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  return Object.fromEntries(await Promise.all(files.map(async (file) => [file, await readFile(file, 'utf8')] as const)));
+}
