@@ -1,7 +1,12 @@
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../lab/until.ts';
+import { limits } from '../../src/console/limits.ts';
 import type { Problem } from '../../src/explain/overview/problem.ts';
 import { command, startStage, visit, type Stage, type Visitor } from './stage.ts';
 
@@ -171,7 +176,114 @@ describe('faults', () => {
   });
 });
 
-const views = ['/services', '/service?name=shop/web', '/fabric', '/addresses', '/history?kind=Service&name=shop/web'] as const;
+describe('what if', () => {
+  const pool = (range: string): string =>
+    `apiVersion: herald.dev/v1alpha1\nkind: IPAddressPool\nmetadata: { name: public }\nspec: { addresses: [${range}] }\n`;
+  const peer = (text: string): string => text.replace('peerASN: 65101, peerAddress: 10.1.0.1', 'peerASN: 65199, peerAddress: 10.1.0.1');
+
+  /** Returns the documents of a manifest of the lab that contain a text. */
+  async function documents(file: string, part: string): Promise<string> {
+    const text = await readFile(join(stage.herald.directory, file), 'utf8');
+    return text
+      .split(/^---$/m)
+      .filter((document) => document.includes(part))
+      .join('---');
+  }
+
+  /** Plans an edit of the lab's directory with the command. */
+  async function planned(file: string, edit: (text: string) => string): Promise<string> {
+    const proposed = await mkdtemp(join(tmpdir(), 'herald-proposed-'));
+    try {
+      await cp(stage.herald.directory, proposed, {
+        recursive: true,
+        filter: (path) => !path.endsWith('.herald') && !path.endsWith('.sock'),
+      });
+      await writeFile(join(proposed, file), edit(await readFile(join(proposed, file), 'utf8')));
+      const { stdout } = await stage.herald.run('plan', '-f', proposed, '--source', stage.herald.directory);
+      return stdout;
+    } finally {
+      await rm(proposed, { recursive: true });
+    }
+  }
+
+  async function copied(): Promise<string> {
+    const { page } = visitor;
+    await page.getByRole('button', { name: 'Copy as text' }).click();
+    await page.getByText('Copied').waitFor();
+    return page.evaluate('navigator.clipboard.readText()');
+  }
+
+  test('an edited router resets its sessions on the map, and the text is that of herald plan', async () => {
+    const { page, open } = visitor;
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await open('/what-if');
+    await page.getByRole('textbox', { name: 'Manifests' }).fill(peer(await documents('20-herald.yaml', 'name: tor1-v4')));
+    await page.getByRole('heading', { name: 'Sessions' }).waitFor();
+    expect(await page.locator('.arrow.bad').count()).toBe(3);
+    expect(await page.locator('.planned li', { hasText: 'tor1-v4 and node1: the session resets' }).count()).toBe(1);
+    expect(await copied()).toBe(await planned('20-herald.yaml', peer));
+    expect(visitor.errors).toEqual([]);
+  });
+
+  test('chosen and dropped files are planned, and an object with an error is told with its line and field', async () => {
+    const { page } = visitor;
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page
+      .locator('input[type=file]')
+      .setInputFiles([{ name: 'pool.yaml', mimeType: 'application/yaml', buffer: Buffer.from(pool('203.0.113.128/28')) }]);
+    await page.getByRole('heading', { name: 'Addresses', level: 2 }).waitFor();
+    expect(await page.getByRole('textbox', { name: 'Manifests' }).inputValue()).toBe(pool('203.0.113.128/28'));
+    const text = JSON.stringify(pool('203.0.113.192/28'));
+    const dataTransfer = await page.evaluateHandle(
+      `(() => { const data = new DataTransfer(); data.items.add(new File([${text}], 'pool.yaml')); return data; })()`,
+    );
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.dispatchEvent('.page', 'drop', { dataTransfer });
+    await page.getByText('203.0.113.192').first().waitFor();
+    await page.getByRole('textbox', { name: 'Manifests' }).fill(pool('192.0.2.0/99'));
+    await page.getByText('objects with an error are compared as they are now').waitFor();
+    expect(await page.locator('.notes li').allTextContents()).toEqual([
+      expect.stringMatching(/^your manifests:4:\d+: IPAddressPool\/public: spec\.addresses\[0\]: /),
+    ]);
+  });
+
+  test('the keyboard alone writes manifests and reaches the text to copy', async () => {
+    const { page, open } = visitor;
+    await open('/what-if');
+    await page.getByRole('link', { name: 'What if' }).focus();
+    const focused = (): Promise<string> => page.evaluate('document.activeElement?.tagName + " " + document.activeElement?.textContent');
+    for (let presses = 0; presses < 10 && !(await focused()).startsWith('TEXTAREA'); presses++) await page.keyboard.press('Tab');
+    await page.keyboard.insertText(pool('203.0.113.128/28'));
+    await page.getByRole('heading', { name: 'Addresses', level: 2 }).waitFor();
+    for (let presses = 0; presses < 5 && !(await focused()).includes('Copy as text'); presses++) await page.keyboard.press('Tab');
+    expect(await focused()).toBe('BUTTON Copy as text');
+  });
+
+  test('manifests beyond the limit are refused with the limit and the fix', async () => {
+    const { page } = visitor;
+    await page.getByRole('textbox', { name: 'Manifests' }).fill(`#${'x'.repeat(limits.manifestBytes)}`);
+    await page.getByText(`The manifests have more than ${limits.manifestBytes} octets.`).waitFor();
+    await page.getByRole('button', { name: 'Clear' }).click();
+  });
+});
+
+const views = ['/services', '/service?name=shop/web', '/fabric', '/addresses', '/history?kind=Service&name=shop/web', '/what-if'] as const;
+/** Waits until a view has its content. "What if" needs manifests: two objects that change, one with an error. */
+async function show(page: Page, path: (typeof views)[number]): Promise<void> {
+  await page.waitForSelector('main .card, main .rows');
+  if (path !== '/what-if') return;
+  await page.getByRole('textbox', { name: 'Manifests' }).fill(proposal);
+  await page.waitForSelector('.planned');
+}
+
+const proposal = [
+  { kind: 'IPAddressPool', metadata: { name: 'public' }, spec: { addresses: ['203.0.113.128/28'] } },
+  { kind: 'BGPPeer', metadata: { name: 'tor1-v4' }, spec: { myASN: 64_512, peerASN: 65_199, peerAddress: '10.1.0.1' } },
+  { kind: 'IPAddressPool', metadata: { name: 'broken' }, spec: { addresses: ['192.0.2.0/99'] } },
+]
+  .map((object) => JSON.stringify({ apiVersion: 'herald.dev/v1alpha1', ...object }))
+  .join('\n---\n');
+
 /** Runs in the page. */
 const violations = `axe
   .run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'] })
@@ -183,7 +295,7 @@ test.each(['light', 'dark'] as const)('axe finds no fault in any view in %s colo
   const { page, open } = await visit(stage, { colorScheme, bypassCSP: true });
   for (const path of views) {
     await open(path);
-    await page.waitForSelector('main .card, main .rows');
+    await show(page, path);
     await page.evaluate(axe);
     expect({ path, found: await page.evaluate(violations) }).toEqual({ path, found: [] });
   }
@@ -201,7 +313,7 @@ test.each([
   const { page, open } = await visit(stage, { viewport: { width, height } });
   for (const path of views) {
     await open(path);
-    await page.waitForSelector('main .card, main .rows');
+    await show(page, path);
     expect({ path, fits: await page.evaluate(fits) }).toEqual({ path, fits: true });
   }
   await page.context().close();

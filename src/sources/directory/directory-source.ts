@@ -257,7 +257,7 @@ export class DirectorySource implements Source {
   #readOverlay(): Iterable<string> {
     if (this.#overlay === undefined) return [];
     const { name, text, replaced } = this.#overlay;
-    const manifests = readManifests(name, 'manifest', { text, version: name }, this.#mode);
+    const manifests = readManifests(name, 'manifest', { text, version: '0' }, this.#mode);
     const entries = manifests.entries.filter(({ usable }) => usable);
     for (const { identity } of entries) replaced.add(identityText(identity));
     return this.#manifests.update(name, { ...manifests, entries });

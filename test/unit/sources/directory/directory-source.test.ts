@@ -1,3 +1,4 @@
+import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { formatRange } from '../../../../src/net/range.ts';
 import { DirectorySource } from '../../../../src/sources/directory/directory-source.ts';
@@ -316,5 +317,46 @@ describe('a directory as a source', () => {
     await expect(over(bench.path('none')).start()).rejects.toMatchObject({ code: 'unreadable' });
     await expect(over(bench.path('a.yaml')).start()).rejects.toMatchObject({ code: 'unreadable' });
     await expect(bench.source.start(AbortSignal.abort(new Error('stop')))).rejects.toThrow('stop');
+  });
+});
+
+describe('manifests laid over a directory for a preview', () => {
+  const first = poolYaml('first', '192.0.2.0/24');
+
+  test('replace the objects of their names and add others, whatever file has them', async () => {
+    await using bench = await Workbench.started({
+      'a.yaml': `${first}---\n${poolYaml('second', '198.51.100.0/24')}`,
+      'z.yaml': poolYaml('last'),
+    });
+    await bench.source.overlay('typed', `${poolYaml('first', '203.0.113.0/25')}---\n${poolYaml('new', '203.0.113.128/25')}`);
+    expect([...bench.source.snapshot.pools.keys()].toSorted()).toEqual(['first', 'last', 'new', 'second']);
+    expect([rangesOf(bench, 'first'), rangesOf(bench, 'second')]).toEqual([['203.0.113.0/25'], ['198.51.100.0/24']]);
+    expect(bench.problems).toEqual([]);
+  });
+
+  test('leave an object as it is when theirs has an error', async () => {
+    await using bench = await Workbench.started({ 'a.yaml': first });
+    await bench.source.overlay('typed', `${poolYaml('first', 'nonsense')}---\n${poolYaml('new', '203.0.113.0/24')}`);
+    expect([rangesOf(bench, 'first'), rangesOf(bench, 'new')]).toEqual([['192.0.2.0/24'], ['203.0.113.0/24']]);
+    expect(bench.problems).toEqual([expect.stringMatching(/^typed:\d+:\d+: IPAddressPool\/first: spec\.addresses\[0\]: /)]);
+  });
+
+  test('are read as their HeraldConfig says', async () => {
+    const metallb =
+      'apiVersion: metallb.io/v1beta1\nkind: IPAddressPool\nmetadata: { namespace: metallb-system, name: theirs }\nspec: { addresses: [203.0.113.0/24] }\n';
+    await using bench = await Workbench.started({ 'a.yaml': first, 'b.yaml': metallb });
+    expect(rangesOf(bench, 'theirs')).toBeUndefined();
+    await bench.source.overlay(
+      'typed',
+      'apiVersion: herald.dev/v1alpha1\nkind: HeraldConfig\nmetadata: { name: default }\nspec: { compat: metallb }\n',
+    );
+    expect(rangesOf(bench, 'theirs')).toEqual(['203.0.113.0/24']);
+  });
+
+  test('write nothing, and end the watch', async () => {
+    await using bench = await Workbench.started({ 'a.yaml': first });
+    await bench.source.overlay('typed', poolYaml('first', '203.0.113.0/24'));
+    expect(await readFile(bench.path('a.yaml'), 'utf8')).toBe(first);
+    expect(await readdir(bench.path(''))).toEqual(['a.yaml']);
   });
 });
