@@ -262,7 +262,11 @@ describe('what if', () => {
   test('manifests beyond the limit are refused with the limit and the fix', async () => {
     const { page } = visitor;
     await page.getByRole('textbox', { name: 'Manifests' }).fill(`#${'x'.repeat(limits.manifestBytes)}`);
-    await page.getByText(`The manifests have more than ${limits.manifestBytes} octets.`).waitFor();
+    const refused = page.getByRole('alert').filter({ hasText: 'The manifests have more than' });
+    await refused.waitFor();
+    expect(await refused.textContent()).toBe(
+      `The manifests have more than ${limits.manifestBytes} octets. Leave out objects that do not change, or run herald plan -f FILE.`,
+    );
     await page.getByRole('button', { name: 'Clear' }).click();
   });
 });
