@@ -227,20 +227,22 @@ describe('what if', () => {
 
   test('chosen and dropped files are planned, and an object with an error is told with its line and field', async () => {
     const { page } = visitor;
+    const manifests = page.getByRole('textbox', { name: 'Manifests' });
     await page.getByRole('button', { name: 'Clear' }).click();
     await page
       .locator('input[type=file]')
       .setInputFiles([{ name: 'pool.yaml', mimeType: 'application/yaml', buffer: Buffer.from(pool('203.0.113.128/28')) }]);
     await page.getByRole('heading', { name: 'Addresses', level: 2 }).waitFor();
-    expect(await page.getByRole('textbox', { name: 'Manifests' }).inputValue()).toBe(pool('203.0.113.128/28'));
+    expect(await manifests.inputValue()).toBe(pool('203.0.113.128/28'));
     const text = JSON.stringify(pool('203.0.113.192/28'));
     const dataTransfer = await page.evaluateHandle(
       `(() => { const data = new DataTransfer(); data.items.add(new File([${text}], 'pool.yaml')); return data; })()`,
     );
     await page.getByRole('button', { name: 'Clear' }).click();
     await page.dispatchEvent('.page', 'drop', { dataTransfer });
-    await page.getByText('203.0.113.192').first().waitFor();
-    await page.getByRole('textbox', { name: 'Manifests' }).fill(pool('192.0.2.0/99'));
+    await until('the dropped file is in the field', async () => (await manifests.inputValue()) === pool('203.0.113.192/28') || undefined);
+    await page.getByRole('heading', { name: 'Addresses', level: 2 }).waitFor();
+    await manifests.fill(pool('192.0.2.0/99'));
     await page.getByText('objects with an error are compared as they are now').waitFor();
     expect(await page.locator('.notes li').allTextContents()).toEqual([
       expect.stringMatching(/^your manifests:4:\d+: IPAddressPool\/public: spec\.addresses\[0\]: /),
