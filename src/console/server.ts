@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import { historyKinds, type HistoryKind } from '../live/contract.ts';
 import type { ServiceKey } from '../model/objects/metadata.ts';
@@ -150,8 +149,8 @@ class Answers {
           error: `the manifests have more than ${limits.manifestBytes} octets`,
           fix: 'leave out objects that do not change, or run herald plan -f FILE',
         });
-      if (!isUtf8(body)) return json(400, { error: 'the manifests are no UTF-8 text', fix: 'save the file as UTF-8' });
-      const manifests = Buffer.from(body).toString('utf8');
+      const manifests = textIn(body);
+      if (manifests === undefined) return json(400, { error: 'the manifests are no UTF-8 text', fix: 'save the file as UTF-8' });
       const planned = async () => json(200, this.#facts.redact(planView(await this.#facts.plan(manifests))) as object);
       return await this.#told(planned, 'plan again, or run herald plan -f FILE');
     } finally {
@@ -166,6 +165,14 @@ class Answers {
       const message = String(this.#facts.redact(error instanceof Error ? error.message : String(error)));
       return json(503, { error: message, fix });
     }
+  }
+}
+
+function textIn(octets: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(octets);
+  } catch {
+    return undefined;
   }
 }
 
