@@ -93,4 +93,7 @@ export async function until<T>(ask: () => T | Promise<T>, holds: (answer: T) => 
   }
 }
 
+/** The namespace at the other end of the router's link. */
+export const speakerNamespace = (): string => current().speaker;
+
 export const startSpeaker = (): SpeakerProcess => startSpeakerIn(current().speaker);
