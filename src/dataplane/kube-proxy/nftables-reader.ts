@@ -1,24 +1,20 @@
 import { defined } from '../../lang/defined.ts';
 import type { Family } from '../../net/address.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
-import { readAttributes } from '../../system/netlink/attributes.ts';
 import { NetlinkError } from '../../system/netlink/error.ts';
 import type { Message } from '../../system/netlink/message.ts';
 import { netfilterProtocol, openNetlink, type NetlinkOptions, type NetlinkSocket } from '../../system/netlink/socket.ts';
 import { families } from '../ruleset/layout.ts';
 import type { Monitor } from '../nftables/executor.ts';
-import { netfilterHeaderBytes } from '../nftables/netlink/batch.ts';
-import { elementListAttributes, messages, protocolFamily, ruleAttributes, tableAttribute } from '../nftables/netlink/constants.ts';
+import { elementListAttributes, messages, ruleAttributes } from '../nftables/netlink/constants.ts';
 import { NfTablesConnection } from '../nftables/netlink/nf-tables-connection.ts';
 import { followEvents } from '../nftables/netlink/follow-events.ts';
-import { attributeText, parseSetElements } from '../nftables/netlink/entries.ts';
+import { parseSetElements } from '../nftables/netlink/entries.ts';
 import { limits } from './limits.ts';
 import { maskedBit } from './masquerade-bit.ts';
+import { readMapEvent } from './map-event.ts';
 import { frontendOfKey, kubeProxyMaps, kubeProxyTable, masqueradeChain } from './nftables-maps.ts';
 import { SeenFrontends, type MapKind } from './seen-frontends.ts';
-
-/** Messages after which the maps are read again, because they create or remove a table or a set. */
-const structuralMessages: ReadonlySet<number> = new Set([messages.newTable, messages.delTable, messages.newSet, messages.delSet]);
 
 /** Reads the maps of kube-proxy's nftables mode once by netlink, and then follows the kernel's events for them. */
 export class NftablesReader {
@@ -126,25 +122,11 @@ export class NftablesReader {
       else this.#notify(this.#seen.takeChanges());
       return;
     }
-    const isElement = message.type === messages.newElement || message.type === messages.delElement;
-    if (!isElement && !structuralMessages.has(message.type)) return;
-    const family = families.find((each) => message.payload[0] === protocolFamily[each === 4 ? 'ip' : 'ip6']);
-    if (family === undefined) return;
-    const attributes = message.payload.subarray(netfilterHeaderBytes);
-    const byType = readAttributes(attributes);
-    if (attributeText(byType, tableAttribute) !== kubeProxyTable) return;
-    if (!isElement) {
-      this.#rereadNeeded = true;
-      return;
-    }
-    const part = kubeProxyMaps[attributeText(byType, elementListAttributes.set)];
-    if (part === undefined) return;
-    for (const { key } of parseSetElements(attributes)) {
-      const frontend = frontendOfKey(family, Buffer.from(key, 'latin1'));
-      if (frontend === undefined) continue;
-      if (message.type === messages.newElement) this.#seen.addFrontend(part, frontend);
-      else this.#seen.removeFrontend(part, frontend);
-    }
+    const event = readMapEvent(message);
+    if (event === undefined) return;
+    if (event.kind === 'structure') this.#rereadNeeded = true;
+    else if (event.kind === 'added') for (const frontend of event.frontends) this.#seen.addFrontend(event.part, frontend);
+    else for (const frontend of event.frontends) this.#seen.removeFrontend(event.part, frontend);
   }
 
   #read(): Promise<void> {

@@ -8,6 +8,16 @@ import { codesOf, desire } from '../support/desire-fixture.ts';
 const plain = { name: 'web', ports: ['http:80/TCP@30080'] };
 const internal = { scheme: 'internal' };
 
+test.each([
+  ['spec.loadBalancerIP', { requested: ['192.0.2.7'] }, 'aws-load-balancer-eip-allocations'],
+  ['spec.sessionAffinity', { affinitySeconds: 10_800 }, 'stickiness.enabled=true'],
+] as const)('%s has no effect, and the warning names the annotation that has', async (field, spec, instead) => {
+  const { warnings } = await desire(awsMember('nlb', { ...plain, ...spec }));
+  expect(codesOf(warnings)).toEqual(['AwsFieldWithoutEffect']);
+  expect(JSON.stringify(warnings)).toContain(field);
+  expect(JSON.stringify(warnings)).toContain(instead);
+});
+
 describe('NLB health checks', () => {
   test.each([
     [

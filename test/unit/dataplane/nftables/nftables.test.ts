@@ -43,6 +43,7 @@ function setup(kernel = new FakeKernel(), tracked: readonly Flow[] = []) {
   const deleted: StaleFlows[] = [];
   const routes: { present: Prefix[]; writes: string[] } = { present: [], writes: [] };
   const repairs: string[] = [];
+  const closed: string[] = [];
   const dataplane = new NftablesDataplane({
     executor: kernel,
     paths,
@@ -52,7 +53,7 @@ function setup(kernel = new FakeKernel(), tracked: readonly Flow[] = []) {
     conntrack: {
       delete: (flows) => Promise.resolve(deleted.push(...flows)),
       each: (see) => Promise.resolve(tracked.forEach(see)),
-      close: () => undefined,
+      close: () => void closed.push('conntrack'),
     },
     routes: {
       list: () => Promise.resolve({ prefixes: routes.present }),
@@ -60,11 +61,11 @@ function setup(kernel = new FakeKernel(), tracked: readonly Flow[] = []) {
         routes.writes.push(...add.map((each) => `+${formatPrefix(each)}`), ...remove.map((each) => `-${formatPrefix(each)}`));
         return Promise.resolve();
       },
-      close: () => undefined,
+      close: () => void closed.push('routes'),
     },
   });
   dataplane.onRepair((what) => repairs.push(what));
-  return { kernel, clock, dataplane, deleted, routes, repairs, paths };
+  return { kernel, clock, dataplane, deleted, routes, repairs, closed, paths };
 }
 
 /** Waits until everything that depends only on promises has run. */
@@ -495,6 +496,17 @@ describe('ruleset monitor', () => {
     expect(kernel.monitors).toBe(2);
     clock.advance(1);
     expect(kernel.monitors).toBe(3);
+  });
+
+  test.each(['close', 'clear'] as const)('%s closes every port to the kernel in the end', async (end) => {
+    const kernel = new FakeKernel();
+    const { dataplane, closed } = setup(kernel);
+    kernel.close = () => void closed.push('executor');
+    await dataplane.replace(node, new Map());
+    if (end === 'clear') await dataplane.clear();
+    expect(closed).toEqual([]);
+    await dataplane.close();
+    expect(closed).toEqual(['executor', 'routes', 'conntrack']);
   });
 
   test('nothing happens after close', async () => {

@@ -384,6 +384,22 @@ describe('a kind that the API server does not have', () => {
     expect(bench.told).not.toContain('complete');
   });
 
+  test('the next look is after the interval and up to half of it more, so that agents do not look at the same moment', async () => {
+    bench.run({ optional: true });
+    const asked: number[] = [];
+    await bench.until('it was looked for often', () => {
+      if (bench.server.requests.length > asked.length) asked.push(bench.clock.now());
+      else bench.clock.advance(1_000);
+      return asked.length > 5;
+    });
+    const shares = asked.map((at, index) => (at - (asked[index - 1] ?? at)) / limits.absentMilliseconds).slice(1);
+    // The clock may advance a little while a request is on its way.
+    expect(Math.min(...shares)).toBeGreaterThanOrEqual(1);
+    expect(Math.max(...shares)).toBeGreaterThan(1.2);
+    expect(Math.max(...shares)).toBeLessThan(2);
+    expect(Math.max(...shares) - Math.min(...shares)).toBeGreaterThan(0.1);
+  });
+
   test('a kind keeps its objects until it stays missing', async () => {
     bench.server.absent.clear();
     await bench.watching({ optional: true });

@@ -9,7 +9,7 @@ import { register } from '../../../../../src/dataplane/nftables/netlink/rules/ex
 import { parseSetElements, readElements } from '../../../../../src/dataplane/nftables/netlink/entries.ts';
 import { compileRule } from '../../../../../src/dataplane/nftables/netlink/rules/rule-compiler.ts';
 import { readDeclaration, typeLength, typeNumber } from '../../../../../src/dataplane/nftables/netlink/rules/set-declaration.ts';
-import { writeSkeleton } from '../../../../../src/dataplane/nftables/netlink/skeleton-messages.ts';
+import { writeRemoval, writeSkeleton } from '../../../../../src/dataplane/nftables/netlink/skeleton-messages.ts';
 import { ElementList } from '../../../../../src/dataplane/ruleset/element-list.ts';
 import { elementFromText, keyText } from '../../../../../src/dataplane/ruleset/element-text.ts';
 import type { Element } from '../../../../../src/dataplane/ruleset/element.ts';
@@ -148,6 +148,14 @@ describe('netlink errors', () => {
 });
 
 describe('skeleton messages', () => {
+  test.each(families)('IPv%i: a removal creates the table first, so that it succeeds where there is none', async (family) => {
+    const sent = await batchOf((batch) => writeRemoval(batch, family));
+    const about = sent.filter(({ type }) => type === messages.newTable || type === messages.delTable);
+    expect(about.map(({ type }) => type)).toEqual([messages.newTable, messages.delTable]);
+    // NLM_F_CREATE without NLM_F_EXCL: an existing table is no error.
+    expect((about[0]?.flags ?? 0) & 0x600).toBe(0x400);
+  });
+
   test.each(families)('IPv%i: every rule, set and chain can be compiled', async (family) => {
     const wanted = skeleton(family, 14);
     let id = 0;
@@ -180,6 +188,23 @@ describe('skeleton messages', () => {
     expect(names('fib saddr type local goto x')).toBe('fib cmp immediate');
     expect(names('update @affinity { jhash ip6 saddr mod 7 seed 0x1 timeout 5s : meta priority } return', 6)).toBe(
       'payload hash meta dynset immediate',
+    );
+  });
+
+  // The output of "nft --debug=netlink" for the same rule: [ immediate reg 1 0x00008205 ] [ exthdr write tcpopt reg 1 => 2b @ 2 + 2 ].
+  test('the largest segment is written to the TCP option in network byte order', () => {
+    const { expressions } = compileRule('tcp option maxseg size set 1410', 4, () => 1);
+    expect(expressions.map(({ name }) => name)).toEqual(['immediate', 'exthdr']);
+    expect(expressions[0]?.attributes).toEqual([
+      [1, register(0)],
+      [2, [[1, Uint8Array.of(0x05, 0x82)]]],
+    ]);
+    expect(expressions[1]?.attributes).toEqual(
+      expect.arrayContaining([
+        [2, Uint8Array.of(2)],
+        [3, 2],
+        [4, 2],
+      ]),
     );
   });
 

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { CommitOutcomeUnknown } from '../../../../../src/dataplane/nftables/executor.ts';
+import { netlinkExecutor } from '../../../../../src/dataplane/nftables/netlink/netlink-executor.ts';
+import type { NetlinkSocket } from '../../../../../src/system/netlink/socket.ts';
+import { VirtualClock } from '../../../../../src/system/virtual-clock.ts';
+
+/** A kernel that takes every datagram and never answers. */
+function silentSocket(): NetlinkSocket {
+  return {
+    fd: -1,
+    port: 1,
+    send: () => Promise.resolve(),
+    receive: () => undefined,
+    setMembership: () => true,
+    close: () => undefined,
+  };
+}
+
+test('a lost acknowledgement of a transaction is reported as an unknown outcome, not as a failure', async () => {
+  const executor = netlinkExecutor(new VirtualClock(), { own: false }, silentSocket);
+  await expect(executor?.removeTables()).rejects.toBeInstanceOf(CommitOutcomeUnknown);
+});
