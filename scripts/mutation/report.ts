@@ -23,6 +23,19 @@ export function score({ tried }: Pick<RoomReport, 'tried'>): number {
   return tried.length === 0 ? 100 : (100 * (tried.length - missed)) / tried.length;
 }
 
+/** Returns how far the score of all mutants may be from that of the sample, in percentage points: two standard errors. */
+function margin(report: RoomReport): number {
+  const { tried, mutants } = report;
+  if (tried.length >= mutants) return 0;
+  const share = score(report) / 100;
+  return 200 * Math.sqrt((share * (1 - share)) / tried.length);
+}
+
+/** True when the room is below its goal, and not only by the chance of the sample. */
+export function missesGoal(report: RoomReport): boolean {
+  return score(report) + margin(report) < report.goal;
+}
+
 /** Renders a table of the rooms, and each mutant that nothing detects. */
 export function reportText(rooms: readonly RoomReport[]): string {
   const lines = [
@@ -32,7 +45,7 @@ export function reportText(rooms: readonly RoomReport[]): string {
   for (const report of rooms) {
     const counts = verdicts.map((verdict) => report.tried.filter((one) => one.verdict === verdict).length);
     lines.push(
-      `| ${[report.room, report.mutants, report.tried.length, ...counts, `${score(report).toFixed(0)} %`, `${report.goal} %`].join(' | ')} |`,
+      `| ${[report.room, report.mutants, report.tried.length, ...counts, `${score(report).toFixed(0)} ± ${margin(report).toFixed(0)} %`, `${report.goal} %`].join(' | ')} |`,
     );
   }
   for (const { tried } of rooms)
