@@ -7,7 +7,7 @@ import { applied, type Mutant } from './mutants.ts';
 /** The unit tests over sources with one change, which the environment names. No file on the disk is changed. */
 const root = join(import.meta.dirname, '../..');
 const mutant = JSON.parse(process.env['HERALD_MUTANT'] ?? 'null') as Mutant | null;
-const projects = (whole as ViteUserConfig).test?.projects as readonly { readonly test: { readonly name: string } }[];
+const projects = whole.test?.projects as readonly { readonly test: { readonly name: string } }[];
 const { ssr, test } = projects.find((one) => one.test.name === 'unit') as ViteUserConfig;
 
 export default defineConfig({
