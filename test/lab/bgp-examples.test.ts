@@ -122,6 +122,24 @@ describe('an example beside FRR', () => {
     expect(await stop()).toBe(0);
   });
 
+  test('the looking glass shows the route of the router, nothing for another prefix, and what is wrong with a mistake', async () => {
+    start('looking-glass.ts', '--port', '8080');
+    const ask = (prefix: string): { status: number; answer: unknown } => {
+      const request = `fetch('http://127.0.0.1:8080/?prefix=${prefix}').then(async (a) => ({ status: a.status, answer: await a.json() }))`;
+      const program = `${request}.catch(() => ({ status: 0 })).then((all) => console.log(JSON.stringify(all)))`;
+      return JSON.parse(run('ip', 'netns', 'exec', speakerNamespace(), process.execPath, '-e', program)) as ReturnType<typeof ask>;
+    };
+    const best = { prefix: '203.0.113.0/24', from: routerAddress[4], nextHop: routerAddress[4], path: [65001] };
+    const found = await until(
+      () => ask('203.0.113.0/24'),
+      ({ answer }) => JSON.stringify(answer)?.includes('best') === true,
+    );
+    expect(found).toEqual({ status: 200, answer: { best, others: [] } });
+    expect(ask('198.51.100.0/24')).toEqual({ status: 200, answer: {} });
+    expect(ask('203.0.113.0')).toMatchObject({ status: 400, answer: expect.any(String) as unknown });
+    expect(await stop()).toBe(0);
+  });
+
   test('bgpdump reads what the collector wrote: routes of both families, a withdrawal, and the end of the session', async () => {
     const file = join(folder, 'updates.mrt');
     start('mrt-collector.ts', '--file', file);
