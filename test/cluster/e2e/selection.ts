@@ -79,12 +79,12 @@ const twoNodesInAZone = ['between pods on multiple nodes', 'on the same node or 
 /** Returns the selections of a whole run: the tests that may run beside each other, the others, and those that need a larger cluster. */
 export function wholeSuite(focus = ''): readonly Selection[] {
   const excluded = exclusionsHere().map(({ text }) => quoted(text));
-  const all = String.raw`\[sig-network\].*${focus}`;
+  const all = String.raw`\[sig-network\].*(${focus})`;
   return [
     { name: 'parallel', focus: all, skip: [alone, ...excluded].join('|'), processes: 6, nodes: 3 },
     {
       name: 'serial',
-      focus: String.raw`\[sig-network\].*(${alone})${focus === '' ? '' : `.*${focus}`}`,
+      focus: String.raw`\[sig-network\].*((${alone}).*(${focus})|(${focus}).*(${alone}))`,
       skip: excluded.join('|'),
       processes: 1,
       nodes: 3,

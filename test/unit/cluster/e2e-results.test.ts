@@ -104,6 +104,14 @@ describe('the expressions of a selection', () => {
     expect(wholeSuite('affinity').some((one) => selects(one, '[sig-network] Services with affinity'))).toBe(true);
   });
 
+  test('of the whole suite with a focus of alternatives select only tests of the network, each by the selection for it', () => {
+    const names = (name: string): string[] => wholeSuite('affinity|up').flatMap((one) => (selects(one, name) ? one.name : []));
+    expect(names('[sig-network] Services should be up')).toEqual(['parallel']);
+    expect(names('[sig-network] Services should be up [Serial]')).toEqual(['serial']);
+    expect(names('[sig-network] [Disruptive] Services with affinity')).toEqual(['serial']);
+    expect(names('[sig-apps] Jobs should be up [Serial]')).toEqual([]);
+  });
+
   test('run tests that need two nodes in a zone in a cluster of six nodes too', () => {
     const name = '[sig-network] Traffic Distribution should route traffic correctly between pods on multiple nodes when using PreferClose';
     expect(wholeSuite().flatMap((one) => (selects(one, name) ? one.nodes : []))).toEqual([3, 6]);
