@@ -1,6 +1,8 @@
 import process from 'node:process';
 import { defined } from '../../src/lang/defined.ts';
 import {
+  formatAddress,
+  formatPrefix,
   PeerOptionsError,
   Speaker,
   type PeerOptions,
@@ -53,6 +55,16 @@ const methods: Record<string, (...args: never[]) => unknown> = {
   update: (name: string, announce: (string | RouteInput)[], withdraw: string[]) =>
     peer(name).routes.update({ announce: announce.map(route), withdraw }),
   status: (name: string) => peer(name).status(),
+  /** Returns the received routes as plain values: prefix, next hops and path in text. */
+  received: (name: string) =>
+    ([4, 6] as const).flatMap((family) =>
+      [...peer(name).received(family)].map(({ prefix, nextHops, asPath, stale }) => ({
+        prefix: formatPrefix(prefix),
+        nextHops: nextHops.map(formatAddress),
+        asPath: asPath.flatMap(({ asns }) => asns).join(' '),
+        ...defined({ stale }),
+      })),
+    ),
   stop: (message?: string, mode?: StopOptions['mode']) => speaker.stop({ ...defined({ message, mode }) }),
 };
 

@@ -3,6 +3,7 @@ import { run as runCommand } from '../lab/command.ts';
 import { until } from '../lab/until.ts';
 import {
   asnOf,
+  familyOf,
   Programs,
   speakerAsnOf,
   started,
@@ -38,10 +39,12 @@ class Bird implements Daemon {
   readonly #options: DaemonOptions;
   readonly #programs: Programs;
   readonly #newCommands: boolean;
+  #announces: readonly string[];
 
   constructor(root: Root, link: Link, options: DaemonOptions) {
     this.#root = root;
     this.#options = options;
+    this.#announces = options.announces ?? [];
     this.#programs = new Programs(link, root);
     this.#newCommands = Number.parseFloat(birdVersion(root)) >= 3.1;
   }
@@ -77,6 +80,12 @@ class Bird implements Daemon {
     return Number(/Routes: +(\d+) imported/.exec(channel)?.[1] ?? 0);
   }
 
+  async withdraw(prefix: string): Promise<void> {
+    this.#announces = this.#announces.filter((each) => each !== prefix);
+    writeFileSync(this.#programs.path('bird.conf'), this.#configuration());
+    await this.#birdc('configure');
+  }
+
   async requestRefresh(): Promise<void> {
     // BIRD 3.1 has renamed the command.
     await this.#birdc('reload', ...(this.#newCommands ? ['bgp', 'in'] : ['in']), 'herald');
@@ -108,7 +117,11 @@ class Bird implements Daemon {
   }
 
   #configuration(): string {
-    const { family, password, dials, ttlSecurity, kernel, announces = [], fourOctetAsn } = this.#options;
+    const { family, password, dials, ttlSecurity, kernel, fourOctetAsn, restarts } = this.#options;
+    const statics = ([4, 6] as const).map((each) => {
+      const routes = this.#announces.filter((prefix) => familyOf(prefix) === each).map((prefix) => `route ${prefix} blackhole;`);
+      return `protocol static { ipv${each}; ${routes.join(' ')} }`;
+    });
     return `
 log stderr all;
 router id ${routerAddress[4]};
@@ -116,7 +129,7 @@ protocol device { }
 ipv4 table master4;
 ipv6 table master6;
 ${kernel === true ? 'protocol kernel { ipv4 { export all; }; }\nprotocol kernel { ipv6 { export all; }; }' : ''}
-protocol static { ipv${family}; ${announces.map((prefix) => `route ${prefix} blackhole;`).join(' ')} }
+${statics.join('\n')}
 protocol bgp herald {
   local ${routerAddress[family]} as ${asnOf(this.#options)};
   neighbor ${speakerAddress[family]} ${fourOctetAsn === false ? 'external' : `as ${speakerAsnOf(this.#options)}`};
@@ -124,6 +137,7 @@ protocol bgp herald {
   ${ttlSecurity === true ? 'ttl security on;' : ''}
   hold time 30;
   ${fourOctetAsn === false ? 'enable as4 off;' : ''}
+  ${restarts === true ? 'graceful restart on;' : ''}
   error wait time 1, 2;
   error forget time 1;
   ${password === undefined ? '' : `password "${password}";`}

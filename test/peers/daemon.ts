@@ -5,6 +5,8 @@ import { inNamespaceOf, type Root } from './root.ts';
 
 export type Family = 4 | 6;
 
+export const familyOf = (prefix: string): Family => (prefix.includes(':') ? 6 : 4);
+
 /** Features that a daemon may lack. */
 export type Feature =
   /** It can ask us for all routes again. */
@@ -18,6 +20,10 @@ export type Feature =
   | 'no 4-octet AS numbers'
   /** It drops segments whose TTL is too low (RFC 5082). */
   | 'GTSM'
+  /** It announces routes of the family that the session does not use. */
+  | 'routes of the other family'
+  /** It asks us to retain its routes while it restarts. */
+  | 'retained routes'
   /** It retains our routes while we restart (RFC 4724). */
   | 'graceful restart'
   /** It retains our routes also after a NOTIFICATION, such as an expired hold timer (RFC 8538). */
@@ -34,11 +40,13 @@ export interface DaemonOptions {
   readonly dials?: boolean;
   readonly ttlSecurity?: boolean;
   readonly gracefulRestart?: boolean;
+  /** It asks us to retain its routes while it restarts. */
+  readonly restarts?: boolean;
   /** It installs routes in the kernel, if it can. */
   readonly kernel?: boolean;
   /** It is in our AS. */
   readonly internal?: boolean;
-  /** Prefixes of the session's family that it announces to us. */
+  /** Prefixes that it announces to us. */
   readonly announces?: readonly string[];
   readonly unnumbered?: boolean;
   /** Our AS number; the usual one when absent. */
@@ -70,6 +78,8 @@ export interface Daemon {
   routes(family: Family): Promise<ReadonlyMap<string, Path>>;
   /** Returns the number of prefixes of this family that it has from us. Cheaper than `routes`. */
   count(family: Family): Promise<number>;
+  /** Withdraws one of the prefixes that it announces. */
+  withdraw(prefix: string): Promise<void>;
   /** Makes it request the routes of both families again. */
   requestRefresh(): Promise<void>;
   /** Returns its count of UPDATEs, or of the routes in them, since the session is up. */

@@ -1,4 +1,14 @@
-import { asnOf, speakerAsnOf, started, type Daemon, type DaemonKind, type DaemonOptions, type Family, type Path } from './daemon.ts';
+import {
+  asnOf,
+  familyOf,
+  speakerAsnOf,
+  started,
+  type Daemon,
+  type DaemonKind,
+  type DaemonOptions,
+  type Family,
+  type Path,
+} from './daemon.ts';
 import { FrrDaemons, frrVersion } from './frr-daemons.ts';
 import { routerAddress, speakerAddress, type Link } from './link.ts';
 import type { Root } from './root.ts';
@@ -62,6 +72,11 @@ class Frr implements Daemon {
     return peers[this.#neighbor]?.pfxRcd ?? 0;
   }
 
+  async withdraw(prefix: string): Promise<void> {
+    const family = `address-family ipv${familyOf(prefix)} unicast`;
+    await this.#daemons.vtysh('configure terminal', `router bgp ${this.#asn}`, family, `no network ${prefix}`);
+  }
+
   async requestRefresh(): Promise<void> {
     for (const family of [4, 6]) await this.#daemons.vtysh(`clear bgp ipv${family} unicast ${this.#neighbor} in`);
   }
@@ -92,12 +107,16 @@ class Frr implements Daemon {
   }
 
   #configuration(): string {
-    const { password, dials, ttlSecurity, announces = [], unnumbered } = this.#options;
+    const { password, dials, ttlSecurity, announces = [], unnumbered, restarts } = this.#options;
     const neighbor = this.#neighbor;
     const remote = `remote-as ${unnumbered === true ? 'external' : speakerAsnOf(this.#options)}`;
     const families = ([4, 6] as const).map(
       (family) => ` address-family ipv${family} unicast
   neighbor ${neighbor} activate
+${announces
+  .filter((prefix) => familyOf(prefix) === family)
+  .map((prefix) => `  network ${prefix}`)
+  .join('\n')}
  exit-address-family`,
     );
     return `
@@ -108,6 +127,7 @@ interface v0
  ${unnumbered === true ? 'ipv6 nd ra-interval 1' : '!'}
 router bgp ${this.#asn}
  bgp router-id ${routerAddress[4]}
+ ${restarts === true ? 'bgp graceful-restart' : '!'}
  no bgp ebgp-requires-policy
  no bgp default ipv4-unicast
  bgp log-neighbor-changes
@@ -120,8 +140,6 @@ router bgp ${this.#asn}
  neighbor ${neighbor} capability extended-nexthop
  ${password === undefined ? '!' : `neighbor ${neighbor} password ${password}`}
 ${families.join('\n')}
- address-family ipv${this.#options.family} unicast
-${announces.map((prefix) => `  network ${prefix}`).join('\n')}
 `;
   }
 

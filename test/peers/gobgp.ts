@@ -3,6 +3,7 @@ import { run as runCommand } from '../lab/command.ts';
 import { until } from '../lab/until.ts';
 import {
   asnOf,
+  familyOf,
   Programs,
   speakerAsnOf,
   started,
@@ -72,8 +73,7 @@ class Gobgp implements Daemon {
       if (!running()) throw new Error(this.#programs.log('gobgpd'));
       return (await this.#status()).state;
     });
-    for (const prefix of this.#options.announces ?? [])
-      await this.#gobgp('global', 'rib', 'add', '-a', `ipv${this.#options.family}`, prefix);
+    for (const prefix of this.#options.announces ?? []) await this.#gobgp('global', 'rib', 'add', '-a', `ipv${familyOf(prefix)}`, prefix);
   }
 
   async established(): Promise<boolean> {
@@ -92,6 +92,10 @@ class Gobgp implements Daemon {
   async count(family: Family): Promise<number> {
     const states = (await this.#status()).afi_safis?.map(({ state }) => state) ?? [];
     return states.find((state) => state?.family?.afi === (family === 4 ? 1 : 2))?.received ?? 0;
+  }
+
+  async withdraw(prefix: string): Promise<void> {
+    await this.#gobgp('global', 'rib', 'del', '-a', `ipv${familyOf(prefix)}`, prefix);
   }
 
   requestRefresh(): Promise<void> {
@@ -126,7 +130,7 @@ class Gobgp implements Daemon {
   }
 
   #configuration(): string {
-    const { family, password, dials, ttlSecurity, gracefulRestart } = this.#options;
+    const { family, password, dials, ttlSecurity, restarts, gracefulRestart = restarts } = this.#options;
     const families = ([4, 6] as const).map(
       (family) => `
 [[neighbors.afi-safis]]

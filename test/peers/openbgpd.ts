@@ -19,6 +19,8 @@ export function openbgpd(root: Root): DaemonKind {
   return {
     name: `OpenBGPD ${/[\d.]+/.exec(run('sh', '-c', '/usr/sbin/bgpd -V 2>&1'))?.[0] ?? 'of unknown version'}`,
     lacks: {
+      'routes of the other family': 'this version does not implement RFC 8950',
+      'retained routes': 'OpenBGPD retains routes of its peers and does not ask them to retain its own',
       'extended next hop': 'this version does not implement RFC 8950',
       unnumbered: 'this version does not implement RFC 8950',
       'graceful restart after NOTIFICATION': 'this version does not implement RFC 8538',
@@ -82,6 +84,10 @@ class Openbgpd implements Daemon {
 
   async count(family: Family): Promise<number> {
     return (await this.routes(family)).size;
+  }
+
+  async withdraw(prefix: string): Promise<void> {
+    await this.#bgpctl('network', 'delete', prefix);
   }
 
   async requestRefresh(): Promise<void> {

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe } from 'vitest';
 import { Bench } from './bench.ts';
 import type { DaemonKind } from './daemon.ts';
+import { receivedTests } from './received-tests.ts';
 import { restartTests } from './restart-tests.ts';
 import { routeTests } from './route-tests.ts';
 import { sessionTests } from './session-tests.ts';
@@ -15,5 +16,6 @@ export function commonSuite(kind: DaemonKind): void {
     routeTests(bench);
     sessionTests(bench);
     restartTests(bench);
+    receivedTests(bench);
   });
 }
