@@ -46,17 +46,17 @@ export function receivedTests(bench: Bench): void {
 
   test('BGP-109 routes of a daemon that was killed go, and return with the next one', async (context) => {
     bench.skipUnlessSupported('routes of the other family', context);
-    await killAndReturn({ announces }, { import: everything }, []);
+    await expectReturnAfterKill({ announces }, { import: everything }, []);
   });
 
   test('BGP-116 routes of a daemon that was killed stay as stale until the next one has sent them, if it asked for that', async (context) => {
     bench.skipUnlessSupported('routes of the other family', context);
     bench.skipUnlessSupported('retained routes', context);
     const stale = all.map((prefix) => `${prefix} restart`);
-    await killAndReturn({ announces, restarts: true }, { import: everything, gracefulRestart: { restartTime: 60 } }, stale);
+    await expectReturnAfterKill({ announces, restarts: true }, { import: everything, gracefulRestart: { restartTime: 60 } }, stale);
   });
 
-  async function killAndReturn(
+  async function expectReturnAfterKill(
     options: Omit<DaemonOptions, 'family'>,
     peerOptions: Partial<PeerOptions>,
     meanwhile: readonly string[],
