@@ -1,14 +1,14 @@
 import { identityText, type ObjectIdentity } from '../../model/parse/result.ts';
 import type { HeraldObject } from '../../model/store/snapshot.ts';
 import type { SourceProblem } from '../source.ts';
-import type { Position } from './documents.ts';
+import type { Position } from './decode/decoded-document.ts';
 import { limits } from './limits.ts';
 import type { Manifests } from './manifests.ts';
 
 interface Held {
   readonly identity: ObjectIdentity;
-  /** The version that `objects` were read from, as written. */
-  readonly raw: unknown;
+  /** Returns the version that `objects` were read from, as written. */
+  readonly raw: () => unknown;
   /** Empty when there was never a good version. */
   readonly objects: readonly HeraldObject[];
   readonly good: boolean;
@@ -52,7 +52,7 @@ export class ManifestSet {
   kept(): ReadonlyMap<string, readonly unknown[]> {
     const files = [...this.#broken].map(([file, part]): [string, readonly unknown[]] => {
       const held = [...(this.#files.get(file)?.values() ?? [])];
-      return [file, held.flatMap(({ raw, good, objects }) => (objects.length > 0 && (part === 'whole' || !good) ? [raw] : []))];
+      return [file, held.flatMap(({ raw, good, objects }) => (objects.length > 0 && (part === 'whole' || !good) ? [raw()] : []))];
     });
     return new Map(files);
   }
@@ -63,7 +63,7 @@ export class ManifestSet {
       const errors = (this.#problems.get(file) ?? []).filter(({ severity }) => severity === 'error');
       return [...(this.#files.get(file) ?? [])].flatMap(([object, { raw, good, objects }]) => {
         const problem = errors.find(({ object: named, keeps }) => named === object || keeps?.includes(object)) ?? errors[0];
-        return problem === undefined || objects.length === 0 || (part === 'objects' && good) ? [] : [{ object, problem, raw }];
+        return problem === undefined || objects.length === 0 || (part === 'objects' && good) ? [] : [{ object, problem, raw: raw() }];
       });
     });
   }
@@ -89,7 +89,7 @@ export class ManifestSet {
       }
       const last = [before.get(id), recorded.get(id)].find((held) => held !== undefined && held.objects.length > 0);
       if (usable) after.set(id, { identity, raw, objects, good: true, at });
-      else after.set(id, { identity, raw: last?.raw, objects: last?.objects ?? [], good: false, at });
+      else after.set(id, { identity, raw: last?.raw ?? nothing, objects: last?.objects ?? [], good: false, at });
     }
     if (manifests?.unidentified === true) {
       for (const [id, held] of [...before, ...recorded]) if (!after.has(id)) after.set(id, { ...held, good: false });
@@ -192,6 +192,8 @@ export class ManifestSet {
     }
   }
 }
+
+const nothing = (): undefined => undefined;
 
 export function compareProblems(a: SourceProblem, b: SourceProblem): number {
   const byFile = (a.file ?? '') < (b.file ?? '') ? -1 : Number((a.file ?? '') > (b.file ?? ''));

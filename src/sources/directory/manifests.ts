@@ -4,13 +4,14 @@ import { expandList, type FieldProblem } from '../../model/parse.ts';
 import { identityText, type ObjectIdentity } from '../../model/parse/result.ts';
 import type { HeraldObject } from '../../model/store/snapshot.ts';
 import type { SourceProblem } from '../source.ts';
-import { decodeDocuments, type DecodedDocument, type Position } from './documents.ts';
+import type { DecodedDocument, Position } from './decode/decoded-document.ts';
+import { decodeDocuments } from './decode/documents.ts';
 
 /** One object of a file: its identity and its parsed form. */
 interface Entry {
   readonly identity: ObjectIdentity;
-  /** As written. */
-  readonly raw: unknown;
+  /** Returns the object as written. */
+  readonly raw: () => unknown;
   /** False when the object is broken; an earlier version then stays in force. */
   readonly usable: boolean;
   readonly objects: readonly HeraldObject[];
@@ -57,7 +58,13 @@ export function readManifests(
       } else {
         const objects = result.object === undefined || broken ? [] : [result.object, ...result.companions];
         const usable = !broken && (result.object !== undefined || result.problems.length === 0);
-        entries.push({ identity: result.identity, raw, usable, objects, at: document.locate(path) });
+        entries.push({
+          identity: result.identity,
+          raw: path.length === 0 ? document.again : () => raw,
+          usable,
+          objects,
+          at: document.locate(path),
+        });
       }
       // Further errors would hide the broken syntax that caused them.
       if (broken) continue;

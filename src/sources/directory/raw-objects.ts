@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expandList } from '../../model/parse.ts';
 import { SourceError, type SourceProblem } from '../source.ts';
-import { decodeDocuments } from './documents.ts';
+import { decodeDocuments } from './decode/documents.ts';
 import { roleOf } from './layout.ts';
 import { readBounded } from './read-file.ts';
 import { FolderWatch } from './watch/folder-watch.ts';

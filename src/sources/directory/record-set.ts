@@ -5,7 +5,7 @@ import { serviceKey, type NamespacedName } from '../../model/objects/metadata.ts
 import type { Change } from '../../model/store/snapshot.ts';
 import type { Store } from '../../model/store/store.ts';
 import type { SourceProblem } from '../source.ts';
-import { decodeDocuments } from './documents.ts';
+import { decodeDocuments } from './decode/documents.ts';
 import type { FileContent } from './read-file.ts';
 
 /** Reads the recorded addresses of Services from .herald/status into the store. A broken record leaves the last one in force. */

@@ -7,7 +7,7 @@ import { readServiceRecord, type ServiceRecord } from '../../model/parse/service
 import { readReleased, type ReleasedAddress } from '../../model/parse/released-address.ts';
 import type { Address } from '../../net/address.ts';
 import { SourceError } from '../source.ts';
-import { decodeDocuments } from './documents.ts';
+import { decodeDocuments } from './decode/documents.ts';
 import { objectStatusFolder, roleOf, statusFolder } from './layout.ts';
 import { readBounded } from './read-file.ts';
 

@@ -1,6 +1,6 @@
 import { isRecord } from '../../../lang/is-record.ts';
 import type { HeraldObject } from '../../../model/store/snapshot.ts';
-import { decodeDocuments } from '../documents.ts';
+import { decodeDocuments } from '../decode/documents.ts';
 import type { FileContent } from '../read-file.ts';
 
 /**

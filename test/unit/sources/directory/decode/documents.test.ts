@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { decodeDocuments } from '../../../../src/sources/directory/documents.ts';
+import { decodeDocuments } from '../../../../../src/sources/directory/decode/documents.ts';
 
 test('positions in a JSON file cost one parse of it, not one each', () => {
   const items = Array.from({ length: 3_000 }, (_, index) => ({ kind: 'Service', metadata: { name: `s${index}` } }));

@@ -1,46 +1,25 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, type Document } from 'yaml';
-import type { FieldPath } from '../../model/parse/problem.ts';
-import { limits } from './limits.ts';
+import type { FieldPath } from '../../../model/parse/problem.ts';
+import { limits } from '../limits.ts';
+import type { DecodedDocument, Position } from './decoded-document.ts';
 import { syntaxProblem } from './syntax-problem.ts';
 
-export interface Position {
-  readonly line: number;
-  readonly column: number;
-}
-
-export interface DecodedDocument {
-  /** The decoded value. Not an object to use when `errors` is not empty. */
-  readonly raw: unknown;
-  readonly errors: readonly (Position & { readonly message: string })[];
-  /** Returns where a field is written, or the innermost existing parent of an absent field. Lines and columns start at 1. */
-  readonly locate: (path: FieldPath) => Position;
-}
-
-/** Decodes the documents of a YAML or JSON file, without empty ones. Never throws. No message contains a value of the file. */
-export function decodeDocuments(text: string, isJson: boolean): DecodedDocument[] {
-  if (isJson) {
-    try {
-      const raw: unknown = JSON.parse(text);
-      // JSON.parse is much faster but has no positions. The YAML parser reads the text, once, when a caller needs a position.
-      let decoded: DecodedDocument | undefined;
-      return [{ raw, errors: [], locate: (path) => (decoded ??= decodeYaml(text)[0])?.locate(path) ?? { line: 1, column: 1 } }];
-    } catch {
-      // Every JSON text is YAML, and the YAML parser knows where it broke.
-    }
-  }
-  return decodeYaml(text);
-}
-
-function decodeYaml(text: string): DecodedDocument[] {
+/**
+ * Decodes the documents of a YAML text, without empty ones, by the full parser. Never throws. No message contains a value of the text.
+ * `linesBefore`: lines of the file before the text.
+ */
+export function decodeFully(text: string, linesBefore = 0): DecodedDocument[] {
   const lines = new LineCounter();
   const position = (offset: number): Position => {
     const { line, col } = lines.linePos(offset);
-    return { line: Math.max(1, line), column: Math.max(1, col) };
+    return { line: linesBefore + Math.max(1, line), column: Math.max(1, col) };
   };
   const documents = parseDocuments(text, lines);
   if (documents === undefined) {
-    const at = { line: 1, column: 1 };
-    return [{ raw: undefined, errors: [{ ...at, message: syntaxProblem('RESOURCE_EXHAUSTION') }], locate: () => at }];
+    const at = { line: linesBefore + 1, column: 1 };
+    return [
+      { raw: undefined, again: () => undefined, errors: [{ ...at, message: syntaxProblem('RESOURCE_EXHAUSTION') }], locate: () => at },
+    ];
   }
   const decoded = documents.slice(0, limits.documents).flatMap((document): DecodedDocument[] => {
     const errors = document.errors.map(({ code, pos }) => ({ ...position(pos[0]), message: syntaxProblem(code) }));
@@ -53,13 +32,14 @@ function decodeYaml(text: string): DecodedDocument[] {
         errors.push({ ...position(document.range[0]), message: `has undefined aliases, or more than ${limits.aliases}` });
     }
     if (errors.length === 0 && (raw === null || raw === undefined)) return [];
-    return [{ raw, errors, locate: (path) => position(offsetOf(document, path)) }];
+    return [{ raw, again: () => raw, errors, locate: (path) => position(offsetOf(document, path)) }];
   });
   const beyond = documents[limits.documents];
   if (beyond !== undefined) {
     const at = position(beyond.range[0]);
     decoded.push({
       raw: undefined,
+      again: () => undefined,
       errors: [{ ...at, message: `the file has more than ${limits.documents} documents` }],
       locate: () => at,
     });

@@ -1,0 +1,165 @@
+import fc from 'fast-check';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import { decodeDocuments } from '../../../../../src/sources/directory/decode/documents.ts';
+import { decodeFully } from '../../../../../src/sources/directory/decode/full-yaml.ts';
+import { decodePlainDocument } from '../../../../../src/sources/directory/decode/plain-document.ts';
+
+const root = join(import.meta.dirname, '../../../../..');
+
+/** Fails when the text is decoded quickly and the full parser finds an error, another value, or another place. Returns the value. */
+function quicklyAsFully(text: string): unknown {
+  const plain = decodePlainDocument(text);
+  if (plain === undefined) return undefined;
+  const [full, ...more] = decodeFully(text);
+  expect(more).toEqual([]);
+  expect(full?.errors).toEqual([]);
+  expect(plain.raw).toStrictEqual(full?.raw);
+  expect(plain.at).toEqual(full?.locate([]));
+  for (const [index, at] of plain.items.entries()) expect(at).toEqual(full?.locate(['items', index]));
+  return plain.raw;
+}
+
+/** Fails when the documents of a file differ from those that the full parser finds. */
+function fileAsFully(text: string): void {
+  const told = (documents: ReturnType<typeof decodeFully>): unknown[] =>
+    documents.map(({ raw, again, errors, locate }) => [
+      ...(errors.length === 0 ? [raw, again(), locate([]), locate(['metadata']), locate(['items', 1])] : []),
+      errors,
+    ]);
+  expect(told(decodeDocuments(text, false))).toStrictEqual(told(decodeFully(text)));
+}
+
+const word = fc.constantFrom(
+  ...['web', 'true', 'null', '~', '10.0.0.1', '10', '1.5', '007', '0x1F', '0o7', '1e3', '.5', '.inf', '-1', '2001:db8::1', 'a: b', 'a #b'],
+  ...['a#b', 'a:', '"', "'", "it's", '- a', '-', '[]', '{}', '{', '*', '&a', '!t', '|', '>', '%', '@', '', ' ', 'a\nb', 'é', '2026-01-01'],
+  ...['10.0.0.0/24', 'https://a.b/c?d=e', 'yes', 'No', 'NULL', 'False', '1_000', '12345678901234567890', '<<', '---', '...', '# a', 'a\tb'],
+);
+const key = fc.constantFrom('kind', 'items', 'a.b/c-d', 'x', 'y', 'null', 'true', '1', '<<', 'a b', '__proto__', 'metadata');
+const leaf = fc.oneof(word, fc.boolean(), fc.constant(null), fc.integer(), fc.double({ noNaN: true }));
+const { value } = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small' },
+    leaf,
+    fc.array(tie('value'), { maxLength: 4 }),
+    fc.dictionary(key, tie('value'), { maxKeys: 4, noNullPrototype: true }),
+  ),
+}));
+const manifest = fc.dictionary(key, value, { minKeys: 1, maxKeys: 5, noNullPrototype: true });
+const written = fc
+  .tuple(manifest, fc.constantFrom(2, 4), fc.boolean(), fc.constantFrom('', '---\n', '# comment\n', '\n--- # c\n'))
+  .map(
+    ([object, indent, indentSeq, before]) => before + stringify(object, { indent, indentSeq, lineWidth: 0, aliasDuplicateObjects: false }),
+  );
+const pieces = [
+  '\n',
+  ' ',
+  '  ',
+  '- ',
+  ':',
+  ': ',
+  '#',
+  ' #',
+  '"',
+  "'",
+  'a: 1\n',
+  '---\n',
+  '...\n',
+  '%A\n',
+  '{',
+  '}',
+  '[',
+  '\t',
+  '\r',
+  '&',
+  '*a',
+];
+const edits = fc.array(fc.record({ at: fc.nat(), cut: fc.nat(4), insert: fc.constantFrom('', ...pieces) }), { maxLength: 3 });
+
+function edited(text: string, changes: readonly { readonly at: number; readonly cut: number; readonly insert: string }[]): string {
+  return changes.reduce((now, { at, cut, insert }) => {
+    const from = at % (now.length + 1);
+    return now.slice(0, from) + insert + now.slice(from + cut);
+  }, text);
+}
+
+describe('decodePlainDocument', () => {
+  test('returns what the full parser returns, for any manifest and any edit of it', () => {
+    fc.assert(
+      fc.property(written, edits, (text, changes) => void quicklyAsFully(edited(text, changes))),
+      { numRuns: 3000 },
+    );
+  });
+
+  test('returns what the full parser returns for compact JSON and any edit of it', () => {
+    fc.assert(
+      fc.property(manifest, edits, (object, changes) => void quicklyAsFully(edited(JSON.stringify(object), changes))),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('decodes a manifest as kubectl writes it', () => {
+    const text = [
+      'apiVersion: v1',
+      'items:',
+      '- apiVersion: v1',
+      '  kind: Service',
+      '  metadata:',
+      '    annotations: {}',
+      '    creationTimestamp: "2026-01-01T00:00:00Z"',
+      '    labels:',
+      '      app.kubernetes.io/name: web',
+      '    name: web',
+      '  spec:',
+      '    clusterIPs:',
+      '    - 10.96.0.10',
+      '    - fd00:96::a',
+      '    ports:',
+      '    - name: http',
+      '      port: 80',
+      '      targetPort: 8080',
+      '    sessionAffinity: None',
+      '  status:',
+      '    loadBalancer: {}',
+      'kind: List',
+      'metadata:',
+      '  resourceVersion: ""',
+      '',
+    ].join('\n');
+    expect(quicklyAsFully(text)).toMatchObject({ kind: 'List', items: [{ spec: { ports: [{ name: 'http', port: 80 }] } }] });
+    expect(decodePlainDocument(text)?.items).toEqual([{ line: 3, column: 3 }]);
+  });
+
+  test.each([
+    ['a key that is there twice', 'a: 1\na: 2\n'],
+    ['a key of JSON that is there twice', '{"a":1,"a":2}'],
+    ['text of several lines', 'a: b\n  c\n'],
+    ['a block of text', 'a: |\n  b\n'],
+    ['an alias', 'a: &b 1\nc: *b\n'],
+    ['a comment behind a value', 'a: 1 # b\n'],
+    ['a map in braces', 'a: { b: 1 }\n'],
+    ['deep nesting', `${Array.from({ length: 300 }, (_, depth) => `${' '.repeat(depth)}a:`).join('\n')} 1\n`],
+    ['nothing', '# only a comment\n'],
+  ])('leaves %s to the full parser', (_, text) => {
+    expect(decodePlainDocument(text)).toBeUndefined();
+  });
+});
+
+describe('decodeDocuments', () => {
+  test('finds the documents, values, places and errors that the full parser finds in the whole file', () => {
+    const file = fc.array(written, { minLength: 1, maxLength: 4 }).map((texts) => texts.join('---\n'));
+    fc.assert(
+      fc.property(file, edits, (text, changes) => fileAsFully(edited(text, changes))),
+      { numRuns: 1500 },
+    );
+  });
+
+  const examples = globSync(['examples/**/*.{yaml,yml}', 'manifests/**/*.{yaml,yml}', 'test/**/*.{yaml,yml}'], { cwd: root });
+
+  test('finds in every manifest of this repository what the full parser finds', () => {
+    expect(examples.length).toBeGreaterThan(50);
+    for (const path of examples) fileAsFully(readFileSync(join(root, path), 'utf8'));
+  });
+});
