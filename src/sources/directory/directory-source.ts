@@ -7,6 +7,7 @@ import { readingModeOf, sameReadingMode, type ReadingMode } from '../../model/me
 import { Store } from '../../model/store/store.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
+import { TimeSlice } from '../../system/time-slice.ts';
 import { shadowProblems } from '../shadow-problems.ts';
 import { withoutPasswords } from '../without-passwords.ts';
 import { defined } from '../../lang/defined.ts';
@@ -59,6 +60,7 @@ export class DirectorySource implements Source {
   #overlay: { readonly name: string; readonly text: string; readonly replaced: Set<string> } | undefined;
   /** Problems of the first directory, after replaceBy() read another one: its unreadable folders. */
   #replaced: readonly SourceProblem[] = [];
+  #isStarting = true;
   #closed = false;
 
   constructor(root: string, { clock, log }: DirectorySourceComponents) {
@@ -101,6 +103,7 @@ export class DirectorySource implements Source {
     this.#watch = new FolderWatch(this.#root, (path) => this.#onPathChanged(path), this.#onWatchError);
     await Promise.race([this.#watch.start(), aborted(signal)]);
     if (!this.#closed) await this.#batch.begin();
+    this.#isStarting = false;
     if (signal?.aborted === true) await this.close();
     if (!this.#closed) this.#scheduleRescan();
     signal?.throwIfAborted();
@@ -189,7 +192,12 @@ export class DirectorySource implements Source {
     }
     if (this.#closed) return;
     // Objects are applied only after all files were read. Otherwise an object that moves between files would be deleted for a moment.
-    for (const id of affected) changes.push(...this.#apply(id));
+    const slice = new TimeSlice(this.#clock);
+    for (const id of affected) {
+      // Later, programs follow the snapshot and may not see half of a batch.
+      if (this.#isStarting && slice.isUsedUp) await slice.yield();
+      changes.push(...this.#apply(id));
+    }
     this.#notify(changes);
   }
 
@@ -204,20 +212,28 @@ export class DirectorySource implements Source {
       [...paths].filter((path) => roleOf(path) !== undefined),
       (path) => `${roleOf(path)?.kind === 'lastGood' ? 0 : 1} ${path}`,
     );
-    const contents = await inGroups(files, limits.reads, (path) => readBounded(join(this.#root, path)));
+    const contents: (FileContent | undefined)[] = await inGroups(files, limits.reads, (path) => readBounded(join(this.#root, path)));
     if (this.#closed) return;
     for (const id of this.#readOverlay()) affected.add(id);
+    const slice = new TimeSlice(this.#clock);
+    const records: (() => readonly Change[])[] = [];
     for (const [index, path] of files.entries()) {
+      if (slice.isUsedUp) await slice.yield();
+      if (this.#closed) return;
       const content = contents[index];
       if (content === undefined) continue;
+      // Not to hold the text longer than needed.
+      contents[index] = undefined;
       if (content.kind === 'gone') this.#versions.delete(path);
       else this.#versions.set(path, content.version);
       const role = roleOf(path);
-      if (role?.kind === 'record') changes.push(...this.#records.update(path, role, content));
+      if (role?.kind === 'record') records.push(() => this.#records.update(path, role, content));
       else if (role?.kind === 'poolRecord') this.#readPoolRecord(role.name, content, affected);
       else if (role?.kind === 'lastGood') this.#recall(role.of, content);
       else if (role !== undefined) for (const id of this.#readFile(path, role.kind, content)) affected.add(id);
     }
+    // Records change the snapshot, which no listener may see half changed.
+    for (const update of records) changes.push(...update());
   }
 
   #readPoolRecord(pool: string, content: FileContent, affected: Set<string>): void {
