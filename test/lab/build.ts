@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { ip, prepareNamespace } from './namespace.ts';
 import { prepareCuts } from './uplinks.ts';
 import type { LinkEnd, MachineSpec, Topology } from './topology.ts';
@@ -48,7 +49,8 @@ export function networkLines(machine: MachineSpec, allEnds: readonly LinkEnd[]):
     ...ends.map((end) => ({ dev: end.interface, addresses: end.addresses ?? [] })),
   ];
   return [
-    ...bridges.map(({ name }) => `link add ${name} type bridge`),
+    // A bridge without an address of its own takes that of a port, and another one when ports come and go, as no router does.
+    ...bridges.map(({ name }) => `link add ${name} address ${hardwareAddress()} type bridge`),
     ...ends.flatMap((end) => (end.bridge === undefined ? [] : [`link set ${end.interface} master ${end.bridge}`])),
     ...addresses.flatMap(({ dev, addresses }) =>
       addresses.map((address) => `addr add ${address} dev ${dev}${address.includes(':') ? ' nodad' : ''}`),
@@ -56,4 +58,9 @@ export function networkLines(machine: MachineSpec, allEnds: readonly LinkEnd[]):
     ...[...bridges.map(({ name }) => name), ...ends.map((end) => end.interface)].map((name) => `link set ${name} up`),
     ...(machine.routes ?? []).map((route) => `route add ${route}`),
   ];
+}
+
+/** Returns a random address that is locally administered (IEEE 802). */
+function hardwareAddress(): string {
+  return `02${randomBytes(5).toString('hex')}`.match(/../g)?.join(':') ?? '';
 }

@@ -4,6 +4,7 @@ import { testFaults } from './faults.ts';
 import { testFirstInstallation } from './first-installation.ts';
 import { testL2 } from './l2.ts';
 import { helm } from './methods.ts';
+import { testPlannedWork } from './planned.ts';
 import { testRemoval } from './removal.ts';
 import { testRollouts } from './rollouts.ts';
 
@@ -21,6 +22,9 @@ describe('the installation', () => {
 });
 describe('rollouts', () => {
   testRollouts(() => bed);
+});
+describe('planned work', () => {
+  testPlannedWork(() => bed);
 });
 describe('faults', () => {
   testFaults(() => bed);
