@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { ip, prepareNamespace } from './namespace.ts';
 import { prepareCuts } from './uplinks.ts';
 import type { LinkEnd, MachineSpec, Topology } from './topology.ts';
@@ -50,7 +50,7 @@ export function networkLines(machine: MachineSpec, allEnds: readonly LinkEnd[]):
   ];
   return [
     // A bridge without an address of its own takes that of a port, and another one when ports come and go, as no router does.
-    ...bridges.map(({ name }) => `link add ${name} address ${hardwareAddress()} type bridge`),
+    ...bridges.map(({ name }) => `link add ${name} address ${hardwareAddress(`${machine.name} ${name}`)} type bridge`),
     ...ends.flatMap((end) => (end.bridge === undefined ? [] : [`link set ${end.interface} master ${end.bridge}`])),
     ...addresses.flatMap(({ dev, addresses }) =>
       addresses.map((address) => `addr add ${address} dev ${dev}${address.includes(':') ? ' nodad' : ''}`),
@@ -60,7 +60,7 @@ export function networkLines(machine: MachineSpec, allEnds: readonly LinkEnd[]):
   ];
 }
 
-/** Returns a random address that is locally administered (IEEE 802). */
-function hardwareAddress(): string {
-  return `02${randomBytes(5).toString('hex')}`.match(/../g)?.join(':') ?? '';
+/** Returns an address that is locally administered (IEEE 802), always the same for a name. */
+function hardwareAddress(name: string): string {
+  return ['02', ...(createHash('sha256').update(name).digest('hex').slice(0, 10).match(/../g) ?? [])].join(':');
 }

@@ -23,7 +23,7 @@ echo 1 >/proc/sys/net/ipv4/fib_multipath_hash_policy
 echo 1 >/proc/sys/net/ipv6/fib_multipath_hash_policy
 ip link set lo up
 ip -batch - <<'EOT'
-link add br0 address 02:43:fa:ac:87:ac type bridge
+link add br0 address 02:3d:e4:68:39:26 type bridge
 link set node1 master br0
 link set node2 master br0
 link set node3 master br0

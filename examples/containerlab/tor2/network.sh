@@ -23,7 +23,7 @@ echo 1 >/proc/sys/net/ipv4/fib_multipath_hash_policy
 echo 1 >/proc/sys/net/ipv6/fib_multipath_hash_policy
 ip link set lo up
 ip -batch - <<'EOT'
-link add br0 address 02:55:5e:d6:35:4f type bridge
+link add br0 address 02:da:00:b4:ea:3c type bridge
 link set node1 master br0
 link set node2 master br0
 link set node3 master br0
