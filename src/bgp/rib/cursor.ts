@@ -117,7 +117,9 @@ export class Cursor {
   moveTo(table: RouteTable, limit: number): void {
     this.#feed.close();
     const held = this.#held();
-    this.leave();
+    const before = { feed: this.#feed, delta: this.#delta, version: this.#version };
+    this.#delta = undefined;
+    this.#version = undefined;
     this.#table = table;
     this.#feed = table.feed(limit);
     this.#feed.join(this);
@@ -126,6 +128,9 @@ export class Cursor {
       const end = Math.max(held.length, table.end);
       for (let slot = 0; slot < end; slot++) entries.add(slot, held[slot] ?? none);
     });
+    // Released last: until the new delta holds them, only the old one holds the slots and attribute sets of unsent withdrawals.
+    release(before);
+    before.feed.leave(this);
     this.changed();
   }
 
@@ -195,8 +200,7 @@ export class Cursor {
   }
 
   #release(): void {
-    if (this.#delta !== undefined) this.#feed.releaseDelta(this.#delta);
-    if (this.#version !== undefined) this.#feed.releaseVersion(this.#version);
+    release({ feed: this.#feed, delta: this.#delta, version: this.#version });
     this.#delta = undefined;
     this.#version = undefined;
   }
@@ -222,4 +226,16 @@ export class Cursor {
     assert(set !== undefined, 'the attribute set of an advertised route has no holder');
     return { slot, prefix: this.#table.prefixes.prefix(slot), set, isChanging: this.#feed.target(slot) !== held };
   }
+}
+
+/** Where a cursor is: at a version, or inside a delta. */
+interface Place {
+  readonly feed: Feed;
+  readonly delta: Delta | undefined;
+  readonly version: Version | undefined;
+}
+
+function release({ feed, delta, version }: Place): void {
+  if (delta !== undefined) feed.releaseDelta(delta);
+  if (version !== undefined) feed.releaseVersion(version);
 }

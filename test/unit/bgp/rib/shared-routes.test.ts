@@ -42,6 +42,22 @@ test('shared routes reach every peer, also a peer added later', () => {
   expect(emptyStore(store)).toBe(true);
 });
 
+test('a shared route that was withdrawn before a peer got its first own route is withdrawn from that peer', () => {
+  const store = new RibStore();
+  const shared = new SharedRoutes(store);
+  const rib = new AdjRibOut(store);
+  const receiver = new Receiver();
+  shared.announce(route(1, 10));
+  receiver.drain(rib, formatFor());
+  shared.withdraw(at(1));
+  rib.announce(route(2, 20));
+  expect([...rib.advertisedPrefixes(4, 0)].map(({ prefix }) => formatPrefix(prefix))).toEqual(['192.0.2.1/32']);
+  receiver.drain(rib, formatFor());
+  expect([...receiver.table.keys()]).toEqual(['192.0.2.2/32']);
+  rib.close();
+  expect(emptyStore(store)).toBe(true);
+});
+
 test("a peer's own route overrides the shared route, which returns when the own route is withdrawn", () => {
   const store = new RibStore();
   const shared = new SharedRoutes(store);
