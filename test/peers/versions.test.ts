@@ -18,10 +18,12 @@ const rows: readonly (readonly [row: string, release: string, root: Root, name: 
 ];
 
 test.each(rows.filter(([, of, root]) => root !== hostRoot || of === release))(
-  'the page about support has the version of %s that the suite runs',
+  'the page about support has the minor version of %s that the suite runs',
   async (row, _release, root, name) => {
     const { stdout } = await run([...inRoot(root, ['dpkg-query', '--show', '--showformat=${Version}', name])]);
-    const version = /^(?:\d+:)?(\d+(?:\.\d+)*)/.exec(stdout)?.[1];
+    console.info(`${row}: ${stdout}`);
+    // Debian replaces patch versions on a day of its own, which must fail no change of ours.
+    const version = /^(?:\d+:)?(\d+\.\d+)/.exec(stdout)?.[1];
     expect(version).toBeDefined();
     expect(page).toContain(`| ${row} | ${version} |`);
   },
