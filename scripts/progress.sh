@@ -25,8 +25,10 @@ start_progress() {
   ticker=$!
 }
 
+# SIGTERM would be lost in a shell that has just begun and still has its caller's trap: dash runs neither the trap nor the default action then,
+# and the wait would have no end.
 stop_progress() {
-  [ -z "$ticker" ] || kill "$ticker" 2>/dev/null || true
+  [ -z "$ticker" ] || kill -KILL "$ticker" 2>/dev/null || true
   [ -z "$ticker" ] || wait "$ticker" 2>/dev/null || true
   ticker=
 }

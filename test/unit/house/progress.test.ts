@@ -38,6 +38,12 @@ test('a step that ends at once prints no progress', async () => {
   expect(stdout).toBe('setup: done\n');
 });
 
+test('a step that ends at once is waited for, although the set-up handles SIGTERM', async () => {
+  const steps = `${lead} trap 'exit 143' TERM; n=0; while [ $n -lt 300 ]; do start_progress 'a step'; stop_progress; n=$((n + 1)); done; say done`;
+  const { stdout } = await promisify(execFile)('sh', ['-c', steps], { timeout: 60_000 });
+  expect(stdout).toBe('setup: done\n');
+});
+
 test('progress ends when the set-up is killed', async () => {
   const child = spawn('sh', ['-c', `${lead} start_progress 'a step'; say $ticker; read -r _`], {
     env: { ...process.env, HERALD_PROGRESS_SECONDS: '1' },
