@@ -12,12 +12,14 @@ export interface Bed {
   /** Words before every command line: `ip netns exec NAME`. */
   readonly entrance: readonly string[];
   readonly variables: Readonly<Record<string, string>>;
-  /** A directory with further programs for the reader, besides Herald's own. */
+  /** A directory with further programs for the reader. They come before those of the sources. */
   readonly programs?: string;
   /** True when the reader works in a checkout of Herald. Otherwise the directory is empty. */
   readonly checkout: boolean;
   /** Restores the state that the page begins with. */
   readonly renew?: () => Promise<void>;
+  /** Gets the script of each block that had the result of the page. */
+  readonly passed?: (script: string) => void;
   /** Removes what the page made outside the directory. The directory still exists then. */
   readonly close?: (directory: string) => Promise<void>;
 }
@@ -34,7 +36,7 @@ export async function follow(
   const directory = mkdtempSync(join(tmpdir(), 'herald-docs-'));
   if (bed.checkout) linkCheckout(directory);
   await prepare(directory);
-  const PATH = [join(root, 'bin'), bed.programs, join(root, 'node_modules/.bin'), process.env['PATH'], '/usr/sbin', '/sbin']
+  const PATH = [bed.programs, join(root, 'bin'), join(root, 'node_modules/.bin'), process.env['PATH'], '/usr/sbin', '/sbin']
     .filter((path) => path !== undefined)
     .join(':');
   const variables = { PATH, HOME: directory, ...bed.variables };
@@ -47,6 +49,7 @@ export async function follow(
       if (step.instead) await bed.renew?.();
       const problem = problemOf(step, await runStep(shell, step));
       if (problem !== undefined) throw new Error(problem);
+      bed.passed?.(step.script);
       blocks++;
     }
     return blocks;

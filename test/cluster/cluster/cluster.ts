@@ -13,15 +13,15 @@ import { imageArchives, imageNames } from '../images/index.ts';
 import { ControlPlane } from './control-plane.ts';
 import { planOf, valuesOf, type ClusterDescription, type ClusterPlan } from './description.ts';
 import { dnsObjects } from './dns/objects.ts';
-import { copyImages, unpackedImages } from './images.ts';
+import { copyImages, unpackedImages, type ImageFile } from './images.ts';
 import { claimDirectory, removeData, sweepClusters } from './leftovers.ts';
 import { ClusterNode } from './node.ts';
 import { Pki } from './pki.ts';
 import { clusterTopology } from './topology.ts';
 
 export interface ClusterOptions {
-  /** Archives of further images that the nodes have, such as Herald's (heraldImage of test/cluster/images). */
-  readonly images?: readonly string[];
+  /** Further images that the nodes have, such as Herald's (heraldImage of test/cluster/images). */
+  readonly images?: readonly ImageFile[];
   /** The signals that remove the cluster and end this process. SIGHUP, SIGINT and SIGTERM by default. */
   readonly signals?: readonly NodeJS.Signals[];
   /** Gets a line for each step, such as "41 s: kube-apiserver is ready". Printed by default. */
@@ -50,7 +50,7 @@ export async function createCluster(description: ClusterDescription, options: Cl
   const pki = await Pki.create(join(directory, 'pki'), plan);
   const cluster = new Cluster(description, lab, directory, pki, options.signals);
   try {
-    await cluster.start([...archives.map(({ path }) => path), ...(options.images ?? [])], progress);
+    await cluster.start([...archives, ...(options.images ?? [])], progress);
     return cluster;
   } catch (error) {
     await cluster.remove();
@@ -103,7 +103,7 @@ export class Cluster {
   }
 
   /** Called once, by createCluster. */
-  async start(archives: readonly string[], progress: (line: string) => void): Promise<void> {
+  async start(archives: readonly ImageFile[], progress: (line: string) => void): Promise<void> {
     const { lab, plan } = this;
     progress(`${plan.families.join(' and ')} network ${lab.id} with the ToR is up`);
     const [first] = this.nodes;

@@ -101,7 +101,7 @@ export function apiServerArguments(plan: ClusterPlan, pki: Pki, tokens: string):
   return [
     '--etcd-servers=http://127.0.0.1:2379',
     `--bind-address=${plan.families.includes('ipv6') ? '::' : '0.0.0.0'}`,
-    `--advertise-address=${firstOf(plan.tor)}`,
+    `--advertise-address=${firstOf(plan.apiServer)}`,
     '--secure-port=6443',
     `--tls-cert-file=${pki.certificate('api-server')}`,
     `--tls-private-key-file=${pki.key('api-server')}`,

@@ -6,6 +6,13 @@ import { run } from '../../lab/command.ts';
 import { cacheDirectory } from '../programs.ts';
 import type { ClusterNode } from './node.ts';
 
+/** An archive that `ctr images import` reads. */
+export interface ImageFile {
+  readonly path: string;
+  /** The repository of the images, where the archive names only their tags, as an OCI layout does. */
+  readonly baseName?: string;
+}
+
 /** The most folders that are kept from earlier clusters, the last used ones. Each takes up to a gigabyte, part of which it shares. */
 const keptFolders = 8;
 
@@ -16,12 +23,12 @@ const copyTimeoutMs = 900_000;
  * Returns a folder with containerd's data that has the images of these archives, for the nodes to copy: to unpack them takes minutes on a busy
  * machine, to copy them takes seconds. Folders are kept. A missing one is made by the node, which must have no data yet, from one with fewer images.
  */
-export async function unpackedImages(node: ClusterNode, archives: readonly string[], progress: (line: string) => void): Promise<string> {
+export async function unpackedImages(node: ClusterNode, archives: readonly ImageFile[], progress: (line: string) => void): Promise<string> {
   let folder: string | undefined;
   for (const [index, archive] of archives.entries()) {
     const wanted = folderOf(archives.slice(0, index + 1));
     if (!existsSync(wanted)) {
-      progress(`unpacking ${archive}, once`);
+      progress(`unpacking ${archive.path}, once`);
       await unpack(node, archive, folder, wanted);
     }
     const now = new Date();
@@ -34,21 +41,22 @@ export async function unpackedImages(node: ClusterNode, archives: readonly strin
 
 const folders = join(cacheDirectory, 'containerd');
 
-function folderOf(archives: readonly string[]): string {
+function folderOf(archives: readonly ImageFile[]): string {
   const digest = createHash('sha256');
-  for (const archive of archives) {
-    const { size, mtimeMs } = statSync(archive);
-    digest.update(`${archive} ${size} ${mtimeMs}\n`);
+  for (const { path, baseName = '' } of archives) {
+    const { size, mtimeMs } = statSync(path);
+    digest.update(`${path} ${size} ${mtimeMs} ${baseName}\n`);
   }
   return join(folders, digest.digest('hex').slice(0, 16));
 }
 
-async function unpack(node: ClusterNode, archive: string, base: string | undefined, folder: string): Promise<void> {
+async function unpack(node: ClusterNode, archive: ImageFile, base: string | undefined, folder: string): Promise<void> {
   if (base !== undefined) await copyImages(base, node.containerdRoot);
   await node.boot();
   await node.startContainerd();
-  const { code, stderr } = await node.ctr('images', 'import', archive);
-  if (code !== 0) throw new Error(`${archive} was not imported: ${stderr}`);
+  const named = archive.baseName === undefined ? [] : ['--base-name', archive.baseName];
+  const { code, stderr } = await node.ctr('images', 'import', ...named, archive.path);
+  if (code !== 0) throw new Error(`${archive.path} was not imported: ${stderr}`);
   await node.end();
   mkdirSync(folders, { recursive: true });
   removeOld();

@@ -18,7 +18,9 @@ export const users = (plan: ClusterPlan): ReadonlyMap<string, string> =>
 
 /** Names and addresses of the API server. */
 export const serverNames = (plan: ClusterPlan): readonly string[] => [
-  ...['127.0.0.1', '::1', ...valuesOf(plan.tor), ...valuesOf(plan.apiService)].map((address) => `IP:${address}`),
+  ...['127.0.0.1', '::1', ...valuesOf(plan.tor), ...valuesOf(plan.apiServer), ...valuesOf(plan.apiService)].map(
+    (address) => `IP:${address}`,
+  ),
   ...['kubernetes', 'kubernetes.default', 'kubernetes.default.svc', 'kubernetes.default.svc.cluster.local', 'localhost'].map(
     (name) => `DNS:${name}`,
   ),

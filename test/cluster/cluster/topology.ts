@@ -1,6 +1,6 @@
 import { bfddConfig, bgpdConfig } from '../../lab/frr-config.ts';
 import type { LinkSpec, MachineSpec, Topology } from '../../lab/topology.ts';
-import { valuesOf, type ClusterPlan, type NodePlan, type PerFamily } from './description.ts';
+import { isHome, valuesOf, type ClusterPlan, type NodePlan, type PerFamily } from './description.ts';
 
 /** The AS numbers that Herald's objects in these tests use. */
 export const asNumbers = { tor: 64500, nodes: 64512 } as const;
@@ -13,7 +13,7 @@ export const bfdMilliseconds = 1500;
  *                                       ├── node2
  *                                       └── node3
  *
- * Routes to pods are kernel routes. BGP carries only the routes that Herald announces.
+ * Routes to pods are kernel routes. BGP carries only the routes that Herald announces. At home the client is a port of the nodes' bridge.
  */
 export function clusterTopology(plan: ClusterPlan): Topology {
   return {
@@ -25,7 +25,7 @@ export function clusterTopology(plan: ClusterPlan): Topology {
     links: [
       [
         { machine: 'client', interface: 'eth0', addresses: onLink(plan.client) },
-        { machine: 'tor', interface: 'client', addresses: onLink(plan.clientGateway) },
+        { machine: 'tor', interface: 'client', ...(isHome(plan) ? { bridge: 'br0' } : { addresses: onLink(plan.clientGateway) }) },
       ],
       ...plan.nodes.map((node): LinkSpec => nodeLink(node)),
     ],
@@ -48,11 +48,11 @@ export function nodeTopology(plan: ClusterPlan, node: NodePlan): Topology {
 function torMachine(plan: ClusterPlan): MachineSpec {
   const prefixes = valuesOf(plan.nodeNetwork);
   const listen = { asn: asNumbers.nodes, prefixes, bfd: true };
-  const bgpd = bgpdConfig({ asn: asNumbers.tor, routerId: '172.30.0.1', neighbors: [], listen });
+  const bgpd = bgpdConfig({ asn: asNumbers.tor, routerId: plan.tor.ipv4 ?? '172.30.0.1', neighbors: [], listen });
   return {
     name: 'tor',
     kind: 'router',
-    bridges: [{ name: 'br0', addresses: onLink(plan.tor) }],
+    bridges: [{ name: 'br0', addresses: [...new Set([...onLink(plan.tor), ...onLink(plan.apiServer)])] }],
     routes: [
       ...plan.nodes.flatMap((node) => podRoutes(plan, node)),
       // A client whose packets nothing routes gets no error, as on the Internet.

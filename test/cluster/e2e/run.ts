@@ -54,7 +54,7 @@ async function runInCluster(
   const description: ClusterDescription = { families: 'dual', kubeProxy: kubeProxyIn[setUp], minor, nodes };
   // At SIGINT the tests end first, so that their results are kept.
   const signals = ['SIGHUP', 'SIGTERM'] as const;
-  await using cluster = await createCluster(description, { images: [image.path], signals, progress });
+  await using cluster = await createCluster(description, { images: [image], signals, progress });
   await hashByAddress(cluster);
   await installHerald(cluster, setUp, image);
   progress('Herald runs on every node');

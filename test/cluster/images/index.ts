@@ -2,6 +2,7 @@ import { minors, type Minor } from '../programs.ts';
 import { kubernetesImages, type ImageArchive } from './kubernetes.ts';
 
 export { heraldImage, type HeraldImage } from './herald.ts';
+export { webServerImage } from './web-server.ts';
 export { imageNames, type TestImage } from './names.ts';
 export type { ImageArchive } from './kubernetes.ts';
 

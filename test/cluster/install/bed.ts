@@ -33,7 +33,7 @@ export class Bed {
   /** Resolves when the client gets answers from all addresses and all nodes are next hops. */
   static async start(method: Method, families: ClusterDescription['families'] = 'dual'): Promise<Bed> {
     const [present, next] = [await heraldImage(), await nextVersion()];
-    const cluster = await createCluster({ families, kubeProxy: 'none' }, { images: [present.path, next.path] });
+    const cluster = await createCluster({ families, kubeProxy: 'none' }, { images: [present, next] });
     const bed = new Bed(cluster, method, present.name, next.name);
     try {
       await method.install(cluster, present.name);

@@ -34,6 +34,21 @@ test.each([
   for (const each of addresses) expect(Object.keys(each)).toEqual(keys);
 });
 
+test('at home the client is a port of the bridge of the nodes, and the API server has the address of the quick start', () => {
+  const plan = planOf({ families: 'ipv4', network: 'home', kubeProxy: 'none' });
+  expect(plan.server).toBe('https://192.168.1.2:6443');
+  expect(serverNames(plan)).toContain('IP:192.168.1.2');
+  const { links, machines } = clusterTopology(plan);
+  expect(links[0]).toEqual([
+    { machine: 'client', interface: 'eth0', addresses: ['192.168.1.100/24'] },
+    { machine: 'tor', interface: 'client', bridge: 'br0' },
+  ]);
+  expect(machines[0]).toMatchObject({ name: 'client', routes: ['default via 192.168.1.1'] });
+  expect(machines[1]).toMatchObject({ name: 'tor', bridges: [{ name: 'br0', addresses: ['192.168.1.1/24', '192.168.1.2/24'] }] });
+  const rack = clusterTopology(planOf({ families: 'ipv4', kubeProxy: 'none' }));
+  expect(rack.links[0]?.[1]).toEqual({ machine: 'tor', interface: 'client', addresses: ['198.18.0.1/24'] });
+});
+
 test('a cluster has three nodes by default, and never more than the address plan has room for', () => {
   expect(planOf({ families: 'dual', kubeProxy: 'none' }).nodes.map(({ name }) => name)).toEqual(['node1', 'node2', 'node3']);
   expect(() => planOf({ families: 'dual', kubeProxy: 'none', nodes: 10 })).toThrow('1 to 9 nodes');
