@@ -1,10 +1,12 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { delegateControllers } from './delegate.ts';
 
 const root = '/sys/fs/cgroup';
 
 /** Creates a cgroup "/hl3f2a/node1" in every hierarchy, as a parent for a kubelet's pods: cgroups of version 1, or of version 2. */
 export function createCgroup(path: string): void {
+  if (unified) delegateControllers(root);
   for (const hierarchy of hierarchies()) {
     const directory = join(hierarchy, path);
     mkdirSync(directory, { recursive: true });
