@@ -1,2 +1,2 @@
 /** The version in package.json. A test keeps the two equal. */
-export const version = '0.1.0';
+export const version = '0.2.0';

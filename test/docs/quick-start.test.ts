@@ -56,7 +56,7 @@ async function renew(): Promise<void> {
 }
 
 /** The version that the page about upgrades upgrades to. */
-const nextVersion = '0.2.0';
+const nextVersion = '0.3.0';
 
 /** Installs what each page expects to be there. */
 const prepared: Readonly<Record<string, (directory: string) => Promise<void>>> = {

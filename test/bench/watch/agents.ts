@@ -14,7 +14,7 @@ const [address = '', firstPort = '', count = ''] = process.argv.slice(2);
 let answered = 0;
 
 for (let index = 0; index < Number(count); index++) {
-  const live = new LiveApi(systemClock, { command: 'agent', version: '0.1.0', node: `node-${index}` });
+  const live = new LiveApi(systemClock, { command: 'agent', version: '0.2.0', node: `node-${index}` });
   live.addList(livePaths.sessions, {
     parameters: ['peer', 'node'],
     items: () => ({ items: sessionsOf(index) satisfies readonly LiveSession[] }),

@@ -29,7 +29,7 @@ export async function nextVersion(): Promise<HeraldImage> {
   }
 }
 
-/** "0.1.0" -> "0.2.0" */
+/** "0.2.0" -> "0.3.0" */
 export function nextMinor(version: string): string {
   const [major, minor = '0'] = version.split('.');
   return `${major}.${Number(minor) + 1}.0`;
