@@ -14,7 +14,7 @@ export const consolePaths = {
   addresses: '/api/addresses',
   /** With `name`, "namespace/name". */
   service: '/api/service',
-  /** With `kind` and `name`. */
+  /** With `kind` and `name`, or of everything. `since`: RFC 3339. `at`: a moment for which the path of the Service is drawn. */
   history: '/api/history',
   /** The only path that takes POST: the body is manifests, of the type `manifestType`. */
   plan: '/api/plan',
@@ -281,4 +281,43 @@ export interface PlanLink {
   readonly words: readonly string[];
 }
 
-export type HistoryView = MergedHistory;
+export interface HistoryView extends Omit<MergedHistory, 'kind' | 'name'> {
+  /** Older entries that the answer leaves out, because there are more than `limits.historyEntries`. */
+  readonly left: number;
+  /** Of one Service at one moment. Absent: not asked for. */
+  readonly moment?: MomentView;
+}
+
+/** The path of a Service at a moment of the past, as far as running processes recorded it. */
+export interface MomentView {
+  /** RFC 3339. */
+  readonly at: string;
+  readonly peers: readonly string[];
+  readonly nodes: readonly MomentNode[];
+  readonly routes: readonly MomentRoute[];
+  /** The last words of the controller before the moment, one for each kind of event. */
+  readonly controller: readonly MomentWords[];
+  /** Why the picture is not whole. */
+  readonly gaps: readonly string[];
+}
+
+export interface MomentNode {
+  readonly node: string;
+  readonly health: Health;
+  readonly words: readonly MomentWords[];
+}
+
+export interface MomentWords {
+  /** RFC 3339. */
+  readonly at: string;
+  readonly what: string;
+  readonly text: string;
+}
+
+/** Between a router and a node. */
+export interface MomentRoute {
+  readonly peer: string;
+  readonly node: string;
+  readonly health: Health;
+  readonly words: string;
+}

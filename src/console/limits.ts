@@ -28,6 +28,10 @@ export const limits = {
   planRows: 500,
   /** Nodes of a plan that are drawn. With more there is no drawing. */
   plannedNodes: 50,
+  /** Entries of one answer about the history, the newest ones. */
+  historyEntries: 4000,
+  /** The history of everything goes back this far unless the page asks for more. */
+  historyMilliseconds: 3_600_000,
   /** Characters of a name in a query. */
   name: 512,
 } as const;

@@ -52,6 +52,17 @@ export interface PlannedChanges extends Pick<ReadingFacts, 'from' | 'kind' | 'at
   readonly outside: readonly string[];
 }
 
+/** Of one object, of all objects of a kind, or of everything. */
+export interface HistoryQuestion {
+  readonly kind?: HistoryKind;
+  /** Only with `kind`. */
+  readonly name?: string;
+  /** RFC 3339. */
+  readonly since?: string;
+}
+
+export type RecalledHistory = Omit<MergedHistory, 'kind' | 'name'>;
+
 /** Where the console gets its facts: the functions behind `herald status`, `explain`, `history` and `plan`. Nothing here changes anything. */
 export interface Facts {
   /** The pause between two reads, at least. */
@@ -62,8 +73,8 @@ export interface Facts {
   explain(service: ServiceKey): Promise<ExplainedService | undefined>;
   /** Plans manifests (YAML or JSON) against what was read last. They are written nowhere. */
   plan(manifests: string): Promise<PlannedChanges>;
-  /** Returns what running processes remember of an object. */
-  history(kind: HistoryKind, name: string): Promise<MergedHistory>;
+  /** Returns what running processes remember. */
+  history(question: HistoryQuestion): Promise<RecalledHistory>;
   /** Returns a value without its secrets, as in a bundle. */
   redact(value: unknown): unknown;
 }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { defined } from '../lang/defined.ts';
 import { historyKinds, type HistoryKind } from '../live/contract.ts';
 import type { ServiceKey } from '../model/objects/metadata.ts';
 import type { Clock } from '../system/clock.ts';
@@ -9,9 +10,11 @@ import { Guard, type Refusal } from './guard/guard.ts';
 import { securityHeaders } from './guard/headers.ts';
 import { limits } from './limits.ts';
 import { enteringPage, messagePage } from './pages.ts';
-import type { Facts } from './picture.ts';
+import type { Facts, HistoryQuestion } from './picture.ts';
 import { Pictures } from './pictures.ts';
+import { historyView, momentView } from './views/history.ts';
 import { planView } from './views/plan.ts';
+import { timeOf, timeText } from './views/reading-facts.ts';
 import { serviceView } from './views/service.ts';
 
 /** A file of the page. */
@@ -61,14 +64,16 @@ class Answers {
   readonly #guard: Guard;
   readonly #pictures: Pictures;
   readonly #facts: Facts;
+  readonly #clock: Clock;
   readonly #files: ReadonlyMap<string, PageFile>;
   #followers = 0;
   #plans = 0;
 
-  constructor(guard: Guard, pictures: Pictures, { facts, files }: Pick<ConsoleParts, 'facts' | 'files'>) {
+  constructor(guard: Guard, pictures: Pictures, { facts, files, clock }: Pick<ConsoleParts, 'facts' | 'files' | 'clock'>) {
     this.#guard = guard;
     this.#pictures = pictures;
     this.#facts = facts;
+    this.#clock = clock;
     this.#files = new Map(files.map((file) => [`/${file.name}`, file]));
   }
 
@@ -92,7 +97,7 @@ class Answers {
     const { path, query } = request;
     if (path === consolePaths.changes) return this.#changes();
     if (path === consolePaths.service) return this.#service(query.get('name') ?? '');
-    if (path === consolePaths.history) return this.#history(query.get('kind') ?? '', query.get('name') ?? '');
+    if (path === consolePaths.history) return this.#history(query);
     if (path === consolePaths.plan) return this.#plan(request);
     const name = lists.find((one) => consolePaths[one] === path);
     if (name === undefined) return json(404, { error: `there is nothing at ${path}`, fix: 'load the page again' });
@@ -132,10 +137,17 @@ class Answers {
     }, repeated);
   }
 
-  async #history(kind: string, name: string): Promise<LocalAnswer> {
-    if (!isHistoryKind(kind) || name === '' || name.length > limits.name)
-      return json(400, { error: 'no object is named', fix: 'choose a Service, a BGPPeer or a node' });
-    return this.#told(async () => json(200, this.#facts.redact(await this.#facts.history(kind, name)) as object), repeated);
+  async #history(query: URLSearchParams): Promise<LocalAnswer> {
+    const question = historyQuestion(query);
+    if (question === undefined) return json(400, { error: 'no object is named', fix: 'choose a Service, a BGPPeer or a node' });
+    const { at } = question;
+    const anHourAgo = (): string => timeText(this.#clock.date().getTime() - limits.historyMilliseconds);
+    const of = question.of.name === undefined ? { since: anHourAgo(), ...question.of } : question.of;
+    return this.#told(async () => {
+      const recalled = await this.#facts.history(of);
+      const moment = at === undefined ? undefined : momentView(at, recalled, await this.#facts.history({ kind: 'BGPPeer' }));
+      return json(200, this.#facts.redact(historyView(recalled, moment)) as object);
+    }, repeated);
   }
 
   async #plan({ readBody }: LocalRequest): Promise<LocalAnswer> {
@@ -177,6 +189,16 @@ function textIn(octets: Uint8Array): string | undefined {
 }
 
 const repeated = 'the console tries again by itself';
+
+/** Undefined: the query names no object, or no time. */
+function historyQuestion(query: URLSearchParams): { readonly of: HistoryQuestion; readonly at?: string } | undefined {
+  const [kind, name, since, at] = ['kind', 'name', 'since', 'at'].map((one) => query.get(one) ?? undefined);
+  if ([since, at].some((time) => time !== undefined && Number.isNaN(timeOf(time)))) return undefined;
+  if (kind === undefined) return name === undefined && at === undefined ? { of: defined({ since }) } : undefined;
+  if (!isHistoryKind(kind) || name === '' || (name ?? '').length > limits.name) return undefined;
+  if (at !== undefined && (kind !== 'Service' || name === undefined)) return undefined;
+  return { of: { kind, ...defined({ name, since }) }, ...defined({ at }) };
+}
 
 function isHistoryKind(kind: string): kind is HistoryKind {
   return historyKinds.some((one) => one === kind);

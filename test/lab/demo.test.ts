@@ -1,6 +1,8 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '../..');
@@ -24,6 +26,34 @@ test('the demo passes every check in its JSON output and leaves no namespace', (
   expect(events.at(-1)?.passed).toBeGreaterThanOrEqual(30);
   expect(status).toBe(0);
 });
+
+test('--ui opens the console over the lab, and Ctrl-C ends both', { timeout: 120_000 }, async () => {
+  const running = spawn(process.execPath, ['test/lab/demo/main.ts', '--ui', '--json'], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(running, 'exit');
+  let id = '';
+  try {
+    const address = await addressOf(createInterface({ input: running.stdout }));
+    const entered = await fetch(address);
+    const cookie = entered.headers.get('set-cookie')?.split(';')[0] ?? '';
+    const fabric = await fetch(new URL('/api/fabric', address), { headers: { Cookie: cookie } });
+    const { nodes, from } = (await fabric.json()) as { readonly nodes: readonly object[]; readonly from: string };
+    expect(nodes).toHaveLength(3);
+    id = /\/(hl\w+)\//.exec(from)?.[1] ?? '';
+    expect(existsSync(`/run/netns/${id}-tor1`)).toBe(true);
+  } finally {
+    running.kill('SIGINT');
+  }
+  expect(await ended).toEqual([130, null]);
+  expect(existsSync(`/run/netns/${id}-tor1`)).toBe(false);
+});
+
+async function addressOf(lines: AsyncIterable<string>): Promise<string> {
+  for await (const line of lines) {
+    const found = /http:[^\s"]+/.exec(line)?.[0];
+    if (found !== undefined) return found;
+  }
+  throw new Error('the demo printed no address');
+}
 
 test('--keep leaves a complete lab, and every printed command runs', { timeout: 290_000 }, () => {
   const { status, lines } = demo('--keep');

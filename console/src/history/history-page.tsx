@@ -4,29 +4,30 @@ import { Link } from '../parts/link.tsx';
 import { Answered, Message } from '../parts/message.tsx';
 import { useAnswer } from '../state/answer.ts';
 import { useLink } from '../state/pulse.ts';
-import { clockText } from '../state/time.ts';
-import { go, historyPath, servicePath } from '../state/url.ts';
+import { useNow } from '../state/time.ts';
+import { go, historyPath, servicePath, setQuery } from '../state/url.ts';
+import { Events } from './events.tsx';
 import { Lanes } from './lanes.tsx';
+import { Moment } from './moment.tsx';
+import { moved, queryOf, windowOf, zoomed, type Window } from './window.ts';
 
 const kinds = ['Service', 'BGPPeer', 'Node'] as const;
 
 export function HistoryPage({ query }: { readonly query: URLSearchParams }) {
   const { pulse } = useLink();
-  const kind = query.get('kind') ?? 'Service';
+  const kind = query.get('kind') ?? '';
   const name = query.get('name') ?? '';
-  const path = name === '' ? undefined : `${consolePaths.history}?${new URLSearchParams({ kind, name }).toString()}`;
-  const answer = useAnswer<HistoryView>(path, JSON.stringify(pulse.versions));
+  const asked = new URLSearchParams(kind === '' ? {} : { kind, ...(name === '' ? {} : { name }) });
+  const at = query.get('at');
+  if (name === '' && query.get('span') === 'all') asked.set('since', '1970-01-01T00:00:00Z');
+  if (at !== null && kind === 'Service' && name !== '') asked.set('at', at);
+  // The pulse comes with every change, and every few seconds: so the time line is live.
+  const answer = useAnswer<HistoryView>(`${consolePaths.history}?${asked.toString()}`, pulse.at ?? '');
   return (
     <div class="page">
       <h1 class="hidden">History</h1>
       <Choice key={`${kind} ${name}`} kind={kind} name={name} />
-      {path === undefined ? (
-        <Message title="Choose an object">
-          <p>Running agents and controllers remember what happened to a Service, a router or a node, and why.</p>
-        </Message>
-      ) : (
-        <Answered answer={answer}>{(view) => <History view={view} />}</Answered>
-      )}
+      <Answered answer={answer}>{(view) => <History view={view} query={query} />}</Answered>
     </div>
   );
 }
@@ -40,12 +41,19 @@ function Choice({ kind, name }: { readonly kind: string; readonly name: string }
       class="filters"
       onSubmit={(event) => {
         event.preventDefault();
-        go(historyPath(chosen.kind, chosen.name.trim()));
+        go(chosen.kind === '' ? '/history' : historyPath(chosen.kind, chosen.name.trim()));
       }}
     >
       <label>
         <span class="hidden">Kind</span>
-        <select value={chosen.kind} onChange={({ currentTarget }) => setChosen({ ...chosen, kind: currentTarget.value })}>
+        <select
+          value={chosen.kind}
+          onChange={({ currentTarget: { value } }) => {
+            setChosen({ kind: value, name: '' });
+            go(value === '' ? '/history' : historyPath(value, ''));
+          }}
+        >
+          <option value="">Everything</option>
           {kinds.map((one) => (
             <option key={one} value={one}>
               {one}
@@ -58,7 +66,8 @@ function Choice({ kind, name }: { readonly kind: string; readonly name: string }
         <input
           list="names"
           value={chosen.name}
-          placeholder={chosen.kind === 'Service' ? 'namespace/name' : 'name'}
+          disabled={chosen.kind === ''}
+          placeholder={chosen.kind === '' ? 'choose a kind to name one object' : chosen.kind === 'Service' ? 'namespace/name' : 'name'}
           onInput={({ currentTarget }) => setChosen({ ...chosen, name: currentTarget.value })}
         />
       </label>
@@ -68,26 +77,38 @@ function Choice({ kind, name }: { readonly kind: string; readonly name: string }
             .slice(0, 500)
             .map(({ namespace, name: one }) => <option key={`${namespace}/${one}`} value={`${namespace}/${one}`} />)}
       </datalist>
-      <button type="submit" disabled={chosen.name.trim() === ''}>
+      <button type="submit" disabled={chosen.kind === ''}>
         Show
       </button>
     </form>
   );
 }
 
-function History({ view }: { readonly view: HistoryView }) {
-  const { kind, name, entries, told, unasked } = view;
+function History({ view, query }: { readonly view: HistoryView; readonly query: URLSearchParams }) {
+  const { entries, told, unasked, left, moment } = view;
+  const now = useNow();
+  const kind = query.get('kind') ?? '';
+  const name = query.get('name') ?? '';
+  const first = entries[0];
+  const all: Window = { from: first === undefined ? now - 60_000 : Date.parse(first.at), to: now };
+  const shown = windowOf(query, all);
+  const inside = entries.filter(({ at }) => Date.parse(at) >= shown.from && Date.parse(at) <= shown.to);
+  const zoom = (part: Window): void => setQuery(queryOf(part));
+  const isZoomed = query.has('from');
   return (
     <>
-      <div class="title">
-        <h2>{name}</h2>
-        <span class="muted">{kind}</span>
-        {kind === 'Service' && (
-          <Link to={servicePath(name)} class="button">
-            Its path now
-          </Link>
-        )}
-      </div>
+      {name !== '' && (
+        <div class="title">
+          <h2>{name}</h2>
+          <span class="muted">{kind}</span>
+          {kind === 'Service' && (
+            <Link to={servicePath(name)} class="button">
+              Its path now
+            </Link>
+          )}
+        </div>
+      )}
+      {moment !== undefined && <Moment moment={moment} onClose={() => setQuery({ at: '' })} />}
       {entries.length === 0 ? (
         <Message title={told.length === 0 ? 'No process could be queried' : 'The queried processes know of nothing that happened to it'}>
           {unasked.map(({ who, why, fix }) => (
@@ -100,38 +121,55 @@ function History({ view }: { readonly view: HistoryView }) {
         <section class="card" aria-labelledby="events">
           <div class="card-head">
             <h2 id="events">What happened</h2>
+            <span class="muted">
+              {inside.length === entries.length ? `${entries.length} events` : `${inside.length} of ${entries.length} events`}
+            </span>
+            <div class="tools">
+              <button type="button" class="quiet" onClick={() => zoom(moved(shown, -0.5))}>
+                Earlier
+              </button>
+              <button type="button" class="quiet" onClick={() => zoom(moved(shown, 0.5))}>
+                Later
+              </button>
+              <button type="button" class="quiet" onClick={() => zoom(zoomed(shown, 0.5))}>
+                Zoom in
+              </button>
+              <button type="button" class="quiet" onClick={() => zoom(zoomed(shown, 2))}>
+                Zoom out
+              </button>
+              <button type="button" class="quiet" disabled={!isZoomed} onClick={() => setQuery({ from: '', to: '' })}>
+                All, up to now
+              </button>
+            </div>
           </div>
-          <Lanes entries={entries} />
-          <ol class="events">
-            {[...entries].toReversed().map((entry, index) => (
-              <li key={`${entry.at} ${entry.by} ${index}`}>
-                <time dateTime={entry.at}>{clockText(entry.at)}</time>
-                <span class="tag">{entry.by}</span>
-                <div>
-                  <p>
-                    <strong>{entry.what}</strong> {entry.text}
-                  </p>
-                  {entry.reason !== undefined && (
-                    <p>
-                      <code>{entry.reason.code}</code> {entry.reason.message}
-                      {entry.reason.fix !== '' && <span class="fix">fix: {entry.reason.fix}</span>}
-                    </p>
-                  )}
-                  {(entry.causes ?? []).length > 0 && (
-                    <p class="muted">
-                      after{' '}
-                      {(entry.causes ?? [])
-                        .map((cause) => `${cause.kind} ${cause.name} ${cause.deleted === true ? 'was deleted' : 'changed'}`)
-                        .join(', ')}
-                    </p>
-                  )}
-                </div>
-              </li>
-            ))}
-          </ol>
+          {name === '' && (
+            <p>
+              <label>
+                <input
+                  type="checkbox"
+                  checked={query.get('span') === 'all'}
+                  onChange={({ currentTarget }) => setQuery({ span: currentTarget.checked ? 'all' : '' })}
+                />{' '}
+                older than an hour too
+              </label>
+            </p>
+          )}
+          {left > 0 && <p class="muted">{left} older events are left out: name one object.</p>}
+          <Lanes entries={inside} shown={shown} onZoom={zoom} {...(moment === undefined ? {} : { at: Date.parse(moment.at) })} />
+          <Events entries={inside} query={query} isOfOne={name !== ''} />
         </section>
       )}
-      <p class="muted">{told.map(({ who, since }) => `${who} knows what happened since ${since}`).join('. ')}</p>
+      {entries.length > 0 &&
+        unasked.map(({ who, why }) => (
+          <p key={who} class="muted">
+            not queried: {who}: {why}
+          </p>
+        ))}
+      <p class="muted">
+        {told
+          .map(({ who, since, more }) => `${who} knows what happened since ${since}${more === true ? ', and more than was read' : ''}`)
+          .join('. ')}
+      </p>
     </>
   );
 }

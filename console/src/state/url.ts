@@ -35,18 +35,23 @@ export function go(to: string): void {
 
 /** Changes the state of the present view without an entry in the browser's history. "" removes a value. */
 export function setQuery(changes: Readonly<Record<string, string>>): void {
-  const query = new URLSearchParams(location.search);
-  for (const [name, value] of Object.entries(changes)) {
-    if (value === '') query.delete(name);
-    else query.set(name, value);
-  }
-  const text = query.toString();
-  history.replaceState(null, '', text === '' ? location.pathname : `${location.pathname}?${text}`);
+  history.replaceState(null, '', withQuery(location.pathname, new URLSearchParams(location.search), changes));
   for (const listener of listeners) listener();
 }
 
 export function servicePath(name: string): string {
   return `/service?${new URLSearchParams({ name }).toString()}`;
+}
+
+/** The page's URL with other values, as a link. "" removes a value. */
+export function withQuery(path: string, query: URLSearchParams, changes: Readonly<Record<string, string>>): string {
+  const next = new URLSearchParams(query);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === '') next.delete(name);
+    else next.set(name, value);
+  }
+  const text = next.toString();
+  return text === '' ? path : `${path}?${text}`;
 }
 
 export function historyPath(kind: string, name: string): string {

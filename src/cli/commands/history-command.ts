@@ -2,6 +2,7 @@ import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { updateHistory, emptyCursor } from '../../explain/history/history-updates.ts';
 import { mergeHistory, type MergedHistory, type ProcessHistory } from '../../explain/history/merged-history.ts';
 import { renderEntries, renderHistory } from '../../explain/history/render-history.ts';
+import { defined } from '../../lang/defined.ts';
 import { livePaths, type HistoryEntry, type HistoryKind } from '../../live/contract.ts';
 import { hint, type CommandContext } from '../context/command-context.ts';
 import { kindWords, namedService, namespaceOption, type NamespaceOption } from '../context/object-words.ts';
@@ -22,10 +23,7 @@ interface Options extends NamespaceOption, TableOutputOptions, WatchOptions, Fin
 type Since = { readonly ago: number } | { readonly at: number };
 
 /** A query of the contract (src/live/contract.ts). */
-interface HistoryQuery extends Readonly<Record<string, string>> {
-  readonly kind: HistoryKind;
-  readonly name: string;
-}
+type HistoryQuery = Readonly<Record<string, string>>;
 
 interface Subject {
   readonly command: 'service' | 'peer' | 'node';
@@ -128,27 +126,25 @@ function nextAnswer(fresh: MergedHistory, options: Options): CommandOutput {
   return asDocument(options, fresh) ?? { lines: renderEntries(fresh, options.output === 'wide'), separator: [] };
 }
 
-/** Returns what running processes remember of an object. */
+/** Returns what running processes remember: of one object, of all objects of a kind, or of everything. */
 export async function recallHistory(
   context: CommandContext,
-  query: { readonly kind: HistoryKind; readonly name: string },
+  { kind, name, since }: { readonly kind?: HistoryKind; readonly name?: string; readonly since?: string },
   options: FindProcessesOptions,
-): Promise<MergedHistory> {
-  const subject = subjects.find(({ kind }) => kind === query.kind);
-  if (subject === undefined) throw new RangeError(`no history of ${query.kind}`);
-  const { tellings, unasked } = await ask(
-    context,
-    subject,
-    { ...query },
-    query.kind === 'Node' ? { ...options, node: query.name } : options,
-  );
-  return mergeHistory(query, tellings, unasked);
+): Promise<Omit<MergedHistory, 'kind' | 'name'>> {
+  const subject = subjects.find((one) => one.kind === kind) ?? everything;
+  const node = kind === 'Node' ? name : undefined;
+  const { tellings, unasked } = await ask(context, subject, defined({ kind, name, since }), { ...options, ...defined({ node }) });
+  const { entries, told, ...rest } = mergeHistory({ kind: 'Service', name: '' }, tellings, unasked);
+  return { entries, told, unasked: rest.unasked };
 }
+
+const everything: Pick<Subject, 'of'> = { of: ['agent', 'controller'] };
 
 /** Queries all processes for their history. */
 async function ask(
   context: CommandContext,
-  subject: Subject,
+  subject: Pick<Subject, 'of'>,
   query: HistoryQuery,
   options: FindProcessesOptions & { readonly node?: string },
 ): Promise<{ readonly tellings: readonly ProcessHistory[]; readonly unasked: readonly UnreachableProcess[] }> {
@@ -173,11 +169,11 @@ async function ask(
 }
 
 async function tellingOf(source: LiveClient, query: HistoryQuery): Promise<ProcessHistory> {
-  const { items, process } = await fetchAllPages<HistoryEntry>(source, livePaths.history, query, limits.liveHistory);
+  const { items, process, more } = await fetchAllPages<HistoryEntry>(source, livePaths.history, query, limits.liveHistory);
   const { command, node, started, version } = process;
   // `herald run` is agent and controller in one process. Its entries differ by their wording.
   const by = command === 'controller' ? 'controller' : (node ?? command);
-  return { who: source.who, by, since: started, version, entries: items };
+  return { who: source.who, by, since: started, version, entries: items, ...(more ? { more } : {}) };
 }
 
 /** Of a directory: the agents of other nodes, which may run on other hosts and do not answer here. */

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import type { HistoryEntry } from '../../live/contract.ts';
 
 /** The history of an object, merged from the histories of several processes. Plain data. */
@@ -25,6 +26,8 @@ export interface HistorySource {
   readonly since: string;
   /** The version of Herald. */
   readonly version: string;
+  /** It remembers more entries than were read: the newest are missing. */
+  readonly more?: true;
 }
 
 export interface UnreachableProcess {
@@ -46,7 +49,7 @@ export function mergeHistory(
   unasked: readonly UnreachableProcess[],
 ): MergedHistory {
   const entries = tellings.flatMap((telling) => telling.entries.map((entry): AttributedEntry => ({ ...entry, by: telling.by })));
-  const told = tellings.map(({ who, by, since, version }): HistorySource => ({ who, by, since, version }));
+  const told = tellings.map(({ who, by, since, version, more }): HistorySource => ({ who, by, since, version, ...defined({ more }) }));
   return { kind, name, entries: entries.toSorted(byTime), told: told.toSorted(byWho), unasked };
 }
 

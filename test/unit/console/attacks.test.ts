@@ -40,7 +40,7 @@ const facts: Facts = {
   read: async () => pictureOf({ services: [{ name: 'shop/web' }] }),
   explain: async () => undefined,
   plan: async (manifests) => (given.push(manifests), planned),
-  history: async (kind, name) => ({ kind, name, entries: [], told: [], unasked: [] }),
+  history: async () => ({ entries: [], told: [], unasked: [] }),
   redact: (value) => value,
 };
 
@@ -256,7 +256,14 @@ describe('the server', () => {
 
   test('refuses names beyond the limit, and names of nothing', async () => {
     for (const name of ['x'.repeat(2000), '', 'web', 'a/b/c']) expect((await ask(`/api/service?name=${name}`)).status).toBe(400);
-    for (const query of ['kind=Pod&name=x', 'kind=Service&name=', '']) expect((await ask(`/api/history?${query}`)).status).toBe(400);
+    for (const query of [
+      'kind=Pod&name=x',
+      'kind=Service&name=',
+      'name=a/b',
+      'since=yesterday',
+      'kind=Node&name=x&at=2026-01-01T00:00:00Z',
+    ])
+      expect((await ask(`/api/history?${query}`)).status).toBe(400);
   });
 
   test('tells a page beyond the limit of followers so', async () => {

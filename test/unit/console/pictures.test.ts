@@ -24,7 +24,7 @@ function following(first: Picture) {
     },
     explain: async () => undefined,
     plan: () => Promise.reject(new Error('nothing is planned here')),
-    history: async (kind, name) => ({ kind, name, entries: [], told: [], unasked: [] }),
+    history: async () => ({ entries: [], told: [], unasked: [] }),
     redact: (value) => (typeof value === 'string' ? value.replaceAll('hunter2', 'REMOVED') : value),
   };
   const pictures = new Pictures(facts, { clock, stopped: ending.signal });

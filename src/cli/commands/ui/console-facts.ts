@@ -1,6 +1,6 @@
 import { defined } from '../../../lang/defined.ts';
 import type { Note } from '../../../console/contract.ts';
-import type { ExplainedService, Facts, Picture, PlannedChanges } from '../../../console/picture.ts';
+import type { ExplainedService, Facts, HistoryQuestion, Picture, PlannedChanges, RecalledHistory } from '../../../console/picture.ts';
 import { withoutSelfReference } from '../../../explain/text/self-reference.ts';
 import { alikeUnqueried } from '../../../explain/text/unqueried.ts';
 import { markUndecided, unreadLines } from '../../../explain/unread-objects.ts';
@@ -152,8 +152,8 @@ class ConsoleFacts implements Facts {
     return this.#last?.reading ?? this.#first?.reading ?? (await this.#readings.next()).reading;
   }
 
-  history(kind: Parameters<Facts['history']>[0], name: string): ReturnType<Facts['history']> {
-    return recallHistory(this.#context, { kind, name }, this.#options);
+  history(question: HistoryQuestion): Promise<RecalledHistory> {
+    return recallHistory(this.#context, question, this.#options);
   }
 
   close(): Promise<void> {
