@@ -1,5 +1,6 @@
 import type { Verdict } from '../decisions/verdict/verdict.ts';
 import type { MergedHistory } from '../explain/history/merged-history.ts';
+import type { L2Segment } from '../explain/l2/l2-segments.ts';
 import type { Overview } from '../explain/overview/overview.ts';
 import type { Problem } from '../explain/overview/problem.ts';
 import type { SessionRow } from '../explain/sessions/session-report.ts';
@@ -120,7 +121,32 @@ export interface FabricSession extends Pick<SessionRow, 'node' | 'peer' | 'addre
   readonly why?: string;
 }
 
+/** Nodes that are alike: with the same problems, and sessions with the same routers in the same state. */
+export interface FabricGroup {
+  readonly id: string;
+  /** At most `limits.groupNames`. */
+  readonly names: readonly string[];
+  readonly count: number;
+  readonly health: Health;
+  /** Of the first node. */
+  readonly lines: readonly string[];
+  readonly sessions: readonly { readonly peer: string; readonly health: Health; readonly words: string }[];
+}
+
+/** A load balancer outside the cluster that serves a Service. */
+export interface FabricCloud {
+  readonly service: string;
+  readonly hostnames: readonly string[];
+  readonly outcome: ServiceOutcome;
+  /** The first cause and the fix. */
+  readonly line?: string;
+}
+
 export interface FabricView extends ReadingFacts {
+  /** Empty: nodes are drawn one by one. */
+  readonly groups: readonly FabricGroup[];
+  readonly segments: readonly L2Segment[];
+  readonly clouds: readonly FabricCloud[];
   readonly nodes: readonly FabricNode[];
   readonly peers: readonly FabricPeer[];
   readonly sessions: readonly FabricSession[];
@@ -136,8 +162,9 @@ export interface FabricView extends ReadingFacts {
   readonly controller?: { readonly holder: string };
 }
 
-/** The state of one address. `reserved`: the pool keeps it for one Service. `overlap`: another pool has it as well. */
-export type AddressState = 'assigned' | 'reserved' | 'overlap';
+/** The state of one address. `reserved`: the pool keeps it for one Service. `draining`: a Service has it, and its pool gives out no
+ * more addresses. `overlap`: another pool has it as well. */
+export type AddressState = 'assigned' | 'reserved' | 'draining' | 'overlap';
 
 /** One address that is not simply free. */
 export interface AddressCell {
@@ -187,6 +214,8 @@ export interface Why {
 export interface ServicePath {
   /** With what becomes of connections to each port. An address that another program serves has no ports. */
   readonly addresses: readonly PathAddress[];
+  /** How connections are spread: "consistent: by source address", "a client stays at its endpoint for 3 h". */
+  readonly balancing: readonly string[];
   /** Why the Service does not have the addresses that it asks for. */
   readonly unmet?: Why;
   readonly routers: readonly PathRouter[];

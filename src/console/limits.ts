@@ -19,6 +19,10 @@ export const limits = {
   /** Addresses of one range that are listed with the Services that have them, and Services that are named for one address. */
   holders: 5000,
   sharers: 10,
+  /** Nodes of the fabric that are drawn one by one. With more, alike nodes share a box: the boxes that are drawn, and the names in one. */
+  fabricNodes: 50,
+  fabricGroups: 24,
+  groupNames: 20,
   /** Nodes of a Service's path that are drawn one by one. With more, alike nodes share a box. */
   drawnNodes: 12,
   /** Octets of manifests in one request, and plans that are computed at the same time. */

@@ -41,6 +41,7 @@ const legend = [
   { state: 'free', word: 'free' },
   { state: 'assigned', word: 'assigned' },
   { state: 'reserved', word: 'reserved for one Service' },
+  { state: 'draining', word: 'assigned, in a draining pool' },
   { state: 'overlap', word: 'in two pools' },
 ] as const;
 
@@ -52,6 +53,7 @@ function Legend() {
           <svg class={`cell ${state}`} viewBox="0 0 14 14" aria-hidden="true">
             <rect x="1" y="1" width="12" height="12" rx="2" />
             {state === 'overlap' && <path d="M3 11l8-8" />}
+            {state === 'draining' && <path d="M3 7h8" />}
             {state === 'reserved' && <circle cx="7" cy="7" r="2.5" />}
           </svg>
           {word}
@@ -99,7 +101,7 @@ function Pool({ pool }: { readonly pool: PoolView }) {
       ))}
       {taken.length > 0 && (
         <details class="list">
-          <summary>{taken.length} addresses with their Services</summary>
+          <summary>{taken.length === 1 ? '1 address with its Service' : `${taken.length} addresses with their Services`}</summary>
           <ul>
             {taken.map(({ address, state, services }) => (
               <li key={address}>

@@ -50,6 +50,7 @@ export function Space({ range }: { readonly range: AddressRangeView }) {
             >
               <rect x={x + 1} y={y + 1} width={size} height={size} rx="2" {...(share > 0 ? { fillOpacity: 0.25 + 0.75 * share } : {})} />
               {state === 'overlap' && <path d={`M${x + 4} ${y + 11}l7-7`} />}
+              {state === 'draining' && <path d={`M${x + 4} ${y + 7.5}h7`} />}
               {state === 'reserved' && <circle cx={x + 7.5} cy={y + 7.5} r="2.5" />}
             </g>
           );

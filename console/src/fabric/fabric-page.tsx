@@ -7,12 +7,12 @@ import { Notes } from '../parts/notes.tsx';
 import { useAnswer } from '../state/answer.ts';
 import { useLink } from '../state/pulse.ts';
 import { historyPath, servicePath, setQuery } from '../state/url.ts';
+import { Clouds } from './clouds.tsx';
+import { GroupMap } from './group-map.tsx';
 import { FabricMap } from './map.tsx';
 import { Matrix } from './matrix.tsx';
+import { Segments } from './segments.tsx';
 import { Sessions } from './sessions.tsx';
-
-/** With more nodes than this a matrix takes the place of the map. */
-const drawnNodes = 50;
 
 export function FabricPage({ query }: { readonly query: URLSearchParams }) {
   const { pulse } = useLink();
@@ -26,7 +26,7 @@ export function FabricPage({ query }: { readonly query: URLSearchParams }) {
 }
 
 function Fabric({ view, chosen }: { readonly view: FabricView; readonly chosen: string }) {
-  const { notes, nodes, peers, sessions, problems, counts, controller, from } = view;
+  const { notes, nodes, peers, groups, segments, clouds, sessions, problems, counts, controller, from } = view;
   const choose = (id: string): void => setQuery({ session: id === chosen ? '' : id });
   const session = useMemo(() => sessions.find(({ node, peer }) => `${node} ${peer}` === chosen), [sessions, chosen]);
   if (nodes.length === 0 && peers.length === 0) {
@@ -91,9 +91,16 @@ function Fabric({ view, chosen }: { readonly view: FabricView; readonly chosen: 
       )}
       <section class="card" aria-labelledby="map">
         <div class="card-head">
-          <h2 id="map">{nodes.length > drawnNodes ? 'Sessions of all nodes' : 'Routers, sessions and nodes'}</h2>
+          <h2 id="map">{groups.length > 0 ? 'Routers, and boxes of alike nodes' : 'Routers, sessions and nodes'}</h2>
         </div>
-        {nodes.length > drawnNodes ? <Matrix view={view} onChoose={choose} /> : <FabricMap view={view} chosen={chosen} onChoose={choose} />}
+        {groups.length > 0 ? (
+          <>
+            <GroupMap peers={peers} groups={groups} />
+            <Matrix view={view} onChoose={choose} />
+          </>
+        ) : (
+          <FabricMap view={view} chosen={chosen} onChoose={choose} />
+        )}
         {session !== undefined && (
           <div class="gap chosen" role="status">
             <h3>
@@ -107,7 +114,9 @@ function Fabric({ view, chosen }: { readonly view: FabricView; readonly chosen: 
           </div>
         )}
       </section>
-      {nodes.length <= drawnNodes && <Sessions sessions={sessions} at={view.at} />}
+      {segments.length > 0 && <Segments segments={segments} />}
+      {clouds.length > 0 && <Clouds clouds={clouds} />}
+      {groups.length === 0 && <Sessions sessions={sessions} at={view.at} />}
     </>
   );
 }

@@ -6,13 +6,14 @@ import { healthWords, Mark } from '../parts/mark.tsx';
 /** The way from clients to the pods. What is missing is listed below with the reason and the fix. */
 export function Path({ path }: { readonly path: ServicePath }) {
   const [chosen, setChosen] = useState<string>();
-  const { addresses, unmet, routers, nodes, endpoints, routes, forwarding } = path;
+  const { addresses, balancing, unmet, routers, nodes, endpoints, routes, forwarding } = path;
   const arrows = arrowsOf(path);
   const gaps = gapsOf(path);
   return (
     <section class="card" aria-labelledby="path">
       <div class="card-head">
         <h2 id="path">Path from the client to the pods</h2>
+        <span class="muted">{balancing.join('; ')}</span>
       </div>
       <Diagram class="path" arrows={arrows} {...(chosen === undefined ? {} : { chosen })} onChoose={setChosen}>
         <div class="column">

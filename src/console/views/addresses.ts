@@ -60,25 +60,29 @@ function poolView(snapshot: Snapshot, pool: IPAddressPool, row: PoolRow, used: r
     pending: row.pending,
     health: row.givesNothing !== undefined ? 'bad' : row.reason !== undefined || row.unannounced !== undefined ? 'doubtful' : 'good',
     isDraining: pool.draining,
-    ranges: pool.addresses.map((range) =>
-      rangeView(
-        range,
-        used,
-        others.filter((other) => rangesOverlap(range, other)),
-      ),
-    ),
+    ranges: pool.addresses.map((range) => {
+      const overlaps = others.filter((other) => rangesOverlap(range, other));
+      return rangeView(range, used, { overlaps, isDraining: pool.draining });
+    }),
     announced: row.unannounced === undefined ? announcedByText(row) : reasonText(row.unannounced),
     lines: row.unannounced === undefined ? lines : [...lines, reasonLine(row.unannounced)],
   };
 }
 
-function rangeView(range: AddressRange, used: readonly Used[], overlaps: readonly AddressRange[]): AddressRangeView {
+/** What else concerns the addresses of a range. */
+interface Around {
+  readonly overlaps: readonly AddressRange[];
+  readonly isDraining: boolean;
+}
+
+function rangeView(range: AddressRange, used: readonly Used[], around: Around): AddressRangeView {
+  const { overlaps } = around;
   const size = rangeSize(range);
   const inside = used.filter(({ address }) => rangeContains(range, address));
   const listed = inside.slice(0, limits.holders);
   const blocks = size > BigInt(limits.cells) ? blocksOf(range, inside) : undefined;
   const step = BigInt(blocks?.size ?? 1);
-  const cells = listed.map((one) => cellOf(range, one, overlaps, step));
+  const cells = listed.map((one) => cellOf(range, one, around, step));
   return {
     range: formatRange(range),
     family: range.first.family === 4 ? 'IPv4' : 'IPv6',
@@ -89,12 +93,12 @@ function rangeView(range: AddressRange, used: readonly Used[], overlaps: readonl
   };
 }
 
-function cellOf({ first }: AddressRange, { address, state, services }: Used, overlaps: readonly AddressRange[], step: bigint): AddressCell {
+function cellOf({ first }: AddressRange, { address, state, services }: Used, { overlaps, isDraining }: Around, step: bigint): AddressCell {
   const doubled = overlaps.some((other) => rangeContains(other, address));
   return {
     at: Number((address.value - first.value) / step),
     address: formatAddress(address),
-    state: doubled ? 'overlap' : state,
+    state: doubled ? 'overlap' : isDraining && state === 'assigned' ? 'draining' : state,
     services: services.slice(0, limits.sharers),
   };
 }

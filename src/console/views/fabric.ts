@@ -1,25 +1,32 @@
 import { defined } from '../../lang/defined.ts';
 import { reasonLine } from '../../decisions/verdict/verdict-text.ts';
+import { l2Segments } from '../../explain/l2/l2-segments.ts';
 import { isUp, sessionReport, type SessionRow } from '../../explain/sessions/session-report.ts';
 import { sessionText } from '../../explain/sessions/session.ts';
 import { currentReport } from '../../model/objects/node-state.ts';
 import { reasonText } from '../../model/reasons.ts';
-import type { FabricNode, FabricPeer, FabricSession, FabricView, Health } from '../contract.ts';
+import type { FabricCloud, FabricNode, FabricPeer, FabricSession, FabricView, Health } from '../contract.ts';
 import type { Picture } from '../picture.ts';
 import { readingFacts, timeText } from './reading-facts.ts';
-import { countOutcomes } from './services.ts';
+import { nodeGroups } from './node-groups.ts';
+import { countOutcomes, outcomeOf } from './services.ts';
 
 /** Draws routers, sessions and nodes. */
 export function fabricView(picture: Picture): FabricView {
   const { snapshot, now, live, overview, problems } = picture;
   const { sessions } = sessionReport(snapshot, now, {}, live);
   const drawn = sessions.map((row) => sessionOf(row, now));
+  const nodes = nodesOf(picture);
+  const peers = peersOf(picture, sessions, drawn);
   return {
     ...readingFacts(picture),
-    nodes: nodesOf(picture),
-    peers: peersOf(picture, sessions, drawn),
+    nodes,
+    peers,
     sessions: drawn,
     problems,
+    groups: nodeGroups(nodes, peers, drawn),
+    segments: l2Segments(snapshot, now),
+    clouds: cloudsOf(picture),
     counts: {
       services: overview.services.total,
       ours: overview.services.ours,
@@ -89,6 +96,16 @@ function peersOf({ snapshot, overview }: Picture, rows: readonly SessionRow[], d
       asns: [...new Set(sessions.map(({ peerASN }) => String(peerASN)))].toSorted(),
       health: objects.has(`BGPPeer/${peer}`) ? 'bad' : worstOf(healths),
     };
+  });
+}
+
+/** Services whose address is a name: a load balancer outside the cluster has it. */
+function cloudsOf({ snapshot, services }: Picture): FabricCloud[] {
+  return [...snapshot.services].flatMap(([key, service]): FabricCloud[] => {
+    const hostnames = service.ingress.flatMap(({ hostname }) => hostname ?? []);
+    if (hostnames.length === 0) return [];
+    const state = services.get(key);
+    return [{ service: key, hostnames, outcome: outcomeOf(snapshot, service, state, false), ...defined({ line: state?.problem?.line }) }];
   });
 }
 

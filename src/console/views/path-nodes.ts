@@ -57,12 +57,18 @@ function nodeReasons({ problem, host, reason, forwarding }: NodeExplanation): Re
   return [...(problem === undefined ? [] : [problem]), ...host, ...own, ...forwarding];
 }
 
-function detailOf({ frontends, elsewhere, endpoints = [] }: NodeExplanation): string {
+function detailOf({ frontends, elsewhere, endpoints = [], directReturn }: NodeExplanation): string {
   if (frontends === 0) return elsewhere === 0 ? 'forwards nothing' : `leaves ${elsewhere} to another program`;
   const [first] = endpoints;
   const to = first === undefined ? '' : ` to ${first.used} of ${first.usable} endpoint${first.usable === 1 ? '' : 's'}`;
   const because = first?.because === 'local' ? ', policy Local' : first?.because === 'topology' ? ', by topology hints' : '';
-  return `forwards ${frontends} frontend${frontends === 1 ? '' : 's'}${to}${because}`;
+  return `forwards ${frontends} frontend${frontends === 1 ? '' : 's'}${to}${because}${directReturnText(directReturn)}`;
+}
+
+function directReturnText(directReturn: NodeExplanation['directReturn']): string {
+  if (directReturn === undefined) return '';
+  const { receives, passes } = directReturn;
+  return `; direct return: passes on by ${passes.join(', ') || 'nothing'}, receives by ${receives.join(', ') || 'nothing'}`;
 }
 
 /** Equal for nodes that are alike: everything but their names, ages, and what only one node can have. */

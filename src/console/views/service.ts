@@ -1,4 +1,5 @@
 import { defined } from '../../lang/defined.ts';
+import { affinityText, balancingText } from '../../explain/service/render-service.ts';
 import { reachabilityText } from '../../explain/service/reachability-text.ts';
 import type { ServiceExplanation } from '../../explain/service/service.ts';
 import type { Health, PathAddress, ServicePath, ServiceView } from '../contract.ts';
@@ -14,11 +15,15 @@ export function serviceView({ explanation, lines, wideLines, from, kind, at }: E
 }
 
 function pathOf(explanation: ServiceExplanation): ServicePath {
-  const { allocation, endpoints } = explanation;
+  const { allocation, endpoints, balancing, affinitySeconds } = explanation;
   const { groups, nodes, forwarding } = nodesOfPath(explanation);
   const { ready, terminating, unusable, pods = [] } = endpoints;
   return {
     addresses: addressesOf(explanation),
+    balancing: [
+      ...(balancing === undefined ? [] : [`balancing ${balancingText(balancing)}`]),
+      ...(affinitySeconds === undefined ? [] : [affinityText(affinitySeconds)]),
+    ],
     ...defined({ unmet: allocation.reason === undefined ? undefined : whyOf(allocation.reason) }),
     ...routersOfPath(explanation, groups),
     nodes,

@@ -57,7 +57,7 @@ export function countOutcomes({ snapshot, services, overview }: Picture): Readon
   return counts;
 }
 
-function outcomeOf(snapshot: Snapshot, service: Service, state: ServiceState | undefined, isUnclaimed: boolean): ServiceOutcome {
+export function outcomeOf(snapshot: Snapshot, service: Service, state: ServiceState | undefined, isUnclaimed: boolean): ServiceOutcome {
   if (state?.problem !== undefined) return state.problem.outcome ?? 'notServed';
   if (isUnclaimed) return 'notServed';
   if (state !== undefined && state.conditions.length > 0) return 'served';

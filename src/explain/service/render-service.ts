@@ -13,7 +13,7 @@ import { withFix } from '../text/reason-lines.ts';
  * screen: it shows equal nodes once and the pool that decided, without sessions, routes and what already was said.
  */
 export function renderService(explanation: ServiceExplanation, detail: 'brief' | 'whole' = 'whole'): string[] {
-  const { service, verdict, type, provider, balancing, noNodes } = explanation;
+  const { service, verdict, type, provider, balancing, affinitySeconds, noNodes } = explanation;
   const isBrief = detail === 'brief';
   const record = isBrief ? withoutLine(explanation) : explanation.record;
   const isOutside = provider?.provider !== undefined && provider.provider !== 'bare-metal';
@@ -29,6 +29,7 @@ export function renderService(explanation: ServiceExplanation, detail: 'brief' |
     ...(record === undefined ? [] : renderRecord(record, isOutside)),
     ...renderEndpoints(explanation.endpoints),
     ...(balancing === undefined ? [] : [renderBalancing(balancing)]),
+    ...(affinitySeconds === undefined ? [] : [`Affinity   ${affinityText(affinitySeconds)}`]),
     ...(explanation.l2 ?? []).flatMap((address) => ['', ...renderL2Address(address, isBrief)]),
     ...(isBrief ? renderBriefly(explanation, isOthers) : renderNodes(explanation.nodes, isOthers)),
     ...(noNodes === undefined ? [] : ['', ...withFix('Nodes      ', noNodes)]),
@@ -127,7 +128,16 @@ function countsText({ ready, terminating, unusable }: Omit<ServiceExplanation['e
 }
 
 function renderBalancing(balancing: BalancingExplanation): string {
-  if (balancing.algorithm === 'random') return 'Balancing  random';
+  return `Balancing  ${balancingText(balancing)}`;
+}
+
+/** "a client stays at its endpoint until it was silent for 10800 s". */
+export function affinityText(seconds: number): string {
+  return `a client stays at its endpoint until it was silent for ${seconds} s`;
+}
+
+export function balancingText(balancing: BalancingExplanation): string {
+  if (balancing.algorithm === 'random') return 'random';
   const source = balancing.hashed === 'client' ? 'source address' : 'source address and port';
-  return `Balancing  consistent: by ${source}, the same on every node (${balancing.slots} slots); NodePorts and ClusterIPs random`;
+  return `consistent: by ${source}, the same on every node (${balancing.slots} slots); NodePorts and ClusterIPs random`;
 }

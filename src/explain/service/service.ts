@@ -35,6 +35,8 @@ export interface ServiceExplanation {
   readonly endpoints: EndpointsExplanation;
   /** How connections from outside are balanced. Absent: none arrive, or another program serves them. */
   readonly balancing?: BalancingExplanation;
+  /** The time for which sessionAffinity keeps a client at its endpoint. Absent: it does not. */
+  readonly affinitySeconds?: number;
   /** Addresses that an L2Advertisement covers. Absent: none. */
   readonly l2?: readonly L2AddressExplanation[];
   /** Sorted by name. */
@@ -71,6 +73,7 @@ export function explainService(snapshot: Snapshot, key: ServiceKey, now: number,
     ...(status.length === 0 ? {} : { status }),
     endpoints: explainEndpoints(snapshot, service, key, pods),
     ...explainBalancing(snapshot, service),
+    ...defined({ affinitySeconds: service.affinitySeconds }),
     ...(l2.length === 0 ? {} : { l2 }),
     nodes,
     ...(nodes.length === 0 ? { noNodes: reason('NoNodes', undefined) } : {}),

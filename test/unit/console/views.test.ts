@@ -67,6 +67,66 @@ describe('the list of Services', () => {
 });
 
 describe('the fabric', () => {
+  /** Sixty nodes of two racks. The session of n7 is missing. */
+  const racks = (count: number): ClusterLiteral => {
+    const names = Array.from({ length: count }, (_, index) => `n${index}`);
+    return {
+      ...fabric,
+      nodes: names.map((name) => ({ name })),
+      running: Object.fromEntries(names.map((name) => [name, name === 'n7' ? {} : { tor: '10.0.0.254' }])),
+    };
+  };
+
+  test('puts alike nodes of a large cluster into one box, and those with a problem first', () => {
+    const { groups } = fabricView(pictureOf(racks(60), now));
+    expect(groups.map(({ count, health, sessions }) => [count, health, sessions.map((one) => one.health)])).toEqual([
+      [1, 'good', ['bad']],
+      [59, 'good', ['good']],
+    ]);
+    expect(groups[0]?.names).toEqual(['n7']);
+    expect(groups[0]?.sessions[0]?.words).toContain('tor');
+    expect(groups[1]?.names).toHaveLength(limits.groupNames);
+  });
+
+  test('draws the nodes one by one when they are few', () => {
+    expect(fabricView(pictureOf(racks(limits.fabricNodes), now)).groups).toEqual([]);
+    expect(fabricView(pictureOf(racks(limits.fabricNodes + 1), now)).groups).toHaveLength(2);
+  });
+
+  test('has the nodes that answer ARP and NDP by network', () => {
+    const { segments } = fabricView(
+      pictureOf(
+        {
+          ...fabric,
+          services: [
+            { name: 'shop/web', assigned: ['192.0.2.1'], ports: ['80/TCP'] },
+            { name: 'shop/other', assigned: ['198.51.100.1'], ports: ['80/TCP'] },
+          ],
+          slices: ['shop/web', 'shop/other'].map((service) => ({ service, ports: ['80/TCP'], endpoints: ['10.1.0.1@n1'] })),
+          pools: [{ name: 'public', addresses: ['192.0.2.0/28', '198.51.100.0/28'] }],
+          l2Advertisements: [{ name: 'office' }],
+          links: { n1: { eth0: ['192.0.2.0/24'] } },
+        },
+        now,
+      ),
+    );
+    expect(segments).toEqual([
+      { segment: '', owners: [{ node: '', addresses: ['198.51.100.1'] }] },
+      { segment: '192.0.2.0/24', owners: [{ node: 'n1', addresses: ['192.0.2.1'] }] },
+    ]);
+  });
+
+  test('has the load balancers outside the cluster', () => {
+    const picture = pictureOf({ ...fabric, services: [{ name: 'shop/web', ports: ['80/TCP'] }] }, now);
+    const [key, service] = [...picture.snapshot.services][0] ?? [];
+    if (key === undefined || service === undefined) throw new RangeError('no Service');
+    const named = { ...service, ingress: [{ hostname: 'web.elb.amazonaws.com', ipMode: 'VIP' as const, ports: [] }] };
+    const snapshot = { ...picture.snapshot, services: new Map([[key, named]]) };
+    const { clouds } = fabricView({ ...picture, snapshot });
+    expect(clouds).toMatchObject([{ service: 'shop/web', hostnames: ['web.elb.amazonaws.com'], outcome: 'notServed' }]);
+    expect(clouds[0]?.line).toMatch(/^Not served: /);
+  });
+
   test('has a line for each session, with the words of explain and the reason of one that is down', () => {
     const { sessions, peers, nodes, counts } = fabricView(pictureOf(fabric, now));
     expect(sessions.map(({ node, peer, health }) => [node, peer, health])).toEqual([
@@ -109,6 +169,16 @@ describe('the path of a Service', () => {
       ['node n2', 'good'],
     ]);
     expect(endpoints).toMatchObject({ ready: 2, unusable: 0 });
+  });
+
+  test('says how connections are spread, and which way packets go back', () => {
+    const affine = { name: 'shop/web', assigned: ['192.0.2.1'], ports: ['80/TCP'], affinitySeconds: 600 };
+    const explanation = explainService(cluster({ ...fabric, services: [affine] }), 'shop/web', now);
+    if (explanation === undefined) throw new RangeError('no Service');
+    const nodes = explanation.nodes.map((node) => ({ ...node, directReturn: { receives: ['dsr' as never], passes: [] } }));
+    const { path } = serviceView({ explanation: { ...explanation, nodes }, lines: [], wideLines: [], from: '', kind: 'directory', at: '' });
+    expect(path.balancing).toEqual(['balancing random', 'a client stays at its endpoint until it was silent for 600 s']);
+    expect(path.nodes[0]?.detail).toMatch(/; direct return: passes on by nothing, receives by dsr$/);
   });
 
   test('does not call a route missing that a node has no reason to send', () => {

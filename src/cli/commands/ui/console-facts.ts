@@ -23,6 +23,8 @@ import { conditionsOf, currentStates } from '../tables/current-conditions.ts';
 import { readOverview, readProblems, unwrittenBy } from '../tables/status-facts.ts';
 import { openReadings, type Readings } from './readings.ts';
 
+/** An explanation with resources of a cloud is kept for this time: a page that follows changes must not exhaust the cloud's API. */
+const previewMilliseconds = 15_000;
 /** After this time a picture is computed again although nothing was heard: agents may have become silent. */
 const staleMilliseconds = 5000;
 
@@ -55,6 +57,9 @@ class ConsoleFacts implements Facts {
   readonly #outside: OutsideOptions | undefined;
   readonly #redaction = new Redaction();
   #last: { readonly reading: Reading; readonly picture: Picture; readonly heard: string } | undefined;
+
+  /** The last explanation with resources outside the cluster. */
+  #previewed: { readonly at: number; readonly of: ExplainedService } | undefined;
 
   /** What was read at the start and is in no picture yet. */
   #first: Awaited<ReturnType<Readings['next']>> | undefined;
@@ -102,6 +107,15 @@ class ConsoleFacts implements Facts {
   }
 
   async explain(key: ServiceKey): Promise<ExplainedService | undefined> {
+    const kept = this.#previewed;
+    const now = this.#context.clock.now();
+    if (kept?.of.explanation.service === key && now - kept.at < previewMilliseconds) return kept.of;
+    const of = await this.#explainNow(key);
+    this.#previewed = of?.explanation.provider?.preview === undefined ? undefined : { at: now, of };
+    return of;
+  }
+
+  async #explainNow(key: ServiceKey): Promise<ExplainedService | undefined> {
     const last = await this.#latest();
     // A caller without rights to the whole cluster may still read everything of one namespace.
     const isPartial = last.kind === 'cluster' && last.unread.some(({ why }) => why === 'forbidden');
@@ -117,7 +131,7 @@ class ConsoleFacts implements Facts {
   async #explain(last: Reading, key: ServiceKey): Promise<ExplainedService | undefined> {
     const now = last.kind === 'manifests' ? last.now : this.#context.clock.date().getTime();
     const reading = { ...last, now };
-    const judged = await judgedExplanation(this.#context, reading, key, this.#options, undefined);
+    const judged = await judgedExplanation(this.#context, reading, key, this.#options, this.#outside);
     if (judged === undefined) return undefined;
     const { explanation } = judged;
     return {

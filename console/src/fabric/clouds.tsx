@@ -1,0 +1,31 @@
+import type { FabricView } from '../../../src/console/contract.ts';
+import { Link } from '../parts/link.tsx';
+import { Mark, outcomeHealth, outcomeWords } from '../parts/mark.tsx';
+import { servicePath } from '../state/url.ts';
+
+const listed = 100;
+
+/** Load balancers outside the cluster. The page of the Service has their listeners, target groups and targets. */
+export function Clouds({ clouds }: Pick<FabricView, 'clouds'>) {
+  return (
+    <section class="card" aria-labelledby="clouds">
+      <div class="card-head">
+        <h2 id="clouds">Load balancers outside the cluster</h2>
+      </div>
+      <ul class="problems">
+        {clouds.slice(0, listed).map(({ service, hostnames, outcome, line }) => (
+          <li key={service}>
+            <Mark health={outcomeHealth[outcome]} label={outcomeWords[outcome]} />
+            <div>
+              <p>
+                <Link to={servicePath(service)}>{service}</Link> <span class="mono">{hostnames.join(', ')}</span>
+              </p>
+              {line !== undefined && <p>{line}</p>}
+            </div>
+          </li>
+        ))}
+      </ul>
+      {clouds.length > listed && <p class="muted">{clouds.length - listed} more are in the list of Services.</p>}
+    </section>
+  );
+}
