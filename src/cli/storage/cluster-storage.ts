@@ -16,6 +16,7 @@ import { KubernetesServiceMetadata } from '../../sources/kubernetes/records/serv
 import { defined } from '../../lang/defined.ts';
 import type { AgentPodName } from '../../model/objects/agent-pod.ts';
 import type { Log } from '../../system/log.ts';
+import { version } from '../version.ts';
 import { acquireLease } from './leader-election.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { defaultNamespace, type ClusterOptions, type ElectionOptions } from '../options/shared-options.ts';
@@ -36,7 +37,8 @@ export async function openClusterStorage(
   const { clock, random } = context;
   const connection = await connect(context, options);
   const observed = observer === undefined ? {} : { observer };
-  const client = new KubeClient(connection, { clock, log, ...observed });
+  const userAgent = `herald-${options.node === undefined ? 'controller' : 'agent'}/${version}`;
+  const client = new KubeClient(connection, { clock, log, userAgent, ...observed });
   const ownNamespace = connection instanceof InCluster ? await podNamespace() : undefined;
   const namespace = options.leaderElectNamespace ?? ownNamespace ?? defaultNamespace;
   const source = new KubernetesSource({ client, clock, random, log, ...observed }, { ...options, agentNamespace: namespace });

@@ -33,10 +33,15 @@ export class KubeClient {
 
   constructor(
     connection: Connection,
-    { clock, observer, log }: { readonly clock: Clock; readonly observer?: ClientObserver; readonly log?: Log },
+    {
+      clock,
+      observer,
+      log,
+      userAgent = 'herald',
+    }: { readonly clock: Clock; readonly observer?: ClientObserver; readonly log?: Log; readonly userAgent?: string },
   ) {
     this.#connection = connection;
-    this.#transport = new HttpTransport(connection);
+    this.#transport = new HttpTransport(connection, userAgent);
     this.#clock = clock;
     this.#observer = observer;
     this.clockSkew = new ClockSkew(log);

@@ -32,9 +32,12 @@ export class HttpTransport {
   readonly #connection: Connection;
   readonly #agent: Agent | PlainAgent;
   readonly #secure: boolean;
+  readonly #userAgent: string;
 
-  constructor(connection: Connection) {
+  /** `userAgent` names the program in the API server's audit log and metrics. */
+  constructor(connection: Connection, userAgent: string) {
     this.#connection = connection;
+    this.#userAgent = userAgent;
     this.#secure = connection.server.protocol === 'https:';
     const pool = {
       keepAlive: true,
@@ -61,7 +64,7 @@ export class HttpTransport {
       headers: {
         Accept: 'application/json',
         'Accept-Encoding': 'gzip',
-        'User-Agent': 'herald',
+        'User-Agent': this.#userAgent,
         ...headers,
         ...(body === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(body)) }),
         ...(authorization === undefined || !this.#secure ? {} : { Authorization: authorization }),

@@ -33,6 +33,7 @@ export class FakeApiServer {
   /** Every accepted merge patch. */
   readonly patches: { readonly path: string; readonly body: unknown }[] = [];
   readonly authorizations: (string | undefined)[] = [];
+  readonly userAgents: (string | undefined)[] = [];
   /** Number of connections ever made. */
   connections = 0;
   streamsLists = true;
@@ -186,6 +187,7 @@ export class FakeApiServer {
     this.queries.push(searchParams.get('fieldSelector') ?? '');
     this.methods.add(request.method);
     this.authorizations.push(request.headers.authorization);
+    this.userAgents.push(request.headers['user-agent']);
     const fault = this.#faults.shift() ?? this.faults.get(pathname);
     if (fault !== undefined) return fault(response, searchParams, request);
     if (this.refuseAll) return refuse(response, 503, 'shutting down');

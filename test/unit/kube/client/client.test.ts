@@ -48,6 +48,14 @@ test('a token is not sent without TLS', async () => {
   expect(server.authorizations).toEqual([undefined]);
 });
 
+test('a process has a user agent of its own, and a command that of all commands', async () => {
+  const agent = new KubeClient(connection(server.url), { clock, userAgent: 'herald-agent/1.2.3' });
+  await agent.get('/api/v1/things');
+  await client.get('/api/v1/things');
+  agent.close();
+  expect(server.userAgents).toEqual(['herald-agent/1.2.3', 'herald']);
+});
+
 test.each([
   [401, 'unauthorized'],
   [403, 'forbidden'],
