@@ -15,6 +15,7 @@ export function chartFiles(): ReadonlyMap<string, string> {
     ['templates/agent-rbac.yaml', roles('base/agent-rbac.yaml', 'agent')],
     ['templates/explain-rbac.yaml', roles('base/explain-rbac.yaml', 'explain')],
     ['templates/drain-rbac.yaml', roles('base/drain-rbac.yaml', 'drain')],
+    ['templates/flow-control.yaml', labelled('base/flow-control.yaml', labels())],
     ['templates/aws-rbac.yaml', where('.Values.aws.clusterName', roles('overlays/aws/controller-rbac.yaml', 'controller'))],
     ['templates/metallb-rbac.yaml', where('.Values.metallb.enabled', metallb())],
     ['templates/monitoring.yaml', where('.Values.monitoring.enabled', monitoring())],
@@ -35,18 +36,25 @@ function definitions(): string {
 }
 
 function roles(file: string, component: string): string {
+  return labelled(file, labels(component)).replaceAll(
+    /^(kind: ServiceAccount\nmetadata:\n  labels: .*\n)/gm,
+    `$1  {{- with .Values.${component}.serviceAccount.annotations }}\n  annotations: {{- toYaml . | nindent 4 }}\n  {{- end }}\n`,
+  );
+}
+
+/** Without a component: labels of an object that belongs to all of Herald. */
+function labels(component?: string): string {
+  const parts = component === undefined ? '"root" $' : `"root" $ "component" "${component}"`;
+  return `labels: {{- include "herald.labels" (dict ${parts}) | nindent 4 }}`;
+}
+
+/** Returns the objects of a file with these labels, in the namespace of the release. */
+function labelled(file: string, labels: string): string {
   return (
     origin(file) +
     literal(readFileSync(join(manifests, file), 'utf8'))
-      .replaceAll('namespace: herald-system', 'namespace: {{ $.Release.Namespace }}')
-      .replaceAll(
-        /^(kind: ServiceAccount\nmetadata:\n)/gm,
-        `$1  {{- with .Values.${component}.serviceAccount.annotations }}\n  annotations: {{- toYaml . | nindent 4 }}\n  {{- end }}\n`,
-      )
-      .replaceAll(
-        /^metadata:\n/gm,
-        `metadata:\n  labels: {{- include "herald.labels" (dict "root" $ "component" "${component}") | nindent 4 }}\n`,
-      )
+      .replaceAll(/namespaces?: \[?herald-system\]?/g, (text) => text.replace('herald-system', '{{ $.Release.Namespace }}'))
+      .replaceAll(/^metadata:\n/gm, `metadata:\n  ${labels}\n`)
   );
 }
 
