@@ -5,6 +5,6 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-sh "$here/setup.sh" bird2=bird gobgpd=gobgpd openbgpd=/usr/sbin/bgpd debootstrap=debootstrap
+sh "$here/setup.sh" bird2=bird gobgpd=gobgpd openbgpd=/usr/sbin/bgpd pmacct=/usr/sbin/pmbmpd debootstrap=debootstrap
 sh "$here/setup-gobgp.sh"
 sh "$here/debian-root.sh" trixie frr bird3

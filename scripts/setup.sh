@@ -136,11 +136,14 @@ disable_services() {
   for package in "$@"; do
     case $package in
     bird2) unit=bird ;;
+    pmacct) unit='nfacctd pmacctd sfacctd uacctd' ;;
     containerd | frr | gobgpd | openbgpd | exabgp | prometheus) unit=$package ;;
     *) continue ;;
     esac
     if command -v systemctl >/dev/null 2>&1; then
-      systemctl disable "$unit.service" >>"$log" 2>&1 || true
+      # The names are split into arguments on purpose.
+      # shellcheck disable=SC2086
+      systemctl disable $unit >>"$log" 2>&1 || true
     fi
     if [ "$package" = frr ] && [ -e /run/frr/watchfrr.pid ]; then
       /usr/lib/frr/frrinit.sh stop >>"$log" 2>&1 || fail_with_log "FRR was started by its installation and could not be stopped"

@@ -10,6 +10,7 @@ const chapters: Catalogue['chapters'] = [
   { title: 'Sent messages', first: 86, last: 106 },
   { title: 'Sessions that flap or get stuck', first: 107, last: 108 },
   { title: 'Received routes', first: 109, last: 117 },
+  { title: 'Export to a BMP collector', first: 118, last: 121 },
 ];
 
 const requirements: Catalogue['requirements'] = [
@@ -253,6 +254,23 @@ const requirements: Catalogue['requirements'] = [
     'Long-lived stale routes stay for the time that the peer offered, except those with NO_LLGR, and lose against all others.',
     '9494 4.2, 4.3',
   ),
+
+  requirement(
+    118,
+    'A collector gets an Initiation, then Peer Up with both OPENs, then the routes before and after the import rules, and those sent.',
+    '7854 4.3, 4.6, 4.10, 5; 8671 4',
+  ),
+  requirement(119, 'Peer Down has the reason and the NOTIFICATION, and Termination ends the export.', '7854 4.5, 4.9'),
+  requirement(
+    120,
+    'A collector that comes later gets the present sessions and routes, and no route that was withdrawn meanwhile.',
+    '7854 5',
+  ),
+  requirement(
+    121,
+    'A collector that does not read loses its connection at a bound, sessions go on, and the next attempts have growing pauses.',
+    '7854 3.2, 5',
+  ),
 ];
 
 const rfcs: Catalogue['rfcs'] = [
@@ -294,6 +312,8 @@ const rfcs: Catalogue['rfcs'] = [
   { number: 9234, title: 'Roles', extent: 'negotiated, and refuses received leaks; ONLY_TO_CUSTOMER is not sent' },
   { number: 9774, title: 'AS_SET and AS_CONFED_SET deprecated', extent: 'never sent; treated as withdrawal where routes are kept' },
   { number: 4456, title: 'Route reflection', extent: 'as a client' },
+  { number: 7854, title: 'BGP Monitoring Protocol', extent: 'as the monitored router, in the library; no route mirroring' },
+  { number: 8671, title: 'Adj-RIB-Out in BMP', extent: 'after the export policy' },
 ];
 
 export const bgp: Catalogue = { prefix: 'BGP', chapters, requirements, rfcs };

@@ -3,6 +3,8 @@
  * time why a session is down or a route is not announced.
  */
 export { Speaker, type PeerListener, type SpeakerOptions, type SpeakerRoutes, type StopOptions } from './speaker.ts';
+export type { BmpOptions, BmpView } from './options/bmp-options.ts';
+export type { BmpStatus } from './trace/bmp/collector.ts';
 export { SpeakerError, type ListenInput } from './options/speaker-options.ts';
 export { UnknownOptionError } from './options/known-options.ts';
 export type { Peer, PeerRoutes, PeerStatus, PerFamily } from './peer.ts';

@@ -158,3 +158,12 @@ export const maximumFlapTimes = 1_000;
  * send hold timer ends the session and reports why. The kernel ends only what that timer cannot detect.
  */
 export const userTimeoutMargin = 30;
+
+/** Seconds between two attempts to connect to a BMP collector. The pause doubles from the first to the longest (RFC 7854 3.2). */
+export const bmpRetry = { first: 30, longest: 720 } as const;
+
+/** Octets that are held for a BMP collector that does not read. */
+export const bmpMaximumQueue = 8 * 1024 * 1024;
+
+/** Routes that are read for a new BMP collector in one turn of the event loop. */
+export const bmpRoutesPerTurn = 512;

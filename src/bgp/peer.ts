@@ -26,7 +26,9 @@ import type { EventStream } from './diagnosis/event-stream.ts';
 import { notificationStatus, type NotificationStatus, type PeerEvent, type PeerEventOf, type PeerEventType } from './diagnosis/events.ts';
 import type { BgpComponents } from './options/components.ts';
 import type { DampingStatus } from './session/damper.ts';
+import { monitoredSessionOf } from './session/monitored-session-of.ts';
 import { Session, type HistoryEntry, type Restart } from './session/session.ts';
+import type { MonitoredSession } from './trace/bmp/monitored-session.ts';
 import type { TraceStream } from './trace/tap.ts';
 import type { Incoming, PeerKey } from './transport/transport.ts';
 import { cease } from './wire/codes.ts';
@@ -303,6 +305,11 @@ export class Peer {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.remove();
+  }
+
+  /** @internal The session as the export of routes to a collector sees it. */
+  get monitored(): MonitoredSession {
+    return monitoredSessionOf(this.#session, this.#rib);
   }
 
   /** @internal Called by the speaker: ends the session permanently. Resolves when its connections are closed. */

@@ -1,5 +1,7 @@
 import type { Family } from '../net/address.ts';
 import type { Prefix } from '../net/prefix.ts';
+import type { BmpStatus } from './trace/bmp/collector.ts';
+import { BmpExporter } from './trace/bmp/exporter.ts';
 import type { BgpComponents } from './options/components.ts';
 import { throwLater } from './diagnosis/events.ts';
 import { maximumPeers } from './limits.ts';
@@ -12,6 +14,7 @@ import { ReplacementRunner } from './rib/replace-routes.ts';
 import { RibStore } from './rib/rib-store.ts';
 import { SharedRoutes } from './rib/shared-routes.ts';
 import {
+  bmpOptionsOf,
   componentsOf,
   listenAddressesOf,
   peerDefaultsOf,
@@ -69,6 +72,7 @@ export class Speaker {
   readonly #closing = new Set<Promise<void>>();
   readonly #listenSockets: Listeners;
   readonly #host: PeerHost;
+  readonly #bmp: BmpExporter | undefined;
   #stopped = false;
 
   /** Starts to listen if `listen` is set. Throws SpeakerError if the options cannot work, UnknownOptionError for a key that is none. */
@@ -76,8 +80,10 @@ export class Speaker {
     refuseUnknownSettings(options, { onChange: 0 });
     this.#defaults = peerDefaultsOf(options);
     const listen = listenAddressesOf(options);
+    const bmp = bmpOptionsOf(options);
     const store = new RibStore();
     this.#components = { ...componentsOf(options), store };
+    this.#bmp = bmp === undefined ? undefined : new BmpExporter(this.#components, bmp);
     this.#shared = new SharedRoutes(store);
     this.#replacement = new ReplacementRunner(this.#components.clock);
     this.rib = this.#makeRib();
@@ -129,6 +135,11 @@ export class Speaker {
     return { sockets: this.#listenSockets.status(), strangers: this.#listenSockets.strangers };
   }
 
+  /** Returns the state of the connection to the BMP collector. Undefined without the option `bmp`. */
+  bmp(): BmpStatus | undefined {
+    return this.#bmp?.status();
+  }
+
   /**
    * Adds a peer and opens its session in a later turn of the event loop. Throws PeerOptionsError if the options cannot work,
    * UnknownOptionError for a key that is no option, SpeakerError if the name is taken or the speaker is stopped.
@@ -141,6 +152,7 @@ export class Speaker {
     if (this.#peers.size >= maximumPeers) throw new SpeakerError('ERR_BGP_TOO_MANY_PEERS', `a speaker has at most ${maximumPeers} peers`);
     const peer = new Peer(this.#components, this.#host, resolved);
     this.#peers.set(name, peer);
+    this.#bmp?.add(name, peer.monitored);
     this.#listenSockets.keysChanged();
     return peer;
   }
@@ -173,7 +185,7 @@ export class Speaker {
       void this.#close(peer, { subcode: cease.administrativeShutdown, message, forRestart: mode === 'restart' });
     }
     this.#peers.clear();
-    await Promise.all(this.#closing);
+    await Promise.all([...this.#closing, this.#bmp?.stop()]);
   }
 
   /**
@@ -207,7 +219,9 @@ export class Speaker {
       this.#listenSockets.keysChanged();
     }
     const subcode = reason === undefined ? cease.peerDeconfigured : cease.administrativeShutdown;
-    await this.#close(peer, { subcode, message: reason });
+    const closed = this.#close(peer, { subcode, message: reason });
+    if (!this.#peers.has(peer.name)) this.#bmp?.remove(peer.name);
+    await closed;
   }
 
   #close(peer: Peer, how: Parameters<Peer['close']>[0]): Promise<void> {

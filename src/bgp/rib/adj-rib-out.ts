@@ -9,9 +9,17 @@ import type { UpdateFormat } from './update-format.ts';
 import { noSlot } from './prefix-table.ts';
 import { RibStore } from './rib-store.ts';
 import type { Route } from '../route.ts';
-import type { UpdateGroup } from './update-groups.ts';
+import { packAnnouncements } from './pack-updates.ts';
+import { encodedAttributes, type UpdateGroup } from './update-groups.ts';
 
 const families = [4, 6] as const;
+
+/** Part of the routes that a peer has, as UPDATEs. */
+interface AdvertisedUpdates {
+  readonly updates: readonly Uint8Array[];
+  /** Where the next part begins. Undefined: there is none. */
+  readonly next: number | undefined;
+}
 
 /** The attribute limit of a session that does not carry the family. */
 const carriesNothing = -1;
@@ -117,6 +125,23 @@ export class AdjRibOut {
   /** Yields the prefixes sent and not withdrawn in this session, starting at a position. */
   *advertisedPrefixes(family: Family, from: number): Generator<AdvertisedPrefix> {
     yield* this.#cursors[family]?.advertisedPrefixes(from) ?? [];
+  }
+
+  /** Encodes at most so many of the routes that the peer has, starting at a position, and returns where the next ones begin. */
+  advertisedUpdates(format: UpdateFormat, family: Family, from: number, most: number): AdvertisedUpdates {
+    const found = [...this.advertisedPrefixes(family, from).take(most)];
+    const updates: Uint8Array[] = [];
+    for (const [set, alike] of Map.groupBy(found, (each) => each.set)) {
+      const list = { prefixes: this.#store.tables[family], slots: Int32Array.from(alike, ({ slot }) => slot), end: alike.length };
+      const encoded = encodedAttributes(set, format, family);
+      for (let start = 0; start < list.end;) {
+        const packed = packAnnouncements({ ...list, start }, encoded, format.maximumLength);
+        updates.push(packed.message);
+        start += packed.count;
+      }
+    }
+    const last = found.at(-1);
+    return { updates, next: found.length < most || last === undefined ? undefined : last.slot + 1 };
   }
 
   advertisedPrefix(prefix: Prefix): AdvertisedPrefix | undefined {

@@ -58,17 +58,22 @@ export class UpdateGroup {
   #announcement(family: Family, set: AttributeSet): EncodedAttributes {
     let announcement = this.#announcements[family].get(set);
     if (announcement === undefined) {
-      const encoding = this.#format.nextHops[family];
-      const nextHop = encoding.kind === 'impossible' ? undefined : encoding.nextHop;
-      const classic = encoding.kind === 'classic';
-      announcement = {
-        attributes: encodeAttributes(set, this.#format, classic ? nextHop : undefined),
-        multiprotocolNextHop: classic ? undefined : nextHop,
-      };
+      announcement = encodedAttributes(set, this.#format, family);
       this.#announcements[family].set(set, announcement);
     }
     return announcement;
   }
+}
+
+/** Encodes the attributes of an announcement for one update format. */
+export function encodedAttributes(set: AttributeSet, format: UpdateFormat, family: Family): EncodedAttributes {
+  const encoding = format.nextHops[family];
+  const nextHop = encoding.kind === 'impossible' ? undefined : encoding.nextHop;
+  const classic = encoding.kind === 'classic';
+  return {
+    attributes: encodeAttributes(set, format, classic ? nextHop : undefined),
+    multiprotocolNextHop: classic ? undefined : nextHop,
+  };
 }
 
 /** Groups the sessions by update format. */

@@ -12,7 +12,7 @@ import type { BgpComponents } from '../options/components.ts';
 import { sendHoldTime } from './session-config.ts';
 import { Timers } from './timers.ts';
 import type { Tap, TappedConnection } from '../trace/tap.ts';
-import type { Connection, ConnectionEvents, DialOptions, Incoming, SocketOptions } from '../transport/transport.ts';
+import type { Connection, ConnectionEvents, DialOptions, Endpoints, Incoming, SocketOptions } from '../transport/transport.ts';
 import { cease, messageType, refreshSubtype } from '../wire/codes.ts';
 import { Framer } from '../wire/framer.ts';
 import { keepaliveMessage } from '../wire/header.ts';
@@ -92,6 +92,11 @@ export class ConnectionFsm {
   /** The peer reads more slowly than the speaker writes. */
   get isBackpressured(): boolean {
     return this.#isBackpressured;
+  }
+
+  /** Both ends of the current connection, if the transport knows them. */
+  get endpoints(): Endpoints | undefined {
+    return this.#link?.connection?.endpoints?.();
   }
 
   /** Handles an event. Events posted meanwhile are handled afterwards, one by one. */

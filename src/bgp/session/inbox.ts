@@ -58,10 +58,10 @@ export class Inbox {
       this.#routes = new ReceivedRoutes(clock, settings, (changes) => events.emit({ type: 'routes', changes }));
       const fsm = this.#components.established();
       if (fsm?.state.negotiated !== undefined) this.#beginRoutes(fsm, fsm.state.negotiated);
-      this.#requestRefresh();
+      this.requestRefresh();
     } else if (!isDeepStrictEqual(before, settings)) {
       this.#routes.configure(settings);
-      this.#requestRefresh();
+      this.requestRefresh();
     }
   }
 
@@ -96,6 +96,14 @@ export class Inbox {
     this.#routes?.clear();
   }
 
+  /** Asks the peer for all its routes, if it offers that (RFC 2918). */
+  requestRefresh(): void {
+    const fsm = this.#components.established();
+    const { routeRefresh = false, families = [] } = fsm?.state.negotiated ?? {};
+    if (!routeRefresh) return;
+    for (const family of families) this.#sendRefresh(fsm, family);
+  }
+
   #beginRoutes({ opens, localAddress, remoteAddress }: ConnectionFsm, negotiated: Negotiated): void {
     const { name, localAsn, routerId, address } = this.#options;
     const { peerAsn, peerRouterId, internal, peerRole, routeRefresh } = negotiated;
@@ -104,14 +112,6 @@ export class Inbox {
     const from = { peer: name, address: peerAddress, asn: peerAsn, routerId: routerIdAddress(peerRouterId), internal };
     const session = { from, localAsn, routerId, localAddress, peerRole, keepRefused: !routeRefresh };
     this.#routes.begin(session, retentionOf(negotiated, opens.received?.capabilities ?? []));
-  }
-
-  /** Asks the peer for all its routes, if it offers that (RFC 2918). */
-  #requestRefresh(): void {
-    const fsm = this.#components.established();
-    const { routeRefresh = false, families = [] } = fsm?.state.negotiated ?? {};
-    if (!routeRefresh) return;
-    for (const family of families) this.#sendRefresh(fsm, family);
   }
 
   #sendRefresh(fsm: ConnectionFsm | undefined, family: Family): void {

@@ -90,12 +90,12 @@ export class Session {
     this.problem = new LastProblem(components);
     this.tap = new Tap(components.clock);
     const { clock } = components;
-    this.outbox = new Outbox({ clock, rib, counters: this.counters, established: () => this.#established });
+    this.outbox = new Outbox({ clock, rib, counters: this.counters, established: () => this.established });
     this.damper = new Damper({ clock: components.clock, random: components.random, isOn: () => this.#options.flapDamping });
     this.#callbacks = this.#makeCallbacks();
     this.#primary = new ConnectionFsm(this.#callbacks, initialState);
     const { counters, events } = this;
-    this.inbox = new Inbox({ clock, counters, events, established: () => this.#established }, options);
+    this.inbox = new Inbox({ clock, counters, events, established: () => this.established }, options);
   }
 
   /** State of the connection that has come furthest. */
@@ -106,6 +106,11 @@ export class Session {
   /** Present in OpenConfirm and Established. */
   get negotiated(): Negotiated | undefined {
     return this.#foremost.state.negotiated;
+  }
+
+  /** The established connection. */
+  get established(): ConnectionFsm | undefined {
+    return this.state === 'Established' ? this.#foremost : undefined;
   }
 
   get opens(): Opens {
@@ -192,7 +197,7 @@ export class Session {
 
   /** Sends all routes again, because the configured next hops changed. */
   renewNextHops(): void {
-    const fsm = this.#established;
+    const fsm = this.established;
     if (fsm?.state.negotiated === undefined) return;
     this.outbox.format = this.#updateFormatOf(fsm, fsm.state.negotiated);
     for (const family of fsm.state.negotiated.families) this.outbox.refresh(family, false);
@@ -201,10 +206,6 @@ export class Session {
   get #foremost(): ConnectionFsm {
     const colliding = this.#colliding;
     return colliding !== undefined && rank(colliding.state) > rank(this.#primary.state) ? colliding : this.#primary;
-  }
-
-  get #established(): ConnectionFsm | undefined {
-    return this.state === 'Established' ? this.#foremost : undefined;
   }
 
   #makeCallbacks(): SessionCallbacks {

@@ -18,6 +18,7 @@ type TraceEventBody = TraceEvent extends infer E ? (E extends TraceEvent ? Omit<
 export class Tap {
   readonly #clock: Clock;
   readonly #traces = new Set<TraceStream>();
+  readonly #watchers = new Set<(event: TraceEvent) => void>();
   readonly #present = new Set<TappedConnection>();
   #connections = 0;
   #closed = false;
@@ -27,7 +28,13 @@ export class Tap {
   }
 
   get isWatched(): boolean {
-    return this.#traces.size > 0;
+    return this.#traces.size > 0 || this.#watchers.size > 0;
+  }
+
+  /** Calls the watcher with every event from now on, in the same turn. The returned function ends that. */
+  watch(watcher: (event: TraceEvent) => void): () => void {
+    this.#watchers.add(watcher);
+    return () => void this.#watchers.delete(watcher);
   }
 
   /** Opens a stream of messages from now on. It begins with the existing connections. */
@@ -74,6 +81,7 @@ export class Tap {
     if (!this.isWatched) return;
     const event: TraceEvent = { at: this.#clock.date(), connection: facts, ...what };
     for (const stream of this.#traces) stream.push(event);
+    for (const watcher of this.#watchers) watcher(event);
   }
 }
 

@@ -19,6 +19,26 @@ export {
   type OtherMessage,
   type WireSession,
 } from './message.ts';
+export {
+  bmpInitiation,
+  bmpPeerDown,
+  bmpPeerFlag,
+  bmpStatistic,
+  bmpTermination,
+  bmpTerminationReason,
+  bmpType,
+  bmpVersion,
+} from './bmp/bmp-codes.ts';
+export {
+  bmpHeaderLength,
+  bmpLength,
+  bmpText,
+  decodeBmpMessage,
+  encodeBmpMessage,
+  type BmpMessage,
+  type BmpPeer,
+  type BmpTlv,
+} from './bmp/bmp-message.ts';
 export { Framer, type Framing, type FramingSession } from './framer.ts';
 export { asPathLength, mergeAs4Path, type AsPathSegment } from './attributes/as-path.ts';
 export type { Aggregator, PathAttributes, RawAttribute } from './attributes/decode-attributes.ts';
