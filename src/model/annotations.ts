@@ -170,11 +170,16 @@ export const labels = {
   serviceName: 'kubernetes.io/service-name',
   /** The controller that maintains an EndpointSlice. */
   managedBy: 'endpointslice.kubernetes.io/managed-by',
+  /** The slice belongs to a headless Service, whose clients reach the endpoints themselves. */
+  headless: 'service.kubernetes.io/headless',
   /** "true" on Endpoints that must not be mirrored into slices. */
   skipMirror: 'endpointslice.kubernetes.io/skip-mirror',
   /** The API server sets it on every Namespace to the Namespace's name. */
   namespaceName: 'kubernetes.io/metadata.name',
 } as const;
+
+/** Annotation of an EndpointSlice: when the change of a Pod or Service happened that its present endpoints follow from, RFC 3339. */
+export const lastChangeTrigger = 'endpoints.kubernetes.io/last-change-trigger-time';
 
 /** Prefix of Herald's annotations. An unknown annotation with it is reported as a warning. */
 export const annotationPrefix = 'herald.dev/';

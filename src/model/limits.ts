@@ -22,6 +22,8 @@ export const limits = {
   endpointsPerSlice: 1000,
   portsPerSlice: 100,
   addressesPerEndpoint: 100,
+  /** Names of nodes and zones, and lists of them, of which endpoints share one copy. */
+  sharedNames: 20_000,
   /** Low enough that the smaller of two weights still gets a slot in a small table. */
   endpointWeight: 100,
   /** Subsets of one Endpoints object that are mirrored. */

@@ -1,3 +1,4 @@
+import { lastChangeTrigger } from '../../model/annotations.ts';
 import type { EndpointSlice } from '../../model/objects/endpoint-slice.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Change, Snapshot } from '../../model/store/snapshot.ts';
@@ -15,9 +16,6 @@ export interface ServiceChange {
   /** True if the kernel had the change before the pass failed. */
   isCommitted: boolean;
 }
-
-/** kube-controller-manager writes here when the pod or the Service changed that caused the change of endpoints. */
-const trigger = 'endpoints.kubernetes.io/last-change-trigger-time';
 
 /** Tracks how long changed Services have been waiting. Objects that exist at the start do not count as changed. */
 export class ChangeTimes {
@@ -84,7 +82,7 @@ export class ChangeTimes {
 
   /** Returns the milliseconds since the trigger time of the slice. Undefined: there is none, it is not new, or it is before our start. */
   #ageOf(key: string, slice: EndpointSlice | undefined): number | undefined {
-    const text = slice?.metadata.annotations[trigger];
+    const text = slice?.metadata.annotations[lastChangeTrigger];
     const before = this.#triggers.get(key);
     if (text === undefined) {
       this.#triggers.delete(key);

@@ -1,5 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import { formatAddress, type Family } from '../../net/address.ts';
+import { labels } from '../../model/annotations.ts';
 import type { Endpoint } from '../../model/objects/endpoint-slice.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
 import type { Service, ServicePort } from '../../model/objects/service.ts';
@@ -58,7 +59,7 @@ export function chooseEndpoints<E extends Endpoint>(endpoints: readonly E[], nod
 export function targetsOf(snapshot: Snapshot, service: Service, port: ServicePort, family: Family): Target[] {
   const targets = new Map<string, Target>();
   for (const slice of snapshot.endpointSlices(serviceKey(service.metadata))) {
-    if (slice.family !== family || slice.metadata.labels['service.kubernetes.io/headless'] !== undefined) continue;
+    if (slice.family !== family || slice.metadata.labels[labels.headless] !== undefined) continue;
     for (const slicePort of slice.ports) {
       if (slicePort.name !== port.name || slicePort.protocol !== port.protocol || slicePort.port === 0) continue;
       for (const endpoint of slice.endpoints) {

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { isRecord } from '../../lang/is-record.ts';
 import type { Parsed } from '../../net/parsed.ts';
 import { limits } from '../limits.ts';
@@ -9,6 +10,13 @@ interface FieldsOptions {
   readonly unknown: 'refused' | 'warned of' | 'ignored';
   /** Messages must not contain values. */
   readonly secret?: boolean;
+}
+
+/** Where a nested object is. */
+interface Place {
+  readonly of: FieldReader;
+  readonly field: string;
+  readonly index?: number;
 }
 
 interface TextMapOptions {
@@ -23,18 +31,20 @@ interface TextMapOptions {
  * reports the fields that were not read.
  */
 export class FieldReader {
-  readonly path: FieldPath;
   readonly #raw: Readonly<Record<string, unknown>>;
   readonly #findings: Findings;
   readonly #options: FieldsOptions;
-  readonly #known = new Set<string>();
-  readonly #children: FieldReader[] = [];
+  /** Where the object is: in which other one, under which field, and the position in a list. The path is made only for a problem. */
+  readonly #place: Place | undefined;
+  /** Fields and nested readers that were used. Undefined when unknown fields are ignored, as in most objects of Kubernetes. */
+  readonly #used: { readonly names: Set<string>; readonly children: FieldReader[] } | undefined;
 
-  constructor(raw: Readonly<Record<string, unknown>>, findings: Findings, options: FieldsOptions, path: FieldPath = []) {
+  constructor(raw: Readonly<Record<string, unknown>>, findings: Findings, options: FieldsOptions, place?: Place) {
     this.#raw = raw;
     this.#findings = findings;
     this.#options = options;
-    this.path = path;
+    this.#place = place;
+    this.#used = options.unknown === 'ignored' ? undefined : { names: new Set(), children: [] };
   }
 
   /** True when a problem makes the whole object unusable. */
@@ -48,7 +58,7 @@ export class FieldReader {
 
   /** Returns the value as written. Undefined when absent or null. */
   raw(name: string): unknown {
-    this.#known.add(name);
+    this.#used?.names.add(name);
     return Object.hasOwn(this.#raw, name) ? (this.#raw[name] ?? undefined) : undefined;
   }
 
@@ -56,12 +66,12 @@ export class FieldReader {
   object(name: string): FieldReader {
     const value = this.raw(name);
     if (value !== undefined && !isRecord(value)) this.#mustBe(name, 'a mapping of fields', value);
-    return this.#child(isRecord(value) ? value : {}, [...this.path, name]);
+    return this.#child(isRecord(value) ? value : {}, name);
   }
 
   objects(name: string, max: number): FieldReader[] {
     return this.#list(name, max).flatMap((value, index) => {
-      if (isRecord(value)) return [this.#child(value, [...this.path, name, index])];
+      if (isRecord(value)) return [this.#child(value, name, index)];
       this.#mustBe([name, index], 'a mapping of fields', value);
       return [];
     });
@@ -88,8 +98,8 @@ export class FieldReader {
   textMap(name: string, options: TextMapOptions = {}): Record<string, string> {
     const { keep = () => true, maxEntries = limits.mapEntries, maxLength = limits.annotations } = options;
     const value = this.raw(name);
-    const result: Record<string, string> = Object.create(null) as Record<string, string>;
     if (value === undefined) return {};
+    const result: Record<string, string> = Object.create(null) as Record<string, string>;
     if (!isRecord(value)) {
       this.#mustBe(name, 'a mapping of text to text', value);
       return {};
@@ -183,22 +193,23 @@ export class FieldReader {
 
   /** Reports unknown fields. Call it once, on the outermost object, after all fields were read. */
   end(): void {
-    if (this.#options.unknown === 'ignored') return;
+    if (this.#used === undefined) return;
+    const { names, children } = this.#used;
     for (const name of Object.keys(this.#raw)) {
-      if (this.#known.has(name)) continue;
-      const meant = closestName(name, this.#known);
-      const known = [...this.#known].sort().join(', ');
+      if (names.has(name)) continue;
+      const meant = closestName(name, names);
+      const known = [...names].sort().join(', ');
       const fix = meant === undefined ? `known here: ${known}` : `did you mean ${meant}?`;
       const where = [name.slice(0, limits.shownValue)];
       if (this.#options.unknown === 'refused') this.problem(where, 'is not a field', fix);
       else this.warning(where, 'is not known to this version of Herald and is ignored', `upgrade, or remove it; ${fix}`);
     }
-    for (const child of this.#children) child.end();
+    for (const child of children) child.end();
   }
 
-  #child(raw: Readonly<Record<string, unknown>>, path: FieldPath): FieldReader {
-    const child = new FieldReader(raw, this.#findings, this.#options, path);
-    this.#children.push(child);
+  #child(raw: Readonly<Record<string, unknown>>, field: string, index?: number): FieldReader {
+    const child = new FieldReader(raw, this.#findings, this.#options, { of: this, field, ...defined({ index }) });
+    this.#used?.children.push(child);
     return child;
   }
 
@@ -252,7 +263,13 @@ export class FieldReader {
   }
 
   #at(where: string | FieldPath): FieldPath {
-    return typeof where === 'string' ? [...this.path, where] : [...this.path, ...where];
+    return [...this.#path(), ...[where].flat()];
+  }
+
+  #path(): FieldPath {
+    if (this.#place === undefined) return [];
+    const { of, field, index } = this.#place;
+    return [...of.#path(), field, ...(index === undefined ? [] : [index])];
   }
 }
 

@@ -24,6 +24,8 @@ export interface ParseOptions {
    * yet.
    */
   readonly unchosen?: 'refused' | 'left open';
+  /** Leaves out what no agent uses: annotations of Services, once their fields were read, and names of pods. */
+  readonly forAgent?: true;
 }
 
 /** The result of reading one kind: the object, unless problems make it unusable. */

@@ -5,7 +5,7 @@ import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { requestedDrain } from '../../model/kinds/requested-drain.ts';
 import { MergedObjects } from '../../model/metallb/merge.ts';
 import { parseAnyObject, type ReadingMode } from '../../model/metallb/read.ts';
-import type { ParseResult } from '../../model/parse.ts';
+import { parseObject, type ParseOptions, type ParseResult } from '../../model/parse.ts';
 import type { Change, KindName, Snapshot } from '../../model/store/snapshot.ts';
 import { Store } from '../../model/store/store.ts';
 import { shadowProblems } from '../shadow-problems.ts';
@@ -88,12 +88,14 @@ export class KubernetesSource implements Source {
       },
     });
     this.#mode = this.#gate.mode;
+    const options: ParseOptions = { unknownFields: 'warned of', ...(node === undefined ? {} : { forAgent: true }) };
+    const parse = (raw: RawObject): ParseResult => parseObject(raw, options);
     const follow = (kind: WatchedKind): WatchedCollection =>
-      new WatchedCollection(kind, new Collection(kind, this.#objects, this.#events), components);
+      new WatchedCollection(kind, new Collection(kind, this.#objects, this.#events, parse), components);
     const { now, problemsChanged } = this.#events;
     this.#presence = new ConfigWaiter(this.#gate, { required: waitForConfig, now, changed: problemsChanged });
     this.#config = new WatchedCollection(configKind, new Collection(configKind, this.#presence, this.#events), components);
-    const services = new Collection(serviceKind, this.#objects, this.#events, (raw) => parseAnyObject(raw, this.#mode));
+    const services = new Collection(serviceKind, this.#objects, this.#events, (raw) => parseAnyObject(raw, this.#mode, options));
     this.#services = new WatchedCollection(serviceKind, services, components);
     this.#others = (node === undefined ? kindsOfController : kindsOfAgent).map(follow);
     if (node !== undefined) this.#reports = follow(reports);

@@ -29,6 +29,8 @@ export class FakeApiServer {
   readonly paths: string[] = [];
   /** The field selector of each, "" where it has none. */
   readonly queries: string[] = [];
+  /** The label selector of each, "" where it has none. */
+  readonly labelSelectors: string[] = [];
   readonly methods = new Set<string | undefined>();
   /** Every accepted merge patch. */
   readonly patches: { readonly path: string; readonly body: unknown }[] = [];
@@ -185,6 +187,7 @@ export class FakeApiServer {
     this.requests.push(initial ? 'stream' : watch ? `watch ${version}` : searchParams.has('continue') ? 'more' : 'list');
     this.paths.push(pathname);
     this.queries.push(searchParams.get('fieldSelector') ?? '');
+    this.labelSelectors.push(searchParams.get('labelSelector') ?? '');
     this.methods.add(request.method);
     this.authorizations.push(request.headers.authorization);
     this.userAgents.push(request.headers['user-agent']);

@@ -1,8 +1,9 @@
 import { formatAddress, parseAddressLeniently, type Family } from '../../../net/address.ts';
-import { annotations, labels } from '../../annotations.ts';
+import { SharedValues } from '../../../lang/shared-values.ts';
+import { annotations, labels, lastChangeTrigger } from '../../annotations.ts';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../objects/endpoint-slice.ts';
 import { limits } from '../../limits.ts';
-import type { Labels } from '../../objects/metadata.ts';
+import type { Labels, Metadata } from '../../objects/metadata.ts';
 import { readMetadata } from '../metadata.ts';
 import type { FieldReader } from '../fields.ts';
 import type { ParseOptions, ReadResult } from '../result.ts';
@@ -19,15 +20,33 @@ export function readEndpointSlice(fields: FieldReader, options: ParseOptions): R
   const family: Family = addressType === 'IPv6' ? 6 : 4;
   const ports = fields.objects('ports', limits.portsPerSlice).flatMap((item) => readPort(item));
   const items = fields.objects('endpoints', limits.endpointsPerSlice);
-  const endpoints = addressType === 'FQDN' ? [] : items.flatMap((item) => readEndpoint(item, family, metadata?.namespace) ?? []);
+  const endpoints = addressType === 'FQDN' ? [] : items.flatMap((item) => readEndpoint(item, family, metadata?.namespace, options) ?? []);
   if (metadata === undefined) return {};
+  const weight = readWeight(fields, metadata.annotations);
   const service = metadata.labels[labels.serviceName];
   const owned = service === undefined || service === '' ? {} : { service: `${metadata.namespace}/${service}` as const };
-  return { object: { kind: 'EndpointSlice', metadata, ...owned, family, ports, endpoints, ...readWeight(fields, metadata.annotations) } };
+  return { object: { kind: 'EndpointSlice', metadata: reduced(metadata), ...owned, family, ports, endpoints, ...weight } };
 }
 
-/** One empty list shared by all endpoints: there are hundreds of thousands, and most have no hints. */
+/** The slices of a Service carry its labels, which are read there. */
+const usedLabels: readonly string[] = [labels.serviceName, labels.managedBy, labels.headless];
+
+function reduced(metadata: Metadata): Metadata {
+  const pick = (values: Labels, names: readonly string[]): Labels =>
+    Object.fromEntries(names.flatMap((name) => (values[name] === undefined ? [] : [[name, values[name]]])));
+  return {
+    ...metadata,
+    labels: pick(metadata.labels, usedLabels),
+    annotations: pick(metadata.annotations, [lastChangeTrigger]),
+  };
+}
+
+/** There are hundreds of thousands of endpoints, on few nodes in few zones, and each would have a copy of its names. */
+const names = new SharedValues<string>(limits.sharedNames);
+/** Lists of one name. */
+const nameLists = new SharedValues<readonly string[]>(limits.sharedNames);
 const none: readonly string[] = [];
+const shared = (name: string): string => names.get(name, () => name);
 
 /** Reads the weight. An invalid weight is left out, because a mistake must not remove the endpoints. */
 function readWeight(fields: FieldReader, values: Labels): Pick<EndpointSlice, 'weight'> {
@@ -53,7 +72,7 @@ function readPort(item: FieldReader): EndpointPort[] {
   return [];
 }
 
-function readEndpoint(item: FieldReader, family: Family, namespace: string | undefined): Endpoint | undefined {
+function readEndpoint(item: FieldReader, family: Family, namespace: string | undefined, { forAgent }: ParseOptions): Endpoint | undefined {
   item.require('addresses', 'write the address of the endpoint');
   const [address] = item.parsedList('addresses', limits.addressesPerEndpoint, parseAddressLeniently);
   const conditions = item.object('conditions');
@@ -64,8 +83,10 @@ function readEndpoint(item: FieldReader, family: Family, namespace: string | und
   const zone = item.text('zone') ?? '';
   const hints = item.object('hints');
   const named = (name: string): readonly string[] => {
-    const names = hints.objects(name, 16).flatMap((hint) => hint.text('name') ?? []);
-    return names.length === 0 ? none : names;
+    const list = hints.objects(name, 16).flatMap((hint) => hint.text('name') ?? []);
+    const [first] = list;
+    if (first === undefined) return none;
+    return list.length === 1 ? nameLists.get(first, () => list) : list;
   };
   const hintZones = named('forZones');
   const hintNodes = named('forNodes');
@@ -85,9 +106,9 @@ function readEndpoint(item: FieldReader, family: Family, namespace: string | und
     ready,
     serving,
     terminating,
-    ...(nodeName === '' ? {} : { nodeName }),
-    ...(zone === '' ? {} : { zone }),
-    ...readPodName(item.object('targetRef'), namespace),
+    ...(nodeName === '' ? {} : { nodeName: shared(nodeName) }),
+    ...(zone === '' ? {} : { zone: shared(zone) }),
+    ...(forAgent ? {} : readPodName(item.object('targetRef'), namespace)),
     hintZones,
     hintNodes,
   };

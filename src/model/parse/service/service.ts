@@ -55,7 +55,7 @@ export function readService(fields: FieldReader, options: ParseOptions): ReadRes
   return {
     object: {
       kind: 'Service',
-      metadata,
+      metadata: options.forAgent ? { ...metadata, annotations: {} } : metadata,
       type,
       ...addresses,
       ports,

@@ -1,4 +1,5 @@
 import type { Resource } from '../../../kube/reflector/reflector.ts';
+import { labels } from '../../../model/annotations.ts';
 import { watchedKinds } from '../../../model/metallb/kinds.ts';
 import { heraldApiVersion, pluralOf } from '../../../model/kinds.ts';
 import type { KindName } from '../../../model/store/snapshot.ts';
@@ -28,11 +29,12 @@ export const configKind = ours('HeraldConfig');
 /** Services carry MetalLB's annotations. */
 export const serviceKind = core('Service', 'services');
 
+const slices = grouped('EndpointSlice', 'discovery.k8s.io/v1', 'endpointslices', false);
+
 /** Further kinds that every agent and the controller read. Secrets are read by name. */
 const common: readonly WatchedKind[] = [
   core('Node', 'nodes'),
   core('Namespace', 'namespaces'),
-  grouped('EndpointSlice', 'discovery.k8s.io/v1', 'endpointslices', false),
   // Exists since Kubernetes 1.33.
   grouped('ServiceCIDR', 'networking.k8s.io/v1', 'servicecidrs', true),
   ours('IPAddressPool'),
@@ -44,12 +46,16 @@ const common: readonly WatchedKind[] = [
   ours('ExternalIPPolicy'),
 ];
 
-export const kindsOfAgent = common;
+/** Agents do not forward headless Services, so they need not hear of their endpoints. kube-proxy leaves them out in the same way. */
+export const kindsOfAgent: readonly WatchedKind[] = [
+  ...common,
+  { ...slices, resource: { ...slices.resource, labelSelector: `!${labels.headless}` } },
+];
 
 /** Agents' reports. The controller reads them; agents only while they need to know the abilities of other nodes. */
 export const reports = optional('NodeState');
 
-export const kindsOfController: readonly WatchedKind[] = [...common, reports];
+export const kindsOfController: readonly WatchedKind[] = [...common, slices, reports];
 
 /** MetalLB's kinds, in its one namespace. Their CRDs may be missing. */
 export const kindsOfMetalLB = (namespace: string): WatchedKind[] =>

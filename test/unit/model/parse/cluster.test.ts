@@ -47,6 +47,38 @@ describe('EndpointSlice', () => {
     expect(object).toMatchObject({ family: 6, endpoints: [{ address: address('fd00::5'), nodeName: 'n1', hintZones: ['a'] }] });
   });
 
+  test('a slice keeps only the labels and annotations that are used', () => {
+    const used = {
+      'kubernetes.io/service-name': 'web',
+      'endpointslice.kubernetes.io/managed-by': 'endpointslice-controller.k8s.io',
+      'service.kubernetes.io/headless': '',
+    };
+    const trigger = { 'endpoints.kubernetes.io/last-change-trigger-time': '2026-01-01T00:00:00Z' };
+    const metadata = {
+      name: 'web-1',
+      namespace: 'shop',
+      labels: { ...used, app: 'web', 'helm.sh/chart': 'web-1' },
+      annotations: { ...trigger, 'herald.dev/weight': '3', 'example.com/any': 'x' },
+    };
+    const { object } = parseObject(slice({ metadata }));
+    expect(object?.metadata).toMatchObject({ name: 'web-1', namespace: 'shop' });
+    expect([object?.metadata.labels, object?.metadata.annotations]).toEqual([used, trigger]);
+    expect(object).toMatchObject({ service: 'shop/web', weight: 3 });
+  });
+
+  test('endpoints share lists of hints with one name, and lists with more names stay apart', () => {
+    const hinted = (...names: readonly string[]): object => ({
+      addresses: ['10.244.0.5'],
+      hints: { forZones: names.map((name) => ({ name })) },
+    });
+    const { object } = parseObject(
+      slice({ endpoints: [hinted('a'), hinted('b'), hinted('a'), hinted('a', 'b'), hinted(), hinted('a b')] }),
+    );
+    const zones = (object as { endpoints: readonly { hintZones: readonly string[] }[] }).endpoints.map(({ hintZones }) => hintZones);
+    expect(zones).toEqual([['a'], ['b'], ['a'], ['a', 'b'], [], ['a b']]);
+    expect(zones[0]).toBe(zones[2]);
+  });
+
   test.each([['fd00::5'], ['127.0.0.1'], ['169.254.1.1'], ['pod'], ['224.0.0.1']])('the endpoint %s is refused', (ip) => {
     const result = parseObject(slice({ endpoints: [{ addresses: [ip] }] }));
     expect(result.object).toBeUndefined();

@@ -84,6 +84,57 @@ test("the snapshot equals the API server's state after start", async () => {
   expect(source.problems()).toEqual([]);
 });
 
+describe('fields that no agent uses', () => {
+  const labels = { 'kubernetes.io/service-name': 'web', app: 'web' };
+  const endpoints = [{ addresses: ['10.1.0.1'], nodeName: 'node1', targetRef: { kind: 'Pod', name: 'web-1' } }];
+  const annotations = { 'example.com/owner': 'shop', 'herald.dev/drain': 'true' };
+
+  beforeEach(() => {
+    server.put(services, 'web', { ...web, metadata: { labels: { app: 'web' }, annotations } }, 'shop');
+    server.put(slices, 'web-1', { metadata: { labels }, addressType: 'IPv4', endpoints, ports: [] }, 'shop');
+  });
+
+  test('an agent keeps no annotations of Services and no names of pods, but what they say', async () => {
+    await source.start();
+    const service = source.snapshot.services.get('shop/web');
+    expect(service?.metadata).toMatchObject({ labels: { app: 'web' }, annotations: {} });
+    expect(service?.drain).toBe(true);
+    const [slice] = source.snapshot.endpointSlices('shop/web');
+    expect(slice?.endpoints).toMatchObject([{ nodeName: 'node1' }]);
+    expect(slice?.endpoints[0]).not.toHaveProperty('pod');
+  });
+
+  test('an agent hears nothing of a change of such an annotation', async () => {
+    await source.start();
+    const version = (): string | undefined => source.snapshot.services.get('shop/web')?.metadata.resourceVersion;
+    const before = version();
+    batches.length = 0;
+    server.put(services, 'web', { ...web, metadata: { labels: { app: 'web' }, annotations: { ...annotations, more: 'x' } } }, 'shop');
+    await until(() => version() !== before);
+    expect(batches).toEqual([]);
+  });
+
+  test('the controller keeps them', async () => {
+    await source.close();
+    read();
+    await source.start();
+    expect(source.snapshot.services.get('shop/web')?.metadata.annotations).toEqual(annotations);
+    expect(source.snapshot.endpointSlices('shop/web')[0]?.endpoints).toMatchObject([{ pod: 'web-1' }]);
+  });
+
+  test('only an agent leaves slices of headless Services out of its requests', async () => {
+    const asked = (): Set<string | undefined> =>
+      new Set(server.paths.flatMap((path, index) => (path === slices ? [server.labelSelectors[index]] : [])));
+    await source.start();
+    expect(asked()).toEqual(new Set(['!service.kubernetes.io/headless']));
+    await source.close();
+    server.paths.length = server.labelSelectors.length = 0;
+    read();
+    await source.start();
+    expect(asked()).toEqual(new Set(['']));
+  });
+});
+
 test('a change is reported after it is in the snapshot, and a mere version change is not reported', async () => {
   server.put(services, 'web', web, 'shop');
   await source.start();
