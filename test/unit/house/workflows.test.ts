@@ -194,8 +194,8 @@ describe('every npm script', () => {
     expect(named.filter((script) => !scripts.includes(script))).toEqual([]);
   });
 
-  test('that is a test runs in .ci/run or at night', () => {
-    expect(scripts.filter((script) => /^(test\b|fuzz$)/.test(script)).filter((script) => !named.includes(script))).toEqual([]);
+  test('that is a test runs in .ci/run or at night, except the one that needs a checkout of the user', () => {
+    expect(scripts.filter((script) => /^(test\b|fuzz$)/.test(script)).filter((script) => !named.includes(script))).toEqual(['test:foreign']);
   });
 });
 
