@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { resultsFile, storedResults } from '../../cluster/e2e/results.ts';
 import { minors } from '../../cluster/programs.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -41,6 +42,12 @@ test.each([
 ])('the page about support has the version of %s that the tests use', (row, version) => {
   expect(version).toBeDefined();
   expect(onPage(row)).toBe(version);
+});
+
+test("the page about support names the minors of which results of Kubernetes' tests are kept", () => {
+  const kept = minors.filter((minor, index) => existsSync(resultsFile(storedResults, 'in-place', index === 0 ? undefined : minor)));
+  expect(kept.length).toBeGreaterThan(0);
+  expect(page).toContain(`results of [Kubernetes' e2e tests](kubernetes-e2e.md) are kept of ${kept.join(', ')} |`);
 });
 
 test('the page about support, the install page and the chart name the same oldest Kubernetes', () => {
