@@ -1,5 +1,6 @@
 import type { Preview } from '../../../src/controller/provider-parts.ts';
 import type { Reconciliation } from '../../../src/controller/provider.ts';
+import { defined } from '../../../src/lang/defined.ts';
 import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Service } from '../../../src/model/objects/service.ts';
 import { reason, type Reason } from '../../../src/model/reasons.ts';
@@ -7,9 +8,10 @@ import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import type { Log } from '../../../src/system/log.ts';
 import { annotationTable } from '../annotations/table.ts';
 import { reasonOfError } from '../cloud/error-reason.ts';
+import type { TargetDescription } from '../cloud/elbv2.ts';
 import { checkPolicy, usesOfTargetGroups } from '../desire/policies/check-policy.ts';
-import { policyOf } from '../desire/policies/namespace-policy.ts';
-import { checkJoinedGroup, joinedPorts } from '../desire/ports/joined-groups.ts';
+import { policyOf, type NamespacePolicy } from '../desire/policies/namespace-policy.ts';
+import { checkJoinedGroup, joinedPorts, whyUntouchable } from '../desire/ports/joined-groups.ts';
 import type { Member } from '../desire/stack.ts';
 import { zonesOfTargets } from '../desire/targets/target-zones.ts';
 import { departingInstances, departingPods, instanceTargets, podTargets } from '../desire/targets/targets.ts';
@@ -26,6 +28,7 @@ import { Steps } from '../plan/steps/steps.ts';
 import type { AwsAccount, Connection } from '../stacks/aws-account.ts';
 import { logOutcome } from '../stacks/execution/action-log.ts';
 import { execute, worstFailure } from '../stacks/execution/execute.ts';
+import { RepeatedWrites } from '../stacks/execution/repeated-writes.ts';
 import type { TargetRecords } from '../stacks/target-records.ts';
 
 interface Components {
@@ -40,6 +43,8 @@ interface Decision {
   readonly next: TargetRecord;
   readonly steps: Steps;
   readonly issues: Issues;
+  /** Groups that the Service leaves and Herald may not change, with the reason. */
+  readonly untouched: ReadonlyMap<string, Reason>;
 }
 
 /** What is known after a reconcile of a Service that joins target groups. */
@@ -56,6 +61,8 @@ interface Joined {
  */
 export class JoinedTargetGroups {
   readonly #components: Components;
+  /** The owner of a group, or another program, may undo each registration. */
+  readonly #repeated = new Map<ServiceKey, RepeatedWrites>();
 
   constructor(components: Components) {
     this.#components = components;
@@ -87,6 +94,11 @@ export class JoinedTargetGroups {
     };
   }
 
+  /** Repeats writes that had no effect: the Service asks for something else now, or is gone. */
+  forgetService(key: ServiceKey): void {
+    this.#repeated.delete(key);
+  }
+
   async preview(member: Member, snapshot: Snapshot): Promise<Preview> {
     const { observed, groups, steps, issues } = await this.#decide(await this.#components.account.open(snapshot), member, snapshot);
     return {
@@ -100,11 +112,14 @@ export class JoinedTargetGroups {
 
   /** Deregisters what the Service has registered in target groups of other owners. Resolves to what remains, and to undefined when nothing does. */
   async leave(key: ServiceKey, snapshot: Snapshot): Promise<Reason | undefined> {
-    const { account, records } = this.#components;
+    const { account, records, log } = this.#components;
     const service = snapshot.services.get(key);
     if (service === undefined || !hasJoined(records.of(service))) return undefined;
     const connection = await account.openToWrite(snapshot);
-    const decision = await this.#decideFor(connection, service, [], new Issues());
+    const policy = policyOf(service.metadata.namespace, snapshot);
+    const decision = await this.#decideFor(connection, service, [], new Issues(), policy);
+    for (const [targetGroup, { code }] of decision.untouched)
+      log.warn({ service: key, targetGroup, code }, 'recorded targets stay in a target group that may not be changed');
     const { failed, isDone } = await this.#carryOut(connection, service, decision);
     if (failed !== undefined) return failed;
     return isDone && !hasJoined(decision.next)
@@ -131,15 +146,21 @@ export class JoinedTargetGroups {
       const group = groupOf(port.arn);
       checkJoinedGroup(port, family, group === undefined ? undefined : { group: group.targetGroup, tags: group.tags }, settings, issues);
     }
-    checkPolicy(policyOf(service.metadata.namespace, snapshot), usesOfTargetGroups(ports), issues);
+    const policy = policyOf(service.metadata.namespace, snapshot);
+    checkPolicy(policy, usesOfTargetGroups(ports), issues);
     const { facts, nodes, checkTargets } = await account.circumstances(connection, snapshot, [member]);
     const needsPods = found.some(({ targetGroup }) => targetGroup.TargetType === 'ip');
     const { slices, refusedTargets } = await checkTargets(needsPods ? [key] : []);
     if (needsPods) for (const refused of refusedTargets(key)) issues.warn(refused);
     const byArn = Map.groupBy(ports, ({ arn }) => arn);
     const record = records.of(service);
+    const untouchable = new Set(
+      found
+        .map(({ targetGroup, tags }) => [targetGroup.TargetGroupArn, tags] as const)
+        .flatMap(([arn, tags]) => (whyUntouchable(arn, tags, policy) === undefined ? [] : [arn])),
+    );
     const groups = [...byArn].flatMap(([arn, ports]) => {
-      const group = groupOf(arn);
+      const group = untouchable.has(arn) ? undefined : groupOf(arn);
       // While the Service has an error, only groups that it has joined before follow nodes and pods.
       if (group === undefined || (issues.errors.length > 0 && !record.has(arn))) return [];
       const isInstance = group.targetGroup.TargetType === 'instance';
@@ -152,8 +173,13 @@ export class JoinedTargetGroups {
     });
     // With an error it is unknown which groups the Service leaves.
     const stays = issues.errors.length > 0 ? [...record.keys()].filter((arn) => !byArn.has(arn)) : [];
+    stays.push(...untouchable);
     const zoneOf = zonesOfTargets(nodes, facts.subnets);
-    return this.#decideFor(connection, service, groups, issues, { zoneOf, found, stays: new Set(stays) });
+    const decision = await this.#decideFor(connection, service, groups, issues, policy, { zoneOf, found, stays: new Set(stays) });
+    for (const left of decision.untouched.values()) issues.warn(left);
+    // The record stays as long as the Service, so the warning does, too.
+    const next = new Map([...decision.next, ...[...record].filter(([arn]) => decision.untouched.has(arn))]);
+    return { ...decision, next };
   }
 
   /** `groups`: with their wanted targets. The Service leaves those that its record has besides them, except `stays`. */
@@ -162,6 +188,7 @@ export class JoinedTargetGroups {
     service: Service,
     groups: readonly { readonly arn: string; readonly targets: readonly DesiredTarget[]; readonly departing: readonly string[] }[],
     issues: Issues,
+    policy: NamespacePolicy | undefined,
     {
       zoneOf = () => undefined,
       found = [],
@@ -186,25 +213,31 @@ export class JoinedTargetGroups {
       )),
     ];
     const steps = new Steps();
+    const untouched = new Map<string, Reason>();
     const next = new Map([...record].filter(([arn]) => !wanted.has(arn) && !left.includes(arn)));
     for (const group of [...groups, ...left.map((arn) => ({ arn, targets: [], departing: [] }))]) {
       const there = observed.find(({ targetGroup }) => targetGroup.TargetGroupArn === group.arn);
       if (there === undefined) continue;
       const recorded = record.get(group.arn);
+      const why = whyUntouchable(group.arn, there.tags, policy);
+      if (why !== undefined) {
+        untouched.set(group.arn, reason('AwsTargetsLeft', { group: group.arn, why, targets: recorded?.size ?? 0 }));
+        continue;
+      }
       const shared = recorded === undefined ? { recorded: [] } : { recorded: [...recorded] };
       planTargets(steps, group.arn, { ...group, key, shared }, there, undefined, { zoneOf });
-      const present = new Set(registeredTargets(there).map(({ Id, Port }) => recordKeyOf({ id: Id, port: Port })));
+      const present = new Set(registeredTargets(there).map(targetKey));
       const kept = nextRecorded({ shared, targets: group.targets }, present, true);
       if (wanted.has(group.arn) || kept.size > 0) next.set(group.arn, kept);
     }
-    return { observed, groups, next, steps, issues };
+    return { observed, groups, next, steps, issues, untouched };
   }
 
   /** Records the targets, and then registers and deregisters them. */
   async #carryOut(
     { cloud }: Connection,
     service: Service,
-    { steps, next }: Decision,
+    { observed, steps, next }: Decision,
   ): Promise<{ readonly failed?: Reason; readonly isDone: boolean }> {
     const { records, log } = this.#components;
     const key = serviceKey(service.metadata);
@@ -212,10 +245,26 @@ export class JoinedTargetGroups {
       if (!records.canWrite) return { failed: reason('AwsTargetsNotRecorded', { key: annotationTable.targetGroup.key }), isDone: false };
       if (!(await records.write(key, next))) return { isDone: false };
     }
-    const execution = await execute(cloud, steps.actions, (outcome) => logOutcome(log, key, outcome));
+    const repeated = this.#repeated.get(key) ?? new RepeatedWrites();
+    this.#repeated.set(key, repeated);
+    const state = lastingTargets(observed);
+    const { actions, reasons } = repeated.admit(steps.actions, state);
+    const execution = await execute(cloud, actions, (outcome) => logOutcome(log, key, outcome));
+    repeated.record(execution.outcomes, state);
     const failure = worstFailure(execution);
-    return { ...(failure === undefined ? {} : { failed: reasonOfError(failure) }), isDone: steps.actions.length === 0 };
+    const failed = failure === undefined ? reasons[0] : reasonOfError(failure);
+    return { ...defined({ failed }), isDone: steps.actions.length === 0 };
   }
+}
+
+/** The registered targets of each group, without their health, which changes by itself. */
+function lastingTargets(observed: readonly ObservedTargetGroup[]): string {
+  const groups = observed.map((group) => [group.targetGroup.TargetGroupArn, registeredTargets(group).map(targetKey).toSorted()] as const);
+  return JSON.stringify(groups.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function targetKey({ Id, Port }: TargetDescription): string {
+  return recordKeyOf({ id: Id, port: Port });
 }
 
 /** True if the Service may have targets in groups of other owners. */

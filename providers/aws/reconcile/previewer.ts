@@ -60,7 +60,8 @@ export class Previewer {
       snapshot,
     );
     const hasBalancer = registry.stacksWith(key).some(({ known }) => known.ids.length > 0);
-    if (member !== undefined && joinsTargetGroups(member.values) && !hasBalancer) return joined.preview(member, snapshot);
+    if (member !== undefined && joinsTargetGroups(member.values) && !hasBalancer)
+      return withConflict(connection, await joined.preview(member, snapshot));
     const previous = (await stacks.findAll(key, snapshot)).map(({ identity }) => identity).filter((stack) => stack.key !== own.key);
     const common = {
       circumstances: await account.circumstances(connection, snapshot, ownMembers, true),
@@ -76,9 +77,13 @@ export class Previewer {
       return { stack, intent, members, movedAway, known, ...common };
     };
     const preview = await previewStacks({ ...connection, pods: account.pods }, key, snapshot, inputOf(own), previous.map(inputOf));
-    const { conflict } = connection.owner;
-    return conflict === undefined ? preview : { ...preview, actions: [], waits: [], reasons: [conflict, ...preview.reasons] };
+    return withConflict(connection, preview);
   }
+}
+
+/** Nothing is done while another cluster has the same name. */
+function withConflict({ owner: { conflict } }: Connection, preview: Preview): Preview {
+  return conflict === undefined ? preview : { ...preview, actions: [], waits: [], reasons: [conflict, ...preview.reasons] };
 }
 
 /** A preview makes no writes. */

@@ -127,6 +127,7 @@ export class ServiceReconciler {
     this.#held.delete(key);
     this.#new.forgetService(key);
     this.#components.records.forgetService(key);
+    this.#components.joined.forgetService(key);
     this.#pollIntervals.forgetService(key);
   }
 
@@ -136,6 +137,7 @@ export class ServiceReconciler {
       repeated.forget();
       recent.forget();
     }
+    this.#components.joined.forgetService(key);
     this.#new.forgetService(key);
     this.#pollIntervals.forgetService(key);
   }

@@ -4,6 +4,7 @@ import { annotationTable, type AnnotationValues } from '../../annotations/table.
 import type { TargetGroup } from '../../cloud/elbv2.ts';
 import type { Issues } from '../../model/issues.ts';
 import { transportsOf } from '../../model/protocols.ts';
+import { allows, type NamespacePolicy } from '../policies/namespace-policy.ts';
 import { tagKeys } from '../../model/tags.ts';
 import type { Tags } from '../../model/observed.ts';
 import { valuesOfPorts } from './encryption.ts';
@@ -48,6 +49,24 @@ export function checkJoinedGroup(
   if (why !== undefined) issues.error(reason('AwsTargetGroupUnusable', { key, group: arn, why }));
 }
 
+/**
+ * Returns why nothing may be changed in a group, whatever the record of the Service says: its authors can write the record. Undefined: its owner
+ * shares it, and the policies of the namespace allow it.
+ */
+export function whyUntouchable(arn: string, tags: Tags, policy: NamespacePolicy | undefined): string | undefined {
+  if (!isShared(tags)) return notShared;
+  return policy === undefined || allows(policy, 'targetGroups', arn, false)
+    ? undefined
+    : `is allowed by no policy of namespace ${policy.namespace}`;
+}
+
+/** Permission to edit a Service must not be enough to receive the traffic of others. The tag also shows that the owner keeps targets of others. */
+function isShared(tags: Tags): boolean {
+  return tags[tagKeys.multiCluster] !== undefined;
+}
+
+const notShared = `is not shared by its owner: it has no tag ${tagKeys.multiCluster}`;
+
 function whyNotJoined(
   { port, protocol, nodePort }: ServicePort,
   family: number,
@@ -56,8 +75,7 @@ function whyNotJoined(
 ): string | undefined {
   const { Protocol, TargetType, VpcId, IpAddressType } = group;
   if (VpcId !== vpcId) return `is in ${VpcId}, and the cluster is in ${vpcId}`;
-  // Permission to edit a Service must not be enough to receive the traffic of others. It also shows that the owner keeps targets of others.
-  if (tags[tagKeys.multiCluster] === undefined) return `has no tag ${tagKeys.multiCluster}, so its owner does not share it`;
+  if (!isShared(tags)) return notShared;
   if (TargetType === 'alb') return 'is for an ALB';
   if (!transportsOf(Protocol).some((transport) => transport === protocol.toLowerCase()))
     return `is for ${Protocol}, and port ${port} is ${protocol}`;

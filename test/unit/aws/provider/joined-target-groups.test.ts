@@ -169,13 +169,46 @@ describe('a Service that joins the target group of another cluster', () => {
   });
 });
 
+describe('a registration that AWS does not show', () => {
+  const registrations = ({ cloud }: ProviderFixture): number =>
+    cloud.writes.filter(({ operation }) => operation === 'elbv2:RegisterTargets').length;
+
+  test('stops after three times with a reason, until other targets are wanted', async () => {
+    const { guest, arn, targets, join } = await twoClusters();
+    setPods(guest, '10.0.101.8');
+    guest.cloud.ignoresWrites = true;
+    join();
+    await guest.run(3600);
+    expect(registrations(guest)).toBe(3);
+    const { reason } = resultOf(guest) ?? {};
+    expect([reason?.code, reason && reasonText(reason).includes(arn)]).toEqual(['AwsWithoutEffect', true]);
+    guest.cloud.ignoresWrites = false;
+    setPods(guest, '10.0.101.8', '10.0.101.9');
+    await guest.run(600);
+    expect(targets()).toEqual(['10.0.100.5', '10.0.100.6', '10.0.101.8', '10.0.101.9']);
+    expect(resultOf(guest)?.reason).toBeUndefined();
+  });
+
+  test('is made again when the Service changes', async () => {
+    const { guest, targets, join } = await twoClusters();
+    setPods(guest, '10.0.101.8');
+    guest.cloud.ignoresWrites = true;
+    join();
+    await guest.run(3600);
+    guest.cloud.ignoresWrites = false;
+    join({ 'target-node-labels': 'a=b' });
+    await guest.run(600);
+    expect([registrations(guest), targets()]).toEqual([4, ['10.0.100.5', '10.0.100.6', '10.0.101.8']]);
+  });
+});
+
 describe('a Service cannot join, and registers nothing, if', () => {
   const missing = 'arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/gone/1';
   test.each<[string, (clusters: Awaited<ReturnType<typeof twoClusters>>) => void, (arn: string) => string]>([
     [
       'its owner does not share the group',
       ({ world, arn }) => void world.tags.get(arn)?.delete('herald.dev/multi-cluster'),
-      () => 'has no tag herald.dev/multi-cluster, so its owner does not share it',
+      () => 'is not shared by its owner: it has no tag herald.dev/multi-cluster',
     ],
     [
       'the group is in another VPC',
@@ -231,7 +264,7 @@ describe('a Service cannot join, and registers nothing, if', () => {
   });
 });
 
-test('a group that its owner stops sharing keeps its targets, and follows the pods of the guest no more than before', async () => {
+test('a group that its owner stops sharing is not changed any more, also when the Service is deleted', async () => {
   const { guest, world, arn, targets, runBoth, join } = await twoClusters();
   setPods(guest, '10.0.101.8');
   join();
@@ -241,5 +274,54 @@ test('a group that its owner stops sharing keeps its targets, and follows the po
   setPods(guest, '10.0.101.9');
   await guest.run(600);
   expect(resultOf(guest)?.reason?.code).toBe('AwsTargetGroupUnusable');
-  expect(targets()).toContain('10.0.101.9');
+  const all = ['10.0.100.5', '10.0.100.6', '10.0.101.8'];
+  expect(targets()).toEqual(all);
+  guest.delete('default/web');
+  await guest.run(600);
+  expect([targets(), guest.services.size]).toEqual([all, 0]);
+  expect(guest.warnings).toMatchObject([{ service: 'default/web', targetGroup: arn, code: 'AwsTargetsLeft' }]);
+});
+
+describe('a record that an author of the Service has written', () => {
+  const record = (arn: string): Record<string, string> => ({ [recordAnnotation]: JSON.stringify({ [arn]: ['10.0.100.5 8080'] }) });
+  const unshare = ({ world, arn }: Awaited<ReturnType<typeof twoClusters>>): void =>
+    void world.tags.get(arn)?.delete('herald.dev/multi-cluster');
+  const refuse = ({ guest }: Awaited<ReturnType<typeof twoClusters>>): void => void guest.snapshot.upsert(configWith(policy({})));
+
+  test.each([
+    ['its owner does not share', unshare],
+    ['no policy allows', refuse],
+  ])('neither registers nor deregisters a target in a group that %s', async (_, prepare) => {
+    const clusters = await twoClusters();
+    const { guest, arn, targets, join } = clusters;
+    setPods(guest, '10.0.101.8');
+    prepare(clusters);
+    join(record(arn));
+    await guest.run(300);
+    expect([guest.cloud.writes, targets()]).toEqual([[], ['10.0.100.5', '10.0.100.6']]);
+    // It names another group, of which nothing is known, so it leaves this one.
+    guest.apply({ name: 'web', ports, annotations: { [key]: arn.replace(/.$/, 'x'), ...record(arn) } });
+    await guest.run(300);
+    guest.delete('default/web');
+    await guest.run(300);
+    expect([guest.cloud.writes, targets(), guest.services.size]).toEqual([[], ['10.0.100.5', '10.0.100.6'], 0]);
+  });
+
+  test('is a warning of a Service that leaves the group', async () => {
+    const clusters = await twoClusters();
+    const { owner, guest, world, arn, runBoth, targets } = clusters;
+    owner.apply({ name: 'api', ports: ['http:81/TCP@30081'], annotations: shared });
+    await runBoth(600);
+    const second = [...world.targetGroups.keys()].find((other) => other !== arn) ?? '';
+    unshare(clusters);
+    setPods(guest, '10.0.101.8');
+    guest.apply({ name: 'web', ports, annotations: { [key]: second, ...record(arn) } });
+    await runBoth(300);
+    const [warning] = resultOf(guest)?.warnings ?? [];
+    expect(warning && reasonText(warning)).toBe(
+      `target group ${arn} is not shared by its owner: it has no tag herald.dev/multi-cluster, so 1 targets that the Service has recorded stay in it`,
+    );
+    expect(targets()).toEqual(['10.0.100.5', '10.0.100.6']);
+    expect([...(world.targetGroups.get(second)?.targets.keys() ?? [])]).toEqual(['10.0.101.8 8080']);
+  });
 });

@@ -136,10 +136,16 @@ describe('a second cluster with the same name', () => {
     expect(other.counts.at(-1)).toBe(0);
   });
 
-  test('has a preview without calls', async () => {
+  test.each([
+    ['gets a load balancer', {}],
+    [
+      'joins a target group',
+      { 'herald.dev/aws-target-group': 'arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/shared/0123456789abcdef' },
+    ],
+  ])('has a preview without calls for a Service that %s', async (_, annotations) => {
     const other = twin(await cluster(first), second);
-    const { actions, waits, reasons } = await other.provider.preview(other.apply({ name: 'new', ports }), other.snapshot);
-    expect({ actions, waits, codes: reasons.map(({ code }) => code) }).toEqual({ actions: [], waits: [], codes: ['AwsClusterNameTaken'] });
+    const { actions, waits, reasons } = await other.provider.preview(other.apply({ name: 'new', ports, annotations }), other.snapshot);
+    expect({ actions, waits, first: reasons[0]?.code }).toEqual({ actions: [], waits: [], first: 'AwsClusterNameTaken' });
   });
 
   test('may be a directory of manifests, which has no UID', async () => {
