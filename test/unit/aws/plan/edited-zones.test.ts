@@ -194,7 +194,8 @@ describe('from any reachable state and for any edit', () => {
       }),
       { numRuns: 100 },
     );
-  });
+    // 69 s at a load of 20.
+  }, 600_000);
 });
 
 function subnetsOf(texts: readonly string[]): string[] {
