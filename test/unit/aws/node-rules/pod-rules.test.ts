@@ -19,6 +19,8 @@ function fixture(...slices: EndpointSlice[]): ProviderFixture {
     IpPermissions: [],
     Tags: [],
   });
+  // Without the tag the IAM policy of the cluster does not reach the group.
+  world.setTags(podGroup, [{ Key: 'kubernetes.io/cluster/test', Value: 'shared' }]);
   for (const one of slices) fixture.snapshot.upsert(one);
   return fixture;
 }
@@ -75,6 +77,7 @@ describe('node rules for pod targets', () => {
 
   test('pods without a clear security group are reported', async () => {
     const one = fixture(slices('10.0.1.5@node-0'));
+    one.cloud.world.tags.get(podGroup)?.clear();
     one.cloud.world.podInterfaces.push(networkInterface(1, [podGroup, 'sg-0000fff1'], ['10.0.1.5']));
     const key = one.apply(web);
     await one.run(300);

@@ -148,6 +148,9 @@ describe('a node without a clear security group', () => {
       Tags: [],
     });
     world.tags.get(nodeGroup)?.delete('kubernetes.io/cluster/test');
+    // Without the tag, rules need a policy without the name of the cluster.
+    fixture.connected = fixture.cloud;
+    fixture.restart();
     const instance = world.instances.get('i-00000000');
     const SecurityGroups = [{ GroupId: nodeGroup }, { GroupId: 'sg-00000bbb' }];
     if (instance !== undefined) world.instances.set('i-00000000', { ...instance, SecurityGroups });

@@ -7,7 +7,9 @@ import { serviceKey, type ServiceKey } from '../../../../src/model/objects/metad
 import type { Service } from '../../../../src/model/objects/service.ts';
 import { Store } from '../../../../src/model/store/store.ts';
 import { silentLog, type Log } from '../../../../src/system/log.ts';
+import { iamPolicy, type IamPolicy } from '../../../../src/cli/aws/iam-policy.ts';
 import { FakeCloud } from '../../../aws/fake/cloud.ts';
+import { authorize } from '../../../aws/fake/iam.ts';
 import type { Cloud } from '../../../../providers/aws/cloud/cloud.ts';
 import { populate, type World } from '../../../aws/fake/world.ts';
 import { balancerPrefix } from '../../../../providers/aws/annotations/entry.ts';
@@ -17,7 +19,7 @@ import { node, settings, type AwsServiceLiteral } from './stack-fixture.ts';
 /** A cluster, its Services and AWS, with the provider between them. Time passes only in `run`. */
 export class ProviderFixture {
   readonly cloud: FakeCloud;
-  /** What the provider calls. A test may replace it, and restarts the provider then. */
+  /** What the provider calls: `cloud` with the IAM policy of its cluster. A test may replace it, and restarts the provider then. */
   connected: Cloud;
   /** Like the production snapshot, this is no plain object. */
   readonly snapshot = new Store(config({ defaultClass: false }));
@@ -55,7 +57,7 @@ export class ProviderFixture {
     this.#comparesPods = comparesPods;
     this.#isDirectory = isDirectory;
     this.cloud = new FakeCloud(account);
-    this.connected = this.cloud;
+    this.connected = withPolicy(this.cloud, () => this.settings.clusterName);
     if (account === undefined) populate(this.cloud.world);
     if (clusterUid !== undefined) this.snapshot.upsert({ kind: 'Namespace', metadata: { ...metadata('kube-system'), uid: clusterUid } });
     for (const index of [0, 1, 2]) this.snapshot.upsert(node(index));
@@ -176,4 +178,18 @@ export class ProviderFixture {
     const now = this.services.get(key);
     if (now !== undefined) this.snapshot.upsert({ ...now, ingress: result.ingress });
   }
+}
+
+/** Refuses what the IAM policy of the cluster does not allow. A test that calls `cloud` itself has all rights. */
+function withPolicy(cloud: FakeCloud, clusterName: () => string): Cloud {
+  const policies = new Map<string, IamPolicy>();
+  return {
+    call: async (operation, input) => {
+      const name = clusterName();
+      const policy = policies.get(name) ?? iamPolicy(name);
+      policies.set(name, policy);
+      authorize(policy, cloud.world, operation, input);
+      return cloud.call(operation, input);
+    },
+  };
 }
