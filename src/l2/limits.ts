@@ -75,6 +75,9 @@ export const defencesInVain = 4;
 /** DEFEND_INTERVAL of RFC 5227 1.1: time between two announcements against a foreign host, and between two probes after a conflict. */
 export const foreignDefendInterval = 10_000;
 
+/** Time between two reports of foreign hosts at one address, when the MAC address is another one each time. */
+export const conflictReportInterval = 1_000;
+
 /** Time for the answer of a foreign host that is asked whether it still has the address. */
 export const foreignAnswerTime = 1_000;
 

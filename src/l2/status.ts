@@ -20,7 +20,7 @@ export type L2Event =
       /** This node became the owner: the node that had the address before, as far as this one knows, and the state of its session. */
       readonly previous?: { readonly node: string; readonly session?: PeerSession };
     }
-  /** A foreign host uses the address. Repeated at most every 10 s per address. */
+  /** A foreign host uses the address. Repeated at most every 10 s for an address, every second when the MAC address is another one. */
   | { readonly kind: 'conflict'; readonly at: Date; readonly address: string; readonly interface: string; readonly mac: string }
   /** That host is silent, and does not answer when it is asked. */
   | { readonly kind: 'conflictEnded'; readonly at: Date; readonly address: string; readonly interface: string }

@@ -45,6 +45,13 @@ export class Announcer {
     for (const claim of claims) if (claim.state === 'owner' && claim.candidates.includes(peer)) this.again(claim);
   }
 
+  /** The refresh interval of the entry has changed. An address that was claimed a moment ago takes the new one with its next announcement. */
+  refreshAnew(claim: Claim): void {
+    if (!answersClients(claim.state) || claim.round < announcementTimes.length) return;
+    this.#host.schedule.clearAlarm(claim.alarms.transmission);
+    this.#scheduleRefresh(claim, true);
+  }
+
   /** Announces once, before everything that waits. */
   once(claim: Claim): void {
     const { pacer } = this.#host;
@@ -91,17 +98,22 @@ export class Announcer {
   }
 
   #next(claim: Claim): void {
-    const { clock, random, schedule } = this.#host;
+    const { clock, schedule } = this.#host;
     const round = claim.round++;
     const [time, next] = [announcementTimes[round], announcementTimes[round + 1]];
     if (time !== undefined && next !== undefined) {
       schedule.setAlarm(claim.alarms.transmission, clock.now() + next - time);
       return;
     }
+    this.#scheduleRefresh(claim, round < announcementTimes.length);
+  }
+
+  /** The first refresh comes at a random time, which spreads addresses that were claimed together. */
+  #scheduleRefresh(claim: Claim, isFirst: boolean): void {
+    const { clock, random, schedule } = this.#host;
     const interval = claim.entry.refreshInterval ?? refreshInterval;
     if (interval === 0) return;
-    // The first refresh comes at a random time, which spreads addresses that were claimed together.
-    const wait = round < announcementTimes.length ? interval * (0.1 + 0.9 * random()) : interval;
+    const wait = isFirst ? interval * (0.1 + 0.9 * random()) : interval;
     schedule.setAlarm(claim.alarms.transmission, clock.now() + wait);
   }
 

@@ -3,7 +3,7 @@ import type { Schedule } from '../../system/schedule.ts';
 import type { Claim } from '../claim/claim.ts';
 import { answersClients, step, type ClaimEffect, type ClaimEvent } from '../claim/fsm.ts';
 import type { PeerView } from '../election/peer-view.ts';
-import { foreignAnswerTime, foreignDefendInterval, leavingTime, yieldCheckTime } from '../limits.ts';
+import { conflictReportInterval, foreignAnswerTime, foreignDefendInterval, leavingTime, yieldCheckTime } from '../limits.ts';
 import type { L2Event } from '../status.ts';
 import { formatMac, type Mac } from '../wire/mac.ts';
 import type { Announcer } from './announcer.ts';
@@ -96,7 +96,7 @@ export class ClaimRunner {
   #report(claim: Claim, mac: Mac): void {
     const now = this.#host.clock.now();
     const { lastConflict } = claim.notes;
-    const isRepeated = lastConflict?.mac === mac && now - claim.lastReport < foreignDefendInterval;
+    const isRepeated = now - claim.lastReport < (lastConflict?.mac === mac ? foreignDefendInterval : conflictReportInterval);
     claim.notes.lastConflict = { at: now, mac };
     claim.isContested = isHeld(claim.state);
     if (claim.state === 'conflict' || claim.isContested) this.#host.schedule.setAlarm(claim.alarms.deadline, now + foreignDefendInterval);

@@ -257,7 +257,9 @@ export class Engine {
     const present = this.#links.get(link.interface);
     const view = present ?? new LinkView(link.interface, clock.now());
     this.#links.set(link.interface, view);
+    const namesBefore = view.sessionNames;
     const change = view.take(link, (name) => this.#sessions.get(name), clock.now());
+    this.#forgetSessions(namesBefore.difference(view.sessionNames));
     if (present === undefined || change.promiscuous) transport.open(link.interface, { promiscuous: view.promiscuous });
     if (present === undefined) this.#unsettle(view, settleTime, false);
     if (change.peers) {
@@ -271,6 +273,11 @@ export class Engine {
     if (change.peers && view.isSettled) this.#elections.evaluateAll(view, view.claims.values());
   }
 
+  /** A session that is made anew has no state until it reports one. */
+  #forgetSessions(names: Iterable<string>): void {
+    for (const name of names) this.#sessions.delete(name);
+  }
+
   /** While the link had no carrier another node may have taken over. */
   #react(view: LinkView, { moved, carrierReturned }: LinkChange): void {
     if (carrierReturned) this.#doubt(view, settleTime, false);
@@ -280,6 +287,7 @@ export class Engine {
   #closeLink(link: LinkView): void {
     for (const claim of link.claims.values()) this.#remove(link, claim);
     this.schedule.clearAlarm(link.settling);
+    this.#forgetSessions(link.sessionNames);
     this.#links.delete(link.interface);
     this.#components.transport.close(link.interface);
   }
@@ -296,7 +304,9 @@ export class Engine {
       claim = this.#newClaim(link, read.key, read.address, entry);
     } else {
       const hasSameRanks = claim.entry.candidates.join(' ') === entry.candidates.join(' ');
+      const hasSameInterval = claim.entry.refreshInterval === entry.refreshInterval;
       claim.entry = entry;
+      if (!hasSameInterval) this.#announcer.refreshAnew(claim);
       if (hasSameRanks) return undefined;
     }
     this.#rank(link, claim);

@@ -137,6 +137,10 @@ export class LinkView {
     return 'isolated';
   }
 
+  get sessionNames(): Set<string> {
+    return new Set([...this.peers.values()].flatMap(({ sessionName }) => sessionName ?? []));
+  }
+
   get hasAllSessions(): boolean {
     return this.peers
       .values()

@@ -28,7 +28,8 @@ export class Responder {
     const isOfNode = isProbe && link.peersByMac.has(from);
     const mayAnswer = answersClients(claim.state) || (claim.state === 'doubtful' && isOfNode);
     if (!mayAnswer) return undefined;
-    const limit = this.#bucketOf(from, now).take(now) ? (link.answers.take(now) ? undefined : 'interfaceLimit') : 'macLimit';
+    // A flood of requests must not make this node look dead: the probes of other nodes have no limit but that of a host.
+    const limit = !this.#bucketOf(from, now).take(now) ? 'macLimit' : isOfNode || link.answers.take(now) ? undefined : 'interfaceLimit';
     if (limit !== undefined) {
       countIgnored(this.#counters, limit);
       return undefined;

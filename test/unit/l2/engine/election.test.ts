@@ -107,6 +107,19 @@ describe('failover', () => {
     expect(bed.owners(vip)).toEqual(['n0']);
   });
 
+  test('rule 9: the next candidate takes over within 1.5 s when the main thread of the owner hangs and its BFD goes on', () => {
+    const addresses = Array.from({ length: 50 }, (_, at) => `192.0.2.${at + 1}`);
+    const bed = new SegmentBed({ nodes: 3, addresses, ranks: () => [0, 1, 2] });
+    bed.clock.advance(5_000);
+    bed.node(0).engine.suspend();
+    expect(bed.answering('192.0.2.1')).toEqual([]);
+    bed.clock.advance(1_500);
+    expect(addresses.filter((text) => bed.node(1).stateOf(text) !== 'owner')).toEqual([]);
+    bed.node(0).engine.resume();
+    bed.clock.advance(1_000);
+    expect(bed.answering('192.0.2.1')).toEqual(['n0']);
+  });
+
   test('rule 6: an address that its better candidate does not know is claimed by the next one', () => {
     const bed = new SegmentBed({ nodes: 2, addresses: [vip, '192.0.2.12'], ranks: () => [0, 1] });
     bed.node(0).setTable({ ...bed.tableFor(0), addresses: bed.tableFor(0).addresses.slice(1) });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { address } from '../../../../src/net/address.ts';
+import { probe } from '../../../../src/l2/engine/messages.ts';
 import { announcementBurst, announcementsPerSecond, announcementTimes } from '../../../../src/l2/limits.ts';
 import { decodeFrame, type Frame } from '../../../../src/l2/wire/frame.ts';
 import { allNodes, allRouters } from '../../../../src/l2/wire/multicast.ts';
@@ -109,6 +110,17 @@ describe('answers', () => {
     expect(bed.node(0).engine.counters().ignored.interfaceLimit).toBe(10_000 - answers);
   });
 
+  test('L2-31 other nodes learn that the owner lives while clients exceed the limit of the interface', () => {
+    const bed = owner({}, [vip], 2);
+    bed.segment.delay = () => 0.1;
+    const since = bed.clock.now();
+    for (let host = 0; host < 1_500; host++) bed.client.send('c0', request({ senderMac: 0x0200_0001_0000 + host }));
+    for (let count = 0; count < 20; count++) bed.node(1).transport.send('eth0', probe(address(vip), macOf(1)));
+    bed.clock.advance(5);
+    expect(bed.node(0).engine.counters().ignored.interfaceLimit).toBeGreaterThan(400);
+    expect(bed.sent('n0', since).filter(({ etherDestination }) => etherDestination === macOf(1))).toHaveLength(20);
+  });
+
   test('the status tells who asked last, and how often', () => {
     const bed = owner();
     answersTo(bed, request(), request());
@@ -175,6 +187,22 @@ describe('announcements', () => {
     const since = bed.clock.now();
     bed.clock.advance(300_000);
     expect(bed.sent('n0', since)).toEqual([]);
+  });
+
+  test('L2-8 a new refresh interval is in force at once for a held address', () => {
+    const bed = owner({ refreshInterval: 0 }, [vip]);
+    const table = bed.tableFor(0);
+    const change = (refreshInterval: number): number => {
+      const since = bed.clock.now();
+      bed.node(0).setTable({ ...table, addresses: table.addresses.map((entry) => ({ ...entry, refreshInterval })) });
+      bed.clock.advance(60_000);
+      return bed.sent('n0', since).filter((frame) => frame.kind === 'arp' && frame.operation === 'request').length;
+    };
+    const often = change(10_000);
+    expect(often).toBeGreaterThanOrEqual(6);
+    expect(often).toBeLessThanOrEqual(7);
+    expect(change(0)).toBe(0);
+    expect(change(60_000)).toBe(1);
   });
 
   test('L2-10 many claims are paced, and the first form of each address goes before all others', () => {
@@ -249,6 +277,21 @@ describe('foreign hosts', () => {
       { address: vip, mac: '02:00:00:00:00:66' },
     ]);
     expect(bed.owners(vip)).toEqual(['n0']);
+  });
+
+  test('L2-12 hosts that claim the address with ever other MAC addresses are reported once a second, the latest one', () => {
+    const bed = owner({}, [vip], 1);
+    const since = bed.clock.now();
+    for (let host = 0; host < 1_000; host++) {
+      const senderMac = 0x0200_0001_0000 + host;
+      bed.client.send('c0', arpRequest({ etherSource: senderMac, senderMac, sender: address(vip) }));
+      bed.clock.advance(5);
+    }
+    const conflicts = bed.node(0).events.filter((event) => event.kind === 'conflict');
+    expect(conflicts.length).toBeGreaterThanOrEqual(5);
+    expect(conflicts.length).toBeLessThanOrEqual(6);
+    expect(bed.node(0).engine.status().addresses[0]?.lastConflict).toMatchObject({ mac: '02:00:00:01:03:e7' });
+    expect(bed.sent('n0', since).filter((frame) => frame.kind === 'arp' && frame.sender.value !== 0n)).toHaveLength(2);
   });
 
   test('L2-12 a conflict lasts while the host answers or claims, and ends when it is silent', () => {

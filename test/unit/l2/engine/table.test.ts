@@ -63,6 +63,18 @@ describe('the table', () => {
     expect(engine.stateOf('2001:db8::10', 'eth0')).toBeUndefined();
   });
 
+  test('the state of a session is forgotten with the node that leaves the table', () => {
+    const made = new SegmentBed({ nodes: 2, addresses: [vip], ranks: () => [1, 0] });
+    made.clock.advance(3_000);
+    expect([made.node(0).stateOf(vip), made.node(1).stateOf(vip)]).toEqual(['standby', 'owner']);
+    const table = made.tableFor(0);
+    made.node(0).setTable({ ...table, links: table.links.map((link) => ({ ...link, peers: [] })) });
+    made.node(1).kill();
+    made.blocksBfd = true;
+    made.node(0).setTable(table);
+    expect(made.node(0).engine.status().links[0]?.peers[0]?.session).toBeUndefined();
+  });
+
   test('a link that leaves the table takes its addresses along', () => {
     const made = bed();
     made.node(0).setTable({ node: 'n0', links: [], addresses: [] });
