@@ -11,6 +11,7 @@ const chapters: Catalogue['chapters'] = [
   { title: 'Sessions that flap or get stuck', first: 107, last: 108 },
   { title: 'Received routes', first: 109, last: 117 },
   { title: 'Export to a BMP collector', first: 118, last: 121 },
+  { title: 'Peer groups', first: 122, last: 123 },
 ];
 
 const requirements: Catalogue['requirements'] = [
@@ -271,6 +272,9 @@ const requirements: Catalogue['requirements'] = [
     'A collector that does not read loses its connection at a bound, sessions go on, and the next attempts have growing pauses.',
     '7854 3.2, 5',
   ),
+
+  requirement(122, 'A connection from an address range of a group becomes a peer if its AS number is in the ranges of the group too.', ''),
+  requirement(123, 'A group has at most its maximum of members, and loses a member that has had no session for the idle time.', ''),
 ];
 
 const rfcs: Catalogue['rfcs'] = [

@@ -55,6 +55,9 @@ export {
   type PeerOptions,
   type ResolvedOptions,
 } from './options/peer-options.ts';
+export { PeerGroupError, type PeerGroupOptions } from './options/peer-group-options.ts';
+export type { GroupMember, PeerGroup, PeerGroupStatus } from './session/peer-group.ts';
+export type { AsnRange } from './negotiation/local-open.ts';
 export type { MaximumPrefixes } from './rib/received/prefix-counts.ts';
 export type { NextHops } from './rib/update-format.ts';
 export type { Community, Route } from './route.ts';

@@ -84,6 +84,12 @@ export const maximumConnections = 8;
 /** Peers of one speaker. */
 export const maximumPeers = 1_024;
 
+/** Address ranges of a peer group: the address of each connection is compared with them. */
+export const maximumGroupRanges = 64;
+
+/** Entries of a list of AS numbers that a peer may have. */
+export const maximumAsnRanges = 64;
+
 /** Seconds after establishment in which a second connection of the peer counts as a late one, not as a sign of a restart. */
 export const collisionWindow = 1;
 

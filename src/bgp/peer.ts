@@ -340,6 +340,12 @@ export class Peer {
     return own === undefined || networkInterface === undefined || networkInterface === own;
   }
 
+  /** @internal Called by the speaker for a member of a group: takes the connection that it was made for. */
+  acceptFirst(incoming: Incoming): boolean {
+    this.#start();
+    return this.accept(incoming);
+  }
+
   /** @internal Called by the speaker: takes a connection that the peer opened. False: not now. */
   accept(incoming: Incoming): boolean {
     if (this.#removed || this.#options.adminDown) return false;

@@ -7,7 +7,9 @@ import { throwLater } from './diagnosis/events.ts';
 import { maximumPeers } from './limits.ts';
 import { Listeners, type ListeningStatus } from './session/listeners.ts';
 import { PeerOptionsError, resolveOptions, type PeerDefaults, type PeerOptions, type ResolvedOptions } from './options/peer-options.ts';
+import { resolvePeerGroup, type PeerGroupOptions } from './options/peer-group-options.ts';
 import { Peer, type PeerHost } from './peer.ts';
+import { PeerGroup } from './session/peer-group.ts';
 import { toPrefix, toRoute, toRoutes, type RouteInput } from './options/route-input.ts';
 import { selectBestPath, selectBestPaths, type Selection, type SelectionOptions } from './rib/received/best-path.ts';
 import { ReplacementRunner } from './rib/replace-routes.ts';
@@ -68,6 +70,7 @@ export class Speaker {
   readonly #shared: SharedRoutes;
   readonly #replacement: ReplacementRunner;
   readonly #peers = new Map<string, Peer>();
+  readonly #groups = new Map<string, PeerGroup<Peer>>();
   readonly #listeners = new Set<PeerListener>();
   readonly #closing = new Set<Promise<void>>();
   readonly #listenSockets: Listeners;
@@ -158,6 +161,33 @@ export class Speaker {
   }
 
   /**
+   * Adds a group of peers that connect from a range of addresses: each becomes a passive peer when it connects, and is removed when it has had
+   * no session for a time. Throws PeerGroupError, PeerOptionsError and UnknownOptionError for options that cannot work, SpeakerError if the
+   * name is taken or the speaker is stopped.
+   */
+  addPeerGroup(options: PeerGroupOptions): PeerGroup<Peer> {
+    if (this.#stopped) throw new SpeakerError('ERR_BGP_STOPPED', 'the speaker is stopped');
+    const resolved = resolvePeerGroup(options);
+    const { name, ranges, member } = resolved;
+    if (this.#groups.has(name)) throw new SpeakerError('ERR_BGP_PEER_EXISTS', `there is a peer group "${name}" already`);
+    for (const { address } of ranges) this.#resolve({ ...member, address });
+    const group = new PeerGroup<Peer>(this.#components, resolved, {
+      add: (peerOptions, incoming) => this.#addMember(peerOptions, incoming),
+      remove: () => {
+        this.#groups.delete(name);
+        this.#listenSockets.keysChanged();
+      },
+    });
+    this.#groups.set(name, group);
+    this.#listenSockets.keysChanged();
+    return group;
+  }
+
+  get peerGroups(): readonly PeerGroup<Peer>[] {
+    return [...this.#groups.values()];
+  }
+
+  /**
    * Ends the session and removes the peer. An unknown name is no error. With a reason the peer gets Administrative Shutdown and the text,
    * else Peer De-configured, which carries no text (RFC 9003 2).
    */
@@ -181,6 +211,7 @@ export class Speaker {
     this.#stopped = true;
     this.#replacement.stop();
     this.#listenSockets.close();
+    for (const group of this.#groups.values()) group.stop();
     for (const peer of this.#peers.values()) {
       void this.#close(peer, { subcode: cease.administrativeShutdown, message, forRestart: mode === 'restart' });
     }
@@ -216,6 +247,7 @@ export class Speaker {
   async #remove(peer: Peer, reason: string | undefined): Promise<void> {
     if (this.#peers.get(peer.name) === peer) {
       this.#peers.delete(peer.name);
+      for (const group of this.#groups.values()) group.removed(peer);
       this.#listenSockets.keysChanged();
     }
     const subcode = reason === undefined ? cease.peerDeconfigured : cease.administrativeShutdown;
@@ -253,11 +285,28 @@ export class Speaker {
   /** Offers a connection to each peer with this address, until one takes it. Several peers may have one address, with different ports. */
   #accept(incoming: Incoming): 'accepted' | 'unwanted' | 'stranger' {
     const candidates = this.peers.filter((peer) => peer.isFrom(incoming));
-    if (candidates.length === 0) return 'stranger';
+    if (candidates.length === 0) return this.#groupOf(incoming)?.accept(incoming) ?? 'stranger';
     return candidates.some((peer) => peer.accept(incoming)) ? 'accepted' : 'unwanted';
   }
 
+  /** Returns the group with the longest range that has the address. */
+  #groupOf({ remoteAddress }: Incoming): PeerGroup<Peer> | undefined {
+    const matching = this.peerGroups.filter((group) => group.match(remoteAddress) >= 0);
+    return matching.sort((a, b) => b.match(remoteAddress) - a.match(remoteAddress))[0];
+  }
+
+  #addMember(options: PeerOptions, incoming: Incoming): Peer | 'full' | undefined {
+    if (this.#peers.size >= maximumPeers) return 'full';
+    const peer = this.addPeer(options);
+    if (peer.acceptFirst(incoming)) return peer;
+    this.removePeer(peer.name);
+    return undefined;
+  }
+
+  /** The members of a group use the key of its range. */
   #keys(): PeerKey[] {
-    return this.peers.flatMap((peer) => peer.key() ?? []);
+    const members = new Set(this.peerGroups.flatMap((group) => group.peers));
+    const ofPeers = this.peers.filter((peer) => !members.has(peer)).flatMap((peer) => peer.key() ?? []);
+    return [...ofPeers, ...this.peerGroups.flatMap((group) => group.keys())];
   }
 }

@@ -9,6 +9,8 @@ export interface LocalOpen {
   readonly localAsn: number;
   /** `internal`: the local AS. `external`: any other AS. `auto`: the AS that the peer sends. */
   readonly peerAsn: number | 'internal' | 'external' | 'auto';
+  /** The AS numbers that the peer may have. Absent: any that `peerAsn` allows. */
+  readonly peerAsns?: readonly (number | AsnRange)[];
   readonly routerId: number;
   /** In seconds. */
   readonly holdTime: number;
@@ -32,6 +34,12 @@ export interface LocalOpen {
   readonly capabilityFallback?: boolean;
   /** Send the OPEN without optional parameters. */
   readonly withoutOptionalParameters?: true;
+}
+
+/** AS numbers from the first to the last. */
+export interface AsnRange {
+  readonly from: number;
+  readonly to: number;
 }
 
 /** The local values of the graceful restart capability (RFC 4724 3). */

@@ -1,5 +1,5 @@
 import type { Family } from '../../net/address.ts';
-import { advertisesExtendedNextHop, roles, type LocalOpen, type Role } from './local-open.ts';
+import { advertisesExtendedNextHop, roles, type AsnRange, type LocalOpen, type Role } from './local-open.ts';
 import { encodeCapability, type Capability } from '../wire/capability.ts';
 import { afi, asTrans, errorCode, openError, safi } from '../wire/codes.ts';
 import { decoded, failed, fault, type Decoded, type Fault } from '../wire/fault.ts';
@@ -169,13 +169,18 @@ function addFamily(into: Set<Family>, { afi, safi }: { readonly afi: number; rea
 }
 
 /** Checks the peer's AS number. AS 0 is reserved (RFC 7607). AS_TRANS without the four-octet capability hides the real number. */
-function checkAsn(open: OpenMessage, asn: number, fourOctets: boolean, { localAsn, peerAsn }: LocalOpen): Fault | undefined {
+function checkAsn(open: OpenMessage, asn: number, fourOctets: boolean, { localAsn, peerAsn, peerAsns }: LocalOpen): Fault | undefined {
   const refuse = (problem: string): Fault => fault('reset', errorCode.open, openError.peerAs, problem);
   if (open.asn === 0 || asn === 0) return refuse('peer says AS 0, which is reserved');
   if (asn === asTrans && !fourOctets) return refuse(`peer says AS ${asTrans} (AS_TRANS) without its real AS number`);
   if (peerAsn === 'internal' && asn !== localAsn) return refuse(`peer says AS ${asn}, configured internal (our AS ${localAsn})`);
   if (peerAsn === 'external' && asn === localAsn) return refuse(`peer says AS ${asn}, configured external, but that is our AS`);
   if (typeof peerAsn === 'number' && asn !== peerAsn) return refuse(`peer says AS ${asn}, configured ${peerAsn}`);
+  const isIn = (each: number | AsnRange): boolean => (typeof each === 'number' ? asn === each : asn >= each.from && asn <= each.to);
+  if (peerAsns !== undefined && !peerAsns.some(isIn)) {
+    const allowed = peerAsns.map((each) => (typeof each === 'number' ? each : `${each.from}-${each.to}`));
+    return refuse(`peer says AS ${asn}, configured ${allowed.join(', ') || 'none'}`);
+  }
   return undefined;
 }
 

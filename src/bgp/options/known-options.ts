@@ -8,7 +8,7 @@ export class UnknownOptionError extends Error {
   /** The known option with the most similar name. Absent: none is similar. */
   readonly nearest?: string;
 
-  constructor(owner: 'speaker' | 'peer', option: string, nearest: string | undefined) {
+  constructor(owner: 'speaker' | 'peer' | 'peer group', option: string, nearest: string | undefined) {
     super(`${option}: a ${owner} has no such option${nearest === undefined ? '' : `, did you mean ${nearest}?`}`);
     this.name = 'UnknownOptionError';
     this.option = option;
@@ -20,7 +20,12 @@ export class UnknownOptionError extends Error {
 export type OptionNames<T> = { readonly [Option in keyof Required<T>]: unknown };
 
 /** Throws UnknownOptionError for the first key that is no option. `within`: the path of the option that contains them. */
-export function refuseUnknownOptions<T extends object>(owner: 'speaker' | 'peer', given: T, known: OptionNames<T>, within = ''): void {
+export function refuseUnknownOptions<T extends object>(
+  owner: 'speaker' | 'peer' | 'peer group',
+  given: T,
+  known: OptionNames<T>,
+  within = '',
+): void {
   const unknown = firstUnknownName(Object.keys(given), Object.keys(known));
   if (unknown === undefined) return;
   const { name, nearest } = unknown;

@@ -1,8 +1,8 @@
 import { defined } from '../../lang/defined.ts';
 import { formatAddress, isLinkLocal, parseAddress, type Address, type Family } from '../../net/address.ts';
-import { roles, type Role } from '../negotiation/local-open.ts';
+import { roles, type AsnRange, type Role } from '../negotiation/local-open.ts';
 import { refuseUnknownOptions } from './known-options.ts';
-import { maximumPassword, maximumRestartTime, maximumStaleTime, openHoldTime } from '../limits.ts';
+import { maximumAsnRanges, maximumPassword, maximumRestartTime, maximumStaleTime, openHoldTime } from '../limits.ts';
 import type { NextHops } from '../rib/update-format.ts';
 import type { MaximumPrefixes } from '../rib/received/prefix-counts.ts';
 import { refuseUnknownImport, resolveImport, type ImportOptions, type ResolvedImport } from './import-options.ts';
@@ -24,6 +24,8 @@ export interface PeerOptions {
   readonly localAsn?: number;
   /** A number, `internal` (the local AS), `external` (any other AS) or `auto` (either). */
   readonly peerAsn: number | 'internal' | 'external' | 'auto';
+  /** The AS numbers that the peer may have, besides what `peerAsn` demands. Default: any. */
+  readonly peerAsns?: readonly (number | AsnRange)[];
   /** Default: the kernel's choice. */
   readonly sourceAddress?: AddressInput;
   /** An IPv4 address other than 0.0.0.0, unique in the AS. Default: that of the speaker. */
@@ -138,6 +140,7 @@ export const fieldClass: { readonly [F in keyof Required<PeerOptions>]: 'identit
   port: 'reset',
   localAsn: 'reset',
   peerAsn: 'reset',
+  peerAsns: 'reset',
   sourceAddress: 'reset',
   routerId: 'reset',
   holdTime: 'reset',
@@ -276,6 +279,7 @@ function check(options: ResolvedOptions): void {
   demand('nextHop', nextHop.ipv6LinkLocal === undefined || isLinkLocal(nextHop.ipv6LinkLocal), 'ipv6LinkLocal is an address of fe80::/10');
   const octets = options.password === undefined ? 1 : new TextEncoder().encode(options.password).length;
   demand('password', octets >= 1 && octets <= maximumPassword, `a password has 1 to ${maximumPassword} octets`);
+  demand('peerAsns', areAsnRanges(options.peerAsns), `is a list of at most ${maximumAsnRanges} AS numbers and ranges with from and to`);
   demand('ttlSecurityHops', ttlSecurityHops === undefined || wholeNumber(ttlSecurityHops, 1, 254), 'is from 1 to 254 hops');
   demand(
     'ttlSecurityHops',
@@ -317,6 +321,11 @@ const asnRule = 'an AS number is from 1 to 4294967295, but not 23456 (AS_TRANS)'
 
 /** The rule of Linux for interface names (dev_valid_name): up to 15 octets without space, colon and slash. */
 const isInterfaceName = (name: string): boolean => /^[^\s:/]{1,15}$/.test(name) && name !== '.' && name !== '..';
+
+function areAsnRanges(ranges: PeerOptions['peerAsns'] = []): boolean {
+  const isRange = ({ from, to }: AsnRange): boolean => wholeNumber(from, 1, 0xffff_ffff) && wholeNumber(to, from, 0xffff_ffff);
+  return ranges.length <= maximumAsnRanges && ranges.every((each) => (typeof each === 'number' ? isAsn(each) : isRange(each)));
+}
 
 export const isAsn = (asn: number): boolean => wholeNumber(asn, 1, 0xffff_ffff) && asn !== 23456;
 

@@ -16,7 +16,7 @@ export function fsmConfigOf(options: ResolvedOptions, localOpen: LocalOpen): Fsm
 /** `restart`: the current values of the graceful restart capability. */
 export function localOpenOf(options: ResolvedOptions, restart: Omit<LocalRestart, 'restartTime'>): LocalOpen {
   const { localAsn, peerAsn, holdTime, minimumHoldTime, families, strictRole, addPathReceive, capabilityFallback } = options;
-  const { address, routerId, gracefulRestart, role, longLivedStaleTime } = options;
+  const { address, routerId, gracefulRestart, role, longLivedStaleTime, peerAsns } = options;
   return {
     localAsn,
     peerAsn,
@@ -28,7 +28,7 @@ export function localOpenOf(options: ResolvedOptions, restart: Omit<LocalRestart
     strictRole,
     addPathReceive,
     capabilityFallback,
-    ...defined({ role, longLivedStaleTime }),
+    ...defined({ role, longLivedStaleTime, peerAsns }),
     ...(gracefulRestart === undefined ? {} : { gracefulRestart: { restartTime: gracefulRestart.restartTime, ...restart } }),
   };
 }
