@@ -8,7 +8,8 @@ import { forwardingReasons } from '../../src/model/reasons/forwarding.ts';
 import { hostReasons } from '../../src/model/reasons/host.ts';
 import { l2Reasons } from '../../src/model/reasons/l2.ts';
 import { providerReasons } from '../../src/model/reasons/provider.ts';
-import { sessionReasons } from '../../src/model/reasons/session.ts';
+import { receivedRouteReasons } from '../../src/model/reasons/bgp/received-routes.ts';
+import { sessionReasons } from '../../src/model/reasons/bgp/session.ts';
 import type { ReasonEntry } from '../../src/model/reasons/entry.ts';
 
 const chapters: readonly (readonly [string, string, Readonly<Record<string, ReasonEntry<never>>>])[] = [
@@ -16,6 +17,11 @@ const chapters: readonly (readonly [string, string, Readonly<Record<string, Reas
   ['Announcement', 'Why a node does not announce an address at all, or not to one peer.', announcementReasons],
   ['ARP and NDP', 'Why a node does not answer for an address by ARP and NDP, or what disturbs it.', l2Reasons],
   ['Sessions', 'Why a BGP session is down: the first cause of the outage. A later symptom is added to the sentence.', sessionReasons],
+  [
+    'Received routes',
+    'Why a node does not put a route of a peer into its kernel, although `import` of the BGPPeer accepts it.',
+    receivedRouteReasons,
+  ],
   ['Forwarding', 'Why a node forwards nothing for a Service, or nothing yet.', forwardingReasons],
   [
     'Direct server return',

@@ -27,6 +27,7 @@ import { NodeLinks, type NodeLinksComponents } from './l2/node-links.ts';
 import { OwnLinksView } from './l2/own-links.ts';
 import { AgentHistory } from './live/agent-history.ts';
 import { L2History } from './live/l2-history.ts';
+import { ReceivedRoutes, type ReceivedRoutesComponents } from './received/received-routes.ts';
 import { AnnouncedRoutes } from './reconcile/announced-routes.ts';
 import { Announcer } from './reconcile/announcer.ts';
 import { DataplaneSync } from './reconcile/dataplane-sync.ts';
@@ -40,9 +41,10 @@ export interface AgentComponents
     Pick<HostCheckComponents, 'host' | 'hostFilters' | 'hostNats' | 'unservedLocalhost' | 'followSettings'>,
     Pick<ForeignFrontendsComponents, 'foreign'>,
     Pick<NodeDrainingComponents, 'countConnections'>,
-    Omit<BgpSessionsComponents, 'sessionHistory'>,
+    Omit<BgpSessionsComponents, 'sessionHistory' | 'installedRoutes'>,
     Pick<KernelAnswersComponents, 'neighborProxies'>,
     Pick<NodeLinksComponents, 'hostLinks' | 'followLinks'>,
+    Pick<ReceivedRoutesComponents, 'receivedTable'>,
     Partial<Pick<L2AnnouncerComponents, 'startL2'>> {
   readonly source: Source;
   readonly dataplane: Dataplane;
@@ -77,6 +79,7 @@ export interface AgentParts {
   readonly history?: AgentHistory;
   readonly routes: AnnouncedRoutes;
   readonly sessions: BgpSessions;
+  readonly received: ReceivedRoutes;
   /** Sends the changes of `routes` to the sessions. */
   readonly flushRoutes: () => void;
   readonly foreignFrontends: ForeignFrontends;
@@ -106,7 +109,13 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
 
   const history = components.history === undefined ? undefined : new AgentHistory(components.history, clock);
   const routes = new AnnouncedRoutes(history?.routesChanged);
-  const sessions = new BgpSessions({ ...components, ...defined({ sessionHistory: history }) }, routes, onStatusChanged, options);
+  const sessions = new BgpSessions(
+    { ...components, ...defined({ sessionHistory: history }), installedRoutes: (peer) => received.installed(peer) },
+    routes,
+    onStatusChanged,
+    options,
+  );
+  const received: ReceivedRoutes = new ReceivedRoutes(components, { node, snapshot, peers: () => sessions.peers, onStatusChanged });
   const flushRoutes = (): void => {
     sessions.applyRouteChanges(routes.takeChanges());
     l2.flush();
@@ -224,6 +233,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     ...defined({ history }),
     routes,
     sessions,
+    received,
     flushRoutes,
     foreignFrontends,
     plans,

@@ -1,3 +1,4 @@
+import type { PerFamily } from '../bgp/index.ts';
 import type { DataplaneError } from '../dataplane/dataplane.ts';
 import { defined } from '../lang/defined.ts';
 import type { Node } from '../model/objects/cluster.ts';
@@ -11,6 +12,7 @@ import type { L2Announcer } from './l2/l2-announcer.ts';
 import { limits } from './limits.ts';
 import type { AgentLiveQueries } from './live/live-queries.ts';
 import { liveAddresses, liveLinks } from './live/live-l2.ts';
+import { liveReceived } from './live/live-received.ts';
 import { liveRoutes } from './live/live-routes.ts';
 import { ReconcilePass } from './reconcile-pass.ts';
 import { ReconcileLoop } from './reconcile/reconcile-loop.ts';
@@ -111,6 +113,11 @@ export class Agent {
     };
   }
 
+  /** Returns the number of routes of a peer that are in the kernel. */
+  installedRoutes(peer: string): PerFamily {
+    return this.#parts.received.installed(peer);
+  }
+
   /** Returns what is measured of the announcements by ARP and NDP. */
   get l2(): Pick<L2Announcer, 'changes' | 'status'> {
     return this.#parts.l2;
@@ -118,10 +125,11 @@ export class Agent {
 
   /** Returns the queries that the live API of this process answers. */
   live(): AgentLiveQueries {
-    const { sessions, routes, l2 } = this.#parts;
+    const { sessions, routes, received, l2 } = this.#parts;
     return {
       sessions: () => sessions.live(),
       routes: (query) => liveRoutes(sessions.peers, routes, query),
+      received: (query) => liveReceived(received, query),
       links: (query) => liveLinks(l2, query),
       addresses: (query) => liveAddresses(l2, query),
     };
@@ -160,6 +168,7 @@ export class Agent {
       announcer,
       nodeDraining,
       sessions,
+      received,
       health,
       hostCheck,
       directReturn,
@@ -171,6 +180,8 @@ export class Agent {
     this.#unsubscribe?.();
     for (const part of [this.#loop, dataplaneSync, plans, announcer, nodeDraining, links, kernelAnswers]) part.stop();
     // Before the running pass ends: a slow data plane must not keep routers sending.
+    // Received routes stay in the kernel: the end of the sessions must not remove them.
+    await received.stop();
     await Promise.all([sessions.stop({ message, mode }), l2.stop(), health.close()]);
     await this.#loop.settled();
     await Promise.all([hostCheck.stop(), directReturn.stop(), foreignFrontends.stop()]);

@@ -87,6 +87,12 @@ export const limits = {
   gracefulShutdownMilliseconds: 5_000,
   /** A change that the data plane has not taken for this long makes /healthz and all health checks fail: twice kube-proxy's sync period. */
   syncMilliseconds: 60_000,
+  /** Received routes that a node puts into its kernel. */
+  receivedRoutes: 10_000,
+  /** Time after which a peer that sends no End-of-RIB has sent its routes, counted from the start of the session. */
+  receivedSettleMilliseconds: 10_000,
+  /** Longest time for which received routes of an earlier process stay although no peer has sent them again. */
+  receivedAdoptMilliseconds: 180_000,
   /** Peers that a scrape has metrics of: as many as a speaker takes. */
   measuredPeers: 1_024,
 } as const;

@@ -40,18 +40,20 @@ export class ReconcilePass {
 
   /** Withdraws routes that are no longer planned. Needs no data plane. */
   withdraw(snapshot: Snapshot, services: readonly ServiceKey[], node: boolean): void {
-    const { nodeDraining, sessions, plans, flushRoutes, identity, view } = this.#parts;
+    const { nodeDraining, sessions, received, plans, flushRoutes, identity, view } = this.#parts;
     if (node) {
       identity.reconcile(snapshot);
       nodeDraining.reconcile(snapshot);
       sessions.updateExisting(snapshot, this.#parts.node);
+      received.updateExisting();
     }
     for (const key of services) plans.plan(snapshot, key, view());
     flushRoutes();
   }
 
   async #reconcile({ snapshot, services, node, isStopped, commitGuard }: PassWork, observer: PassObserver): Promise<void> {
-    const { sessions, plans, dataplaneSync, announcer, flushRoutes, history, nodeDraining, health, directReturn, links } = this.#parts;
+    const { sessions, received, plans, dataplaneSync, announcer, flushRoutes, history, nodeDraining, health, directReturn, links } =
+      this.#parts;
     if (node) {
       this.#updateNode(snapshot);
       const firstReading = links.reconcile();
@@ -78,14 +80,18 @@ export class ReconcilePass {
     await announcer.announce(isIntact);
     if (isIntact()) observer.announced();
     // Sessions open after the routes are known, so that a new session sends all of them first.
-    if (node && !isStopped()) sessions.reconcile(snapshot, this.#parts.node);
+    if (node && !isStopped()) {
+      sessions.reconcile(snapshot, this.#parts.node);
+      received.reconcile();
+    }
   }
 
   #updateNode(snapshot: Snapshot): void {
-    const { nodeDraining, sessions, health, hostCheck, identity } = this.#parts;
+    const { nodeDraining, sessions, received, health, hostCheck, identity } = this.#parts;
     identity.reconcile(snapshot);
     nodeDraining.reconcile(snapshot);
     sessions.updateExisting(snapshot, this.#parts.node);
+    received.updateExisting();
     health.applyScope(snapshot.config.services);
     hostCheck.applyScope(snapshot.config.services);
   }

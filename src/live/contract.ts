@@ -6,6 +6,7 @@
  *     GET /live                 LiveIndex: which process it is, and its paths
  *     GET /live/v1/sessions     Page of LiveSession                     agents   ?peer=
  *     GET /live/v1/routes       Page of LiveRoute                       agents   ?peer= &family=IPv4|IPv6 &service=NS/NAME
+ *     GET /live/v1/received     Page of LiveReceivedRoute               agents   ?peer= &family=IPv4|IPv6
  *     GET /live/v1/links        Page of LiveLink                        agents
  *     GET /live/v1/addresses    Page of LiveAddress                     agents   ?service=NS/NAME
  *     GET /live/v1/history      Page of HistoryEntry, oldest first      all      ?kind=Service|BGPPeer|Node &namespace= &name= &since=RFC 3339
@@ -24,6 +25,7 @@ export const livePaths = {
   index: '/live',
   sessions: '/live/v1/sessions',
   routes: '/live/v1/routes',
+  received: '/live/v1/received',
   links: '/live/v1/links',
   addresses: '/live/v1/addresses',
   history: '/live/v1/history',
@@ -84,6 +86,31 @@ export interface LiveProblem {
 export interface LiveSession extends SessionStatus {
   /** The capabilities in the OPEN of each side, in words, as far as they were exchanged. Absent without a session. */
   readonly capabilities?: { readonly sent: readonly string[]; readonly received: readonly string[] };
+  /**
+   * Announcements of the peer that were not accepted since the session began, by reason: `filter` (its `import`), `asSet`, `asLoop`,
+   * `originatorLoop`, `ownNextHop`, `routeLeak`. Absent: its BGPPeer has no `import`.
+   */
+  readonly refusedRoutes?: Readonly<Record<string, number>>;
+}
+
+/** A route of a peer that its `import` accepts, and what became of it. */
+export interface LiveReceivedRoute {
+  readonly peer: string;
+  readonly family: 'IPv4' | 'IPv6';
+  readonly prefix: string;
+  /** One address; for IPv6, the link-local address may follow the global one (RFC 2545 3). */
+  readonly nextHops: readonly string[];
+  /** Nearest AS first. */
+  readonly asPath: readonly number[];
+  readonly localPref: number;
+  readonly med?: number;
+  readonly communities: readonly string[];
+  /** The route outlives its session, while the peer restarts (RFC 4724) or for longer (RFC 9494). */
+  readonly stale?: 'restart' | 'longLived';
+  /** The kernel has the route, with this next hop among others. */
+  readonly installed: boolean;
+  /** Why it has not. Absent if it has. */
+  readonly reason?: { readonly code: string; readonly message: string; readonly fix: string };
 }
 
 /** A route that a router was sent in the current session. It shows the speaker's actual state, not the desired one. */

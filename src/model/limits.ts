@@ -42,6 +42,10 @@ export const limits = {
   /** The number of communities that MetalLB allows on one prefix. */
   communities: 63,
   aliases: 1000,
+  /** Prefixes in the import list of a BGPPeer. The API server bounds the cost of checking all of them. */
+  importPrefixes: 64,
+  /** Routes of each family that a BGPPeer may have kept. */
+  importedRoutes: 10_000,
   cidrs: 1000,
   /** Policies of HeraldConfig about AWS, and entries in one list of a policy. The API server bounds the cost of checking all of them. */
   awsPolicies: 50,

@@ -1,6 +1,8 @@
 import { allocationReasons } from './reasons/allocation.ts';
 import { announcementReasons } from './reasons/announcement.ts';
 import { awsReasons } from './reasons/aws.ts';
+import { receivedRouteReasons } from './reasons/bgp/received-routes.ts';
+import { sessionReasons } from './reasons/bgp/session.ts';
 import { configurationReasons } from './reasons/configuration.ts';
 import { directReturnReasons } from './reasons/direct-return.ts';
 import { explanationReasons } from './reasons/explanation.ts';
@@ -8,7 +10,6 @@ import { forwardingReasons } from './reasons/forwarding.ts';
 import { hostReasons } from './reasons/host.ts';
 import { l2Reasons } from './reasons/l2.ts';
 import { providerReasons } from './reasons/provider.ts';
-import { sessionReasons } from './reasons/session.ts';
 
 /**
  * The catalogue of all reasons that Herald gives. A code is stable and appears in conditions, Events and metrics. `brief` and `lasting`
@@ -18,6 +19,7 @@ export const catalogue = {
   ...allocationReasons,
   ...announcementReasons,
   ...sessionReasons,
+  ...receivedRouteReasons,
   ...configurationReasons,
   ...forwardingReasons,
   ...directReturnReasons,

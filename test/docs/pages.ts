@@ -26,6 +26,7 @@ export const beds: Readonly<Record<string, 'checkout' | 'fabric' | 'router' | 'h
   'docs/how-to/migrate-from-metallb.md': 'apiServer',
   'docs/how-to/monitoring.md': 'apiServer',
   'docs/how-to/peer-with-a-router.md': 'fabric',
+  'docs/how-to/receive-routes.md': 'fabric',
   'docs/how-to/report-a-bug.md': 'fabric',
   'docs/how-to/trace-a-session.md': 'fabric',
   'docs/how-to/upgrade.md': 'quickStart',

@@ -1,7 +1,8 @@
-import type { LiveAddress, LiveLink, LiveRoute, LiveSession, Page } from '../../live/contract.ts';
+import type { LiveAddress, LiveLink, LiveReceivedRoute, LiveRoute, LiveSession, Page } from '../../live/contract.ts';
 import { livePaths } from '../../live/contract.ts';
 import type { LiveApi } from '../../live/live-api.ts';
 import { pageOf, type LiveQuery } from '../../live/query.ts';
+import { receivedParameters } from './live-received.ts';
 import { routeParameters } from './live-routes.ts';
 
 /** The queries about an agent that the live API answers. */
@@ -9,6 +10,8 @@ export interface AgentLiveQueries {
   sessions(): readonly LiveSession[];
   /** Throws LiveQueryError. */
   routes(query: LiveQuery): Pick<Page<LiveRoute>, 'items' | 'next'>;
+  /** Routes that peers announced and their `import` accepts. Throws LiveQueryError. */
+  received(query: LiveQuery): Pick<Page<LiveReceivedRoute>, 'items' | 'next'>;
   /** Links and addresses of announcements by ARP and NDP. Both reject with LiveQueryError. */
   links(query: LiveQuery): Promise<Pick<Page<LiveLink>, 'items' | 'next'>>;
   addresses(query: LiveQuery): Promise<Pick<Page<LiveAddress>, 'items' | 'next'>>;
@@ -26,6 +29,7 @@ export function registerAgentQueries(live: LiveApi, agent: AgentLiveQueries): ()
       },
     }),
     live.addList(livePaths.routes, { parameters: routeParameters, items: (query) => agent.routes(query) }),
+    live.addList(livePaths.received, { parameters: receivedParameters, items: (query) => agent.received(query) }),
     live.addList(livePaths.links, { parameters: [], items: (query) => agent.links(query) }),
     live.addList(livePaths.addresses, { parameters: ['service'], items: (query) => agent.addresses(query) }),
   ];

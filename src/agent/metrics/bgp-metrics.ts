@@ -1,5 +1,5 @@
 import type { ManagerStatus } from '../../bfd/index.ts';
-import type { Peer, Speaker } from '../../bgp/index.ts';
+import type { Peer, PerFamily, Speaker } from '../../bgp/index.ts';
 import { sessionStates, type SessionStatus } from '../../model/objects/node-state.ts';
 import type { Put, Metrics } from '../../telemetry/metrics.ts';
 import { limits } from '../limits.ts';
@@ -8,6 +8,8 @@ interface BgpMetricsSources {
   readonly speaker: Speaker;
   /** Returns the status of all peers, including refused ones. */
   readonly sessions: () => readonly SessionStatus[];
+  /** Returns the number of routes of a peer that are in the kernel. */
+  readonly installedRoutes: (peer: string) => PerFamily;
   /** Undefined: no peer has BFD. */
   readonly bfd: () => Promise<ManagerStatus> | undefined;
 }
@@ -28,6 +30,8 @@ const ofPeers = [
   'herald_bgp_notifications_total',
   'herald_bgp_prefixes_advertised',
   'herald_bgp_prefixes_received',
+  'herald_bgp_received_routes',
+  'herald_bgp_received_routes_refused',
   'herald_bgp_prefixes_not_possible',
   'herald_bgp_tolerated_faults_total',
   'herald_bgp_strangers_total',
@@ -46,14 +50,14 @@ const unflapped = { lost: 0, holdTimerExpired: 0, received: 0, sent: 0, bfdDown:
 const directions = ['sent', 'received'] as const;
 
 /** Exposes the counters of the speaker and of BFD. Returns a function that ends this. */
-export function exposeBgp(metrics: Metrics, { speaker, sessions, bfd }: BgpMetricsSources): () => void {
+export function exposeBgp(metrics: Metrics, { speaker, sessions, installedRoutes, bfd }: BgpMetricsSources): () => void {
   const ends = [
     metrics.addCollector('sessions', ofSessions, (put) => {
       for (const session of sessions().slice(0, limits.measuredPeers)) putSession(put, session);
     }),
     metrics.addCollector('bgp', ofPeers, (put) => {
       put('herald_bgp_strangers_total', {}, speaker.listening().strangers);
-      for (const peer of speaker.peers.slice(0, limits.measuredPeers)) putPeer(put, peer);
+      for (const peer of speaker.peers.slice(0, limits.measuredPeers)) putPeer(put, peer, installedRoutes(peer.name));
     }),
     metrics.addCollector('bfd', ofBfd, async (put) => {
       const status = await bfd();
@@ -78,8 +82,8 @@ function putSession(
   if (since !== '') put('herald_bgp_session_since_timestamp_seconds', { peer }, Date.parse(since) / 1000);
 }
 
-function putPeer(put: Put<(typeof ofPeers)[number]>, speakerPeer: Peer): void {
-  const { name: peer, counters, prefixesAdvertised, prefixesReceived, notPossibleCount } = speakerPeer.status();
+function putPeer(put: Put<(typeof ofPeers)[number]>, speakerPeer: Peer, installed: PerFamily): void {
+  const { name: peer, counters, prefixesAdvertised, prefixesReceived, received, notPossibleCount } = speakerPeer.status();
   put('herald_bgp_session_established_total', { peer }, counters.established);
   for (const [reason, count] of Object.entries({ ...unflapped, ...counters.flapsBy }))
     put('herald_bgp_session_flaps_total', { peer, reason }, count);
@@ -89,7 +93,11 @@ function putPeer(put: Put<(typeof ofPeers)[number]>, speakerPeer: Peer): void {
   for (const family of families) {
     put('herald_bgp_prefixes_advertised', { peer, family }, prefixesAdvertised[family]);
     put('herald_bgp_prefixes_received', { peer, family }, prefixesReceived[family]);
+    if (received === undefined) continue;
+    const counts = { accepted: received.accepted, stale: received.stale, installed };
+    for (const [state, count] of Object.entries(counts)) put('herald_bgp_received_routes', { peer, family, state }, count[family]);
   }
+  for (const [reason, count] of Object.entries(received?.refused ?? {})) put('herald_bgp_received_routes_refused', { peer, reason }, count);
   for (const direction of directions) {
     for (const [type, count] of Object.entries(counters[direction])) put('herald_bgp_messages_total', { peer, direction, type }, count);
     for (const [name, count] of Object.entries(counters.notifications[direction]))

@@ -1,4 +1,4 @@
-import { PeerOptionsError, SpeakerError, type Peer, type Route, type Speaker, type StopOptions } from '../../bgp/index.ts';
+import { PeerOptionsError, SpeakerError, type Peer, type PerFamily, type Route, type Speaker, type StopOptions } from '../../bgp/index.ts';
 import { peersOfNode, type SessionIntent } from '../../decisions/announcement/peers.ts';
 import { sessionFacts, type SessionFacts } from '../../decisions/announcement/sessions/session-facts.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
@@ -25,6 +25,8 @@ export interface BgpSessionsComponents extends BfdMonitorComponents {
   readonly speaker: Speaker;
   /** Absent: events of sessions are only logged. */
   readonly sessionHistory?: Pick<AgentHistory, 'recordSessionsOf' | 'peerRemoved'>;
+  /** Returns the number of routes of a peer that are in the kernel. Absent: none are. */
+  readonly installedRoutes?: (peer: string) => PerFamily;
 }
 
 export interface BgpSessionsOptions {
@@ -42,6 +44,7 @@ export class BgpSessions {
   readonly #clock: BgpSessionsComponents['clock'];
   readonly #history: BgpSessionsComponents['sessionHistory'];
   readonly #bfd: BfdMonitor;
+  readonly #installedRoutes: (peer: string) => PerFamily;
   readonly #listenForPassivePeers: boolean;
   readonly #retained = new RetainedSettings();
   readonly #peers = new Map<string, Peer>();
@@ -62,9 +65,10 @@ export class BgpSessions {
     onStatusChanged: () => void,
     { listenForPassivePeers = false }: BgpSessionsOptions = {},
   ) {
-    const { speaker, log, clock, sessionHistory } = components;
+    const { speaker, log, clock, sessionHistory, installedRoutes = () => ({ ipv4: 0, ipv6: 0 }) } = components;
     this.#speaker = speaker;
     this.#history = sessionHistory;
+    this.#installedRoutes = installedRoutes;
     this.#listenForPassivePeers = listenForPassivePeers;
     this.#routes = routes;
     this.#log = log;
@@ -140,6 +144,7 @@ export class BgpSessions {
         listenError: this.#passive.has(name) ? cannotListen : undefined,
         bfd: this.#bfd.status(name),
         facts: this.#facts.get(name),
+        installed: this.#installedRoutes(name),
         now: this.#clock.date().getTime(),
       }),
     );
@@ -150,8 +155,10 @@ export class BgpSessions {
   /** Returns `status` with details that only the live API serves. */
   live(): LiveSession[] {
     return this.status().map((session) => {
-      const capabilities = this.#peers.get(session.peer)?.status().capabilities;
-      return capabilities === undefined ? session : { ...session, capabilities };
+      const status = this.#peers.get(session.peer)?.status();
+      if (status === undefined) return session;
+      const { capabilities, received } = status;
+      return { ...session, capabilities, ...(received === undefined ? {} : { refusedRoutes: received.refused }) };
     });
   }
 

@@ -30,6 +30,8 @@ interface SessionCondition {
   readonly bfd: BfdStatus | undefined;
   /** What BGPPeer and Node say about the session. Undefined: unknown. */
   readonly facts: SessionFacts | undefined;
+  /** The number of received routes in the kernel. */
+  readonly installed: PerFamily;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -45,7 +47,7 @@ function isOnlyWarning({ code, details }: Reason): boolean {
 /** Converts the speaker's status of a peer into the status that a NodeState reports. */
 export function sessionStatus(peer: PeerStatus, condition: SessionCondition): SessionStatus {
   const { refusal, listenError, bfd } = condition;
-  const { negotiated, prefixesAdvertised, prefixesReceived } = peer;
+  const { negotiated, prefixesAdvertised } = peer;
   const isEstablished = peer.state === 'Established';
   const error = (isEstablished ? undefined : listenError) ?? peer.lastError;
   // The next decision repeats a warning, but only the session knows why it is down: that goes first.
@@ -60,7 +62,7 @@ export function sessionStatus(peer: PeerStatus, condition: SessionCondition): Se
     localASN: peer.localAsn,
     peerASN: peer.peerAsn,
     prefixesSent: prefixesAdvertised.ipv4 + prefixesAdvertised.ipv6,
-    ...(negotiated === undefined ? {} : { families: familiesOf(negotiated, prefixesAdvertised, prefixesReceived) }),
+    ...(negotiated === undefined ? {} : { families: familiesOf(negotiated, peer, condition.installed) }),
     ...defined({ lastError, cause: causeOf(peer, condition), warning: warningOf(peer, condition) }),
     ...dampingOf(peer.damping),
     ...defined({ bfd }),
@@ -123,10 +125,19 @@ export function unsupportedRoutesOf(
 }
 
 /** Counts the prefixes of each family that the two sides negotiated. */
-function familiesOf({ families }: NonNullable<PeerStatus['negotiated']>, sent: PerFamily, received: PerFamily): SessionFamily[] {
+function familiesOf(
+  { families }: NonNullable<PeerStatus['negotiated']>,
+  { prefixesAdvertised: sent, prefixesReceived: announced, received }: PeerStatus,
+  installed: PerFamily,
+): SessionFamily[] {
   return families.map((family) => {
     const name = family === 4 ? 'ipv4' : 'ipv6';
-    return { family: `IPv${family}`, sent: sent[name], received: received[name] };
+    return {
+      family: `IPv${family}`,
+      sent: sent[name],
+      received: announced[name],
+      ...(received === undefined ? {} : { accepted: received.accepted[name], installed: installed[name] }),
+    };
   });
 }
 

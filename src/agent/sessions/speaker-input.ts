@@ -1,6 +1,6 @@
-import type { NextHops, PeerOptions, Route } from '../../bgp/index.ts';
+import type { ImportOptions, NextHops, PeerOptions, Route } from '../../bgp/index.ts';
 import { withGracefulShutdownAttributes } from '../../decisions/announcement/last-resort.ts';
-import type { SessionIntent } from '../../decisions/announcement/peers.ts';
+import type { ImportIntent, SessionIntent } from '../../decisions/announcement/peers.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
 import { defined } from '../../lang/defined.ts';
 import type { Address } from '../../net/address.ts';
@@ -25,6 +25,7 @@ export function peerOptions(session: SessionIntent): PeerOptions {
     ...(session.keepaliveTimeSeconds === 0 ? {} : { keepaliveTime: session.keepaliveTimeSeconds }),
     ...(session.otherNextHop === undefined ? {} : { nextHop: nextHopOf(session.otherNextHop) }),
     ...(session.gracefulRestart ? { gracefulRestart: {} } : {}),
+    ...(session.import === undefined ? {} : { import: importOptions(session.import) }),
     ...defined({
       connectRetryTime: session.connectTimeSeconds,
       sourceAddress: session.sourceAddress,
@@ -41,6 +42,16 @@ export function peerOptions(session: SessionIntent): PeerOptions {
 export function speakerRoute(route: RouteIntent): Route {
   const { prefix, communities, localPref, med, asPathPrepend } = withGracefulShutdownAttributes(route);
   return { prefix, communities, asPathPrepend, ...defined({ localPref, med }) };
+}
+
+/** All prefixes are in one rule: a route must be in the list and have all communities. */
+function importOptions({ prefixes, communities, localPref, maximumRoutes }: ImportIntent): ImportOptions {
+  const rule = {
+    prefixes,
+    ...(communities.length === 0 ? {} : { communities }),
+    ...defined({ setLocalPref: localPref }),
+  };
+  return { rules: prefixes.length === 0 ? [] : [rule], otherwise: 'refuse', maximumRoutes };
 }
 
 function nextHopOf(address: Address): NextHops {

@@ -8,6 +8,7 @@ import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { withoutSelfReference } from '../../explain/text/self-reference.ts';
 import { askedView } from '../reading/query-nodes.ts';
 import type { UnreachableProcess } from '../live/live-client.ts';
+import type { LiveNodes } from '../../explain/sessions/live-view.ts';
 import { sourcesOf, type NodeSources } from '../../explain/sessions/block-source.ts';
 import { addReadingOptions, openReading, type ReadingOptions } from '../reading/open-reading.ts';
 import { inForceJson } from '../reading/in-force.ts';
@@ -43,6 +44,7 @@ interface Subject {
 /** What is read, with the answers of queried agents in place of their reports. */
 interface Known extends Pick<Reading, 'snapshot' | 'now'> {
   readonly sourceOf: (node: string) => NodeSources;
+  readonly live: LiveNodes;
 }
 
 export const poolSubject: Subject = {
@@ -65,8 +67,8 @@ export const peerSubject: Subject = {
   example: 'herald explain peer tor1\n  herald explain peer tor1 --node node1     with every route',
   names: ({ snapshot }) => snapshot.peers.keys(),
   asksAgents: true,
-  explain({ snapshot, now, sourceOf }, name, { node }) {
-    const data = explainPeer(snapshot, name, now, sourceOf, node);
+  explain({ snapshot, now, sourceOf, live }, name, { node }) {
+    const data = explainPeer(snapshot, name, now, sourceOf, node, live);
     if (data === undefined) return undefined;
     if (node !== undefined && !snapshot.nodes.has(node)) throw unknownNameError('node', node, snapshot.nodes.keys());
     return { data, lines: (of: typeof data) => renderPeer(of, node !== undefined) };
@@ -99,8 +101,11 @@ export function explainObjectCommand(context: CommandContext, subject: Subject):
       const { snapshot, now } = reading;
       const node = subject === nodeSubject ? name : options.node;
       const asked = subject.asksAgents === true && [...subject.names(reading)].includes(name);
-      const view = await askedView(context, asked ? options : { ...options, ask: false }, reading, { node });
-      const known = { snapshot: view.snapshot, now, sourceOf: (of: string) => sourcesOf(snapshot, of, now, view) };
+      const view = await askedView(context, asked ? options : { ...options, ask: false }, reading, {
+        node,
+        ...(subject === peerSubject && snapshot.peers.get(name)?.import !== undefined ? { received: { peer: name } } : {}),
+      });
+      const known = { snapshot: view.snapshot, now, sourceOf: (of: string) => sourcesOf(snapshot, of, now, view), live: view.live };
       print(context, reading, { subject, known, unasked: view.unasked }, name, options);
     });
   if (subject === peerSubject) command.option('--node <name>', 'only this node, with every route');

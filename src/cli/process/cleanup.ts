@@ -1,6 +1,8 @@
 import type { LogOptions } from '../options/shared-options.ts';
 import { DataplaneError } from '../../dataplane/dataplane.ts';
 import { NftablesDataplane } from '../../dataplane/nftables/nftables.ts';
+import { receivedNetlink } from '../../dataplane/received-routes/received-netlink.ts';
+import { removeReceivedRoutes } from '../../dataplane/received-routes/received-route-set.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { cleanupKubeProxy, commandRunner, forwardsClusterIPs } from '../../dataplane/kube-proxy/cleanup.ts';
 import { machinePorts } from '../../dataplane/nftables/ports.ts';
@@ -28,8 +30,15 @@ export async function cleanupHerald({ clock, log, print }: CommandContext, { log
 }
 
 /** Removes everything that an agent which no longer runs left in the kernel. Rejects with DataplaneError. */
-export function cleanKernel(clock: Clock, log: Log): Promise<void> {
-  return new NftablesDataplane(machinePorts(clock, log, { own: false })).cleanup();
+export async function cleanKernel(clock: Clock, log: Log): Promise<void> {
+  await new NftablesDataplane(machinePorts(clock, log, { own: false })).cleanup();
+  const table = receivedNetlink(clock);
+  if (table === undefined) return;
+  try {
+    await removeReceivedRoutes(table);
+  } finally {
+    table.close();
+  }
 }
 
 /** `herald agent --cleanup-kube-proxy` prints what it removes. The exit status says whether something is left. */

@@ -23,6 +23,7 @@ import { limits as localhostLimits } from '../../dataplane/localhost/limits.ts';
 import { LocalhostDataplane } from '../../dataplane/localhost/localhost-dataplane.ts';
 import { NftablesDataplane } from '../../dataplane/nftables/nftables.ts';
 import { machinePorts } from '../../dataplane/nftables/ports.ts';
+import { receivedNetlink } from '../../dataplane/received-routes/received-netlink.ts';
 import { L2 } from '../../l2/index.ts';
 import { debugPaths } from '../../live/contract.ts';
 import { isSubdomainName } from '../../model/parse/metadata.ts';
@@ -81,6 +82,7 @@ export async function startAgent(
   const listen = bgpListen === undefined ? {} : { listen: bgpListen };
   const foreignKept = (): boolean => source.snapshot.config.services !== 'all' && foreign.view.seen;
   const speaker = new Speaker({ clock, random, log, ...listen, restarted: () => dataplane.adopted || foreignKept() });
+  const receivedTable = receivedNetlink(clock);
   const observer = new AgentMetrics({ metrics, source, clock });
   let bfd: Bfd | undefined;
   const sharedBfd = new SharedBfd(() => (bfd = startBfd(bfdPriority, log)));
@@ -99,6 +101,7 @@ export async function startAgent(
       listenHttp: measuredListener(endpoints.listenHttp, metrics, { healthz: healthzBindAddress, proxyStatus }),
       host,
       foreign,
+      ...defined({ receivedTable }),
       hostNats: () => listHostNats(),
       hostPaths: (targets) => findHostPaths(targets, clock),
       hostLinks: () => readHostLinks(clock),
@@ -120,7 +123,12 @@ export async function startAgent(
     },
   );
   observer.expose(() => agent.status());
-  const unexpose = exposeBgp(metrics, { speaker, sessions: () => agent.status().sessions, bfd: () => bfd?.status() });
+  const unexpose = exposeBgp(metrics, {
+    speaker,
+    sessions: () => agent.status().sessions,
+    installedRoutes: (peer) => agent.installedRoutes(peer),
+    bfd: () => bfd?.status(),
+  });
   const unexposeL2 = exposeL2(metrics, { status: () => agent.l2.status([]), changes: agent.l2.changes });
   const unprobed = health.addCheck(agentHealth(() => agent.status(), clock));
   const unfollow = endpoints.followNode(source, node);

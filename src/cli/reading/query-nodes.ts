@@ -1,5 +1,13 @@
 import { liveView, type LiveNode, type LiveNodes, type LiveView } from '../../explain/sessions/live-view.ts';
-import { livePaths, type LiveAddress, type LiveIndex, type LiveLink, type LiveRoute, type LiveSession } from '../../live/contract.ts';
+import {
+  livePaths,
+  type LiveAddress,
+  type LiveIndex,
+  type LiveLink,
+  type LiveReceivedRoute,
+  type LiveRoute,
+  type LiveSession,
+} from '../../live/contract.ts';
 import { KubeError } from '../../kube/error.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { limits } from '../limits.ts';
@@ -23,6 +31,8 @@ export interface NodeQuery {
   readonly of?: readonly ('agent' | 'controller')[];
   /** Which routes to query besides the sessions. Absent: none. */
   readonly routes?: { readonly peer?: string | undefined; readonly service?: string | undefined };
+  /** Query the routes that peers announced. */
+  readonly received?: { readonly peer?: string | undefined };
   /** Query the links, and the addresses of the Service of `routes`, that are announced by ARP and NDP. */
   readonly l2?: boolean;
 }
@@ -77,14 +87,31 @@ export async function askedView(
 }
 
 /** The metrics port answers one list at a time. */
-async function answerOf(client: LiveClient, { routes, l2 }: NodeQuery): Promise<{ readonly answer: LiveNode; readonly more: boolean }> {
+async function answerOf(
+  client: LiveClient,
+  { routes, received, l2 }: NodeQuery,
+): Promise<{ readonly answer: LiveNode; readonly more: boolean }> {
   const { items: sessions, process } = await fetchAllPages<LiveSession>(client, livePaths.sessions, {}, limits.liveSessions);
   const { started } = process;
   const links = l2 === true ? await l2Of(client, routes?.service) : {};
+  if (received !== undefined) {
+    const { items, more } = await receivedOf(client, received);
+    return { answer: { started, sessions, ...links, ...(items === undefined ? {} : { received: items }) }, more };
+  }
   if (routes === undefined) return { answer: { started, sessions, ...links }, more: false };
   const given = Object.fromEntries(Object.entries(routes).filter((entry): entry is [string, string] => entry[1] !== undefined));
   const { items, more } = await fetchAllPages<LiveRoute>(client, livePaths.routes, given, limits.liveRoutes);
   return { answer: { started, sessions, routes: items, ...links }, more };
+}
+
+async function receivedOf(
+  client: LiveClient,
+  { peer }: NonNullable<NodeQuery['received']>,
+): Promise<{ readonly items?: readonly LiveReceivedRoute[]; readonly more: boolean }> {
+  const { paths } = (await client.ask(livePaths.index, {})) as Partial<LiveIndex>;
+  // An agent of an older version does not have the list.
+  if (paths?.includes(livePaths.received) !== true) return { more: false };
+  return await fetchAllPages<LiveReceivedRoute>(client, livePaths.received, peer === undefined ? {} : { peer }, limits.liveRoutes);
 }
 
 async function l2Of(client: LiveClient, service: string | undefined): Promise<Pick<LiveNode, 'links' | 'addresses'>> {

@@ -63,10 +63,14 @@ export interface SessionIntent {
   readonly flapDamping: boolean;
   readonly adminDown: boolean;
   readonly shutdownMessage?: string;
+  /** Which routes of the peer the node accepts. Absent: none. */
+  readonly import?: ImportIntent;
   readonly bfd?: BfdIntent;
   /** The session waits until BFD is up. */
   readonly bfdStrict: boolean;
 }
+
+export type ImportIntent = NonNullable<BGPPeer['import']>;
 
 /** How BFD monitors the path to a peer. Intervals in milliseconds. */
 export interface BfdIntent {
@@ -178,7 +182,7 @@ function resolve(snapshot: Snapshot, node: Node, peer: BGPPeer, isRunning: boole
       passive: peer.passive,
       flapDamping: peer.flapDamping,
       adminDown: peer.adminDown,
-      ...defined({ shutdownMessage: peer.shutdownMessage }),
+      ...defined({ shutdownMessage: peer.shutdownMessage, import: peer.import }),
       ...(bfd === undefined || bfd === 'missing' ? {} : { bfd }),
       bfdStrict,
     },

@@ -10,7 +10,7 @@ import { formatRange, rangeOfPrefix, rangesOverlap } from '../../net/range.ts';
 type ClusterObjects = Pick<Snapshot, 'pools' | 'nodes' | 'peers' | 'serviceCIDRs' | 'services' | 'config'>;
 
 /** A range that the cluster uses, and the object and field that say so. */
-interface UsedRange {
+export interface UsedRange {
   readonly prefix: Prefix;
   readonly from: string;
 }
@@ -44,7 +44,7 @@ function heldAddress(pool: IPAddressPool, network: readonly NetworkAddress[]): R
 }
 
 /** Where no object states the ranges of ClusterIPs, the address of the Service default/kubernetes shows one of each family. */
-function serviceRanges({ serviceCIDRs, config, services }: ClusterObjects): UsedRange[] {
+export function serviceRanges({ serviceCIDRs, config, services }: ClusterObjects): UsedRange[] {
   const stated = [
     ...config.serviceCIDRs.map((prefix) => ({ prefix, from: 'serviceCIDRs of HeraldConfig/default' })),
     ...[...serviceCIDRs.values()].flatMap(({ metadata, cidrs }) =>
@@ -56,7 +56,7 @@ function serviceRanges({ serviceCIDRs, config, services }: ClusterObjects): Used
   return clusterIPs.map((address) => ({ prefix: hostPrefix(address), from: 'the ClusterIP of Service default/kubernetes' }));
 }
 
-function podRanges({ nodes, config }: ClusterObjects): UsedRange[] {
+export function podRanges({ nodes, config }: ClusterObjects): UsedRange[] {
   return sorted([
     ...config.podCIDRs.map((prefix) => ({ prefix, from: 'podCIDRs of HeraldConfig/default' })),
     ...[...nodes.values()].flatMap(({ metadata, podCIDRs }) =>

@@ -5,8 +5,12 @@ import { currentReport, whyNoReport } from '../../model/objects/node-state.ts';
 import { reason, reasonText, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
+import { formatPrefix } from '../../net/prefix.ts';
 import { announcementsOfNode } from '../routes/node-announcements.ts';
+import { receivedText } from '../routes/received-report.ts';
 import { routeText, type SentRoute } from '../routes/route-text.ts';
+import type { LiveReceivedRoute } from '../../live/contract.ts';
+import type { LiveNodes } from '../sessions/live-view.ts';
 import { sessionSourceText, sourcesOf, type NodeSources } from '../sessions/block-source.ts';
 import { otherCauses, verdictLine, type PeerVerdict } from './peer-verdict.ts';
 import { sessionsOfNode, sessionText, type SessionExplanation } from '../sessions/session.ts';
@@ -37,11 +41,13 @@ interface PeerNode {
   readonly session: SessionExplanation;
   /** Routes that the node should announce to the peer. */
   readonly routes: readonly SentRoute[];
+  /** Routes of the peer that the node has accepted, as its agent said now. Absent: the BGPPeer has no `import`, or the agent was not asked. */
+  readonly received?: readonly LiveReceivedRoute[];
 }
 
 /**
  * `now` is in milliseconds since the epoch. The age of agents' reports is measured by it. `sourceOf` says what the snapshot is based on.
- * `only`: the one node that is explained; all if absent, or if the peer does not select it.
+ * `only`: the one node that is explained; all if absent, or if the peer does not select it. `live`: the answers of agents.
  */
 export function explainPeer(
   snapshot: Snapshot,
@@ -49,6 +55,7 @@ export function explainPeer(
   now: number,
   sourceOf: (node: string) => NodeSources = (node) => sourcesOf(snapshot, node, now),
   only?: string,
+  live: LiveNodes = new Map(),
 ): PeerOverview | undefined {
   const peer = snapshot.peers.get(name);
   if (peer === undefined) return undefined;
@@ -59,7 +66,8 @@ export function explainPeer(
     const state = currentReport(snapshot.nodeStates, node, now);
     const problem = state === undefined ? whyNoReport(snapshot.nodeStates, node) : state.problem;
     const routes = announcementsOfNode(snapshot, node, now).routes.get(name) ?? [];
-    return [{ node, source: sourceOf(node), ...defined({ problem }), session, routes }];
+    const received = peer.import === undefined ? undefined : live.get(node)?.received?.filter((route) => route.peer === name);
+    return [{ node, source: sourceOf(node), ...defined({ problem }), session, routes, ...defined({ received }) }];
   });
   const selected = new Set(nodes.map(({ node }) => node));
   const verdict = verdictOf(snapshot, peer, now, only !== undefined && selected.has(only) ? only : undefined);
@@ -80,12 +88,26 @@ export function explainPeer(
       ...(peer.passwordSecret === undefined ? [] : [`password of Secret ${peer.passwordSecret.namespace}/${peer.passwordSecret.name}`]),
       ...(peer.bfdProfile === undefined ? [] : [`BFD by profile ${peer.bfdProfile}`]),
       ...(peer.enableGracefulRestart ? ['graceful restart'] : []),
+      ...importSettings(peer),
     ],
     ...defined({ reason: because }),
     nodes: only === undefined ? nodes : nodes.filter(({ node }) => node === only),
     selected: selected.size,
     unselected: all.filter((node) => !selected.has(node)),
   };
+}
+
+function importSettings({ import: imported }: BGPPeer): string[] {
+  if (imported === undefined) return [];
+  const { prefixes, communities, localPref } = imported;
+  const ranges = prefixes.map(({ prefix, ge, le }) =>
+    [formatPrefix(prefix), ...(ge === undefined ? [] : [`ge ${ge}`]), ...(le === undefined ? [] : [`le ${le}`])].join(' '),
+  );
+  return [
+    `takes the routes ${ranges.join(', ') || 'of no prefix'}`,
+    ...(communities.length === 0 ? [] : [`with the communities ${communities.join(' ')}`]),
+    ...(localPref === undefined ? [] : [`with local preference ${localPref}`]),
+  ];
 }
 
 function verdictOf(snapshot: Snapshot, { metadata: { name } }: BGPPeer, now: number, node: string | undefined): PeerVerdict {
@@ -135,7 +157,7 @@ export function renderPeer({ peer, verdict, address, settings, nodes, unselected
 }
 
 /** The verdict has the reasons already. */
-function renderPeerNode({ node, source, problem, session, routes }: PeerNode, whole: boolean): string[] {
+function renderPeerNode({ node, source, problem, session, routes, received = [] }: PeerNode, whole: boolean): string[] {
   const isUp = session.state === 'Established' && problem === undefined;
   const lead = isUp ? 'sends' : 'would send';
   const { lastError: _, ...withoutError } = session;
@@ -147,5 +169,22 @@ function renderPeerNode({ node, source, problem, session, routes }: PeerNode, wh
       : `  no session: ${reasonText(session.reason)}`,
     `  ${lead} ${routes.length} route${routes.length === 1 ? '' : 's'}${session.prefixesSent === undefined ? '' : `, reports ${session.prefixesSent} sent`}`,
     ...(whole ? routes.map((route) => `    ${routeText(route)}`) : []),
+    ...receivedLines(session, received, whole),
+  ];
+}
+
+/** Most routes that are not in the kernel and are listed without being asked for. */
+const shownReceived = 5;
+
+function receivedLines({ families }: SessionExplanation, received: readonly LiveReceivedRoute[], whole: boolean): string[] {
+  const sum = (of: 'accepted' | 'installed'): number => families.reduce((total, family) => total + (family[of] ?? 0), 0);
+  if (families.every(({ accepted }) => accepted === undefined)) return [];
+  const accepted = sum('accepted');
+  const missing = received.filter(({ installed }) => !installed);
+  const shown = whole ? received : missing.slice(0, shownReceived);
+  return [
+    `  accepts ${accepted} route${accepted === 1 ? '' : 's'} of the peer, ${sum('installed')} of them in the kernel`,
+    ...shown.map((route) => `    ${receivedText(route)}`),
+    ...(whole || missing.length <= shownReceived ? [] : [`    ${missing.length - shownReceived} more: herald routes --received`]),
   ];
 }

@@ -1,4 +1,4 @@
-import type { LiveAddress, LiveLink, LiveRoute, LiveSession } from '../../live/contract.ts';
+import type { LiveAddress, LiveLink, LiveReceivedRoute, LiveRoute, LiveSession } from '../../live/contract.ts';
 import { currentReport, type NodeState } from '../../model/objects/node-state.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { valuesOf } from '../../model/store/snapshot-values.ts';
@@ -10,6 +10,8 @@ export interface LiveNode {
   readonly sessions: readonly LiveSession[];
   /** Routes that it has sent. Absent: they were not queried. */
   readonly routes?: readonly LiveRoute[];
+  /** Routes of its peers that it accepted. Absent: they were not queried, or the agent is of an older version. */
+  readonly received?: readonly LiveReceivedRoute[];
   /** Links and addresses of announcements by ARP and NDP. Absent: they were not queried, or the agent is of an older version. */
   readonly links?: readonly LiveLink[];
   readonly addresses?: readonly LiveAddress[];

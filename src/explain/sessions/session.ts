@@ -23,7 +23,13 @@ export interface SessionExplanation {
   readonly lastError?: string;
   readonly prefixesSent?: number;
   /** Families that the session carries, or should. Counts are those that the agent reports. */
-  readonly families: readonly { readonly family: string; readonly sent?: number; readonly received?: number }[];
+  readonly families: readonly {
+    readonly family: string;
+    readonly sent?: number;
+    readonly received?: number;
+    readonly accepted?: number;
+    readonly installed?: number;
+  }[];
   readonly bfd?: { readonly state: string; readonly reason?: string };
 }
 

@@ -6,6 +6,7 @@ import { boolean, choice, integer, object, parsed, text } from '../schema/fields
 import { address, durationPattern, interfaceName, seconds } from '../schema/grammars.ts';
 import type { ValueRule } from '../schema/schema.ts';
 import { selectors } from '../schema/selector.ts';
+import { peerImport } from './bgp-peer-import.ts';
 
 const asTrans: ValueRule = {
   cel: 'self != 23456',
@@ -165,6 +166,7 @@ export const bgpPeerFields = {
     description:
       'RFC 4724, RFC 8538: the peer keeps our routes for 120 s while the agent restarts, see [graceful restart](configuration.md#graceful-restart). MetalLB does not allow changing it; in Herald a change resets the session.',
   }),
+  import: peerImport,
   ebgpMultiHop: boolean({ default: false, description: 'The external peer is not on a connected network.' }),
   dualStackAddressFamily: boolean({
     default: false,

@@ -68,7 +68,9 @@ const family = object(
   {
     family: text({ maxLength: 64, description: 'IPv4 or IPv6.' }),
     sent: integer({ ...count, description: 'Routes sent to the peer.' }),
-    received: integer({ ...count, description: 'Routes announced by the peer in this session. They are not stored.' }),
+    received: integer({ ...count, description: 'Routes announced by the peer in this session.' }),
+    accepted: integer({ ...count, description: 'Routes that `import` of the BGPPeer accepts. Absent: it has none.' }),
+    installed: integer({ ...count, description: 'Accepted routes in the kernel.' }),
   },
   { open: true },
 );
@@ -98,7 +100,6 @@ const session = object(
   },
   { open: true },
 );
-
 const difference = object(
   {
     service: text({ maxLength: 127, description: '"namespace/name".' }),

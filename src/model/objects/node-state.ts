@@ -185,8 +185,12 @@ export interface SessionFamily {
   readonly family: 'IPv4' | 'IPv6';
   /** Number of routes sent to the peer. */
   readonly sent: number;
-  /** Number of routes announced by the peer in this session. The agent does not store them. */
+  /** Number of routes announced by the peer in this session. */
   readonly received: number;
+  /** Number of its routes that `import` of the BGPPeer accepts. Absent: it has none. */
+  readonly accepted?: number;
+  /** Number of these that are in the kernel. */
+  readonly installed?: number;
 }
 
 /** Damping of a session that flaps. */

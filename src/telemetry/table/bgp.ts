@@ -81,8 +81,20 @@ export const bgpMetrics = {
   },
   herald_bgp_prefixes_received: {
     type: 'gauge',
-    help: 'Announcements received in this session; Herald counts them and does not use them.',
+    help: 'Announcements received in this session. Without `import` of the BGPPeer they are counted and not used.',
     labels: { peer, family },
+    of: 'agent',
+  },
+  herald_bgp_received_routes: {
+    type: 'gauge',
+    help: 'Routes of the peer that `import` of its BGPPeer accepts: all of them (accepted), those of a peer that restarts (stale), those in the kernel (installed). Absent without `import`.',
+    labels: { peer, family, state: 'accepted, stale or installed' },
+    of: 'agent',
+  },
+  herald_bgp_received_routes_refused: {
+    type: 'gauge',
+    help: 'Announcements of the peer in this session that were not accepted, by reason. Absent without `import`.',
+    labels: { peer, reason: 'filter (its `import`), asSet, asLoop, originatorLoop, ownNextHop or routeLeak' },
     of: 'agent',
   },
   herald_bgp_prefixes_not_possible: {

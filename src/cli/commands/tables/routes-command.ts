@@ -1,7 +1,9 @@
 import { Option, type Command } from 'commander';
 import { defined } from '../../../lang/defined.ts';
 import { renderRoutes } from '../../../explain/routes/render-routes.ts';
+import { receivedReport, renderReceived, type ReceivedReport } from '../../../explain/routes/received-report.ts';
 import { routeReport, type RouteReport } from '../../../explain/routes/route-report.ts';
+import { UsageError } from '../../context/command-context.ts';
 import type { CommandContext } from '../../context/command-context.ts';
 import { namedService, namespaceOption, type NamespaceOption } from '../../context/object-words.ts';
 import { nodeOption, peerOption, requireKnownNames, type NameOptions } from './node-peer-options.ts';
@@ -12,23 +14,40 @@ import { unknownNameError } from '../../context/unknown-name.ts';
 
 interface Options extends NamespaceOption, TableOptions, NameOptions {
   readonly service?: string;
+  readonly received?: boolean;
 }
 
 export function routesCommand(context: CommandContext): Command {
-  return tableCommand<Options, RouteReport>(context, {
+  return tableCommand<Options, RouteReport | ReceivedReport>(context, {
     command: 'routes',
     alias: 'route',
-    description: 'show the routes that nodes announce: to which peers, with which attributes, and for which Service',
+    description:
+      'show the routes that nodes announce: to which peers, with which attributes, and for which Service; or those that they receive',
     examples: [
       'herald routes                                   in the cluster of $KUBECONFIG',
       'herald routes -o wide --node node1 --peer tor1  with every attribute, and why a route is not sent',
       'herald routes --service shop/web --watch        again whenever it changes',
+      'herald routes --received -o wide                routes that nodes take from peers with `import`, and why one is not taken',
       'herald routes -f manifests/                     routes that manifests would announce',
     ],
-    options: [nodeOption(), peerOption(), new Option('--service <namespace/name>', 'only this Service'), namespaceOption()],
+    options: [
+      nodeOption(),
+      peerOption(),
+      new Option('--service <namespace/name>', 'only this Service'),
+      new Option('--received', 'the routes that peers announced and `import` of their BGPPeer accepts; only running agents know them'),
+      namespaceOption(),
+    ],
     async data({ snapshot, now }, options) {
       const { node, peer, service } = options;
       requireKnownNames(snapshot, { ...defined({ node, peer }) });
+      if (options.received === true) {
+        if (service !== undefined) throw new UsageError('received routes belong to no Service: leave out --service or --received');
+        if (options.file !== undefined || options.ask === false) {
+          throw new UsageError('only running agents know received routes: leave out --file and --no-ask');
+        }
+        const { live, unasked } = await askedView(context, options, { snapshot, now }, { node, received: { peer } });
+        return receivedReport(live, unasked);
+      }
       const key = service === undefined ? undefined : namedService(service, options);
       if (key !== undefined && !snapshot.services.has(key)) throw unknownNameError('Service', key, snapshot.services.keys());
       const wanted = { ...defined({ peer }), ...(key === undefined ? {} : { service: key }) };
@@ -41,6 +60,6 @@ export function routesCommand(context: CommandContext): Command {
       const table = withLiveRoutes(decided, live, wanted);
       return unasked.length === 0 ? table : { ...table, unasked };
     },
-    lines: renderRoutes,
+    lines: (data, wide) => ('received' in data ? renderReceived(data, wide) : renderRoutes(data, wide)),
   });
 }

@@ -10,7 +10,8 @@ import { sampleOf } from '../../telemetry/scrape.ts';
 
 function scraped(speaker: Speaker, sessions: readonly SessionStatus[] = []): Promise<string> {
   const metrics = new Metrics();
-  exposeBgp(metrics, { speaker, sessions: () => sessions, bfd: () => undefined });
+  const installedRoutes = () => ({ ipv4: 1, ipv6: 0 });
+  exposeBgp(metrics, { speaker, sessions: () => sessions, installedRoutes, bfd: () => undefined });
   return metrics.text();
 }
 
@@ -70,4 +71,17 @@ test('the problem of a session carries the code of its cause while it is down, a
     'herald_bgp_session_problem{peer="slow",reason="BFDDown"} 1',
     'herald_bgp_session_problem{peer="half",reason="PeerFamilyNotNegotiated"} 1',
   ]);
+});
+
+test('received routes are counted by what became of them, only with import', async () => {
+  const { clock, left, right } = pair();
+  left.start({ import: { rules: [{ prefixes: ['0.0.0.0/0'] }] } });
+  right.start();
+  right.speaker.rib.set([{ prefix: '0.0.0.0/0' }, { prefix: '192.0.2.0/24' }]);
+  clock.advance(2_000);
+  const text = await scraped(left.speaker);
+  const count = (state: string) => sampleOf(text, `herald_bgp_received_routes{peer="right",family="ipv4",state="${state}"}`);
+  expect(['accepted', 'stale', 'installed'].map(count)).toEqual([1, 0, 1]);
+  expect(sampleOf(text, 'herald_bgp_received_routes_refused{peer="right",reason="filter"}')).toBe(1);
+  expect(await scraped(right.speaker)).not.toContain('herald_bgp_received_routes{');
 });

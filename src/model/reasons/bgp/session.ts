@@ -1,4 +1,4 @@
-import { lastingReason, reasonEntry, type ReasonEntry } from './entry.ts';
+import { lastingReason, reasonEntry, type ReasonEntry } from '../entry.ts';
 
 /** Details of every reason why a session is down. */
 export interface Outage {
