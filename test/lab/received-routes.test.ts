@@ -164,8 +164,10 @@ describe('a ToR whose path breaks while the links stay up', () => {
     await lab.cut('node1', 'tor1');
     await untilDefault([2]);
     console.info(`one next hop ${Math.round(performance.now() - cut)} ms after the cut, at ${interval} ms x 3`);
-    const down = (await herald.sessions('node1')).filter(({ peer }) => peer.startsWith('tor1'));
-    expect(down.map(({ bfd }) => bfd?.state)).toEqual(['Down', 'Down']);
+    await lab.until('the agent reports that BFD is down', async (note) => {
+      const sessions = (await herald.sessions('node1')).filter(({ peer }) => peer.startsWith('tor1'));
+      return note(sessions.map(({ bfd }) => bfd?.state)).join() === 'Down,Down';
+    });
     // The ToR notices for itself that its path to the node is broken.
     for (const address of addresses) {
       await lab.until(
