@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { savedCases } from '../../../fuzz/cases.ts';
-import { corpus } from '../../../fuzz/corpus.ts';
-import { endless, exhaustive, stream } from '../../../fuzz/generate.ts';
-import { checkMessage, checkStream, sessions } from '../../../fuzz/oracle.ts';
+import { corpus } from '../../../fuzz/bgp/corpus.ts';
+import { endless, exhaustive, stream } from '../../../fuzz/bgp/generate.ts';
+import { checkMessage, checkStream, sessions } from '../../../fuzz/bgp/oracle.ts';
 import { Random } from '../../../fuzz/random.ts';
 import { decodeMessage } from '../../../../src/bgp/wire/index.ts';
 import { toHex } from '../hex.ts';
@@ -28,7 +28,7 @@ describe('BGP-084 the codec with any octets', { timeout: testTimeout }, () => {
     for (const message of corpus) expect(sessions.some((session) => decodeMessage(message, session).ok)).toBe(true);
   });
 
-  test.each(savedCases().map(({ name, bytes }) => [name, bytes] as const))('the codec handles a case found before: %s', (_, bytes) => {
+  test.each(savedCases('bgp').map(({ name, bytes }) => [name, bytes] as const))('the codec handles a case found before: %s', (_, bytes) => {
     expect(() => check(bytes)).not.toThrow();
   });
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Coverage } from '../../../fuzz/coverage.ts';
-import { messageOf } from '../../../fuzz/corpus.ts';
+import { messageOf } from '../../../fuzz/bgp/corpus.ts';
 import type * as Wire from '../../../../src/bgp/wire/index.ts';
 import type { WireSession } from '../../../../src/bgp/wire/index.ts';
 import { hex } from '../hex.ts';

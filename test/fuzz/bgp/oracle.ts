@@ -19,8 +19,8 @@ import {
   type Notification,
   type UpdateMessage,
   type WireSession,
-} from '../../src/bgp/wire/index.ts';
-import { maximumFaults } from '../../src/bgp/limits.ts';
+} from '../../../src/bgp/wire/index.ts';
+import { maximumFaults } from '../../../src/bgp/limits.ts';
 
 /** The kinds of session in which octets have different meanings. */
 export const sessions: readonly WireSession[] = [

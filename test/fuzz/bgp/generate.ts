@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
-import { encodeMessage, type MessageContent, type WireSession } from '../../src/bgp/wire/index.ts';
-import { capability, updateContent } from '../unit/bgp/wire/arbitraries.ts';
+import { encodeMessage, type MessageContent, type WireSession } from '../../../src/bgp/wire/index.ts';
+import { capability, updateContent } from '../../unit/bgp/wire/arbitraries.ts';
 import { corpus, messageOf } from './corpus.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../random.ts';
 
 /** Octets at which decoders change their behaviour: ends of ranges, lengths of addresses and prefixes, flags. */
 const interesting = [0, 1, 2, 3, 4, 5, 8, 15, 16, 17, 19, 23, 32, 33, 64, 127, 128, 129, 253, 254, 255];
