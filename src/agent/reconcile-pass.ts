@@ -67,7 +67,7 @@ export class ReconcilePass {
     observer.withdrawn();
     const isIntact = commitGuard();
     const refused = await dataplaneSync.commit(snapshot, forwarding, { node, drains: plans.hasDrainingFrontends });
-    history?.forwardingCommitted(refused, dataplaneSync.quarantined);
+    await history?.forwardingCommitted(refused, dataplaneSync.quarantined);
     // A refusal, or the end of one, changes the routes that these Services may announce.
     announcer.queue(refused);
     // The data plane lost the commit meanwhile: everything is pending again.

@@ -10,6 +10,7 @@ import { reasonText, type Reason } from '../../model/reasons.ts';
 import type { Change, Snapshot } from '../../model/store/snapshot.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import type { Clock } from '../../system/clock.ts';
+import { TimeSlice } from '../../system/time-slice.ts';
 import type { RoutesByPeer, WhyWithdrawn } from '../reconcile/announced-routes.ts';
 import { programmedText, sameForwarding, type ForwardingChange } from '../reconcile/forwarding-change.ts';
 import { RouteGroup } from './route-group.ts';
@@ -20,14 +21,16 @@ import { RouteGroup } from './route-group.ts';
 export class AgentHistory {
   readonly #history: History;
   readonly #causes: RecentChanges;
+  readonly #clock: Clock;
   /** The position in the recent changes when the running pass began. */
   #passPosition: number | undefined;
   /** Services whose latest forwarding the kernel does not have yet. */
-  readonly #unprogrammed = new Map<ServiceKey, ForwardingChange>();
+  #unprogrammed = new Map<ServiceKey, ForwardingChange>();
   readonly #refused = new Map<ServiceKey, string>();
 
   constructor(history: History, clock: Clock) {
     this.#history = history;
+    this.#clock = clock;
     this.#causes = new RecentChanges(clock);
   }
 
@@ -84,15 +87,19 @@ export class AgentHistory {
   };
 
   /**
-   * Called when the kernel has everything that was planned. `refused`: Services for which the kernel refuses something, or no longer
+   * Called when the kernel has everything that was planned. Lets other work run in between. `refused`: Services for which the kernel refuses something, or no longer
    * refuses it.
    */
-  forwardingCommitted(refused: Iterable<ServiceKey>, quarantined: ReadonlyMap<string, QuarantinedFrontend>): void {
-    for (const [service, change] of this.#unprogrammed) {
+  async forwardingCommitted(refused: Iterable<ServiceKey>, quarantined: ReadonlyMap<string, QuarantinedFrontend>): Promise<void> {
+    const committed = this.#unprogrammed;
+    // A Service that is planned while this one yields waits for the next commit.
+    this.#unprogrammed = new Map();
+    const slice = new TimeSlice(this.#clock);
+    for (const [service, change] of committed) {
       const what = change.after.frontends.length === 0 ? 'Removed' : 'Programmed';
       this.#record(service, { what, text: programmedText(change) });
+      if (slice.isUsedUp) await slice.yield();
     }
-    this.#unprogrammed.clear();
     for (const service of refused) this.#recordRefusal(service, quarantined);
   }
 

@@ -1,9 +1,50 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { AgentHistory } from '../../../../src/agent/live/agent-history.ts';
 import { History } from '../../../../src/live/history.ts';
 import type { HistoryEntry } from '../../../../src/live/contract.ts';
 import type { HeraldObject } from '../../../../src/model/store/snapshot.ts';
+import { address } from '../../../../src/net/address.ts';
+import type { ServiceForwarding } from '../../../../src/net/frontend.ts';
+import { systemClock, type Clock } from '../../../../src/system/clock.ts';
 import { advertisement, peer } from '../../decisions/fixtures.ts';
 import { basics, testbed, web, type Testbed } from '../testbed.ts';
+
+describe('the history of a commit with many Services', () => {
+  const empty: ServiceForwarding = { frontends: [] };
+  const names = Array.from({ length: 30 }, (_, index) => `default/s${index}` as const);
+  const forwarding = (index: number): ServiceForwarding => ({
+    frontends: [
+      {
+        match: { kind: 'address', address: address(`172.30.0.${index + 1}`), protocol: 'TCP', port: 80 },
+        scope: 'internal',
+        policy: 'Cluster',
+        backends: [],
+        localBackends: [],
+      },
+    ],
+  });
+
+  test('other work runs in between, and a Service that is planned meanwhile waits for the next commit', async () => {
+    let now = 0;
+    // Each look at the time takes a millisecond, so that a turn is over after some Services.
+    const clock: Clock = { ...systemClock, now: () => now++ };
+    const history = new History(clock);
+    const agent = new AgentHistory(history, clock);
+    for (const [index, name] of names.entries()) agent.servicePlanned(name, { before: empty, after: forwarding(index) });
+    const recorded = (): string[] => history.entries().map(({ name, what }) => `${name} ${what}`);
+    const first = agent.forwardingCommitted([], new Map());
+    const inBetween = recorded().length;
+    expect(inBetween).toBeGreaterThan(0);
+    expect(inBetween).toBeLessThan(names.length);
+    agent.servicePlanned('default/later', { before: empty, after: forwarding(100) });
+    agent.servicePlanned('default/s29', { before: forwarding(29), after: empty });
+    await first;
+    const all = names.map((name) => `${name} Programmed`);
+    expect(recorded()).toEqual(all);
+    await agent.forwardingCommitted([], new Map());
+    expect(recorded()).toEqual([...all, 'default/later Programmed', 'default/s29 Removed']);
+  });
+});
 
 let bed: Testbed;
 let history: History;
