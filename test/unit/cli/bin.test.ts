@@ -19,12 +19,12 @@ function argumentsOfNode(...command: readonly string[]): string[] {
 }
 
 describe('bin/herald', () => {
-  test('a controller runs with a small space for new objects', () => {
-    const [flag, , ...rest] = argumentsOfNode('controller', '--source', 'a directory');
-    expect([flag, ...rest]).toEqual(['--max-semi-space-size=4', 'controller', '--source', 'a directory']);
+  test.each(['controller', 'agent', 'run'])('%s runs with a small space for new objects', (name) => {
+    const [flag, , ...rest] = argumentsOfNode(name, '--source', 'a directory');
+    expect([flag, ...rest]).toEqual(['--max-semi-space-size=4', name, '--source', 'a directory']);
   });
 
-  test.each(['agent', 'run', 'status'])('%s runs without options of V8, with its arguments unchanged', (name) => {
+  test.each(['status', 'plan'])('%s runs without options of V8, with its arguments unchanged', (name) => {
     const [main, ...rest] = argumentsOfNode(name, 'an argument', '');
     expect(main).toMatch(/src\/cli\/main\.ts$/);
     expect([...rest, '']).toEqual([name, 'an argument', '']);
