@@ -12,13 +12,14 @@ const served = {
   Service: ['/api/v1/services', 'v1'],
   EndpointSlice: ['/apis/discovery.k8s.io/v1/endpointslices', 'discovery.k8s.io/v1'],
   Node: ['/api/v1/nodes', 'v1'],
+  Namespace: ['/api/v1/namespaces', 'v1'],
   ServiceCIDR: ['/apis/networking.k8s.io/v1/servicecidrs', 'networking.k8s.io/v1'],
 } as const satisfies Record<string, readonly [path: string, apiVersion: string]>;
 export type ServedKind = keyof typeof served;
 
 /**
  * The part of an API server that a service proxy needs, in this process: lists and watches (WatchList too) of Services, EndpointSlices,
- * Nodes and ServiceCIDRs over plain HTTP. It stores complete objects unchanged, ten thousand in a moment; a real API server would default,
+ * Nodes, Namespaces and ServiceCIDRs over plain HTTP. It stores complete objects unchanged, ten thousand in a moment; a real API server would default,
  * validate and store each of them. Events that clients post are dropped.
  */
 export class FixtureApiServer {

@@ -7,7 +7,7 @@ import { endTogether } from '../../lab/ends-together.ts';
 import { Attempts } from '../runner/attempts.ts';
 import { conditions } from '../runner/conditions.ts';
 import { versionOf } from '../runner/versions.ts';
-import { measureAgent, type AgentMemory } from './agent-memory.ts';
+import { agentSources, measureAgent, type AgentStart } from './agent-start.ts';
 import { Stand, type ConnectionRound } from './connections.ts';
 import type { Figures } from './measure.ts';
 import { measureKubeProxy, type KubeProxyFigures } from './kube-proxy.ts';
@@ -23,6 +23,7 @@ const help = `npm run bench:dataplane -- [options]
   --rounds N        number of rounds (default 3)
   --sizes N,...     numbers of Services (default 1000,10000,50000)
   --only PART,...   load, connections, kube-proxy, agent (default all)
+  --agent N,...     sizes for a whole agent (default 10000,50000), each from a directory and from an API server
   --kube-proxy N,...  sizes for kube-proxy (default 1000,10000); 50000 takes many minutes
   --json            for machines`;
 
@@ -34,6 +35,7 @@ const { values } = parseArgs({
     rounds: { type: 'string' },
     sizes: { type: 'string' },
     only: { type: 'string' },
+    agent: { type: 'string' },
     'kube-proxy': { type: 'string' },
   },
 });
@@ -45,6 +47,7 @@ const numbers = (text: string): number[] => text.split(',').map(Number);
 const rounds = Number(values.rounds ?? (values.quick ? 1 : 3));
 const sizes = numbers(values.sizes ?? (values.quick ? '1000' : '1000,10000,50000'));
 const kubeProxySizes = numbers(values['kube-proxy'] ?? (values.quick ? '1000' : '1000,10000'));
+const agentSizes = numbers(values.agent ?? '10000,50000');
 const parts = new Set((values.only ?? (values.quick ? 'load,connections,kube-proxy' : 'load,connections,kube-proxy,agent')).split(','));
 /** The nft command is the fallback and is slow with many Services. */
 const maximumByCommand = 10_000;
@@ -54,7 +57,9 @@ const connectionRounds = 5;
 const loads: Figures[] = [];
 const connections: ConnectionRound[] = [];
 const kubeProxy: KubeProxyFigures[] = [];
-let agent: AgentMemory | undefined;
+const agents: AgentStart[] = [];
+/** V8 collects what a start leaves behind after a few minutes. */
+const restSeconds = 240;
 const note = (text: string): void => void process.stderr.write(`${text}\n`);
 const attempts = new Attempts(note);
 const run = promisify(execFile);
@@ -118,7 +123,16 @@ for (const stand of stands) await stand.stop();
 if (parts.has('agent')) {
   const lab = await OneNode.start();
   try {
-    agent = await attempts.row('Herald agent', () => measureAgent(values.quick ? 1_000 : 10_000));
+    for (const services of agentSizes) {
+      for (const source of agentSources) {
+        const measured = await attempts.row(`Herald agent, ${services} Services, ${source}`, () =>
+          measureAgent(source, services, restSeconds),
+        );
+        if (measured === undefined) continue;
+        agents.push(measured);
+        note(`agent, ${services}, ${source}: ${measured.processor.toFixed(1)} s of processor time`);
+      }
+    }
   } finally {
     lab.stop();
   }
@@ -128,6 +142,6 @@ const versions = {
   nft: versionOf(['nft', '--version']),
   ...(kubeProxyProgram === undefined ? {} : { 'kube-proxy': versionOf([kubeProxyProgram, '--version']) }),
 };
-const results = { conditions: conditions(versions), rounds, loads, connections, kubeProxy, agent, failed: attempts.failed };
+const results = { conditions: conditions(versions), rounds, loads, connections, kubeProxy, agents, failed: attempts.failed };
 process.stdout.write(values.json ? `${JSON.stringify(results, undefined, 1)}\n` : report(results, attempts.lines()));
 process.exit(attempts.status);

@@ -1,6 +1,6 @@
 import { median } from '../bgp/statistics.ts';
 import { conditionLines, type Conditions } from '../runner/conditions.ts';
-import type { AgentMemory } from './agent-memory.ts';
+import type { AgentStart } from './agent-start.ts';
 import type { ConnectTimes } from './client.ts';
 import type { ConnectionRound } from './connections.ts';
 import type { KubeProxyFigures } from './kube-proxy.ts';
@@ -12,7 +12,7 @@ export interface Results {
   readonly loads: readonly Figures[];
   readonly connections: readonly ConnectionRound[];
   readonly kubeProxy: readonly KubeProxyFigures[];
-  readonly agent: AgentMemory | undefined;
+  readonly agents: readonly AgentStart[];
 }
 
 /** `failed`: a line for each row that could not be measured. */
@@ -25,7 +25,7 @@ export function report(results: Results, failed: readonly string[]): string {
     ...(results.loads.length === 0 ? [] : loadTable(results.loads)),
     ...(results.kubeProxy.length === 0 ? [] : ['', ...kubeProxyTable(results.kubeProxy)]),
     ...(results.connections.length === 0 ? [] : ['', ...connectionTable(results.connections)]),
-    ...(results.agent === undefined ? [] : ['', agentLine(results.agent)]),
+    ...(results.agents.length === 0 ? [] : ['', ...agentTable(results.agents)]),
     '',
   ].join('\n');
 }
@@ -108,8 +108,23 @@ function connectionTable(all: readonly ConnectionRound[]): string[] {
   ];
 }
 
-function agentLine({ services, endpoints, started, atRest }: AgentMemory): string {
-  return `A whole agent over a directory with ${services} Services and ${endpoints} endpoints: ${started.toFixed(0)} MB when it has started, ${atRest.toFixed(0)} MB at rest.`;
+function agentTable(all: readonly AgentStart[]): string[] {
+  const rows = all.map((run) =>
+    row([
+      `${run.services}`,
+      `${run.endpoints}`,
+      run.source,
+      run.processor.toFixed(1),
+      (run.longestTurn * 1000).toFixed(0),
+      ...[run.peak, run.started, run.atRest].map((value) => value.toFixed(0)),
+      run.processorAtRest.toFixed(2),
+    ]),
+  );
+  return [
+    '| Services | endpoints | a whole agent over a | start, s of CPU | longest turn, ms of CPU | peak, MB | started, MB | at rest, MB | % of a core |',
+    '|---:|---:|---|---:|---:|---:|---:|---:|---:|',
+    ...rows,
+  ];
 }
 
 function groups<T>(all: readonly T[], key: (one: T) => string): T[][] {
