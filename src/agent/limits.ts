@@ -89,7 +89,7 @@ export const limits = {
   syncMilliseconds: 60_000,
   /** Received routes that a node puts into its kernel. */
   receivedRoutes: 10_000,
-  /** Time after which a peer that sends no End-of-RIB has sent its routes, counted from the start of the session. */
+  /** Time for which a session has been up when the peer has sent its routes. */
   receivedSettleMilliseconds: 10_000,
   /** Longest time for which received routes of an earlier process stay although no peer has sent them again. */
   receivedAdoptMilliseconds: 180_000,

@@ -60,6 +60,8 @@ export class ReceivedRoutes {
   readonly #taken = new Set<string>();
   /** Prefixes that do not go into the kernel because it has too many. */
   readonly #surplus = new Map<string, Prefix>();
+  /** Prefixes that no peer has any more, and that stay in the kernel until the sessions of this process are settled. */
+  readonly #deferred = new Map<string, Prefix>();
   /** Addresses of peers that received routes must not be used for. */
   #excluded: ReadonlyMap<string, Prefix> = new Map();
   #guarded: GuardedDestinations = { ranges: [], peers: new Map() };
@@ -75,7 +77,7 @@ export class ReceivedRoutes {
     this.#components = components;
     this.#options = options;
     this.#set = table === undefined ? undefined : new ReceivedRouteSet({ table, clock, log }, () => this.#kernelChanged());
-    this.#settled = new SettledPeers(clock, () => void this.#set?.settle().then(() => this.#kernelChanged()));
+    this.#settled = new SettledPeers(clock, () => this.#settle());
   }
 
   /** Takes changes of peers and of the node. Before the first `reconcile` there are no sessions, and it does nothing. */
@@ -138,6 +140,14 @@ export class ReceivedRoutes {
     this.#settled.stop();
     for (const unfollow of this.#following.values()) unfollow();
     await this.#set?.close();
+  }
+
+  /** Also removes the routes that no peer has any more. */
+  #settle(): void {
+    void this.#set?.settle().then(() => this.#kernelChanged());
+    for (const [key, prefix] of this.#deferred) this.#due.set(key, prefix);
+    this.#deferred.clear();
+    if (this.#due.size > 0) this.#schedule();
   }
 
   #whyMissing(key: string, { prefix, from }: ReceivedRoute): Reason | undefined {
@@ -206,6 +216,10 @@ export class ReceivedRoutes {
       if (candidates.length === 0) this.#decided.delete(key);
       else this.#decided.set(key, { prefix, decision });
       this.#surplus.delete(key);
+      if (candidates.length === 0 && this.#set?.isSettled === false) {
+        this.#deferred.set(key, prefix);
+        continue;
+      }
       if (this.#excluded.has(key)) {
         this.#taken.delete(key);
         continue;

@@ -37,22 +37,18 @@ export class SettledPeers {
     this.#waiting.clear();
   }
 
-  /** A peer without graceful restart sends no End-of-RIB (RFC 4724 2): its routes are there soon after the session is. */
+  /**
+   * A session that has been up for a while has brought the routes; End-of-RIB would come earlier, and only from peers with graceful restart.
+   * Routers may end the first session once more, because BFD of this process began anew as well.
+   */
   #follow(peer: Peer): Cancel {
     let cancelPause: Cancel = () => undefined;
-    const ended = new Set<number>();
     const ends = [
       peer.on('established', () => {
-        ended.clear();
         cancelPause();
         cancelPause = this.#clock.after(limits.receivedSettleMilliseconds, () => this.#hasSent(peer));
       }),
       peer.on('down', () => cancelPause()),
-      peer.on('endOfRib', ({ family }) => {
-        ended.add(family);
-        const families = peer.status().negotiated?.families ?? [];
-        if (families.every((each) => ended.has(each))) this.#hasSent(peer);
-      }),
     ];
     return () => {
       cancelPause();
