@@ -32,7 +32,12 @@ const keyOf = ({ kind, metadata }: Manifest): string => `${kind}/${metadata.name
 async function existing(): Promise<string[]> {
   const kinds = 'deployments,daemonsets,serviceaccounts,roles,rolebindings,poddisruptionbudgets';
   const { stdout } = await clients.kubectl('get', kinds, '-n', 'herald-system', '-o', 'name');
-  const { stdout: clusterWide } = await clients.kubectl('get', 'clusterroles,clusterrolebindings,crds,flowschemas,prioritylevelconfigurations', '-o', 'name');
+  const { stdout: clusterWide } = await clients.kubectl(
+    'get',
+    'clusterroles,clusterrolebindings,crds,flowschemas,prioritylevelconfigurations',
+    '-o',
+    'name',
+  );
   return [...stdout.split('\n'), ...clusterWide.split('\n')].filter((name) => name.includes('herald'));
 }
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { errorName } from '../../src/bgp/wire/codes.ts';
 import type { Disposition, Fault } from '../../src/bgp/wire/fault.ts';
 import { decodeMessage, type Message } from '../../src/bgp/wire/message.ts';
-import { checkMessage } from '../fuzz/oracle.ts';
+import { checkMessage } from '../fuzz/bgp/oracle.ts';
 import { contentsOf } from './contents.ts';
 import { explanationOf } from './explanations.ts';
 import type { ForeignCase } from './foreign-case.ts';

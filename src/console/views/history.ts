@@ -88,9 +88,7 @@ function healthOfNode(entries: readonly AttributedEntry[]): Health {
 
 /** Processes that cannot know the moment, and routes that an entry does not list. */
 function gapsOf(at: string, before: readonly AttributedEntry[], { told, unasked }: RecalledHistory): string[] {
-  const late = told
-    .filter(({ since }) => timeOf(since) > timeOf(at))
-    .map(({ who, since }) => `${who} was started later, at ${since}`);
+  const late = told.filter(({ since }) => timeOf(since) > timeOf(at)).map(({ who, since }) => `${who} was started later, at ${since}`);
   const cut = before.filter(({ moreRoutes = 0 }) => moreRoutes > 0).map(({ by }) => `${by} announced more routes than it recorded`);
   return [...late, ...new Set(cut), ...unasked.map(({ who, why }) => `${who} was not queried: ${why}`)];
 }

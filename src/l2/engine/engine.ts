@@ -138,12 +138,7 @@ export class Engine {
       const claim = 'key' in read ? link?.claims.get(read.key) : undefined;
       if (link !== undefined && claim !== undefined) this.#remove(link, claim);
     }
-    const refused: Refusal[] = [];
-    for (const entry of set) {
-      const refusal = this.#setEntry(entry);
-      if (refusal !== undefined) refused.push(refusal);
-    }
-    return refused;
+    return set.flatMap((entry) => this.#setEntry(entry) ?? []);
   }
 
   /** Takes the state of a BFD session. */
@@ -257,9 +252,7 @@ export class Engine {
     const present = this.#links.get(link.interface);
     const view = present ?? new LinkView(link.interface, clock.now());
     this.#links.set(link.interface, view);
-    const namesBefore = view.sessionNames;
-    const change = view.take(link, (name) => this.#sessions.get(name), clock.now());
-    this.#forgetSessions(namesBefore.difference(view.sessionNames));
+    const change = view.take(link, this.#sessions, clock.now());
     if (present === undefined || change.promiscuous) transport.open(link.interface, { promiscuous: view.promiscuous });
     if (present === undefined) this.#unsettle(view, settleTime, false);
     if (change.peers) {
@@ -273,11 +266,6 @@ export class Engine {
     if (change.peers && view.isSettled) this.#elections.evaluateAll(view, view.claims.values());
   }
 
-  /** A session that is made anew has no state until it reports one. */
-  #forgetSessions(names: Iterable<string>): void {
-    for (const name of names) this.#sessions.delete(name);
-  }
-
   /** While the link had no carrier another node may have taken over. */
   #react(view: LinkView, { moved, carrierReturned }: LinkChange): void {
     if (carrierReturned) this.#doubt(view, settleTime, false);
@@ -287,7 +275,7 @@ export class Engine {
   #closeLink(link: LinkView): void {
     for (const claim of link.claims.values()) this.#remove(link, claim);
     this.schedule.clearAlarm(link.settling);
-    this.#forgetSessions(link.sessionNames);
+    for (const name of link.sessionNames) this.#sessions.delete(name);
     this.#links.delete(link.interface);
     this.#components.transport.close(link.interface);
   }

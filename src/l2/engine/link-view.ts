@@ -70,16 +70,22 @@ export class LinkView {
     return { moved: moved || this.mac !== macBefore, carrierReturned: this.carrier && !carrierBefore };
   }
 
-  /** Takes what the table says, and keeps what is known of peers that stay. Returns what has changed. */
-  take(link: Link, sessionOf: (name: string) => PeerSession | undefined, now: number): TableChange {
+  /**
+   * Takes what the table says, and keeps what is known of peers that stay. Sessions that no peer names any more are forgotten: one that is made
+   * anew has no state until it reports one. Returns what has changed.
+   */
+  take(link: Link, sessions: Map<string, PeerSession>, now: number): TableChange {
     const [macBefore, carrierBefore, promiscuousBefore] = [this.mac, this.carrier, this.promiscuous];
     this.#told = { mac: parseMac(link.mac) ?? this.mac, carrier: link.carrier ?? true };
     this.promiscuous = link.promiscuous ?? false;
+    const namesBefore = this.sessionNames;
+    const peers = this.#takePeers(link.peers, (name) => sessions.get(name), now);
+    for (const name of namesBefore.difference(this.sessionNames)) sessions.delete(name);
     return {
       moved: this.mac !== macBefore,
       carrierReturned: this.carrier && !carrierBefore,
       promiscuous: this.promiscuous !== promiscuousBefore,
-      peers: this.#takePeers(link.peers, sessionOf, now),
+      peers,
     };
   }
 

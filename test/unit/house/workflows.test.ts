@@ -195,7 +195,9 @@ describe('every npm script', () => {
   });
 
   test('that is a test runs in .ci/run or at night, except the one that needs a checkout of the user', () => {
-    expect(scripts.filter((script) => /^(test\b|fuzz$)/.test(script)).filter((script) => !named.includes(script))).toEqual(['test:foreign']);
+    expect(scripts.filter((script) => /^(test\b|fuzz$)/.test(script)).filter((script) => !named.includes(script))).toEqual([
+      'test:foreign',
+    ]);
   });
 });
 
