@@ -22,7 +22,8 @@ export function endTogether(): () => void {
   process.env[variable] = [process.env[variable], mark].filter((each) => each !== undefined).join(' ');
   const end = (): void => endAll(mark);
   process.once('exit', end);
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => process.exit(128 + constants.signals[name]));
+  // Not `once`: a second signal would then end this process in the middle of its end.
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => process.exit(128 + constants.signals[name]));
   return () => process.off('exit', end);
 }
 

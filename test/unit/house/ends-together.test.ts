@@ -39,6 +39,15 @@ test.each([
   expect(pids.map(identify)).toEqual([undefined, undefined]);
 });
 
+test('further signals do not cut the end short: npm passes on the one that the terminal sends to all', async () => {
+  const { child, pids } = await started();
+  const repeated = setInterval(() => child.kill('SIGTERM'), 1);
+  const exit = await once(child, 'exit');
+  clearInterval(repeated);
+  expect(exit).toEqual([143, null]);
+  expect(pids.map(identify)).toEqual([undefined, undefined]);
+});
+
 test('the end of a bench ends every process that it has started', async () => {
   const { child, pids } = await started(`setTimeout(() => process.exit(1), 10)`);
   expect(await once(child, 'exit')).toEqual([1, null]);
