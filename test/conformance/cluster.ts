@@ -129,6 +129,16 @@ export class KubernetesCluster {
     });
   }
 
+  /** The port of etcd's client interface on loopback, without TLS. */
+  get etcdPort(): number {
+    return this.#ports.etcd;
+  }
+
+  /** The process IDs of kube-apiserver and etcd. That of kube-apiserver changes with each start. */
+  get pids(): { readonly apiServer: number; readonly etcd: number } {
+    return { apiServer: this.#apiServer?.pid ?? -1, etcd: this.#etcd?.pid ?? -1 };
+  }
+
   /** Returns the last lines of kube-apiserver's output. */
   log(): readonly string[] {
     return this.#apiServer?.lines().slice(-50) ?? [];

@@ -1,5 +1,6 @@
 /**
- * Measures the time until Services that exist at a controller's start all have an address on record, against a real kube-apiserver. `node
+ * Measures a controller over many Services against a real kube-apiserver: how many status writes a second it makes for Services that exist at
+ * its start, beside a bare client that makes the same writes in the same run; its memory; and how long a restart takes. `node
  * test/bench/api-server/controller.ts [COUNT]`. It prints JSON.
  */
 import { writeFile } from 'node:fs/promises';
@@ -12,13 +13,23 @@ import { KubernetesCluster } from '../../conformance/cluster.ts';
 import { foreground } from '../../conformance/foreground.ts';
 import { apply, definition, shipped } from '../../conformance/manifests.ts';
 import { endTogether } from '../../lab/ends-together.ts';
+import type { LabProcess } from '../../lab/lab-process.ts';
 import { until } from '../../lab/until.ts';
+import { samplesOf } from '../../unit/telemetry/scrape.ts';
 import { conditions } from '../runner/conditions.ts';
+import { peakMemory, processorSeconds, residentMemory } from '../runner/process-figures.ts';
 import { programs } from '../runner/versions.ts';
+import { putAll } from '../scale/etcd.ts';
+import { clusterAddress, ipAddress, like, type StoredObject } from '../scale/objects.ts';
 
 const count = Number(process.argv[2] ?? 10_000);
+/** Services of another class, whose status the bare client writes. */
+const bare = Math.min(count, 5000);
+/** As many as the controller has at work. */
 const atOnce = 16;
+const patience = 1_800_000;
 const program = join(import.meta.dirname, '../../../bin/herald');
+const services = '/api/v1/namespaces/default/services';
 const signal = new AbortController().signal;
 
 endTogether();
@@ -28,6 +39,7 @@ const cluster = await KubernetesCluster.start();
 const { server, certificateAuthority: ca, token } = cluster.admin;
 const credentials = async () => ({ ca, authorization: `Bearer ${token}` });
 const client = new KubeClient({ server: new URL(server), credentials, expired: () => undefined }, { clock: systemClock });
+let started = 0;
 try {
   for (const file of ['namespace', 'controller-rbac']) await apply(cluster, ...shipped(`base/${file}.yaml`));
   await apply(cluster, definition('IPAddressPool'));
@@ -37,62 +49,157 @@ try {
     return true;
   });
   await make();
+  const bareClient = await writeBare();
   const kubeconfig = join(cluster.directory, 'controller.kubeconfig');
   await writeFile(kubeconfig, cluster.kubeconfig(await cluster.serviceAccountToken('herald-system', 'herald-controller')), { mode: 0o600 });
-  const argv = [program, 'controller', '--leader-elect=false', '--kubeconfig', kubeconfig];
-  const controller = foreground(argv, join(cluster.directory, 'controller.log'));
-  await controller.waitForLine(/controller started/, 120_000);
+  const before = await statusWrites();
+  const first = await startController(kubeconfig);
   const began = systemClock.now();
-  await until('every Service has an address', async () => (await withAddress()) === count, 600_000);
-  const seconds = Math.round((systemClock.now() - began) / 100) / 10;
+  await until('every Service has an address', async () => (await statusWrites()) - before >= count, patience);
+  const seconds = (systemClock.now() - began) / 1000;
+  const cpuSeconds = processorSeconds(first.process.pid);
+  const missing = count - (await withAddress());
   // Events may come later, and are lost beyond a bound.
-  await until('the pool counts all addresses', async () => (await assignedAddresses('IPAddressPool')) === count, 30_000).catch(
-    () => undefined,
-  );
+  await until('the pool counts all addresses', async () => (await assignedAddresses()) === count, 30_000).catch(() => undefined);
+  const memory = { rssMegabytes: residentMemory(first.process.pid), peakMegabytes: peakMemory(first.process.pid) };
   const events = await length('/apis/events.k8s.io/v1/events');
-  const lost = controller.lines().filter((line) => line.includes('Events are lost'));
-  controller.kill('SIGKILL');
-  await controller.exited;
-  const under = conditions(programs('kube-apiserver', 'etcd'));
-  const perSecond = Math.round(count / seconds);
-  console.log(JSON.stringify({ conditions: under, count, seconds, perSecond, events, lost: lost.at(-1) ?? '' }));
+  const lost = first.process.lines().filter((line) => line.includes('Events are lost'));
+  const afterStop = await restart(first.process, 'SIGTERM', kubeconfig);
+  const writesOfRestart = (await statusWrites()) - before - count;
+  const afterKill = await restart(afterStop.process, 'SIGKILL', kubeconfig);
+  const memoryAfterRestart = { rssMegabytes: residentMemory(afterKill.process.pid), peakMegabytes: peakMemory(afterKill.process.pid) };
+  afterKill.process.kill('SIGKILL');
+  await afterKill.process.exited;
+  const perSecond = count / seconds;
+  console.log(
+    JSON.stringify({
+      conditions: conditions(programs('kube-apiserver', 'etcd')),
+      count,
+      seconds: Number(seconds.toPrecision(4)),
+      perSecond: Math.round(perSecond),
+      bareClientPerSecond: Math.round(bareClient),
+      partOfBareClient: Number((perSecond / bareClient).toPrecision(3)),
+      missing,
+      cpuSeconds,
+      firstStartSeconds: first.seconds,
+      restartSecondsAfterSIGTERM: afterStop.seconds,
+      writesOfRestart,
+      restartSecondsAfterSIGKILL: afterKill.seconds,
+      memory,
+      memoryAfterRestart,
+      events,
+      lost: lost.at(-1) ?? '',
+    }),
+  );
 } finally {
   client.close();
   await cluster.stop();
   clearInterval(alive);
 }
 
+/** The first Service of each class goes through the API server, and the others are copies of it. */
 async function make(): Promise<void> {
-  const indexes = Array.from({ length: count }, (_, index) => index);
-  const spec = {
-    type: 'LoadBalancer',
-    loadBalancerClass: 'herald.dev/herald',
-    allocateLoadBalancerNodePorts: false,
-    ports: [{ port: 80 }],
+  const template = async (name: string, index: number, loadBalancerClass: string): Promise<StoredObject> => {
+    const spec = {
+      type: 'LoadBalancer',
+      loadBalancerClass,
+      allocateLoadBalancerNodePorts: false,
+      clusterIP: clusterAddress(index),
+      ports: [{ port: 80 }],
+    };
+    return (await client.write({ method: 'POST', path: services, body: { metadata: { name }, spec } })) as StoredObject;
   };
+  const ours = await template('svc-0', 0, 'herald.dev/herald');
+  const others = await template('bare-0', count, 'example.org/bare');
+  const address = (await client.get(`/apis/networking.k8s.io/v1/ipaddresses/${clusterAddress(0)}`)) as StoredObject;
+  await putAll(cluster.etcdPort, copies(ours, others, address));
+  await until('the API server has all Services', async () => (await length(services)) === count + bare, 120_000);
+}
+
+function* copies(ours: StoredObject, others: StoredObject, address: StoredObject): Generator<readonly [string, object]> {
+  for (let index = 1; index < count + bare; index++) {
+    if (index === count) continue;
+    const [template, name] = index < count ? [ours, `svc-${index}`] : [others, `bare-${index - count}`];
+    const clusterIP = clusterAddress(index);
+    const spec = { ...(template['spec'] as object), clusterIP, clusterIPs: [clusterIP] };
+    yield [`services/specs/default/${name}`, like(template, { name }, { spec })];
+    const parentRef = { group: '', resource: 'services', namespace: 'default', name };
+    yield [`ipaddresses/${clusterIP}`, { ...ipAddress(address, index), spec: { parentRef } }];
+  }
+}
+
+/** Makes the writes of a controller without one: the same body, as many at a time, while a watch is open as a controller has. Returns the rate. */
+async function writeBare(): Promise<number> {
+  const watching = new AbortController();
+  const watch = (async () => {
+    for await (const _ of await client.stream('/api/v1/services', { watch: true }, watching.signal)) continue;
+  })().catch(() => undefined);
+  const indexes = Array.from({ length: bare }, (_, index) => index);
+  const lastTransitionTime = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
+  const condition = (type: string): object => ({
+    type: `example.org/${type}`,
+    status: 'True',
+    observedGeneration: 1,
+    lastTransitionTime,
+    reason: 'AddressAssigned',
+    message: 'the Service has its address from pool "big"',
+  });
+  const began = systemClock.now();
   const work = async (): Promise<void> => {
     for (let index = indexes.pop(); index !== undefined; index = indexes.pop())
       await client.write({
-        method: 'POST',
-        path: '/api/v1/namespaces/default/services',
-        body: { metadata: { name: `svc-${index}` }, spec },
+        method: 'PATCH',
+        path: `${services}/bare-${index}/status`,
+        contentType: 'application/strategic-merge-patch+json',
+        body: {
+          status: {
+            loadBalancer: { ingress: [{ ip: `10.200.${index >> 8}.${index & 255}` }] },
+            conditions: ['AddressAssigned', 'Programmed', 'Announced'].map(condition),
+          },
+        },
       });
   };
   await Promise.all(Array.from({ length: atOnce }, work));
+  const rate = bare / ((systemClock.now() - began) / 1000);
+  watching.abort();
+  await watch;
+  return rate;
+}
+
+/** Resolves when the controller leads and has read everything. `seconds`: since the start of the process. */
+async function startController(kubeconfig: string): Promise<{ readonly process: LabProcess; readonly seconds: number }> {
+  const began = systemClock.now();
+  const child = foreground([program, 'controller', '--kubeconfig', kubeconfig], join(cluster.directory, `controller-${++started}.log`));
+  await child.waitForLine(/controller started/, patience);
+  return { process: child, seconds: Number(((systemClock.now() - began) / 1000).toPrecision(3)) };
+}
+
+async function restart(running: LabProcess, how: 'SIGTERM' | 'SIGKILL', kubeconfig: string): ReturnType<typeof startController> {
+  running.kill(how);
+  await running.exited;
+  return startController(kubeconfig);
+}
+
+/** Counts the status writes to Services that the API server has accepted since its start. */
+async function statusWrites(): Promise<number> {
+  // Reading all metrics is work for the API server, too.
+  await sleep(systemClock, 500);
+  const text = (await cluster.request({ path: '/metrics' })) as string;
+  return [...samplesOf(text, 'apiserver_request_total')]
+    .filter(([series]) => /code="200".*resource="services".*subresource="status".*verb="PATCH"/.test(series))
+    .reduce((sum, [, requests]) => sum + requests, 0);
 }
 
 async function withAddress(): Promise<number> {
-  // Listing is work for the API server, too.
-  await sleep(systemClock, 1000);
   let found = 0;
-  for await (const { items } of listPages(client, '/api/v1/namespaces/default/services', {}, signal))
-    found += items.filter(({ status }) => JSON.stringify(status).includes('"ip"')).length;
+  for await (const { items } of listPages(client, services, {}, signal))
+    found += items.filter(({ metadata, status }) => metadata.name.startsWith('svc-') && JSON.stringify(status).includes('"ip"')).length;
   return found;
 }
 
 /** Returns the number of assigned IPv4 addresses that the pool's status shows. */
-async function assignedAddresses(kind: string): Promise<number> {
-  const { status } = (await client.get(`/apis/herald.dev/v1alpha1/${kind.toLowerCase()}s/big`)) as { status?: { assignedIPv4?: number } };
+async function assignedAddresses(): Promise<number> {
+  const { status } = (await client.get(`/apis/herald.dev/v1alpha1/ipaddresspools/big`)) as { status?: { assignedIPv4?: number } };
   return status?.assignedIPv4 ?? 0;
 }
 

@@ -1,0 +1,88 @@
+/**
+ * Measures what Herald costs an API server, and what its agents cost, in clusters of growing size: a real kube-apiserver and etcd, real
+ * controllers, some real agents, the other agents recorded, and kube-proxy beside them.
+ *
+ *   node test/bench/scale/main.ts [--json] [--quick] [--nodes 250,500] [--agents 2] [--changes 100] [--seconds 30] [--svg FOLDER]
+ *
+ * Needs root and the programs of scripts/setup-conformance.sh.
+ */
+import process from 'node:process';
+import { parseArgs } from 'node:util';
+import { endTogether } from '../../lab/ends-together.ts';
+import { Attempts } from '../runner/attempts.ts';
+import { conditionLines, conditions } from '../runner/conditions.ts';
+import { programs } from '../runner/versions.ts';
+import { writeCharts } from './charts.ts';
+import { exponentsOf } from './curves.ts';
+import { printReport } from './report.ts';
+import type { Results, SizeResult } from './results.ts';
+import { runSize } from './run-size.ts';
+import { halved } from './size.ts';
+
+const { values } = parseArgs({
+  options: {
+    json: { type: 'boolean', default: false },
+    /** Small sizes and short phases, to see that the bench works. */
+    quick: { type: 'boolean', default: false },
+    nodes: { type: 'string' },
+    agents: { type: 'string', default: '2' },
+    changes: { type: 'string', default: '100' },
+    services: { type: 'string', default: '1' },
+    seconds: { type: 'string' },
+    svg: { type: 'string' },
+  },
+});
+const sizes = (values.nodes ?? (values.quick ? '20,40' : '250,500,1000,2500,5000')).split(',').map(Number);
+const seconds = Number(values.seconds ?? (values.quick ? 10 : 30));
+const options = {
+  realAgents: Number(values.agents),
+  changesPerSecond: Number(values.changes),
+  servicesPerSecond: Number(values.services),
+  seconds,
+  note: (text: string): void => void process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`),
+};
+const smallest = options.realAgents + 3;
+if (sizes.some((nodes) => !(nodes >= smallest)))
+  throw new Error(`at least ${smallest} nodes: the real agents, kube-proxy and two recorded agents`);
+
+endTogether();
+// Children of the cluster do not keep this process alive.
+const alive = setInterval(() => undefined, 1000);
+const found: SizeResult[] = [];
+const notes: string[] = [];
+const attempts = new Attempts(options.note);
+for (let nodes = sizes.shift(); nodes !== undefined; nodes = sizes.shift()) {
+  const result = await attempts.row(`Herald, ${nodes} nodes`, () => runSize({ ...options, nodes: nodes ?? 0 }));
+  if (result !== undefined) found.push(result);
+  if (result?.tooLarge === false) continue;
+  // Larger sizes would measure the machine. The curve goes on below, where it began.
+  const largest = found.findLast(({ tooLarge }) => !tooLarge)?.nodes ?? 0;
+  const half = halved(nodes);
+  notes.push(
+    result === undefined
+      ? `${nodes} nodes were not measured, and no larger size was run.`
+      : `This machine is too small for ${nodes} nodes at ${options.changesPerSecond} changes/s: it made ${Math.round(result.churn.changesPerSecond)} of them. Larger sizes were not run.`,
+  );
+  sizes.length = 0;
+  if (half > largest && half >= smallest) sizes.push(half);
+}
+clearInterval(alive);
+const measured = found.toSorted((a, b) => a.nodes - b.nodes);
+const sound = measured.filter(({ tooLarge }) => !tooLarge);
+const results: Results = {
+  conditions: conditions(programs('kube-apiserver', 'etcd', 'kube-proxy')),
+  changesPerSecond: options.changesPerSecond,
+  sizes: measured,
+  exponents: exponentsOf(sound),
+  notes: [...notes, ...attempts.lines()],
+};
+if (values.json) console.log(JSON.stringify(results));
+else {
+  console.log(conditionLines(results.conditions));
+  printReport(results);
+}
+if (values.svg !== undefined && sound.length > 0) writeCharts(values.svg, sound);
+const differing = measured.some(({ deviations }) => deviations.length > 0);
+if (differing)
+  process.stderr.write('Real and recorded agents make different requests: the figures above are not those of a cluster of agents.\n');
+process.exit(differing ? 1 : attempts.status);

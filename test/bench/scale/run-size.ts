@@ -1,0 +1,434 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { LabProcess } from '../../lab/lab-process.ts';
+import { until } from '../../lab/until.ts';
+import { peakMemory, processorSeconds } from '../runner/process-figures.ts';
+import { churnedSequence, recordedAddress, routerAddress, timeNow } from './addresses.ts';
+import { AuditLog, isOfRealAgent, programOf, type AuditedRequest } from './audit-log.ts';
+import { deviations, type Deviation } from './comparison.ts';
+import type { Change, LoadFigures } from './load-program.ts';
+import { eventsOf, Probe, type Client } from './probe.ts';
+import type { Churn, NewServices, Phase, Reading, Restart, SizeResult, Times } from './results.ts';
+import { RuleTimes } from './rule-times.ts';
+import { sizeOf } from './size.ts';
+import { networkNamespace, octetsOf, Stage, type Helper } from './stage.ts';
+import { timesOf } from './times.ts';
+
+export interface RunOptions {
+  readonly nodes: number;
+  /** Agents that run as they are; the others are recorded. */
+  readonly realAgents: number;
+  readonly changesPerSecond: number;
+  readonly servicesPerSecond: number;
+  /** Seconds of each measured phase. */
+  readonly seconds: number;
+  readonly note: (text: string) => void;
+}
+
+const patience = 600_000;
+/** Agents that begin to read at the same time at the start. A cluster starts all at once; the queue of the API server is the same. */
+const startsAtOnce = 200;
+/** A rolling update of the bench restarts this part of the agents at the same time. */
+const updatedAtOnce = 0.01;
+/** Below this part of the changes that were asked for, the machine is too small. */
+const enough = 0.95;
+/** After the load ends, the slowest change has this long to come into the kernel. */
+const settleMilliseconds = 5_000;
+/** A Lease that is older has no holder. */
+const leaseMilliseconds = 4_000;
+/** Differences between a real and a recorded agent that count, in requests of one agent: in reads; in writes, which depend on random pauses. */
+const sameReads = 0.5;
+/** A real agent reports its session, too. */
+const writesOfStart = 5;
+const writesOfServices = 6;
+
+const isWrite = ({ verb }: AuditedRequest): boolean => !['get', 'list', 'watch'].includes(verb);
+
+const nodeStateWrites = (requests: readonly AuditedRequest[]): number =>
+  requests.filter((request) => isWrite(request) && request.uri.includes('/nodestates/')).length;
+
+export async function runSize(options: RunOptions): Promise<SizeResult> {
+  const stage = await Stage.start();
+  try {
+    return await new Run(stage, options).run();
+  } catch (error) {
+    for (const text of stage.ended()) options.note(text);
+    throw error;
+  } finally {
+    await stage.stop();
+  }
+}
+
+interface LeaseSpec {
+  readonly holderIdentity?: string;
+  readonly renewTime?: string;
+}
+
+class Run {
+  readonly #stage: Stage;
+  readonly #options: RunOptions;
+  readonly #audit: AuditLog;
+  readonly #probe: Probe;
+  readonly #agents: LabProcess[] = [];
+  readonly #controllers: LabProcess[] = [];
+  #kubeProxy: { readonly pid: number } = { pid: -1 };
+  /** Number of watches that all agents keep open. */
+  #watches = 0;
+
+  constructor(stage: Stage, options: RunOptions) {
+    [this.#stage, this.#options] = [stage, options];
+    this.#audit = new AuditLog(stage.auditDirectory);
+    this.#probe = new Probe(stage, this.#audit);
+  }
+
+  async run(): Promise<SizeResult> {
+    const { nodes, realAgents, note, seconds } = this.#options;
+    await this.#stage.install(realAgents);
+    const load = await this.#stage.helper('api', undefined, 'load-program.ts', await this.#stage.credentials('admin'));
+    const populated = timeNow();
+    const objects = await load.call<number>('populate', nodes);
+    await this.#untilRead(load);
+    const populateSeconds = (timeNow() - populated) / 1000;
+    note(`${nodes} nodes: ${objects} objects in ${populateSeconds.toFixed(0)} s`);
+    const router = await this.#stage.helper('router', routerAddress, 'router-program.ts', {});
+    await router.call('listen');
+    await load.call('startKubelets');
+
+    const without = await this.#underLoad(load, [], 0);
+    note(`without Herald: API server ${without.phase.apiServerCpuPercent.toFixed(0)} %`);
+    const recorded = await this.#recordedAgents();
+    const start = await this.#start(recorded, router);
+    note(`all agents have read everything after ${start.reading.seconds.toFixed(0)} s`);
+    await sleep(10_000);
+    const { phase: rest } = await this.#probe.during(await this.#clients(load, recorded), seconds);
+    const { churn, requests } = await this.#churn(load, await this.#clients(load, recorded));
+    note(`changes: ${churn.changesPerSecond.toFixed(0)}/s, API server ${churn.apiServerCpuPercent.toFixed(0)} %`);
+    const appearing = await this.#newServices(load, router, await this.#clients(load, recorded));
+    const found = [
+      ...this.#deviations(
+        start.requests.filter((request) => !isWrite(request)),
+        sameReads,
+      ),
+      ...this.#deviations(start.requests.filter(isWrite), writesOfStart),
+      ...this.#deviations(requests, sameReads),
+      ...this.#deviations(appearing.requests, writesOfServices),
+    ];
+    const apiServerRestart = await this.#restartApiServer();
+    const leaderChange = await this.#changeLeader(load);
+    const rollingUpdate = await this.#rollingUpdate(recorded);
+    const { services, endpoints } = sizeOf(nodes);
+    return {
+      nodes,
+      services,
+      endpoints,
+      realAgents,
+      recordedAgents: nodes - realAgents - 1,
+      populateSeconds,
+      without: { ...without.phase, changesPerSecond: without.changesPerSecond },
+      start: { ...start.reading, realAgentSeconds: start.realAgentSeconds, agentPeakMegabytes: start.agentPeakMegabytes },
+      rest,
+      churn,
+      newServices: appearing.result,
+      apiServerRestart,
+      leaderChange,
+      rollingUpdate,
+      deviations: found,
+      tooLarge: churn.changesPerSecond < enough * this.#options.changesPerSecond,
+    };
+  }
+
+  /** The watch cache of the API server learns of what was written into etcd. */
+  async #untilRead(load: Helper): Promise<void> {
+    const last = sizeOf(this.#options.nodes).services - 1;
+    const path = `/apis/discovery.k8s.io/v1/namespaces/default/endpointslices?resourceVersion=0&fieldSelector=metadata.name%3Dsvc-${last}-x7k2p`;
+    await until(
+      'the API server has all objects',
+      async () => (await load.call<{ items: unknown[] }>('get', path)).items.length === 1,
+      patience,
+    );
+  }
+
+  async #recordedAgents(): Promise<Helper> {
+    const credentials = await this.#stage.credentials('herald-agent');
+    const recorded = await this.#stage.helper('recorded', recordedAddress, 'recorded-program.ts', {
+      ...credentials,
+      userAgent: 'herald-agent/recorded',
+    });
+    await recorded.call('follow', this.#options.nodes - 1);
+    return recorded;
+  }
+
+  /** Starts the controllers, every agent at once, and kube-proxy on the last node. */
+  async #start(
+    recorded: Helper,
+    router: Helper,
+  ): Promise<{ reading: Reading; realAgentSeconds: number; agentPeakMegabytes: number; requests: readonly AuditedRequest[] }> {
+    const { nodes, realAgents } = this.#options;
+    // The first one leads.
+    for (const index of [0, 1]) {
+      const controller = await this.#stage.startController(index);
+      this.#controllers.push(controller);
+      if (index === 0) await controller.waitForLine(/controller started/, patience);
+    }
+    await sleep(5_000);
+    const before = octetsOf(recorded.pid).received;
+    const cpu = this.#apiServerSeconds();
+    const began = timeNow();
+    let realAgentSeconds = 0;
+    let reading: number[] = [];
+    const { requests, phase } = await this.#probe.during([], async () => {
+      for (let index = 0; index < realAgents; index++) this.#agents.push(await this.#stage.startAgent(index));
+      const real = (async () => {
+        await Promise.all(this.#agents.map((agent) => agent.waitForLine(/agent started/, patience)));
+        realAgentSeconds = (timeNow() - began) / 1000;
+      })();
+      reading = await recorded.call<number[]>('start', nodes, realAgents, nodes - 1, startsAtOnce);
+      await real;
+    });
+    const seconds = (timeNow() - began) / 1000;
+    this.#watches = watchedBy(requests.filter(({ source }) => source === recordedAddress)) * (nodes - 1);
+    const agentPeakMegabytes = Math.max(...this.#agents.map(({ pid }) => peakMemory(pid)));
+    const { process: proxy } = await this.#stage.startKubeProxy(nodes - 1);
+    this.#kubeProxy = { pid: proxy.pid };
+    await until('every real agent has a session', async () => (await router.call<number>('sessions')) === realAgents, patience);
+    const spent = this.#apiServerSeconds() - cpu;
+    return {
+      reading: {
+        agentSeconds: timesOf(reading),
+        seconds,
+        apiServerCpuSeconds: spent,
+        megabytes: (octetsOf(recorded.pid).received - before) / 1e6,
+        throttled: phase.throttled,
+      },
+      realAgentSeconds,
+      agentPeakMegabytes,
+      requests,
+    };
+  }
+
+  /** Returns the processes to measure. */
+  async #clients(load: Helper, recorded: Helper): Promise<Client[]> {
+    const { nodes, realAgents } = this.#options;
+    const leader = await this.#leader(load);
+    const eventsOfRecorded = async (): Promise<number> =>
+      Object.values((await recorded.call<{ events: Record<string, number> }>('figures')).events).reduce((sum, count) => sum + count, 0);
+    return [
+      ...this.#agents.map(({ pid }, index) => ({
+        name: 'herald-agent',
+        pid,
+        processes: 1,
+        events: () => eventsOf(`node${index}`, 10_290),
+      })),
+      ...this.#controllers.map(({ pid }, index) => ({
+        name: index === leader ? 'herald-controller' : 'herald-controller (waiting)',
+        pid,
+        processes: 1,
+        events: () => eventsOf(`controller${index}`, 10_292),
+      })),
+      { name: 'herald-agent (recorded)', pid: recorded.pid, processes: nodes - realAgents - 1, events: eventsOfRecorded },
+      { name: 'kube-proxy', pid: this.#kubeProxy.pid, processes: 1 },
+    ];
+  }
+
+  async #underLoad(
+    load: Helper,
+    clients: readonly Client[],
+    servicesPerSecond: number,
+  ): Promise<{ phase: Phase; requests: readonly AuditedRequest[]; figures: LoadFigures; changesPerSecond: number }> {
+    await load.call('startLoad', this.#options.changesPerSecond, servicesPerSecond);
+    // The connections of the first changes are set up.
+    await sleep(3_000);
+    const { phase, requests } = await this.#probe.during(clients, this.#options.seconds);
+    const figures = await load.call<LoadFigures>('stopLoad');
+    return { phase, requests, figures, changesPerSecond: figures.changes.length / figures.seconds };
+  }
+
+  /** Changes endpoints only. */
+  async #churn(load: Helper, clients: readonly Client[]): Promise<{ churn: Churn; requests: readonly AuditedRequest[] }> {
+    const observed = { 'herald-agent': 'node0', 'kube-proxy': `node${this.#options.nodes - 1}` };
+    const monitors = Object.entries(observed).map(([name, of]) => [name, new RuleTimes(`/run/netns/${networkNamespace(of)}`)] as const);
+    try {
+      const { phase, requests, figures, changesPerSecond } = await this.#underLoad(load, clients, 0);
+      await sleep(settleMilliseconds);
+      for (const [name, { lost }] of monitors)
+        if (lost > 0) this.#options.note(`${name}: ${lost} times the kernel reported more rules than were read`);
+      const churn: Churn = {
+        ...phase,
+        changesPerSecond,
+        changesAsked: this.#options.changesPerSecond,
+        changesMade: figures.changes.length,
+        changesFailed: figures.failed,
+        sliceToRule: Object.fromEntries(monitors.map(([name, times]) => [name, sliceToRule(figures.changes, times)])),
+        nodeStateWritesPerSecond: nodeStateWrites(requests) / phase.seconds,
+      };
+      return { churn, requests };
+    } finally {
+      for (const [, monitor] of monitors) monitor.close();
+    }
+  }
+
+  /** Also creates Services. */
+  async #newServices(
+    load: Helper,
+    router: Helper,
+    clients: readonly Client[],
+  ): Promise<{ result: NewServices; requests: readonly AuditedRequest[] }> {
+    const { phase, requests, figures } = await this.#underLoad(load, clients, this.#options.servicesPerSecond);
+    await sleep(settleMilliseconds);
+    const addresses = await load.call<Record<string, string>>('ingress');
+    const routes = await router.call<Record<string, number>>('times');
+    const result: NewServices = {
+      ...phase,
+      servicesPerSecond: figures.services.length / figures.seconds,
+      servicesMade: figures.services.length,
+      serviceToRoute: serviceToRoute(figures.services, addresses, routes),
+      nodeStateWritesPerSecond: nodeStateWrites(requests) / phase.seconds,
+    };
+    return { result, requests };
+  }
+
+  /** Compares real agents with recorded ones. */
+  #deviations(requests: readonly AuditedRequest[], tolerance: number): Deviation[] {
+    const { nodes, realAgents } = this.#options;
+    const real = Array.from({ length: realAgents }, (_, index) => isOfRealAgent(index));
+    const ofAgents = requests.filter((request) => programOf(request).startsWith('herald-agent') && request.code < 400);
+    return deviations(
+      { agents: realAgents, requests: ofAgents.filter((request) => real.some((is) => is(request))) },
+      { agents: nodes - realAgents - 1, requests: ofAgents.filter(({ source }) => source === recordedAddress) },
+      tolerance,
+    );
+  }
+
+  async #restartApiServer(): Promise<Restart> {
+    const { nodes } = this.#options;
+    const killed = timeNow();
+    this.#audit.take();
+    await this.#stage.cluster.stopApiServer();
+    await this.#stage.cluster.startApiServer();
+    this.#stage.sharePriority();
+    const ready = timeNow();
+    const requests: AuditedRequest[] = [];
+    const opened = (): AuditedRequest[] => requests.filter(({ verb, code }) => verb === 'watch' && code === 200);
+    await until(
+      'every watch is open again',
+      (noteSeen) => {
+        requests.push(...this.#audit.take().filter((request) => programOf(request).startsWith('herald-agent')));
+        return noteSeen(opened().length) >= this.#watches;
+      },
+      patience,
+    );
+    const times = opened().map(({ at }) => at);
+    const isRelist = ({ uri }: AuditedRequest): boolean => uri.includes('sendInitialEvents') || !uri.includes('watch=true');
+    const perSecond = new Map<number, number>();
+    for (const { at } of requests) perSecond.set(Math.floor(at / 1000), (perSecond.get(Math.floor(at / 1000)) ?? 0) + 1);
+    this.#options.note(`the API server restarted: ${times.length} watches of ${nodes} agents are open again`);
+    return {
+      downSeconds: (ready - killed) / 1000,
+      watchesOpenAfterSeconds: Math.max(0, (Math.max(...times) - ready) / 1000),
+      resumed: opened().filter((request) => !isRelist(request)).length,
+      relisted: requests.filter((request) => isRelist(request) && request.code === 200).length,
+      peakRequestsPerSecond: Math.max(...perSecond.values()),
+      spreadSeconds: (Math.max(...times) - Math.min(...times)) / 1000,
+      throttled: requests.filter(({ code }) => code === 429).length,
+      // Its processor time begins with the process.
+      apiServerCpuSeconds: this.#apiServerSeconds(),
+    };
+  }
+
+  async #changeLeader(load: Helper): Promise<{ secondsToAddress: number }> {
+    const leader = this.#controllers[await this.#leader(load)];
+    leader?.kill('SIGKILL');
+    await leader?.exited;
+    const { name, at } = await load.call<Change>('create', 'after-the-leader');
+    const path = `/api/v1/namespaces/default/services/${name}`;
+    await until('the new leader gives an address', async () => JSON.stringify(await load.call('get', path)).includes('"ip"'), patience);
+    const secondsToAddress = (timeNow() - at) / 1000;
+    this.#options.note(`the leader was killed: the next Service had its address after ${secondsToAddress.toFixed(1)} s`);
+    return { secondsToAddress };
+  }
+
+  /** Plays the kubelet, and returns the index of the controller that leads. One that could not renew its Lease in time has ended. */
+  async #leader(load: Helper): Promise<number> {
+    for (const [index, controller] of this.#controllers.entries()) {
+      if (controller.running) continue;
+      this.#options.note(`controller${index} has ended and is started again: ${controller.lines().at(-1) ?? ''}`);
+      this.#controllers[index] = await this.#stage.startController(index);
+    }
+    const path = '/apis/coordination.k8s.io/v1/namespaces/herald-system/leases/herald-controller';
+    return until(
+      'a running controller leads',
+      async (noteSeen) => {
+        const { spec } = noteSeen(await load.call<{ readonly spec: LeaseSpec }>('get', path));
+        const found = this.#controllers.findIndex((_, index) => spec.holderIdentity?.startsWith(`controller${index}`));
+        const renewed = Date.parse(spec.renewTime ?? '') > Date.now() - leaseMilliseconds;
+        return renewed && this.#controllers[found]?.running === true ? found : undefined;
+      },
+      patience,
+    );
+  }
+
+  async #rollingUpdate(recorded: Helper): Promise<SizeResult['rollingUpdate']> {
+    const { nodes, realAgents } = this.#options;
+    const atOnce = Math.max(1, Math.round(nodes * updatedAtOnce));
+    const before = octetsOf(recorded.pid).received;
+    const cpu = this.#apiServerSeconds();
+    const began = timeNow();
+    let seconds: number[] = [];
+    const { requests, phase } = await this.#probe.during([], async () => {
+      const real = (async () => {
+        for (let index = 0; index < realAgents; index++) {
+          await this.#agents[index]?.stop();
+          const agent = await this.#stage.startAgent(index);
+          this.#agents[index] = agent;
+          await agent.waitForLine(/agent started/, patience);
+        }
+      })();
+      seconds = await recorded.call<number[]>('restart', atOnce);
+      await real;
+    });
+    return {
+      agentSeconds: timesOf(seconds),
+      seconds: (timeNow() - began) / 1000,
+      apiServerCpuSeconds: this.#apiServerSeconds() - cpu,
+      megabytes: (octetsOf(recorded.pid).received - before) / 1e6,
+      throttled: phase.throttled,
+      atOnce,
+      nodeStateWrites: nodeStateWrites(requests),
+    };
+  }
+
+  #apiServerSeconds(): number {
+    return processorSeconds(this.#stage.cluster.pids.apiServer);
+  }
+}
+
+/** Returns the number of collections that these requests watch. */
+function watchedBy(requests: readonly AuditedRequest[]): number {
+  const watches = requests.filter(({ verb, code, userAgent }) => verb === 'watch' && code === 200 && userAgent.startsWith('herald-agent'));
+  const collections = watches.map(({ uri }) => {
+    const { pathname, searchParams } = new URL(uri, 'http://x');
+    return [pathname, searchParams.get('fieldSelector'), searchParams.get('labelSelector')].join(' ');
+  });
+  return new Set(collections).size;
+}
+
+function sliceToRule(changes: readonly Change[], times: RuleTimes): Times {
+  const took = changes.flatMap(({ name, at }) => {
+    const [, second = 0, third = 0, fourth = 0] = name.split('.').map(Number);
+    const committed = times.of(churnedSequence(second, third, fourth));
+    return committed === undefined ? [] : [committed - at];
+  });
+  return timesOf(took);
+}
+
+function serviceToRoute(
+  services: readonly Change[],
+  addresses: Readonly<Record<string, string>>,
+  routes: Readonly<Record<string, number>>,
+): Times {
+  return timesOf(
+    services.flatMap(({ name, at }) => {
+      const announced = routes[`${addresses[name]}/32`];
+      return announced === undefined ? [] : [announced - at];
+    }),
+  );
+}
