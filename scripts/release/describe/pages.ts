@@ -1,13 +1,13 @@
 import { sha256 } from '../files/archive.ts';
 import type { Artifacts, Release } from '../release.ts';
 
-/** Writes the notes of the release: the changes, and where to read on. */
+/** Writes the notes of the release: the changes, and where to read on. The page of a release is no page of the repository, so links get an address. */
 export function notes({ version, created, addresses }: Release, changes: string): string {
   return `# Herald ${version}
 
 ${created.toISOString().slice(0, 10)}. [Install](${addresses.homepage}/docs/how-to/install.md), [upgrade](${addresses.homepage}/docs/explanation/upgrades.md). README.md says how to check each file.
 
-${changes}
+${changes.replaceAll(/\]\((?!https?:|#)/g, `](${addresses.homepage}/`)}
 `;
 }
 

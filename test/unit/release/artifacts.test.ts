@@ -259,6 +259,13 @@ describe('the pages of a release', () => {
     );
   });
 
+  test('links of the changes lead to the site of the documentation, and those with an address stay', () => {
+    const changes = '- A [page](docs/quick-start.md), an [example](examples/README.md), a [site](https://other.example/x).';
+    const text = notes({ ...release, addresses: { ...release.addresses, homepage: 'https://home.example' } }, changes);
+    expect(text).toContain('[page](https://home.example/docs/quick-start.md), an [example](https://home.example/examples/README.md)');
+    expect(text).toContain('[site](https://other.example/x)');
+  });
+
   test('the README names every kind of file, the digests, and the command that builds the same files', () => {
     const text = readme(release, digests);
     for (const name of [
