@@ -42,6 +42,8 @@ main() {
   # A directory that was not used for a month belongs to an earlier version.
   find "$cache" -mindepth 1 -maxdepth 1 -type d -mtime +30 -exec rm -rf {} +
   wanted=$(missing "$@")
+  # The other build has made everything.
+  [ -n "$wanted" ] || return 0
   count=$(printf '%s\n' "$wanted" | wc -l | tr -d ' ')
   number=0
   # Each line is a minor, a program and its package, which are split into arguments on purpose.
