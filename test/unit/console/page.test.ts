@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { digestOf, images } from '../../../scripts/console-digest.ts';
 import { bundleConsole, type ConsoleBundle } from '../../../scripts/console-bundle.ts';
 
 const root = join(import.meta.dirname, '../../..');
@@ -44,5 +46,21 @@ describe('the page of the console', () => {
 
   test('is the same for the same sources', async () => {
     expect(await bundleConsole(root)).toEqual(page);
+  });
+});
+
+describe('the pictures of the console in docs/images', () => {
+  test('are of the present page: npm run console:images draws them again', () => {
+    const drawn = JSON.parse(readFileSync(join(root, 'docs/images/console-images.json'), 'utf8')) as object;
+    expect(drawn).toEqual({ page: digestOf(page.files) });
+  });
+
+  test.each(images)('$name is shown in the guide', ({ name }) => {
+    expect(readFileSync(join(root, 'docs/how-to/console.md'), 'utf8')).toContain(`(../images/${name})`);
+    expect(
+      readFileSync(join(root, 'docs/images', name))
+        .subarray(1, 4)
+        .toString(),
+    ).toBe('PNG');
   });
 });
