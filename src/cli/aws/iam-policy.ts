@@ -33,16 +33,16 @@ export function iamPolicy(cluster?: string): IamPolicy {
     Version: '2012-10-17',
     Statement: [
       { Sid: 'Look', Effect: 'Allow', Action: reads, Resource: '*' },
-      { Sid: 'LookAtCertificates', Effect: 'Allow', Action: ['acm:DescribeCertificate', 'acm:ListCertificates'], Resource: '*' },
+      { Sid: 'Certificates', Effect: 'Allow', Action: ['acm:DescribeCertificate', 'acm:ListCertificates'], Resource: '*' },
       {
-        Sid: 'FirstLoadBalancerOfTheAccount',
+        Sid: 'FirstLoadBalancer',
         Effect: 'Allow',
         Action: 'iam:CreateServiceLinkedRole',
         Resource: '*',
         Condition: { StringEquals: { 'iam:AWSServiceName': 'elasticloadbalancing.amazonaws.com' } },
       },
       {
-        Sid: 'CreateOnlyWithOurTag',
+        Sid: 'CreateWithOurTag',
         Effect: 'Allow',
         Action: [
           'ec2:CreateVpcEndpointServiceConfiguration',
@@ -53,14 +53,21 @@ export function iamPolicy(cluster?: string): IamPolicy {
         Condition: tagged('RequestTag'),
       },
       {
-        Sid: 'TagWhatIsBeingCreated',
+        Sid: 'TagCreated',
         Effect: 'Allow',
         Action: 'elasticloadbalancing:AddTags',
         Resource: '*',
         Condition: creating('elasticloadbalancing:CreateAction', ['CreateListener', 'CreateLoadBalancer', 'CreateTargetGroup']),
       },
-      { Sid: 'ChangeOnlyWhatHasOurTag', Effect: 'Allow', Action: changes, Resource: '*', Condition: tagged('ResourceTag') },
-      { Sid: 'ListenersAndTargets', Effect: 'Allow', Action: listenersAndTargets, Resource: '*' },
+      { Sid: 'ChangeWhatHasOurTag', Effect: 'Allow', Action: changes, Resource: '*', Condition: tagged('ResourceTag') },
+      { Sid: 'Listeners', Effect: 'Allow', Action: listeners, Resource: '*' },
+      {
+        Sid: 'TargetsOfSharedGroups',
+        Effect: 'Allow',
+        Action: targets,
+        Resource: '*',
+        Condition: { Null: { 'aws:ResourceTag/herald.dev/multi-cluster': 'false' } },
+      },
       { Sid: 'CreateSecurityGroups', Effect: 'Allow', Action: 'ec2:CreateSecurityGroup', Resource: '*' },
       {
         Sid: 'TagSecurityGroupsThatAreBeingCreated',
@@ -77,14 +84,14 @@ export function iamPolicy(cluster?: string): IamPolicy {
         Condition: tagged('ResourceTag'),
       },
       {
-        Sid: 'TagEndpointServicesThatAreBeingCreated',
+        Sid: 'TagEndpointServices',
         Effect: 'Allow',
         Action: 'ec2:CreateTags',
         Resource: '*',
         Condition: creating('ec2:CreateAction', 'CreateVpcEndpointServiceConfiguration'),
       },
       {
-        Sid: 'ChangeOnlyEndpointServicesThatHaveOurTag',
+        Sid: 'ChangeEndpointServices',
         Effect: 'Allow',
         Action: [
           'ec2:CreateTags',
@@ -149,12 +156,14 @@ const changes = [
   'elasticloadbalancing:DeleteLoadBalancerListeners',
   'elasticloadbalancing:DeleteTargetGroup',
   'elasticloadbalancing:DeregisterInstancesFromLoadBalancer',
+  'elasticloadbalancing:DeregisterTargets',
   'elasticloadbalancing:DetachLoadBalancerFromSubnets',
   'elasticloadbalancing:ModifyCapacityReservation',
   'elasticloadbalancing:ModifyLoadBalancerAttributes',
   'elasticloadbalancing:ModifyTargetGroup',
   'elasticloadbalancing:ModifyTargetGroupAttributes',
   'elasticloadbalancing:RegisterInstancesWithLoadBalancer',
+  'elasticloadbalancing:RegisterTargets',
   'elasticloadbalancing:RemoveTags',
   'elasticloadbalancing:SetIpAddressType',
   'elasticloadbalancing:SetLoadBalancerListenerSSLCertificate',
@@ -164,15 +173,15 @@ const changes = [
   'elasticloadbalancing:SetSubnets',
 ] as const;
 
-const listenersAndTargets = [
+const listeners = [
   'elasticloadbalancing:AddListenerCertificates',
   'elasticloadbalancing:CreateListener',
   'elasticloadbalancing:DeleteListener',
-  'elasticloadbalancing:DeregisterTargets',
   'elasticloadbalancing:ModifyListener',
   'elasticloadbalancing:ModifyListenerAttributes',
-  'elasticloadbalancing:RegisterTargets',
   'elasticloadbalancing:RemoveListenerCertificates',
 ] as const;
+
+const targets = ['elasticloadbalancing:DeregisterTargets', 'elasticloadbalancing:RegisterTargets'] as const;
 
 const rules = ['ec2:AuthorizeSecurityGroupIngress', 'ec2:RevokeSecurityGroupIngress'] as const;

@@ -63,6 +63,16 @@ describe('the IAM policy of one cluster', () => {
     ['tag its load balancer', (cloud, { arn }) => cloud.call('elbv2:AddTags', { ResourceArns: [arn], Tags: ours })],
     ['take its tags', (cloud, { arn }) => cloud.call('elbv2:RemoveTags', { ResourceArns: [arn], TagKeys: ['herald.dev/cluster'] })],
     ['delete its target group', (cloud, { targetGroup }) => cloud.call('elbv2:DeleteTargetGroup', { TargetGroupArn: targetGroup })],
+    [
+      'register targets with it',
+      (cloud, { targetGroup }) =>
+        cloud.call('elbv2:RegisterTargets', { TargetGroupArn: targetGroup, Targets: [{ Id: 'i-00000000', Port: 30_080 }] }),
+    ],
+    [
+      'deregister its targets',
+      (cloud, { targetGroup }) =>
+        cloud.call('elbv2:DeregisterTargets', { TargetGroupArn: targetGroup, Targets: [{ Id: 'i-00000000', Port: 30_080 }] }),
+    ],
     ['delete its security group', (cloud, { group }) => cloud.call('ec2:DeleteSecurityGroup', { GroupId: group })],
     ['open its security group', (cloud, { group }) => cloud.call('ec2:AuthorizeSecurityGroupIngress', { GroupId: group, IpPermissions })],
     ['open its nodes', (cloud) => cloud.call('ec2:AuthorizeSecurityGroupIngress', { GroupId: nodeGroup, IpPermissions })],
@@ -78,6 +88,13 @@ describe('the IAM policy of one cluster', () => {
     const before = structuredClone([...of.cloud.world.tags]);
     await expect(call(of.cloud, of)).rejects.toMatchObject({ code: 'denied' });
     expect([...of.cloud.world.tags]).toEqual(before);
+  });
+
+  test('a controller of another cluster can register targets in its target group if it is shared', async () => {
+    const { cloud, targetGroup } = await neighbour();
+    cloud.world.setTags(targetGroup, [{ Key: 'herald.dev/multi-cluster', Value: 'true' }]);
+    const input = { TargetGroupArn: targetGroup, Targets: [{ Id: 'i-00000000', Port: 30_081 }] };
+    await expect(cloud.call('elbv2:RegisterTargets', input)).resolves.toEqual({});
   });
 
   test('the security group of a foreign machine cannot be opened, that of a node of the cluster can', async () => {
