@@ -48,7 +48,15 @@ const eventsOf = ({ entries }: MergedHistory, who: string): string[] => entries.
 test('a process identifies itself at its socket', async () => {
   expect(await ask<LiveIndex>('node1', '/live')).toMatchObject({
     process: { command: 'agent', node: 'node1', directory: herald.directory },
-    paths: ['/live/v1/addresses', '/live/v1/history', '/live/v1/kept', '/live/v1/links', '/live/v1/routes', '/live/v1/sessions'],
+    paths: [
+      '/live/v1/addresses',
+      '/live/v1/history',
+      '/live/v1/kept',
+      '/live/v1/links',
+      '/live/v1/received',
+      '/live/v1/routes',
+      '/live/v1/sessions',
+    ],
   });
   expect(await ask<LiveIndex>('controller', '/live')).toMatchObject({
     process: { command: 'controller' },

@@ -1,7 +1,7 @@
 import { reasonEntry } from '../entry.ts';
 
 /** A route that a peer announced. */
-interface Received {
+export interface Received {
   readonly peer: string;
   readonly prefix: string;
 }
