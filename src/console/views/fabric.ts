@@ -4,9 +4,9 @@ import { l2Segments } from '../../explain/l2/l2-segments.ts';
 import { isUp, sessionReport, type SessionRow } from '../../explain/sessions/session-report.ts';
 import { sessionText } from '../../explain/sessions/session.ts';
 import { currentReport } from '../../model/objects/node-state.ts';
-import { reasonText } from '../../model/reasons.ts';
 import type { FabricCloud, FabricNode, FabricPeer, FabricSession, FabricView, Health } from '../contract.ts';
 import type { Picture } from '../picture.ts';
+import { endHealths, type EndHealths } from './fabric-health.ts';
 import { readingFacts, timeText } from './reading-facts.ts';
 import { nodeGroups } from './node-groups.ts';
 import { countOutcomes, outcomeOf } from './services.ts';
@@ -16,8 +16,9 @@ export function fabricView(picture: Picture): FabricView {
   const { snapshot, now, live, overview, problems } = picture;
   const { sessions } = sessionReport(snapshot, now, {}, live);
   const drawn = sessions.map((row) => sessionOf(row, now));
-  const nodes = nodesOf(picture);
-  const peers = peersOf(picture, sessions, drawn);
+  const ends = endHealths(drawn);
+  const nodes = nodesOf(picture, ends);
+  const peers = peersOf(picture, sessions, ends);
   return {
     ...readingFacts(picture),
     nodes,
@@ -68,33 +69,44 @@ function healthOf(row: SessionRow): Health {
   return row.warning === undefined ? 'good' : 'doubtful';
 }
 
-function nodesOf({ snapshot, now, overview }: Picture): FabricNode[] {
+function nodesOf({ snapshot, now, overview, problems }: Picture, ends: EndHealths): FabricNode[] {
   const troubled = Map.groupBy(overview.nodes.troubled, ({ node }) => node);
+  const listed = linesByObject(problems);
   const l2 = new Map(overview.l2?.nodes.map(({ node, owned, links }) => [node, { owned, links }]));
   const draining = new Map(overview.nodes.draining.map(({ node, phase }) => [node, phase]));
   const names = new Set([...snapshot.nodes.keys(), ...troubled.keys()]);
   return [...names].toSorted().map((node) => {
     const reasons = (troubled.get(node) ?? []).map(({ reason }) => reason);
     const isSilent = currentReport(snapshot.nodeStates, node, now) === undefined || reasons.some(({ code }) => silent.has(code));
+    const own = reasons.map((one) => reasonLine(one));
+    // The list of problems names the first of several nodes. A node's own reasons name the node itself.
+    const lines = own.length > 0 ? own : (listed.get(`Node/${node}`) ?? []);
     return {
       node,
-      health: reasons.length === 0 ? 'good' : isSilent ? 'unknown' : 'bad',
-      lines: reasons.map((one) => reasonLine(one)),
+      health: lines.length === 0 ? (ends.nodes.get(node) ?? 'good') : isSilent ? 'unknown' : 'bad',
+      lines,
       ...defined({ draining: draining.get(node), l2: l2.get(node) }),
     };
   });
 }
 
-function peersOf({ snapshot, overview }: Picture, rows: readonly SessionRow[], drawn: readonly FabricSession[]): FabricPeer[] {
-  const objects = new Map(overview.objects.map(({ object, reason }) => [object, reasonText(reason)]));
+function linesByObject(problems: Picture['problems']): Map<string, string[]> {
+  const lines = new Map<string, string[]>();
+  for (const { object, others = [], line } of problems)
+    for (const one of [object, ...others]) lines.set(one, [...(lines.get(one) ?? []), line]);
+  return lines;
+}
+
+function peersOf({ snapshot, overview }: Picture, rows: readonly SessionRow[], ends: EndHealths): FabricPeer[] {
+  const objects = new Set(overview.objects.map(({ object }) => object));
+  const byPeer = Map.groupBy(rows, ({ peer }) => peer);
   return [...snapshot.peers.keys()].toSorted().map((peer) => {
-    const sessions = rows.filter((row) => row.peer === peer);
-    const healths = new Set(drawn.filter((one) => one.peer === peer).map(({ health }) => health));
+    const sessions = byPeer.get(peer) ?? [];
     return {
       peer,
       addresses: [...new Set(sessions.map(({ address }) => address))].toSorted(),
       asns: [...new Set(sessions.map(({ peerASN }) => String(peerASN)))].toSorted(),
-      health: objects.has(`BGPPeer/${peer}`) ? 'bad' : worstOf(healths),
+      health: objects.has(`BGPPeer/${peer}`) ? 'bad' : (ends.peers.get(peer) ?? 'unknown'),
     };
   });
 }
@@ -107,10 +119,4 @@ function cloudsOf({ snapshot, services }: Picture): FabricCloud[] {
     const state = services.get(key);
     return [{ service: key, hostnames, outcome: outcomeOf(snapshot, service, state, false), ...defined({ line: state?.problem?.line }) }];
   });
-}
-
-const byGravity: readonly Health[] = ['bad', 'doubtful', 'unknown', 'good', 'off'];
-
-function worstOf(healths: ReadonlySet<Health>): Health {
-  return byGravity.find((health) => healths.has(health)) ?? 'unknown';
 }

@@ -80,7 +80,7 @@ describe('the fabric', () => {
   test('puts alike nodes of a large cluster into one box, and those with a problem first', () => {
     const { groups } = fabricView(pictureOf(racks(60), now));
     expect(groups.map(({ count, health, sessions }) => [count, health, sessions.map((one) => one.health)])).toEqual([
-      [1, 'good', ['bad']],
+      [1, 'bad', ['bad']],
       [59, 'good', ['good']],
     ]);
     expect(groups[0]?.names).toEqual(['n7']);
@@ -135,12 +135,19 @@ describe('the fabric', () => {
     ]);
     expect(sessions[0]?.words).toBe('tor (10.0.0.254, AS 64513): Established for 60 s');
     expect(sessions[1]?.why).toContain('tor');
-    expect(peers).toMatchObject([{ peer: 'tor', health: 'bad' }]);
+    expect(peers).toMatchObject([{ peer: 'tor', health: 'good' }]);
     expect(nodes.map(({ node, health }) => [node, health])).toEqual([
       ['n1', 'good'],
-      ['n2', 'good'],
+      ['n2', 'bad'],
     ]);
     expect(counts.sessions).toEqual({ established: 1, expected: 2 });
+  });
+
+  test('shows a node with a problem of its list, with the words of the list', () => {
+    const up = { ...fabric, running: { n1: { tor: '10.0.0.254' }, n2: { tor: '10.0.0.254' } } };
+    const problems = [{ object: 'Node/n1', others: ['Node/n2'], code: 'KernelSettingWrong', line: 'rp_filter of eth0 is 1.' }];
+    const { nodes } = fabricView({ ...pictureOf(up, now), problems });
+    expect(nodes).toMatchObject(['n1', 'n2'].map((node) => ({ node, health: 'bad', lines: ['rp_filter of eth0 is 1.'] })));
   });
 
   test('does not call the session of a silent node broken, but unknown', () => {
