@@ -162,9 +162,9 @@ export interface FabricView extends ReadingFacts {
   readonly controller?: { readonly holder: string };
 }
 
-/** The state of one address. `reserved`: the pool keeps it for one Service. `draining`: a Service has it, and its pool gives out no
- * more addresses. `overlap`: another pool has it as well. */
-export type AddressState = 'assigned' | 'reserved' | 'draining' | 'overlap';
+/** The state of one address. `reserved`: `reservations` of the pool has it for one Service. `kept`: a Service released it, and the pool keeps it
+ * for a Service of the same name. `draining`: a Service has it, and its pool gives out no more addresses. `overlap`: another pool has it as well. */
+export type AddressState = 'assigned' | 'reserved' | 'kept' | 'draining' | 'overlap';
 
 /** One address that is not simply free. */
 export interface AddressCell {
@@ -174,6 +174,8 @@ export interface AddressCell {
   readonly state: AddressState;
   /** The Services that have it, or may have it. */
   readonly services: readonly string[];
+  /** Of an address that is kept: until when, RFC 3339. */
+  readonly until?: string;
 }
 
 export interface AddressRangeView {

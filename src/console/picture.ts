@@ -7,6 +7,7 @@ import type { LiveNodes } from '../explain/sessions/live-view.ts';
 import type { HistoryKind } from '../live/contract.ts';
 import type { Condition } from '../model/objects/condition.ts';
 import type { ServiceKey } from '../model/objects/metadata.ts';
+import type { ReleasedAddress } from '../model/parse/released-address.ts';
 import type { Snapshot } from '../model/store/snapshot.ts';
 import type { ServiceExplanation } from '../explain/service/service.ts';
 import type { Note, ReadingFacts } from './contract.ts';
@@ -21,6 +22,8 @@ export interface Picture {
   readonly now: number;
   readonly notes: readonly Note[];
   readonly services: ReadonlyMap<ServiceKey, ServiceState>;
+  /** Addresses that pools keep for a Service of the same name. They may have expired. */
+  readonly released: readonly ReleasedAddress[];
   readonly overview: Overview;
   readonly problems: readonly Problem[];
 }

@@ -41,6 +41,7 @@ const legend = [
   { state: 'free', word: 'free' },
   { state: 'assigned', word: 'assigned' },
   { state: 'reserved', word: 'reserved for one Service' },
+  { state: 'kept', word: 'released, and kept for its Service' },
   { state: 'draining', word: 'assigned, in a draining pool' },
   { state: 'overlap', word: 'in two pools' },
 ] as const;
@@ -55,6 +56,7 @@ function Legend() {
             {state === 'overlap' && <path d="M3 11l8-8" />}
             {state === 'draining' && <path d="M3 7h8" />}
             {state === 'reserved' && <circle cx="7" cy="7" r="2.5" />}
+            {state === 'kept' && <circle cx="7" cy="7" r="3" />}
           </svg>
           {word}
         </li>
@@ -103,9 +105,9 @@ function Pool({ pool }: { readonly pool: PoolView }) {
         <details class="list">
           <summary>{taken.length === 1 ? '1 address with its Service' : `${taken.length} addresses with their Services`}</summary>
           <ul>
-            {taken.map(({ address, state, services }) => (
+            {taken.map(({ address, state, services, until }) => (
               <li key={address}>
-                <span class="mono">{address}</span> <span class="muted">{state}</span>{' '}
+                <span class="mono">{address}</span> <span class="muted">{until === undefined ? state : `kept until ${until} for`}</span>{' '}
                 {services.map((service) => (
                   <Link key={service} to={servicePath(service)}>
                     {service}

@@ -52,6 +52,7 @@ export function Space({ range }: { readonly range: AddressRangeView }) {
               {state === 'overlap' && <path d={`M${x + 4} ${y + 11}l7-7`} />}
               {state === 'draining' && <path d={`M${x + 4} ${y + 7.5}h7`} />}
               {state === 'reserved' && <circle cx={x + 7.5} cy={y + 7.5} r="2.5" />}
+              {state === 'kept' && <circle cx={x + 7.5} cy={y + 7.5} r="3" />}
             </g>
           );
         })}
@@ -60,6 +61,7 @@ export function Space({ range }: { readonly range: AddressRangeView }) {
   );
 }
 
-function cellText({ address, state, services }: AddressCell): string {
+function cellText({ address, state, services, until }: AddressCell): string {
+  if (until !== undefined) return `${address}: kept for ${services.join(', ')} until ${until}`;
   return `${address}: ${state}${services.length === 0 ? '' : `, ${services.join(', ')}`}`;
 }

@@ -19,7 +19,7 @@ import { limits } from '../limits.ts';
 import { askInForce, deletedConfig, type AskOptions } from './in-force.ts';
 import { readAgentPods } from './read-agent-pods.ts';
 import { leadershipIn } from './read-leadership.ts';
-import { recordedConditions } from './recorded-conditions.ts';
+import { recordedConditions, recordedReleases } from './recorded-conditions.ts';
 import { isUnavailable } from '../storage/access-refused.ts';
 import type { PastEvent, Reading, RecordedService } from './reading.ts';
 
@@ -62,6 +62,7 @@ export async function readCluster(context: CommandContext, options: AskOptions, 
       pods: (namespace) => podsIn(client, namespace, signal),
       record: (service) => recordOf(client, objects, service, signal),
       conditions: async () => recordedConditions(objects),
+      released: async () => recordedReleases(objects),
       // A cluster has no records beside the Services.
       unreadableRecord: async () => undefined,
       leadership: (namespace) => leadershipIn(client, namespace, clock.date().getTime(), signal),

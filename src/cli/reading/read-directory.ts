@@ -1,5 +1,5 @@
 import { DirectorySource } from '../../sources/directory/directory-source.ts';
-import { readRecordedAddresses } from '../../sources/directory/recorded-addresses.ts';
+import { readPoolRecords, readRecordedAddresses } from '../../sources/directory/recorded-addresses.ts';
 import type { Clock } from '../../system/clock.ts';
 import { silentLog } from '../../system/log.ts';
 import { requireDirectory } from '../storage/directory-storage.ts';
@@ -36,6 +36,7 @@ export function directoryReading(source: DirectorySource, directory: string, clo
     // A directory has no Events: its controller only logs them.
     record: async (service) => ({ conditions: (await records()).conditions?.get(service) ?? [], events: [] }),
     conditions: async () => (await records()).conditions ?? new Map(),
+    released: async () => (await readPoolRecords(directory)).released,
     unreadableRecord: async () => (await records()).unreadable.values().next().value,
     // A directory has a lock instead of a Lease.
     leadership: async () => undefined,

@@ -4,7 +4,7 @@ import { readObjects } from '../../sources/read-objects.ts';
 import type { SourceProblem } from '../../sources/source.ts';
 import { readPod } from '../../model/parse/kubernetes/pod.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
-import { recordedConditions } from './recorded-conditions.ts';
+import { recordedConditions, recordedReleases } from './recorded-conditions.ts';
 import type { Reading } from './reading.ts';
 
 /** Reads the objects of files, directories and standard input ("-") without interpreting them. */
@@ -41,6 +41,7 @@ export async function readManifestFiles(context: CommandContext, paths: readonly
     pods: async (namespace) => (pods.length === 0 ? undefined : pods.filter((pod) => pod.namespace === namespace)),
     record: async () => ({ conditions: [], events: [] }),
     conditions: async () => recordedConditions(files.objects.map(({ raw }) => raw)),
+    released: async () => recordedReleases(files.objects.map(({ raw }) => raw)),
     unreadableRecord: async () => undefined,
     leadership: async () => undefined,
     close: () => undefined,

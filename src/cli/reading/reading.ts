@@ -1,6 +1,7 @@
 import type { Leadership } from '../../explain/overview/leadership.ts';
 import type { Condition } from '../../model/objects/condition.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
+import type { ReleasedAddress } from '../../model/parse/released-address.ts';
 import type { Pod } from '../../model/objects/pod.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { UnreadableKind } from '../../model/unreadable-kind.ts';
@@ -39,6 +40,8 @@ export interface Reading {
   record(service: ServiceKey): Promise<RecordedService>;
   /** Returns the recorded conditions of all Services that have any. */
   conditions(): Promise<ReadonlyMap<ServiceKey, readonly Condition[]>>;
+  /** Returns the released addresses that the status of pools keeps for a Service of the same name. They may have expired. */
+  released(): Promise<readonly ReleasedAddress[]>;
   /** Returns the record of addresses that cannot be read, if there is one: a controller that starts then assigns no address. */
   unreadableRecord(): Promise<string | undefined>;
   /** Returns which controller leads. `namespace` is that of the Lease. Undefined: unknown. */

@@ -12,12 +12,12 @@ import { formatRange, rangeContains, rangeSize, rangesOverlap, type AddressRange
 import type { AddressCell, AddressesView, AddressRangeView, AddressState, PoolView } from '../contract.ts';
 import { limits } from '../limits.ts';
 import type { Picture } from '../picture.ts';
-import { readingFacts } from './reading-facts.ts';
+import { readingFacts, timeText } from './reading-facts.ts';
 
 /** Draws each pool as its address space. */
 export function addressesView(picture: Picture): AddressesView {
   const { snapshot } = picture;
-  const used = usedAddresses(snapshot);
+  const used = usedAddresses(picture);
   const pools = poolReport(snapshot).pools.flatMap((row): PoolView[] => {
     const object = snapshot.pools.get(row.pool);
     return object === undefined ? [] : [poolView(snapshot, object, row, used)];
@@ -29,11 +29,12 @@ interface Used {
   readonly address: Address;
   readonly state: AddressState;
   readonly services: readonly ServiceKey[];
+  readonly until?: string;
 }
 
-/** Addresses that Services have, and those that pools reserve, sorted by address. */
-function usedAddresses(snapshot: Snapshot): readonly Used[] {
-  const found = new Map<string, { readonly address: Address; readonly state: AddressState; readonly services: ServiceKey[] }>();
+/** Addresses that Services have, and those that pools reserve or keep, sorted by address. */
+function usedAddresses({ snapshot, released, now }: Picture): readonly Used[] {
+  const found = new Map<string, Used & { readonly services: ServiceKey[] }>();
   for (const [key, service] of snapshot.services) {
     if (service.type !== 'LoadBalancer') continue;
     for (const address of assignedAddresses(service)) {
@@ -46,6 +47,10 @@ function usedAddresses(snapshot: Snapshot): readonly Used[] {
   for (const { service, address } of [...snapshot.pools.values()].flatMap(({ reservations }) => reservations)) {
     const text = formatAddress(address);
     if (!found.has(text)) found.set(text, { address, state: 'reserved', services: [service] });
+  }
+  for (const { service, address, until } of released) {
+    const text = formatAddress(address);
+    if (until > now && !found.has(text)) found.set(text, { address, state: 'kept', services: [service], until: timeText(until) });
   }
   return [...found.values()].toSorted((a, b) => (a.address.value < b.address.value ? -1 : 1));
 }
@@ -93,13 +98,19 @@ function rangeView(range: AddressRange, used: readonly Used[], around: Around): 
   };
 }
 
-function cellOf({ first }: AddressRange, { address, state, services }: Used, { overlaps, isDraining }: Around, step: bigint): AddressCell {
+function cellOf(
+  { first }: AddressRange,
+  { address, state, services, until }: Used,
+  { overlaps, isDraining }: Around,
+  step: bigint,
+): AddressCell {
   const doubled = overlaps.some((other) => rangeContains(other, address));
   return {
     at: Number((address.value - first.value) / step),
     address: formatAddress(address),
     state: doubled ? 'overlap' : isDraining && state === 'assigned' ? 'draining' : state,
     services: services.slice(0, limits.sharers),
+    ...defined({ until }),
   };
 }
 

@@ -53,11 +53,11 @@ export async function readRecordedAddresses(root: string): Promise<RecordedAddre
       if (record.waitingSince !== undefined) waitingSince.set(key, record.waitingSince);
     }
   }
-  return { addresses: recorded, unreadable, waitingSince, conditions, ...(await readPools(root)) };
+  return { addresses: recorded, unreadable, waitingSince, conditions, ...(await readPoolRecords(root)) };
 }
 
 /** A pool with an unreadable status keeps no released addresses. No Service loses an address that it holds. */
-async function readPools(root: string): Promise<{ readonly pools: readonly string[]; readonly released: readonly ReleasedAddress[] }> {
+export async function readPoolRecords(root: string): Promise<{ readonly pools: readonly string[]; readonly released: readonly ReleasedAddress[] }> {
   const folder = join(root, objectStatusFolder, 'ipaddresspool');
   const released: ReleasedAddress[] = [];
   const pools: string[] = [];

@@ -20,6 +20,7 @@ export function pictureOf(literal: ClusterLiteral, now = 0): Picture {
     now,
     notes: [],
     services,
+    released: [],
     overview: overviewOf({ snapshot, conditions, objects: [], now }),
     problems: [],
   };

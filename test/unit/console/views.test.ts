@@ -226,6 +226,35 @@ describe('the address space', () => {
     ]);
   });
 
+  test('shows an address as kept for the Service that released it, unless a Service has it, a pool reserves it or its time is over', () => {
+    const later = now + 60_000;
+    const of = (service: ServiceKey, value: bigint, until = later) => ({ service, address: { family: 4, value } as const, until });
+    const first = 0xc0000200n;
+    const released = [
+      of('shop/gone', first + 5n),
+      of('shop/old', first + 6n, now),
+      of('shop/before', first + 1n),
+      of('shop/other', first + 9n),
+    ];
+    const { pools } = addressesView({ ...pictureOf(fabric, now), released });
+    expect(pools[0]?.ranges[0]?.cells).toEqual([
+      { at: 1, address: '192.0.2.1', state: 'assigned', services: ['shop/web'] },
+      { at: 5, address: '192.0.2.5', state: 'kept', services: ['shop/gone'], until: '2026-01-01T00:02:00.000Z' },
+      { at: 9, address: '192.0.2.9', state: 'reserved', services: ['shop/later'] },
+    ]);
+  });
+
+  test('shows the addresses of Services in a draining pool as draining', () => {
+    const [pool] = fabric.pools ?? [];
+    if (pool === undefined) throw new RangeError('no pool');
+    const { pools } = addressesView(pictureOf({ ...fabric, pools: [{ ...pool, draining: true }] }, now));
+    expect(pools[0]).toMatchObject({ isDraining: true });
+    expect(pools[0]?.ranges[0]?.cells.map(({ at, state }) => [at, state])).toEqual([
+      [1, 'draining'],
+      [9, 'reserved'],
+    ]);
+  });
+
   test('shows addresses of two pools in both', () => {
     const pools = [
       { name: 'a', addresses: ['192.0.2.0/30'] },

@@ -99,6 +99,7 @@ class ConsoleFacts implements Facts {
       now: reading.now,
       notes: notesOf(reading, view.unasked),
       services: states,
+      released: await reading.released(),
       overview,
       problems: markUndecided(readProblems(asked, states, overview, known), reading, ''),
     };

@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -14,6 +14,7 @@ import { addressesView } from '../../../../../src/console/views/addresses.ts';
 import { fabricView } from '../../../../../src/console/views/fabric.ts';
 import { serviceView } from '../../../../../src/console/views/service.ts';
 import { servicesView } from '../../../../../src/console/views/services.ts';
+import { objectStatusFolder } from '../../../../../src/sources/directory/layout.ts';
 import { collecting, inProcess } from '../../in-process.ts';
 import { root } from '../../program.ts';
 
@@ -69,6 +70,22 @@ describe('the facts of the console', () => {
       )
       .toEqual(expect.arrayContaining([expect.stringMatching(/^problem: 90-wrong\.yaml:4.*IPAddressPool\/bent/)]));
     await facts.close();
+  });
+
+  test.each(['a directory', 'manifests'])('an address that the status of a pool keeps is shown as kept: %s', async (kind) => {
+    const status = `status:\n  released: [{ service: shop/gone, address: 100.64.9.7, until: "2999-01-01T00:00:00Z" }]\n`;
+    const kept = `${pool('keeping', '[100.64.9.0/28]')}${status}`;
+    await writeFile(join(directory, '92-keeping.yaml'), kept);
+    const records = join(directory, objectStatusFolder, 'ipaddresspool');
+    await mkdir(records, { recursive: true });
+    await writeFile(join(records, 'keeping.yaml'), kept);
+    const from = kind === 'manifests' ? { file: [join(directory, '92-keeping.yaml')] } : { source: directory, socket };
+    const facts = await openConsoleFacts(collecting().context, from);
+    const { pools } = addressesView(await facts.read());
+    await facts.close();
+    expect(pools.find(({ pool: name }) => name === 'keeping')?.ranges[0]?.cells).toEqual([
+      { at: 7, address: '100.64.9.7', state: 'kept', services: ['shop/gone'], until: '2999-01-01T00:00:00.000Z' },
+    ]);
   });
 
   test('no view has a password, even where a sentence quotes it', async () => {
