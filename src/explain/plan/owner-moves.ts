@@ -6,7 +6,10 @@ import type { Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress, type Address } from '../../net/address.ts';
 
-/** An address for which another node than before would answer ARP or NDP. */
+/**
+ * An address for which another node than before would answer ARP or NDP. An entry without `before` and `after` moves nothing: no node answers,
+ * and an L2Advertisement that covers the address now, or another reason than before, does not change that.
+ */
 export interface OwnerMove {
   readonly address: string;
   /** Sorted. */
@@ -18,6 +21,11 @@ export interface OwnerMove {
   readonly reason?: Reason;
   /** Who would answer is not known: nodes report their links only while there is an L2Advertisement. */
   readonly unknown?: true;
+}
+
+/** Returns whether the address has an owner before or after. */
+export function isMove({ before, after }: OwnerMove): boolean {
+  return before !== undefined || after !== undefined;
 }
 
 /** Returns the moves of addresses of LoadBalancer Services, sorted by address. Both snapshots have the reports of the nodes as they are now. */

@@ -1,7 +1,7 @@
 import { reasonText } from '../../model/reasons.ts';
 import { withFix } from '../text/reason-lines.ts';
 import type { RefusedPoolChange } from './refused-pools.ts';
-import type { OwnerMove } from './owner-moves.ts';
+import { isMove, type OwnerMove } from './owner-moves.ts';
 import { isEmptyPlan, type NodeChange, type Plan, type SessionChange } from './plan.ts';
 
 const signs = { add: '+', remove: '-', change: '~', start: '+', stop: '-', reset: '!', live: '~' } as const;
@@ -64,13 +64,14 @@ function poolLines({ pool, reason, addresses, heldBy }: RefusedPoolChange): stri
 }
 
 /** A Service whose addresses change as well has a line of its own above. */
-function ownerLines({ address, services, before = 'none', after = 'none', reason, unknown }: OwnerMove): string[] {
+function ownerLines(move: OwnerMove): string[] {
+  const { address, services, before = 'none', after = 'none', reason, unknown } = move;
   const names = services.length > namedServices ? `${services.length} Services` : services.join(', ');
   if (unknown === true)
     return [
       `  ${address} (${names}): ${before} -> not known before nodes report their links, which the first L2Advertisement makes them do`,
     ];
-  const lead = `  ${address} (${names}): ${before} -> ${after}`;
+  const lead = `  ${address} (${names}): ${isMove(move) ? `${before} -> ${after}` : 'none, as now'}`;
   return reason === undefined ? [lead] : withFix(`${lead}: `, reason);
 }
 
@@ -90,8 +91,18 @@ export function planSummary({ addresses, owners, sessions, routes, rules }: Plan
   const total = `${addresses.length} addresses, ${sessions.length} sessions, ${routes.length} routes and ${rules.length} rules would change.`;
   const lost =
     resets === 0 && withdrawn === 0 ? [] : [`Of these, ${resets} sessions would reset, and ${withdrawn} routes would be withdrawn.`];
-  const moved = owners.length === 0 ? [] : [`${owners.length} addresses would have another owner by ARP and NDP.`];
-  return [total, ...lost, ...moved];
+  return [total, ...lost, ...ownerSummary(owners)];
+}
+
+function ownerSummary(owners: readonly OwnerMove[]): string[] {
+  const unknown = owners.filter((one) => one.unknown === true).length;
+  const moved = owners.filter((one) => one.unknown !== true && isMove(one)).length;
+  const none = owners.length - unknown - moved;
+  return [
+    ...(moved === 0 ? [] : [`${moved} addresses would have another owner by ARP and NDP.`]),
+    ...(none === 0 ? [] : [`${none} addresses would have no owner by ARP and NDP, as now, for the reason above.`]),
+    ...(unknown === 0 ? [] : [`The owner of ${unknown} addresses by ARP and NDP would be known after nodes have reported their links.`]),
+  ];
 }
 
 function list(addresses: readonly string[]): string {

@@ -52,9 +52,20 @@ test('an interface that no node has is listed with the reason', () => {
   expect(text).toContain('192.0.2.100 (shop/web): n1 (eth0) -> none: none of 2 nodes can announce the address for L2Advertisement office');
 });
 
+test('an address that no node answers before and after is not counted as moved', () => {
+  const changes = plan({ ...office, l2Advertisements: [{ name: 'office', interfaces: ['eht0'] }] }, { ...office, l2Advertisements: [] });
+  const lines = renderPlan(changes);
+  expect(lines).toContainEqual(expect.stringContaining('192.0.2.100 (shop/web): none, as now: none of 2 nodes can announce the address'));
+  expect(lines.join('\n')).not.toMatch(/none -> none|another owner/);
+  expect(lines).toContain('1 addresses would have no owner by ARP and NDP, as now, for the reason above.');
+});
+
 test('a first L2Advertisement cannot tell the owner before nodes report their links', () => {
   const changes = plan({ ...office, links: {} }, { ...office, l2Advertisements: [], links: {} });
   expect(changes.owners).toEqual([{ address: '192.0.2.100', services: ['shop/web'], unknown: true }]);
-  expect(renderPlan(changes).join('\n')).toContain('none -> not known before nodes report their links');
+  const text = renderPlan(changes).join('\n');
+  expect(text).toContain('none -> not known before nodes report their links');
+  expect(text).not.toContain('another owner');
+  expect(text).toContain('The owner of 1 addresses by ARP and NDP would be known after nodes have reported their links.');
   expect(findFailures(changes, [], new Set(['owner-moved']))).toEqual([]);
 });
