@@ -38,7 +38,7 @@ try {
   await stage.lab.cut('node3');
   const { page, open } = await visit(stage);
   await open('/fabric');
-  await page.waitForFunction(`document.querySelectorAll('.arrow.bad').length === 4`, undefined, { timeout: 60_000 });
+  await page.locator('.arrow.bad').nth(3).waitFor({ state: 'attached', timeout: 60_000 });
   for (const { name, path } of images) {
     await open(path);
     await page.waitForSelector('main .card, main .rows');

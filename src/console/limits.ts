@@ -13,6 +13,8 @@ export const limits = {
   unusedMilliseconds: 15_000,
   /** The pause between two reads is at least this many times as long as the last read took. */
   pauseFactor: 1,
+  /** A change that the console hears of is read before the next regular read, but not sooner after the last one. */
+  soonestMilliseconds: 500,
   /** Addresses of one range that are drawn one by one, and the parts into which a larger range is divided. */
   cells: 1024,
   blocks: 256,

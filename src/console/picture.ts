@@ -72,6 +72,8 @@ export interface Facts {
   readonly intervalMilliseconds: number;
   /** Reads everything. Returns the last picture when nothing changed. Rejects with an error whose message is for people. */
   read(): Promise<Picture>;
+  /** Resolves when something changed since the last read. Absent: a change is found by the next read alone. */
+  readonly changed?: (() => Promise<void>) | undefined;
   /** Explains a Service. Undefined: there is none of this name. */
   explain(service: ServiceKey): Promise<ExplainedService | undefined>;
   /** Plans manifests (YAML or JSON) against what was read last. They are written nowhere. */

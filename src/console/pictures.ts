@@ -43,11 +43,16 @@ export class Pictures {
   /** Reads until the signal aborts. */
   async follow(): Promise<void> {
     this.#use();
+    let due = this.#clock.now();
     while (!this.#stopped.aborted) {
       const began = this.#clock.now();
       await this.#read();
-      const pause = Math.max(this.#facts.intervalMilliseconds, limits.pauseFactor * (this.#clock.now() - began));
-      await sleep(this.#clock, pause, this.#stopped).catch(() => undefined);
+      const ended = this.#clock.now();
+      const rest = limits.pauseFactor * (ended - began);
+      // A read that a change caused does not put off the regular one.
+      if (began >= due) due = ended + Math.max(this.#facts.intervalMilliseconds, rest);
+      await sleep(this.#clock, Math.max(limits.soonestMilliseconds, rest), this.#stopped).catch(() => undefined);
+      await this.#changeOr(due);
       if (this.#clock.now() - this.#usedAt > limits.unusedMilliseconds) await Promise.race([this.#wanted.promise, aborted(this.#stopped)]);
     }
     this.#announce();
@@ -79,6 +84,16 @@ export class Pictures {
       await Promise.race([promise, sleep(this.#clock, limits.aliveMilliseconds, alive.signal).catch(() => undefined)]);
       alive.abort();
     }
+  }
+
+  /** Resolves at the given time, or when the facts hear of a change. */
+  async #changeOr(due: number): Promise<void> {
+    const wait = due - this.#clock.now();
+    if (wait <= 0) return;
+    const over = new AbortController();
+    const pause = sleep(this.#clock, wait, AbortSignal.any([over.signal, this.#stopped])).catch(() => undefined);
+    await Promise.race([pause, this.#facts.changed?.() ?? pause]);
+    over.abort();
   }
 
   #use(): void {

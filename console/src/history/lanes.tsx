@@ -87,7 +87,7 @@ export function Lanes({ entries, shown, at, onZoom }: Props) {
   );
 }
 
-/** A square has lost something, a circle has gained it. */
+/** A diamond has lost something, a circle has gained it. */
 function Point({ tone, x, y, title }: { readonly tone: string; readonly x: number; readonly y: number; readonly title: string }) {
   if (tone === 'bad')
     return (

@@ -66,6 +66,7 @@ export async function readCluster(context: CommandContext, options: AskOptions, 
       // A cluster has no records beside the Services.
       unreadableRecord: async () => undefined,
       leadership: (namespace) => leadershipIn(client, namespace, clock.date().getTime(), signal),
+      update: (object) => void snapshot.upsert(object),
       close: () => client.close(),
     };
   } catch (error) {

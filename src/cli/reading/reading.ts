@@ -3,7 +3,7 @@ import type { Condition } from '../../model/objects/condition.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { ReleasedAddress } from '../../model/parse/released-address.ts';
 import type { Pod } from '../../model/objects/pod.ts';
-import type { Snapshot } from '../../model/store/snapshot.ts';
+import type { HeraldObject, Snapshot } from '../../model/store/snapshot.ts';
 import type { UnreadableKind } from '../../model/unreadable-kind.ts';
 import type { RawEntry } from '../../sources/read-objects.ts';
 import type { SourceProblem } from '../../sources/source.ts';
@@ -46,6 +46,8 @@ export interface Reading {
   unreadableRecord(): Promise<string | undefined>;
   /** Returns which controller leads. `namespace` is that of the Lease. Undefined: unknown. */
   leadership(namespace: string): Promise<Leadership | undefined>;
+  /** Puts a later version of an object into the snapshot. Absent: nothing reports later versions. */
+  readonly update?: (object: HeraldObject) => void;
   /** Called when the reading is no longer needed. */
   close(): void;
 }

@@ -11,12 +11,13 @@ const one = pictureOf({ services: [{ name: 'shop/web' }] });
 const two = pictureOf({ services: [{ name: 'shop/web' }, { name: 'shop/api' }] });
 
 /** A loop over facts that a test changes. */
-function following(first: Picture) {
+function following(first: Picture, { intervalMilliseconds = 1000, changed }: Partial<Facts> = {}) {
   const clock = new VirtualClock();
   const ending = new AbortController();
   const state = { picture: first, failure: undefined as Error | undefined, reads: 0 };
   const facts: Facts = {
-    intervalMilliseconds: 1000,
+    intervalMilliseconds,
+    ...(changed === undefined ? {} : { changed }),
     async read() {
       state.reads++;
       if (state.failure !== undefined) throw state.failure;
@@ -81,6 +82,27 @@ describe('the pictures', () => {
     state.failure = undefined;
     await pass(clock, 1000);
     expect(pictures.pulse().trouble).toBeUndefined();
+    await stop();
+  });
+
+  test('a change is read before the next regular read, as often as the bound allows, and puts that read off by nothing', async () => {
+    let heard = Promise.withResolvers<void>();
+    const { clock, state, stop } = following(one, { intervalMilliseconds: 5000, changed: () => heard.promise });
+    await pass(clock, 2000);
+    expect(state.reads).toBe(1);
+    heard.resolve();
+    await pass(clock, limits.soonestMilliseconds);
+    expect(state.reads).toBe(2);
+    heard = Promise.withResolvers();
+    await pass(clock, 2000);
+    expect(state.reads).toBe(2);
+    await pass(clock, 1000);
+    expect(state.reads).toBe(3);
+    heard.resolve();
+    const before = state.reads;
+    await pass(clock, 4000);
+    expect(state.reads - before).toBeGreaterThan(3);
+    expect(state.reads - before).toBeLessThanOrEqual(4000 / limits.soonestMilliseconds);
     await stop();
   });
 

@@ -77,6 +77,10 @@ class ConsoleFacts implements Facts {
     return this.#redaction.object(value);
   }
 
+  get changed(): Facts['changed'] {
+    return this.#readings.changed;
+  }
+
   async read(): Promise<Picture> {
     const { reading, isNew } = this.#first ?? (await this.#readings.next());
     this.#first = undefined;
