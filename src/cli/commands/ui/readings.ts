@@ -57,10 +57,9 @@ async function followCluster(context: CommandContext, options: ReadingOptions): 
     changed: () => reports.changed,
     async next() {
       const changed = reports.take();
-      const now = clock.now();
-      if (last === undefined || now - last.at >= clusterMilliseconds) {
+      if (last === undefined || clock.now() - last.at >= clusterMilliseconds) {
         const { reading } = await whole.next();
-        last = { reading, at: now };
+        last = { reading, at: clock.now() };
         return { reading, isNew: true };
       }
       for (const report of changed) last.reading.update?.(report);
