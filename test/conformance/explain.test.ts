@@ -130,7 +130,7 @@ describe('explain of a real API server', () => {
     expect((await explain(kubeconfig)).stdout).not.toContain('Pod web-1');
   });
 
-  test('explain and status only list, and their role grants nothing else', async () => {
+  test('explain and status only list, and their role has no other kind', async () => {
     const status = await inProcess(statusCommand, ['--kubeconfig', join(cluster.directory, 'reader.kubeconfig')]);
     expect({ code: status.code, stderr: status.stderr }).toEqual({ code: 0, stderr: '' });
     expect(status.stdout).toContain('Controller  ');
