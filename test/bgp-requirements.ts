@@ -12,6 +12,7 @@ const chapters: Catalogue['chapters'] = [
   { title: 'Received routes', first: 109, last: 117 },
   { title: 'Export to a BMP collector', first: 118, last: 121 },
   { title: 'Peer groups', first: 122, last: 123 },
+  { title: 'VRFs of Linux', first: 124, last: 125 },
 ];
 
 const requirements: Catalogue['requirements'] = [
@@ -275,6 +276,17 @@ const requirements: Catalogue['requirements'] = [
 
   requirement(122, 'A connection from an address range of a group becomes a peer if its AS number is in the ranges of the group too.', ''),
   requirement(123, 'A group has at most its maximum of members, and loses a member that has had no session for the idle time.', ''),
+
+  requirement(
+    124,
+    'The socket of a peer in a VRF is bound to the VRF before it gets an address; without the VRF there is no session, and the status names it.',
+    '',
+  ),
+  requirement(
+    125,
+    'Peers with one address in two VRFs are two peers: the VRF of the listening socket decides on connections and keys.',
+    '',
+  ),
 ];
 
 const rfcs: Catalogue['rfcs'] = [

@@ -1,6 +1,6 @@
 import { defined } from '../lang/defined.ts';
-import { formatAddress, isLinkLocal, type Address, type Family } from '../net/address.ts';
-import { formatPrefix, hostPrefix, prefix, type Prefix } from '../net/prefix.ts';
+import { formatAddress, type Address, type Family } from '../net/address.ts';
+import { formatPrefix, type Prefix } from '../net/prefix.ts';
 import { advertisedRoute, type AdvertisedRoute } from './rib/advertised-route.ts';
 import { copyOfCounters, type Counters } from './diagnosis/counters.ts';
 import type { StateName } from './session-state.ts';
@@ -27,6 +27,7 @@ import { notificationStatus, type NotificationStatus, type PeerEvent, type PeerE
 import type { BgpComponents } from './options/components.ts';
 import type { DampingStatus } from './session/damper.ts';
 import { monitoredSessionOf } from './session/monitored-session-of.ts';
+import { isFromPeer, peerKeyOf } from './session/session-config.ts';
 import { Session, type HistoryEntry, type Restart } from './session/session.ts';
 import type { MonitoredSession } from './trace/bmp/monitored-session.ts';
 import type { TraceStream } from './trace/tap.ts';
@@ -45,6 +46,7 @@ export interface PeerStatus {
   /** Empty if none is configured and none was discovered yet. */
   readonly address: string;
   readonly interface?: string;
+  readonly vrf?: string;
   readonly port: number;
   readonly state: StateName;
   /** When the session entered `state`. */
@@ -201,7 +203,7 @@ export class Peer {
   }
 
   status(): PeerStatus {
-    const { interface: networkInterface, port, localAsn, peerAsn, routerId, adminDown } = this.#options;
+    const { interface: networkInterface, vrf, port, localAsn, peerAsn, routerId, adminDown } = this.#options;
     const { negotiated, problem, peerAddress, localAddress, opens, inbox } = this.#session;
     const notPossible = [...this.#rib.notPossible(this.#session.outbox.format).take(maximumNotPossible)];
     const error = adminDown ? 'administratively down' : problem.text;
@@ -209,7 +211,7 @@ export class Peer {
     return {
       name: this.name,
       address: peerAddress === undefined ? '' : formatAddress(peerAddress),
-      ...defined({ interface: networkInterface }),
+      ...defined({ interface: networkInterface, vrf }),
       port,
       state: this.#session.state,
       since: this.#session.since,
@@ -333,11 +335,8 @@ export class Peer {
   }
 
   /** @internal Called by the speaker: tells whether a connection from this address belongs to this peer. */
-  isFrom({ remoteAddress, interface: networkInterface }: Incoming): boolean {
-    const { address, interface: own } = this.#options;
-    if (address === undefined) return networkInterface === own && isLinkLocal(remoteAddress);
-    if (address.family !== remoteAddress.family || address.value !== remoteAddress.value) return false;
-    return own === undefined || networkInterface === undefined || networkInterface === own;
+  isFrom(incoming: Incoming): boolean {
+    return isFromPeer(this.#options, incoming);
   }
 
   /** @internal Called by the speaker for a member of a group: takes the connection that it was made for. */
@@ -355,10 +354,7 @@ export class Peer {
 
   /** @internal Called by the speaker: returns the TCP MD5 key for connections from this peer. */
   key(): PeerKey | undefined {
-    const { password, address, interface: networkInterface } = this.#options;
-    if (password === undefined) return undefined;
-    const prefix = address === undefined ? linkLocal : hostPrefix(address);
-    return { prefix, password, ...defined({ interface: networkInterface }) };
+    return peerKeyOf(this.#options);
   }
 
   #start(): void {
@@ -390,8 +386,6 @@ export class Peer {
     this.#session.stop(ceaseNotification(subcode, message));
   }
 }
-
-const linkLocal = prefix('fe80::/10');
 
 function notificationOf(problem: Problem | undefined): NotificationStatus | undefined {
   if (problem === undefined || !('notification' in problem)) return undefined;

@@ -276,8 +276,10 @@ export class Speaker {
 
   #resolve(options: PeerOptions): ResolvedOptions {
     const resolved = resolveOptions(options, this.#defaults);
-    if (resolved.passive && !this.#listenSockets.isConfigured) {
-      throw new PeerOptionsError('passive', 'this speaker does not listen, so the peer could never connect', 'ERR_BGP_PASSIVE_UNSUPPORTED');
+    if (resolved.passive && !this.#listenSockets.isFor(resolved)) {
+      const where = resolved.vrf === undefined ? '' : ` in the VRF ${resolved.vrf}`;
+      const message = `this speaker does not listen${where}, so the peer could never connect`;
+      throw new PeerOptionsError('passive', message, 'ERR_BGP_PASSIVE_UNSUPPORTED');
     }
     return resolved;
   }
@@ -290,9 +292,9 @@ export class Speaker {
   }
 
   /** Returns the group with the longest range that has the address. */
-  #groupOf({ remoteAddress }: Incoming): PeerGroup<Peer> | undefined {
-    const matching = this.peerGroups.filter((group) => group.match(remoteAddress) >= 0);
-    return matching.sort((a, b) => b.match(remoteAddress) - a.match(remoteAddress))[0];
+  #groupOf(incoming: Incoming): PeerGroup<Peer> | undefined {
+    const matching = this.peerGroups.filter((group) => group.match(incoming) >= 0);
+    return matching.sort((a, b) => b.match(incoming) - a.match(incoming))[0];
   }
 
   #addMember(options: PeerOptions, incoming: Incoming): Peer | 'full' | undefined {

@@ -18,6 +18,11 @@ export interface PeerOptions {
   readonly address?: AddressInput;
   /** The session uses this network interface only. A link-local address needs it. */
   readonly interface?: string;
+  /**
+   * The session uses the routes and addresses of this VRF, by the name of its device. Not together with `interface`: the VRF of an interface
+   * applies by itself.
+   */
+  readonly vrf?: string;
   /** Default 179. */
   readonly port?: number;
   /** Default: `asn` of the speaker. */
@@ -137,6 +142,7 @@ export const fieldClass: { readonly [F in keyof Required<PeerOptions>]: 'identit
   name: 'identity',
   address: 'reset',
   interface: 'reset',
+  vrf: 'reset',
   port: 'reset',
   localAsn: 'reset',
   peerAsn: 'reset',
@@ -172,7 +178,7 @@ export const fieldClass: { readonly [F in keyof Required<PeerOptions>]: 'identit
  * Fields that identify the connection to the peer. After such a change the old peer would not see this speaker again, so it is told to drop
  * the routes.
  */
-export const endpointFields: ReadonlySet<keyof PeerOptions> = new Set(['address', 'interface', 'port', 'sourceAddress']);
+export const endpointFields: ReadonlySet<keyof PeerOptions> = new Set(['address', 'interface', 'vrf', 'port', 'sourceAddress']);
 
 /** Parses text and fills in defaults. Throws PeerOptionsError, and UnknownOptionError for a key that is no option. */
 export function resolveOptions(options: PeerOptions, defaults: PeerDefaults = {}): ResolvedOptions {
@@ -264,6 +270,16 @@ function check(options: ResolvedOptions): void {
     'a link-local address needs the interface that it is on',
   );
   demand('interface', networkInterface === undefined || isInterfaceName(networkInterface), 'is not the name of a network interface');
+  demand(
+    'vrf',
+    options.vrf === undefined || isInterfaceName(options.vrf),
+    'is not the name of a VRF: up to 15 octets without space and slash',
+  );
+  demand(
+    'vrf',
+    options.vrf === undefined || networkInterface === undefined,
+    'cannot be combined with interface: a session on an interface is in the VRF of that interface',
+  );
   demand('port', wholeNumber(options.port, 1, 65535), 'a port is a number from 1 to 65535');
   demand('localAsn', isAsn(options.localAsn), asnRule);
   demand('peerAsn', typeof peerAsn === 'string' || isAsn(peerAsn), asnRule);
@@ -320,7 +336,7 @@ function checkTimes(options: ResolvedOptions, demand: Demand): void {
 const asnRule = 'an AS number is from 1 to 4294967295, but not 23456 (AS_TRANS)';
 
 /** The rule of Linux for interface names (dev_valid_name): up to 15 octets without space, colon and slash. */
-const isInterfaceName = (name: string): boolean => /^[^\s:/]{1,15}$/.test(name) && name !== '.' && name !== '..';
+export const isInterfaceName = (name: string): boolean => /^[^\s:/]{1,15}$/.test(name) && name !== '.' && name !== '..';
 
 function areAsnRanges(ranges: PeerOptions['peerAsns'] = []): boolean {
   const isRange = ({ from, to }: AsnRange): boolean => wholeNumber(from, 1, 0xffff_ffff) && wholeNumber(to, from, 0xffff_ffff);

@@ -8,7 +8,7 @@ import { systemRandom, type Random } from '../../system/random.ts';
 import { resolveBmp, type BmpOptions, type ResolvedBmp } from './bmp-options.ts';
 import type { BgpComponents } from './components.ts';
 import { refuseUnknownOptions, type OptionNames } from './known-options.ts';
-import { isAsn, type AddressInput, type PeerDefaults } from './peer-options.ts';
+import { isAsn, isInterfaceName, type AddressInput, type PeerDefaults } from './peer-options.ts';
 import { linuxTransport } from '../transport/linux.ts';
 import type { Transport } from '../transport/transport.ts';
 
@@ -18,6 +18,8 @@ export interface ListenAddress {
   readonly address?: Address;
   /** Default 179. 0 lets the kernel choose. */
   readonly port?: number;
+  /** Take connections in this VRF, by the name of its device. Default: those in no VRF. */
+  readonly vrf?: string;
 }
 
 /** The options of a speaker, except for its `onChange` listener. */
@@ -107,7 +109,10 @@ export function peerDefaultsOf({ asn, routerId: given }: SpeakerSettings): PeerD
 
 /** Throws SpeakerError, and UnknownOptionError. */
 export function listenAddressesOf({ listen = [] }: Pick<SpeakerSettings, 'listen'>): ListenAddress[] {
-  for (const one of listen) refuseUnknownOptions<ListenInput>('speaker', one, { address: 0, port: 0 }, 'listen.');
+  for (const one of listen) {
+    refuseUnknownOptions<ListenInput>('speaker', one, { address: 0, port: 0, vrf: 0 }, 'listen.');
+    if (one.vrf !== undefined && !isInterfaceName(one.vrf)) throw refused('listen', `${JSON.stringify(one.vrf)} is not the name of a VRF`);
+  }
   return listen.map(({ address, ...rest }) => (address === undefined ? rest : { ...rest, address: toAddress('listen', address) }));
 }
 

@@ -1,5 +1,5 @@
 import { defined } from '../../lang/defined.ts';
-import { formatAddress } from '../../net/address.ts';
+import { formatAddress, isLinkLocal } from '../../net/address.ts';
 import { formatPrefix, prefixContains } from '../../net/prefix.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
@@ -10,6 +10,8 @@ import type { Incoming, Listener, ListenOptions, PeerKey, Transport, TransportFa
 export interface ListeningStatus {
   /** Absent: all addresses of both families. */
   readonly address?: string;
+  /** Absent: connections in no VRF. */
+  readonly vrf?: string;
   readonly port: number;
   readonly listening: boolean;
   /** Why the socket does not listen. */
@@ -60,8 +62,8 @@ export class Listeners {
   replaceAddresses(addresses: readonly ListenAddress[]): void {
     const before = new Map(this.#sockets.map((socket) => [keyOf(socket.options), socket]));
     const wanted = new Map(
-      addresses.map(({ address, port = 179 }) => {
-        const options: ListenOptions = { port, ...defined({ address }) };
+      addresses.map(({ address, vrf, port = 179 }) => {
+        const options: ListenOptions = { port, ...defined({ address, vrf }) };
         return [keyOf(options), options];
       }),
     );
@@ -81,13 +83,15 @@ export class Listeners {
     for (const socket of this.#sockets) if (!before.has(keyOf(socket.options))) this.#open(socket);
   }
 
-  get isConfigured(): boolean {
-    return this.#sockets.length > 0;
+  /** Tells whether a peer with these options can connect to one of the sockets. An interface may be in any VRF. */
+  isFor({ vrf, interface: networkInterface }: { readonly vrf?: string; readonly interface?: string }): boolean {
+    return this.#sockets.some(({ options }) => options.vrf === vrf || networkInterface !== undefined);
   }
 
   status(): ListeningStatus[] {
     return this.#sockets.map(({ options, port, failure }) => ({
       ...(options.address === undefined ? {} : { address: formatAddress(options.address) }),
+      ...defined({ vrf: options.vrf }),
       port: port ?? options.port,
       listening: port !== undefined,
       ...defined({ lastError: failure?.detail }),
@@ -105,17 +109,18 @@ export class Listeners {
 
   #open(socket: Socket): void {
     const { clock, log, transport } = this.#components;
-    const { port } = socket.options;
+    const { port, vrf } = socket.options;
     const address = socket.options.address === undefined ? 'any' : formatAddress(socket.options.address);
     const listener = transport.listen(socket.options, {
       listening: (chosen) => {
         socket.port = chosen;
         socket.failure = undefined;
-        log.info({ address, port: chosen }, 'listening for BGP peers');
+        log.info({ address, port: chosen, ...defined({ vrf }) }, 'listening for BGP peers');
       },
       connection: (incoming) => this.#connection(socket, incoming),
       failed: (failure) => {
-        if (socket.failure?.detail !== failure.detail) log.warn({ address, port, reason: failure.detail }, 'cannot listen for BGP peers');
+        if (socket.failure?.detail !== failure.detail)
+          log.warn({ address, port, ...defined({ vrf }), reason: failure.detail }, 'cannot listen for BGP peers');
         socket.listener = undefined;
         socket.port = undefined;
         socket.failure = failure;
@@ -129,7 +134,7 @@ export class Listeners {
   #setKeys(socket: Socket): void {
     const { listener } = socket;
     if (listener === undefined) return;
-    const keys = this.#handler.keys();
+    const keys = this.#handler.keys().filter((key) => isKeyFor(socket.options, key));
     const problems = listener.setKeys(keys);
     socket.refused = keys.filter((_, index) => problems.has(index));
     const refused = keys
@@ -163,7 +168,13 @@ export class Listeners {
   }
 }
 
-const keyOf = ({ address, port }: ListenOptions): string => `${address === undefined ? '' : formatAddress(address)} ${port}`;
+const keyOf = ({ address, port, vrf = '' }: ListenOptions): string =>
+  `${address === undefined ? '' : formatAddress(address)} ${port} ${vrf}`;
+
+/** An address means another host in each VRF. The link-local addresses of an interface may come to the socket of any VRF. */
+function isKeyFor({ vrf }: ListenOptions, { prefix, interface: networkInterface, vrf: own }: PeerKey): boolean {
+  return vrf === own || (networkInterface !== undefined && isLinkLocal(prefix.address));
+}
 
 function concerns({ prefix, interface: networkInterface }: PeerKey, incoming: Incoming): boolean {
   if (!prefixContains(prefix, incoming.remoteAddress)) return false;

@@ -1,4 +1,5 @@
-import { formatAddress, type Address } from '../../net/address.ts';
+import { defined } from '../../lang/defined.ts';
+import { formatAddress } from '../../net/address.ts';
 import { formatPrefix, prefixContains } from '../../net/prefix.ts';
 import type { Cancel } from '../../system/clock.ts';
 import type { PeerEventOf } from '../diagnosis/events.ts';
@@ -90,9 +91,11 @@ export class PeerGroup<P extends GroupMember = GroupMember> {
     this.#idle.clear();
   }
 
-  /** @internal Returns the length of the longest range with this address, or -1. */
-  match(address: Address): number {
-    const lengths = this.#options.ranges.filter((range) => prefixContains(range, address)).map(({ length }) => length);
+  /** @internal Returns the length of the longest range that the connection comes from, in the VRF of the group, or -1. */
+  match({ remoteAddress, vrf }: Pick<Incoming, 'remoteAddress' | 'vrf'>): number {
+    const { ranges, member } = this.#options;
+    if (vrf !== member.vrf) return -1;
+    const lengths = ranges.filter((range) => prefixContains(range, remoteAddress)).map(({ length }) => length);
     return Math.max(-1, ...lengths);
   }
 
@@ -123,8 +126,8 @@ export class PeerGroup<P extends GroupMember = GroupMember> {
   /** @internal The TCP MD5 keys of the ranges. */
   keys(): PeerKey[] {
     const { ranges, member } = this.#options;
-    const { password } = member;
-    return password === undefined ? [] : ranges.map((prefix) => ({ prefix, password }));
+    const { password, vrf } = member;
+    return password === undefined ? [] : ranges.map((prefix) => ({ prefix, password, ...defined({ vrf }) }));
   }
 
   /** Removes the member unless it has a session in time. */

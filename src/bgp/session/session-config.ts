@@ -1,12 +1,15 @@
 import { defined } from '../../lang/defined.ts';
-import { isLinkLocal, type Address } from '../../net/address.ts';
+import { isLinkLocal, sameAddress, type Address } from '../../net/address.ts';
+import { hostPrefix, prefix } from '../../net/prefix.ts';
 import type { FsmConfig } from './fsm-events.ts';
 import type { LocalOpen, LocalRestart } from '../negotiation/local-open.ts';
 import { connectTimeout, maximumBackoff, minimumSendHoldTime, userTimeoutMargin } from '../limits.ts';
 import type { ResolvedOptions } from '../options/peer-options.ts';
-import type { DialOptions, SocketOptions } from '../transport/transport.ts';
+import type { DialOptions, Incoming, PeerKey, SocketOptions } from '../transport/transport.ts';
 
 /** This file derives the settings of the state machine, the OPEN and the sockets from the options of a peer. */
+
+const linkLocal = prefix('fe80::/10');
 
 export function fsmConfigOf(options: ResolvedOptions, localOpen: LocalOpen): FsmConfig {
   const { connectRetryTime, keepaliveTime, openHoldTime, passive, shutdownRetryTime } = options;
@@ -34,13 +37,29 @@ export function localOpenOf(options: ResolvedOptions, restart: Omit<LocalRestart
 }
 
 export function dialOptionsOf(options: ResolvedOptions, address: Address): DialOptions {
-  const { port, sourceAddress, password, interface: networkInterface } = options;
+  const { port, sourceAddress, password, vrf, interface: networkInterface } = options;
   return {
     address,
     port,
     ...socketOptionsOf(options),
-    ...defined({ sourceAddress, password, interface: networkInterface }),
+    ...defined({ sourceAddress, password, vrf, interface: networkInterface }),
   };
+}
+
+/** Returns the TCP MD5 key for connections from the peer. Undefined: it needs none. */
+export function peerKeyOf({ password, address, vrf, interface: networkInterface }: ResolvedOptions): PeerKey | undefined {
+  if (password === undefined) return undefined;
+  return { prefix: address === undefined ? linkLocal : hostPrefix(address), password, ...defined({ vrf, interface: networkInterface }) };
+}
+
+/** Tells whether a connection belongs to the peer. An address means another host in each VRF, but an interface is in one VRF only. */
+export function isFromPeer(options: ResolvedOptions, { remoteAddress, interface: networkInterface, vrf }: Incoming): boolean {
+  const { address, interface: own } = options;
+  const isOnOwn = own !== undefined && networkInterface === own;
+  if (vrf !== options.vrf && !isOnOwn) return false;
+  if (address === undefined) return isOnOwn && isLinkLocal(remoteAddress);
+  if (!sameAddress(address, remoteAddress)) return false;
+  return own === undefined || networkInterface === undefined || isOnOwn;
 }
 
 /**

@@ -12,24 +12,31 @@ import { RouterDiscovery } from './linux/router-discovery.ts';
 import { factsOf, openRouterSocket } from './linux/router-socket.ts';
 import { readKernelDrops } from './linux/kernel-drops.ts';
 import { RawSocket } from './linux/socket.ts';
+import { bindToVrf, vrfProblem } from './linux/vrf.ts';
 import { nodeTransport } from './node.ts';
 import type { DialOptions, Transport } from './transport.ts';
 
 export interface LinuxTransportComponents {
   readonly clock?: Clock;
   readonly random?: Random;
+  /** The calls to the operating system. Default: those of this process; tests record them. */
+  readonly libc?: Libc | undefined;
 }
 
 /**
- * The transport for production. Its sockets have TCP MD5, TTL, minimum TTL, traffic class, network interface and user timeout. If the
- * native module cannot be loaded, it uses plain Node sockets, which refuse peers that need more.
+ * The transport for production. Its sockets have TCP MD5, TTL, minimum TTL, traffic class, network interface, VRF and user timeout. If
+ * the native module cannot be loaded, it uses plain Node sockets, which refuse peers that need more.
  */
-export function linuxTransport({ clock = systemClock, random = systemRandom }: LinuxTransportComponents = {}): Transport {
-  const libc = loadLibc();
+export function linuxTransport({
+  clock = systemClock,
+  random = systemRandom,
+  libc = loadLibc(),
+}: LinuxTransportComponents = {}): Transport {
   if (libc === undefined) return nodeTransport;
   const discovery = { clock, random, factsOf, open: (networkInterface: string) => openRouterSocket(libc, networkInterface) };
   return {
-    cannot: (options) => linkLocalProblem(options) ?? (options.password === undefined ? undefined : passwordProblem(options.password)),
+    cannot: (options) =>
+      linkLocalProblem(options) ?? vrfProblem(options) ?? (options.password === undefined ? undefined : passwordProblem(options.password)),
     dial(options, events) {
       let socket: Socket;
       try {
@@ -47,10 +54,11 @@ export function linuxTransport({ clock = systemClock, random = systemRandom }: L
 
 /** Opens a socket that is ready to connect. On failure it closes the descriptor and throws an error with the system's code. */
 function openSocket(libc: Libc, options: DialOptions): Socket {
-  const { address, sourceAddress, password, interface: networkInterface } = options;
+  const { address, sourceAddress, password, vrf, interface: networkInterface } = options;
   const socket = RawSocket.tcp(libc, address.family);
   try {
     if (networkInterface !== undefined) socket.bindToInterface(networkInterface);
+    if (vrf !== undefined) bindToVrf(socket, vrf);
     socket.setOptions(options);
     socket.setTrafficClass();
     if (password !== undefined) setSignatureKey(socket, hostPrefix(address), password);

@@ -15,6 +15,8 @@ import type {
   Transport,
 } from './transport.ts';
 
+const noVrf = 'the network in memory has no VRFs';
+
 /** The port for `listen({ port: 0 })`. */
 const ephemeralPort = 49_152;
 
@@ -108,8 +110,8 @@ export class MemoryHost implements Transport {
     return this.#ends.size;
   }
 
-  cannot(): string | undefined {
-    return undefined;
+  cannot({ vrf }: DialOptions): string | undefined {
+    return vrf === undefined ? undefined : noVrf;
   }
 
   dial(options: DialOptions, events: ConnectionEvents): Connection {
@@ -131,10 +133,12 @@ export class MemoryHost implements Transport {
 
   listen(options: ListenOptions, events: ListenerEvents): Listener {
     const listener: MemoryListener = { options: { ...options, port: options.port === 0 ? ephemeralPort : options.port }, events, keys: [] };
+    const isIncapable = options.vrf !== undefined;
     const taken = this.#listenerFor(options.address, listener.options.port) !== undefined;
-    if (!taken) this.#listeners.add(listener);
+    if (!taken && !isIncapable) this.#listeners.add(listener);
     this.#network.clock.after(0, () => {
-      if (taken) events.failed({ kind: 'other', detail: `another program listens on port ${options.port}` });
+      if (isIncapable) events.failed({ kind: 'unsupported', detail: noVrf });
+      else if (taken) events.failed({ kind: 'other', detail: `another program listens on port ${options.port}` });
       else if (this.#listeners.has(listener)) events.listening(listener.options.port);
     });
     return {

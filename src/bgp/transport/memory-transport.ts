@@ -49,7 +49,7 @@ export class MemoryTransport implements Transport {
   keys: readonly PeerKey[] = [];
   readonly listening: ListenOptions[] = [];
   readonly discoveries = new Map<string, DiscoveryEvents>();
-  readonly #listeners = new Set<ListenerEvents>();
+  readonly #listeners = new Map<ListenerEvents, ListenOptions>();
   readonly #clock: Clock;
 
   constructor(clock: Clock) {
@@ -87,7 +87,7 @@ export class MemoryTransport implements Transport {
 
   listen(options: ListenOptions, events: ListenerEvents): Listener {
     this.listening.push(options);
-    this.#listeners.add(events);
+    this.#listeners.set(events, options);
     this.#clock.after(0, () => {
       if (this.#listeners.has(events)) events.listening(options.port);
     });
@@ -100,13 +100,13 @@ export class MemoryTransport implements Transport {
     };
   }
 
-  /** Connects as a peer. Returns its end, or undefined if the connection was rejected or no socket listens. */
-  connectFrom(remoteAddress: Address, networkInterface?: string): RemoteEnd | undefined {
+  /** Connects as a peer. Returns its end, or undefined if the connection was rejected or no socket listens, in the VRF if one is given. */
+  connectFrom(remoteAddress: Address, networkInterface?: string, vrf?: string): RemoteEnd | undefined {
     let accepted: Link | undefined;
-    const [events] = this.#listeners;
+    const [events] = [...this.#listeners].find(([, options]) => options.vrf === vrf) ?? [];
     events?.connection({
       remoteAddress,
-      ...defined({ interface: networkInterface }),
+      ...defined({ interface: networkInterface, vrf }),
       accept: (options, connectionEvents) => {
         const link = new Link(this.#clock, { address: remoteAddress, port: 0, ...options }, connectionEvents);
         accepted = link;

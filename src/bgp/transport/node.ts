@@ -38,15 +38,22 @@ export const nodeTransport: Transport = {
 };
 
 function cannot(options: DialOptions): string | undefined {
-  const { address, interface: networkInterface, password, minimumTtl } = options;
+  const { address, interface: networkInterface, password, minimumTtl, vrf } = options;
+  if (vrf !== undefined) return `a connection in a VRF ${needs}`;
   if (password !== undefined) return `a TCP MD5 password ${needs}`;
   if (minimumTtl !== undefined) return `TTL security ${needs}`;
   if (networkInterface !== undefined && !isLinkLocal(address)) return `binding a connection to a network interface ${needs}`;
   return linkLocalProblem(options);
 }
 
-function listen({ address, port }: ListenOptions, events: ListenerEvents): Listener {
+function listen({ address, port, vrf }: ListenOptions, events: ListenerEvents): Listener {
   let closed = false;
+  if (vrf !== undefined) {
+    setImmediate(() => {
+      if (!closed) events.failed({ kind: 'unsupported', detail: `listening in the VRF ${vrf} ${needs}` });
+    });
+    return { setKeys: () => new Map(), close: () => void (closed = true) };
+  }
   const server = createServer({ pauseOnConnect: true }, (socket) => {
     if (closed) socket.destroy();
     else offerSocket(socket, accept, (incoming) => events.connection(incoming));

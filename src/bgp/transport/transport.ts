@@ -23,6 +23,8 @@ export interface DialOptions extends SocketOptions {
   readonly sourceAddress?: Address;
   /** The connection uses this network interface only. A link-local address needs it. */
   readonly interface?: string;
+  /** The connection uses the routes and addresses of this VRF. Not together with `interface`, whose VRF applies. */
+  readonly vrf?: string;
   /** TCP MD5 signature key (RFC 2385), at most 80 octets of UTF-8. It must not be logged. */
   readonly password?: string;
 }
@@ -67,6 +69,8 @@ export interface ListenOptions {
   /** Absent: all addresses of both families. */
   readonly address?: Address;
   readonly port: number;
+  /** Only connections in this VRF. Absent: only those in no VRF. */
+  readonly vrf?: string;
 }
 
 /** Events of a listening socket. None comes before `listen` has returned. */
@@ -84,6 +88,8 @@ export interface Incoming {
   readonly remoteAddress: Address;
   /** The interface of a link-local remote address. */
   readonly interface?: string;
+  /** The VRF of the listening socket. */
+  readonly vrf?: string;
   accept(options: SocketOptions, events: ConnectionEvents): Connection;
   reject(): void;
 }
@@ -92,6 +98,7 @@ export interface Incoming {
 export interface PeerKey {
   readonly prefix: Prefix;
   readonly interface?: string;
+  readonly vrf?: string;
   readonly password: string;
 }
 

@@ -1,4 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net';
+import { defined } from '../../../lang/defined.ts';
 import { formatAddress, type Address, type Family } from '../../../net/address.ts';
 import { formatPrefix } from '../../../net/prefix.ts';
 import { acceptSocket, failedConnection, offerSocket } from '../socket-connection.ts';
@@ -7,6 +8,7 @@ import type { Connection, ConnectionEvents, Listener, ListenerEvents, ListenOpti
 import type { Libc } from '../../../system/ffi/libc.ts';
 import { passwordProblem, setSignatureKey } from './md5.ts';
 import { RawSocket } from './socket.ts';
+import { bindToVrf } from './vrf.ts';
 
 /** Attempts to find a port that is free for both families. */
 const portAttempts = 8;
@@ -26,12 +28,14 @@ interface ListeningSocket {
 export class LinuxListener implements Listener {
   readonly #libc: Libc;
   readonly #events: ListenerEvents;
+  readonly #vrf: string | undefined;
   readonly #sockets: ListeningSocket[] = [];
   #closed = false;
 
   constructor(libc: Libc, options: ListenOptions, events: ListenerEvents) {
     this.#libc = libc;
     this.#events = events;
+    this.#vrf = options.vrf;
     const where = options.address === undefined ? 'all addresses' : formatAddress(options.address);
     const fail = (error: unknown): void => {
       if (this.#closed) return;
@@ -105,7 +109,7 @@ export class LinuxListener implements Listener {
       }
       return acceptSocket(taken, events);
     };
-    offerSocket(socket, accept, (incoming) => this.#events.connection(incoming));
+    offerSocket(socket, accept, (incoming) => this.#events.connection({ ...incoming, ...defined({ vrf: this.#vrf }) }));
   }
 }
 
@@ -127,12 +131,12 @@ function wantedKeys(keys: readonly PeerKey[], family: Family, refused: Map<numbe
   return wanted;
 }
 
-function openSockets(libc: Libc, { address, port }: ListenOptions): RawSocket[] {
-  if (address !== undefined) return [openSocket(libc, address.family, address, port)];
+function openSockets(libc: Libc, { address, port, vrf }: ListenOptions): RawSocket[] {
+  if (address !== undefined) return [openSocket(libc, address.family, address, port, vrf)];
   for (let attempt = 1; ; attempt++) {
-    const ipv4 = openSocket(libc, 4, undefined, port);
+    const ipv4 = openSocket(libc, 4, undefined, port, vrf);
     try {
-      return [ipv4, openSocket(libc, 6, undefined, ipv4.port())];
+      return [ipv4, openSocket(libc, 6, undefined, ipv4.port(), vrf)];
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === 'EAFNOSUPPORT' || code === 'EADDRNOTAVAIL') return [ipv4]; // IPv6 is disabled.
@@ -146,9 +150,10 @@ function openSockets(libc: Libc, { address, port }: ListenOptions): RawSocket[] 
  * Opens a bound socket that does not listen yet. TTL 255 is for the SYN/ACK, which must pass the TTL security of the peer (RFC 5082).
  * Accepted sockets get their own TTL.
  */
-function openSocket(libc: Libc, family: Family, address: Address | undefined, port: number): RawSocket {
+function openSocket(libc: Libc, family: Family, address: Address | undefined, port: number, vrf: string | undefined): RawSocket {
   const socket = RawSocket.tcp(libc, family);
   try {
+    if (vrf !== undefined) bindToVrf(socket, vrf);
     socket.setReuseAddress();
     if (family === 6) socket.setIpv6Only();
     socket.setOptions({ ttl: 255 });
