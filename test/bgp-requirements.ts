@@ -13,6 +13,7 @@ const chapters: Catalogue['chapters'] = [
   { title: 'Export to a BMP collector', first: 118, last: 121 },
   { title: 'Peer groups', first: 122, last: 123 },
   { title: 'VRFs of Linux', first: 124, last: 125 },
+  { title: 'TCP-AO', first: 126, last: 127 },
 ];
 
 const requirements: Catalogue['requirements'] = [
@@ -287,6 +288,13 @@ const requirements: Catalogue['requirements'] = [
     'Peers with one address in two VRFs are two peers: the VRF of the listening socket decides on connections and keys.',
     '',
   ),
+
+  requirement(
+    126,
+    'The kernel gets the keys of TCP-AO before a socket connects or takes connections; a peer with another secret, algorithm or ID, or none, has no session.',
+    '5925 3.1, 7.4, 7.5',
+  ),
+  requirement(127, 'Without TCP-AO in the kernel or transport there is no session, and the reason says which kernel has it.', ''),
 ];
 
 const rfcs: Catalogue['rfcs'] = [
@@ -323,6 +331,11 @@ const rfcs: Catalogue['rfcs'] = [
   { number: 8212, title: 'Default EBGP behaviour without a policy' },
   { number: 5082, title: 'GTSM', extent: 'on Linux' },
   { number: 2385, title: 'TCP MD5 signatures', extent: 'on Linux' },
+  {
+    number: 5925,
+    title: 'TCP-AO',
+    extent: 'in the library, on Linux 6.7 with CONFIG_TCP_AO, tested with a fake of that kernel; a key changes with a new session only',
+  },
   { number: 7911, title: 'ADD-PATH', extent: 'receives several paths; sends one' },
   { number: 9494, title: 'Long-lived graceful restart' },
   { number: 9234, title: 'Roles', extent: 'negotiated, and refuses received leaks; ONLY_TO_CUSTOMER is not sent' },

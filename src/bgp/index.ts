@@ -55,6 +55,7 @@ export {
   type PeerOptions,
   type ResolvedOptions,
 } from './options/peer-options.ts';
+export type { TcpAoKeyInput } from './options/tcp-ao-options.ts';
 export { PeerGroupError, type PeerGroupOptions } from './options/peer-group-options.ts';
 export type { GroupMember, PeerGroup, PeerGroupStatus } from './session/peer-group.ts';
 export type { AsnRange } from './negotiation/local-open.ts';
@@ -98,6 +99,8 @@ export type {
   ListenOptions,
   PeerKey,
   SocketOptions,
+  TcpAoAlgorithm,
+  TcpAoKey,
   Transport,
   TransportFailure,
 } from './transport/transport.ts';

@@ -69,8 +69,11 @@ export const minimumSendHoldTime = 480;
 /** Octets of a shutdown communication (RFC 9003). */
 export const maximumShutdownMessage = 255;
 
-/** Octets of a TCP MD5 key on Linux (TCP_MD5SIG_MAXKEYLEN). */
+/** Octets of a TCP MD5 key, or of the secret of a TCP-AO key, on Linux (TCP_MD5SIG_MAXKEYLEN, TCP_AO_MAXKEYLEN). */
 export const maximumPassword = 80;
+
+/** TCP-AO keys of a peer. */
+export const maximumTcpAoKeys = 16;
 
 /** Routes that cannot be announced and are listed in a status. Further ones are only counted. */
 export const maximumNotPossible = 100;

@@ -352,7 +352,7 @@ export class Peer {
     return this.#session.accept(incoming);
   }
 
-  /** @internal Called by the speaker: returns the TCP MD5 key for connections from this peer. */
+  /** @internal Called by the speaker: returns the keys for connections from this peer. */
   key(): PeerKey | undefined {
     return peerKeyOf(this.#options);
   }

@@ -70,10 +70,11 @@ export class LastProblem {
   }
 
   #contextOf({ options, address }: ProblemFacts): ProblemContext {
-    const { interface: networkInterface, port, password, localAsn, ttlSecurityHops } = options;
+    const { interface: networkInterface, port, password, tcpAo, localAsn, ttlSecurityHops } = options;
     return {
       target: `${address === undefined ? `the peer on ${networkInterface}` : formatAddress(address)} port ${port}`,
       hasPassword: password !== undefined,
+      hasTcpAo: tcpAo !== undefined,
       localAsn,
       ttlSecurityHops,
       wasEstablished: this.#wasEstablished,

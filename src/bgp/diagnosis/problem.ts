@@ -25,6 +25,7 @@ export interface ProblemContext {
   /** For example "192.0.2.1 port 179". */
   readonly target: string;
   readonly hasPassword: boolean;
+  readonly hasTcpAo?: boolean;
   readonly localAsn: number;
   readonly ttlSecurityHops: number | undefined;
   /** The session was established with these options before, so the peer had the same password and TTL security then. */
@@ -119,6 +120,9 @@ function explainSilence(context: ProblemContext): string {
   const seen = describeDrops(context);
   if (seen !== undefined) return seen;
   if (context.wasEstablished) return 'packets are dropped on the way, or it is down';
+  if (context.hasTcpAo === true) {
+    return 'the keys of TCP-AO may differ from those that the peer has for us, or packets are dropped on the way';
+  }
   const password = context.hasPassword
     ? 'the TCP MD5 password may differ from the one that the peer has for us'
     : 'the peer may demand a TCP MD5 password';

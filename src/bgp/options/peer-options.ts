@@ -5,6 +5,8 @@ import { refuseUnknownOptions } from './known-options.ts';
 import { maximumAsnRanges, maximumPassword, maximumRestartTime, maximumStaleTime, openHoldTime } from '../limits.ts';
 import type { NextHops } from '../rib/update-format.ts';
 import type { MaximumPrefixes } from '../rib/received/prefix-counts.ts';
+import { refuseUnknownTcpAo, resolveTcpAo, type TcpAoKeyInput } from './tcp-ao-options.ts';
+import type { TcpAoKey } from '../transport/transport.ts';
 import { refuseUnknownImport, resolveImport, type ImportOptions, type ResolvedImport } from './import-options.ts';
 
 /** An address, or its text as `parseAddress` reads it. */
@@ -53,6 +55,10 @@ export interface PeerOptions {
   readonly nextHop?: { readonly [Family in keyof NextHops]: AddressInput };
   /** TCP MD5 key (RFC 2385), 1 to 80 octets of UTF-8. */
   readonly password?: string;
+  /**
+   * The keys of TCP-AO (RFC 5925); the session begins with the first. Not together with `password`. Needs Linux 6.7 with CONFIG_TCP_AO.
+   */
+  readonly tcpAo?: readonly TcpAoKeyInput[];
   /** The external peer is more than one hop away. Internal peers always may be. */
   readonly ebgpMultiHop?: boolean;
   /**
@@ -113,6 +119,7 @@ export interface ResolvedOptions extends PeerOptions {
   readonly strictRole: boolean;
   readonly addPathReceive: readonly Family[];
   readonly import?: ResolvedImport;
+  readonly tcpAo?: readonly TcpAoKey[];
   readonly capabilityFallback: boolean;
   readonly flapDamping: boolean;
   readonly adminDown: boolean;
@@ -158,6 +165,7 @@ export const fieldClass: { readonly [F in keyof Required<PeerOptions>]: 'identit
   families: 'reset',
   nextHop: 'soft',
   password: 'reset',
+  tcpAo: 'reset',
   ebgpMultiHop: 'reset',
   ttlSecurityHops: 'reset',
   passive: 'reset',
@@ -183,7 +191,7 @@ export const endpointFields: ReadonlySet<keyof PeerOptions> = new Set(['address'
 /** Parses text and fills in defaults. Throws PeerOptionsError, and UnknownOptionError for a key that is no option. */
 export function resolveOptions(options: PeerOptions, defaults: PeerDefaults = {}): ResolvedOptions {
   refuseUnknown(options);
-  const { gracefulRestart, address: _, sourceAddress: __, import: imported, ...rest } = options;
+  const { gracefulRestart, address: _, sourceAddress: __, import: imported, tcpAo, ...rest } = options;
   const address = read('address', options.address);
   const sourceAddress = read('sourceAddress', options.sourceAddress);
   const resolved: ResolvedOptions = {
@@ -206,6 +214,7 @@ export function resolveOptions(options: PeerOptions, defaults: PeerDefaults = {}
     strictRole: options.strictRole ?? false,
     addPathReceive: sorted(options.addPathReceive ?? []),
     ...(imported === undefined ? {} : { import: readImport(imported) }),
+    ...(tcpAo === undefined ? {} : { tcpAo: readTcpAo(tcpAo) }),
     capabilityFallback: options.capabilityFallback ?? true,
     flapDamping: options.flapDamping ?? true,
     adminDown: options.adminDown ?? false,
@@ -221,6 +230,7 @@ function refuseUnknown(options: PeerOptions): void {
   refuseUnknownOptions('peer', gracefulRestart, { restartTime: 0 }, 'gracefulRestart.');
   refuseUnknownOptions('peer', maximumPrefixes, { ipv4: 0, ipv6: 0 }, 'maximumPrefixes.');
   refuseUnknownImport(imported);
+  refuseUnknownTcpAo(options.tcpAo ?? []);
 }
 
 function read(field: keyof PeerOptions, address: AddressInput | undefined): Address | undefined {
@@ -233,6 +243,12 @@ function read(field: keyof PeerOptions, address: AddressInput | undefined): Addr
 function readImport(imported: ImportOptions): ResolvedImport {
   const resolved = resolveImport(imported);
   if (typeof resolved === 'string') throw new PeerOptionsError('import', resolved);
+  return resolved;
+}
+
+function readTcpAo(keys: readonly TcpAoKeyInput[]): readonly TcpAoKey[] {
+  const resolved = resolveTcpAo(keys);
+  if (typeof resolved === 'string') throw new PeerOptionsError('tcpAo', resolved);
   return resolved;
 }
 
@@ -295,6 +311,11 @@ function check(options: ResolvedOptions): void {
   demand('nextHop', nextHop.ipv6LinkLocal === undefined || isLinkLocal(nextHop.ipv6LinkLocal), 'ipv6LinkLocal is an address of fe80::/10');
   const octets = options.password === undefined ? 1 : new TextEncoder().encode(options.password).length;
   demand('password', octets >= 1 && octets <= maximumPassword, `a password has 1 to ${maximumPassword} octets`);
+  demand(
+    'tcpAo',
+    options.tcpAo === undefined || options.password === undefined,
+    'cannot be combined with password: a session has one of them',
+  );
   demand('peerAsns', areAsnRanges(options.peerAsns), `is a list of at most ${maximumAsnRanges} AS numbers and ranges with from and to`);
   demand('ttlSecurityHops', ttlSecurityHops === undefined || wholeNumber(ttlSecurityHops, 1, 254), 'is from 1 to 254 hops');
   demand(

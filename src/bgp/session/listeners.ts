@@ -24,7 +24,7 @@ interface Components {
   readonly log: Log;
 }
 
-/** Decides on incoming connections and knows the TCP MD5 keys of the peers. */
+/** Decides on incoming connections and knows the keys of the peers (TCP MD5, TCP-AO). */
 interface IncomingHandler {
   /** `stranger`: no peer has this address. `unwanted`: the peer takes no connection now. */
   accept(incoming: Incoming): 'accepted' | 'unwanted' | 'stranger';
@@ -43,7 +43,7 @@ interface Socket {
   refusedInWords: string;
 }
 
-/** The listening sockets of a speaker, with the TCP MD5 keys of all peers. A socket that fails is opened again. */
+/** The listening sockets of a speaker, with the keys of all peers. A socket that fails is opened again. */
 export class Listeners {
   /** Connections from addresses of no peer. */
   strangers = 0;
@@ -141,7 +141,7 @@ export class Listeners {
       .flatMap(({ prefix }, index) => (problems.has(index) ? [`${formatPrefix(prefix)}: ${problems.get(index)}`] : []))
       .join('; ');
     if (refused !== '' && refused !== socket.refusedInWords) {
-      this.#components.log.warn({ reason: refused }, 'TCP MD5 passwords could not be set, so these peers cannot connect to us');
+      this.#components.log.warn({ reason: refused }, 'keys of TCP MD5 or TCP-AO could not be set, so these peers cannot connect to us');
     }
     socket.refusedInWords = refused;
   }

@@ -7,6 +7,7 @@ import { strangerLogInterval } from '../limits.ts';
 import type { BgpComponents } from '../options/components.ts';
 import type { ResolvedPeerGroup } from '../options/peer-group-options.ts';
 import type { PeerOptions } from '../options/peer-options.ts';
+import { withAlgorithms } from '../options/tcp-ao-options.ts';
 import type { StateName } from '../session-state.ts';
 import type { Incoming, PeerKey } from '../transport/transport.ts';
 
@@ -123,11 +124,13 @@ export class PeerGroup<P extends GroupMember = GroupMember> {
     this.#keep(peer);
   }
 
-  /** @internal The TCP MD5 keys of the ranges. */
+  /** @internal The TCP MD5 or TCP-AO keys of the ranges. */
   keys(): PeerKey[] {
     const { ranges, member } = this.#options;
-    const { password, vrf } = member;
-    return password === undefined ? [] : ranges.map((prefix) => ({ prefix, password, ...defined({ vrf }) }));
+    const { password, tcpAo, vrf } = member;
+    const scopes = ranges.map((prefix) => ({ prefix, ...defined({ vrf }) }));
+    if (tcpAo !== undefined) return scopes.map((scope) => ({ ...scope, tcpAo: withAlgorithms(tcpAo) }));
+    return password === undefined ? [] : scopes.map((scope) => ({ ...scope, password }));
   }
 
   /** Removes the member unless it has a session in time. */

@@ -37,19 +37,20 @@ export function localOpenOf(options: ResolvedOptions, restart: Omit<LocalRestart
 }
 
 export function dialOptionsOf(options: ResolvedOptions, address: Address): DialOptions {
-  const { port, sourceAddress, password, vrf, interface: networkInterface } = options;
+  const { port, sourceAddress, password, tcpAo, vrf, interface: networkInterface } = options;
   return {
     address,
     port,
     ...socketOptionsOf(options),
-    ...defined({ sourceAddress, password, vrf, interface: networkInterface }),
+    ...defined({ sourceAddress, password, tcpAo, vrf, interface: networkInterface }),
   };
 }
 
-/** Returns the TCP MD5 key for connections from the peer. Undefined: it needs none. */
-export function peerKeyOf({ password, address, vrf, interface: networkInterface }: ResolvedOptions): PeerKey | undefined {
-  if (password === undefined) return undefined;
-  return { prefix: address === undefined ? linkLocal : hostPrefix(address), password, ...defined({ vrf, interface: networkInterface }) };
+/** Returns the TCP MD5 or TCP-AO keys for connections from the peer. Undefined: it needs none. */
+export function peerKeyOf({ password, tcpAo, address, vrf, interface: networkInterface }: ResolvedOptions): PeerKey | undefined {
+  const scope = { prefix: address === undefined ? linkLocal : hostPrefix(address), ...defined({ vrf, interface: networkInterface }) };
+  if (tcpAo !== undefined) return { ...scope, tcpAo };
+  return password === undefined ? undefined : { ...scope, password };
 }
 
 /** Tells whether a connection belongs to the peer. An address means another host in each VRF, but an interface is in one VRF only. */

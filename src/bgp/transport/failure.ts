@@ -9,6 +9,7 @@ const kinds: Readonly<Record<string, TransportFailure['kind']>> = {
   ETIMEDOUT: 'timeout',
   ECONNRESET: 'reset',
   EPIPE: 'reset',
+  ENOPROTOOPT: 'unsupported',
 };
 
 const details: Readonly<Record<string, string>> = {

@@ -7,11 +7,13 @@ import { failureOf } from './failure.ts';
 import { connectHost, linkLocalProblem } from './link-local.ts';
 import { loadLibc, type Libc } from '../../system/ffi/libc.ts';
 import { LinuxListener } from './linux/listener.ts';
-import { passwordProblem, setSignatureKey } from './linux/md5.ts';
+import { setSignatureKey } from './linux/md5.ts';
+import { credentialsProblem } from './linux/peer-keys.ts';
 import { RouterDiscovery } from './linux/router-discovery.ts';
 import { factsOf, openRouterSocket } from './linux/router-socket.ts';
 import { readKernelDrops } from './linux/kernel-drops.ts';
 import { RawSocket } from './linux/socket.ts';
+import { addTcpAoKey } from './linux/tcp-ao.ts';
 import { bindToVrf, vrfProblem } from './linux/vrf.ts';
 import { nodeTransport } from './node.ts';
 import type { DialOptions, Transport } from './transport.ts';
@@ -19,24 +21,20 @@ import type { DialOptions, Transport } from './transport.ts';
 export interface LinuxTransportComponents {
   readonly clock?: Clock;
   readonly random?: Random;
-  /** The calls to the operating system. Default: those of this process; tests record them. */
+  /** @internal The calls to the operating system. Default: those of this process; tests record them. */
   readonly libc?: Libc | undefined;
 }
 
 /**
- * The transport for production. Its sockets have TCP MD5, TTL, minimum TTL, traffic class, network interface, VRF and user timeout. If
+ * The transport for production. Its sockets have TCP MD5, TCP-AO, TTL, minimum TTL, traffic class, network interface, VRF and user timeout. If
  * the native module cannot be loaded, it uses plain Node sockets, which refuse peers that need more.
  */
-export function linuxTransport({
-  clock = systemClock,
-  random = systemRandom,
-  libc = loadLibc(),
-}: LinuxTransportComponents = {}): Transport {
+export function linuxTransport(components: LinuxTransportComponents = {}): Transport {
+  const { clock = systemClock, random = systemRandom, libc = loadLibc() } = components;
   if (libc === undefined) return nodeTransport;
   const discovery = { clock, random, factsOf, open: (networkInterface: string) => openRouterSocket(libc, networkInterface) };
   return {
-    cannot: (options) =>
-      linkLocalProblem(options) ?? vrfProblem(options) ?? (options.password === undefined ? undefined : passwordProblem(options.password)),
+    cannot: (options) => linkLocalProblem(options) ?? vrfProblem(options) ?? credentialsProblem(options),
     dial(options, events) {
       let socket: Socket;
       try {
@@ -54,7 +52,7 @@ export function linuxTransport({
 
 /** Opens a socket that is ready to connect. On failure it closes the descriptor and throws an error with the system's code. */
 function openSocket(libc: Libc, options: DialOptions): Socket {
-  const { address, sourceAddress, password, vrf, interface: networkInterface } = options;
+  const { address, sourceAddress, password, tcpAo = [], vrf, interface: networkInterface } = options;
   const socket = RawSocket.tcp(libc, address.family);
   try {
     if (networkInterface !== undefined) socket.bindToInterface(networkInterface);
@@ -62,6 +60,7 @@ function openSocket(libc: Libc, options: DialOptions): Socket {
     socket.setOptions(options);
     socket.setTrafficClass();
     if (password !== undefined) setSignatureKey(socket, hostPrefix(address), password);
+    for (const [index, key] of tcpAo.entries()) addTcpAoKey(socket, hostPrefix(address), key, index === 0);
     if (sourceAddress !== undefined) socket.bind(sourceAddress, 0, 'binding the source address');
     // The handle inside the Socket owns the descriptor now. Without `manualStart` it would read before it is connected.
     return new Socket({ fd: socket.fd, readable: true, writable: true, manualStart: true } as ConstructorParameters<typeof Socket>[0]);

@@ -12,6 +12,7 @@ import type {
   ListenerEvents,
   ListenOptions,
   PeerKey,
+  TcpAoKey,
   Transport,
 } from './transport.ts';
 
@@ -202,7 +203,7 @@ export class MemoryHost implements Transport {
     const answer = (deliver: () => void): void => this.#network.carry(this, from, deliver);
     if (!this.#has(options.address)) return; // powered off meanwhile: no answer
     const listener = this.#listenerFor(options.address, options.port);
-    if (!this.#signatureIsRight(listener?.keys ?? [], source, options.password)) return;
+    if (!this.#signatureIsRight(listener?.keys ?? [], source, options)) return;
     if (listener === undefined) {
       answer(() => remoteEnd.fail({ kind: 'refused', detail: 'connection refused' }));
       return;
@@ -230,8 +231,9 @@ export class MemoryHost implements Transport {
   }
 
   /** Tells whether the SYN has the expected signature. The kernel drops segments with a wrong, missing or unexpected one (RFC 2385 2). */
-  #signatureIsRight(keys: readonly PeerKey[], source: Address, password: string | undefined): boolean {
+  #signatureIsRight(keys: readonly PeerKey[], source: Address, { password, tcpAo }: DialOptions): boolean {
     const [key] = keys.filter(({ prefix }) => prefixContains(prefix, source)).sort((a, b) => b.prefix.length - a.prefix.length);
+    if (tcpAo !== undefined || key?.tcpAo !== undefined) return tcpAo !== undefined && isTcpAoRight(key?.tcpAo ?? [], tcpAo[0]);
     if (key?.password === password) return true;
     this.countDrop(password === undefined ? 'missing' : key === undefined ? 'unexpected' : 'wrong');
     return false;
@@ -262,4 +264,12 @@ export class MemoryHost implements Transport {
   toString(): string {
     return this.addresses.map(formatAddress).join();
   }
+}
+
+/** Tells whether a listener with these keys takes a SYN that is signed with this one (RFC 5925 7.5). */
+function isTcpAoRight(keys: readonly TcpAoKey[], signed: TcpAoKey | undefined): boolean {
+  return keys.some(
+    ({ sendId, receiveId, secret, algorithm }) =>
+      receiveId === signed?.sendId && sendId === signed.receiveId && secret === signed.secret && algorithm === signed.algorithm,
+  );
 }

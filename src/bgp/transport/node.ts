@@ -38,9 +38,10 @@ export const nodeTransport: Transport = {
 };
 
 function cannot(options: DialOptions): string | undefined {
-  const { address, interface: networkInterface, password, minimumTtl, vrf } = options;
+  const { address, interface: networkInterface, password, tcpAo, minimumTtl, vrf } = options;
   if (vrf !== undefined) return `a connection in a VRF ${needs}`;
   if (password !== undefined) return `a TCP MD5 password ${needs}`;
+  if (tcpAo !== undefined) return `TCP-AO ${needs}`;
   if (minimumTtl !== undefined) return `TTL security ${needs}`;
   if (networkInterface !== undefined && !isLinkLocal(address)) return `binding a connection to a network interface ${needs}`;
   return linkLocalProblem(options);
@@ -68,7 +69,8 @@ function listen({ address, port, vrf }: ListenOptions, events: ListenerEvents): 
     if (!closed) events.listening(typeof at === 'object' && at !== null ? at.port : port);
   });
   return {
-    setKeys: (keys) => new Map(keys.map((_, index) => [index, `a TCP MD5 password ${needs}`])),
+    setKeys: (keys) =>
+      new Map(keys.map(({ tcpAo }, index) => [index, `${tcpAo === undefined ? 'a TCP MD5 password' : 'TCP-AO'} ${needs}`])),
     close: () => {
       if (!closed) server.close();
       closed = true;

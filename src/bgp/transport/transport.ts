@@ -17,6 +17,20 @@ export interface SocketOptions {
   readonly userTimeout?: number;
 }
 
+/** A key of TCP-AO (RFC 5925 3.1, a master key tuple). Must not be logged. */
+export interface TcpAoKey {
+  /** KeyID of the segments that we send, 0 to 255: the `receiveId` of the same key at the peer. */
+  readonly sendId: number;
+  /** KeyID of the segments that the peer sends, 0 to 255. */
+  readonly receiveId: number;
+  /** 1 to 80 octets of UTF-8. */
+  readonly secret: string;
+  readonly algorithm: TcpAoAlgorithm;
+}
+
+/** The algorithms of RFC 5926, by the names of Linux. */
+export type TcpAoAlgorithm = 'hmac(sha1)' | 'cmac(aes128)';
+
 export interface DialOptions extends SocketOptions {
   readonly address: Address;
   readonly port: number;
@@ -27,6 +41,8 @@ export interface DialOptions extends SocketOptions {
   readonly vrf?: string;
   /** TCP MD5 signature key (RFC 2385), at most 80 octets of UTF-8. It must not be logged. */
   readonly password?: string;
+  /** The keys of TCP-AO, at least one. The connection begins with the first one. Not together with `password`. */
+  readonly tcpAo?: readonly TcpAoKey[];
 }
 
 /** Events of a connection. None comes before `dial` or `accept` has returned, and none after `closed`. */
@@ -94,18 +110,20 @@ export interface Incoming {
   reject(): void;
 }
 
-/** A TCP MD5 key for connections from these addresses. */
-export interface PeerKey {
+/** The keys for connections from these addresses: one of TCP MD5, or at least one of TCP-AO. */
+export type PeerKey = KeyScope &
+  ({ readonly password: string; readonly tcpAo?: undefined } | { readonly password?: undefined; readonly tcpAo: readonly TcpAoKey[] });
+
+interface KeyScope {
   readonly prefix: Prefix;
   readonly interface?: string;
   readonly vrf?: string;
-  readonly password: string;
 }
 
 export interface Listener {
   /**
    * Makes these the keys of the listener, exactly. Existing connections are not touched. Returns the keys that could not be set: the
-   * reason, without the password, by index in `keys`.
+   * reason, without password and secret, by index in `keys`.
    */
   setKeys(keys: readonly PeerKey[]): ReadonlyMap<number, string>;
   /** May be called more than once. Accepted connections stay open. */

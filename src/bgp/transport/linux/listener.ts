@@ -6,7 +6,7 @@ import { acceptSocket, failedConnection, offerSocket } from '../socket-connectio
 import { failureOf, listenFailureOf } from '../failure.ts';
 import type { Connection, ConnectionEvents, Listener, ListenerEvents, ListenOptions, PeerKey, SocketOptions } from '../transport.ts';
 import type { Libc } from '../../../system/ffi/libc.ts';
-import { passwordProblem, setSignatureKey } from './md5.ts';
+import { credentialsProblem, hasSameCredentials, replaceCredentials } from './peer-keys.ts';
 import { RawSocket } from './socket.ts';
 import { bindToVrf } from './vrf.ts';
 
@@ -69,15 +69,17 @@ export class LinuxListener implements Listener {
     const refused = new Map<number, string>();
     for (const { socket, keys: present } of this.#sockets) {
       const wanted = wantedKeys(keys, socket.family, refused);
-      for (const [name, { prefix }] of present) {
+      for (const [name, key] of present) {
         if (wanted.has(name)) continue;
         present.delete(name);
-        setSignatureKey(socket, prefix, undefined);
+        replaceCredentials(socket, key.prefix, key);
       }
       for (const [name, { index, key }] of wanted) {
-        if (present.get(name)?.password === key.password) continue;
+        const before = present.get(name);
+        if (before !== undefined && hasSameCredentials(before, key)) continue;
+        present.delete(name);
         try {
-          setSignatureKey(socket, key.prefix, key.password);
+          replaceCredentials(socket, key.prefix, before, key);
           present.set(name, key);
         } catch (error) {
           refused.set(index, (error as Error).message);
@@ -119,14 +121,15 @@ function wantedKeys(keys: readonly PeerKey[], family: Family, refused: Map<numbe
   for (const [index, key] of keys.entries()) {
     if (key.prefix.address.family !== family) continue;
     const name = formatPrefix(key.prefix);
-    const problem = passwordProblem(key.password);
+    const problem = credentialsProblem(key);
+    const other = wanted.get(name)?.key;
     if (problem !== undefined) refused.set(index, problem);
-    else if (wanted.has(name) && wanted.get(name)?.key.password !== key.password) {
-      refused.set(
-        index,
-        `another peer with the address ${name} has another TCP MD5 password: the kernel keeps one for an address, whatever the interface`,
-      );
-    } else if (!wanted.has(name)) wanted.set(name, { index, key });
+    else if (other === undefined) wanted.set(name, { index, key });
+    else if (!hasSameCredentials(other, key)) {
+      const have = key.tcpAo === undefined && other.tcpAo === undefined ? 'another TCP MD5 password' : 'other TCP-AO keys or a password';
+      const rule = 'the kernel keeps one for an address, whatever the interface';
+      refused.set(index, `another peer with the address ${name} has ${have}: ${rule}`);
+    }
   }
   return wanted;
 }

@@ -3,35 +3,44 @@ import type { Libc } from '../../../../src/system/ffi/libc.ts';
 
 const SO_BINDTODEVICE = 25;
 
-/** A call on a socket, in the order of the calls: "device red", "option 41/67", "bind". */
-interface SocketCall {
+/** A call that prepares a socket: binding it to an address or to a device, or another option, in the order of the calls. */
+export interface SocketCall {
   readonly fd: number;
-  readonly call: string;
+  readonly call: 'bind' | 'device' | 'option';
+  readonly level?: number;
+  readonly name?: number;
+  readonly value?: Buffer;
 }
 
 /**
- * Records the calls that prepare sockets, and makes them. Binding to one of `devices` only seems to succeed: the kernel that runs the tests
- * may have no such devices.
+ * Records the calls that prepare sockets. `answer` plays a kernel that has more than the one that runs the tests: 0 for success, or an error
+ * number. Without an answer the call is made.
  */
-export function recordingLibc(libc: Libc, devices: readonly string[]): { readonly libc: Libc; readonly calls: readonly SocketCall[] } {
+export function recordingLibc(
+  libc: Libc,
+  answer: (call: SocketCall) => number | undefined,
+): { readonly libc: Libc; readonly calls: readonly SocketCall[] } {
   const calls: SocketCall[] = [];
+  let failure = 0;
   return {
     calls,
     libc: {
       ...libc,
-      setsockopt: (fd, level, name, value, length) => {
-        if (level !== SOL_SOCKET || name !== SO_BINDTODEVICE) {
-          calls.push({ fd, call: `option ${level}/${name}` });
-          return libc.setsockopt(fd, level, name, value, length);
-        }
-        const device = Buffer.from(value.subarray(0, length)).toString('utf8').replace(/\0$/, '');
-        calls.push({ fd, call: `device ${device}` });
-        return devices.includes(device) ? 0 : libc.setsockopt(fd, level, name, value, length);
+      setsockopt: (fd, level, name, bytes, length) => {
+        const isDevice = level === SOL_SOCKET && name === SO_BINDTODEVICE;
+        const value = Buffer.from(bytes.subarray(0, length));
+        const call: SocketCall = { fd, call: isDevice ? 'device' : 'option', level, name, value };
+        calls.push(call);
+        failure = answer(call) ?? -1;
+        if (failure < 0) return libc.setsockopt(fd, level, name, bytes, length);
+        return failure === 0 ? 0 : -1;
       },
       bind: (fd, address, length) => {
         calls.push({ fd, call: 'bind' });
+        failure = -1;
         return libc.bind(fd, address, length);
       },
+      errno: () => (failure > 0 ? failure : libc.errno()),
     },
   };
 }

@@ -9,7 +9,7 @@ import { loadLibc } from '../../../../src/system/ffi/libc.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { hasIpv6, loopback, until } from './loopback.ts';
 import { ConnectionRecorder, ListenerRecorder } from './recorder.ts';
-import { recordingLibc } from './recording-libc.ts';
+import { recordingLibc, type SocketCall } from './recording-libc.ts';
 
 const real = loadLibc();
 const peer = { address: loopback[4], port: 179, ttl: 255 };
@@ -18,8 +18,10 @@ const fix = 'create it with "ip link add red type vrf table NUMBER", on a kernel
 /** A transport whose kernel seems to have the VRF "red", and the calls on each socket. */
 function withRed(): { readonly transport: Transport; readonly ofSockets: () => string[][] } {
   if (real === undefined) throw new Error('the native module koffi could not be loaded');
-  const { libc, calls } = recordingLibc(real, ['red']);
-  const ofSockets = (): string[][] => [...Map.groupBy(calls, ({ fd }) => fd).values()].map((each) => each.map(({ call }) => call));
+  const { libc, calls } = recordingLibc(real, ({ call, value }) => (call === 'device' && value?.toString() === 'red\0' ? 0 : undefined));
+  const nameOf = ({ call, value }: SocketCall): string =>
+    call === 'device' ? `device ${value?.toString('utf8').replace('\0', '')}` : call;
+  const ofSockets = (): string[][] => [...Map.groupBy(calls, ({ fd }) => fd).values()].map((each) => each.map(nameOf));
   return { transport: linuxTransport({ libc }), ofSockets };
 }
 

@@ -1,0 +1,186 @@
+import { describe, expect, it } from 'vitest';
+import { linuxTransport } from '../../../../src/bgp/transport/linux.ts';
+import { encodeAddKey, encodeDeleteKey } from '../../../../src/bgp/transport/linux/tcp-ao.ts';
+import { nodeTransport } from '../../../../src/bgp/transport/node.ts';
+import type { TcpAoKey, Transport } from '../../../../src/bgp/transport/transport.ts';
+import { hostPrefix, prefix } from '../../../../src/net/prefix.ts';
+import { loadLibc } from '../../../../src/system/ffi/libc.ts';
+import { loopback, until } from './loopback.ts';
+import { ConnectionRecorder, ListenerRecorder } from './recorder.ts';
+import { recordingLibc } from './recording-libc.ts';
+
+const real = loadLibc();
+const ENOPROTOOPT = 92;
+const ENOMEM = 12;
+const IPPROTO_TCP = 6;
+const peer = { address: loopback[4], port: 1, ttl: 255 };
+const range = prefix('198.51.100.0/24');
+
+const key = (sendId: number, receiveId: number, secret: string, algorithm: TcpAoKey['algorithm'] = 'hmac(sha1)'): TcpAoKey => ({
+  sendId,
+  receiveId,
+  secret,
+  algorithm,
+});
+
+/** Shows the octets that are not zero, by their offset. */
+function parts(bytes: Uint8Array): Record<number, string> {
+  const found: Record<number, string> = {};
+  for (const match of Buffer.from(bytes)
+    .toString('latin1')
+    .matchAll(/[^\0]+/g))
+    found[match.index] = Buffer.from(match[0], 'latin1').toString('hex');
+  return found;
+}
+const hex = (text: string): string => Buffer.from(text).toString('hex');
+
+describe('struct tcp_ao_add', () => {
+  it.each<[string, string, TcpAoKey, boolean, Record<number, string>]>([
+    [
+      'an IPv4 host, the key to begin with',
+      '192.0.2.1/32',
+      key(100, 200, 'secret'),
+      true,
+      // AF_INET, address, algorithm, set_current and set_rnext, prefix length and both IDs, key length and key.
+      { 0: '02', 4: 'c0', 6: '0201', 128: hex('hmac(sha1)'), 196: '03', 202: '2064c8', 207: `06${hex('secret')}` },
+    ],
+    [
+      'an IPv4 range, another key',
+      '10.0.0.0/8',
+      key(1, 2, 'x'.repeat(80), 'cmac(aes128)'),
+      false,
+      { 0: '02', 4: '0a', 128: hex('cmac(aes128)'), 202: '080102', 207: `50${hex('x'.repeat(80))}` },
+    ],
+    [
+      'an IPv6 host',
+      '2001:db8::1/128',
+      key(255, 1, 'ü'),
+      false,
+      { 0: '0a', 8: '20010db8', 23: '01', 128: hex('hmac(sha1)'), 202: '80ff01', 207: '02c3bc' },
+    ],
+  ])('has %s', (_, of, added, first, expected) => {
+    const bytes = encodeAddKey(prefix(of), added, first);
+    expect(bytes).toHaveLength(288);
+    expect(parts(bytes)).toEqual(expected);
+  });
+});
+
+describe('struct tcp_ao_del', () => {
+  it.each<[string, TcpAoKey, Record<number, string>]>([
+    ['192.0.2.1/32', key(100, 200, 'secret'), { 0: '02', 4: 'c0', 6: '0201', 138: '2064c8' }],
+    ['2001:db8::/32', key(7, 9, 'secret'), { 0: '0a', 8: '20010db8', 138: '200709' }],
+  ])('has %s and the IDs, and no secret', (of, removed, expected) => {
+    const bytes = encodeDeleteKey(prefix(of), removed);
+    expect(bytes).toHaveLength(144);
+    expect(parts(bytes)).toEqual(expected);
+  });
+});
+
+/** A transport whose kernel answers to options of TCP-AO and TCP MD5 like this, and these options as text. */
+function withKernel(answer: (option: string) => number): { readonly transport: Transport; readonly options: string[] } {
+  if (real === undefined) throw new Error('the native module koffi could not be loaded');
+  const options: string[] = [];
+  const { libc } = recordingLibc(real, ({ level, name, value = Buffer.alloc(0) }) => {
+    const text = level === IPPROTO_TCP ? textOf(name, value) : undefined;
+    if (text === undefined) return undefined;
+    options.push(text);
+    return answer(text);
+  });
+  return { transport: linuxTransport({ libc }), options };
+}
+
+/** Returns for example "add 1/2 first": the IDs of the key. */
+function textOf(name: number | undefined, value: Buffer): string | undefined {
+  if (name === 38) return `add ${value[203]}/${value[204]}${value[196] === 3 ? ' first' : ''}`;
+  if (name === 39) return `delete ${value[139]}/${value[140]}`;
+  if (name === 32) return value.readUInt16LE(130) === 0 ? 'delete password' : 'set password';
+  return undefined;
+}
+
+describe.runIf(process.platform === 'linux')('TCP-AO on Linux', () => {
+  const listen = (transport: Transport) => transport.listen({ address: loopback[4], port: 0 }, new ListenerRecorder());
+
+  it('BGP-126 gives a dialed socket all keys, the first one to begin with', async () => {
+    const { transport, options } = withKernel(() => 0);
+    const recorder = new ConnectionRecorder();
+    transport.dial({ ...peer, tcpAo: [key(1, 2, 'old'), key(3, 4, 'new')] }, recorder);
+    expect(options).toEqual(['add 1/2 first', 'add 3/4']);
+    await until('it is closed', () => recorder.isClosed);
+  });
+
+  it('BGP-126 gives a listening socket new keys before it removes the old ones', () => {
+    const { transport, options } = withKernel(() => 0);
+    const listener = listen(transport);
+    const set = (...tcpAo: TcpAoKey[]): string[] => {
+      options.length = 0;
+      expect(listener.setKeys(tcpAo.length === 0 ? [] : [{ prefix: range, tcpAo }])).toEqual(new Map());
+      return [...options];
+    };
+    expect(set(key(1, 1, 'a'))).toEqual(['add 1/1']);
+    expect(set(key(1, 1, 'a'))).toEqual([]);
+    expect(set(key(1, 1, 'a'), key(2, 2, 'b'))).toEqual(['add 2/2']);
+    expect(set(key(3, 3, 'c'), key(2, 2, 'b'))).toEqual(['add 3/3', 'delete 1/1']);
+    // The kernel does not take two keys with one ID.
+    expect(set(key(3, 3, 'other'), key(2, 2, 'b'))).toEqual(['delete 3/3', 'add 3/3']);
+    expect(set()).toEqual(['delete 3/3', 'delete 2/2']);
+    listener.close();
+  });
+
+  it('BGP-126 replaces a password of a listening socket by keys, and keys by a password', () => {
+    const { transport, options } = withKernel(() => 0);
+    const listener = listen(transport);
+    listener.setKeys([{ prefix: range, password: 'hush' }]);
+    listener.setKeys([{ prefix: range, tcpAo: [key(1, 1, 'a')] }]);
+    listener.setKeys([{ prefix: range, password: 'hush' }]);
+    expect(options).toEqual(['set password', 'delete password', 'add 1/1', 'delete 1/1', 'set password']);
+    listener.close();
+  });
+
+  it('BGP-126 leaves no part of the keys behind when the kernel refuses one, and reports the peer', () => {
+    const { transport, options } = withKernel((option) => (option === 'add 2/2' ? ENOMEM : 0));
+    const listener = listen(transport);
+    const keys = [{ prefix: range, tcpAo: [key(1, 1, 'hush'), key(2, 2, 'hush')] }];
+    expect(listener.setKeys(keys).get(0)).toContain('raise net.core.optmem_max');
+    expect(options).toEqual(['add 1/1', 'add 2/2', 'delete 1/1']);
+    expect([...listener.setKeys(keys).keys()]).toEqual([0]);
+    listener.close();
+  });
+
+  it('BGP-127 fails on a kernel without TCP-AO, and says which kernel has it', async () => {
+    const { transport } = withKernel(() => ENOPROTOOPT);
+    const why = 'this kernel has no TCP-AO: use Linux 6.7 or later with CONFIG_TCP_AO, or a TCP MD5 password instead';
+    const recorder = new ConnectionRecorder();
+    transport.dial({ ...peer, tcpAo: [key(1, 2, 'hush')] }, recorder);
+    await until('it is closed', () => recorder.isClosed);
+    expect(recorder.failure).toEqual({ kind: 'unsupported', detail: why });
+    const listener = listen(transport);
+    expect(listener.setKeys([{ prefix: range, tcpAo: [key(1, 2, 'hush')] }])).toEqual(new Map([[0, why]]));
+    listener.close();
+  });
+
+  it('refuses keys that cannot work, without their secrets', () => {
+    const { transport } = withKernel(() => 0);
+    const long = 'hush'.repeat(21);
+    expect(transport.cannot({ ...peer, tcpAo: [] })).toBe('TCP-AO needs at least one key');
+    expect(transport.cannot({ ...peer, tcpAo: [key(1, 2, long)] })).toBe('a secret of TCP-AO has from 1 to 80 octets');
+    expect(transport.cannot({ ...peer, tcpAo: [key(1, 2, 'hush')], password: 'hush' })).toContain('not both');
+    const listener = listen(transport);
+    const refused = listener.setKeys([
+      { prefix: range, tcpAo: [key(1, 2, 'hush')], interface: 'eth0' },
+      { prefix: range, tcpAo: [key(1, 2, 'hush')], interface: 'eth1' },
+      { prefix: range, password: 'hush', interface: 'eth2' },
+    ]);
+    expect([...refused]).toEqual([[2, expect.stringContaining('198.51.100.0/24 has other TCP-AO keys')]]);
+    expect([...refused.values()].join()).not.toContain('hush');
+    listener.close();
+  });
+});
+
+it('BGP-127 refuses TCP-AO with plain Node sockets', () => {
+  expect(nodeTransport.cannot({ ...peer, tcpAo: [key(1, 2, 'hush')] })).toBe(
+    'TCP-AO needs Linux and the native module koffi, which could not be loaded',
+  );
+  const listener = nodeTransport.listen({ address: loopback[4], port: 0 }, new ListenerRecorder());
+  expect(listener.setKeys([{ prefix: hostPrefix(loopback[4]), tcpAo: [key(1, 2, 'hush')] }]).get(0)).toContain('TCP-AO needs Linux');
+  listener.close();
+});
