@@ -14,6 +14,7 @@ const chapters: Catalogue['chapters'] = [
   { title: 'Peer groups', first: 122, last: 123 },
   { title: 'VRFs of Linux', first: 124, last: 125 },
   { title: 'TCP-AO', first: 126, last: 127 },
+  { title: 'Sent path identifiers', first: 128, last: 128 },
 ];
 
 const requirements: Catalogue['requirements'] = [
@@ -295,6 +296,12 @@ const requirements: Catalogue['requirements'] = [
     '5925 3.1, 7.4, 7.5',
   ),
   requirement(127, 'Without TCP-AO in the kernel or transport there is no session, and the reason says which kernel has it.', ''),
+
+  requirement(
+    128,
+    'A peer that accepts ADD-PATH in a family gets each prefix with the path identifier 1, also in withdrawals; every other peer gets none.',
+    '7911 3, 4',
+  ),
 ];
 
 const rfcs: Catalogue['rfcs'] = [
@@ -336,7 +343,7 @@ const rfcs: Catalogue['rfcs'] = [
     title: 'TCP-AO',
     extent: 'in the library, on Linux 6.7 with CONFIG_TCP_AO, tested with a fake of that kernel; a key changes with a new session only',
   },
-  { number: 7911, title: 'ADD-PATH', extent: 'receives several paths; sends one' },
+  { number: 7911, title: 'ADD-PATH', extent: 'receives several paths; sends one, with its identifier' },
   { number: 9494, title: 'Long-lived graceful restart' },
   { number: 9234, title: 'Roles', extent: 'negotiated, and refuses received leaks; ONLY_TO_CUSTOMER is not sent' },
   { number: 9774, title: 'AS_SET and AS_CONFED_SET deprecated', extent: 'never sent; treated as withdrawal where routes are kept' },

@@ -26,6 +26,8 @@ export interface LocalOpen {
   readonly strictRole?: boolean;
   /** Families for which the speaker accepts several paths of one prefix (RFC 7911). */
   readonly addPathReceive?: readonly Family[];
+  /** Families for which the speaker sends path identifiers if the peer accepts them (RFC 7911). */
+  readonly addPathSend?: readonly Family[];
   /**
    * Seconds that the peer may keep stale routes after the restart time has passed (RFC 9494). When absent, the capability is not offered.
    */
@@ -66,7 +68,7 @@ export function localOpenMessage(localOpen: LocalOpen): OpenMessage {
 
 /** Lists the capabilities in ascending order of their codes, so that the same configuration gives the same octets. */
 function capabilitiesOf(localOpen: LocalOpen): Capability[] {
-  const { families, gracefulRestart, role, addPathReceive = [], longLivedStaleTime } = localOpen;
+  const { families, gracefulRestart, role, addPathReceive = [], addPathSend = [], longLivedStaleTime } = localOpen;
   const each = families.map((family) => ({ afi: afiOf(family), safi: safi.unicast }));
   const capabilities: Capability[] = each.map((family) => ({ kind: 'multiprotocol', ...family }));
   capabilities.push({ kind: 'routeRefresh' });
@@ -81,10 +83,15 @@ function capabilitiesOf(localOpen: LocalOpen): Capability[] {
     capabilities.push({ kind: 'gracefulRestart', restarted, notification: true, restartTime, families: restarting });
   }
   capabilities.push({ kind: 'fourOctetAsn', asn: localOpen.localAsn });
-  if (addPathReceive.length > 0) {
-    const receiving = addPathReceive.map((family) => ({ afi: afiOf(family), safi: safi.unicast, receive: true, send: false }));
-    capabilities.push({ kind: 'addPath', families: receiving });
-  }
+  const severalPaths = ([4, 6] as const)
+    .map((family) => ({
+      afi: afiOf(family),
+      safi: safi.unicast,
+      receive: addPathReceive.includes(family),
+      send: addPathSend.includes(family),
+    }))
+    .filter(({ receive, send }) => receive || send);
+  if (severalPaths.length > 0) capabilities.push({ kind: 'addPath', families: severalPaths });
   capabilities.push({ kind: 'enhancedRouteRefresh' });
   if (gracefulRestart !== undefined && longLivedStaleTime !== undefined) {
     const { forwardingPreserved } = gracefulRestart;

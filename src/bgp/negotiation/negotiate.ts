@@ -28,6 +28,8 @@ export interface Negotiated {
   readonly peerRole?: Role;
   /** Families in which the peer sends path identifiers (RFC 7911). */
   readonly addPathReceive: readonly Family[];
+  /** Families in which we send path identifiers. */
+  readonly addPathSend: readonly Family[];
   /** Families whose routes the peer keeps as stale after the restart time (RFC 9494). */
   readonly longLivedFamilies: readonly Family[];
 }
@@ -81,6 +83,7 @@ export function negotiate(open: OpenMessage, localOpen: LocalOpen): Decoded<Nego
         }),
     ...(localOpen.role === undefined || peerRole === undefined ? {} : { peerRole: roleName(peerRole) }),
     addPathReceive: plain ? [] : (localOpen.addPathReceive ?? []).filter((family) => theirs.addPathSend.has(family)),
+    addPathSend: plain ? [] : (localOpen.addPathSend ?? []).filter((family) => theirs.addPathReceive.has(family)),
     // The capability has no meaning without graceful restart (RFC 9494 4.1).
     longLivedFamilies:
       localOpen.longLivedStaleTime === undefined || gracefulRestart === undefined || plain
@@ -93,6 +96,7 @@ export function negotiate(open: OpenMessage, localOpen: LocalOpen): Decoded<Nego
 interface Offer {
   readonly families: Set<Family>;
   readonly roles: Set<number>;
+  readonly addPathReceive: Set<Family>;
   readonly addPathSend: Set<Family>;
   readonly longLived: Set<Family>;
   multiprotocol: boolean;
@@ -109,6 +113,7 @@ function summarize(capabilities: readonly Capability[]): Offer {
   const offer: Offer = {
     families: new Set(),
     roles: new Set(),
+    addPathReceive: new Set(),
     addPathSend: new Set(),
     longLived: new Set(),
     multiprotocol: false,
@@ -149,7 +154,10 @@ function summarize(capabilities: readonly Capability[]): Offer {
         offer.roles.add(capability.role);
         break;
       case 'addPath':
-        for (const family of capability.families) if (family.send) addFamily(offer.addPathSend, family);
+        for (const family of capability.families) {
+          if (family.receive) addFamily(offer.addPathReceive, family);
+          if (family.send) addFamily(offer.addPathSend, family);
+        }
         break;
       case 'longLivedGracefulRestart':
         for (const family of capability.families) addFamily(offer.longLived, family);

@@ -81,6 +81,11 @@ export interface PeerOptions {
   readonly strictRole?: boolean;
   /** Families in which the peer may send several paths for a prefix (RFC 7911). Default: none. */
   readonly addPathReceive?: readonly Family[];
+  /**
+   * Families whose routes are sent with a path identifier, to a peer that takes them so (RFC 7911). There is one path for each prefix, and its
+   * identifier is 1. Default: none.
+   */
+  readonly addPathSend?: readonly Family[];
   /** More announcements than these end the session (Cease 6/1). Applies from the next session on. Default: no maximum. */
   readonly maximumPrefixes?: MaximumPrefixes;
   /** Keep the routes of the peer that these rules accept. Default: none are kept. */
@@ -118,6 +123,7 @@ export interface ResolvedOptions extends PeerOptions {
   readonly gracefulRestart?: { readonly restartTime: number };
   readonly strictRole: boolean;
   readonly addPathReceive: readonly Family[];
+  readonly addPathSend: readonly Family[];
   readonly import?: ResolvedImport;
   readonly tcpAo?: readonly TcpAoKey[];
   readonly capabilityFallback: boolean;
@@ -174,6 +180,7 @@ export const fieldClass: { readonly [F in keyof Required<PeerOptions>]: 'identit
   role: 'reset',
   strictRole: 'live',
   addPathReceive: 'reset',
+  addPathSend: 'reset',
   maximumPrefixes: 'live',
   import: 'live',
   capabilityFallback: 'live',
@@ -213,6 +220,7 @@ export function resolveOptions(options: PeerOptions, defaults: PeerDefaults = {}
     ...(gracefulRestart === undefined ? {} : { gracefulRestart: { restartTime: gracefulRestart.restartTime ?? 120 } }),
     strictRole: options.strictRole ?? false,
     addPathReceive: sorted(options.addPathReceive ?? []),
+    addPathSend: sorted(options.addPathSend ?? []),
     ...(imported === undefined ? {} : { import: readImport(imported) }),
     ...(tcpAo === undefined ? {} : { tcpAo: readTcpAo(tcpAo) }),
     capabilityFallback: options.capabilityFallback ?? true,

@@ -135,7 +135,7 @@ export class AdjRibOut {
       const list = { prefixes: this.#store.tables[family], slots: Int32Array.from(alike, ({ slot }) => slot), end: alike.length };
       const encoded = encodedAttributes(set, format, family);
       for (let start = 0; start < list.end;) {
-        const packed = packAnnouncements({ ...list, start }, encoded, format.maximumLength);
+        const packed = packAnnouncements({ ...list, start }, encoded, format);
         updates.push(packed.message);
         start += packed.count;
       }

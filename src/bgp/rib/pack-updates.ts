@@ -1,6 +1,7 @@
 import assert from 'node:assert';
 import { maximumExtendedMessageLength } from '../limits.ts';
 import type { PrefixTable } from './prefix-table.ts';
+import { onlyPathId, type UpdateFormat } from './update-format.ts';
 import { attributeFlags as flags } from '../wire/attributes/decode-attributes.ts';
 import { attributeType as type, messageType, safi } from '../wire/codes.ts';
 import { headerLength } from '../wire/header.ts';
@@ -20,6 +21,9 @@ export interface PrefixList {
   readonly start: number;
   readonly end: number;
 }
+
+/** The part of an update format that the prefixes depend on. */
+type PrefixFormat = Pick<UpdateFormat, 'maximumLength' | 'pathIds'>;
 
 /** The encoded attributes of an announcement, without its prefixes. */
 export interface EncodedAttributes {
@@ -41,26 +45,28 @@ const scratch = new Uint8Array(maximumExtendedMessageLength);
  * Packs one UPDATE that withdraws as many prefixes of the list as fit. Messages are as long as the session allows: a router does other
  * work between messages, and FRR handles a burst in long messages with less delay (docs/explanation/performance.md).
  */
-export function packWithdrawals(list: PrefixList, maximumLength: number): PackedUpdate {
+export function packWithdrawals(list: PrefixList, format: PrefixFormat): PackedUpdate {
+  const { maximumLength } = format;
   const { family } = list.prefixes;
   if (family === 4) {
-    const { count, prefixes } = fit(list, maximumLength - fixedLength);
+    const { count, prefixes } = fit(list, maximumLength - fixedLength, format);
     const message = header(fixedLength + prefixes.length);
     writeU16(message, headerLength, prefixes.length);
     message.set(prefixes, headerLength + 2);
     return { message, count };
   }
   const head = octets(u16(afiOf(family)), safi.unicast);
-  const { count, prefixes } = fit(list, maximumLength - fixedLength - attributeHeader - head.length);
+  const { count, prefixes } = fit(list, maximumLength - fixedLength - attributeHeader - head.length, format);
   return { message: messageOf(attributeHead(type.mpUnreach, head.length + prefixes.length), head, prefixes), count };
 }
 
 /** Packs one UPDATE that announces as many prefixes of the list as fit. */
-export function packAnnouncements(list: PrefixList, announcement: EncodedAttributes, maximumLength: number): PackedUpdate {
+export function packAnnouncements(list: PrefixList, announcement: EncodedAttributes, format: PrefixFormat): PackedUpdate {
+  const { maximumLength } = format;
   const { attributes, multiprotocolNextHop: nextHop } = announcement;
   if (nextHop === undefined) {
     const fixed = fixedLength + attributes.length;
-    const { count, prefixes } = fit(list, maximumLength - fixed);
+    const { count, prefixes } = fit(list, maximumLength - fixed, format);
     const message = header(fixed + prefixes.length);
     writeU16(message, headerLength + 2, attributes.length);
     message.set(attributes, fixedLength);
@@ -69,14 +75,20 @@ export function packAnnouncements(list: PrefixList, announcement: EncodedAttribu
   }
   const head = octets(u16(afiOf(list.prefixes.family)), safi.unicast, nextHop.length, nextHop, 0);
   const fixed = fixedLength + attributeHeader + head.length + attributes.length;
-  const { count, prefixes } = fit(list, maximumLength - fixed);
+  const { count, prefixes } = fit(list, maximumLength - fixed, format);
   // MP_REACH_NLRI goes first, so that a receiver finds the prefixes even if a later attribute is malformed (RFC 7606 5.1).
   return { message: messageOf(attributeHead(type.mpReach, head.length + prefixes.length), head, prefixes, attributes), count };
 }
 
+interface FittingPrefixes {
+  readonly count: number;
+  readonly prefixes: Uint8Array;
+}
+
 /** Writes as many of the first prefixes as fit into `room` octets. Returns a view that the next call overwrites. */
-function fit({ prefixes: table, slots, start, end }: PrefixList, room: number): { readonly count: number; readonly prefixes: Uint8Array } {
-  const { count, length } = table.write(slots, start, end, scratch, room);
+function fit({ prefixes: table, slots, start, end }: PrefixList, room: number, { pathIds }: PrefixFormat): FittingPrefixes {
+  const pathId = pathIds.includes(table.family) ? onlyPathId : undefined;
+  const { count, length } = table.write(slots, start, end, scratch, room, pathId);
   assert(count > 0, 'the attributes of a route leave no room for its prefix');
   return { count, prefixes: scratch.subarray(0, length) };
 }

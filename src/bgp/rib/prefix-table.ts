@@ -129,19 +129,26 @@ export class PrefixTable {
 
   /**
    * Writes the prefixes of `slots` from `start` to `end` as an UPDATE carries them: the length, then the octets of the address that the
-   * length covers (RFC 4271 4.3). Stops when `room` is used.
+   * length covers (RFC 4271 4.3). The path identifier, if there is one, precedes each (RFC 7911 3). Stops when `room` is used.
    */
-  write(slots: Int32Array, start: number, end: number, bytes: Uint8Array, room: number): Written {
+  write(slots: Int32Array, start: number, end: number, bytes: Uint8Array, room: number, pathId?: number): Written {
     // One loop without calls: a burst spends its time here, often before the code has been compiled.
     const lengths = this.#lengths;
     const addresses = this.#addresses;
     const words = this.#words;
+    const before = pathId === undefined ? 0 : 4;
     let length = 0;
     let position = start;
     for (; position < end; position++) {
       const slot = slots[position] ?? 0;
       const bits = lengths[slot] ?? 0;
-      if (length + 1 + ((bits + 7) >>> 3) > room) break;
+      if (length + before + 1 + ((bits + 7) >>> 3) > room) break;
+      if (pathId !== undefined) {
+        bytes[length++] = pathId >>> 24;
+        bytes[length++] = pathId >>> 16;
+        bytes[length++] = pathId >>> 8;
+        bytes[length++] = pathId;
+      }
       bytes[length++] = bits;
       let at = slot * words;
       for (let left = bits; left > 0; left -= 32) {

@@ -18,6 +18,9 @@ export interface NextHops {
   readonly ipv6LinkLocal?: Address;
 }
 
+/** The path identifier of each route on a session with ADD-PATH. There is one path for each prefix. */
+export const onlyPathId = 1;
+
 export interface UpdateFormat {
   readonly internal: boolean;
   readonly localAsn: number;
@@ -25,6 +28,8 @@ export interface UpdateFormat {
   /** Largest length of a message, in octets. */
   readonly maximumLength: number;
   readonly nextHops: Readonly<Record<Family, NextHopEncoding>>;
+  /** Families whose prefixes have a path identifier (RFC 7911 3). */
+  readonly pathIds: readonly Family[];
 }
 
 /**
@@ -37,13 +42,13 @@ export function updateFormatOf(
   localAddress: Address | undefined,
   nextHops: NextHops,
 ): UpdateFormat {
-  const { internal, fourOctetAsn, families, extendedMessages } = negotiated;
+  const { internal, fourOctetAsn, families, extendedMessages, addPathSend: pathIds } = negotiated;
   const encodingOf = (family: Family): NextHopEncoding => {
     if (!families.includes(family)) return { kind: 'impossible', why: notNegotiated(family) };
     return family === 4 ? ipv4Encoding(negotiated, localAddress, nextHops) : ipv6Encoding(localAddress, nextHops);
   };
   const maximumLength = extendedMessages ? maximumExtendedMessageLength : maximumMessageLength;
-  return { internal, localAsn, fourOctetAsn, maximumLength, nextHops: { 4: encodingOf(4), 6: encodingOf(6) } };
+  return { internal, localAsn, fourOctetAsn, maximumLength, nextHops: { 4: encodingOf(4), 6: encodingOf(6) }, pathIds };
 }
 
 const notNegotiated = (family: Family): string =>

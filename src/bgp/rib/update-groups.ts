@@ -48,11 +48,10 @@ export class UpdateGroup {
   }
 
   #pack(list: Parameters<typeof packWithdrawals>[0], { id }: Run): PackedUpdate {
-    const { maximumLength } = this.#format;
-    if (id === none) return packWithdrawals(list, maximumLength);
+    if (id === none) return packWithdrawals(list, this.#format);
     const set = this.#sets.get(id);
     assert(set !== undefined, 'the attribute set of a delta has no holder');
-    return packAnnouncements(list, this.#announcement(list.prefixes.family, set), maximumLength);
+    return packAnnouncements(list, this.#announcement(list.prefixes.family, set), this.#format);
   }
 
   #announcement(family: Family, set: AttributeSet): EncodedAttributes {
@@ -108,10 +107,10 @@ export class UpdateGroups {
   }
 }
 
-function keyOf({ internal, localAsn, fourOctetAsn, maximumLength, nextHops }: UpdateFormat): string {
+function keyOf({ internal, localAsn, fourOctetAsn, maximumLength, nextHops, pathIds }: UpdateFormat): string {
   const families = ([4, 6] as const).map((family) => {
     const { kind, ...rest } = nextHops[family];
-    return `${kind} ${'nextHop' in rest ? rest.nextHop.join('.') : ''}`;
+    return `${kind} ${'nextHop' in rest ? rest.nextHop.join('.') : ''} ${pathIds.includes(family)}`;
   });
   return [internal, localAsn, fourOctetAsn, maximumLength, ...families].join();
 }

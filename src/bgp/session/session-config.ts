@@ -18,8 +18,8 @@ export function fsmConfigOf(options: ResolvedOptions, localOpen: LocalOpen): Fsm
 
 /** `restart`: the current values of the graceful restart capability. */
 export function localOpenOf(options: ResolvedOptions, restart: Omit<LocalRestart, 'restartTime'>): LocalOpen {
-  const { localAsn, peerAsn, holdTime, minimumHoldTime, families, strictRole, addPathReceive, capabilityFallback } = options;
-  const { address, routerId, gracefulRestart, role, longLivedStaleTime, peerAsns } = options;
+  const { localAsn, peerAsn, holdTime, minimumHoldTime, families, strictRole, capabilityFallback } = options;
+  const { addPathReceive, addPathSend, address, routerId, gracefulRestart, role, longLivedStaleTime, peerAsns } = options;
   return {
     localAsn,
     peerAsn,
@@ -30,6 +30,7 @@ export function localOpenOf(options: ResolvedOptions, restart: Omit<LocalRestart
     overIpv6: address === undefined || address.family === 6,
     strictRole,
     addPathReceive,
+    addPathSend,
     capabilityFallback,
     ...defined({ role, longLivedStaleTime, peerAsns }),
     ...(gracefulRestart === undefined ? {} : { gracefulRestart: { restartTime: gracefulRestart.restartTime, ...restart } }),

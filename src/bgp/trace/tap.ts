@@ -126,13 +126,12 @@ function message(direction: TracedMessage['direction'], octets: Uint8Array, nego
 }
 
 function wireSessionOf(direction: TracedMessage['direction'], negotiated: Negotiated): WireSession {
-  const { fourOctetAsn, internal, families, addPathReceive, extendedMessages, enhancedRouteRefresh } = negotiated;
+  const { fourOctetAsn, internal, families, addPathReceive, addPathSend, extendedMessages, enhancedRouteRefresh } = negotiated;
   return {
     fourOctetAsn,
     internal,
     families,
-    // The speaker announces one path per prefix, so its UPDATEs have no path identifiers.
-    addPathReceive: direction === 'received' ? addPathReceive : [],
+    addPathReceive: direction === 'received' ? addPathReceive : addPathSend,
     enhancedRouteRefresh,
     ...(extendedMessages ? { maximum: maximumExtendedMessageLength } : {}),
   };

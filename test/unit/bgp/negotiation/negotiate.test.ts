@@ -127,6 +127,7 @@ describe('capabilities', () => {
       extendedMessages: false,
       extendedNextHop: false,
       addPathReceive: [],
+      addPathSend: [],
     });
   });
 
@@ -203,6 +204,19 @@ describe('capabilities', () => {
     expect(agreed(sends, { addPathReceive: [4, 6] }).addPathReceive).toEqual([4]);
     expect(agreed(sends).addPathReceive).toEqual([]);
   });
+
+  test('path identifiers are sent in families where we offer them and the peer accepts them', () => {
+    const takes = without('addPath', {
+      kind: 'addPath',
+      families: [
+        { afi: 1, safi: 1, receive: false, send: true },
+        { afi: 2, safi: 1, receive: true, send: true },
+      ],
+    });
+    expect(agreed(takes, { addPathSend: [4, 6] })).toMatchObject({ addPathSend: [6], addPathReceive: [] });
+    expect(agreed(takes, { addPathReceive: [4, 6] })).toMatchObject({ addPathSend: [], addPathReceive: [4, 6] });
+    expect(agreed(takes, { addPathSend: [4, 6], families: [4], withoutOptionalParameters: true }).addPathSend).toEqual([]);
+  });
 });
 
 describe('encoding of our OPEN', () => {
@@ -216,6 +230,12 @@ describe('encoding of our OPEN', () => {
       'an ASN that needs four octets, over IPv6',
       { ...identity, localAsn: 4_200_000_000, families: [4], overIpv6: true },
       `${marker} 0039 01 04 5ba0 005a 0a000001 1c  02 1a  0104 00010001  0200  0506 0001 0001 0002  0600  4104 fa56ea00  4600`,
+    ],
+    [
+      'path identifiers in one direction of one family, and in both of the other',
+      { ...identity, addPathReceive: [6], addPathSend: [4, 6] },
+      `${marker} 0041 01 04 fc00 005a 0a000001 24  02 22  0104 00010001  0104 00020001  0200  0600  4104 0000fc00
+       4508 0001 01 02 0002 01 03  4600`,
     ],
     ['without optional parameters', { ...identity, withoutOptionalParameters: true }, `${marker} 001d 01 04 fc00 005a 0a000001 00`],
     [

@@ -13,5 +13,6 @@ export const ordinary: Negotiated = {
   extendedMessages: false,
   extendedNextHop: false,
   addPathReceive: [],
+  addPathSend: [],
   longLivedFamilies: [],
 };

@@ -18,6 +18,10 @@ const formats: readonly UpdateFormat[] = [
   formatFor({ internal: true }, 64512),
   formatFor({ extendedMessages: true }),
   updateFormatOf({ ...negotiated, families: [4] }, 1, address('10.0.0.2'), {}),
+  // Two equal sessions with ADD-PATH, and one that differs in a family.
+  formatFor({ addPathSend: [4, 6] }),
+  formatFor({ addPathSend: [4, 6] }),
+  formatFor({ addPathSend: [6] }),
 ];
 
 /** More communities than a message of 4096 octets holds. */

@@ -191,6 +191,54 @@ describe('packed UPDATEs', () => {
     expect(sent(rib)).toEqual(same(`${marker} 001c 02 0005 20c0000201 0000`, `${marker} 0022 02 0000 000b 800f08 000201 2020010db8`));
   });
 
+  test('BGP-128 with ADD-PATH the path identifier 1 precedes each prefix, also in a withdrawal', () => {
+    const rib = ribOf(...routes('192.0.2.1/32', '0.0.0.0/0', '2001:db8::/33', '::/0'));
+    const change = { addPathSend: [4, 6] } as const;
+    expect(sent(rib, change)).toEqual(
+      same(
+        `${marker} 0039 02 0000 0014 40010100 40020602010000fc00 4003040a000002  00000001 20c0000201 00000001 00`,
+        `${marker} 004b 02 0000 0034  800e24 0002 01 10 20010db8000000000000000000000002 00 00000001 2120010db800 00000001 00
+         40010100 40020602010000fc00`,
+      ),
+    );
+    rib.replaceRoutes([]);
+    expect(sent(rib, change)).toEqual(
+      same(
+        `${marker} 0025 02 000e 00000001 20c0000201 00000001 00 0000`,
+        `${marker} 002c 02 0000 0015 800f12 000201 00000001 2120010db800 00000001 00`,
+      ),
+    );
+  });
+
+  test('BGP-128 a family without ADD-PATH has no path identifiers beside one that has them', () => {
+    const [ipv4, ipv6] = sent(ribOf(...routes('192.0.2.1/32', '::/0')), { addPathSend: [6] });
+    expect(ipv4).toMatch(/4003040a00000220c0000201$/);
+    expect(ipv6).toContain('0200000000010040010100');
+  });
+
+  test('BGP-128 the routes that a peer has are encoded as they were sent, for a BMP collector that comes later', () => {
+    const rib = ribOf(...routes('192.0.2.1/32', '0.0.0.0/0'));
+    const change = { addPathSend: [4] } as const;
+    const messages = sent(rib, change);
+    expect(messages).toHaveLength(1);
+    expect(rib.advertisedUpdates(formatFor(change, 64512), 4, 0, 10).updates.map((each) => toHex(each))).toEqual(messages);
+  });
+
+  test.each([false, true])(
+    'BGP-092 BGP-128 path identifiers count in the length of a message (extended messages: %s)',
+    (extendedMessages) => {
+      const rib = ribOf(...Array.from({ length: 20_000 }, (_, n) => ({ prefix: host(n) })));
+      for (const fixed of [19 + 4 + 20, 19 + 4]) {
+        const maximum = extendedMessages ? 65_535 : 4096;
+        const each = Math.floor((maximum - fixed) / 9);
+        const full = Math.floor(20_000 / each);
+        const lengths = sent(rib, { extendedMessages, addPathSend: [4] }).map((message) => message.length / 2);
+        expect(lengths).toEqual([...Array<number>(full).fill(fixed + 9 * each), fixed + 9 * (20_000 - full * each)]);
+        rib.replaceRoutes([]);
+      }
+    },
+  );
+
   test('MP_REACH_NLRI and MP_UNREACH_NLRI use the extended length only when needed', () => {
     for (const count of [13, 14, 15, 16]) {
       const rib = ribOf(...Array.from({ length: count }, (_, n) => ({ prefix: host(n, 6) })));

@@ -2,10 +2,10 @@ import assert from 'node:assert';
 import { address, type Family } from '../../../../src/net/address.ts';
 import { formatPrefix, maskedPrefix, type Prefix } from '../../../../src/net/prefix.ts';
 import type { Negotiated } from '../../../../src/bgp/negotiation/negotiate.ts';
-import { updateFormatOf, type NextHops, type UpdateFormat } from '../../../../src/bgp/rib/update-format.ts';
+import { onlyPathId, updateFormatOf, type NextHops, type UpdateFormat } from '../../../../src/bgp/rib/update-format.ts';
 import type { AdjRibOut } from '../../../../src/bgp/rib/adj-rib-out.ts';
 import type { Community, Route } from '../../../../src/bgp/route.ts';
-import { readNlri } from '../../../../src/bgp/wire/nlri.ts';
+import { readPaths, type Nlri } from '../../../../src/bgp/wire/nlri.ts';
 import { decodeUpdate } from '../../../../src/bgp/wire/update.ts';
 import { toHex } from '../hex.ts';
 import { ordinary } from '../negotiation/negotiated.ts';
@@ -35,7 +35,8 @@ export class Receiver {
     this.messages++;
     assert(message.length <= session.maximumLength, `a message of ${message.length} octets`);
     assert.equal((message[16] ?? 0) * 256 + (message[17] ?? 0), message.length);
-    const update = decodeUpdate(message.subarray(19), { fourOctetAsn: session.fourOctetAsn, internal: session.internal, families: [4, 6] });
+    const { fourOctetAsn, internal, pathIds } = session;
+    const update = decodeUpdate(message.subarray(19), { fourOctetAsn, internal, families: [4, 6], addPathReceive: pathIds });
     if (!update.ok) throw new Error(update.fault.problem);
     assert.deepEqual(update.value.faults, []);
     const { attributes, announced, withdrawn } = update.value;
@@ -45,18 +46,19 @@ export class Receiver {
     const communities = attributeValue(message, 8, 4) + attributeValue(message, 16, 8) + attributeValue(message, 32, 12);
     const text = attributesAsText(attributes.med, asns.length, attributes.localPref, communities);
     const gone = new Set<string>();
-    for (const { family, bytes } of withdrawn) {
-      for (const prefix of readNlri(family, bytes)) {
+    for (const nlri of withdrawn) {
+      for (const prefix of prefixesOf(nlri, session)) {
         this.withdrawn++;
         gone.add(formatPrefix(prefix));
         assert(this.table.delete(formatPrefix(prefix)), `${formatPrefix(prefix)} is withdrawn and was not announced`);
       }
     }
-    for (const { family, bytes, nextHop } of announced) {
+    for (const nlri of announced) {
+      const { family, nextHop } = nlri;
       const encoding = session.nextHops[family];
       assert(encoding.kind !== 'impossible');
       assert.deepEqual(nextHop, encoding.nextHop);
-      for (const prefix of readNlri(family, bytes)) {
+      for (const prefix of prefixesOf(nlri, session)) {
         this.announced++;
         assert(!gone.has(formatPrefix(prefix)), `${formatPrefix(prefix)} is withdrawn and announced in one message`);
         this.onAnnounced(formatPrefix(prefix), text);
@@ -72,6 +74,14 @@ export class Receiver {
       if (message === undefined) return;
       this.receive(message, session);
     }
+  }
+}
+
+/** Yields the prefixes. Each has the one path identifier on a session with ADD-PATH, and none on another. */
+function* prefixesOf(nlri: Nlri, { pathIds }: UpdateFormat): Generator<Prefix> {
+  for (const { prefix, pathId } of readPaths(nlri)) {
+    assert.equal(pathId, pathIds.includes(nlri.family) ? onlyPathId : undefined);
+    yield prefix;
   }
 }
 

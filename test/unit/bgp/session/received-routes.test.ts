@@ -64,6 +64,43 @@ describe('a peer with import rules', () => {
     expect(received()).toEqual([]);
   });
 
+  test('BGP-128 receives, replaces and loses the routes of a speaker that sends path identifiers', () => {
+    const ofBoth = { families: [4, 6], nextHop: { ipv6: '2001:db8::2' } } as const;
+    start({ ...everything, ...ofBoth, addPathReceive: [4, 6] }, { ...ofBoth, addPathSend: [4] });
+    const { rib } = both.right.speaker;
+    rib.set(routes(...nets, '2001:db8:1::/48'));
+    wait(1);
+    expect(received()).toEqual(['198.51.100.0/24 1', '203.0.113.0/24 1']);
+    // IPv6 has no path identifiers, because one side does not offer them.
+    expect(received(both.left.peer, 6)).toEqual(['2001:db8:1::/48']);
+    rib.set([{ prefix: '198.51.100.0/24', med: 3 }, ...routes('203.0.113.0/24', '2001:db8:1::/48')]);
+    wait(1);
+    expect(both.left.peer.receivedRoutes(prefix('198.51.100.0/24'))).toMatchObject([{ pathId: 1, med: 3 }]);
+    rib.set([{ prefix: '198.51.100.0/24', med: 3 }]);
+    wait(1);
+    expect(received()).toEqual(['198.51.100.0/24 1']);
+    expect(received(both.left.peer, 6)).toEqual([]);
+  });
+
+  test('BGP-128 receives path identifiers from the side that dials too', () => {
+    start({ addPathSend: [4] }, { ...everything, addPathReceive: [4] });
+    both.left.speaker.rib.set(routes('192.0.2.0/24'));
+    wait(1);
+    expect(received(both.right.peer)).toEqual(['192.0.2.0/24 1']);
+    both.left.speaker.rib.set([]);
+    wait(1);
+    expect(received(both.right.peer)).toEqual([]);
+  });
+
+  test.each<[string, Partial<PeerOptions>, Partial<PeerOptions>]>([
+    ['it does not ask for them', {}, { addPathSend: [4] }],
+    ['the peer does not offer them', { addPathReceive: [4] }, {}],
+    ['both only receive', { addPathReceive: [4] }, { addPathReceive: [4] }],
+  ])('BGP-128 receives no path identifiers when %s', (_, left, right) => {
+    start({ ...everything, ...left }, right);
+    expect(received()).toEqual(nets);
+  });
+
   test('loses its routes with the session when no side has graceful restart', () => {
     start();
     both.right.kill();

@@ -67,6 +67,24 @@ test('a trace has every message of a session, both directions, in order and deco
   expect(lines).toContain('1 received NOTIFICATION Cease: Administrative Shutdown (6/2): "maintenance at nine"');
 });
 
+test('BGP-128 a trace decodes sent and received path identifiers', async () => {
+  const { clock, left, right } = pair();
+  right.start({ addPathReceive: [4] });
+  left.start({ passive: true, addPathSend: [4] });
+  const traces = [left.peer.trace(), right.peer.trace()];
+  clock.advance(1000);
+  left.peer.routes.set([{ prefix: '192.0.2.1/32' }]);
+  right.peer.routes.set([{ prefix: '198.51.100.1/32' }]);
+  clock.advance(100);
+  left.peer.routes.set([]);
+  clock.advance(100);
+  const [sender = [], receiver = []] = await Promise.all(traces.map(passed));
+  const announced = 'UPDATE announces 192.0.2.1/32 path 1 via 10.0.0.1, AS path 64512, origin IGP';
+  expect(sender).toEqual(expect.arrayContaining([`1 sent ${announced}`, '1 sent UPDATE withdraws 192.0.2.1/32 path 1']));
+  expect(receiver).toEqual(expect.arrayContaining([`1 received ${announced}`, '1 received UPDATE withdraws 192.0.2.1/32 path 1']));
+  expect(sender).toContain('1 received UPDATE announces 198.51.100.1/32 via 10.0.0.2, AS path 65001, origin IGP');
+});
+
 test('a trace that starts late begins with the open connections', async () => {
   const { clock, left, right } = pair();
   right.start();
