@@ -57,7 +57,9 @@ export async function readRecordedAddresses(root: string): Promise<RecordedAddre
 }
 
 /** A pool with an unreadable status keeps no released addresses. No Service loses an address that it holds. */
-export async function readPoolRecords(root: string): Promise<{ readonly pools: readonly string[]; readonly released: readonly ReleasedAddress[] }> {
+export async function readPoolRecords(
+  root: string,
+): Promise<{ readonly pools: readonly string[]; readonly released: readonly ReleasedAddress[] }> {
   const folder = join(root, objectStatusFolder, 'ipaddresspool');
   const released: ReleasedAddress[] = [];
   const pools: string[] = [];

@@ -16,7 +16,13 @@ export function bindToVrf(socket: RawSocket, vrf: string): void {
 }
 
 /** Returns why a connection cannot be in this VRF. Undefined: it can, or it asks for none. */
-export function vrfProblem({ vrf, interface: networkInterface }: { readonly vrf?: string; readonly interface?: string }): string | undefined {
+export function vrfProblem({
+  vrf,
+  interface: networkInterface,
+}: {
+  readonly vrf?: string;
+  readonly interface?: string;
+}): string | undefined {
   if (vrf === undefined || networkInterface === undefined) return undefined;
   return `a connection on the network interface ${networkInterface} is in the VRF of that interface: leave out the VRF ${vrf}`;
 }
