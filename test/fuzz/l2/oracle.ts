@@ -44,7 +44,7 @@ function checkNdp(bytes: Uint8Array): void {
   assert.equal(view.readUInt16BE(56) % 0xffff, right % 0xffff, 'a wrong checksum');
 }
 
-/** What a hostile host sends, and how long it waits after each frame, in milliseconds. */
+/** Frames that a hostile host sends, and how long the host waits after each frame, in milliseconds. */
 export interface Attack {
   readonly frames: readonly Uint8Array[];
   readonly waits: readonly number[];

@@ -50,7 +50,7 @@ describe('the page of the console', () => {
 });
 
 describe('the pictures of the console in docs/images', () => {
-  test('are of the present page: npm run console:images draws them again', () => {
+  test('show the present page (npm run console:images draws them again)', () => {
     const drawn = JSON.parse(readFileSync(join(root, 'docs/images/console-images.json'), 'utf8')) as object;
     expect(drawn).toEqual({ page: digestOf(page.files) });
   });

@@ -35,7 +35,7 @@ describe('a thin stream', () => {
     expect(stream.version()).toBeUndefined();
   });
 
-  test('gives no version before the list is complete, because a Reflector would take it for a server without WatchList', () => {
+  test('gives no version before the list is complete', () => {
     const stream = new ThinStream(true);
     pushed(stream, line('ADDED', { resourceVersion: '5' }), 100);
     expect(stream.version()).toBeUndefined();

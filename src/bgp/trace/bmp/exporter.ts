@@ -18,7 +18,7 @@ export class BmpExporter {
   readonly #sessions = new Map<string, MonitoredSession>();
   readonly #collector: Collector;
   readonly #peers = new Map<string, MonitoredPeer>();
-  /** What the collector still has to get, a part with each step. */
+  /** Messages that the collector still has to get, a part with each step. */
   #tasks: Generator<void, void>[] = [];
   #isScheduled = false;
   #cancelStatistics: (() => void) | undefined;
