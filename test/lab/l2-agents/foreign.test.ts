@@ -20,8 +20,8 @@ afterEach(async () => {
 });
 
 /** Builds nodes of which n0 is the best placed one, and a stranger on their link. */
-async function build(advertisement: object = {}, idle = false): Promise<AgentsOnSegment> {
-  const bed = await AgentsOnSegment.build({ nodes: 2, strangers: 1, advertisement: { ...rankedByNumber, ...advertisement }, idle });
+async function build(advertisement: object = {}, { idle = false, nodes = 2 } = {}): Promise<AgentsOnSegment> {
+  const bed = await AgentsOnSegment.build({ nodes, strangers: 1, advertisement: { ...rankedByNumber, ...advertisement }, idle });
   lab = bed;
   await bed.watch.ask([vip, vip6], 20);
   return bed;
@@ -35,6 +35,18 @@ async function take(bed: AgentsOnSegment, verb: 'add' | 'del'): Promise<void> {
 
 const strangerMac = (bed: AgentsOnSegment): string => bed.segment.macOf(bed.strangerHost());
 
+/**
+ * Builds one node, which announces only the claim and its defence: there are no refreshes, of which the first comes at a random time, and no
+ * other node, to which it announces the address again whenever a session with that one comes up.
+ */
+async function buildQuiet(): Promise<AgentsOnSegment> {
+  const bed = await build({ refreshInterval: '0s' }, { nodes: 1 });
+  await bed.untilOwner(0);
+  // After the schedule of the claim.
+  await sleep(5_000);
+  return bed;
+}
+
 /** Waits until the condition says that the stranger has an address, and returns its message. */
 async function untilReported(bed: AgentsOnSegment): Promise<string> {
   return until(`the condition names ${strangerMac(bed)}`, async (note) => {
@@ -47,7 +59,7 @@ async function untilReported(bed: AgentsOnSegment): Promise<string> {
 
 describe('a foreign host that has the address first', () => {
   test('L2-6 L2-22 keeps it: no node announces, condition and explain name it, and a node claims when it has gone', async () => {
-    const bed = await build({}, true);
+    const bed = await build({}, { idle: true });
     await take(bed, 'add');
     bed.startController();
     await Promise.all([bed.startAgent(0), bed.startAgent(1)]);
@@ -66,11 +78,7 @@ describe('a foreign host that has the address first', () => {
 
 describe('a foreign host that claims a held address', () => {
   test('L2-12 is answered by one announcement in 10 s, and reported within a second', async () => {
-    // Without refreshes, of which the first comes at a random time.
-    const bed = await build({ refreshInterval: '0s' });
-    await bed.untilOwner(0);
-    // After the schedule of the claim.
-    await sleep(5_000);
+    const bed = await buildQuiet();
     const began = wallTime();
     await bed.exec(bed.strangerHost(), ['ip', 'addr', 'add', `${vip}/16`, 'dev', 'v0']);
     await bed.exec(bed.strangerHost(), ['arping', '-U', '-c', '4', '-i', 'v0', '-S', vip, vip], { check: false });
@@ -102,9 +110,7 @@ describe('a foreign host that claims a held address', () => {
   });
 
   test('L2-12 is keepalived as MASTER of the address', async () => {
-    const bed = await build({ refreshInterval: '0s' });
-    await bed.untilOwner(0);
-    await sleep(5_000);
+    const bed = await buildQuiet();
     const config = join(bed.directory, '.keepalived.conf');
     await writeFile(
       config,
