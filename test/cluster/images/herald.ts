@@ -41,8 +41,8 @@ export async function heraldImage(context: string = project): Promise<HeraldImag
   const directory = join(cacheDirectory, 'images');
   const path = join(directory, `herald-${digest}.tar`);
   if (existsSync(path)) {
-    const now = new Date();
-    utimesSync(path, now, now);
+    // removeOld looks at the time of access. By the time of the last change clusters know an archive that their nodes have unpacked.
+    utimesSync(path, new Date(), statSync(path).mtime);
     return { name, path };
   }
   mkdirSync(directory, { recursive: true });
@@ -109,7 +109,7 @@ async function removeOld(): Promise<void> {
     ([name = '', date, time = '']) => name.startsWith(prefix) && Date.parse(`${date}T${time.slice(0, 8)}Z`) < oldest,
   );
   for (const [name = ''] of old) await buildah(['rmi', name]);
-  for (const archive of globSync(join(cacheDirectory, 'images/herald-*.tar'))) if (statSync(archive).mtimeMs < oldest) rmSync(archive);
+  for (const archive of globSync(join(cacheDirectory, 'images/herald-*.tar'))) if (statSync(archive).atimeMs < oldest) rmSync(archive);
 }
 
 /** The digest of the Debian root, the Containerfile and every file that it copies. */
