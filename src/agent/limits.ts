@@ -12,9 +12,12 @@ export const limits = {
   /** Writes of the NodeState at once, and the interval at which one more is allowed after them. */
   reportBurst: 10,
   reportRefillMilliseconds: 1_000,
-  /** For each node of the cluster: the time over which agents spread a write that only acknowledges changes of Services. */
+  /** For each node of the cluster: the time over which agents spread a write that only acknowledges a change of their Node. */
   reportSpreadMilliseconds: 10,
-  /** For each node of the cluster: part of the interval at which the NodeState has new counts when nothing else has changed. */
+  /**
+   * For each node of the cluster: part of the interval at which the NodeState has new counts when nothing else has changed, and of the time
+   * over which agents spread such a write.
+   */
   detailsSpreadMilliseconds: 100,
   /** Services listed in a NodeState because their actual state differs from the decision. */
   differingServices: 100,

@@ -18,7 +18,7 @@ import { noEvents, type EventSink } from './events/event-sink.ts';
 import { SourceEvents } from './events/source-events.ts';
 import { limits } from './limits.ts';
 import { ConfigurationStatuses } from './configuration/configuration-statuses.ts';
-import { hasUnobservedGeneration, serviceConditions } from './services/service-conditions.ts';
+import { serviceConditions } from './services/service-conditions.ts';
 import { DelayedRequeue } from './queue/delayed-requeue.ts';
 import { InstrumentedReconciler } from './queue/instrumented-reconciler.ts';
 import { completeProvider, keptInPools, poolUsage, type CompleteProvider } from './complete-provider.ts';
@@ -64,8 +64,6 @@ export class Controller {
   readonly #deniedIPs: DeniedExternalIPs;
   readonly #addressOwners: AddressOwners;
   readonly #affected = new AffectedServices();
-  /** Services for which some agent has not yet reported on the latest version. */
-  readonly #awaitingAgents = new Set<ServiceKey>();
   readonly #statuses: ServiceStatuses;
   readonly #configuration: ConfigurationStatuses;
   readonly #sourceEvents: SourceEvents;
@@ -114,6 +112,7 @@ export class Controller {
     this.#statuses.adopt(recorded, snapshot);
     this.#deniedIPs.adopt(recorded);
     this.#addressOwners.adopt(snapshot);
+    this.#affected.adopt(snapshot);
     this.#unreadable.adopt(recorded);
     for (const provider of providers) {
       provider.adopt(snapshot, recorded.addresses, recorded.uids ?? new Map());
@@ -176,7 +175,7 @@ export class Controller {
     for (const provider of providers) for (const key of provider.affected(changes, source.snapshot)) this.#queue.addPriority(key);
     const changed = changes.flatMap(({ kind, key }) => (kind === 'Service' ? [key as ServiceKey] : []));
     for (const key of inOrderOfCreation(changed, source.snapshot)) this.#queue.add(key);
-    for (const key of this.#affected.afterChanges(changes, source.snapshot, this.#awaitingAgents)) this.#queue.add(key);
+    for (const key of this.#affected.afterChanges(changes, source.snapshot)) this.#queue.add(key);
     for (const key of this.#deniedIPs.affected(changes)) this.#queue.add(key);
     this.#addressOwners.changed(changes, source.snapshot);
     this.#unreadable.recheck();
@@ -289,7 +288,6 @@ export class Controller {
   #forgetService(key: ServiceKey): void {
     this.#served.forgetService(key);
     this.#competingWriters.forgetService(key);
-    this.#awaitingAgents.delete(key);
   }
 
   /** Writes the status of the Service. `assigned`: the Service with the addresses that it holds. */
@@ -301,10 +299,7 @@ export class Controller {
     moved?: Reason,
   ): Promise<void> {
     const { source, clock } = this.#components;
-    const { ingress } = assigned;
     const now = clock.date().getTime();
-    if (ingress.length > 0 && hasUnobservedGeneration(source.snapshot, assigned, now)) this.#awaitingAgents.add(key);
-    else this.#awaitingAgents.delete(key);
     // A write would destroy a broken record that a person could still read.
     if (this.#unreadable.hasBrokenRecord(key)) return;
     const unmet = { reason, details, ...defined({ moved }) };

@@ -155,8 +155,9 @@ test('100 Services that appear at once cause a bounded number of reports, and al
   const names = Array.from({ length: 100 }, (_, index) => `many-${index}`);
   for (const name of names) await apply(cluster, web(name));
   for (const name of names) await until(`${name} is programmed`, programmed(name), 60_000);
-  const seconds = (performance.now() - began) / limits.reportRefillMilliseconds;
-  expect(writesOf('agent').length - before).toBeLessThanOrEqual(limits.reportBurst / 2 + Math.ceil(seconds));
+  // An agent shortens its interval by at most a quarter.
+  const intervals = (performance.now() - began) / (0.75 * limits.reportEveryMilliseconds);
+  expect(writesOf('agent').length - before).toBeLessThanOrEqual(1 + Math.ceil(intervals));
 }, 180_000);
 
 /** Runs a command of the administrator, and returns what it prints. */

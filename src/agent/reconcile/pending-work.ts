@@ -84,7 +84,8 @@ export class PendingWork {
     }
     for (const key of snapshot.services.keys()) this.#services.add(key);
     for (const service of snapshot.services.values()) this.#recordVersion(service);
-    this.#recordVersion(snapshot.nodes.get(this.#node));
+    // Later, only a change of the Node counts: the kubelet raises its version every few minutes.
+    if (!this.#begun) this.#recordVersion(snapshot.nodes.get(this.#node));
   }
 
   addChanges(changes: readonly Change[], snapshot: Snapshot): void {
@@ -98,6 +99,7 @@ export class PendingWork {
       if (kind === 'Node') {
         this.#nodeChanged = true;
         this.#addServicesWithSlotsAt(key, snapshot);
+        if (key === this.#node) this.#recordVersion(snapshot.nodes.get(key));
       }
       if (kind === 'NodeState' && this.#directReturnChanged(key, snapshot)) this.#addDirectReturn(snapshot);
       const isCandidate =

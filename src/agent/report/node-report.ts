@@ -47,8 +47,8 @@ export class NodeReport {
   readonly #writer: string;
   readonly #budget: WriteBudget;
   #last: Attempt | undefined;
-  /** When the difference that only acknowledges may be written. Undefined: there is none. */
-  #acknowledgeAt: number | undefined;
+  /** When the present difference may be written, if all agents have one of its kind at this moment. Undefined: no difference waits. */
+  #turn: { readonly urgency: WriteUrgency; readonly at: number } | undefined;
   #cancel: Cancel | undefined;
   #due = Number.POSITIVE_INFINITY;
   #writing: Promise<void> = Promise.resolve();
@@ -101,15 +101,15 @@ export class NodeReport {
   #dueAt(urgency: WriteUrgency): number {
     const last = this.#last;
     if (last === undefined) return 0;
-    if (urgency !== 'acknowledgement') this.#acknowledgeAt = undefined;
+    if (this.#turn?.urgency !== urgency) this.#turn = undefined;
     const repeatAt = this.#repeatAt(last);
     switch (urgency) {
       case 'now':
         return Math.min(repeatAt, this.#budget.dueAt);
       case 'acknowledgement':
-        return Math.min(repeatAt, this.#acknowledgement());
+        return Math.min(repeatAt, Math.max(this.#turnAt(urgency, limits.reportSpreadMilliseconds), this.#budget.patientDueAt));
       case 'details':
-        return Math.min(repeatAt, this.#detailsAt(last));
+        return Math.min(repeatAt, Math.max(this.#turnAt(urgency, limits.detailsSpreadMilliseconds), this.#detailsAt(last)));
       case 'none':
         return repeatAt;
     }
@@ -121,7 +121,7 @@ export class NodeReport {
     return at + share * (this.#isVouchedFor && !failed ? reportRepeatMilliseconds : reportEveryMilliseconds);
   }
 
-  /** Returns when counts that differ are written. */
+  /** Returns when the interval of counts is over: agents that always have new ones write at it. */
   #detailsAt({ at, share }: Attempt): number {
     return at + share * Math.max(limits.reportEveryMilliseconds, this.#nodes * limits.detailsSpreadMilliseconds);
   }
@@ -131,12 +131,11 @@ export class NodeReport {
     return this.#options.pod !== undefined && this.#options.kubeletReports?.() === true;
   }
 
-  /** Every agent acknowledges the same change, so they spread their writes over a time that grows with the cluster. */
-  #acknowledgement(): number {
+  /** The same change makes every agent write, so they spread their writes at random over a time that grows with the cluster. */
+  #turnAt(urgency: WriteUrgency, spreadMilliseconds: number): number {
     const { clock, random } = this.#components;
-    const spread = random() * (this.#nodes - 1) * limits.reportSpreadMilliseconds;
-    this.#acknowledgeAt ??= clock.now() + spread;
-    return Math.max(this.#acknowledgeAt, this.#budget.patientDueAt);
+    this.#turn ??= { urgency, at: clock.now() + random() * (this.#nodes - 1) * spreadMilliseconds };
+    return this.#turn.at;
   }
 
   get #nodes(): number {
@@ -151,7 +150,7 @@ export class NodeReport {
   /** A repetition has the time of the write that it repeats, so that the API server has nothing to change. */
   async #write(content: ReportContent, updated = this.#components.clock.date().toISOString()): Promise<void> {
     const { clock, random, log, writeNodeState } = this.#components;
-    this.#acknowledgeAt = undefined;
+    this.#turn = undefined;
     this.#budget.spend();
     let failed = false;
     try {

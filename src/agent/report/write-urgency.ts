@@ -6,8 +6,9 @@ import { sameContent } from '../../model/store/same-content.ts';
 export type ReportContent = Omit<NodeState, 'kind' | 'metadata' | 'updated' | 'writer'>;
 
 /**
- * How soon a report must be written. `now`: decisions of others depend on the difference. `acknowledgement`: the agent has only acted on
- * newer versions of objects. `details`: counts, or the words about a session that is down. `none`: the written report says the same.
+ * How soon a report must be written. `now`: decisions of others depend on the difference. `acknowledgement`: the agent has only acted on a
+ * newer version of its Node, for which `herald drain` waits. `details`: counts, versions of Services, or the words about a session that is
+ * down. `none`: the written report says the same.
  */
 export type WriteUrgency = 'now' | 'acknowledgement' | 'details' | 'none';
 
@@ -15,7 +16,7 @@ export type WriteUrgency = 'now' | 'acknowledgement' | 'details' | 'none';
 export function writeUrgency(written: ReportContent, present: ReportContent): WriteUrgency {
   if (sameContent(written, present)) return 'none';
   if (!sameContent(decidingPart(written), decidingPart(present))) return 'now';
-  return sameContent(written.consumed, present.consumed) ? 'details' : 'acknowledgement';
+  return written.consumed['Node'] === present.consumed['Node'] ? 'details' : 'acknowledgement';
 }
 
 /** Returns what decisions and conditions depend on. */

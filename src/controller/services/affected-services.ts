@@ -22,21 +22,20 @@ const shared: ReadonlySet<KindName> = new Set<KindName>([
 export class AffectedServices {
   /** The sessions and Services in each node's last report, as JSON. */
   readonly #seen = new Map<string, string>();
-  /** The resourceVersion of Services that each node had processed at its last report. */
-  readonly #consumed = new Map<string, string>();
-
   #reportingNodes = '';
 
-  afterChanges(changes: readonly Change[], snapshot: Snapshot, behind: ReadonlySet<ServiceKey>): Set<ServiceKey> {
+  /** Takes the reports that the first reconciliation of all Services reads. */
+  adopt({ nodeStates }: Pick<Snapshot, 'nodeStates'>): void {
+    for (const [node, state] of nodeStates) this.#hasChanged(node, state);
+  }
+
+  afterChanges(changes: readonly Change[], snapshot: Snapshot): Set<ServiceKey> {
     const affected = new Set<ServiceKey>();
     for (const change of changes) {
       for (const key of change.services ?? []) if (isAnnounced(snapshot.services.get(key))) affected.add(key);
       if (shared.has(change.kind)) addAnnounced(snapshot, affected);
-      if (change.kind !== 'NodeState') continue;
-      const state = snapshot.nodeStates.get(change.key);
-      // Most reports only say that the agent lives; those must not requeue every Service that waits for an agent.
-      if (this.#hasAdvanced(change.key, state)) for (const key of behind) affected.add(key);
-      if (this.#hasChanged(change.key, state)) addAnnounced(snapshot, affected);
+      if (change.kind === 'NodeState' && this.#hasChanged(change.key, snapshot.nodeStates.get(change.key)))
+        addAnnounced(snapshot, affected);
     }
     return affected;
   }
@@ -53,20 +52,12 @@ export class AffectedServices {
     return affected;
   }
 
-  #hasAdvanced(node: string, state: NodeState | undefined): boolean {
-    const before = this.#consumed.get(node);
-    if (state === undefined) return this.#consumed.delete(node);
-    const consumed = state.consumed['Service'] ?? '0';
-    this.#consumed.set(node, consumed);
-    return consumed !== before;
-  }
-
   #hasChanged(node: string, state: NodeState | undefined): boolean {
     const before = this.#seen.get(node);
     if (state === undefined) return this.#seen.delete(node);
-    const sessions = state.sessions.map(({ peer, state, lastError, cause, damping }) => {
+    const sessions = state.sessions.map(({ peer, state, lastError, cause, damping, bfd }) => {
       // The text may contain counts, which change although the cause does not.
-      return [peer, state === 'Established', cause ?? lastError, damping?.until];
+      return [peer, state === 'Established', cause ?? lastError, damping?.until, bfd?.awaited !== undefined];
     });
     const unseen = state.host?.some(({ code }) => code === 'ForwardingNotSeen');
     const heldBack = state.heldBack?.map(({ family, settled, reason }) => [family, settled, reason]);

@@ -10,7 +10,7 @@ import { negative, reportCut, type Assessment, type Judgement } from './service-
  * Returns the current reports of agents on existing nodes. Without any Node object all reports count, because it is unknown which nodes
  * exist.
  */
-export function liveReports({ nodes, nodeStates }: Snapshot, now: number): NodeState[] {
+function liveReports({ nodes, nodeStates }: Snapshot, now: number): NodeState[] {
   const names = [...nodeStates.keys()].filter((name) => nodes.size === 0 || nodes.has(name));
   return names.flatMap((name) => runningReport(nodeStates, name, now) ?? []);
 }

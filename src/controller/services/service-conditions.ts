@@ -11,7 +11,7 @@ import { externalIPsCondition } from './denied-external-ips.ts';
 import type { Reconciliation } from '../provider.ts';
 import type { Condition } from '../status-writer.ts';
 import { assessAnnounced } from './announced-condition.ts';
-import { assessProgrammed, liveReports } from './programmed-condition.ts';
+import { assessProgrammed } from './programmed-condition.ts';
 import { judgementOf, negative, type Assessment, type Judgement } from './service-judgement.ts';
 
 /** Why a Service does not have what it asks for. */
@@ -62,12 +62,6 @@ export function serviceConditions(snapshot: Snapshot, service: Service, unmet: U
 export function notReleased(because: Reason): Condition {
   const type = conditionTypes.addressAssigned;
   return { type, status: 'False', reason: because.code, message: shortened(reasonLine(because)) };
-}
-
-/** Returns true when some live agent has not processed this version of the Service: its report is about an older one. */
-export function hasUnobservedGeneration(snapshot: Snapshot, service: Service, now: number): boolean {
-  const wanted = BigInt(service.metadata.resourceVersion || '0');
-  return liveReports(snapshot, now).some(({ consumed }) => BigInt(consumed['Service'] ?? '0') < wanted);
 }
 
 function assessed(judgement: Judgement, { reason }: UnmetRequest): Assessment[] {

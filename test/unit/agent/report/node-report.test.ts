@@ -9,7 +9,7 @@ import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 
 interface Bench {
   readonly clock: VirtualClock;
-  /** Changes the content of the report, which acknowledges a newer Service at each moment unless this sets it. */
+  /** Changes the content of the report, which acknowledges a newer version of the Node at each moment unless this sets it. */
   readonly set: (content: Partial<ReportContent>) => void;
   readonly report: NodeReport;
   readonly written: NodeState[];
@@ -17,9 +17,16 @@ interface Bench {
   readonly advance: (milliseconds: number) => Promise<void>;
 }
 
+interface BenchOptions {
+  readonly nodes?: number;
+  readonly pod?: AgentPodName;
+  readonly kubelet?: { reports: boolean };
+  readonly random?: () => number;
+}
+
 function bench(
   write: (state: NodeState) => Promise<void> = async () => undefined,
-  { nodes = 1, pod, kubelet = { reports: true } }: { nodes?: number; pod?: AgentPodName; kubelet?: { reports: boolean } } = {},
+  { nodes = 1, pod, kubelet = { reports: true }, random = () => 1 }: BenchOptions = {},
 ): Bench {
   const clock = new VirtualClock();
   const written: NodeState[] = [];
@@ -31,10 +38,10 @@ function bench(
     return write(state);
   };
   let changed: Partial<ReportContent> = {};
-  const content = (): ReportContent => ({ sessions: [], differing: [], consumed: { Service: `${clock.now()}` }, ...changed });
+  const content = (): ReportContent => ({ sessions: [], differing: [], consumed: { Node: `${clock.now()}` }, ...changed });
   const set = (change: Partial<ReportContent>): void => void (changed = { ...changed, ...change });
   const report = new NodeReport(
-    { writeNodeState, clock, random: () => 1, log },
+    { writeNodeState, clock, random, log },
     {
       node: 'n1',
       content,
@@ -59,7 +66,7 @@ describe('the report of a node', () => {
     expect(written).toEqual([]);
     await advance(20);
     expect(written).toMatchObject([
-      { kind: 'NodeState', metadata: { name: 'n1', namespace: '' }, updated: '2026-01-01T00:00:00.050Z', consumed: { Service: '50' } },
+      { kind: 'NodeState', metadata: { name: 'n1', namespace: '' }, updated: '2026-01-01T00:00:00.050Z', consumed: { Node: '50' } },
     ]);
   });
 
@@ -96,7 +103,7 @@ describe('the report of a node', () => {
     ends[0]?.();
     await advance(0);
     expect(written).toHaveLength(2);
-    expect(written[1]?.consumed).toEqual({ Service: `${clock.now()}` });
+    expect(written[1]?.consumed).toEqual({ Node: `${clock.now()}` });
     ends[1]?.();
     await advance(1_000);
     expect(written).toHaveLength(2);
@@ -144,12 +151,12 @@ describe('the report of a node', () => {
     expect(written).toHaveLength(1);
   });
 
-  test('a cluster of 5,000 nodes spreads its acknowledgements of one change over 50 s', async () => {
+  test('a cluster of 5,000 nodes spreads its acknowledgements of a change of all Nodes over 50 s', async () => {
     const { report, set, written, advance } = bench(undefined, { nodes: 5_000 });
-    set({ consumed: { Service: '7' } });
+    set({ consumed: { Node: '7' } });
     report.scheduleWrite();
     await advance(50);
-    set({ consumed: { Service: '8' } });
+    set({ consumed: { Node: '8' } });
     report.scheduleWrite();
     await advance(50);
     await advance(29_900);
@@ -200,6 +207,56 @@ describe('the report of a node', () => {
 
 describe('the report of an agent in a Pod', () => {
   const pod: AgentPodName = { namespace: 'herald-system', name: 'herald-agent-1', uid: 'u1' };
+
+  test.each([3, 300, 5_000])('%i agents write less than 20 times a second in all while Services appear for half an hour', async (nodes) => {
+    const agents = await followers(nodes);
+    let version = 0;
+    for (let second = 0; second < 1_800; second++) {
+      version++;
+      for (const { set, report, advance } of agents) {
+        set({ consumed: { Service: `${version}` }, sessions: [{ ...down, state: 'Established', prefixesSent: version }] });
+        report.scheduleWrite();
+        await advance(1_000);
+      }
+    }
+    const each = agents.map(({ written }) => written.length - 1);
+    const sum = each.reduce((total, one) => total + one, 0) / agents.length;
+    expect((sum * nodes) / 1_800).toBeLessThan(20);
+    // Each agent says again and again how far it is.
+    expect(Math.min(...each)).toBeGreaterThan(0);
+  });
+
+  test('the first Service after ten quiet minutes does not make 5,000 agents write at the same time', async () => {
+    const agents = await followers(5_000);
+    const times: number[] = [];
+    for (const { set, report, written, advance, clock } of agents) {
+      await advance(600_000);
+      set({ consumed: { Service: '8' } });
+      report.scheduleWrite();
+      const began = clock.now();
+      while (written.length === 1) await advance(1_000);
+      times.push((clock.now() - began) / 1_000);
+    }
+    // Of 40 agents, each stands for 125: they write over 500 s.
+    for (const from of [0, 100, 200, 300, 400]) {
+      const writing = times.filter((time) => time >= from && time < from + 100).length;
+      expect(writing).toBeGreaterThan(0);
+      expect((writing * 125) / 100).toBeLessThan(25);
+    }
+  });
+
+  /** Forty of the agents of a cluster, each with another random number, which have written their first report. */
+  async function followers(nodes: number): Promise<Bench[]> {
+    return Promise.all(
+      Array.from({ length: 40 }, async (_, index) => {
+        const agent = bench(undefined, { nodes, pod, random: () => (index + 0.5) / 40 });
+        agent.set({ consumed: { Service: '7' } });
+        agent.report.scheduleWrite();
+        await agent.advance(50);
+        return agent;
+      }),
+    );
+  }
 
   test('no sign of life is written while the kubelet reports, and the Pod is named', async () => {
     const { report, set, written, advance } = bench(undefined, { pod });

@@ -69,13 +69,21 @@ describe('the urgency of a write', () => {
     );
   });
 
+  test('versions of Services are never urgent, as no decision depends on them', () => {
+    fc.assert(
+      fc.property(content, (one) => {
+        expect(writeUrgency(one, { ...one, consumed: { ...one.consumed, Service: '9' } })).toBe('details');
+      }),
+    );
+  });
+
   test('counts of a session, and the symptoms of one that is down, are never urgent', () => {
     fc.assert(
       fc.property(content, session, count, text, (one, some, sent, lastError) => {
         const isSaid: ReportContent = { ...one, sessions: [{ ...some, state: 'Active' }] };
         const next = { ...some, state: 'Connect', since: 'c', prefixesSent: sent, lastError } as const;
         expect(writeUrgency(isSaid, { ...isSaid, sessions: [next] })).toBe('details');
-        expect(writeUrgency(isSaid, { ...isSaid, sessions: [next], consumed: { Service: '9' } })).toBe('acknowledgement');
+        expect(writeUrgency(isSaid, { ...isSaid, sessions: [next], consumed: { ...one.consumed, Node: '9' } })).toBe('acknowledgement');
       }),
     );
   });
