@@ -94,6 +94,7 @@ export type {
   Endpoints,
   Incoming,
   KernelDrops,
+  KeyScope,
   Listener,
   ListenerEvents,
   ListenOptions,

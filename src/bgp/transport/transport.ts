@@ -114,7 +114,8 @@ export interface Incoming {
 export type PeerKey = KeyScope &
   ({ readonly password: string; readonly tcpAo?: undefined } | { readonly password?: undefined; readonly tcpAo: readonly TcpAoKey[] });
 
-interface KeyScope {
+/** The remote addresses for which a key holds, and the interface or VRF to which it is bound. */
+export interface KeyScope {
   readonly prefix: Prefix;
   readonly interface?: string;
   readonly vrf?: string;
