@@ -12,8 +12,8 @@ const titles: Readonly<Record<SetUpName, string>> = {
 const opening = `# Kubernetes' e2e tests
 
 The results of Kubernetes' own end-to-end tests of the network, \`[sig-network]\`, in clusters with real kubelets and containers on one machine
-(\`test/cluster/\`): three nodes, dual stack, FRR as the ToR. \`npm run test:cluster\` runs them, and with \`--save\` it keeps the results, from which
-\`npm run generate\` writes this page. With kube-proxy alone, Herald forwards nothing and only gives and announces the addresses of LoadBalancers
+(\`test/cluster/\`): three nodes, or six for tests that need two in a zone, dual stack, FRR as the ToR. \`npm run test:cluster\` runs them, and with
+\`--save\` it keeps the results, from which \`npm run generate\` writes this page. With kube-proxy alone, Herald forwards nothing and only gives and announces the addresses of LoadBalancers
 (\`services: none\`), as kube-proxy cannot.
 
 `;
