@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import process from 'node:process';
 import { applied, type Mutant } from './mutants.ts';
 
 /** killed: a test fails. types: only the compiler rejects it. timeout: the tests no longer end. untested: no unit test loads the file. */
@@ -82,17 +83,18 @@ export class Trial {
     const path = join(this.#folder, mutant.file);
     const source = readFileSync(path, 'utf8');
     writeFileSync(path, applied(source, mutant));
-    const { status } = spawnSync(join(bin, 'tsc'), ['-p', 'tsconfig.build.json', '--noEmit'], { cwd: this.#folder });
+    const { status } = spawnSync(process.execPath, [join(bin, 'tsc'), '-p', 'tsconfig.build.json', '--noEmit'], { cwd: this.#folder });
     writeFileSync(path, source);
     return status === 0;
   }
 }
 
 async function run(args: readonly string[], mutant: Mutant | undefined, limit: number): Promise<number | 'timeout'> {
-  const argv = ['run', '--config', join(import.meta.dirname, 'vitest.config.ts'), ...args];
+  // With this Node: the machine's own may be too old for the tests, and every mutant would count as killed or stop the run.
+  const argv = [join(bin, 'vitest'), 'run', '--config', join(import.meta.dirname, 'vitest.config.ts'), ...args];
   const env = { ...process.env, ...(mutant === undefined ? {} : { HERALD_MUTANT: JSON.stringify(mutant) }) };
   // It leads a group of its own, so that its workers end with it.
-  const child = spawn(join(bin, 'vitest'), argv, { cwd: root, env, stdio: 'ignore', detached: true });
+  const child = spawn(process.execPath, argv, { cwd: root, env, stdio: 'ignore', detached: true });
   const exit = once(child, 'exit') as Promise<[number | null]>;
   let isLate = false;
   const timer = setTimeout(() => {

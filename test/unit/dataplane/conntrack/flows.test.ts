@@ -94,7 +94,9 @@ describe('stale flows of a changed frontend', () => {
     ],
     ['a retained backend that comes back', web({ backends: two.slice(1), retained: two.slice(0, 1) }), web({ backends: two }), []],
     ['a new frontend: flows that were not translated before it', undefined, web({ backends: two }), ['UDP 172.30.0.1:80 172.30.0.1:*']],
-    ['the first backend of a frontend', web(), web({ backends: two }), ['UDP 172.30.0.1:80 172.30.0.1:*']],
+    ['the first two backends of a frontend', web(), web({ backends: two }), ['UDP 172.30.0.1:80 172.30.0.1:*']],
+    ['the only backend of a frontend', web(), web({ backends: two.slice(1) }), ['UDP 172.30.0.1:80 172.30.0.1:*']],
+    ['a new frontend without a backend, which still refuses packets', undefined, web(), []],
     ['a second backend needs no deletion', web({ backends: two.slice(1) }), web({ backends: two }), []],
     [
       'a removed SCTP backend',
