@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { curves, pointsOf } from './curves.ts';
 import type { SizeResult } from './results.ts';
@@ -59,6 +59,7 @@ const charts: readonly (readonly [string, string, string, Readonly<Record<string
 
 /** Writes the curves as SVG files into the folder. */
 export function writeCharts(folder: string, results: readonly SizeResult[]): void {
+  mkdirSync(folder, { recursive: true });
   for (const [file, title, unit, names] of charts) {
     const lines = Object.entries(names).map(([curve, name]) => {
       const found = curves.find((each) => each.name === curve);

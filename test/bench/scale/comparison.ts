@@ -15,13 +15,13 @@ export interface Deviation {
 
 /**
  * Compares how often each kind of request is made by a real agent and by a recorded one. `tolerance`: the difference that counts, in requests
- * of one agent. Reads must be the same; writes depend on random pauses.
+ * of one agent. Reads must be the same, so one that only one side makes counts in any number; writes depend on random pauses.
  */
 export function deviations(real: RequestsOfAgents, recorded: RequestsOfAgents, tolerance: number): Deviation[] {
   const [inReal, inRecorded] = [perAgent(real), perAgent(recorded)];
   return [...new Set([...inReal.keys(), ...inRecorded.keys()])]
     .map((request) => ({ request, real: inReal.get(request) ?? 0, recorded: inRecorded.get(request) ?? 0 }))
-    .filter(({ real: one, recorded: other }) => (one === 0) !== (other === 0) || Math.abs(one - other) > tolerance)
+    .filter(({ real: one, recorded: other }) => (tolerance < 1 && (one === 0) !== (other === 0)) || Math.abs(one - other) > tolerance)
     .toSorted((a, b) => (a.request < b.request ? -1 : 1));
 }
 

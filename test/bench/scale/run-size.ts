@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { limits as agentLimits } from '../../../src/agent/limits.ts';
 import type { LabProcess } from '../../lab/lab-process.ts';
 import { until } from '../../lab/until.ts';
 import { peakMemory, processorSeconds } from '../runner/process-figures.ts';
@@ -33,6 +34,10 @@ const updatedAtOnce = 0.01;
 const enough = 0.95;
 /** After the load ends, the slowest change has this long to come into the kernel. */
 const settleMilliseconds = 5_000;
+/** The longest wait for the reports of all agents after the start. */
+const longestSettleMilliseconds = 120_000;
+/** A recorded agent counts as started before its last watch, that of its DaemonSet, is open. */
+const lastWatchMilliseconds = 3_000;
 /** A Lease that is older has no holder. */
 const leaseMilliseconds = 4_000;
 /** Differences between a real and a recorded agent that count, in requests of one agent: in reads; in writes, which depend on random pauses. */
@@ -98,7 +103,8 @@ class Run {
     const recorded = await this.#recordedAgents();
     const start = await this.#start(recorded, router);
     note(`all agents have read everything after ${start.reading.seconds.toFixed(0)} s`);
-    await sleep(10_000);
+    // The controller has given addresses, and agents write at the end of their interval how far they are.
+    await sleep(Math.min(longestSettleMilliseconds, agentLimits.reportEveryMilliseconds + nodes * agentLimits.detailsSpreadMilliseconds));
     const { phase: rest } = await this.#probe.during(await this.#clients(load, recorded), seconds);
     const { churn, requests } = await this.#churn(load, await this.#clients(load, recorded));
     note(`changes: ${churn.changesPerSecond.toFixed(0)}/s, API server ${churn.apiServerCpuPercent.toFixed(0)} %`);
@@ -109,8 +115,11 @@ class Run {
         sameReads,
       ),
       ...this.#deviations(start.requests.filter(isWrite), writesOfStart),
-      ...this.#deviations(requests, sameReads),
-      ...this.#deviations(appearing.requests, writesOfServices),
+      ...this.#deviations(
+        requests.filter((request) => !isWrite(request)),
+        sameReads,
+      ),
+      ...this.#deviations([...requests, ...appearing.requests].filter(isWrite), writesOfServices),
     ];
     const apiServerRestart = await this.#restartApiServer();
     const leaderChange = await this.#changeLeader(load);
@@ -173,7 +182,7 @@ class Run {
     const before = octetsOf(recorded.pid).received;
     const cpu = this.#apiServerSeconds();
     const began = timeNow();
-    let realAgentSeconds = 0;
+    let [realAgentSeconds, seconds] = [0, 0];
     let reading: number[] = [];
     const { requests, phase } = await this.#probe.during([], async () => {
       for (let index = 0; index < realAgents; index++) this.#agents.push(await this.#stage.startAgent(index));
@@ -183,8 +192,9 @@ class Run {
       })();
       reading = await recorded.call<number[]>('start', nodes, realAgents, nodes - 1, startsAtOnce);
       await real;
+      seconds = (timeNow() - began) / 1000;
+      await sleep(lastWatchMilliseconds);
     });
-    const seconds = (timeNow() - began) / 1000;
     this.#watches = watchedBy(requests.filter(({ source }) => source === recordedAddress)) * (nodes - 1);
     const agentPeakMegabytes = Math.max(...this.#agents.map(({ pid }) => peakMemory(pid)));
     const { process: proxy } = await this.#stage.startKubeProxy(nodes - 1);
