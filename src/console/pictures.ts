@@ -132,9 +132,11 @@ export class Pictures {
     const redact = (value: unknown): unknown => this.#facts.redact(value);
     return {
       // Names and addresses of 50,000 Services have no secrets. Their sentences may quote what a user wrote.
-      services: drawn({ ...services, notes: redact(services.notes), lines: redact(services.lines) }),
-      fabric: drawn(redact(fabricView(picture)) as object),
-      addresses: drawn(redact(addressesView(picture)) as object),
+      services: drawn({ ...services, notes: redact(services.notes), lines: redact(services.lines) }, ({ at: _, ...lasting }) =>
+        JSON.stringify(lasting),
+      ),
+      fabric: drawn(redact(fabricView(picture)) as object, withoutAges),
+      addresses: drawn(redact(addressesView(picture)) as object, withoutAges),
     };
   }
 
@@ -144,9 +146,14 @@ export class Pictures {
   }
 }
 
-function drawn(view: object): DrawnList {
-  const lasting = JSON.stringify(view, (key, value: unknown) => (ages.has(key) ? undefined : value));
-  return { json: JSON.stringify(view), version: createHash('sha256').update(lasting).digest('base64url').slice(0, 16) };
+function drawn<T extends object>(view: T, lastingJson: (view: T) => string): DrawnList {
+  const version = createHash('sha256').update(lastingJson(view)).digest('base64url');
+  return { json: JSON.stringify(view), version: version.slice(0, 16) };
+}
+
+/** The rows of 50,000 Services have no ages, so they are not looked through for them. */
+function withoutAges(view: object): string {
+  return JSON.stringify(view, (key, value: unknown) => (ages.has(key) ? undefined : value));
 }
 
 /** Fields that change although nothing happened. `since` is counted back from an age in whole seconds, so it wavers. */

@@ -1,7 +1,7 @@
 import { defined } from '../../lang/defined.ts';
 import { reasonLine } from '../../decisions/verdict/verdict-text.ts';
 import { announcedByText } from '../../explain/pools/announced-by.ts';
-import { poolReport, type PoolRow } from '../../explain/pools/pool-report.ts';
+import type { PoolRow } from '../../explain/pools/pool-report.ts';
 import type { IPAddressPool } from '../../model/kinds/types.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reasonText } from '../../model/reasons.ts';
@@ -16,9 +16,9 @@ import { readingFacts, timeText } from './reading-facts.ts';
 
 /** Draws each pool as its address space. */
 export function addressesView(picture: Picture): AddressesView {
-  const { snapshot } = picture;
+  const { snapshot, overview } = picture;
   const used = usedAddresses(picture);
-  const pools = poolReport(snapshot).pools.flatMap((row): PoolView[] => {
+  const pools = overview.pools.flatMap((row): PoolView[] => {
     const object = snapshot.pools.get(row.pool);
     return object === undefined ? [] : [poolView(snapshot, object, row, used)];
   });

@@ -24,7 +24,7 @@ export function whyHeldTwice(snapshot: Snapshot, service: Service, address: Addr
     .flatMap((other) => snapshot.services.get(other) ?? [])
     .filter((other) => decideAllocationClaim(other, snapshot.config).mine);
   const rightful: Service[] = [];
-  for (const holder of [service, ...holders].sort(byPrecedence)) {
+  for (const holder of sorted([service, ...holders])) {
     const first = rightful.find((other) => !canServeTogether(holder, other));
     if (first === undefined) rightful.push(holder);
     if (holder !== service) continue;
@@ -37,7 +37,7 @@ export function whyHeldTwice(snapshot: Snapshot, service: Service, address: Addr
 
 /** Sorts Services by their right to an address that not all of them can have. */
 export function inOrderOfPrecedence({ services }: Snapshot): Service[] {
-  return [...services.values()].sort(byPrecedence);
+  return sorted(services.values());
 }
 
 /**
@@ -45,9 +45,11 @@ export function inOrderOfPrecedence({ services }: Snapshot): Service[] {
  * controller decided: the others were there first. Otherwise the older one comes first, because it had the address; a Service without a
  * creation time counts as young. The API server sets the creation time, so no user can make a Service older.
  */
-function byPrecedence(a: Service, b: Service): number {
-  const [one, other] = [precedence(a), precedence(b)];
-  return one === other ? 0 : one < other ? -1 : 1;
+function sorted(services: Iterable<Service>): Service[] {
+  // With 50,000 Services, a comparison that computes both precedences takes ten times as long as the rest of the sort.
+  const ranked = Array.from(services, (service) => ({ service, of: precedence(service) }));
+  ranked.sort(({ of: a }, { of: b }) => (a === b ? 0 : a < b ? -1 : 1));
+  return ranked.map(({ service }) => service);
 }
 
 function precedence(service: Service): `${0 | 1 | 2} ${string} ${ServiceKey}` {

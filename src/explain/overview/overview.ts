@@ -1,4 +1,5 @@
 import { defined } from '../../lang/defined.ts';
+import type { Allocator } from '../../decisions/allocation/allocator.ts';
 import { unclaimedServices, type UnclaimedService } from '../../decisions/allocation/unclaimed.ts';
 import { deniedExternalIP } from '../../decisions/forwarding/external-ips.ts';
 import type { Condition } from '../../model/objects/condition.ts';
@@ -82,12 +83,24 @@ interface OverviewFacts {
   readonly now: number;
   /** Nodes whose agents' answers are in the snapshot. Absent: none were queried. */
   readonly live?: ReadonlyMap<string, unknown>;
+  /** With the addresses of this snapshot. Absent: one is made. */
+  readonly allocator?: Allocator;
 }
 
-export function overviewOf({ snapshot, conditions, controller, clockSkewSeconds, unwritten, objects, now, live }: OverviewFacts): Overview {
+export function overviewOf({
+  snapshot,
+  conditions,
+  controller,
+  clockSkewSeconds,
+  unwritten,
+  objects,
+  now,
+  live,
+  allocator,
+}: OverviewFacts): Overview {
   const nodes = [...snapshot.nodes.keys()].toSorted();
   const table = sessionReport(snapshot, now, {}, live);
-  const { pools } = poolReport(snapshot);
+  const { pools } = poolReport(snapshot, defined({ allocator }));
   const states = nodes.map((node) => ({ node, state: currentReport(snapshot.nodeStates, node, now) }));
   return {
     ...defined({ controller, clockSkewSeconds, unwritten }),

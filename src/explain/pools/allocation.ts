@@ -10,6 +10,7 @@ import { assignedAddresses, type Service } from '../../model/objects/service.ts'
 import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
 import type { Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
+import type { TimeSlice } from '../../system/time-slice.ts';
 import { formatAddress } from '../../net/address.ts';
 
 export interface AllocationExplanation {
@@ -23,12 +24,32 @@ export interface AllocationExplanation {
 
 /** The allocator in the state that the recorded addresses give it, as in the controller. */
 export function allocatorOf(snapshot: Snapshot): Allocator {
+  const steps = adopting(snapshot);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/** As `allocatorOf`. Other work of the process goes on meanwhile. */
+export async function allocatorInSlices(snapshot: Snapshot, slice: Pick<TimeSlice, 'isUsedUp' | 'yield'>): Promise<Allocator> {
+  const steps = adopting(snapshot);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+    if (slice.isUsedUp) await slice.yield();
+  }
+}
+
+/** Yields after each Service. */
+function* adopting(snapshot: Snapshot): Generator<undefined, Allocator> {
   const { pools, refused } = effectivePools(snapshot.pools);
   const allocator = createAllocator(pools, [...refused.values()], networkAddressesIn(snapshot));
   for (const service of inOrderOfPrecedence(snapshot)) {
     if (!decideAllocationClaim(service, snapshot.config).mine) continue;
     const addresses = assignedAddresses(service);
     if (addresses.length > 0) allocator.adopt(allocationRequest(service, snapshot), addresses);
+    yield;
   }
   return allocator;
 }

@@ -1,4 +1,5 @@
 import { defined } from '../../lang/defined.ts';
+import type { Allocator } from '../../decisions/allocation/allocator.ts';
 import { effectivePools } from '../../decisions/allocation/pools/pools.ts';
 import { allocationRequest } from '../../decisions/allocation/request.ts';
 import { clusterAddressesIn } from '../../decisions/configuration/cluster-addresses.ts';
@@ -34,9 +35,14 @@ export interface PoolReport {
   readonly waiting: number;
 }
 
-/** `pool` restricts the report to one pool. */
-export function poolReport(snapshot: Snapshot, pool?: string): PoolReport {
-  const allocator = allocatorOf(snapshot);
+interface PoolReportOptions {
+  /** Only this pool. Absent: all. */
+  readonly pool?: string;
+  /** With the addresses of this snapshot. Absent: one is made. */
+  readonly allocator?: Allocator;
+}
+
+export function poolReport(snapshot: Snapshot, { pool, allocator = allocatorOf(snapshot) }: PoolReportOptions = {}): PoolReport {
   const { refused } = effectivePools(snapshot.pools);
   const conflicts = conflictsOf(snapshot.pools.values());
   const clusterAddresses = clusterAddressesIn(snapshot);

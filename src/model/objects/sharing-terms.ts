@@ -41,7 +41,8 @@ export function termsInMessage(message: string): string | undefined {
 }
 
 /** True when the record shows other terms of sharing than the Service has now: its owner changed them, and no decision followed yet. */
-export function changedSinceDecision({ recordedTerms, ...service }: Pick<Service, 'recordedTerms' | 'ports'> & SharingParty): boolean {
+export function changedSinceDecision(service: Pick<Service, 'recordedTerms' | 'ports'> & SharingParty): boolean {
+  const { recordedTerms } = service;
   return recordedTerms !== undefined && recordedTerms !== termsOf(service);
 }
 

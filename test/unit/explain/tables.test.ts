@@ -231,7 +231,7 @@ describe('table of pools', () => {
 
   test('one pool that is not announced, and no pools at all', () => {
     const { advertisements: _, ...unannounced } = literal;
-    const table = poolReport(cluster(unannounced), 'main');
+    const table = poolReport(cluster(unannounced), { pool: 'main' });
     expect(table.pools.map(({ pool, unannounced: why }) => [pool, why?.code])).toEqual([['main', 'NoAdvertisement']]);
     expect(renderPools(table, false)[1]).toMatch(/\bnone\b/);
     expect(renderPools(poolReport(cluster({})), false)).toEqual(['There are no IPAddressPools.']);

@@ -1,5 +1,6 @@
 import { defined } from '../../../lang/defined.ts';
 import { judgeService } from '../../../controller/services/service-conditions.ts';
+import type { Allocator } from '../../../decisions/allocation/allocator.ts';
 import { decideAllocationClaim } from '../../../decisions/allocation/claim.ts';
 import { allocationRequest } from '../../../decisions/allocation/request.ts';
 import { allocatorOf } from '../../../explain/pools/allocation.ts';
@@ -18,9 +19,19 @@ export interface CurrentState {
   readonly problem?: ServiceProblem;
 }
 
+interface StateOptions {
+  /** Other work of the process goes on meanwhile. Absent: it waits. */
+  readonly slice?: TimeSlice;
+  /** With the addresses of the snapshot. Absent: one is made. */
+  readonly allocator?: Allocator;
+}
+
 /** Returns the conditions of Services, as `currentStates` does. */
-export async function currentConditions(reading: Reading): Promise<ReadonlyMap<ServiceKey, readonly Condition[]>> {
-  return conditionsOf(await currentStates(reading));
+export async function currentConditions(
+  reading: Reading,
+  options: StateOptions = {},
+): Promise<ReadonlyMap<ServiceKey, readonly Condition[]>> {
+  return conditionsOf(await currentStates(reading, options));
 }
 
 export function conditionsOf(states: ReadonlyMap<ServiceKey, CurrentState>): ReadonlyMap<ServiceKey, readonly Condition[]> {
@@ -30,16 +41,19 @@ export function conditionsOf(states: ReadonlyMap<ServiceKey, CurrentState>): Rea
 /**
  * Returns the states of Services as they are now, before the controller's hold time. For pool Services they are computed by the
  * controller's own function. For other providers, and whenever objects could not be read, the recorded conditions are returned, because
- * computed ones would be wrong. With `slice` other work of the process goes on meanwhile.
+ * computed ones would be wrong.
  */
-export async function currentStates(reading: Reading, slice?: TimeSlice): Promise<ReadonlyMap<ServiceKey, CurrentState>> {
+export async function currentStates(
+  reading: Reading,
+  { slice, allocator: made }: StateOptions = {},
+): Promise<ReadonlyMap<ServiceKey, CurrentState>> {
   const { snapshot, unread, now } = reading;
   // A record may outlive its Service.
   const known = [...(await reading.conditions())].filter(([key]) => snapshot.services.has(key));
   const recorded = new Map(known.map(([key, conditions]) => [key, recordedState(conditions)]));
   // Unreadable Secrets do no harm: placeholders stand in for them.
   if (unread.some(({ why, kind }) => why === 'forbidden' && kind !== 'Secret')) return recorded;
-  const allocator = allocatorOf(snapshot);
+  const allocator = made ?? allocatorOf(snapshot);
   const present = new Map(recorded);
   for (const [key, service] of snapshot.services) {
     if (slice?.isUsedUp === true) await slice.yield();

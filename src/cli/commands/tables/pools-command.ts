@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander';
+import { defined } from '../../../lang/defined.ts';
 import { poolReport, type PoolReport } from '../../../explain/pools/pool-report.ts';
 import { renderPools } from '../../../explain/pools/render-pools.ts';
 import type { CommandContext } from '../../context/command-context.ts';
@@ -23,7 +24,7 @@ export function poolsCommand(context: CommandContext): Command {
     options: [new Option('--pool <name>', 'this IPAddressPool alone')],
     data({ snapshot }, { pool }) {
       if (pool !== undefined && !snapshot.pools.has(pool)) throw unknownNameError('IPAddressPool', pool, snapshot.pools.keys());
-      return poolReport(snapshot, pool);
+      return poolReport(snapshot, defined({ pool }));
     },
     lines: renderPools,
   });

@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
 import { defined } from '../../../lang/defined.ts';
 import type { Overview } from '../../../explain/overview/overview.ts';
+import { allocatorOf } from '../../../explain/pools/allocation.ts';
 import type { Problem } from '../../../explain/overview/problem.ts';
 import { renderOverview } from '../../../explain/overview/render-overview.ts';
 import { renderProblems } from '../../../explain/overview/render-problems.ts';
@@ -43,9 +44,10 @@ export function statusCommand(context: CommandContext): Command {
       const query: NodeQuery = read.kind === 'directory' ? { of: ['agent', 'controller'] } : {};
       const { snapshot, live, processes } = await askedView(context, options, read, query);
       const reading = { ...read, snapshot };
-      const known = { live, ...defined({ unwritten: unwrittenBy(processes) }) };
-      if (options.problems !== true) return readOverview(reading, options, await currentConditions(reading), known);
-      const states = await currentStates(reading);
+      const allocator = allocatorOf(snapshot);
+      const known = { live, allocator, ...defined({ unwritten: unwrittenBy(processes) }) };
+      if (options.problems !== true) return readOverview(reading, options, await currentConditions(reading, { allocator }), known);
+      const states = await currentStates(reading, { allocator });
       const overview = await readOverview(reading, options, conditionsOf(states), known);
       const problems = readProblems(reading, states, overview, known);
       context.setExitStatus(problems.length === 0 ? 0 : hasProblems);

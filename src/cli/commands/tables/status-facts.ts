@@ -4,6 +4,7 @@ import type { Problem } from '../../../explain/overview/problem.ts';
 import { problemsOf } from '../../../explain/overview/problems.ts';
 import type { LiveNodes } from '../../../explain/sessions/live-view.ts';
 import { sessionReport } from '../../../explain/sessions/session-report.ts';
+import type { Allocator } from '../../../decisions/allocation/allocator.ts';
 import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import { reason } from '../../../model/reasons.ts';
 import { problemText, type SourceProblem } from '../../../sources/source.ts';
@@ -20,6 +21,8 @@ interface LeaseOptions {
 /** Answers of processes. */
 interface Known extends Pick<Overview, 'unwritten'> {
   readonly live: LiveNodes;
+  /** With the addresses of the snapshot. Absent: one is made. */
+  readonly allocator?: Allocator;
 }
 
 /** Returns the processes that say that they cannot write their records. Undefined: none says so. */

@@ -1,6 +1,7 @@
 import { defined } from '../../../lang/defined.ts';
 import type { Note } from '../../../console/contract.ts';
 import type { ExplainedService, Facts, HistoryQuestion, Picture, PlannedChanges, RecalledHistory } from '../../../console/picture.ts';
+import { allocatorInSlices } from '../../../explain/pools/allocation.ts';
 import { withoutSelfReference } from '../../../explain/text/self-reference.ts';
 import { alikeUnqueried } from '../../../explain/text/unqueried.ts';
 import { markUndecided, unreadLines } from '../../../explain/unread-objects.ts';
@@ -90,10 +91,12 @@ class ConsoleFacts implements Facts {
     const before = this.#last;
     const isRecent = before !== undefined && reading.now - before.picture.now < staleMilliseconds;
     if (!isNew && isRecent && heard === before.heard) return before.picture;
-    if (isNew || before === undefined) learnSecrets(this.#redaction, reading.snapshot);
-    const known = { live: view.live, ...defined({ unwritten: unwrittenBy(view.processes) }) };
+    const slice = new TimeSlice(this.#context.clock);
+    if (isNew || before === undefined) await learnSecrets(this.#redaction, reading.snapshot, slice);
+    const allocator = await allocatorInSlices(view.snapshot, slice);
+    const known = { live: view.live, allocator, ...defined({ unwritten: unwrittenBy(view.processes) }) };
     const asked = { ...reading, snapshot: view.snapshot };
-    const states = await currentStates(asked, new TimeSlice(this.#context.clock));
+    const states = await currentStates(asked, { slice, allocator });
     const overview = markUndecided(await readOverview(asked, {}, conditionsOf(states), known), reading, '');
     const picture: Picture = {
       from: reading.from,
@@ -193,8 +196,11 @@ function notesOf(reading: Reading, unasked: readonly UnreachableProcess[]): Note
 }
 
 /** The objects that were read can have secrets: passwords of sessions, and whatever users write into annotations. */
-function learnSecrets(redaction: Redaction, snapshot: Snapshot): void {
+async function learnSecrets(redaction: Redaction, snapshot: Snapshot, slice: TimeSlice): Promise<void> {
   const { services, pools, peers, secrets, advertisements, nodes } = snapshot;
   for (const objects of [services, pools, peers, secrets, advertisements, nodes])
-    for (const object of objects.values()) redaction.learn(object);
+    for (const object of [...objects.values()]) {
+      redaction.learn(object);
+      if (slice.isUsedUp) await slice.yield();
+    }
 }

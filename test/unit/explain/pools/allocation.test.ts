@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { expectedAddresses, explainAllocation } from '../../../../src/explain/pools/allocation.ts';
+import { allocatorInSlices, allocatorOf, expectedAddresses, explainAllocation } from '../../../../src/explain/pools/allocation.ts';
 import { cluster, service, type ClusterLiteral } from '../../decisions/fixtures.ts';
 
 const web = { name: 'shop/web', clusterIPs: ['10.96.0.1'] };
@@ -10,6 +10,20 @@ function explain(literal: ClusterLiteral, name = 'shop/web'): ReturnType<typeof 
   if (found === undefined) throw new RangeError(name);
   return explainAllocation(snapshot, found);
 }
+
+test('an allocator that is made in slices lets other work run between two Services, and knows the same addresses', async () => {
+  const names = ['a', 'b', 'c'] as const;
+  const snapshot = cluster({
+    services: names.map((name, index) => ({ name: `shop/${name}`, assigned: [`192.0.2.${index + 1}`] })),
+    pools: [{ name: 'main', addresses: ['192.0.2.0/28'] }],
+  });
+  let pauses = 0;
+  const slice = { isUsedUp: true, yield: async () => void pauses++ };
+  const made = await allocatorInSlices(snapshot, slice);
+  expect(pauses).toBe(names.length);
+  expect([...made.assignments()]).toEqual([...allocatorOf(snapshot).assignments()]);
+  expect(made.usage()).toMatchObject([{ pool: 'main', assigned: 3, free: 13n }]);
+});
 
 describe('explainAllocation', () => {
   test('each address has its pool, IPv4 and IPv6', () => {

@@ -83,7 +83,7 @@ describe('explain pool', () => {
         const snapshot = cluster(literal);
         const explanation = explainPool(snapshot, 'main');
         expect(explanation?.reason === undefined).toBe(someServiceGets(snapshot));
-        expect(poolReport(snapshot, 'main').pools[0]?.givesNothing).toEqual(explanation?.reason);
+        expect(poolReport(snapshot, { pool: 'main' }).pools[0]?.givesNothing).toEqual(explanation?.reason);
       }),
       { numRuns: 1000 },
     );
@@ -98,6 +98,6 @@ describe('explain pool', () => {
     const text = renderPool(explanation as NonNullable<typeof explanation>).join('\n');
     expect(text).toMatch(/^Warning {4}.*192\.0\.2\.1/m);
     expect(text).not.toContain('nothing more');
-    expect(renderPools(poolReport(snapshot, 'main'), true).join('\n')).not.toContain('192.0.2.1 ');
+    expect(renderPools(poolReport(snapshot, { pool: 'main' }), true).join('\n')).not.toContain('192.0.2.1 ');
   });
 });
