@@ -14,7 +14,9 @@ export async function checkPodPaths(findPaths: FindHostPaths, snapshot: Snapshot
   const { local, remote } = endpointsToCheck(snapshot, node);
   const routers = peersOfNode(snapshot, node).flatMap(({ result }): HostTarget[] => {
     if (!('session' in result)) return [];
-    const { peerAddress, interface: name } = result.session;
+    const { peerAddress, interface: name, vrf } = result.session;
+    // The path to a router in a VRF is in another table than the one that is queried.
+    if (vrf !== undefined) return [];
     return peerAddress === undefined ? (name === undefined ? [] : [{ interface: name }]) : [peerAddress];
   });
   if (local.length === 0 || routers.length === 0) return [];

@@ -1,4 +1,5 @@
 import { PeerOptionsError, SpeakerError, type Peer, type PerFamily, type Route, type Speaker, type StopOptions } from '../../bgp/index.ts';
+import { defined } from '../../lang/defined.ts';
 import { peersOfNode, type SessionIntent } from '../../decisions/announcement/peers.ts';
 import { sessionFacts, type SessionFacts } from '../../decisions/announcement/sessions/session-facts.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
@@ -50,8 +51,8 @@ export class BgpSessions {
   readonly #peers = new Map<string, Peer>();
   /** Peers of `#peers` that are administratively down. */
   readonly #shutDown = new Set<string>();
-  /** Peers that connect to us; we never connect to them. */
-  #passive: ReadonlySet<string> = new Set();
+  /** Peers that connect to us, and the VRFs that they do it in (undefined: in none). We never connect to them. */
+  #passive: ReadonlyMap<string, string | undefined> = new Map();
   /** True after `startGracefulShutdown`: routers use our routes only when they have no other. */
   #isLastResort = false;
   /** By name of the peer, like `#refused`. */
@@ -136,12 +137,11 @@ export class BgpSessions {
 
   /** Returns the status of every peer of this node, sorted by name, including peers without a session. */
   status(): SessionStatus[] {
-    const failedSocket = this.#speaker.listening().sockets.find(({ lastError }) => lastError !== undefined);
-    const cannotListen = failedSocket && `cannot listen on port ${failedSocket.port}: ${failedSocket.lastError}`;
+    const failedSockets = this.#speaker.listening().sockets.filter(({ lastError }) => lastError !== undefined);
     const running = [...this.#peers].map(([name, peer]) =>
       sessionStatus(peer.status(), {
         refusal: this.#refused.get(name)?.reason ?? this.#bfd.problem(name),
-        listenError: this.#passive.has(name) ? cannotListen : undefined,
+        failedSocket: this.#passive.has(name) ? failedSockets.find(({ vrf }) => vrf === this.#passive.get(name)) : undefined,
         bfd: this.#bfd.status(name),
         facts: this.#facts.get(name),
         installed: this.#installedRoutes(name),
@@ -166,16 +166,16 @@ export class BgpSessions {
     const { wanted, refused } = this.#decide(snapshot, node);
     this.#facts = factsOf(snapshot, node, wanted.keys());
     for (const name of this.#peers.keys()) if (!wanted.has(name)) this.#removePeer(name);
-    this.#passive = new Set([...wanted].flatMap(([name, { passive }]) => (passive ? [name] : [])));
+    this.#passive = new Map([...wanted].flatMap(([name, { passive, vrf }]) => (passive ? [[name, vrf] as const] : [])));
     if (this.#listenForPassivePeers && (scope === 'all' || this.#passive.size === 0))
-      this.#speaker.listen(this.#passive.size === 0 ? [] : [{}]);
+      this.#speaker.listen([...new Set(this.#passive.values())].map((vrf) => defined({ vrf })));
     for (const [name, session] of wanted) {
       try {
         if (scope === 'all' || this.#peers.has(name)) this.#addOrReconfigure(name, session);
       } catch (error) {
         if (!isRefusal(error)) throw error;
         const keeps = this.#peers.has(name) && !this.#shutDown.has(name);
-        const reason = reasonOf('PeerNotPossible', { peer: name, ...refusalOf(error, name), keeps });
+        const reason = reasonOf('PeerNotPossible', { peer: name, ...refusalOf(error, session), keeps });
         refused.set(name, { ...configuredPeer(snapshot, name), reason });
       }
     }
@@ -259,9 +259,15 @@ function isRefusal(error: unknown): error is PeerOptionsError | SpeakerError {
 /** Words the speaker's refusal for an operator, who can also change how the agent is started. */
 function refusalOf(
   { code, message }: PeerOptionsError | SpeakerError,
-  peer: string,
+  { peer, vrf }: SessionIntent,
 ): { readonly problem: string; readonly remedy?: string } {
   if (code === 'ERR_BGP_PASSIVE_UNSUPPORTED') {
+    if (vrf !== undefined) {
+      return {
+        problem: `it has passive: true, but the agent of this node was started with --bgp-listen, which listens in no VRF, so the router could never connect in the VRF ${vrf}`,
+        remedy: `set passive: false in BGPPeer "${peer}", or start the agent without --bgp-listen`,
+      };
+    }
     return {
       problem: 'it has passive: true, but the agent of this node was started with --bgp-listen none, so the router could never connect',
       remedy: `set passive: false in BGPPeer "${peer}", or start the agent without --bgp-listen none`,

@@ -22,11 +22,18 @@ export interface UnsupportedRoute {
   readonly reason: Reason;
 }
 
+/** A socket that does not listen. */
+interface FailedSocket {
+  readonly port: number;
+  readonly lastError?: string;
+  readonly noVrf?: true;
+}
+
 interface SessionCondition {
   /** Why the peer's settings were refused, or why the session waits for BFD or has none. */
   readonly refusal: Reason | undefined;
   /** Set for a passive peer while the speaker cannot listen: the peer's connections never arrive. */
-  readonly listenError: string | undefined;
+  readonly failedSocket: FailedSocket | undefined;
   readonly bfd: BfdStatus | undefined;
   /** What BGPPeer and Node say about the session. Undefined: unknown. */
   readonly facts: SessionFacts | undefined;
@@ -46,9 +53,10 @@ function isOnlyWarning({ code, details }: Reason): boolean {
 
 /** Converts the speaker's status of a peer into the status that a NodeState reports. */
 export function sessionStatus(peer: PeerStatus, condition: SessionCondition): SessionStatus {
-  const { refusal, listenError, bfd } = condition;
+  const { refusal, failedSocket, bfd } = condition;
   const { negotiated, prefixesAdvertised } = peer;
   const isEstablished = peer.state === 'Established';
+  const listenError = failedSocket && `cannot listen on port ${failedSocket.port}: ${failedSocket.lastError}`;
   const error = (isEstablished ? undefined : listenError) ?? peer.lastError;
   // The next decision repeats a warning, but only the session knows why it is down: that goes first.
   const isSaidElsewhere = refusal === undefined || isEstablished || (isOnlyWarning(refusal) && error !== undefined);
@@ -85,11 +93,12 @@ export function configuredPeer(snapshot: Snapshot, peer: string): Omit<RefusedPe
 /**
  * Returns why a session is down. The settings that were refused come first, then an error of this host, then the evidence of the speaker.
  */
-function causeOf({ state, outage, localAddress }: PeerStatus, { refusal, listenError, bfd, facts }: SessionCondition): Reason | undefined {
+function causeOf({ state, outage, localAddress }: PeerStatus, { refusal, failedSocket, bfd, facts }: SessionCondition): Reason | undefined {
   if (state === 'Established') return undefined;
   if (refusal !== undefined && !isOnlyWarning(refusal)) return refusal;
   if (facts?.adminDown === true) return reason('PeerAdminDown', { peer: facts.peer });
-  if (listenError !== undefined || outage === undefined || facts === undefined) return undefined;
+  if (failedSocket?.noVrf === true && facts !== undefined) return reason('PeerVRFMissing', { peer: facts.peer, vrf: facts.vrf });
+  if (failedSocket !== undefined || outage === undefined || facts === undefined) return undefined;
   const { evidence, since, latest, wasEstablished } = outage;
   return sessionCause(
     { evidence, since: since.toISOString(), wasEstablished, ...defined({ latest, local: localAddress, bfdReason: bfd?.reason }) },

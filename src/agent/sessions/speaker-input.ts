@@ -31,6 +31,7 @@ export function peerOptions(session: SessionIntent): PeerOptions {
       sourceAddress: session.sourceAddress,
       address: session.peerAddress,
       interface: session.interface,
+      vrf: session.vrf,
       ttlSecurityHops: session.ttlSecurityHops,
       password: session.password,
       shutdownMessage: session.shutdownMessage,

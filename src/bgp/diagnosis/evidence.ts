@@ -10,6 +10,8 @@ export type RefusedBy = 'us' | 'peer';
 export type Evidence =
   /** Not caused by the peer or the path: stopped by this program, or this host cannot connect. */
   | { readonly kind: 'local'; readonly detail: string }
+  /** The VRF of the session does not exist on this host. */
+  | { readonly kind: 'noVrf' }
   /** The peer answers no connection attempt. */
   | { readonly kind: 'silent' }
   | { readonly kind: 'unreachable'; readonly detail: string }
@@ -74,6 +76,7 @@ export function evidenceOf(problem: Problem, context: ProblemContext, saidAsn?: 
 export function strengthOf(evidence: Evidence): 0 | 1 | 2 | 3 {
   switch (evidence.kind) {
     case 'local':
+    case 'noVrf':
       return 0;
     case 'silent':
     case 'unreachable':
@@ -112,6 +115,8 @@ function ofConnectFailure({ kind, detail }: TransportFailure, context: ProblemCo
       return { kind, detail };
     case 'timeout':
       return dropped(context) ?? { kind: 'silent' };
+    case 'noVrf':
+      return { kind };
     case 'unsupported':
     case 'notReady':
     case 'inUse':

@@ -103,6 +103,7 @@ function describeConnectFailure(failure: TransportFailure, context: ProblemConte
       return `${target} reset the connection`;
     case 'unsupported':
     case 'notReady':
+    case 'noVrf':
       return failure.detail;
     case 'inUse':
     case 'denied':

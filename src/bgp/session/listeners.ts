@@ -16,6 +16,8 @@ export interface ListeningStatus {
   readonly listening: boolean;
   /** Why the socket does not listen. */
   readonly lastError?: string;
+  /** The socket does not listen because its VRF does not exist. */
+  readonly noVrf?: true;
 }
 
 interface Components {
@@ -95,6 +97,7 @@ export class Listeners {
       port: port ?? options.port,
       listening: port !== undefined,
       ...defined({ lastError: failure?.detail }),
+      ...(failure?.kind === 'noVrf' ? { noVrf: true as const } : {}),
     }));
   }
 

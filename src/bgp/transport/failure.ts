@@ -1,5 +1,8 @@
 import type { TransportFailure } from './transport.ts';
 
+/** Code of an error because a VRF does not exist on this host. */
+export const noVrfCode = 'ERR_BGP_NO_VRF';
+
 const kinds: Readonly<Record<string, TransportFailure['kind']>> = {
   ECONNREFUSED: 'refused',
   EHOSTUNREACH: 'unreachable',
@@ -10,6 +13,7 @@ const kinds: Readonly<Record<string, TransportFailure['kind']>> = {
   ECONNRESET: 'reset',
   EPIPE: 'reset',
   ENOPROTOOPT: 'unsupported',
+  [noVrfCode]: 'noVrf',
 };
 
 const details: Readonly<Record<string, string>> = {
@@ -53,6 +57,8 @@ export function listenFailureOf(error: NodeJS.ErrnoException, address: string, p
       return { kind: 'other', detail: `cannot listen on ${address}: if it is link-local, leave the address out and listen on all` };
     case 'EAFNOSUPPORT':
       return { kind: 'other', detail: `cannot listen on ${address}: this kernel does not support its IP version` };
+    case noVrfCode:
+      return { kind: 'noVrf', detail: error.message };
     default:
       return { kind: 'other', detail: `cannot listen on ${address} port ${port}: ${error.message}` };
   }

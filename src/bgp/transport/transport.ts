@@ -3,7 +3,7 @@ import type { Prefix } from '../../net/prefix.ts';
 
 /** Why a connection could not be made, or was lost below BGP. */
 export interface TransportFailure {
-  readonly kind: 'refused' | 'unreachable' | 'timeout' | 'reset' | 'unsupported' | 'notReady' | 'inUse' | 'denied' | 'other';
+  readonly kind: 'refused' | 'unreachable' | 'timeout' | 'reset' | 'unsupported' | 'notReady' | 'inUse' | 'denied' | 'noVrf' | 'other';
   readonly detail: string;
 }
 

@@ -43,6 +43,8 @@ export interface SessionIntent {
   /** Absent when the peer is discovered on `interface`, which is then present. */
   readonly peerAddress?: Address;
   readonly interface?: string;
+  /** Name of the device. Absent: the session is in no VRF, or in that of `interface`. */
+  readonly vrf?: string;
   readonly peerPort: number;
   readonly sourceAddress?: Address;
   readonly holdTimeSeconds: number;
@@ -117,7 +119,8 @@ function ownersOfRouters(peers: readonly BGPPeer[], running: ReadonlyMap<string,
   const settled = new Map<string, BGPPeer[]>();
   for (const peer of peers.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1))) {
     const onLink = peer.peerAddress === undefined || isLinkLocal(peer.peerAddress);
-    const place = onLink ? `%${peer.interface}` : routerOf(peer);
+    // An address means another router in each VRF.
+    const place = onLink ? `%${peer.interface}` : `${routerOf(peer)} ${peer.vrf ?? ''}`;
     const others = settled.get(place) ?? [];
     const owner = others.find((other) => mayBeOneRouter(peer, other));
     if (owner === undefined) settled.set(place, [...others, peer]);
@@ -166,7 +169,7 @@ function resolve(snapshot: Snapshot, node: Node, peer: BGPPeer, isRunning: boole
       localASN: peer.localASN ?? peer.myASN,
       // The model guarantees exactly one of the two.
       peerASN: peer.peerASN ?? peer.dynamicASN ?? 'external',
-      ...defined({ peerAddress: peer.peerAddress, interface: peer.interface }),
+      ...defined({ peerAddress: peer.peerAddress, interface: peer.interface, vrf: peer.vrf }),
       peerPort: peer.peerPort,
       ...defined({ sourceAddress: peer.sourceAddress }),
       holdTimeSeconds: peer.holdTimeSeconds,

@@ -53,6 +53,7 @@ const places: Partial<Record<ReasonCode, (details: Details) => Place>> = {
   PeerTTLMismatch: peer('spec.ttlSecurityHops'),
   PeerRefusesConnection: peer('spec.peerAddress'),
   PeerUnreachable: peer(),
+  PeerVRFMissing: peer('spec.vrf'),
   PeerClosed: peer(),
   PeerProtocolError: peer(),
   PeerFamilyMismatch: peer('spec.dualStackAddressFamily'),

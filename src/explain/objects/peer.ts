@@ -84,6 +84,7 @@ export function explainPeer(
       `our AS ${peer.localASN ?? peer.myASN}`,
       `its AS ${peer.peerASN ?? `any that is ${peer.dynamicASN ?? 'external'}`}`,
       `hold time ${peer.holdTimeSeconds} s`,
+      ...(peer.vrf === undefined ? [] : [`VRF ${peer.vrf}`]),
       ...(peer.passive ? ['passive: the peer connects'] : []),
       ...(peer.passwordSecret === undefined ? [] : [`password of Secret ${peer.passwordSecret.namespace}/${peer.passwordSecret.name}`]),
       ...(peer.bfdProfile === undefined ? [] : [`BFD by profile ${peer.bfdProfile}`]),

@@ -19,10 +19,6 @@ const asTrans: ValueRule = {
 /** AS number 0 is reserved (RFC 7607). In optional fields MetalLB uses 0 for "not set". */
 const asn = { min: 1, max: 4_294_967_295, rules: [asTrans] } as const;
 
-const unsupported = (field: string, cel: string, broken: unknown): readonly ValueRule[] => [
-  { cel, message: 'is not supported yet', fix: `remove ${field}`, holds: () => false, broken },
-];
-
 const shutdownMessageFits: ValueRule = {
   cel: `bytes(self).size() <= ${limits.shutdownMessageBytes}`,
   message: `is longer than ${limits.shutdownMessageBytes} octets (RFC 9003)`,
@@ -173,11 +169,10 @@ export const bgpPeerFields = {
     description:
       'Carry both address families. When false, only the family of `peerAddress` (both if there is none). Routes of the other family lead to the primary InternalIP of the node in that family, which the router must be able to reach directly.',
   }),
-  vrf: text({
-    maxLength: 15,
-    rules: unsupported('vrf', "self == ''", 'red'),
+  vrf: parsed(interfaceName, {
     unset: 'none',
-    description: 'Not supported yet: refused unless empty.',
+    description:
+      'The session uses the routes and addresses of this VRF of the node, by the name of its device ([VRFs](configuration.md#vrfs)). Not together with `interface`, `bfdProfile` or `import`.',
   }),
   disableMP: boolean({
     rules: [

@@ -148,6 +148,35 @@ const bfd: readonly PeerRelation[] = [
   },
 ];
 
+const inVrf = hasText('vrf');
+
+const vrfs: readonly PeerRelation[] = [
+  {
+    at: 'vrf',
+    message: 'must not be set together with interface',
+    fix: 'remove vrf: a session on an interface is in the VRF of that interface',
+    cel: `!(${inVrf} && ${hasText('interface')})`,
+    holds: (_, written) => !(written('vrf') && written('interface')),
+    broken: { vrf: 'red', interface: 'eth1' },
+  },
+  {
+    at: 'bfdProfile',
+    message: 'is not supported in a VRF',
+    fix: 'remove bfdProfile, and set a short holdTime',
+    cel: `!(${inVrf} && ${hasText('bfdProfile')})`,
+    holds: ({ bfdProfile = '' }, written) => !written('vrf') || bfdProfile === '',
+    broken: { vrf: 'red', bfdProfile: 'fast' },
+  },
+  {
+    at: 'import',
+    message: 'is not supported in a VRF',
+    fix: 'remove import: routes of a VRF do not belong into the table of the node',
+    cel: `!(${inVrf} && has(self.import))`,
+    holds: ({ import: imported }, written) => !written('vrf') || imported === undefined,
+    broken: { vrf: 'red', import: {} },
+  },
+];
+
 const holdTimes = '0s, or from 3s to 65535s';
 
 /** RFC 4271 4.2 and 4.4: the hold time is 0 or at least three seconds, and keepalives are sent at a third of it. 0 turns both off. */
@@ -181,4 +210,4 @@ const timers: readonly PeerRelation[] = [
 ];
 
 /** Rules between fields of a peer. */
-export const bgpPeerRelations: readonly PeerRelation[] = [...asns, ...addresses, ...passwords, ...bfd, ...timers];
+export const bgpPeerRelations: readonly PeerRelation[] = [...asns, ...addresses, ...passwords, ...bfd, ...vrfs, ...timers];

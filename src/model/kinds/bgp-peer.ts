@@ -35,7 +35,7 @@ export const bgpPeer = defineKind({
     age,
   ],
   example: { myASN: 64_512, peerASN: 64_513, peerAddress: '192.0.2.1' },
-  object: ({ holdTime, keepaliveTime, connectTime, passwordSecret, bfdProfile, vrf: _vrf, disableMP: _mp, ...rest }) => ({
+  object: ({ holdTime, keepaliveTime, connectTime, passwordSecret, bfdProfile, disableMP: _mp, ...rest }) => ({
     ...rest,
     ...timers(holdTime, keepaliveTime),
     ...defined({ connectTimeSeconds: connectTime }),

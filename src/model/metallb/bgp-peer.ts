@@ -55,7 +55,11 @@ export const peerRows: readonly FieldRow[] = [
     does: 'differs',
     text: 'As in FRR mode: an external peer that is not on a connected network needs it. In native mode MetalLB behaves as if it were always set. With an internal or a link-local peer it is refused.',
   },
-  { field: 'vrf', does: 'no', text: 'Not supported yet: a BGPPeer with it is refused, as its session would run in the wrong table.' },
+  {
+    field: 'vrf',
+    does: 'differs',
+    text: 'The session runs in the VRF. With `interface` or `bfdProfile` it is refused. Where the node has no such VRF, [PeerVRFMissing](reasons.md) says so.',
+  },
   {
     field: 'disableMP',
     does: 'same',

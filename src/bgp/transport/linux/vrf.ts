@@ -1,3 +1,4 @@
+import { noVrfCode } from '../failure.ts';
 import type { RawSocket } from './socket.ts';
 
 /**
@@ -11,7 +12,7 @@ export function bindToVrf(socket: RawSocket, vrf: string): void {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'ENODEV') throw error;
     const fix = `create it with "ip link add ${vrf} type vrf table NUMBER", on a kernel with CONFIG_NET_VRF`;
-    throw Object.assign(new Error(`there is no VRF ${vrf} on this host: ${fix}`), { code });
+    throw Object.assign(new Error(`there is no VRF ${vrf} on this host: ${fix}`), { code: noVrfCode });
   }
 }
 

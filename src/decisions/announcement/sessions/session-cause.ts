@@ -4,6 +4,7 @@ import type { SessionFacts } from './session-facts.ts';
 /** The evidence that the BGP speaker has of why a session is down. The speaker's own type has the same shape. */
 export type SessionEvidence =
   | { readonly kind: 'local'; readonly detail: string }
+  | { readonly kind: 'noVrf' }
   | { readonly kind: 'silent' }
   | { readonly kind: 'unreachable'; readonly detail: string }
   | { readonly kind: 'noOpen' }
@@ -45,6 +46,8 @@ export function sessionCause(outage: SessionOutage, facts: SessionFacts): Reason
   switch (evidence.kind) {
     case 'local':
       return undefined;
+    case 'noVrf':
+      return reason('PeerVRFMissing', { peer, vrf: facts.vrf });
     case 'silent':
       return unreachable('connection attempts time out');
     case 'unreachable':

@@ -31,6 +31,8 @@ export interface SessionFacts {
   /** "": none. */
   readonly bfdProfile: string;
   readonly adminDown: boolean;
+  /** "": none. */
+  readonly vrf: string;
 }
 
 export function sessionFacts(peer: BGPPeer, node: Node): SessionFacts {
@@ -63,5 +65,6 @@ export function sessionFacts(peer: BGPPeer, node: Node): SessionFacts {
     routerID: formatAddress(routerIDOf(peer, node)),
     bfdProfile: peer.bfdProfile ?? '',
     adminDown: peer.adminDown,
+    vrf: peer.vrf ?? '',
   };
 }

@@ -84,6 +84,13 @@ export const sessionReasons = {
     fix: (d) =>
       `check that the router runs, and the link, the route and filters of TCP port ${d.port} between it and the node, both ways; ${d.wasUp ? `the present settings of BGPPeer "${d.peer}" worked before` : `check spec.peerAddress of BGPPeer "${d.peer}"`}${d.hints}`,
   }),
+  PeerVRFMissing: reasonEntry({
+    brief: 'The VRF of the BGPPeer does not exist on the node',
+    says: (d: { readonly peer: string; readonly vrf: string }) =>
+      `BGPPeer "${d.peer}" has spec.vrf: ${d.vrf}, but there is no VRF ${d.vrf} on the node, or its kernel has none`,
+    fix: (d) =>
+      `create it on the node: ip link add ${d.vrf} type vrf table NUMBER (needs a kernel with CONFIG_NET_VRF); or remove spec.vrf of BGPPeer "${d.peer}", or select other nodes with its nodeSelectors`,
+  }),
   HoldTimeExpired: outageReason({
     brief: 'One side heard nothing from the other for the hold time',
     cause: (d: Outage & { readonly kind: 'us' | 'peer' | 'stalled'; readonly seconds: number }) => {

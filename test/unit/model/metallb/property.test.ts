@@ -31,7 +31,8 @@ test('an object that MetalLB accepts is refused only for the reasons in the refe
   const named = [
     /^L\.\.\.Advertisement kind: Herald announces by BGP only/,
     /^BGPPeer spec\.(myASN|peerASN|localASN): is AS_TRANS/,
-    /^BGPPeer spec\.vrf: is not supported yet/,
+    /^BGPPeer spec\.vrf: must not be set together with interface/,
+    /^BGPPeer spec\.bfdProfile: is not supported in a VRF/,
     /^BGPPeer spec\.ebgpMultiHop: is for (external sessions|peers behind another router)/,
     /^BGPAdvertisement spec\.communities\[\.\.\.\]: .*neither a community nor a name of one/,
     /^BGPAdvertisement spec\.aggregationLengthV\.\.\.: must be a whole number/,

@@ -236,7 +236,12 @@ describe('refused MetalLB objects', () => {
     ['an AddressPool', metallb('AddressPool', { protocol: 'bgp', ...pool }), 'kind', 'AddressPool is the predecessor'],
     ['an unknown kind', metallb('OSPFAdvertisement', {}), 'kind', 'not a kind of MetalLB that Herald knows'],
     ['an unknown version', metallb('BGPPeer', peer, 'main', { version: 'v1' }), 'apiVersion', 'not read in version metallb.io/v1'],
-    ['a peer in a VRF', metallb('BGPPeer', { ...peer, vrf: 'red' }), 'spec.vrf', 'not supported yet'],
+    [
+      'a peer in a VRF with BFD',
+      metallb('BGPPeer', { ...peer, vrf: 'red', bfdProfile: 'fast' }),
+      'spec.bfdProfile',
+      'is not supported in a VRF',
+    ],
     ['AS number 0', metallb('BGPPeer', { ...peer, myASN: 0 }), 'spec.myASN', 'from 1 to'],
     [
       'another namespace',
