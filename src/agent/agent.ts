@@ -128,7 +128,7 @@ export class Agent {
     const { sessions, routes, received, l2 } = this.#parts;
     return {
       sessions: () => sessions.live(),
-      routes: (query) => liveRoutes(sessions.peers, routes, query),
+      routes: (query) => liveRoutes(sessions.senders, routes, query),
       received: (query) => liveReceived(received, query),
       links: (query) => liveLinks(l2, query),
       addresses: (query) => liveAddresses(l2, query),

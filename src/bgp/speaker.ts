@@ -7,7 +7,7 @@ import { throwLater } from './diagnosis/events.ts';
 import { maximumPeers } from './limits.ts';
 import { Listeners, type ListeningStatus } from './session/listeners.ts';
 import { PeerOptionsError, resolveOptions, type PeerDefaults, type PeerOptions, type ResolvedOptions } from './options/peer-options.ts';
-import { resolvePeerGroup, type PeerGroupOptions } from './options/peer-group-options.ts';
+import { resolvePeerGroup, type PeerGroupOptions, type ResolvedPeerGroup } from './options/peer-group-options.ts';
 import { Peer, type PeerHost } from './peer.ts';
 import { PeerGroup } from './session/peer-group.ts';
 import { toPrefix, toRoute, toRoutes, type RouteInput } from './options/route-input.ts';
@@ -167,16 +167,17 @@ export class Speaker {
    */
   addPeerGroup(options: PeerGroupOptions): PeerGroup<Peer> {
     if (this.#stopped) throw new SpeakerError('ERR_BGP_STOPPED', 'the speaker is stopped');
-    const resolved = resolvePeerGroup(options);
-    const { name, ranges, member } = resolved;
+    const resolved = this.#resolveGroup(options);
+    const { name } = resolved;
     if (this.#groups.has(name)) throw new SpeakerError('ERR_BGP_PEER_EXISTS', `there is a peer group "${name}" already`);
-    for (const { address } of ranges) this.#resolve({ ...member, address });
     const group = new PeerGroup<Peer>(this.#components, resolved, {
       add: (peerOptions, incoming) => this.#addMember(peerOptions, incoming),
       remove: () => {
         this.#groups.delete(name);
         this.#listenSockets.keysChanged();
       },
+      resolve: (changed) => this.#resolveGroup(changed),
+      keysChanged: () => this.#listenSockets.keysChanged(),
     });
     this.#groups.set(name, group);
     this.#listenSockets.keysChanged();
@@ -272,6 +273,12 @@ export class Speaker {
       announce: (route) => this.#shared.announce(toRoute(route)),
       withdraw: (prefix) => this.#shared.withdraw(toPrefix(prefix)),
     };
+  }
+
+  #resolveGroup(options: PeerGroupOptions): ResolvedPeerGroup {
+    const resolved = resolvePeerGroup(options);
+    for (const { address } of resolved.ranges) this.#resolve({ ...resolved.member, address });
+    return resolved;
   }
 
   #resolve(options: PeerOptions): ResolvedOptions {

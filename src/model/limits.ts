@@ -59,6 +59,10 @@ export const limits = {
   passwordBytes: 80,
   sessions: 1000,
   sessionFamilies: 8,
+  /** Ranges of addresses and of AS numbers of a BGPPeer with dynamicNeighbors, and routers that it may have on a node. */
+  neighborRanges: 16,
+  neighborAsns: 16,
+  neighbors: 100,
   differing: 100,
   /** Reasons in a NodeState about the host itself. */
   hostReasons: 100,

@@ -21,21 +21,22 @@ export function liveRoutes(
 ): Pick<Page<LiveRoute>, 'items' | 'next'> {
   const [wanted, service] = [query.text('peer'), query.text('service')];
   const family = query.oneOf('family', familyNames);
-  const asked = [...peers.values()]
+  const asked = [...peers]
+    .map(([name, peer]) => ({ name, peer }))
     .filter(({ name }) => wanted === undefined || name === wanted)
     .sort((a, b) => (a.name < b.name ? -1 : 1));
   const inFamilies = family === undefined ? familyNames : [family];
-  if (service !== undefined) return { items: asked.flatMap((peer) => routesOfService(peer, table, service as ServiceKey, inFamilies)) };
+  if (service !== undefined) return { items: asked.flatMap((one) => routesOfService(one, table, service as ServiceKey, inFamilies)) };
   const items: LiveRoute[] = [];
   const after = query.after === undefined ? undefined : parsePosition(query.after);
-  for (const peer of asked) {
+  for (const { name: peerName, peer } of asked) {
     for (const name of inFamilies) {
-      const order = compare(peer.name, families[name], after);
+      const order = compare(peerName, families[name], after);
       if (order < 0) continue;
       for (const route of peer.advertised(families[name], order === 0 ? after?.at : 0)) {
         // A route beyond the limit shows that there is another page.
-        if (items.length === query.limit) return { items, next: `${peer.name} ${families[name]} ${route.at - 1}` };
-        items.push(liveRoute(peer.name, name, route, table));
+        if (items.length === query.limit) return { items, next: `${peerName} ${families[name]} ${route.at - 1}` };
+        items.push(liveRoute(peerName, name, route, table));
       }
     }
   }
@@ -43,11 +44,16 @@ export function liveRoutes(
 }
 
 /** Returns the routes of one Service. They are few, and this finds them without reading all routes. */
-function routesOfService(peer: Peer, table: AnnouncedRoutes, service: ServiceKey, inFamilies: readonly LiveRoute['family'][]): LiveRoute[] {
-  return (table.routesOf(service).get(peer.name) ?? []).flatMap(({ prefix }) => {
+function routesOfService(
+  { name: peerName, peer }: { readonly name: string; readonly peer: Peer },
+  table: AnnouncedRoutes,
+  service: ServiceKey,
+  inFamilies: readonly LiveRoute['family'][],
+): LiveRoute[] {
+  return (table.routesOf(service).get(peerName) ?? []).flatMap(({ prefix }) => {
     const family = familyNames.find((name) => families[name] === prefix.address.family);
     const sent = peer.advertisedRoute(prefix);
-    return family === undefined || sent === undefined || !inFamilies.includes(family) ? [] : [liveRoute(peer.name, family, sent, table)];
+    return family === undefined || sent === undefined || !inFamilies.includes(family) ? [] : [liveRoute(peerName, family, sent, table)];
   });
 }
 

@@ -1,4 +1,13 @@
-import { PeerOptionsError, SpeakerError, type Peer, type PerFamily, type Route, type Speaker, type StopOptions } from '../../bgp/index.ts';
+import {
+  PeerGroupError,
+  PeerOptionsError,
+  SpeakerError,
+  type Peer,
+  type PerFamily,
+  type Route,
+  type Speaker,
+  type StopOptions,
+} from '../../bgp/index.ts';
 import { defined } from '../../lang/defined.ts';
 import { peersOfNode, type SessionIntent } from '../../decisions/announcement/peers.ts';
 import { sessionFacts, type SessionFacts } from '../../decisions/announcement/sessions/session-facts.ts';
@@ -13,6 +22,7 @@ import type { AnnouncedRoutes, PeerRouteChanges } from '../reconcile/announced-r
 import { BfdMonitor, type BfdMonitorComponents } from './bfd-monitor.ts';
 import { RetainedSettings } from './retained-settings.ts';
 import {
+  cannotListen,
   configuredPeer,
   refusedStatus,
   sessionStatus,
@@ -20,6 +30,7 @@ import {
   type RefusedPeer,
   type UnsupportedRoute,
 } from './session-status.ts';
+import { DynamicNeighbours } from './dynamic-neighbours.ts';
 import { peerOptions, speakerRoute } from './speaker-input.ts';
 
 export interface BgpSessionsComponents extends BfdMonitorComponents {
@@ -49,6 +60,9 @@ export class BgpSessions {
   readonly #listenForPassivePeers: boolean;
   readonly #retained = new RetainedSettings();
   readonly #peers = new Map<string, Peer>();
+  readonly #dynamic: DynamicNeighbours;
+  /** The decided sessions with dynamic neighbours, by name of the BGPPeer. */
+  #dynamicIntents: readonly SessionIntent[] = [];
   /** Peers of `#peers` that are administratively down. */
   readonly #shutDown = new Set<string>();
   /** Peers that connect to us, and the VRFs that they do it in (undefined: in none). We never connect to them. */
@@ -75,6 +89,10 @@ export class BgpSessions {
     this.#log = log;
     this.#clock = clock;
     this.#bfd = new BfdMonitor(components, { peer: (name) => this.#peers.get(name), onStatusChanged });
+    this.#dynamic = new DynamicNeighbours(speaker, {
+      allRoutes: (peer) => this.#allRoutes(peer),
+      joined: (member) => sessionHistory?.recordSessionsOf(member),
+    });
     // The speaker may have found a peer that has no configured address, or ended a session whose successor must wait for BFD.
     speaker.onChange(() => {
       this.#bfd.refresh();
@@ -85,6 +103,16 @@ export class BgpSessions {
   /** Sessions that exist, whether established or not, by name of the peer. */
   get peers(): ReadonlyMap<string, Peer> {
     return this.#peers;
+  }
+
+  /** Like `peers`, with one established member for each BGPPeer with dynamic neighbours: all members have the same routes. */
+  get senders(): ReadonlyMap<string, Peer> {
+    const senders = new Map(this.#peers);
+    for (const name of this.#dynamic.names()) {
+      const [member] = this.#dynamic.members(name).filter((one) => one.status().state === 'Established');
+      if (member !== undefined) senders.set(name, member);
+    }
+    return senders;
   }
 
   /** Changes and ends existing sessions. Needs no data plane, so that a session that must end does not wait for it. */
@@ -99,12 +127,13 @@ export class BgpSessions {
 
   /** Announces every route as the routers' last resort (GRACEFUL_SHUTDOWN, RFC 8326). Returns false when no router has a route of ours. */
   startGracefulShutdown(): boolean {
-    const isAnnouncing = [...this.#peers.values()].some((peer) => {
+    const isAnnouncing = [...this.senders.values()].some((peer) => {
       const { state, prefixesAdvertised } = peer.status();
       return state === 'Established' && prefixesAdvertised.ipv4 + prefixesAdvertised.ipv6 > 0;
     });
     this.#isLastResort = true;
     for (const [name, peer] of this.#peers) peer.routes.set(this.#allRoutes(name));
+    for (const name of this.#dynamic.names()) for (const peer of this.#dynamic.members(name)) peer.routes.set(this.#allRoutes(name));
     return isAnnouncing;
   }
 
@@ -120,13 +149,15 @@ export class BgpSessions {
   /** Sends changed routes to the peers. The withdrawals and announcements of one call leave together. */
   applyRouteChanges(changes: ReadonlyMap<string, PeerRouteChanges>): void {
     for (const [name, { announce, withdraw }] of changes) {
-      this.#peers.get(name)?.routes.update({ announce: announce.map((route) => this.#speakerRoute(route)), withdraw });
+      const update = { announce: announce.map((route) => this.#speakerRoute(route)), withdraw };
+      this.#peers.get(name)?.routes.update(update);
+      for (const member of this.#dynamic.members(name)) member.routes.update(update);
     }
   }
 
   /** Returns the prefixes that an established session cannot carry, and why. */
   unsupportedRoutes(): UnsupportedRoute[] {
-    return [...this.#peers].flatMap(([name, peer]) => unsupportedRoutesOf(peer.status(), this.#facts.get(name)));
+    return [...this.senders].flatMap(([name, peer]) => unsupportedRoutesOf(peer.status(), this.#facts.get(name)));
   }
 
   /** Returns the ports that accept connections of passive peers, each with its use. Empty without passive peers. */
@@ -148,8 +179,14 @@ export class BgpSessions {
         now: this.#clock.date().getTime(),
       }),
     );
-    const refused = [...this.#refused].filter(([name]) => !this.#peers.has(name)).map(([name, peer]) => refusedStatus(name, peer));
-    return [...running, ...refused].toSorted((a, b) => (a.peer < b.peer ? -1 : 1));
+    const dynamic = this.#dynamicIntents.flatMap((session) => {
+      const failed = failedSockets.find(({ vrf }) => vrf === session.vrf);
+      return this.#dynamic.status(session, failed && cannotListen(failed)) ?? [];
+    });
+    const refused = [...this.#refused]
+      .filter(([name]) => !this.#peers.has(name) && !this.#dynamic.has(name))
+      .map(([name, peer]) => refusedStatus(name, peer));
+    return [...running, ...dynamic, ...refused].toSorted((a, b) => (a.peer < b.peer ? -1 : 1));
   }
 
   /** Returns `status` with details that only the live API serves. */
@@ -165,16 +202,19 @@ export class BgpSessions {
   #reconcile(snapshot: Snapshot, node: string, scope: 'existing' | 'all'): void {
     const { wanted, refused } = this.#decide(snapshot, node);
     this.#facts = factsOf(snapshot, node, wanted.keys());
-    for (const name of this.#peers.keys()) if (!wanted.has(name)) this.#removePeer(name);
+    for (const name of this.#peers.keys())
+      if (wanted.get(name)?.dynamicNeighbors !== undefined || !wanted.has(name)) this.#removePeer(name);
+    for (const name of this.#dynamic.names()) if (wanted.get(name)?.dynamicNeighbors === undefined) this.#dynamic.remove(name);
+    this.#dynamicIntents = [...wanted.values()].filter(({ dynamicNeighbors }) => dynamicNeighbors !== undefined);
     this.#passive = new Map([...wanted].flatMap(([name, { passive, vrf }]) => (passive ? [[name, vrf] as const] : [])));
     if (this.#listenForPassivePeers && (scope === 'all' || this.#passive.size === 0))
       this.#speaker.listen([...new Set(this.#passive.values())].map((vrf) => defined({ vrf })));
     for (const [name, session] of wanted) {
       try {
-        if (scope === 'all' || this.#peers.has(name)) this.#addOrReconfigure(name, session);
+        if (scope === 'all' || this.#peers.has(name) || this.#dynamic.has(name)) this.#addOrReconfigure(name, session);
       } catch (error) {
         if (!isRefusal(error)) throw error;
-        const keeps = this.#peers.has(name) && !this.#shutDown.has(name);
+        const keeps = (this.#peers.has(name) || this.#dynamic.has(name)) && !this.#shutDown.has(name);
         const reason = reasonOf('PeerNotPossible', { peer: name, ...refusalOf(error, session), keeps });
         refused.set(name, { ...configuredPeer(snapshot, name), reason });
       }
@@ -189,7 +229,9 @@ export class BgpSessions {
     const refused = new Map<string, RefusedPeer>();
     for (const { peer, result } of peersOfNode(snapshot, node)) {
       const { session, problem } =
-        'session' in result ? this.#retained.resolve(result, peer, this.#peers.has(peer)) : { problem: result.reason };
+        'session' in result
+          ? this.#retained.resolve(result, peer, this.#peers.has(peer) || this.#dynamic.has(peer))
+          : { problem: result.reason };
       if (session !== undefined) wanted.set(peer, session);
       if (problem !== undefined) refused.set(peer, { ...configuredPeer(snapshot, peer), reason: problem });
     }
@@ -198,6 +240,10 @@ export class BgpSessions {
 
   #addOrReconfigure(name: string, session: SessionIntent): void {
     this.#retained.retain(session);
+    if (session.dynamicNeighbors !== undefined) {
+      this.#dynamic.reconcile(session, this.#clock.date());
+      return;
+    }
     const present = this.#peers.get(name);
     if (present !== undefined) {
       present.reconfigure(peerOptions(session));
@@ -252,13 +298,17 @@ function factsOf(snapshot: Snapshot, nodeName: string, peers: Iterable<string>):
 }
 
 /** True for an error that concerns one peer only. The other peers continue. */
-function isRefusal(error: unknown): error is PeerOptionsError | SpeakerError {
-  return error instanceof PeerOptionsError || (error instanceof SpeakerError && error.code === 'ERR_BGP_TOO_MANY_PEERS');
+function isRefusal(error: unknown): error is PeerOptionsError | PeerGroupError | SpeakerError {
+  return (
+    error instanceof PeerOptionsError ||
+    error instanceof PeerGroupError ||
+    (error instanceof SpeakerError && error.code === 'ERR_BGP_TOO_MANY_PEERS')
+  );
 }
 
 /** Words the speaker's refusal for an operator, who can also change how the agent is started. */
 function refusalOf(
-  { code, message }: PeerOptionsError | SpeakerError,
+  { code, message }: PeerOptionsError | PeerGroupError | SpeakerError,
   { peer, vrf }: SessionIntent,
 ): { readonly problem: string; readonly remedy?: string } {
   if (code === 'ERR_BGP_PASSIVE_UNSUPPORTED') {

@@ -7,6 +7,7 @@ import type { BfdStatus, SessionFamily, SessionStatus } from '../../model/object
 import { reason, reasonText, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
+import { formatPrefix } from '../../net/prefix.ts';
 
 /** A peer that gets no session, or whose session keeps its earlier settings, and the reason. */
 export interface RefusedPeer {
@@ -56,7 +57,7 @@ export function sessionStatus(peer: PeerStatus, condition: SessionCondition): Se
   const { refusal, failedSocket, bfd } = condition;
   const { negotiated, prefixesAdvertised } = peer;
   const isEstablished = peer.state === 'Established';
-  const listenError = failedSocket && `cannot listen on port ${failedSocket.port}: ${failedSocket.lastError}`;
+  const listenError = failedSocket && cannotListen(failedSocket);
   const error = (isEstablished ? undefined : listenError) ?? peer.lastError;
   // The next decision repeats a warning, but only the session knows why it is down: that goes first.
   const isSaidElsewhere = refusal === undefined || isEstablished || (isOnlyWarning(refusal) && error !== undefined);
@@ -77,6 +78,11 @@ export function sessionStatus(peer: PeerStatus, condition: SessionCondition): Se
   };
 }
 
+/** Returns why no router can connect. */
+export function cannotListen({ port, lastError }: FailedSocket): string {
+  return `cannot listen on port ${port}: ${lastError}`;
+}
+
 /** Returns the status of a peer that has no session. */
 export function refusedStatus(peer: string, { address, localASN, reason: because }: RefusedPeer): SessionStatus {
   return { peer, address, state: 'Idle', since: '', localASN, peerASN: 0, prefixesSent: 0, lastError: reasonText(because), cause: because };
@@ -86,7 +92,8 @@ export function refusedStatus(peer: string, { address, localASN, reason: because
 export function configuredPeer(snapshot: Snapshot, peer: string): Omit<RefusedPeer, 'reason'> {
   const object = snapshot.peers.get(peer);
   if (object === undefined) return { address: '', localASN: 0 };
-  const { peerAddress, interface: networkInterface, myASN, localASN = myASN } = object;
+  const { peerAddress, interface: networkInterface, dynamicNeighbors: dynamic, myASN, localASN = myASN } = object;
+  if (dynamic !== undefined) return { address: dynamic.ranges.map(formatPrefix).join(', '), localASN };
   return { address: peerAddress === undefined ? unnumberedOn(networkInterface) : formatAddress(peerAddress), localASN };
 }
 

@@ -1,6 +1,6 @@
-import type { ImportOptions, NextHops, PeerOptions, Route } from '../../bgp/index.ts';
+import type { ImportOptions, NextHops, PeerGroupOptions, PeerOptions, Route } from '../../bgp/index.ts';
 import { withGracefulShutdownAttributes } from '../../decisions/announcement/last-resort.ts';
-import type { ImportIntent, SessionIntent } from '../../decisions/announcement/peers.ts';
+import { addressOfSession, type ImportIntent, type SessionIntent } from '../../decisions/announcement/peers.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
 import { defined } from '../../lang/defined.ts';
 import type { Address } from '../../net/address.ts';
@@ -29,13 +29,27 @@ export function peerOptions(session: SessionIntent): PeerOptions {
     ...defined({
       connectRetryTime: session.connectTimeSeconds,
       sourceAddress: session.sourceAddress,
-      address: session.peerAddress,
+      // Any address of the ranges stands for the members, whose other options are the same.
+      address: addressOfSession(session),
       interface: session.interface,
       vrf: session.vrf,
       ttlSecurityHops: session.ttlSecurityHops,
       password: session.password,
       shutdownMessage: session.shutdownMessage,
     }),
+  };
+}
+
+/** Converts the decided sessions with dynamic neighbours into the options of a peer group. */
+export function peerGroupOptions(session: SessionIntent): PeerGroupOptions {
+  const { address: _a, interface: _i, port: _p, passive: _v, sourceAddress: _s, connectRetryTime: _c, ...options } = peerOptions(session);
+  const { ranges = [], asns = [], maximum } = session.dynamicNeighbors ?? {};
+  return {
+    ...options,
+    name: session.peer,
+    ranges,
+    ...(asns.length === 0 ? {} : { peerAsns: asns.map(({ from, to = from }) => ({ from, to })) }),
+    ...defined({ maximumPeers: maximum }),
   };
 }
 

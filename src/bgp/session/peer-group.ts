@@ -1,11 +1,11 @@
 import { defined } from '../../lang/defined.ts';
-import { formatAddress } from '../../net/address.ts';
+import { address as parsedAddress, formatAddress } from '../../net/address.ts';
 import { formatPrefix, prefixContains } from '../../net/prefix.ts';
 import type { Cancel } from '../../system/clock.ts';
-import type { PeerEventOf } from '../diagnosis/events.ts';
+import { throwLater, type PeerEventOf } from '../diagnosis/events.ts';
 import { strangerLogInterval } from '../limits.ts';
 import type { BgpComponents } from '../options/components.ts';
-import type { ResolvedPeerGroup } from '../options/peer-group-options.ts';
+import type { PeerGroupOptions, ResolvedPeerGroup } from '../options/peer-group-options.ts';
 import type { PeerOptions } from '../options/peer-options.ts';
 import { withAlgorithms } from '../options/tcp-ao-options.ts';
 import type { StateName } from '../session-state.ts';
@@ -15,7 +15,8 @@ import type { Incoming, PeerKey } from '../transport/transport.ts';
 export interface GroupMember {
   readonly name: string;
   on(type: 'state', listener: (event: PeerEventOf<'state'>) => void): () => void;
-  status(): { readonly state: StateName };
+  status(): { readonly state: StateName; readonly address: string };
+  reconfigure(options: PeerOptions): void;
   remove(reason?: string): Promise<void>;
 }
 
@@ -38,16 +39,20 @@ interface GroupHost<P> {
   /** Adds a peer that accepts the connection. Undefined: it does not. `full`: the speaker has no room. */
   add(options: PeerOptions, incoming: Incoming): P | 'full' | undefined;
   remove(): void;
+  /** Returns the options, checked. Throws. */
+  resolve(options: PeerGroupOptions): ResolvedPeerGroup;
+  keysChanged(): void;
 }
 
 /** Passive peers that are added when they connect from one of the ranges, and removed when they have had no session for a time. */
 export class PeerGroup<P extends GroupMember = GroupMember> {
   readonly name: string;
   readonly #components: Pick<BgpComponents, 'clock' | 'log'>;
-  readonly #options: ResolvedPeerGroup;
+  #options: ResolvedPeerGroup;
   readonly #host: GroupHost<P>;
   readonly #members = new Map<string, P>();
   readonly #idle = new Map<P, Cancel>();
+  readonly #listeners = new Set<(member: P) => void>();
   readonly #refused = { groupFull: 0, speakerFull: 0 };
   #added = 0;
   #logged = -Infinity;
@@ -75,6 +80,27 @@ export class PeerGroup<P extends GroupMember = GroupMember> {
       added: this.#added,
       refused: { ...this.#refused },
     };
+  }
+
+  /** Calls the listener for each new member, before its session is established: routes that it sets are in the first burst. */
+  onMember(listener: (member: P) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /**
+   * Makes these the options, except for the name. Members get theirs as by `Peer.reconfigure`; those that are in no range any more are removed.
+   * Throws PeerGroupError, PeerOptionsError and UnknownOptionError, and then nothing has changed.
+   */
+  reconfigure(options: PeerGroupOptions): void {
+    const resolved = this.#host.resolve({ ...options, name: this.name });
+    this.#options = resolved;
+    for (const peer of this.peers) {
+      const { address } = peer.status();
+      if (this.match({ remoteAddress: parsedAddress(address), ...defined({ vrf: resolved.member.vrf }) }) < 0) void peer.remove();
+      else peer.reconfigure({ ...resolved.member, name: peer.name, address });
+    }
+    this.#host.keysChanged();
   }
 
   /** Removes the group and its members. With a reason they get Administrative Shutdown and the text. Resolves when their connections are closed. */
@@ -114,6 +140,13 @@ export class PeerGroup<P extends GroupMember = GroupMember> {
       else if (from === 'Established') this.#await(peer);
     });
     this.#await(peer);
+    for (const listener of this.#listeners) {
+      try {
+        listener(peer);
+      } catch (error) {
+        throwLater(error);
+      }
+    }
     return 'accepted';
   }
 

@@ -1,5 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import { formatAddress, isLinkLocal, sameAddress, type Address, type Family } from '../../net/address.ts';
+import { formatPrefix } from '../../net/prefix.ts';
 import type { Node } from '../../model/objects/cluster.ts';
 import type { BGPPeer } from '../../model/kinds/types.ts';
 import type { SessionStatus } from '../../model/objects/node-state.ts';
@@ -43,6 +44,8 @@ export interface SessionIntent {
   /** Absent when the peer is discovered on `interface`, which is then present. */
   readonly peerAddress?: Address;
   readonly interface?: string;
+  /** The routers that may connect. Present: `peerAddress` and `interface` are absent, and `passive` is true. */
+  readonly dynamicNeighbors?: NonNullable<BGPPeer['dynamicNeighbors']>;
   /** Name of the device. Absent: the session is in no VRF, or in that of `interface`. */
   readonly vrf?: string;
   readonly peerPort: number;
@@ -118,7 +121,7 @@ function ownersOfRouters(peers: readonly BGPPeer[], running: ReadonlyMap<string,
   const owners = new Map<string, string>();
   const settled = new Map<string, BGPPeer[]>();
   for (const peer of peers.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1))) {
-    const onLink = peer.peerAddress === undefined || isLinkLocal(peer.peerAddress);
+    const onLink = peer.dynamicNeighbors === undefined && (peer.peerAddress === undefined || isLinkLocal(peer.peerAddress));
     // An address means another router in each VRF.
     const place = onLink ? `%${peer.interface}` : `${routerOf(peer)} ${peer.vrf ?? ''}`;
     const others = settled.get(place) ?? [];
@@ -141,13 +144,26 @@ function mayBeOneRouter(a: BGPPeer, b: BGPPeer): boolean {
 }
 
 /** Names the router in messages. */
-function routerOf({ peerAddress, interface: networkInterface }: BGPPeer): string {
+export function routerOf({ peerAddress, interface: networkInterface, dynamicNeighbors }: BGPPeer): string {
+  if (dynamicNeighbors !== undefined) return dynamicNeighbors.ranges.map(formatPrefix).join(', ');
   return peerAddress === undefined ? `the router on ${networkInterface}` : formatAddress(peerAddress);
 }
 
 /** True when a session with the peer carries the family. */
-export function carriesFamily({ peerAddress, dualStackAddressFamily }: BGPPeer, family: Family): boolean {
-  return dualStackAddressFamily || peerAddress === undefined || peerAddress.family === family;
+export function carriesFamily(peer: BGPPeer, family: Family): boolean {
+  const ofSession = addressOfSession(peer)?.family ?? family;
+  return peer.dualStackAddressFamily || ofSession === family;
+}
+
+/** Returns an address of the family that the sessions with the peer run over. Undefined: the peer is unnumbered. */
+export function addressOfSession({
+  peerAddress,
+  dynamicNeighbors,
+}: {
+  readonly peerAddress?: Address | undefined;
+  readonly dynamicNeighbors?: BGPPeer['dynamicNeighbors'] | undefined;
+}): Address | undefined {
+  return peerAddress ?? dynamicNeighbors?.ranges[0]?.address;
 }
 
 function resolve(snapshot: Snapshot, node: Node, peer: BGPPeer, isRunning: boolean): NodePeer['result'] {
@@ -169,7 +185,7 @@ function resolve(snapshot: Snapshot, node: Node, peer: BGPPeer, isRunning: boole
       localASN: peer.localASN ?? peer.myASN,
       // The model guarantees exactly one of the two.
       peerASN: peer.peerASN ?? peer.dynamicASN ?? 'external',
-      ...defined({ peerAddress: peer.peerAddress, interface: peer.interface, vrf: peer.vrf }),
+      ...defined({ peerAddress: peer.peerAddress, interface: peer.interface, vrf: peer.vrf, dynamicNeighbors: peer.dynamicNeighbors }),
       peerPort: peer.peerPort,
       ...defined({ sourceAddress: peer.sourceAddress }),
       holdTimeSeconds: peer.holdTimeSeconds,
@@ -182,7 +198,7 @@ function resolve(snapshot: Snapshot, node: Node, peer: BGPPeer, isRunning: boole
       ebgpMultiHop: peer.ebgpMultiHop,
       ...defined({ ttlSecurityHops: peer.ttlSecurityHops }),
       gracefulRestart: peer.enableGracefulRestart,
-      passive: peer.passive,
+      passive: peer.passive || peer.dynamicNeighbors !== undefined,
       flapDamping: peer.flapDamping,
       adminDown: peer.adminDown,
       ...defined({ shutdownMessage: peer.shutdownMessage, import: peer.import }),
@@ -193,7 +209,8 @@ function resolve(snapshot: Snapshot, node: Node, peer: BGPPeer, isRunning: boole
 }
 
 /** On a link without addresses the next hop is link-local for IPv4 too (RFC 8950): the router can reach no other. */
-function otherNextHop({ peerAddress, dualStackAddressFamily }: BGPPeer, { internalIPs }: Node): Pick<SessionIntent, 'otherNextHop'> {
+function otherNextHop(peer: BGPPeer, { internalIPs }: Node): Pick<SessionIntent, 'otherNextHop'> {
+  const [peerAddress, { dualStackAddressFamily }] = [addressOfSession(peer), peer];
   if (peerAddress === undefined || isLinkLocal(peerAddress)) return {};
   const address = internalIPs.find(({ family }) => family !== peerAddress.family);
   return dualStackAddressFamily && address !== undefined ? { otherNextHop: address } : {};

@@ -1,10 +1,10 @@
 import { defined } from '../../lang/defined.ts';
+import { addressOfSession, routerOf } from '../../decisions/announcement/peers.ts';
 import { peersOnNode } from '../../decisions/configuration/peer-status.ts';
 import type { BGPPeer } from '../../model/kinds/types.ts';
 import { currentReport, whyNoReport } from '../../model/objects/node-state.ts';
 import { reason, reasonText, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import { formatAddress } from '../../net/address.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import { announcementsOfNode } from '../routes/node-announcements.ts';
 import { receivedText } from '../routes/received-report.ts';
@@ -13,7 +13,7 @@ import type { LiveReceivedRoute } from '../../live/contract.ts';
 import type { LiveNodes } from '../sessions/live-view.ts';
 import { sessionSourceText, sourcesOf, type NodeSources } from '../sessions/block-source.ts';
 import { otherCauses, verdictLine, type PeerVerdict } from './peer-verdict.ts';
-import { sessionsOfNode, sessionText, type SessionExplanation } from '../sessions/session.ts';
+import { neighborLines, sessionsOfNode, sessionText, type SessionExplanation } from '../sessions/session.ts';
 import { causesOf, type SessionCause } from '../sessions/session-causes.ts';
 import { sessionCounts, sessionReport } from '../sessions/session-report.ts';
 import { withFix } from '../text/reason-lines.ts';
@@ -39,6 +39,8 @@ interface PeerNode {
   /** Why the state of the session is unknown. */
   readonly problem?: Reason;
   readonly session: SessionExplanation;
+  /** The routers that connected, in words. Empty: the BGPPeer has no dynamicNeighbors, or none connected. */
+  readonly neighbors: readonly string[];
   /** Routes that the node should announce to the peer. */
   readonly routes: readonly SentRoute[];
   /** Routes of the peer that the node has accepted, as its agent said now. Absent: the BGPPeer has no `import`, or the agent was not asked. */
@@ -67,7 +69,17 @@ export function explainPeer(
     const problem = state === undefined ? whyNoReport(snapshot.nodeStates, node) : state.problem;
     const routes = announcementsOfNode(snapshot, node, now).routes.get(name) ?? [];
     const received = peer.import === undefined ? undefined : live.get(node)?.received?.filter((route) => route.peer === name);
-    return [{ node, source: sourceOf(node), ...defined({ problem }), session, routes, ...defined({ received }) }];
+    return [
+      {
+        node,
+        source: sourceOf(node),
+        ...defined({ problem }),
+        session,
+        neighbors: neighborLines(session, now),
+        routes,
+        ...defined({ received }),
+      },
+    ];
   });
   const selected = new Set(nodes.map(({ node }) => node));
   const verdict = verdictOf(snapshot, peer, now, only !== undefined && selected.has(only) ? only : undefined);
@@ -79,12 +91,13 @@ export function explainPeer(
       line: verdictLine(verdict, nodes.length),
       ...defined({ code: (verdict.causes[0] ?? verdict.warnings[0])?.reason.code }),
     },
-    address: peer.peerAddress === undefined ? `unnumbered on ${peer.interface ?? '?'}` : formatAddress(peer.peerAddress),
+    address: addressOfSession(peer) === undefined ? `unnumbered on ${peer.interface ?? '?'}` : routerOf(peer),
     settings: [
       `our AS ${peer.localASN ?? peer.myASN}`,
       `its AS ${peer.peerASN ?? `any that is ${peer.dynamicASN ?? 'external'}`}`,
       `hold time ${peer.holdTimeSeconds} s`,
       ...(peer.vrf === undefined ? [] : [`VRF ${peer.vrf}`]),
+      ...neighborSettings(peer),
       ...(peer.passive ? ['passive: the peer connects'] : []),
       ...(peer.passwordSecret === undefined ? [] : [`password of Secret ${peer.passwordSecret.namespace}/${peer.passwordSecret.name}`]),
       ...(peer.bfdProfile === undefined ? [] : [`BFD by profile ${peer.bfdProfile}`]),
@@ -96,6 +109,15 @@ export function explainPeer(
     selected: selected.size,
     unselected: all.filter((node) => !selected.has(node)),
   };
+}
+
+function neighborSettings({ dynamicNeighbors: dynamic }: BGPPeer): string[] {
+  if (dynamic === undefined) return [];
+  const asns = dynamic.asns.map(({ from, to = from }) => (from === to ? `${from}` : `${from} to ${to}`));
+  return [
+    `at most ${dynamic.maximum} routers that connect from ${dynamic.ranges.map(formatPrefix).join(', ')}`,
+    ...(asns.length === 0 ? [] : [`with the AS numbers ${asns.join(', ')}`]),
+  ];
 }
 
 function importSettings({ import: imported }: BGPPeer): string[] {
@@ -158,7 +180,7 @@ export function renderPeer({ peer, verdict, address, settings, nodes, unselected
 }
 
 /** The verdict has the reasons already. */
-function renderPeerNode({ node, source, problem, session, routes, received = [] }: PeerNode, whole: boolean): string[] {
+function renderPeerNode({ node, source, problem, session, neighbors, routes, received = [] }: PeerNode, whole: boolean): string[] {
   const isUp = session.state === 'Established' && problem === undefined;
   const lead = isUp ? 'sends' : 'would send';
   const { lastError: _, ...withoutError } = session;
@@ -168,6 +190,7 @@ function renderPeerNode({ node, source, problem, session, routes, received = [] 
     session.reason === undefined
       ? `  session with ${sessionText(isUp ? session : withoutError)}`
       : `  no session: ${reasonText(session.reason)}`,
+    ...neighbors.map((line) => `    ${line}`),
     `  ${lead} ${routes.length} route${routes.length === 1 ? '' : 's'}${session.prefixesSent === undefined ? '' : `, reports ${session.prefixesSent} sent`}`,
     ...(whole ? routes.map((route) => `    ${routeText(route)}`) : []),
     ...receivedLines(session, received, whole),

@@ -1,7 +1,7 @@
 import { defined } from '../../lang/defined.ts';
 import { decideAnnouncement, type ServiceAnnouncement } from '../../decisions/announcement/decision.ts';
 import { mergeRoutes } from '../../decisions/announcement/merge-routes.ts';
-import { peersOfNode, type SessionIntent } from '../../decisions/announcement/peers.ts';
+import { addressOfSession, peersOfNode, type SessionIntent } from '../../decisions/announcement/peers.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
 import { frontendsOfAddress } from '../../decisions/forwarding/address-frontends.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
@@ -170,7 +170,8 @@ function rowOf(snapshot: Snapshot, node: string, session: SessionIntent, route: 
 /** LOCAL_PREF of a route to a peer in our own AS when the route sets none (RFC 4271 5.1.5 requires the attribute). */
 const defaultLocalPref = 100;
 
-function nextHopOf({ peerAddress, sourceAddress, otherNextHop }: SessionIntent, family: Family): string {
+function nextHopOf(session: SessionIntent, family: Family): string {
+  const [peerAddress, { sourceAddress, otherNextHop }] = [addressOfSession(session), session];
   const isOwn = peerAddress === undefined || isLinkLocal(peerAddress) || peerAddress.family === family;
   if (!isOwn) return otherNextHop === undefined ? 'self' : formatAddress(otherNextHop);
   return sourceAddress?.family === family ? formatAddress(sourceAddress) : 'self';

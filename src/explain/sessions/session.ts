@@ -1,9 +1,8 @@
 import { defined } from '../../lang/defined.ts';
-import { peersOfNode, type NodePeer } from '../../decisions/announcement/peers.ts';
-import { currentReport, type SessionStatus } from '../../model/objects/node-state.ts';
+import { addressOfSession, peersOfNode, routerOf, type NodePeer } from '../../decisions/announcement/peers.ts';
+import { currentReport, type SessionNeighbor, type SessionStatus } from '../../model/objects/node-state.ts';
 import type { Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import { formatAddress } from '../../net/address.ts';
 import { ageText, secondsSince } from '../text/age.ts';
 
 /** A session of a node as its agent reports it, or why there is none. Plain data. */
@@ -31,6 +30,8 @@ export interface SessionExplanation {
     readonly installed?: number;
   }[];
   readonly bfd?: { readonly state: string; readonly reason?: string };
+  /** The routers that connected, of a BGPPeer with dynamicNeighbors. */
+  readonly neighbors?: readonly SessionNeighbor[];
 }
 
 /** Sorted by peer name. `now` is in milliseconds since the epoch. */
@@ -46,7 +47,8 @@ function explainSession(
   now: number,
 ): SessionExplanation {
   const object = snapshot.peers.get(peer);
-  const configured = object?.peerAddress === undefined ? `unnumbered on ${object?.interface ?? '?'}` : formatAddress(object.peerAddress);
+  const isNumbered = object !== undefined && addressOfSession(object) !== undefined;
+  const configured = isNumbered ? routerOf(object) : `unnumbered on ${object?.interface ?? '?'}`;
   const decided = 'session' in result ? result.session : undefined;
   const seconds = secondsSince(status?.since, now);
   return {
@@ -61,7 +63,17 @@ function explainSession(
     ...defined({ secondsInState: seconds }),
     ...(status?.lastError === undefined ? {} : { lastError: status.lastError }),
     ...(status?.bfd === undefined ? {} : { bfd: { state: status.bfd.state, ...defined({ reason: status.bfd.reason }) } }),
+    ...defined({ neighbors: status?.neighbors }),
   };
+}
+
+/** One line for each router that connected, such as "10.1.0.7 (AS 65101): Established for 3 h". */
+export function neighborLines({ neighbors = [] }: SessionExplanation, now: number): string[] {
+  return neighbors.map(({ address, peerASN, state, since, lastError }) => {
+    const age = secondsSince(since, now);
+    const error = lastError === undefined || state === 'Established' ? '' : `: ${lastError}`;
+    return `${address} (${peerASN === 0 ? 'AS unknown' : `AS ${peerASN}`}): ${state}${age === undefined ? '' : ` for ${ageText(age)}`}${error}`;
+  });
 }
 
 /** "tor1 (10.1.0.1, AS 65101): Established for 3 h". */

@@ -7,6 +7,7 @@ import { address, durationPattern, interfaceName, seconds } from '../schema/gram
 import type { ValueRule } from '../schema/schema.ts';
 import { selectors } from '../schema/selector.ts';
 import { peerImport } from './bgp-peer-import.ts';
+import { dynamicNeighbors } from './bgp-peer-neighbors.ts';
 
 const asTrans: ValueRule = {
   cel: 'self != 23456',
@@ -89,10 +90,11 @@ export const bgpPeerFields = {
     description: 'AS number used towards an external peer instead: the only one of ours in OPEN and in AS_PATH.',
   }),
   peerAddress: parsed(address, {
-    unset: 'this or `interface`',
+    unset: 'this, `interface` or `dynamicNeighbors`',
     rules: [canBePeer],
     description: 'Address of the router. Loopback is allowed; IPv6 link-local needs `interface`.',
   }),
+  dynamicNeighbors,
   interface: parsed(interfaceName, {
     unset: "the kernel's choice",
     description:

@@ -77,9 +77,9 @@ const addresses: readonly PeerRelation[] = [
   {
     at: 'peerAddress',
     message: 'is required',
-    fix: 'write the address of the router, or interface for an unnumbered session',
-    cel: `${hasText('peerAddress')} || ${hasText('interface')}`,
-    holds: (_, written) => written('peerAddress') || written('interface'),
+    fix: 'write the address of the router, interface for an unnumbered session, or dynamicNeighbors',
+    cel: `${hasText('peerAddress')} || ${hasText('interface')} || has(self.dynamicNeighbors)`,
+    holds: ({ dynamicNeighbors: dynamic }, written) => written('peerAddress') || written('interface') || dynamic !== undefined,
     broken: { peerAddress: undefined },
   },
   {
@@ -120,7 +120,7 @@ const addresses: readonly PeerRelation[] = [
     at: 'ebgpMultiHop',
     message: 'is for peers behind another router, and this one is on the link',
     fix: 'remove ebgpMultiHop',
-    cel: `!${isTrue('ebgpMultiHop')} || (${hasText('peerAddress')} && !${linkLocal})`,
+    cel: `!${isTrue('ebgpMultiHop')} || has(self.dynamicNeighbors) || (${hasText('peerAddress')} && !${linkLocal})`,
     holds: ({ ebgpMultiHop, peerAddress }, written) =>
       ebgpMultiHop !== true ||
       (written('peerAddress') && (peerAddress === undefined || !isLinkLocal(peerAddress))) ||
@@ -147,6 +147,28 @@ const bfd: readonly PeerRelation[] = [
     broken: { bfdStrict: true },
   },
 ];
+
+const dynamic: readonly PeerRelation[] = (['peerAddress', 'interface', 'sourceAddress', 'bfdProfile'] as const).map((field) => ({
+  at: field,
+  message: 'must not be set together with dynamicNeighbors',
+  fix: 'remove one of the two',
+  cel: `!(has(self.dynamicNeighbors) && ${hasText(field)})`,
+  holds: (peer, written) => peer.dynamicNeighbors === undefined || !written(field) || peer[field] === '',
+  broken: {
+    dynamicNeighbors: { ranges: ['10.0.0.0/24'] },
+    peerAddress: undefined,
+    [field]: { peerAddress: '10.0.0.1', interface: 'eth1', sourceAddress: '10.0.0.2', bfdProfile: 'fast' }[field],
+  },
+}));
+
+const dynamicImport: PeerRelation = {
+  at: 'import',
+  message: 'must not be set together with dynamicNeighbors',
+  fix: 'remove import: write a BGPPeer for each router whose routes the nodes take',
+  cel: '!(has(self.dynamicNeighbors) && has(self.import))',
+  holds: (peer) => peer.dynamicNeighbors === undefined || peer.import === undefined,
+  broken: { dynamicNeighbors: { ranges: ['10.0.0.0/24'] }, peerAddress: undefined, import: { prefixes: [{ prefix: '0.0.0.0/0' }] } },
+};
 
 const inVrf = hasText('vrf');
 
@@ -210,4 +232,13 @@ const timers: readonly PeerRelation[] = [
 ];
 
 /** Rules between fields of a peer. */
-export const bgpPeerRelations: readonly PeerRelation[] = [...asns, ...addresses, ...passwords, ...bfd, ...vrfs, ...timers];
+export const bgpPeerRelations: readonly PeerRelation[] = [
+  ...asns,
+  ...addresses,
+  ...passwords,
+  ...bfd,
+  ...dynamic,
+  dynamicImport,
+  ...vrfs,
+  ...timers,
+];

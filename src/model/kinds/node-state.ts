@@ -16,6 +16,7 @@ import {
   type NodeState,
   type ServiceDifference,
   type SessionFamily,
+  type SessionNeighbor,
   type SessionStatus,
 } from '../objects/node-state.ts';
 import { catalogue, reason, reasonText, type Reason } from '../reasons.ts';
@@ -75,6 +76,17 @@ const family = object(
   { open: true },
 );
 
+const neighbor = object(
+  {
+    address: text({ maxLength: 64, description: 'Its address.' }),
+    peerASN: integer({ ...asn, description: 'Its AS number; 0 until it is known.' }),
+    state: text({ maxLength: 64, description: sessionStates.join(', ') }),
+    since: text({ maxLength: 64, description: 'RFC 3339.' }),
+    lastError: text({ maxLength: longText, description: 'Why its session is down, or was down last.' }),
+  },
+  { open: true },
+);
+
 const session = object(
   {
     peer: text({ maxLength: 253, description: 'Name of the BGPPeer.' }),
@@ -97,6 +109,10 @@ const session = object(
     }),
     damping,
     bfd,
+    neighbors: list(neighbor, {
+      maxItems: limits.neighbors,
+      description: 'The routers that connected, of a BGPPeer with `dynamicNeighbors`. The session is established if one of them is.',
+    }),
   },
   { open: true },
 );
@@ -348,7 +364,16 @@ function readSession(item: Value<typeof session>): SessionStatus | undefined {
     ...(item.warning === undefined ? {} : { warning: readReason(item.warning) }),
     ...readDamping(item.damping),
     ...readBfd(item.bfd),
+    ...readNeighbors(item.neighbors),
   };
+}
+
+function readNeighbors(items: readonly Value<typeof neighbor>[]): Pick<SessionStatus, 'neighbors'> {
+  const neighbors = items.flatMap(({ address = '', peerASN = 0, state: word, since = '', lastError }): SessionNeighbor[] => {
+    const state = sessionStates.find((known) => known === word);
+    return state === undefined ? [] : [{ address, peerASN, state, since, ...defined({ lastError }) }];
+  });
+  return neighbors.length === 0 ? {} : { neighbors };
 }
 
 function readFamilies(items: readonly Value<typeof family>[]): Pick<SessionStatus, 'families'> {

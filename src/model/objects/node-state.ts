@@ -179,6 +179,19 @@ export interface SessionStatus {
   readonly damping?: SessionDamping;
   /** Present when BFD monitors the path to the peer. */
   readonly bfd?: BfdStatus;
+  /** The routers that connected, of a BGPPeer with `dynamicNeighbors`. The session is established if one of them is. Absent: it has none. */
+  readonly neighbors?: readonly SessionNeighbor[];
+}
+
+/** A router that connected from a range of addresses. */
+export interface SessionNeighbor {
+  readonly address: string;
+  /** 0 while unknown. */
+  readonly peerASN: number;
+  readonly state: (typeof sessionStates)[number];
+  /** RFC 3339. */
+  readonly since: string;
+  readonly lastError?: string;
 }
 
 export interface SessionFamily {

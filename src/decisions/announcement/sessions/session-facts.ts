@@ -2,7 +2,7 @@ import { defined } from '../../../lang/defined.ts';
 import type { BGPPeer } from '../../../model/kinds/types.ts';
 import type { Node } from '../../../model/objects/cluster.ts';
 import { formatAddress } from '../../../net/address.ts';
-import { carriesFamily, routerIDOf } from '../peers.ts';
+import { addressOfSession, carriesFamily, routerIDOf, routerOf } from '../peers.ts';
 
 /** What BGPPeer and Node say about a session, for the words of its problems. Contains no password. */
 export interface SessionFacts {
@@ -36,7 +36,8 @@ export interface SessionFacts {
 }
 
 export function sessionFacts(peer: BGPPeer, node: Node): SessionFacts {
-  const { peerAddress, sourceAddress, passwordSecret, ttlSecurityHops } = peer;
+  const peerAddress = addressOfSession(peer);
+  const { sourceAddress, passwordSecret, ttlSecurityHops } = peer;
   const localASN = peer.localASN ?? peer.myASN;
   const asn = peer.peerASN ?? peer.dynamicASN ?? 'external';
   const addedFamily = peer.dualStackAddressFamily && peerAddress !== undefined ? (peerAddress.family === 4 ? 'ipv6' : 'ipv4') : undefined;
@@ -48,7 +49,7 @@ export function sessionFacts(peer: BGPPeer, node: Node): SessionFacts {
         : 'spec.password';
   return {
     peer: peer.metadata.name,
-    router: peerAddress === undefined ? `on ${peer.interface ?? '?'}` : formatAddress(peerAddress),
+    router: peerAddress === undefined ? `on ${peer.interface ?? '?'}` : routerOf(peer),
     port: peer.peerPort,
     local: sourceAddress === undefined ? '' : formatAddress(sourceAddress),
     localASN,

@@ -187,7 +187,10 @@ describe('objects of herald.dev', () => {
   });
 
   test.each<[object, string]>([
-    [unnumbered, 'spec.peerAddress: is required; write the address of the router, or interface for an unnumbered session'],
+    [
+      unnumbered,
+      'spec.peerAddress: is required; write the address of the router, interface for an unnumbered session, or dynamicNeighbors',
+    ],
     [
       { ...unnumbered, peerAddress: 'fe80::1' },
       'spec.interface: is required; name the network interface of the node that this link-local peerAddress is on',
