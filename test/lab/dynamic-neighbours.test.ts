@@ -45,7 +45,7 @@ beforeAll(async () => {
   await herald.edit('30-web.yaml', (text) => text.replaceAll(/^.*nodeName: node[23].*\n/gm, ''));
   await herald.write('21-tors.yaml', peer('{ from: 65101 }'));
   await herald.start(['node1']);
-  [address = ''] = (await herald.untilAssigned('shop/web', 2)).filter((one) => !one.includes(':'));
+  address = (await herald.untilAssigned('shop/web', 2)).find((one) => !one.includes(':')) ?? '';
 });
 
 afterAll(async () => {

@@ -109,7 +109,7 @@ export class BgpSessions {
   get senders(): ReadonlyMap<string, Peer> {
     const senders = new Map(this.#peers);
     for (const name of this.#dynamic.names()) {
-      const [member] = this.#dynamic.members(name).filter((one) => one.status().state === 'Established');
+      const member = this.#dynamic.members(name).find((one) => one.status().state === 'Established');
       if (member !== undefined) senders.set(name, member);
     }
     return senders;

@@ -3,8 +3,8 @@ import { integer, object, text } from '../schema/fields.ts';
 import { defineKind, type ObjectOfKind } from '../schema/kind.ts';
 import { accepted, age, conditions, ready, reason } from '../schema/status.ts';
 import type { ObjectValue } from '../schema/value.ts';
-import { bgpPeerFields } from './bgp-peer-fields.ts';
-import { bgpPeerRelations } from './bgp-peer-relations.ts';
+import { bgpPeerFields } from './bgp-peer/fields.ts';
+import { bgpPeerRelations } from './bgp-peer/relations.ts';
 
 const status = object({
   sessions: text({ maxLength: 64, description: 'Established sessions of expected ones: `3/4`.' }),

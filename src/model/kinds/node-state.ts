@@ -5,7 +5,6 @@ import { parsePrefix, type Prefix } from '../../net/prefix.ts';
 import { limits } from '../limits.ts';
 import type { ServiceKey } from '../objects/metadata.ts';
 import {
-  bfdStates,
   differenceAspects,
   drainPhases,
   sessionStates,
@@ -15,8 +14,6 @@ import {
   type NodeLink,
   type NodeState,
   type ServiceDifference,
-  type SessionFamily,
-  type SessionNeighbor,
   type SessionStatus,
 } from '../objects/node-state.ts';
 import { catalogue, reason, reasonText, type Reason } from '../reasons.ts';
@@ -24,6 +21,7 @@ import { anything, boolean, integer, list, map, object, text } from '../schema/f
 import { defineKind } from '../schema/kind.ts';
 import { age, conditions } from '../schema/status.ts';
 import type { Value } from '../schema/value.ts';
+import { bfd, damping, family, neighbor, readBfd, readDamping, readFamilies, readNeighbors } from './session-parts.ts';
 
 const wordList = (options: { readonly description: string }) =>
   list(text({ maxLength: 64 }), { ...options, maxItems: limits.nodeAddresses });
@@ -40,52 +38,6 @@ const reasonFields = {
   message: text({ maxLength: longText, description: 'The full sentence, for readers of another version.' }),
 };
 const writtenReason = object(reasonFields, { open: true, description: 'Why.' });
-
-const bfd = object(
-  {
-    state: text({ maxLength: 64, description: bfdStates.join(', ') }),
-    since: text({ maxLength: 64, description: 'RFC 3339.' }),
-    reason: text({ maxLength: longText, description: 'Why it is not up.' }),
-    awaited: text({ maxLength: longText, description: 'Why BFD is not up, when the BGP session waits for it (`bfdStrict`).' }),
-    warning: text({
-      maxLength: longText,
-      description:
-        'A setting of the BFDProfile that was not applied or is not safe on this node, such as short intervals without real-time priority.',
-    }),
-  },
-  { open: true, description: 'Present when BFD monitors the path to the peer.' },
-);
-
-const damping = object(
-  {
-    penalty: integer({ min: 0, max: Number.MAX_SAFE_INTEGER, description: 'Each flap adds 1000; it halves in 15 minutes.' }),
-    flapsInLastHour: integer({ min: 0, max: Number.MAX_SAFE_INTEGER, description: 'How often it went down.' }),
-    until: text({ maxLength: 64, description: 'The session is held back until this time, RFC 3339. Neither side can start one before.' }),
-  },
-  { open: true, description: 'Present when the session went down unintentionally in the last hour.' },
-);
-
-const family = object(
-  {
-    family: text({ maxLength: 64, description: 'IPv4 or IPv6.' }),
-    sent: integer({ ...count, description: 'Routes sent to the peer.' }),
-    received: integer({ ...count, description: 'Routes announced by the peer in this session.' }),
-    accepted: integer({ ...count, description: 'Routes that `import` of the BGPPeer accepts. Absent: it has none.' }),
-    installed: integer({ ...count, description: 'Accepted routes in the kernel.' }),
-  },
-  { open: true },
-);
-
-const neighbor = object(
-  {
-    address: text({ maxLength: 64, description: 'Its address.' }),
-    peerASN: integer({ ...asn, description: 'Its AS number; 0 until it is known.' }),
-    state: text({ maxLength: 64, description: sessionStates.join(', ') }),
-    since: text({ maxLength: 64, description: 'RFC 3339.' }),
-    lastError: text({ maxLength: longText, description: 'Why its session is down, or was down last.' }),
-  },
-  { open: true },
-);
 
 const session = object(
   {
@@ -366,34 +318,6 @@ function readSession(item: Value<typeof session>): SessionStatus | undefined {
     ...readBfd(item.bfd),
     ...readNeighbors(item.neighbors),
   };
-}
-
-function readNeighbors(items: readonly Value<typeof neighbor>[]): Pick<SessionStatus, 'neighbors'> {
-  const neighbors = items.flatMap(({ address = '', peerASN = 0, state: word, since = '', lastError }): SessionNeighbor[] => {
-    const state = sessionStates.find((known) => known === word);
-    return state === undefined ? [] : [{ address, peerASN, state, since, ...defined({ lastError }) }];
-  });
-  return neighbors.length === 0 ? {} : { neighbors };
-}
-
-function readFamilies(items: readonly Value<typeof family>[]): Pick<SessionStatus, 'families'> {
-  const families = items.flatMap(({ family: word, sent = 0, received = 0 }): SessionFamily[] =>
-    word === 'IPv4' || word === 'IPv6' ? [{ family: word, sent, received }] : [],
-  );
-  return families.length === 0 ? {} : { families };
-}
-
-function readDamping(item: Value<typeof damping> | undefined): Pick<SessionStatus, 'damping'> {
-  if (item === undefined) return {};
-  const { penalty = 0, flapsInLastHour = 0, until } = item;
-  return { damping: { penalty, flapsInLastHour, ...defined({ until }) } };
-}
-
-function readBfd(item: Value<typeof bfd> | undefined): Pick<SessionStatus, 'bfd'> {
-  const state = bfdStates.find((word) => word === item?.state);
-  if (item === undefined || state === undefined) return {};
-  const { since = '', reason: why, awaited, warning } = item;
-  return { bfd: { state, since, ...defined({ reason: why, awaited, warning }) } };
 }
 
 const unexplained: Value<typeof writtenReason> = { details: {} };

@@ -1,7 +1,7 @@
-import { bitsOf } from '../../net/address.ts';
-import { limits } from '../limits.ts';
-import { integer, list, object, parsed } from '../schema/fields.ts';
-import { cidr, communityValue } from '../schema/grammars.ts';
+import { bitsOf } from '../../../net/address.ts';
+import { limits } from '../../limits.ts';
+import { integer, list, object, parsed } from '../../schema/fields.ts';
+import { cidr, communityValue } from '../../schema/grammars.ts';
 
 const length = { min: 0, max: 128 } as const;
 

@@ -1,6 +1,6 @@
-import { limits } from '../limits.ts';
-import { integer, list, object, parsed } from '../schema/fields.ts';
-import { cidr } from '../schema/grammars.ts';
+import { limits } from '../../limits.ts';
+import { integer, list, object, parsed } from '../../schema/fields.ts';
+import { cidr } from '../../schema/grammars.ts';
 
 const asn = { min: 1, max: 4_294_967_295 } as const;
 

@@ -1,13 +1,13 @@
-import { formatAddress, isLinkLocal, type Address } from '../../net/address.ts';
-import { limits } from '../limits.ts';
-import { specialAddress } from '../parse/special-address.ts';
-import { hasText, matches } from '../schema/cel.ts';
-import { boolean, choice, integer, object, parsed, text } from '../schema/fields.ts';
-import { address, durationPattern, interfaceName, seconds } from '../schema/grammars.ts';
-import type { ValueRule } from '../schema/schema.ts';
-import { selectors } from '../schema/selector.ts';
-import { peerImport } from './bgp-peer-import.ts';
-import { dynamicNeighbors } from './bgp-peer-neighbors.ts';
+import { formatAddress, isLinkLocal, type Address } from '../../../net/address.ts';
+import { limits } from '../../limits.ts';
+import { specialAddress } from '../../parse/special-address.ts';
+import { hasText, matches } from '../../schema/cel.ts';
+import { boolean, choice, integer, object, parsed, text } from '../../schema/fields.ts';
+import { address, durationPattern, interfaceName, seconds } from '../../schema/grammars.ts';
+import type { ValueRule } from '../../schema/schema.ts';
+import { selectors } from '../../schema/selector.ts';
+import { peerImport } from './import.ts';
+import { dynamicNeighbors } from './neighbors.ts';
 
 const asTrans: ValueRule = {
   cel: 'self != 23456',

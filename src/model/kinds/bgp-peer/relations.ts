@@ -1,10 +1,10 @@
-import { isLinkLocal } from '../../net/address.ts';
-import { limits } from '../limits.ts';
-import { hasNumber, hasText, isTrue, matches } from '../schema/cel.ts';
-import { durationPattern } from '../schema/grammars.ts';
-import type { Relation } from '../schema/schema.ts';
-import type { Draft } from '../schema/value.ts';
-import type { bgpPeerFields } from './bgp-peer-fields.ts';
+import { isLinkLocal } from '../../../net/address.ts';
+import { limits } from '../../limits.ts';
+import { hasNumber, hasText, isTrue, matches } from '../../schema/cel.ts';
+import { durationPattern } from '../../schema/grammars.ts';
+import type { Relation } from '../../schema/schema.ts';
+import type { Draft } from '../../schema/value.ts';
+import type { bgpPeerFields } from './fields.ts';
 
 type Peer = Draft<typeof bgpPeerFields>;
 type PeerRelation = Relation<Peer, keyof typeof bgpPeerFields>;
