@@ -151,7 +151,7 @@ export class KubernetesCluster {
   }
 
   /** Starts kube-apiserver on the same port with the data of etcd. Resolves when it is ready. */
-  async startApiServer(): Promise<void> {
+  async startApiServer(patience = 60_000): Promise<void> {
     const further = this.#options.apiServerArguments ?? [];
     const running = this.#run('kube-apiserver', [
       ...apiServerArguments(this.directory, this.#ports.etcd, this.#ports.apiServer, this.#options.inside?.address),
@@ -165,7 +165,7 @@ export class KubernetesCluster {
       const answers = await Promise.all(paths.map((path) => this.attempt({ path })));
       return answers.every(({ status }) => status === 200);
     };
-    await until('kube-apiserver is ready', async () => !running.running || (await ready()), 60_000);
+    await until('kube-apiserver is ready', async () => !running.running || (await ready()), patience);
     if (!running.running) throw new Error(`kube-apiserver has ended: ${running.lines().slice(-20).join('\n')}`);
   }
 

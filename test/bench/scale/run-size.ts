@@ -313,7 +313,7 @@ class Run {
     const killed = timeNow();
     this.#audit.take();
     await this.#stage.cluster.stopApiServer();
-    await this.#stage.cluster.startApiServer();
+    await this.#stage.cluster.startApiServer(patience);
     this.#stage.sharePriority();
     const ready = timeNow();
     const requests: AuditedRequest[] = [];

@@ -493,6 +493,15 @@ describe('a changed request', () => {
     expect([show(done), done.freed.map(formatAddress)]).toEqual(['198.51.100.5', ['192.0.2.1']]);
   });
 
+  test('a Service that has moved as asked does not move again when its pool changes', () => {
+    const allocator = withPools(small, other);
+    ask(allocator, 'web');
+    const wish = { name: 'web', requestedPool: 'other' };
+    expect(ask(allocator, wish)).toBe('198.51.100.1');
+    allocator.setPools([pool({ name: 'other', addresses: ['203.0.113.1/32'] }), pool({ name: 'new', addresses: ['198.51.100.1/32'] })]);
+    expect(ask(allocator, wish)).toBe('198.51.100.1 (AddressInOtherPool)');
+  });
+
   test('decide changes nothing', () => {
     const allocator = withPools(small);
     expect(show(allocator.decide(request('web')))).toBe('192.0.2.1');
@@ -825,6 +834,17 @@ describe('sharing', () => {
     expect(ask(allocator, { name: 'b', ...key, ...local, ports: ['443'] })).toBe('192.0.2.1 (AddressTaken)');
     allocator.setPools([pool(small)]);
     expect(ask(allocator, { name: 'b', ...key, ...local, ports: ['443'] })).toBe('192.0.2.2');
+  });
+
+  test('the partner of a sharer that changes its traffic policy has no reason, also when it has moved to the address before', () => {
+    const allocator = withPools(small);
+    const a = { name: 'a', ...key, ports: ['80'], requested: ['192.0.2.2'] };
+    ask(allocator, { name: 'a', ...key, ports: ['80'] });
+    expect(ask(allocator, a)).toBe('192.0.2.2');
+    allocator.setPools([pool({ name: 'small', addresses: ['192.0.2.2/32'] })]);
+    ask(allocator, { name: 'b', ...key, ports: ['443'] });
+    expect(ask(allocator, { name: 'b', ...key, ...local, ports: ['443'] })).toBe('192.0.2.2 (AddressTaken)');
+    expect(ask(allocator, a)).toBe('192.0.2.2');
   });
 
   test('a sharer that leaves the key moves, although its partner shares by looser rules already', () => {
