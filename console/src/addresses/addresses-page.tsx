@@ -79,12 +79,13 @@ function Pool({ pool }: { readonly pool: PoolView }) {
         {isDraining && <span class="tag">draining</span>}
         <p class="muted tools">{announced === '' ? '' : `announced by ${announced}`}</p>
       </div>
-      {usage.map(({ family, given, free, total }) => (
+      {usage.map(({ family, given, kept, free, total }) => (
         <p key={family} class="usage">
           <span>{family}</span>
           <meter min={0} max={1} value={shareOf(given, total)} aria-label={`${family} given`} />
           <span>
-            {given} given, {shortCount(free)} of {shortCount(total)} free
+            {given} given, {kept > 0 && `${kept} kept, `}
+            {shortCount(free)} of {shortCount(total)} free
           </span>
         </p>
       ))}

@@ -2,6 +2,7 @@ import { Argument, Command } from 'commander';
 import { explainNode, renderNodeOverview } from '../../explain/objects/node.ts';
 import { explainPeer, renderPeer } from '../../explain/objects/peer.ts';
 import { explainPool, renderPool } from '../../explain/pools/pool.ts';
+import type { ReleasedAddress } from '../../model/parse/released-address.ts';
 import { unreadLines, markUndecided } from '../../explain/unread-objects.ts';
 import { problemText } from '../../sources/source.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
@@ -14,7 +15,7 @@ import { addReadingOptions, openReading, type ReadingOptions } from '../reading/
 import { inForceJson } from '../reading/in-force.ts';
 import { linesAbove, problemLines } from '../reading/problem-lines.ts';
 import { outputOption, type OutputOptions } from '../options/shared-options.ts';
-import type { Reading } from '../reading/reading.ts';
+import { keptNow, type Reading } from '../reading/reading.ts';
 import { kindWords } from '../context/object-words.ts';
 import { unknownNameError } from '../context/unknown-name.ts';
 
@@ -43,6 +44,8 @@ interface Subject {
 
 /** What is read, with the answers of queried agents in place of their reports. */
 interface Known extends Pick<Reading, 'snapshot' | 'now'> {
+  /** Addresses that pools keep at the time of the reading. */
+  readonly released: readonly ReleasedAddress[];
   readonly sourceOf: (node: string) => NodeSources;
   readonly live: LiveNodes;
 }
@@ -54,8 +57,8 @@ export const poolSubject: Subject = {
     'show the addresses of an IPAddressPool: which Services have them, which wait and why, and which BGPAdvertisements announce them',
   example: 'herald explain pool public',
   names: ({ snapshot }) => snapshot.pools.keys(),
-  explain({ snapshot }, name) {
-    const data = explainPool(snapshot, name);
+  explain({ snapshot, released }, name) {
+    const data = explainPool(snapshot, name, released);
     return data === undefined ? undefined : { data, lines: renderPool };
   },
 };
@@ -105,7 +108,13 @@ export function explainObjectCommand(context: CommandContext, subject: Subject):
         node,
         ...(subject === peerSubject && snapshot.peers.get(name)?.import !== undefined ? { received: { peer: name } } : {}),
       });
-      const known = { snapshot: view.snapshot, now, sourceOf: (of: string) => sourcesOf(snapshot, of, now, view), live: view.live };
+      const known = {
+        snapshot: view.snapshot,
+        now,
+        released: await keptNow(reading),
+        sourceOf: (of: string) => sourcesOf(snapshot, of, now, view),
+        live: view.live,
+      };
       print(context, reading, { subject, known, unasked: view.unasked }, name, options);
     });
   if (subject === peerSubject) command.option('--node <name>', 'only this node, with every route');

@@ -70,3 +70,8 @@ export interface PastEvent {
   readonly last: string;
   readonly count: number;
 }
+
+/** Returns the addresses that pools keep at the time of the reading. */
+export async function keptNow({ released, now }: Pick<Reading, 'released' | 'now'>): Promise<readonly ReleasedAddress[]> {
+  return (await released()).filter(({ until }) => until > now);
+}

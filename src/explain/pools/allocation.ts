@@ -8,6 +8,7 @@ import { effectivePools } from '../../decisions/allocation/pools/pools.ts';
 import { allocationRequest } from '../../decisions/allocation/request.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
 import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
+import type { ReleasedAddress } from '../../model/parse/released-address.ts';
 import type { Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { TimeSlice } from '../../system/time-slice.ts';
@@ -22,9 +23,12 @@ export interface AllocationExplanation {
   readonly pools: readonly { readonly pool: string; readonly reason?: Reason }[];
 }
 
-/** The allocator in the state that the recorded addresses give it, as in the controller. */
-export function allocatorOf(snapshot: Snapshot): Allocator {
-  const steps = adopting(snapshot);
+/**
+ * The allocator in the state that the recorded addresses give it, as in the controller. `released`: addresses that pools keep for Services
+ * that released them.
+ */
+export function allocatorOf(snapshot: Snapshot, released: readonly ReleasedAddress[] = []): Allocator {
+  const steps = adopting(snapshot, released);
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;
@@ -32,8 +36,11 @@ export function allocatorOf(snapshot: Snapshot): Allocator {
 }
 
 /** As `allocatorOf`. Other work of the process goes on meanwhile. */
-export async function allocatorInSlices(snapshot: Snapshot, slice: Pick<TimeSlice, 'isUsedUp' | 'yield'>): Promise<Allocator> {
-  const steps = adopting(snapshot);
+export async function allocatorInSlices(
+  { snapshot, released = [] }: { readonly snapshot: Snapshot; readonly released?: readonly ReleasedAddress[] },
+  slice: Pick<TimeSlice, 'isUsedUp' | 'yield'>,
+): Promise<Allocator> {
+  const steps = adopting(snapshot, released);
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;
@@ -42,7 +49,7 @@ export async function allocatorInSlices(snapshot: Snapshot, slice: Pick<TimeSlic
 }
 
 /** Yields after each Service. */
-function* adopting(snapshot: Snapshot): Generator<undefined, Allocator> {
+function* adopting(snapshot: Snapshot, released: readonly ReleasedAddress[]): Generator<undefined, Allocator> {
   const { pools, refused } = effectivePools(snapshot.pools);
   const allocator = createAllocator(pools, [...refused.values()], networkAddressesIn(snapshot));
   for (const service of inOrderOfPrecedence(snapshot)) {
@@ -51,6 +58,7 @@ function* adopting(snapshot: Snapshot): Generator<undefined, Allocator> {
     if (addresses.length > 0) allocator.adopt(allocationRequest(service, snapshot), addresses);
     yield;
   }
+  allocator.restoreReleased(released);
   return allocator;
 }
 

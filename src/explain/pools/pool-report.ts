@@ -14,12 +14,21 @@ import { whyGivesNothing } from './gives-nothing.ts';
 import { waitingServices } from './pool.ts';
 import { countsOf } from '../text/table-text.ts';
 
+interface PoolUsageRow {
+  readonly family: string;
+  readonly given: number;
+  /** Addresses that no Service has, and that the pool keeps for the Services that released them (keepReleasedSeconds). */
+  readonly kept: number;
+  readonly free: string;
+  readonly total: string;
+}
+
 /** How many addresses of an IPAddressPool are given, and how many are free. Plain data. */
 export interface PoolRow extends AnnouncedBy {
   readonly pool: string;
   readonly addresses: readonly string[];
   /** One entry for each family of the pool. Counts are text, because IPv6 pools exceed the range of numbers. */
-  readonly usage: readonly { readonly family: string; readonly given: number; readonly free: string; readonly total: string }[];
+  readonly usage: readonly PoolUsageRow[];
   /** Services without an address that this pool refuses, counted by reason. */
   readonly pending: readonly { readonly code: string; readonly count: number }[];
   /** Why the pool is not as it should be. It may give addresses nevertheless. */
@@ -46,6 +55,7 @@ export function poolReport(snapshot: Snapshot, { pool, allocator = allocatorOf(s
   const { refused } = effectivePools(snapshot.pools);
   const conflicts = conflictsOf(snapshot.pools.values());
   const clusterAddresses = clusterAddressesIn(snapshot);
+  const kept = allocator.releasedAddresses();
   const usages = Map.groupBy(allocator.usage(), (usage) => usage.pool);
   const waiting = waitingServices(snapshot).flatMap((key) => snapshot.services.get(key) ?? []);
   const refusals = Map.groupBy(
@@ -72,6 +82,7 @@ export function poolReport(snapshot: Snapshot, { pool, allocator = allocatorOf(s
         usage: usage.map(({ family, assigned, free, total }) => ({
           family: `IPv${family}`,
           given: assigned,
+          kept: kept.filter(({ pool: of, address }) => of === name && address.family === family).length,
           free: String(free),
           total: String(total),
         })),

@@ -8,6 +8,7 @@ import { conflictsOf } from '../../decisions/configuration/pool-conflicts.ts';
 import { poolStatus } from '../../decisions/configuration/pool-status.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Reason } from '../../model/reasons.ts';
+import type { ReleasedAddress } from '../../model/parse/released-address.ts';
 import { assignedAddresses } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
@@ -38,10 +39,10 @@ interface PoolExplanation extends AnnouncedBy {
   readonly more: number;
 }
 
-export function explainPool(snapshot: Snapshot, name: string): PoolExplanation | undefined {
+export function explainPool(snapshot: Snapshot, name: string, released: readonly ReleasedAddress[] = []): PoolExplanation | undefined {
   const pool = snapshot.pools.get(name);
   if (pool === undefined) return undefined;
-  const allocator = allocatorOf(snapshot);
+  const allocator = allocatorOf(snapshot, released);
   const refused = effectivePools(snapshot.pools).refused.get(name);
   const usage = allocator.usage().filter((one) => one.pool === name);
   const conflicts = conflictsOf(snapshot.pools.values()).get(name) ?? [];

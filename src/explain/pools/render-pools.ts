@@ -5,14 +5,19 @@ import { countsText, tableLines, type Cell } from '../text/table-text.ts';
 
 const titles = ['Pool', 'Family', 'Addresses', 'Given', 'Free', 'Announced By', 'Pending'];
 
-/** Returns one row for each family of each pool. `wide` adds the ranges, and why the pool gives no more. */
+/**
+ * Returns one row for each family of each pool. There is a column of kept addresses when a pool keeps any. `wide` adds the ranges, and why the
+ * pool gives no more.
+ */
 export function renderPools({ pools, waiting }: PoolReport, wide: boolean): string[] {
   if (pools.length === 0) return ['There are no IPAddressPools.', ...waitingLine(waiting)];
-  const all = wide ? [...titles, 'Ranges', 'Gives No More'] : titles;
+  const keeps = pools.some(({ usage }) => usage.some(({ kept }) => kept > 0));
+  const counted = keeps ? titles.toSpliced(4, 0, 'Kept') : titles;
+  const all = wide ? [...counted, 'Ranges', 'Gives No More'] : counted;
   return [
     ...tableLines(
       all,
-      pools.flatMap((row) => rowsOf(row).map((cells, index) => (index === 0 ? [...cells, ...widely(row)] : cells))),
+      pools.flatMap((row) => rowsOf(row, keeps).map((cells, index) => (index === 0 ? [...cells, ...widely(row)] : cells))),
     ),
     ...waitingLine(waiting),
   ];
@@ -24,9 +29,15 @@ function waitingLine(waiting: number): string[] {
   return ['', waiting === 1 ? '1 Service waits for an address.' : `${waiting} Services wait for an address.`];
 }
 
-function rowsOf({ pool, usage, advertisements, l2Advertisements = [], unannounced, pending }: PoolRow): Cell[][] {
-  const counts = usage.map(({ family, given, free, total }) => [family, shortCount(total), String(given), shortCount(free)]);
-  const [first = ['', '', '', ''], ...others] = counts;
+function rowsOf({ pool, usage, advertisements, l2Advertisements = [], unannounced, pending }: PoolRow, keeps: boolean): Cell[][] {
+  const counts = usage.map(({ family, given, kept, free, total }) => [
+    family,
+    shortCount(total),
+    String(given),
+    ...(keeps ? [String(kept)] : []),
+    shortCount(free),
+  ]);
+  const [first = keeps ? ['', '', '', '', ''] : ['', '', '', ''], ...others] = counts;
   const announced =
     unannounced === undefined
       ? [...new Set([...advertisements, ...l2Advertisements])].join(',')

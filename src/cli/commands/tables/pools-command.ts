@@ -1,8 +1,10 @@
 import { Option, type Command } from 'commander';
 import { defined } from '../../../lang/defined.ts';
+import { allocatorOf } from '../../../explain/pools/allocation.ts';
 import { poolReport, type PoolReport } from '../../../explain/pools/pool-report.ts';
 import { renderPools } from '../../../explain/pools/render-pools.ts';
 import type { CommandContext } from '../../context/command-context.ts';
+import { keptNow } from '../../reading/reading.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
 import { unknownNameError } from '../../context/unknown-name.ts';
 
@@ -22,9 +24,11 @@ export function poolsCommand(context: CommandContext): Command {
       'herald pools --source /etc/herald      a directory',
     ],
     options: [new Option('--pool <name>', 'this IPAddressPool alone')],
-    data({ snapshot }, { pool }) {
+    async data(reading, { pool }) {
+      const { snapshot } = reading;
       if (pool !== undefined && !snapshot.pools.has(pool)) throw unknownNameError('IPAddressPool', pool, snapshot.pools.keys());
-      return poolReport(snapshot, defined({ pool }));
+      const allocator = allocatorOf(snapshot, await keptNow(reading));
+      return poolReport(snapshot, { allocator, ...defined({ pool }) });
     },
     lines: renderPools,
   });

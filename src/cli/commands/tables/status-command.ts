@@ -8,6 +8,7 @@ import { renderProblems } from '../../../explain/overview/render-problems.ts';
 import { defaultNamespace } from '../../options/shared-options.ts';
 import type { CommandContext } from '../../context/command-context.ts';
 import { askedView, type NodeQuery } from '../../reading/query-nodes.ts';
+import { keptNow } from '../../reading/reading.ts';
 import { conditionsOf, currentConditions, currentStates } from './current-conditions.ts';
 import { readOverview, readProblems, unwrittenBy } from './status-facts.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
@@ -44,7 +45,7 @@ export function statusCommand(context: CommandContext): Command {
       const query: NodeQuery = read.kind === 'directory' ? { of: ['agent', 'controller'] } : {};
       const { snapshot, live, processes } = await askedView(context, options, read, query);
       const reading = { ...read, snapshot };
-      const allocator = allocatorOf(snapshot);
+      const allocator = allocatorOf(snapshot, await keptNow(reading));
       const known = { live, allocator, ...defined({ unwritten: unwrittenBy(processes) }) };
       if (options.problems !== true) return readOverview(reading, options, await currentConditions(reading, { allocator }), known);
       const states = await currentStates(reading, { allocator });

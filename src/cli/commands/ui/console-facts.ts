@@ -14,7 +14,7 @@ import type { UnreachableProcess } from '../../live/live-client.ts';
 import { openReading, type ReadingOptions } from '../../reading/open-reading.ts';
 import { linesAbove, problemLines } from '../../reading/problem-lines.ts';
 import { askedView } from '../../reading/query-nodes.ts';
-import type { Reading } from '../../reading/reading.ts';
+import { keptNow, type Reading } from '../../reading/reading.ts';
 import { Redaction } from '../../reading/redaction.ts';
 import { explanationLines, judgedExplanation } from '../explain-service.ts';
 import { recallHistory } from '../history-command.ts';
@@ -93,7 +93,7 @@ class ConsoleFacts implements Facts {
     if (!isNew && isRecent && heard === before.heard) return before.picture;
     const slice = new TimeSlice(this.#context.clock);
     if (isNew || before === undefined) await learnSecrets(this.#redaction, reading.snapshot, slice);
-    const allocator = await allocatorInSlices(view.snapshot, slice);
+    const allocator = await allocatorInSlices({ snapshot: view.snapshot, released: await keptNow(reading) }, slice);
     const known = { live: view.live, allocator, ...defined({ unwritten: unwrittenBy(view.processes) }) };
     const asked = { ...reading, snapshot: view.snapshot };
     const states = await currentStates(asked, { slice, allocator });

@@ -19,7 +19,7 @@ test('an allocator that is made in slices lets other work run between two Servic
   });
   let pauses = 0;
   const slice = { isUsedUp: true, yield: async () => void pauses++ };
-  const made = await allocatorInSlices(snapshot, slice);
+  const made = await allocatorInSlices({ snapshot }, slice);
   expect(pauses).toBe(names.length);
   expect([...made.assignments()]).toEqual([...allocatorOf(snapshot).assignments()]);
   expect(made.usage()).toMatchObject([{ pool: 'main', assigned: 3, free: 13n }]);

@@ -9,6 +9,7 @@ import type { Provider } from '../../../../../src/controller/provider.ts';
 import type { Service } from '../../../../../src/model/objects/service.ts';
 import { planCommand } from '../../../../../src/cli/commands/plan-command.ts';
 import { explainCommand } from '../../../../../src/cli/commands/explain-command.ts';
+import { poolsCommand } from '../../../../../src/cli/commands/tables/pools-command.ts';
 import { statusCommand } from '../../../../../src/cli/commands/tables/status-command.ts';
 import { addressesView } from '../../../../../src/console/views/addresses.ts';
 import { fabricView } from '../../../../../src/console/views/fabric.ts';
@@ -74,7 +75,7 @@ describe('the facts of the console', () => {
 
   test.each(['a directory', 'manifests'])('an address that the status of a pool keeps is shown as kept: %s', async (kind) => {
     const status = `status:\n  released: [{ service: shop/gone, address: 100.64.9.7, until: "2999-01-01T00:00:00Z" }]\n`;
-    const kept = `${pool('keeping', '[100.64.9.0/28]')}${status}`;
+    const kept = `${pool('keeping', '[100.64.9.0/28], keepReleasedSeconds: 600')}${status}`;
     await writeFile(join(directory, '92-keeping.yaml'), kept);
     const records = join(directory, objectStatusFolder, 'ipaddresspool');
     await mkdir(records, { recursive: true });
@@ -83,6 +84,13 @@ describe('the facts of the console', () => {
     const facts = await openConsoleFacts(collecting().context, from);
     const { pools } = addressesView(await facts.read());
     await facts.close();
+    const counted = { family: 'IPv4', given: 0, kept: 1, free: '15', total: '16' };
+    expect(pools.find(({ pool: name }) => name === 'keeping')?.usage).toEqual([counted]);
+    const place = kind === 'manifests' ? ['-f', join(directory, '92-keeping.yaml')] : ['--source', directory, '--socket', 'none'];
+    const { stdout } = await inProcess(poolsCommand, ['--pool', 'keeping', ...place]);
+    expect(stdout).toMatch(/^Pool +Family +Addresses +Given +Kept +Free .*\nkeeping +IPv4 +16 +0 +1 +15 /m);
+    const { stdout: explained } = await inProcess(explainCommand, ['pool', 'keeping', ...place]);
+    expect(explained).toContain('IPv4 0 given, 15 of 16 free');
     expect(pools.find(({ pool: name }) => name === 'keeping')?.ranges[0]?.cells).toEqual([
       { at: 7, address: '100.64.9.7', state: 'kept', services: ['shop/gone'], until: '2999-01-01T00:00:00.000Z' },
     ]);
