@@ -132,8 +132,8 @@ export class Pictures {
     const redact = (value: unknown): unknown => this.#facts.redact(value);
     return {
       // Names and addresses of 50,000 Services have no secrets. Their sentences may quote what a user wrote.
-      services: drawn({ ...services, notes: redact(services.notes), lines: redact(services.lines) }, ({ at: _, ...lasting }) =>
-        JSON.stringify(lasting),
+      services: drawn({ ...services, notes: redact(services.notes), lines: redact(services.lines) }, (view) =>
+        JSON.stringify({ ...view, at: undefined }),
       ),
       fabric: drawn(redact(fabricView(picture)) as object, withoutAges),
       addresses: drawn(redact(addressesView(picture)) as object, withoutAges),

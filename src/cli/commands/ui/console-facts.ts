@@ -199,7 +199,7 @@ function notesOf(reading: Reading, unasked: readonly UnreachableProcess[]): Note
 async function learnSecrets(redaction: Redaction, snapshot: Snapshot, slice: TimeSlice): Promise<void> {
   const { services, pools, peers, secrets, advertisements, nodes } = snapshot;
   for (const objects of [services, pools, peers, secrets, advertisements, nodes])
-    for (const object of [...objects.values()]) {
+    for (const object of objects.values()) {
       redaction.learn(object);
       if (slice.isUsedUp) await slice.yield();
     }
