@@ -53,7 +53,11 @@ const notes: string[] = [];
 const attempts = new Attempts(options.note);
 for (let nodes = sizes.shift(); nodes !== undefined; nodes = sizes.shift()) {
   const result = await attempts.row(`Herald, ${nodes} nodes`, () => runSize({ ...options, nodes: nodes ?? 0 }));
-  if (result !== undefined) found.push(result);
+  if (result !== undefined) {
+    found.push(result);
+    // A bench of hours that is ended loses only the size that it measures.
+    options.note(`result: ${JSON.stringify(result)}`);
+  }
   if (result?.tooLarge === false) continue;
   // Larger sizes would measure the machine. The curve goes on below, where it began.
   const largest = found.findLast(({ tooLarge }) => !tooLarge)?.nodes ?? 0;
