@@ -111,6 +111,48 @@ describe('a session with FRR', () => {
     expect((await status('v4')).prefixesAdvertised).toEqual({ ipv4: 2, ipv6: 0 });
   });
 
+  /** Returns the identifiers with which the paths of a prefix came. FRR leaves out an identifier that no path has. */
+  const pathIds = (prefix: string): readonly (number | undefined)[] => {
+    const { paths = [] } = show(`bgp ipv${prefix.includes(':') ? 6 : 4} unicast ${prefix}`) as { paths?: { addpathRxId?: number }[] };
+    return paths.map(({ addpathRxId }) => addpathRxId);
+  };
+
+  test.each([
+    ['1 to a router that takes additional paths', '', 1],
+    ['no identifier to a router that does not', ` neighbor ${speakerAddress[4]} disable-addpath-rx\n`, undefined],
+  ] as const)('BGP-128 with addPathSend each prefix goes out with %s, and its withdrawal too', async (_, setting, wanted) => {
+    const lines = (families: readonly (4 | 6)[]): string =>
+      families.map((family) => ` address-family ipv${family} unicast\n ${setting} exit-address-family\n`).join('');
+    startRouter(router(neighbor(speakerAddress[4], 64512, [4, 6])) + (setting === '' ? '' : lines([4, 6])));
+    await speaker.call('addPeer', {
+      name: 'v4',
+      address: routerAddress[4],
+      families: [4, 6],
+      addPathSend: [4, 6],
+      nextHop: { ipv6: speakerAddress[6] },
+    });
+    await established('v4');
+    const all = ['192.0.2.1/32', '198.51.100.0/24', '2001:db8::1/128', '2001:db8:7::/48'];
+    await speaker.call('set', 'v4', all);
+    const arrived = (expected: readonly string[]) =>
+      until(
+        () => [...prefixes(4), ...prefixes(6)],
+        (seen) => seen.toSorted().join() === expected.toSorted().join(),
+      );
+    expect((await arrived(all)).toSorted()).toEqual(all.toSorted());
+    expect(all.map(pathIds)).toEqual(all.map(() => [wanted]));
+    // A withdrawal without the identifier that the announcement had would end the session or leave the path.
+    await speaker.call('update', 'v4', [{ prefix: '198.51.100.0/24', med: 7 }], ['192.0.2.1/32', '2001:db8::1/128']);
+    const left = ['198.51.100.0/24', '2001:db8:7::/48'];
+    expect((await arrived(left)).toSorted()).toEqual(left.toSorted());
+    await until(
+      () => routes(4)['198.51.100.0/24']?.[0]?.metric,
+      (metric) => metric === 7,
+    );
+    expect(left.map(pathIds)).toEqual(left.map(() => [wanted]));
+    expect((await status('v4')).counters).toMatchObject({ established: 1 });
+  });
+
   test('a route without a valid next hop is not announced, and the status says why', async () => {
     startRouter(withoutExtendedNextHop());
     await speaker.call('addPeer', { name: 'v4', address: routerAddress[4], families: [4, 6] });
