@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { catalogue } from '../../../src/model/reasons.ts';
+import { formatPrefix } from '../../../src/net/prefix.ts';
 import { decodeObjects } from '../../../src/sources/directory/raw-objects.ts';
 import { readObjects } from '../../../src/sources/read-objects.ts';
 import { blocksOf, type Block } from '../../docs/blocks.ts';
@@ -57,6 +58,22 @@ describe('manifests in the documentation', () => {
     expect(problemsOf([peer('holdTimes: 9s')]).join('\n')).toContain('holdTimes');
     expect(problemsOf([peer('bfdProfile: fast')])).toEqual(['BGPPeer tor1: no BFDProfile fast on the page']);
   });
+});
+
+test('examples/receive-routes is valid, and imports the default route of two ToRs in both families', () => {
+  const path = 'examples/receive-routes/import.yaml';
+  const text = readFileSync(join(root, path), 'utf8');
+  expect(problemsOf([{ page: path, line: 1, info: 'yaml', before: '', text }])).toEqual([]);
+  const { snapshot } = readObjects(decodeObjects(path, text).objects);
+  const imported = [...snapshot.peers].map(([name, peer]) => {
+    return [name, peer.bfdProfile, peer.import?.prefixes.map((rule) => formatPrefix(rule.prefix))];
+  });
+  expect(imported).toEqual([
+    ['tor1-v4', 'nodes', ['0.0.0.0/0']],
+    ['tor1-v6', 'nodes', ['::/0']],
+    ['tor2-v4', 'nodes', ['0.0.0.0/0']],
+    ['tor2-v6', 'nodes', ['::/0']],
+  ]);
 });
 
 test('every reason that a page links to is in the catalogue', () => {
