@@ -27,6 +27,8 @@ beforeAll(async () => {
       .router(tor)
       .configure([
         `router bgp ${asn}`,
+        'bgp graceful-restart',
+        'bgp graceful-restart preserve-fw-state',
         'address-family ipv4 unicast',
         'no neighbor NODES route-map NOTHING out',
         'neighbor NODES default-originate',
@@ -106,6 +108,12 @@ async function untilBfdUp(since = 0): Promise<void> {
   });
 }
 
+async function untilSpineUsesBoth(): Promise<void> {
+  for (const address of addresses) {
+    await lab.until(`the spine reaches ${address} by both ToRs`, async (note) => note(await nextHops(lab, 'spine', address)).length === 2);
+  }
+}
+
 async function expectAllAnswer(): Promise<void> {
   for (const address of addresses) {
     const { errors } = await lab.client.tcp({ address, port: 80, count: 20, parallel: 4 });
@@ -183,6 +191,37 @@ describe('a ToR whose path breaks while the links stay up', () => {
     await untilDefault([1, 2]);
     await expectAllAnswer();
   });
+
+  test('costs a client requests for the detection time of BFD and no longer; prints the gaps', async () => {
+    await untilBfdUp();
+    await untilSpineUsesBoth();
+    // The time to detect, and 3 s for a busy machine to act on it. The kernel sends a lost SYN again after a second: with a shorter timeout the
+    // result of a request belongs to the time of its start.
+    const allowed = 3 * interval + 3_000;
+    const probes = addresses.map((address) => lab.client.probe({ protocol: 'tcp', address, port: 80, intervalMs: 20, timeoutMs: 800 }));
+    await lab.until('both probes get answers', () => probes.every(({ outcomes }) => outcomes.filter(({ ok }) => ok).length >= 50));
+    const cut = Date.now();
+    await lab.cut('node1', 'tor1');
+    await lab.until('no request has failed for 2 s', () => {
+      const last = Math.max(...probes.map((probe) => probe.lastFailure?.at ?? Number.POSITIVE_INFINITY));
+      return Date.now() - last > 2_000;
+    });
+    for (const [index, probe] of probes.entries()) {
+      const { outcomes, failed, errors } = await probe.stop();
+      const lastFailure = probe.lastFailure?.at ?? Number.POSITIVE_INFINITY;
+      const recovered = Math.min(...outcomes.filter(({ ok, at }) => ok && at > lastFailure).map(({ at }) => at));
+      console.info(
+        `${addresses[index]}: all requests answered again ${Math.round(recovered - cut)} ms after the cut, at ${interval} ms x 3; ` +
+          `${failed} of ${outcomes.length} failed ${JSON.stringify(errors)}`,
+      );
+      // Half of the flows used this ToR, so requests fail until both ends have noticed, and none before the cut.
+      expect(failed).toBeGreaterThan(0);
+      expect(outcomes.filter(({ ok, at }) => !ok && at < cut - 800)).toEqual([]);
+      expect(recovered - cut).toBeLessThan(allowed);
+    }
+    await lab.heal('node1', 'tor1');
+    await untilDefault([1, 2]);
+  });
 });
 
 describe('a restart of the agent', () => {
@@ -199,6 +238,59 @@ describe('a restart of the agent', () => {
     await untilDefault([1, 2]);
     await Promise.all(probes.map((probe) => probe.stop()));
     expect(monitor.lines().filter((line) => line.startsWith('Deleted') && line.includes('default'))).toEqual([]);
+    monitor.kill('SIGTERM');
+    await expectAllAnswer();
+  });
+});
+
+/** Saves what `configure` has set, which a restart of bgpd would lose. */
+async function keepConfiguration(name: string): Promise<void> {
+  const tor = lab.router(name);
+  await tor.exec(['vtysh', '-N', tor.namespace, '-c', 'write file']);
+}
+
+describe('a ToR whose bgpd is killed and comes back, with graceful restart', () => {
+  test('is no next hop meanwhile when BFD runs, because bfdd of FRR 8 reports Down for a client that died', async () => {
+    await untilBfdUp();
+    await keepConfiguration('tor1');
+    await lab.router('tor1').kill('bgpd');
+    await untilDefault([2]);
+    await lab.router('tor1').frr.start('bgpd');
+    await untilDefault([1, 2]);
+    await untilBfdUp();
+  });
+
+  test('stays a next hop of the default route all the time without BFD', async () => {
+    await herald.edit('20-herald.yaml', (text) => text.replaceAll('bfdProfile: lab, ', ''));
+    // FRR 8 ends its session when BFD goes away, and soon has another one.
+    let upSince = Number.POSITIVE_INFINITY;
+    await lab.until('the sessions have been up for 2 s without BFD', async (note) => {
+      const states = note((await herald.sessions('node1')).map(({ state, bfd }) => `${state} ${bfd?.state}`));
+      const up = states.length === 4 && states.every((state) => state === 'Established undefined');
+      upSince = up ? Math.min(upSince, Date.now()) : Number.POSITIVE_INFINITY;
+      return Date.now() - upSince > 2_000;
+    });
+    await untilDefault([1, 2]);
+    await keepConfiguration('tor1');
+    const stale = async (): Promise<number> => {
+      const { stdout } = await live('routes', '--received', '-o', 'json');
+      return [...stdout.matchAll(/"stale": ?"restart"/g)].length;
+    };
+    const monitor = lab.node('node1').spawn(['ip', '-o', 'monitor', 'route'], { name: 'monitor-restart' });
+    await lab.router('tor1').kill('bgpd');
+    const killed = Date.now();
+    await lab.until('the agent has the four routes of tor1 as stale', async (note) => note(await stale()) === 4);
+    while (Date.now() - killed < 10_000) {
+      for (const family of families) expect((await table(family))['default']).toEqual(gatewaysOf(family, [1, 2]));
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    await lab.router('tor1').frr.start('bgpd');
+    await lab.until('tor1 has sent its routes again', async (note) => note(await stale()) === 0);
+    await untilDefault([1, 2]);
+    const { stdout } = await live('routes', '--received', '-o', 'wide');
+    expect(stdout).toMatch(/node1 +tor1-v4 +0\.0\.0\.0\/0 +10\.1\.0\.1 +installed/);
+    // No change at all: a next hop that goes and comes back would be two lines.
+    expect(monitor.lines().filter((line) => line.includes('default'))).toEqual([]);
     monitor.kill('SIGTERM');
     await expectAllAnswer();
   });
