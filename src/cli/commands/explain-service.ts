@@ -35,7 +35,7 @@ import { kindWords, namedService, namespaceOption, type NamespaceOption } from '
 import { previewBy } from './provider-preview.ts';
 import { podReaderOf } from '../reading/pod-reader.ts';
 import type { UnreachableProcess } from '../live/live-client.ts';
-import type { Reading } from '../reading/reading.ts';
+import { keptNow, type Reading } from '../reading/reading.ts';
 import { similarServices, knownNamesText, suggestion } from '../context/unknown-name.ts';
 
 interface Narrowing {
@@ -118,8 +118,9 @@ export async function judgedExplanation(
   const [namespace = ''] = key.split('/');
   const service = snapshot.services.get(key);
   const pods = service === undefined ? undefined : await reading.pods(namespace);
-  const present = explainService(snapshot, key, now, pods);
-  const forecast = present !== undefined && reading.kind === 'manifests' ? forecastService(snapshot, present, now) : undefined;
+  const released = await keptNow(reading);
+  const present = explainService(snapshot, key, now, { pods, released });
+  const forecast = present !== undefined && reading.kind === 'manifests' ? forecastService(snapshot, present, now, released) : undefined;
   const decided = forecast ?? present;
   if (service === undefined || decided === undefined) return undefined;
   requireKnown(decided, options);
@@ -128,7 +129,7 @@ export async function judgedExplanation(
     routes: { service: key },
     ...(decided.l2 === undefined ? {} : { l2: true }),
   });
-  const told = forecast ?? explainLiveService(snapshot, key, now, { live, pods }) ?? decided;
+  const told = forecast ?? explainLiveService(snapshot, key, now, { live, pods, released }) ?? decided;
   const whole = await withProviderAndRecord(context, reading, service, told, providers);
   const concluded = forecast === undefined ? withUndecided(whole, reading, namespace) : whole;
   return { explanation: { ...concluded, ...defined({ verdict: providerVerdict(concluded) }) }, unasked };
@@ -174,8 +175,9 @@ export async function serviceExplanation(
   const { snapshot, now } = reading;
   const [namespace = ''] = key.split('/');
   const service = snapshot.services.get(key);
-  const decided = service === undefined ? undefined : explainService(snapshot, key, now, await reading.pods(namespace));
-  if (service === undefined || decided === undefined) return undefined;
+  if (service === undefined) return undefined;
+  const decided = explainService(snapshot, key, now, { pods: await reading.pods(namespace), released: await keptNow(reading) });
+  if (decided === undefined) return undefined;
   const whole = await withProviderAndRecord(context, reading, service, decided, undefined);
   return withUndecided(whole, reading, namespace);
 }

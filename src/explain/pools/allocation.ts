@@ -62,10 +62,11 @@ function* adopting(snapshot: Snapshot, released: readonly ReleasedAddress[]): Ge
   return allocator;
 }
 
-export function explainAllocation(snapshot: Snapshot, service: Service): AllocationExplanation {
+/** `released`: as of `allocatorOf`. */
+export function explainAllocation(snapshot: Snapshot, service: Service, released: readonly ReleasedAddress[] = []): AllocationExplanation {
   const claim = decideAllocationClaim(service, snapshot.config);
   if (!claim.mine) return { addresses: [], reason: claim.reason, pools: [] };
-  const allocator = allocatorOf(snapshot);
+  const allocator = allocatorOf(snapshot, released);
   const request = allocationRequest(service, snapshot);
   const { reason } = allocator.decide(request);
   const addresses = assignedAddresses(service).map((address) => {
@@ -79,10 +80,10 @@ export type ExpectedAddresses = ReadonlyMap<ServiceKey, { readonly addresses: re
 
 /**
  * Returns the addresses of every Service after a controller whose state is `current` has reconciled `proposed`. A Service that is no longer
- * Herald's is listed without addresses. A Service that never was is not listed.
+ * Herald's is listed without addresses. A Service that never was is not listed. `released`: as of `allocatorOf`.
  */
-export function expectedAddresses(current: Snapshot, proposed: Snapshot): ExpectedAddresses {
-  const allocator = allocatorOf(current);
+export function expectedAddresses(current: Snapshot, proposed: Snapshot, released: readonly ReleasedAddress[] = []): ExpectedAddresses {
+  const allocator = allocatorOf(current, released);
   const wanted = ourServices(proposed).map((service) => allocationRequest(service, proposed));
   const expected = new Map<ServiceKey, { readonly addresses: readonly string[]; readonly reason?: Reason }>();
   for (const service of ourServices(current)) expected.set(serviceKey(service.metadata), { addresses: [] });

@@ -1,13 +1,12 @@
 import { defined } from '../../lang/defined.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import type { Pod } from '../../model/objects/pod.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { withLiveL2 } from '../l2/live-l2.ts';
 import { sourcesOf } from '../sessions/block-source.ts';
 import { liveView, type LiveNodes } from '../sessions/live-view.ts';
 import { withLiveNode } from './live-routes.ts';
 import type { NodeExplanation } from './service-node.ts';
-import { explainService, withConclusion, type ServiceExplanation } from './service.ts';
+import { explainService, withConclusion, type BesideSnapshot, type ServiceExplanation } from './service.ts';
 
 /**
  * Explains a Service from the answers of queried agents, and from decisions and reports where no agent answered. Everything that follows
@@ -17,10 +16,10 @@ export function explainLiveService(
   snapshot: Snapshot,
   key: ServiceKey,
   now: number,
-  { live, pods }: { readonly live: LiveNodes; readonly pods?: readonly Pod[] | undefined },
+  { live, ...beside }: BesideSnapshot & { readonly live: LiveNodes },
 ): ServiceExplanation | undefined {
   const view = liveView(snapshot, live, now);
-  const explanation = explainService(view.snapshot, key, now, pods);
+  const explanation = explainService(view.snapshot, key, now, beside);
   if (explanation === undefined) return undefined;
   const nodes = explanation.nodes.map((node) => {
     const source = sourcesOf(snapshot, node.node, now, view);

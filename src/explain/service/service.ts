@@ -8,6 +8,7 @@ import { decideVerdict, type Verdict } from '../../decisions/verdict/verdict.ts'
 import { nodeViewsOf } from '../../decisions/verdict/node-view.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Pod } from '../../model/objects/pod.ts';
+import type { ReleasedAddress } from '../../model/parse/released-address.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -52,17 +53,27 @@ export type BalancingExplanation =
   /** `slots` may exceed the configured number when there are many endpoints. */
   | { readonly algorithm: 'consistent'; readonly hashed: HashInput; readonly slots: number };
 
-/**
- * `now` is in milliseconds since the epoch; the age of agents' reports is measured by it. `pods` are those of the namespace, if they could
- * be read.
- */
-export function explainService(snapshot: Snapshot, key: ServiceKey, now: number, pods?: readonly Pod[]): ServiceExplanation | undefined {
+/** Knowledge that is not in the snapshot. */
+export interface BesideSnapshot {
+  /** Those of the namespace. Absent: they could not be read. */
+  readonly pods?: readonly Pod[] | undefined;
+  /** Addresses that pools keep for Services that released them. */
+  readonly released?: readonly ReleasedAddress[];
+}
+
+/** `now` is in milliseconds since the epoch; the age of agents' reports is measured by it. */
+export function explainService(
+  snapshot: Snapshot,
+  key: ServiceKey,
+  now: number,
+  { pods, released }: BesideSnapshot = {},
+): ServiceExplanation | undefined {
   const service = snapshot.services.get(key);
   if (service === undefined) return undefined;
   const names = [...new Set([...snapshot.nodes.keys(), ...snapshot.nodeStates.keys()])].toSorted();
   const viewOf = nodeViewsOf(snapshot, service, now);
   const nodes = names.map((node) => explainNodeForService(snapshot, service, viewOf(node), now));
-  const allocation = explainAllocation(snapshot, service);
+  const allocation = explainAllocation(snapshot, service, released);
   const l2 = explainL2(snapshot, service, now);
   const status = service.ingress.map(({ address, hostname = '' }) => (address === undefined ? hostname : formatAddress(address)));
   return {

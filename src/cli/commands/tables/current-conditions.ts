@@ -9,7 +9,7 @@ import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import { reason } from '../../../model/reasons.ts';
 import type { ServiceProblem } from '../../../explain/overview/problem.ts';
 import type { TimeSlice } from '../../../system/time-slice.ts';
-import type { Reading } from '../../reading/reading.ts';
+import { keptNow, type Reading } from '../../reading/reading.ts';
 import { whyAllocationSuspended } from '../../reading/suspended-allocation.ts';
 
 /** The conditions of a Service, and its problem if it has one. */
@@ -53,7 +53,7 @@ export async function currentStates(
   const recorded = new Map(known.map(([key, conditions]) => [key, recordedState(conditions)]));
   // Unreadable Secrets do no harm: placeholders stand in for them.
   if (unread.some(({ why, kind }) => why === 'forbidden' && kind !== 'Secret')) return recorded;
-  const allocator = made ?? allocatorOf(snapshot);
+  const allocator = made ?? allocatorOf(snapshot, await keptNow(reading));
   const present = new Map(recorded);
   for (const [key, service] of snapshot.services) {
     if (slice?.isUsedUp === true) await slice.yield();

@@ -83,6 +83,18 @@ describe('explainAllocation', () => {
     expect(pools).toEqual([]);
   });
 
+  test('a pool of which only kept addresses are free is full, but not for the Service that released one', () => {
+    const pools = [{ name: 'main', addresses: ['192.0.2.1-192.0.2.1'], keepReleasedSeconds: 600 }];
+    const snapshot = cluster({ services: [web, { name: 'shop/gone', clusterIPs: ['10.96.0.2'] }], pools });
+    const address = { family: 4, value: 0xc0_00_02_01n } as const;
+    const released = [{ service: 'shop/gone', address, until: 1 }] as const;
+    const codes = [...snapshot.services.values()].map((one) => explainAllocation(snapshot, one, released).reason?.code);
+    expect(codes).toEqual(['PoolFull', undefined]);
+    const expected = expectedAddresses(snapshot, snapshot, released);
+    expect(expected.get('shop/web')).toMatchObject({ addresses: [], reason: { code: 'PoolFull' } });
+    expect(expected.get('shop/gone')).toEqual({ addresses: ['192.0.2.1'] });
+  });
+
   test('a requested address that another Service holds is refused as taken', () => {
     const { reason } = explain({
       services: [

@@ -43,7 +43,7 @@ const both = [state('n1'), state('n2')];
 
 function explain(literal: ClusterLiteral, states: readonly NodeState[], pods?: readonly Pod[]): ServiceExplanation {
   const nodeStates = new Map(states.map((one) => [one.metadata.name, one]));
-  const explanation = explainService({ ...cluster(literal), nodeStates }, key, now, pods);
+  const explanation = explainService({ ...cluster(literal), nodeStates }, key, now, { pods });
   if (explanation === undefined) throw new RangeError('no such Service');
   return explanation;
 }
@@ -347,7 +347,7 @@ describe('the Pods of a Service', () => {
     const [service] = [...named.services.values()];
     if (service === undefined) throw new RangeError('no Service');
     const services = new Map([[key, { ...service, ports }]]);
-    const explanation = explainService({ ...named, services, nodeStates: new Map() }, key, now, [pod('web-1')]);
+    const explanation = explainService({ ...named, services, nodeStates: new Map() }, key, now, { pods: [pod('web-1')] });
     expect(explanation?.endpoints.pods).toEqual([reason('PodLacksPort', { pod: 'web-1', port: 'web' })]);
   });
 
