@@ -1,9 +1,12 @@
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
+import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { run, type CommandResult } from '../lab/command.ts';
@@ -169,6 +172,29 @@ describe('kubectl herald', () => {
     expect(stdout).toMatch(/default\/web: none -> 192\.0\.2\.\d/);
   });
 
+  test('ui serves the console of the cluster with its page, until Ctrl-C', async () => {
+    const env = { PATH: plugins, HOME: clients.directory, KUBECONFIG: join(clients.directory, 'kubeconfig') };
+    const running = spawn(programPath('kubectl'), ['herald', 'ui', '--no-open'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    const ended = once(running, 'exit');
+    try {
+      const address = await addressIn(createInterface({ input: running.stdout }));
+      const entered = await fetch(address);
+      const headers = { Cookie: entered.headers.get('set-cookie')?.split(';')[0] ?? '' };
+      const page = await (await fetch(new URL('/', address), { headers })).text();
+      const [script = ''] = /\/[^"]+\.js/.exec(page) ?? [];
+      const file = await fetch(new URL(script, address), { headers });
+      expect({ status: file.status, type: file.headers.get('content-type') }).toMatchObject({
+        status: 200,
+        type: expect.stringContaining('javascript'),
+      });
+      const services = await fetch(new URL('/api/services', address), { headers });
+      expect(await services.json()).toMatchObject({ kind: 'cluster', rows: [{ namespace: 'default', name: 'web', outcome: 'notServed' }] });
+    } finally {
+      running.kill('SIGINT');
+    }
+    expect(await ended).toEqual([0, null]);
+  });
+
   test('drain writes the annotation', async () => {
     expect((await herald('drain', 'node1', '--wait=false')).code).toBe(0);
     const annotation = '{.metadata.annotations.herald\\.dev/drain}';
@@ -202,3 +228,11 @@ describe('kubectl herald', () => {
     expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('needs Node.js 24 or later') });
   });
 });
+
+async function addressIn(lines: AsyncIterable<string>): Promise<string> {
+  for await (const line of lines) {
+    const found = /http:\S+/.exec(line)?.[0];
+    if (found !== undefined) return found;
+  }
+  throw new Error('the plugin printed no address');
+}
