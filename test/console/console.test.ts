@@ -166,6 +166,28 @@ describe('faults', () => {
     await until('no session is red', async () => (await visitor.page.locator('.arrow.good').count()) === 12);
   });
 
+  test('a session that a router ends is red on an open page at once, without another load', async () => {
+    const { page } = visitor;
+    const tor = stage.lab.router('tor1');
+    await visitor.open('/fabric');
+    await until('no session is red', async () => (await page.locator('.arrow.good').count()) === 12);
+    // The page notes the time itself, by the clock of this host. Another load would forget it.
+    await page.evaluate(`new MutationObserver(() => {
+      if (document.querySelector('.arrow.bad') !== null) window.red ??= Date.now();
+    }).observe(document.body, { subtree: true, childList: true, attributes: true })`);
+    const began = Date.now();
+    await tor.configure(['router bgp 65101', 'neighbor NODES shutdown']);
+    try {
+      await until('all six sessions of the router are red', async () => (await page.locator('.arrow.bad').count()) === 6);
+      const tookMs = Number(await page.evaluate('window.red')) - began;
+      console.info(`The first session was red ${tookMs} ms after the command to the router began`);
+      expect(tookMs).toBeLessThan(5000);
+    } finally {
+      await tor.configure(['router bgp 65101', 'no neighbor NODES shutdown']);
+    }
+    await until('no session is red', async () => (await page.locator('.arrow.good').count()) === 12);
+  });
+
   test('a stopped agent is told as in the commands', async () => {
     await stage.herald.agent('node1').stop();
     const lines = await untilSameProblems('AgentStopped');
