@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { defined } from '../../lang/defined.ts';
 import type { Pod } from '../../model/objects/pod.ts';
+import type { ReleasedAddress } from '../../model/parse/released-address.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { Store } from '../../model/store/store.ts';
 import { clusterConfig } from '../../model/kinds/default-config.ts';
@@ -17,7 +18,7 @@ import { podReaderOf } from '../reading/pod-reader.ts';
 import { addPlaceholderSecrets, readCluster } from '../reading/read-cluster.ts';
 import { readDirectory } from '../reading/read-directory.ts';
 import { readFiles, readManifestFiles } from '../reading/read-manifests.ts';
-import type { Reading } from '../reading/reading.ts';
+import { keptNow, type Reading } from '../reading/reading.ts';
 
 export interface ProposalOptions extends AskOptions {
   readonly file: readonly string[];
@@ -40,6 +41,8 @@ export interface Proposal {
   /** Only of a cluster with broken objects. */
   readonly inForce?: InForce;
   readonly unread: readonly UnreadableKind[];
+  /** Addresses that pools keep now. Absent: none. */
+  readonly released?: readonly ReleasedAddress[];
   /** Only of a cluster. Reads a current Pod, until `close`. */
   readonly readPod?: (namespace: string, name: string) => Promise<Pod | undefined>;
   readonly close?: () => void;
@@ -73,6 +76,7 @@ async function ofDirectory(context: CommandContext, files: readonly string[], so
     problems,
     currentErrors: errorsIn(before.problems).filter(({ file }) => !told.has(`${source}/${file}`)),
     unread: [],
+    released: await keptNow(before),
   };
 }
 
@@ -100,7 +104,7 @@ async function ofNothing(context: CommandContext, files: readonly string[]): Pro
 async function ofCluster(context: CommandContext, options: ProposalOptions): Promise<Proposal> {
   const files = await readFiles(context, options.file);
   const reading = await readCluster(context, options);
-  return { ...applied(reading, files, { prune: options.prune === true }), close: () => reading.close() };
+  return { ...(await applied(reading, files, { prune: options.prune === true })), close: () => reading.close() };
 }
 
 /** Manifests that were typed and are in no file. */
@@ -119,10 +123,11 @@ export async function proposeTyped(context: CommandContext, reading: Reading, te
     problems: problems.filter(({ file }) => file === typedName),
     currentErrors: errorsIn(reading.problems),
     unread: [],
+    released: await keptNow(reading),
   };
 }
 
-function applied(reading: Reading, files: RawObjects, { prune }: { readonly prune: boolean }): Proposal {
+async function applied(reading: Reading, files: RawObjects, { prune }: { readonly prune: boolean }): Promise<Proposal> {
   const { entries, problems } = previewApply(reading.objects, files.objects, { prune });
   const proposed = readObjects(entries, reading.inForce?.versions);
   addPlaceholderSecrets(proposed.snapshot, reading.unread);
@@ -134,6 +139,7 @@ function applied(reading: Reading, files: RawObjects, { prune }: { readonly prun
     problems: [...files.problems, ...problems, ...ofFiles],
     currentErrors: errorsIn(reading.problems),
     unread: reading.unread,
+    released: await keptNow(reading),
     ...defined({ inForce: reading.inForce, readPod: podReaderOf(reading) }),
   };
 }

@@ -5,6 +5,7 @@ import { routesByPeer } from '../../decisions/announcement/merge-routes.ts';
 import { nodeForwarding } from '../../decisions/forwarding/node.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
+import type { ReleasedAddress } from '../../model/parse/released-address.ts';
 import type { Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -59,16 +60,21 @@ type ClassifySession = (
 
 /**
  * Compares what all nodes would do. Services of `current` keep the addresses that are recorded there. The cost is proportional to the
- * number of Services times the number of nodes.
+ * number of Services times the number of nodes. `released`: addresses that pools keep now.
  */
-export function planChanges(current: Snapshot, proposed: Snapshot, classify: ClassifySession): Plan {
+export function planChanges(
+  current: Snapshot,
+  proposed: Snapshot,
+  classify: ClassifySession,
+  released: readonly ReleasedAddress[] = [],
+): Plan {
   const recorded = withIngress({ ...valuesOf(proposed), nodeStates: current.nodeStates }, (key) => current.services.get(key)?.ingress);
-  const expected = expectedAddresses(current, recorded);
+  const expected = expectedAddresses(current, recorded, released);
   const after = withExpectedIngress(recorded, expected);
   const nodes = [...new Set([...current.nodes.keys(), ...after.nodes.keys()])].toSorted();
   return {
     pools: newlyRefused(current, proposed),
-    addresses: changedAddresses(current, expectedAddresses(current, current), expected),
+    addresses: changedAddresses(current, expectedAddresses(current, current, released), expected),
     owners: ownerMoves(current, after),
     routes: nodes.flatMap((node) => changes(node, routes(current, node), routes(after, node))),
     rules: nodes.flatMap((node) => changes(node, rules(current, node), rules(after, node))),

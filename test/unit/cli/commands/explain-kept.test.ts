@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { explainCommand } from '../../../../src/cli/commands/explain-command.ts';
+import { planCommand } from '../../../../src/cli/commands/plan-command.ts';
 import { currentConditions } from '../../../../src/cli/commands/tables/current-conditions.ts';
 import { openReading } from '../../../../src/cli/reading/open-reading.ts';
 import { objectStatusFolder } from '../../../../src/sources/directory/layout.ts';
@@ -53,4 +54,21 @@ test('its condition, as a bundle has it, says the same', async () => {
     status: 'False',
     reason: 'PoolFull',
   });
+});
+
+test('a plan gives the kept address to no new Service', async () => {
+  const proposed = await scratch();
+  try {
+    for (const [file, text] of [
+      ['service.yaml', service.replace('name: late', 'name: later')],
+      ['pool.yaml', pool],
+    ] as const)
+      await writeFile(join(proposed, file), text);
+    const { stdout } = await inProcess(planCommand, ['-f', proposed, '--source', directory]);
+    expect(stdout).toContain('shop/later');
+    expect(stdout).toContain('pool keeping is full');
+    expect(stdout).not.toContain('100.64.9.7');
+  } finally {
+    await discard(proposed);
+  }
 });
