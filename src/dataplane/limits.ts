@@ -70,6 +70,9 @@ export const maximumMonitorLine = 4_096;
 /** Descriptions of stale flows waiting for deletion. Beyond this number, all flows are compared with the frontends instead. */
 export const maximumConntrackQueue = 4_096;
 
+/** Milliseconds for which deletions of unanswered TCP flows are collected. A client repeats its first packet after a second. */
+export const unansweredPause = 250;
+
 /** Unreachable routes of one node. */
 export const maximumUnreachable = 10_000;
 

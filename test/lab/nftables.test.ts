@@ -293,6 +293,26 @@ describe('a removed backend', () => {
     expect(await staying.end()).toMatchObject({ failure: '' });
     await dataplane.apply(new Map([['going', undefined]]));
   });
+
+  test.each(families)('IPv%i: a TCP connection that it did not answer before it was lost goes to another one', async (family) => {
+    await dataplane.apply(new Map([['going', of({ use: [3] })]]));
+    inside('pod3', 'nft add table inet lost');
+    inside('pod3', 'nft add chain inet lost input { type filter hook input priority 0; policy drop; }');
+    try {
+      // The kernel of the client repeats its first packet after a second.
+      const began = performance.now();
+      const connecting = lab.connection('client', external(family, 90), 80);
+      await until('the node tracks the connection', () =>
+        inside('node', 'conntrack -L -p tcp --state SYN_SENT').includes(external(family, 90)),
+      );
+      await dataplane.apply(new Map([['going', of({ use: [1] })]]));
+      expect(await (await connecting).end()).toMatchObject({ failure: '' });
+      expect(performance.now() - began).toBeGreaterThan(900);
+    } finally {
+      inside('pod3', 'nft delete table inet lost');
+      await dataplane.apply(new Map([['going', undefined]]));
+    }
+  });
 });
 
 describe('changes of the ruleset', () => {

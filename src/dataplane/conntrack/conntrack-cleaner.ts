@@ -4,8 +4,9 @@ import { isHostPrefix, prefixContains, type Prefix } from '../../net/prefix.ts';
 
 /**
  * A description of flows that the kernel must delete: those of UDP (as kube-proxy does) and of SCTP, whose clients use one port for every
- * association. A TCP client notices by itself that its backend is gone. But if its first packet came before the frontend existed, the
- * kernel treats all further packets like that one (kubernetes/kubernetes#48719).
+ * association. A TCP client notices by itself that its backend is gone. But the kernel treats all further packets like the first one, so a
+ * client repeats in vain a packet that came before the frontend existed (kubernetes/kubernetes#48719), or that went to a backend which was
+ * lost; and for two minutes a new connection from the same port goes there, too.
  */
 export interface StaleFlows {
   readonly protocol: Protocol;
@@ -60,8 +61,9 @@ export function staleFlows(before: Frontend | undefined, after: Frontend | undef
   const keeping = new Set([...current.keys(), ...(after?.retained ?? []).map(backendKey)]);
   const stale: StaleFlows[] = [];
   for (const backend of [...old.values(), ...(before?.retained ?? [])]) {
-    if ((protocol === 'TCP' && !reset) || keeping.has(backendKey(backend))) continue;
-    stale.push({ protocol, ...where, port, replySource: backend.address, replyPort: backend.port });
+    if (keeping.has(backendKey(backend))) continue;
+    const unreplied = protocol === 'TCP' && !reset ? ({ unreplied: true } as const) : {};
+    stale.push({ protocol, ...where, port, replySource: backend.address, replyPort: backend.port, ...unreplied });
   }
   if (old.size === 0 && current.size > 0) {
     for (const address of ownAddresses(match, nodePortAddresses))
@@ -88,7 +90,7 @@ export function staleFlowMatcher(
   }
   return ({ protocol, destination, port, replySource, replyPort, replied }) => {
     const translated = !sameAddress(destination, replySource) || port !== replyPort;
-    if (protocol === 'TCP' && (translated || replied)) return undefined;
+    if (protocol === 'TCP' && replied) return undefined;
     const nodePort = byNodePort.get(`${destination.family} ${protocol} ${port}`);
     // An untranslated flow to the number of a NodePort may have any host as destination. It counts only if the address belongs to this
     // node.

@@ -1,10 +1,12 @@
 import type { Frontend } from '../../net/frontend.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import type { Log } from '../../system/log.ts';
-import { maximumConntrackQueue } from '../limits.ts';
+import type { Cancel, Clock } from '../../system/clock.ts';
+import { maximumConntrackQueue, unansweredPause } from '../limits.ts';
 import { staleFlowsText, staleFlows, staleFlowMatcher, type ConntrackCleaner, type StaleFlows } from './conntrack-cleaner.ts';
 
 interface FlowCleaningComponents {
+  readonly clock: Clock;
   readonly conntrack: ConntrackCleaner;
   readonly log: Log;
 }
@@ -20,6 +22,9 @@ export class FlowCleaning {
   readonly #components: FlowCleaningComponents;
   readonly #options: FlowCleaningOptions;
   #stale: StaleFlows[] = [];
+  /** Flows whose clients wait for an answer, until `#endPause`. */
+  #unanswered: StaleFlows[] = [];
+  #cancelPause: Cancel | undefined;
   #unknown = false;
   #working: Promise<void> | undefined;
 
@@ -30,8 +35,12 @@ export class FlowCleaning {
 
   /** Queues the stale flows of a frontend that changed in the kernel. Undefined: absent. */
   onFrontendChange(before: Frontend | undefined, after: Frontend | undefined): void {
-    if (this.#stale.length >= maximumConntrackQueue) this.#unknown = true;
-    else this.#stale.push(...staleFlows(before, after, this.#options.nodePortAddresses()));
+    if (this.#stale.length + this.#unanswered.length >= maximumConntrackQueue) {
+      this.#unknown = true;
+      return;
+    }
+    for (const flows of staleFlows(before, after, this.#options.nodePortAddresses()))
+      (flows.unreplied === true ? this.#unanswered : this.#stale).push(flows);
   }
 
   /** Requests a comparison of all flows with the frontends, because changes of frontends may have been missed. */
@@ -40,18 +49,28 @@ export class FlowCleaning {
   }
 
   begin(): void {
+    if (this.#unanswered.length > 0) this.#cancelPause ??= this.#components.clock.after(unansweredPause, () => this.#endPause());
     if (this.#stale.length > 0 || this.#unknown) this.#working ??= this.#work();
   }
 
-  /** Resolves when nothing is left to do. Never rejects. */
-  async idle(): Promise<void> {
+  /** Resolves when the present work is done. The next agent finds what it leaves. Never rejects. */
+  async close(): Promise<void> {
+    this.#cancelPause?.();
     await this.#working;
+  }
+
+  /** Each deletion walks through the table of connections, so many changes of TCP endpoints share one. */
+  #endPause(): void {
+    this.#cancelPause = undefined;
+    this.#stale.push(...this.#unanswered.splice(0));
+    this.begin();
   }
 
   async #work(): Promise<void> {
     while (this.#unknown || this.#stale.length > 0) {
       if (this.#unknown) {
         this.#unknown = false;
+        this.#unanswered = [];
         await this.#findStrays();
       }
       const stale = this.#stale;

@@ -178,7 +178,7 @@ export class NftablesDataplane implements Dataplane {
     await this.#serial.idle();
     await this.#unreachable.close();
     await this.#direct.close();
-    await this.#flows.idle();
+    await this.#flows.close();
   }
 
   #setNode(node: NodeForwarding): void {

@@ -123,12 +123,23 @@ describe('stale flows of a changed frontend', () => {
       [],
     ],
     [
-      'a TCP frontend that no longer has resetRemoved',
+      'a TCP frontend that no longer has resetRemoved: unanswered flows',
       web({ protocol: 'TCP', backends: two, reset: true }),
       web({ protocol: 'TCP', backends: two.slice(1) }),
+      ['TCP 172.30.0.1:80 10.1.0.1:8080 unreplied'],
+    ],
+    [
+      'a TCP frontend without resetRemoved: unanswered flows',
+      web({ protocol: 'TCP', backends: two }),
+      web({ protocol: 'TCP', backends: two.slice(1) }),
+      ['TCP 172.30.0.1:80 10.1.0.1:8080 unreplied'],
+    ],
+    [
+      'a TCP backend that keeps serving without new flows',
+      web({ protocol: 'TCP', backends: two }),
+      web({ protocol: 'TCP', backends: two.slice(1), retained: two.slice(0, 1) }),
       [],
     ],
-    ['a TCP frontend without resetRemoved', web({ protocol: 'TCP', backends: two }), web({ protocol: 'TCP' }), []],
     [
       'a new TCP frontend: unanswered flows',
       undefined,
@@ -183,9 +194,18 @@ describe('flows that an agent finds at start', () => {
     expect(strayFlows([...before, ...foreign].map(flow), frontends('UDP'), nodePortAddresses).map(text)).toEqual(before);
   });
 
-  test('unanswered TCP flows that began before the frontend are deleted', () => {
-    const stray = ['TCP 172.30.0.1:80 172.30.0.1:80 unreplied', 'TCP 10.99.0.1:30001 10.99.0.1:30001 unreplied'];
-    const others = ['TCP 172.30.0.1:80 172.30.0.1:80', 'TCP 172.30.0.1:80 10.1.0.2:8080 unreplied', 'TCP 172.30.0.1:80 10.1.0.2:8080'];
+  test('unanswered TCP flows that began before the frontend or lead to a removed endpoint are deleted', () => {
+    const stray = [
+      'TCP 172.30.0.1:80 172.30.0.1:80 unreplied',
+      'TCP 10.99.0.1:30001 10.99.0.1:30001 unreplied',
+      'TCP 172.30.0.1:80 10.1.0.2:8080 unreplied',
+    ];
+    const others = [
+      'TCP 172.30.0.1:80 172.30.0.1:80',
+      'TCP 172.30.0.1:80 10.1.0.1:8080 unreplied',
+      'TCP 172.30.0.1:80 10.1.0.3:8080 unreplied',
+      'TCP 172.30.0.1:80 10.1.0.2:8080',
+    ];
     expect(strayFlows([...stray, ...others].map(flow), frontends('TCP'), nodePortAddresses).map(text)).toEqual(stray);
   });
 

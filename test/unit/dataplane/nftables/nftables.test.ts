@@ -8,6 +8,7 @@ import { NftablesDataplane } from '../../../../src/dataplane/nftables/nftables.t
 import { address, formatAddress } from '../../../../src/net/address.ts';
 import { frontendKey, type Frontend, type NodeForwarding, type Protocol, type ServiceForwarding } from '../../../../src/net/frontend.ts';
 import { formatPrefix, prefix, type Prefix } from '../../../../src/net/prefix.ts';
+import { unansweredPause } from '../../../../src/dataplane/limits.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { FakeIngress, FakePaths } from '../direct-return/fake-paths.ts';
@@ -531,11 +532,12 @@ describe('UDP flows', () => {
     );
 
   test('flows are deleted with a removed backend, and when the first backend comes', async () => {
-    const { dataplane, deleted } = setup();
+    const { dataplane, deleted, clock } = setup();
     await dataplane.replace(node, new Map());
-    const step = async (forwarding: ServiceForwarding | undefined): Promise<string[]> => {
+    const step = async (forwarding: ServiceForwarding | undefined, pause = 0): Promise<string[]> => {
       deleted.length = 0;
       await dataplane.apply(new Map([['dns', forwarding]]));
+      clock.advance(pause);
       await settle();
       return texts(deleted);
     };
@@ -545,8 +547,12 @@ describe('UDP flows', () => {
     expect(await step(udp([]))).toEqual(['172.30.0.1:53 10.244.0.2:8080']);
     expect(await step(udp([3]))).toEqual(['172.30.0.1:53 172.30.0.1:*']);
     expect(await step(undefined)).toEqual(['172.30.0.1:53 10.244.0.3:8080']);
-    expect(await step(service(frontend('172.30.0.1', 53, [1])))).toEqual(['172.30.0.1:53 172.30.0.1:*']);
-    expect(await step(undefined)).toEqual([]);
+    const tcp = (endpoints: readonly number[]): ServiceForwarding => service(frontend('172.30.0.1', 53, endpoints));
+    expect(await step(tcp([1]), unansweredPause)).toEqual(['172.30.0.1:53 172.30.0.1:*']);
+    // Changes within a moment share one walk through the table.
+    expect(await step(tcp([2]))).toEqual([]);
+    expect(await step(tcp([3]), unansweredPause)).toEqual(['172.30.0.1:53 10.244.0.1:8080', '172.30.0.1:53 10.244.0.2:8080']);
+    expect(deleted.map(({ unreplied }) => unreplied)).toEqual([true, true]);
   });
 
   test.each<[readonly ('internal' | 'external')[], string[]]>([
