@@ -174,7 +174,34 @@ const onlyOurs = [
   /:.* the range ends before it begins/,
 ];
 
+/** Random objects rarely have several valid fields of this group together. The words of a refusal, or none. */
+const dynamicNeighbors = { ranges: ['10.1.0.0/24', '2001:db8::/64'], asns: [{ from: 65_101, to: 65_110 }, { from: 65_200 }], maximum: 4 };
+const withDynamic = 'must not be set together with dynamicNeighbors';
+const imports = { prefixes: [{ prefix: '0.0.0.0/0' }] };
+const dynamicPeers: readonly (readonly [string, Json])[] = [
+  ['', { dynamicNeighbors }],
+  ['', { dynamicNeighbors, vrf: 'red', ebgpMultiHop: true, passwordSecret: { name: 'tors', namespace: 'herald' } }],
+  ['', { dynamicNeighbors, peerAddress: '', interface: '', sourceAddress: '', bfdProfile: '' }],
+  ['', { peerAddress: '10.0.0.1', vrf: 'red', passive: true }],
+  ['', { peerAddress: '10.0.0.1', vrf: '', bfdProfile: 'fast', import: imports }],
+  [withDynamic, { dynamicNeighbors, peerAddress: '10.0.0.1' }],
+  [withDynamic, { dynamicNeighbors, interface: 'eth1' }],
+  [withDynamic, { dynamicNeighbors, import: imports }],
+  ['is smaller than from', { dynamicNeighbors: { ...dynamicNeighbors, asns: [{ from: 2, to: 1 }] } }],
+  ['is required', { vrf: 'red' }],
+  ['is not supported in a VRF', { peerAddress: '10.0.0.1', vrf: 'red', bfdProfile: 'fast' }],
+];
+
 describe('validation by the API server and by Herald', () => {
+  test.each(dynamicPeers)('both say the same ("%s") of a BGPPeer with %o', async (words, fields) => {
+    const spec = { myASN: 64_512, dynamicASN: 'external', ...fields };
+    const object = { apiVersion: heraldApiVersion, kind: 'BGPPeer', metadata: { name: 'tors' }, spec };
+    const { status, body } = await attempt(object);
+    expect(status).toBe(words === '' ? 201 : 422);
+    if (words === '') expect(readingOf(body)).toEqual(readingOf(object));
+    else for (const said of [causesOf(body), parseObject(object).problems]) expect(JSON.stringify(said)).toContain(words);
+  });
+
   test.each(all.filter(({ spec }) => spec !== undefined))(
     'both agree on random objects of $kind',
     async (kind) => {

@@ -195,7 +195,7 @@ const vrfs: readonly PeerRelation[] = [
     fix: 'remove import: routes of a VRF do not belong into the table of the node',
     cel: `!(${inVrf} && has(self.import))`,
     holds: ({ import: imported }, written) => !written('vrf') || imported === undefined,
-    broken: { vrf: 'red', import: {} },
+    broken: { vrf: 'red', import: { prefixes: [{ prefix: '0.0.0.0/0' }] } },
   },
 ];
 
