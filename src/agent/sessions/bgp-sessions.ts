@@ -22,7 +22,6 @@ import type { AnnouncedRoutes, PeerRouteChanges } from '../reconcile/announced-r
 import { BfdMonitor, type BfdMonitorComponents } from './bfd-monitor.ts';
 import { RetainedSettings } from './retained-settings.ts';
 import {
-  cannotListen,
   configuredPeer,
   refusedStatus,
   sessionStatus,
@@ -180,8 +179,12 @@ export class BgpSessions {
       }),
     );
     const dynamic = this.#dynamicIntents.flatMap((session) => {
-      const failed = failedSockets.find(({ vrf }) => vrf === session.vrf);
-      return this.#dynamic.status(session, failed && cannotListen(failed)) ?? [];
+      const condition = {
+        refusal: this.#refused.get(session.peer)?.reason,
+        failedSocket: failedSockets.find(({ vrf }) => vrf === session.vrf),
+        facts: this.#facts.get(session.peer),
+      };
+      return this.#dynamic.status(session, condition) ?? [];
     });
     const refused = [...this.#refused]
       .filter(([name]) => !this.#peers.has(name) && !this.#dynamic.has(name))

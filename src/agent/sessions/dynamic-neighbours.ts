@@ -1,8 +1,11 @@
 import type { Peer, PeerGroup, Route, Speaker } from '../../bgp/index.ts';
 import type { SessionIntent } from '../../decisions/announcement/peers.ts';
+import type { SessionFacts } from '../../decisions/announcement/sessions/session-facts.ts';
 import { defined } from '../../lang/defined.ts';
-import type { SessionStatus } from '../../model/objects/node-state.ts';
 import { limits } from '../../model/limits.ts';
+import type { SessionStatus } from '../../model/objects/node-state.ts';
+import { reasonText, type Reason } from '../../model/reasons.ts';
+import { cannotListen, causeBefore, type FailedSocket } from './session-status.ts';
 import { peerGroupOptions } from './speaker-input.ts';
 
 interface Owner {
@@ -10,6 +13,15 @@ interface Owner {
   allRoutes(peer: string): Route[];
   /** Called for a router that connected first. */
   joined?(member: Peer): void;
+}
+
+interface MemberCondition {
+  /** Why the settings of the BGPPeer were refused. The group keeps the earlier ones. */
+  readonly refusal: Reason | undefined;
+  /** Set while the speaker cannot listen. */
+  readonly failedSocket: FailedSocket | undefined;
+  /** Undefined: unknown. */
+  readonly facts: SessionFacts | undefined;
 }
 
 interface Group {
@@ -64,7 +76,7 @@ export class DynamicNeighbours {
   }
 
   /** Returns one status for all members: established if one is. Undefined: the BGPPeer has no group. */
-  status({ peer, localASN, peerASN }: SessionIntent, cannotListen: string | undefined): SessionStatus | undefined {
+  status({ peer, localASN, peerASN }: SessionIntent, condition: MemberCondition): SessionStatus | undefined {
     const found = this.#groups.get(peer);
     if (found === undefined) return undefined;
     const { ranges, maximumPeers, refused } = found.group.status();
@@ -73,6 +85,9 @@ export class DynamicNeighbours {
     const failed = members.find(({ lastError }) => lastError !== undefined);
     const full = refused.groupFull === 0 || up.length < maximumPeers ? undefined : `more than ${maximumPeers} routers connected`;
     const none = failed === undefined ? `no router of ${ranges.join(', ')} has connected` : `${failed.address}: ${failed.lastError}`;
+    const { refusal, failedSocket } = condition;
+    const cause = causeBefore(condition);
+    const why = failedSocket !== undefined ? cannotListen(failedSocket) : cause === undefined ? none : reasonText(cause);
     return {
       peer,
       address: ranges.join(', '),
@@ -82,7 +97,7 @@ export class DynamicNeighbours {
       peerASN: up[0]?.peerAsn ?? (typeof peerASN === 'number' ? peerASN : 0),
       prefixesSent: sum(up.map(({ prefixesAdvertised: { ipv4, ipv6 } }) => ipv4 + ipv6)),
       ...(up.length === 0 ? {} : { families: familiesOf(up) }),
-      ...defined({ lastError: up.length > 0 ? full : (cannotListen ?? none) }),
+      ...defined(up.length > 0 ? { lastError: full, warning: refusal } : { lastError: why, cause }),
       neighbors: members.slice(0, limits.neighbors).map(({ address, peerAsn, state, since, lastError }) => ({
         address,
         peerASN: peerAsn,

@@ -1,19 +1,25 @@
-import { changedFields, fieldClass, PeerOptionsError, resolveOptions, type ResolvedOptions } from '../../bgp/index.ts';
+import { changedFields, fieldClass, PeerOptionsError, resolveOptions, type PeerOptions, type ResolvedOptions } from '../../bgp/index.ts';
 import type { SessionIntent } from '../../decisions/announcement/peers.ts';
-import { peerOptions } from './speaker-input.ts';
+import { withoutPrefix } from '../../net/prefix.ts';
+import { peerGroupOptions, peerOptions } from './speaker-input.ts';
 
 /** Returns how a running session takes changed settings. Undefined: nothing changed, or the speaker refuses the new settings. */
 export function sessionChange(
   before: SessionIntent,
   after: SessionIntent,
 ): { readonly change: 'reset' | 'live'; readonly fields: readonly string[] } | undefined {
+  if ((before.dynamicNeighbors === undefined) !== (after.dynamicNeighbors === undefined)) {
+    return { change: 'reset', fields: ['dynamicNeighbors'] };
+  }
   const [old, next] = [optionsOrRefusal(before), optionsOrRefusal(after)];
   // Settings that the speaker refuses leave the session as it is. A peer whose old settings were refused gets its first session.
   if (next instanceof PeerOptionsError) return undefined;
   if (old instanceof PeerOptionsError) return { change: 'reset', fields: [old.field] };
-  const fields = changedFields(old, next);
-  const resets = fields.some((field) => fieldClass[field] === 'reset' || fieldClass[field] === 'start');
-  const all = [...fields, ...bfdChanges(before, after)];
+  const isDynamic = after.dynamicNeighbors !== undefined;
+  const fields = changedFields(old, next).filter((field) => !isDynamic || !ofOneRouter.has(field));
+  const neighbours = neighbourChanges(before, after);
+  const resets = neighbours.resets || fields.some((field) => fieldClass[field] === 'reset' || fieldClass[field] === 'start');
+  const all = [...neighbours.fields, ...fields, ...bfdChanges(before, after)];
   return all.length === 0 ? undefined : { change: resets ? 'reset' : 'live', fields: all };
 }
 
@@ -22,6 +28,31 @@ function bfdChanges(before: SessionIntent, after: SessionIntent): readonly strin
   const hasProfileChanged = JSON.stringify(before.bfd) !== JSON.stringify(after.bfd);
   return [...(hasProfileChanged ? ['bfdProfile'] : []), ...(before.bfdStrict === after.bfdStrict ? [] : ['bfdStrict'])];
 }
+
+/** Options that a group of routers does not have. */
+const ofOneRouter: ReadonlySet<string> = new Set(['address', 'port', 'connectRetryTime'] satisfies (keyof PeerOptions)[]);
+
+/** Routers outside the new ranges lose their sessions, and other AS numbers reset all. A smaller maximum ends none. */
+function neighbourChanges(before: SessionIntent, after: SessionIntent): { readonly fields: readonly string[]; readonly resets: boolean } {
+  const [old, next] = [peerGroupOptions(before), peerGroupOptions(after)];
+  const ranges = before.dynamicNeighbors?.ranges ?? [];
+  const newRanges = after.dynamicNeighbors?.ranges ?? [];
+  const differ = (field: 'ranges' | 'peerAsns' | 'maximumPeers'): boolean => textOf(old[field]) !== textOf(next[field]);
+  const hasLost = ranges.some(
+    (range) => newRanges.reduce((left, one) => left.flatMap((part) => withoutPrefix(part, one)), [range]).length > 0,
+  );
+  return {
+    fields: [
+      ...(differ('ranges') ? ['dynamicNeighbors.ranges'] : []),
+      ...(differ('peerAsns') ? ['dynamicNeighbors.asns'] : []),
+      ...(differ('maximumPeers') ? ['dynamicNeighbors.maximum'] : []),
+    ],
+    resets: hasLost || differ('peerAsns'),
+  };
+}
+
+const textOf = (value: unknown): string =>
+  JSON.stringify(value, (_, one: unknown) => (typeof one === 'bigint' ? one.toString() : one)) ?? '';
 
 function optionsOrRefusal(session: SessionIntent): ResolvedOptions | PeerOptionsError {
   try {

@@ -24,7 +24,7 @@ export interface UnsupportedRoute {
 }
 
 /** A socket that does not listen. */
-interface FailedSocket {
+export interface FailedSocket {
   readonly port: number;
   readonly lastError?: string;
   readonly noVrf?: true;
@@ -100,17 +100,29 @@ export function configuredPeer(snapshot: Snapshot, peer: string): Omit<RefusedPe
 /**
  * Returns why a session is down. The settings that were refused come first, then an error of this host, then the evidence of the speaker.
  */
-function causeOf({ state, outage, localAddress }: PeerStatus, { refusal, failedSocket, bfd, facts }: SessionCondition): Reason | undefined {
+function causeOf({ state, outage, localAddress }: PeerStatus, condition: SessionCondition): Reason | undefined {
   if (state === 'Established') return undefined;
-  if (refusal !== undefined && !isOnlyWarning(refusal)) return refusal;
-  if (facts?.adminDown === true) return reason('PeerAdminDown', { peer: facts.peer });
-  if (failedSocket?.noVrf === true && facts !== undefined) return reason('PeerVRFMissing', { peer: facts.peer, vrf: facts.vrf });
+  const before = causeBefore(condition);
+  if (before !== undefined) return before;
+  const { failedSocket, bfd, facts } = condition;
   if (failedSocket !== undefined || outage === undefined || facts === undefined) return undefined;
   const { evidence, since, latest, wasEstablished } = outage;
   return sessionCause(
     { evidence, since: since.toISOString(), wasEstablished, ...defined({ latest, local: localAddress, bfdReason: bfd?.reason }) },
     facts,
   );
+}
+
+/** Returns why there can be no session, whatever the router does. */
+export function causeBefore({
+  refusal,
+  failedSocket,
+  facts,
+}: Pick<SessionCondition, 'refusal' | 'failedSocket' | 'facts'>): Reason | undefined {
+  if (refusal !== undefined && !isOnlyWarning(refusal)) return refusal;
+  if (facts?.adminDown === true) return reason('PeerAdminDown', { peer: facts.peer });
+  if (failedSocket?.noVrf === true && facts !== undefined) return reason('PeerVRFMissing', { peer: facts.peer, vrf: facts.vrf });
+  return undefined;
 }
 
 function warningOf(

@@ -8,6 +8,7 @@ import { objectOfReason } from '../../../../src/decisions/verdict/object-of-reas
 import type { Snapshot } from '../../../../src/model/store/snapshot.ts';
 import { reasonText, remedyText } from '../../../../src/model/reasons.ts';
 import { valuesOf } from '../../../../src/model/store/snapshot-values.ts';
+import { prefix } from '../../../../src/net/prefix.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { cluster, type PeerLiteral } from '../../decisions/fixtures.ts';
@@ -89,6 +90,22 @@ test('a passive BGPPeer with vrf makes the agent listen in the VRF only, and nam
   vrfs.clear();
   reconcile({ ...tor, passive: true }, { ...plain, passive: true });
   expect(states()).toEqual(['plain Active', 'tor Active PeerVRFMissing']);
+});
+
+test('a BGPPeer with dynamicNeighbors in a VRF that does not exist has the same reason', () => {
+  vrfs.clear();
+  const { peerAddress: _, ...dynamic } = {
+    ...tor,
+    dynamicASN: 'external' as const,
+    dynamicNeighbors: { ranges: [prefix('10.0.0.0/24')], asns: [], maximum: 2 },
+  };
+  const snapshot = reconcile(dynamic);
+  expect(states()).toEqual(['tor Active PeerVRFMissing']);
+  expect(sessions.status()[0]?.lastError).toContain('cannot listen on port 179: there is no VRF red');
+  expect(conditionOf(snapshot)?.code).toBe('PeerVRFMissing');
+  vrfs.add('red');
+  clock.advance(60_000);
+  expect(states()).toEqual(['tor Active']);
 });
 
 /** The reason in the condition Ready of the BGPPeer, when the node has reported its sessions. */
