@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { SpeakerOptions } from '../../src/bgp/index.ts';
 import { kill, Link, run } from '../peers/link.ts';
 import { startSpeaker as startSpeakerIn, type SpeakerProcess } from '../peers/speaker-process.ts';
 import { identify } from './owner.ts';
@@ -96,4 +97,4 @@ export async function until<T>(ask: () => T | Promise<T>, holds: (answer: T) => 
 /** The namespace at the other end of the router's link. */
 export const speakerNamespace = (): string => current().speaker;
 
-export const startSpeaker = (): SpeakerProcess => startSpeakerIn(current().speaker);
+export const startSpeaker = (options: SpeakerOptions = {}): SpeakerProcess => startSpeakerIn(current().speaker, options);

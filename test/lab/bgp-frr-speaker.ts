@@ -5,6 +5,7 @@ import {
   formatPrefix,
   PeerOptionsError,
   Speaker,
+  type PeerGroupOptions,
   type PeerOptions,
   type RouteInput,
   type SpeakerOptions,
@@ -45,6 +46,10 @@ const methods: Record<string, (...args: never[]) => unknown> = {
   /** The routes are set before the session comes up, so that they are sent before the first End-of-RIB. */
   addPeer: (some: Partial<PeerOptions>, routes: (string | RouteInput)[] = []) =>
     speaker.addPeer(options(some)).routes.set(routes.map(route)),
+  /** Every member gets these routes. */
+  addPeerGroup: (some: PeerGroupOptions, routes: (string | RouteInput)[] = []) =>
+    void speaker.addPeerGroup({ holdTime: 9, ...some }).onMember((member) => member.routes.set(routes.map(route))),
+  groups: () => speaker.peerGroups.map((group) => ({ ...group.status(), members: group.peers.map((member) => member.status()) })),
   removePeer: (name: string, reason?: string) => speaker.removePeer(name, reason),
   reconfigure: (some: Partial<PeerOptions>) => peer(some.name ?? 'peer').reconfigure(options(some)),
   set: (name: string, routes: (string | RouteInput)[]) => peer(name).routes.set(routes.map(route)),
