@@ -6,7 +6,7 @@ import { examples, HeraldInLab } from '../lab/herald.ts';
 import { Lab } from '../lab/lab.ts';
 import { standardTopology } from '../lab/standard-topology.ts';
 
-const program = join(import.meta.dirname, '../../bin/herald');
+export const program = join(import.meta.dirname, '../../bin/herald');
 /** Debian's package has it there. */
 const browserProgram = '/usr/bin/chromium';
 export const nodes = ['node1', 'node2', 'node3'] as const;
@@ -32,7 +32,7 @@ export async function startStage(): Promise<Stage> {
   const sockets = ['controller', ...nodes].flatMap((of) => ['--socket', herald.socket(of)]);
   const child = spawn(program, ['ui', '--no-open', '--source', herald.directory, ...sockets], { stdio: ['ignore', 'pipe', 'inherit'] });
   const address = await addressIn(child);
-  const browser = await chromium.launch({ executablePath: browserProgram, args: ['--no-sandbox'] });
+  const browser = await launchBrowser();
   const endConsole = (): Promise<number | null> =>
     new Promise((resolve) => {
       if (child.exitCode !== null) return resolve(child.exitCode);
@@ -53,7 +53,10 @@ export async function startStage(): Promise<Stage> {
   };
 }
 
-async function addressIn(child: ChildProcess): Promise<string> {
+export const launchBrowser = (): Promise<Browser> => chromium.launch({ executablePath: browserProgram, args: ['--no-sandbox'] });
+
+/** Returns the address that a starting console prints. */
+export async function addressIn(child: ChildProcess): Promise<string> {
   if (child.stdout === null) throw new Error('no output');
   for await (const line of createInterface({ input: child.stdout })) {
     const found = /http:\S+/.exec(line)?.[0];
@@ -72,7 +75,10 @@ export interface Visitor {
 }
 
 /** Opens the printed address in a browser without cookies. */
-export async function visit({ browser, address }: Stage, settings: Parameters<Browser['newContext']>[0] = {}): Promise<Visitor> {
+export async function visit(
+  { browser, address }: Pick<Stage, 'browser' | 'address'>,
+  settings: Parameters<Browser['newContext']>[0] = {},
+): Promise<Visitor> {
   const context: BrowserContext = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...settings });
   const page = await context.newPage();
   const errors: string[] = [];
