@@ -4,6 +4,7 @@ import type { L2Segment } from '../explain/l2/l2-segments.ts';
 import type { Overview } from '../explain/overview/overview.ts';
 import type { Problem } from '../explain/overview/problem.ts';
 import type { SessionRow } from '../explain/sessions/session-report.ts';
+import type { OutsideResource } from '../model/objects/outside-resource.ts';
 import type { PoolRow } from '../explain/pools/pool-report.ts';
 
 /** What the page of the console asks its server for. Both are of one version, because the server sends the page. Everything is plain data. */
@@ -13,6 +14,7 @@ export const consolePaths = {
   services: '/api/services',
   fabric: '/api/fabric',
   addresses: '/api/addresses',
+  outside: '/api/outside',
   /** With `name`, "namespace/name". */
   service: '/api/service',
   /** With `kind` and `name`, or of everything. `since`: RFC 3339. `at`: a moment for which the path of the Service is drawn. */
@@ -140,6 +142,30 @@ export interface FabricCloud {
   readonly outcome: ServiceOutcome;
   /** The first cause and the fix. */
   readonly line?: string;
+}
+
+/** Resources outside the cluster on the way of connections, left to right by `kind`. */
+export interface OutsideView {
+  readonly boxes: readonly OutsideBox[];
+  readonly arrows: readonly OutsideArrow[];
+  /** Why something is missing. */
+  readonly notes: readonly string[];
+}
+
+/** One resource, or alike ones where a kind has more than `limits.fabricNodes`. */
+export interface OutsideBox extends Pick<OutsideResource, 'id' | 'kind' | 'detail' | 'health' | 'why'> {
+  /** At most `limits.groupNames`. */
+  readonly names: readonly string[];
+  readonly count: number;
+  /** At most `limits.sharers` Services that it serves. */
+  readonly services: readonly string[];
+}
+
+/** Has the health of the box to which it leads. */
+export interface OutsideArrow {
+  readonly from: string;
+  readonly to: string;
+  readonly health: Health;
 }
 
 export interface FabricView extends ReadingFacts {

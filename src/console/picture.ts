@@ -7,6 +7,7 @@ import type { LiveNodes } from '../explain/sessions/live-view.ts';
 import type { HistoryKind } from '../live/contract.ts';
 import type { Condition } from '../model/objects/condition.ts';
 import type { ServiceKey } from '../model/objects/metadata.ts';
+import type { OutsideResource } from '../model/objects/outside-resource.ts';
 import type { ReleasedAddress } from '../model/parse/released-address.ts';
 import type { Snapshot } from '../model/store/snapshot.ts';
 import type { ServiceExplanation } from '../explain/service/service.ts';
@@ -55,6 +56,13 @@ export interface PlannedChanges extends Pick<ReadingFacts, 'from' | 'kind' | 'at
   readonly outside: readonly string[];
 }
 
+/** Resources outside the cluster that exist for Services, as their providers see them. */
+export interface OutsideResources {
+  readonly services: readonly { readonly service: ServiceKey; readonly resources: readonly OutsideResource[] }[];
+  /** Why something is missing. */
+  readonly notes: readonly string[];
+}
+
 /** Of one object, of all objects of a kind, or of everything. */
 export interface HistoryQuestion {
   readonly kind?: HistoryKind;
@@ -76,6 +84,8 @@ export interface Facts {
   readonly changed?: (() => Promise<void>) | undefined;
   /** Explains a Service. Undefined: there is none of this name. */
   explain(service: ServiceKey): Promise<ExplainedService | undefined>;
+  /** Reads the resources of providers outside the cluster. It may return those of the last reading. */
+  outside(): Promise<OutsideResources>;
   /** Plans manifests (YAML or JSON) against what was read last. They are written nowhere. */
   plan(manifests: string): Promise<PlannedChanges>;
   /** Returns what running processes remember. */

@@ -13,6 +13,7 @@ import { enteringPage, messagePage } from './pages.ts';
 import type { Facts, HistoryQuestion } from './picture.ts';
 import { Pictures } from './pictures.ts';
 import { historyView, momentView } from './views/history.ts';
+import { outsideView } from './views/outside.ts';
 import { planView } from './views/plan.ts';
 import { timeOf, timeText } from './views/reading-facts.ts';
 import { serviceView } from './views/service.ts';
@@ -98,6 +99,8 @@ class Answers {
     if (path === consolePaths.changes) return this.#changes();
     if (path === consolePaths.service) return this.#service(query.get('name') ?? '');
     if (path === consolePaths.history) return this.#history(query);
+    if (path === consolePaths.outside)
+      return this.#told(async () => json(200, this.#facts.redact(outsideView(await this.#facts.outside())) as object), repeated);
     if (path === consolePaths.plan) return this.#plan(request);
     const name = lists.find((one) => consolePaths[one] === path);
     if (name === undefined) return json(404, { error: `there is nothing at ${path}`, fix: 'load the page again' });

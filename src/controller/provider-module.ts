@@ -22,6 +22,7 @@ export type {
 } from './provider-parts.ts';
 export type { ServiceKey } from '../model/objects/metadata.ts';
 export type { Ingress, Service, ServicePort } from '../model/objects/service.ts';
+export type { OutsideResource } from '../model/objects/outside-resource.ts';
 export type { Node } from '../model/objects/cluster.ts';
 export type { Change, Snapshot } from '../model/store/snapshot.ts';
 export type { Address } from '../net/address.ts';

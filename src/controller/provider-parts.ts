@@ -1,6 +1,7 @@
 import type { KeptInPool, PoolUsage } from '../decisions/allocation/allocator.ts';
 import type { ServiceKey } from '../model/objects/metadata.ts';
 import type { Reason } from '../model/reasons.ts';
+import type { OutsideResource } from '../model/objects/outside-resource.ts';
 import type { ReleasedAddress } from '../model/parse/released-address.ts';
 import type { Service } from '../model/objects/service.ts';
 import type { Change, Snapshot } from '../model/store/snapshot.ts';
@@ -100,6 +101,8 @@ export interface Previewable {
 export interface Preview {
   /** The existing resources, as lines for people. */
   readonly observed: readonly string[];
+  /** The existing resources through which connections pass, for a drawing. Absent: the provider gives lines only. */
+  readonly resources?: readonly OutsideResource[];
   /** The desired resources, as lines for people. */
   readonly desired: readonly string[];
   /** The calls that would be made, in order, each with its reason. */

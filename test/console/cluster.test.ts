@@ -8,7 +8,7 @@ import { foreground } from '../conformance/foreground.ts';
 import { apply, configurationKinds, definition, ours, shipped } from '../conformance/manifests.ts';
 import type { LabProcess } from '../lab/lab-process.ts';
 import { until } from '../lab/until.ts';
-import { addressIn, launchBrowser, program, visit, type Visitor } from './stage.ts';
+import { addressIn, endOf, launchBrowser, program, visit, type Visitor } from './stage.ts';
 
 /** The console over a real kube-apiserver with a controller of Herald, and with the rights of its callers. */
 const service = (name: string): object => ({
@@ -72,7 +72,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await browser?.close();
-  for (const one of consoles) await ended(one);
+  for (const one of consoles) await endOf(one);
   controller?.kill('SIGKILL');
   await controller?.exited;
   await cluster?.stop();
@@ -90,13 +90,6 @@ async function visitAs(account: string): Promise<Visitor> {
   const child = spawn(program, argv, { stdio: ['ignore', 'pipe', 'inherit'] });
   consoles.push(child);
   return visit({ browser, address: await addressIn(child) });
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exit = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGINT');
-  await exit;
 }
 
 /** The row of a Service in the table. */
@@ -137,6 +130,9 @@ describe('a caller with fewer rights', () => {
     part = await visitAs('part');
     await part.open('/services');
     await rowOf(part, 'web').filter({ hasText: '192.0.2.8' }).waitFor();
+    await part.open('/addresses');
+    await part.page.getByRole('heading', { name: 'main' }).waitFor();
+    expect(part.errors).toEqual([]);
   });
 
   test.each([
@@ -177,6 +173,7 @@ describe('a page whose API server stops', () => {
       await reader.open(view);
       await reader.page.locator(part).first().waitFor();
       await reader.page.locator('.freshness.doubtful').waitFor();
+      expect(await reader.page.locator(part).first().isVisible()).toBe(true);
     }
   });
 
@@ -186,6 +183,8 @@ describe('a page whose API server stops', () => {
     await cluster.startApiServer();
     await reader.page.locator('.freshness.good').waitFor({ timeout: 60_000 });
     await apply(cluster, service('shop'));
-    await rowOf(reader, 'shop').filter({ hasText: '192.0.2.9' }).waitFor({ timeout: 60_000 });
+    const added = rowOf(reader, 'shop').filter({ hasText: '192.0.2.9' });
+    await added.waitFor({ timeout: 60_000 });
+    expect(await added.count()).toBe(1);
   });
 });

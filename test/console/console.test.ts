@@ -1,5 +1,3 @@
-import { createRequire } from 'node:module';
-import { readFileSync } from 'node:fs';
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../lab/until.ts';
 import { limits } from '../../src/console/limits.ts';
 import type { Problem } from '../../src/explain/overview/problem.ts';
+import { axe, violations } from './axe.ts';
 import { command, startStage, visit, type Stage, type Visitor } from './stage.ts';
 
 let stage: Stage;
@@ -311,12 +310,6 @@ const proposal = [
 ]
   .map((object) => JSON.stringify({ apiVersion: 'herald.dev/v1alpha1', ...object }))
   .join('\n---\n');
-
-/** Runs in the page. */
-const violations = `axe
-  .run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa', 'best-practice'] })
-  .then((found) => found.violations.map(({ id, nodes }) => [id, ...nodes.slice(0, 3).map(({ html }) => html)].join(' ')))`;
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 test.each(['light', 'dark'] as const)('axe finds no fault in any view in %s colours', async (colorScheme) => {
   // The test puts axe into the page, which the policy of the page forbids to everybody else.

@@ -33,12 +33,7 @@ export async function startStage(): Promise<Stage> {
   const child = spawn(program, ['ui', '--no-open', '--source', herald.directory, ...sockets], { stdio: ['ignore', 'pipe', 'inherit'] });
   const address = await addressIn(child);
   const browser = await launchBrowser();
-  const endConsole = (): Promise<number | null> =>
-    new Promise((resolve) => {
-      if (child.exitCode !== null) return resolve(child.exitCode);
-      child.once('exit', (code) => resolve(code));
-      child.kill('SIGINT');
-    });
+  const endConsole = (): Promise<number | null> => endOf(child);
   return {
     lab,
     herald,
@@ -65,7 +60,18 @@ export async function addressIn(child: ChildProcess): Promise<string> {
   throw new Error(`herald ui ended with status ${String(child.exitCode)}`);
 }
 
+/** Ends the process of a console as Ctrl-C does, and returns its exit status. */
+export function endOf(child: ChildProcess): Promise<number | null> {
+  return new Promise((resolve) => {
+    if (child.exitCode !== null || child.signalCode !== null) return resolve(child.exitCode);
+    child.once('exit', (code) => resolve(code));
+    child.kill('SIGINT');
+  });
+}
+
 export interface Visitor {
+  /** With the token. */
+  readonly address: string;
   readonly page: Page;
   /** Errors that the browser reports: of scripts, of the policy, of files. */
   readonly errors: readonly string[];
@@ -92,7 +98,7 @@ export async function visit(
   await page.goto(address);
   await page.waitForSelector('.freshness.good');
   const { origin } = new URL(address);
-  return { page, errors, hosts, open: async (path) => void (await page.goto(`${origin}${path}`)) };
+  return { address, page, errors, hosts, open: async (path) => void (await page.goto(`${origin}${path}`)) };
 }
 
 /** The commands see what the console sees: the processes of the lab, by their sockets. */

@@ -2,16 +2,18 @@ import type { FabricView } from '../../../src/console/contract.ts';
 import { Link } from '../parts/link.tsx';
 import { Mark, outcomeHealth, outcomeWords } from '../parts/mark.tsx';
 import { servicePath } from '../state/url.ts';
+import { OutsideMap } from './outside-map.tsx';
 
 const listed = 100;
 
-/** Load balancers outside the cluster. The page of the Service has their listeners, target groups and targets. */
+/** Load balancers outside the cluster, drawn as far as they can be read, and the Services that they serve. */
 export function Clouds({ clouds }: Pick<FabricView, 'clouds'>) {
   return (
     <section class="card" aria-labelledby="clouds">
       <div class="card-head">
         <h2 id="clouds">Load balancers outside the cluster</h2>
       </div>
+      <OutsideMap />
       <ul class="problems">
         {clouds.slice(0, listed).map(({ service, hostnames, outcome, line }) => (
           <li key={service}>

@@ -13,6 +13,7 @@ import { previewNodeRules, previewRemovableRules, type NodeRulesDecision } from 
 import { KnownResources } from '../observe/known-resources.ts';
 import type { TargetPods } from '../observe/target-pods.ts';
 import { describeDesired, describeObserved } from '../plan/describe.ts';
+import { pathResources } from '../plan/path-resources.ts';
 import type { JoinedTargetGroups } from './joined-target-groups.ts';
 import { otherController } from './service-reconciler.ts';
 import { placeholder } from '../plan/steps/action.ts';
@@ -117,8 +118,10 @@ async function previewStacks(
   for (const one of previous) others.push(await previewStack(connection, one));
   // Where the Service is served elsewhere, its previous stack is kept until the new one serves.
   const later = input.members.length === 0 ? '' : `, when ${input.stack.key} serves`;
+  const all = [planInput, ...others.map((other) => other.planInput)].map(({ observed }) => observed);
   return {
-    observed: [planInput, ...others.map((other) => other.planInput)].flatMap(({ observed }) => describeObserved(observed)),
+    observed: all.flatMap(describeObserved),
+    resources: all.flatMap(pathResources),
     desired: isKnown ? describeDesired(planInput.desired) : ['unknown because of errors'],
     actions: [
       ...actions,

@@ -94,7 +94,12 @@ export interface ProviderPreviews {
   readonly silent: readonly string[];
 }
 
-async function previewProviders(context: CommandContext, options: OutsideOptions, proposal: Proposal): Promise<ProviderPreviews> {
+/** Previews every Service of both snapshots. */
+export async function previewProviders(
+  context: CommandContext,
+  options: OutsideOptions,
+  proposal: Pick<Proposal, 'current' | 'proposed' | 'readPod'>,
+): Promise<ProviderPreviews> {
   const { awsClusterName, awsClassless, provider: modules = [] } = options;
   const claims = modules.length === 0 ? [] : await context.claims({ awsClassless, modules });
   const others = claims.filter(({ name }) => !isBuiltIn(name));
@@ -118,7 +123,10 @@ async function previewProviders(context: CommandContext, options: OutsideOptions
 }
 
 /** Previews Service by Service. */
-async function previewsOf(providers: readonly ClaimingProvider[], { current, proposed }: Proposal): Promise<ServicePreview[]> {
+async function previewsOf(
+  providers: readonly ClaimingProvider[],
+  { current, proposed }: Pick<Proposal, 'current' | 'proposed'>,
+): Promise<ServicePreview[]> {
   const previews: ServicePreview[] = [];
   const failed = new Set<string>();
   for (const service of new Set([...proposed.services.keys(), ...current.services.keys()].toSorted((a, b) => (a < b ? -1 : 1)))) {

@@ -1,5 +1,6 @@
 import type { Condition } from '../../model/objects/condition.ts';
 import { conditionTypes } from '../../model/objects/condition-types.ts';
+import type { OutsideResource } from '../../model/objects/outside-resource.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -8,6 +9,8 @@ import type { ServiceKey } from '../../model/objects/metadata.ts';
 /** The resources of one Service outside Kubernetes: what a provider observes there, and what it would do. */
 export interface PreviewedService {
   readonly observed: readonly string[];
+  /** The existing resources on the way of connections. Absent: the provider gives lines only. */
+  readonly resources?: readonly OutsideResource[];
   readonly desired: readonly string[];
   readonly actions: readonly { readonly id: string; readonly operation: string; readonly reason: string }[];
   readonly waits: readonly string[];

@@ -41,6 +41,7 @@ const facts: Facts = {
   explain: async () => undefined,
   plan: async (manifests) => (given.push(manifests), planned),
   history: async () => ({ entries: [], told: [], unasked: [] }),
+  outside: async () => ({ services: [], notes: [] }),
   redact: (value) => value,
 };
 

@@ -26,6 +26,7 @@ function following(first: Picture, { intervalMilliseconds = 1000, changed }: Par
     explain: async () => undefined,
     plan: () => Promise.reject(new Error('nothing is planned here')),
     history: async () => ({ entries: [], told: [], unasked: [] }),
+    outside: async () => ({ services: [], notes: [] }),
     redact: (value) => (typeof value === 'string' ? value.replaceAll('hunter2', 'REMOVED') : value),
   };
   const pictures = new Pictures(facts, { clock, stopped: ending.signal });

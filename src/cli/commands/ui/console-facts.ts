@@ -1,6 +1,14 @@
 import { defined } from '../../../lang/defined.ts';
 import type { Note } from '../../../console/contract.ts';
-import type { ExplainedService, Facts, HistoryQuestion, Picture, PlannedChanges, RecalledHistory } from '../../../console/picture.ts';
+import type {
+  ExplainedService,
+  Facts,
+  HistoryQuestion,
+  OutsideResources,
+  Picture,
+  PlannedChanges,
+  RecalledHistory,
+} from '../../../console/picture.ts';
 import { allocatorInSlices } from '../../../explain/pools/allocation.ts';
 import { withoutSelfReference } from '../../../explain/text/self-reference.ts';
 import { alikeUnqueried } from '../../../explain/text/unqueried.ts';
@@ -22,6 +30,7 @@ import { outsideLines, planLines, planOutcome, summaryLines, type OutsideOptions
 import { proposeTyped } from '../proposal.ts';
 import { conditionsOf, currentStates } from '../tables/current-conditions.ts';
 import { readOverview, readProblems, unwrittenBy } from '../tables/status-facts.ts';
+import { OutsideReading } from './outside-reading.ts';
 import { openReadings, type Readings } from './readings.ts';
 
 /** An explanation with resources of a cloud is kept for this time: a page that follows changes must not exhaust the cloud's API. */
@@ -59,6 +68,8 @@ class ConsoleFacts implements Facts {
   readonly #redaction = new Redaction();
   #last: { readonly reading: Reading; readonly picture: Picture; readonly heard: string } | undefined;
 
+  readonly #outsideReading: OutsideReading | undefined;
+
   /** The last explanation with resources outside the cluster. */
   #previewed: { readonly at: number; readonly of: ExplainedService } | undefined;
 
@@ -71,6 +82,7 @@ class ConsoleFacts implements Facts {
     this.#readings = readings;
     this.#first = first;
     this.#outside = outside;
+    this.#outsideReading = outside === undefined ? undefined : new OutsideReading(context, outside);
     this.intervalMilliseconds = readings.intervalMilliseconds;
   }
 
@@ -150,6 +162,10 @@ class ConsoleFacts implements Facts {
       lines: explanationLines(reading, judged, 'brief'),
       wideLines: explanationLines(reading, judged, 'whole'),
     };
+  }
+
+  async outside(): Promise<OutsideResources> {
+    return (await this.#outsideReading?.read(await this.#latest())) ?? { services: [], notes: [] };
   }
 
   async plan(manifests: string): Promise<PlannedChanges> {

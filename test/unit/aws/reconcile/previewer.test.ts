@@ -115,3 +115,30 @@ test('a preview that its user stops is reported as failed', async () => {
   const { failed } = await previewOf(cluster, serviceKey(a().metadata));
   expect(failed).toMatchObject({ code: 'AwsCallFailed', details: { message: 'Herald is stopping' } });
 });
+
+test('a preview has the resources on the way of connections, and why one of them serves less than it should', async () => {
+  const cluster = await changed([a()], a());
+  const resources = async () => (await previewOf(cluster, 'default/a')).resources ?? [];
+  const ids = new Map((await resources()).map((one) => [one.id, one]));
+  const [balancer] = ids.values();
+  const way = [balancer];
+  for (let at = balancer; at?.to[0] !== undefined; way.push(at)) at = ids.get(at.to[0]);
+  expect(way.map((one) => [one?.kind, one?.health])).toEqual(
+    ['loadBalancer', 'listener', 'targetGroup', 'target'].map((kind) => [kind, 'good']),
+  );
+  const targets = (await resources()).filter(({ kind }) => kind === 'target');
+  const broken = (count: number): void => {
+    for (const { name } of targets.slice(0, count)) cluster.cloud.world.unhealthy.add(name.split(' ')[0] ?? '');
+  };
+  broken(1);
+  expect((await resources()).filter(({ health }) => health === 'bad').map(({ name, kind, why }) => [name, kind, why])).toEqual([
+    [targets[0]?.name, 'target', expect.stringMatching(/^unhealthy: /)],
+  ]);
+  expect((await resources()).filter(({ health }) => health === 'doubtful').map(({ kind, why }) => [kind, why])).toEqual([
+    ['loadBalancer', 'its listener has a problem'],
+    ['listener', 'its target group has a problem'],
+    ['targetGroup', `1 of its ${targets.length} targets has a problem`],
+  ]);
+  broken(targets.length);
+  expect(new Set((await resources()).map(({ health }) => health))).toEqual(new Set(['bad']));
+});

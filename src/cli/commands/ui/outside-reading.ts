@@ -1,0 +1,68 @@
+import { defined } from '../../../lang/defined.ts';
+import type { OutsideResources } from '../../../console/picture.ts';
+import { reasonLine } from '../../../decisions/verdict/verdict-text.ts';
+import { externalResourceText } from '../../../explain/provider/provider.ts';
+import type { Clock } from '../../../system/clock.ts';
+import type { CommandContext } from '../../context/command-context.ts';
+import { podReaderOf } from '../../reading/pod-reader.ts';
+import type { Reading } from '../../reading/reading.ts';
+import { previewProviders, type OutsideOptions } from '../plan-outcome.ts';
+
+/** Resources outside the cluster are not read again sooner, nor sooner than four times the duration of the last reading. */
+const restMilliseconds = 15_000;
+const restFactor = 4;
+
+/** Reads resources outside the cluster, while the last ones are shown. */
+export class OutsideReading {
+  readonly #context: CommandContext;
+  readonly #options: OutsideOptions;
+  readonly #clock: Clock;
+  #last: OutsideResources | undefined;
+  #dueAt = 0;
+  #running: Promise<OutsideResources> | undefined;
+
+  constructor(context: CommandContext, options: OutsideOptions) {
+    this.#context = context;
+    this.#options = options;
+    this.#clock = context.clock;
+  }
+
+  /** Returns the last resources at once, and begins to read them again when they are old. The first call waits for them. */
+  async read(reading: Reading): Promise<OutsideResources> {
+    if (this.#clock.now() >= this.#dueAt) this.#running ??= this.#readNow(reading).finally(() => (this.#running = undefined));
+    return this.#last ?? this.#running ?? { services: [], notes: [] };
+  }
+
+  async #readNow(reading: Reading): Promise<OutsideResources> {
+    const began = this.#clock.now();
+    try {
+      this.#last = await resourcesOf(this.#context, this.#options, reading);
+    } catch (error) {
+      const because = error instanceof Error ? error.message : String(error);
+      this.#last = { services: this.#last?.services ?? [], notes: [`Resources outside the cluster cannot be read: ${because}`] };
+    }
+    const ended = this.#clock.now();
+    this.#dueAt = ended + Math.max(restMilliseconds, restFactor * (ended - began));
+    return this.#last;
+  }
+}
+
+async function resourcesOf(context: CommandContext, options: OutsideOptions, reading: Reading): Promise<OutsideResources> {
+  const { snapshot } = reading;
+  const both = { current: snapshot, proposed: snapshot, ...defined({ readPod: podReaderOf(reading) }) };
+  const { previews } = await previewProviders(context, options, both);
+  const services = previews.flatMap(({ service, resources }): OutsideResources['services'][number][] =>
+    resources === undefined ? [] : [{ service, resources }],
+  );
+  const failed = previews.flatMap((one) => one.failed ?? []);
+  const aws = `${externalResourceText('aws')} are drawn with --aws-cluster-name, the controller's value, and AWS credentials`;
+  return {
+    services,
+    notes: [
+      ...new Set([
+        ...failed.map((one) => reasonLine(one)),
+        ...(options.awsClusterName === undefined && previews.length === 0 ? [aws] : []),
+      ]),
+    ],
+  };
+}
