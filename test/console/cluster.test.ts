@@ -118,7 +118,7 @@ describe('a caller with the role herald-explain', () => {
     expect(await page.locator('dt:text-is("Sessions up") + dd').textContent()).toContain('0 of 1');
   });
 
-  test('is told of nothing that may not be listed', async () => {
+  test('sees no note about resources that it may not list', async () => {
     expect((await reader.page.locator('.notes li').allTextContents()).filter((line) => line.includes('you may not list'))).toEqual([]);
   });
 });

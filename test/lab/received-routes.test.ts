@@ -192,7 +192,7 @@ describe('a ToR whose path breaks while the links stay up', () => {
     await expectAllAnswer();
   });
 
-  test('costs a client requests for the detection time of BFD and no longer; prints the gaps', async () => {
+  test('requests of a client fail for the detection time of BFD and no longer; the test prints the gaps', async () => {
     await untilBfdUp();
     await untilSpineUsesBoth();
     // The time to detect, and 3 s for a busy machine to act on it. The kernel sends a lost SYN again after a second: with a shorter timeout the
@@ -250,7 +250,7 @@ async function keepConfiguration(name: string): Promise<void> {
 }
 
 describe('a ToR whose bgpd is killed and comes back, with graceful restart', () => {
-  test('is no next hop meanwhile when BFD runs, because bfdd of FRR 8 reports Down for a client that died', async () => {
+  test('with BFD, the node drops the ToR as a next hop until it is back, because bfdd of FRR 8 reports Down when bgpd dies', async () => {
     await untilBfdUp();
     await keepConfiguration('tor1');
     await lab.router('tor1').kill('bgpd');
@@ -260,7 +260,7 @@ describe('a ToR whose bgpd is killed and comes back, with graceful restart', () 
     await untilBfdUp();
   });
 
-  test('stays a next hop of the default route all the time without BFD', async () => {
+  test('without BFD, the node keeps the ToR as a next hop of its default route all the time', async () => {
     await herald.edit('20-herald.yaml', (text) => text.replaceAll('bfdProfile: lab, ', ''));
     // FRR 8 ends its session when BFD goes away, and soon has another one.
     let upSince = Number.POSITIVE_INFINITY;

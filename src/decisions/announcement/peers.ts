@@ -151,8 +151,8 @@ export function routerOf({ peerAddress, interface: networkInterface, dynamicNeig
 
 /** True when a session with the peer carries the family. */
 export function carriesFamily(peer: BGPPeer, family: Family): boolean {
-  const ofSession = addressOfSession(peer)?.family ?? family;
-  return peer.dualStackAddressFamily || ofSession === family;
+  const address = addressOfSession(peer);
+  return peer.dualStackAddressFamily || address === undefined || address.family === family;
 }
 
 /** Returns an address of the family that the sessions with the peer run over. Undefined: the peer is unnumbered. */

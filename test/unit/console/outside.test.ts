@@ -72,7 +72,7 @@ describe('the resources outside the cluster', () => {
     ]);
   });
 
-  test('of many load balancers share boxes in every column, and the arrows lead from box to box', () => {
+  test('alike ones of many load balancers share a box in every column, and each arrow leads from box to box', () => {
     const stacks = Array.from({ length: 60 }, (_, index) =>
       stack(`s${index}`, [index === 3 ? 'bad' : 'good'], index === 3 ? 'bad' : 'good'),
     );
