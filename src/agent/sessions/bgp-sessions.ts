@@ -60,7 +60,7 @@ export class BgpSessions {
   readonly #retained = new RetainedSettings();
   readonly #peers = new Map<string, Peer>();
   readonly #dynamic: DynamicNeighbours;
-  /** The decided sessions with dynamic neighbours, by name of the BGPPeer. */
+  /** The decided sessions with dynamic neighbours. */
   #dynamicIntents: readonly SessionIntent[] = [];
   /** Peers of `#peers` that are administratively down. */
   readonly #shutDown = new Set<string>();
