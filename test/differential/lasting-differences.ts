@@ -23,10 +23,10 @@ export interface LastingDifference {
 
 export const lastingDifferences: readonly LastingDifference[] = [
   {
-    name: 'flows of UDP and SCTP end with their endpoint, also with the last one, and with their frontend',
-    reason: 'kube-proxy leaves the client with the removed endpoint for as long as the client sends (row 60).',
+    name: 'flows end with their endpoint, also with the last one, and with their frontend; TCP connections only if the endpoint never answered',
+    reason: 'kube-proxy leaves the client with the removed endpoint for as long as the client sends (row 60). No endpoint answers here.',
     allows: ({ flow, fate, kubeProxy, herald, objects }) =>
-      flow.protocol !== 'TCP' && isOnly(kubeProxy, 'kept') && !herald.has('kept') && !isServed(flow, endpointOf(fate), objects),
+      isOnly(kubeProxy, 'kept') && !herald.has('kept') && !isServed(flow, endpointOf(fate), objects),
   },
   {
     name: 'a TCP connection that began before its frontend starts again',
