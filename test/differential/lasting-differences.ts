@@ -23,12 +23,6 @@ export interface LastingDifference {
 
 export const lastingDifferences: readonly LastingDifference[] = [
   {
-    name: 'flows end with their endpoint, also with the last one, and with their frontend; TCP connections only if the endpoint never answered',
-    reason: 'kube-proxy leaves the client with the removed endpoint for as long as the client sends (row 60). No endpoint answers here.',
-    allows: ({ flow, fate, kubeProxy, herald, objects }) =>
-      isOnly(kubeProxy, 'kept') && !herald.has('kept') && !isServed(flow, endpointOf(fate), objects),
-  },
-  {
     name: 'a TCP connection that began before its frontend starts again',
     reason: 'It has no reply, and the kernel would treat all further packets like the first one (kubernetes/kubernetes#48719).',
     allows: ({ flow, fate, kubeProxy, herald }) =>
@@ -36,6 +30,12 @@ export const lastingDifferences: readonly LastingDifference[] = [
       endpointOf(fate) === placeText(flow.destination, flow.port) &&
       isOnly(kubeProxy, 'kept') &&
       !herald.has('kept'),
+  },
+  {
+    name: 'flows end with their endpoint, also with the last one, and with their frontend; TCP connections only if the endpoint never answered',
+    reason: 'kube-proxy leaves the client with the removed endpoint for as long as the client sends (row 60). No endpoint answers here.',
+    allows: ({ flow, fate, kubeProxy, herald, objects }) =>
+      isOnly(kubeProxy, 'kept') && !herald.has('kept') && !isServed(flow, endpointOf(fate), objects),
   },
   {
     name: 'a UDP flow that began before its NodePort continues when nodePortAddresses is a prefix and not an address',
