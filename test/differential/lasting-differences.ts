@@ -32,10 +32,15 @@ export const lastingDifferences: readonly LastingDifference[] = [
       !herald.has('kept'),
   },
   {
-    name: 'flows end with their endpoint, also with the last one, and with their frontend; TCP connections only if the endpoint never answered',
-    reason: 'kube-proxy leaves the client with the removed endpoint for as long as the client sends (row 60). No endpoint answers here.',
+    name: 'flows of UDP and SCTP end with their endpoint, also with the last one, and with their frontend',
+    reason: 'kube-proxy leaves the client with the removed endpoint for as long as the client sends (row 60).',
     allows: ({ flow, fate, kubeProxy, herald, objects }) =>
-      isOnly(kubeProxy, 'kept') && !herald.has('kept') && !isServed(flow, endpointOf(fate), objects),
+      flow.protocol !== 'TCP' && isOnly(kubeProxy, 'kept') && !herald.has('kept') && !isServed(flow, endpointOf(fate), objects),
+  },
+  {
+    name: 'a TCP connection without an answer leaves an endpoint that gets no new connections',
+    reason: 'kube-proxy leaves the client with the endpoint for two minutes (row 60). One that serves would have answered.',
+    allows: ({ flow, kubeProxy, herald }) => flow.protocol === 'TCP' && isOnly(kubeProxy, 'kept') && !herald.has('kept'),
   },
   {
     name: 'a UDP flow that began before its NodePort continues when nodePortAddresses is a prefix and not an address',
