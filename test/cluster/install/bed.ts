@@ -8,7 +8,7 @@ import { createCluster, type Cluster } from '../cluster/cluster.ts';
 import { valuesOf, type ClusterDescription } from '../cluster/description.ts';
 import type { ClusterNode } from '../cluster/node.ts';
 import { heraldImage } from '../images/index.ts';
-import { Load, summary, type LoadReport } from './load.ts';
+import { Load, summary, textsOf, type LoadReport } from './load.ts';
 import type { Method } from './methods.ts';
 import { configuration, loadBalancer, webServer } from './objects.ts';
 import { nextVersion } from './next-version.ts';
@@ -151,8 +151,13 @@ export class Bed {
    */
   static expectOnlyMoved({ lost, routes }: LoadReport, since = 0): void {
     const later = lost.filter(({ at }) => at >= since);
-    expect(summary(unexplainedFailures(later, routes))).toEqual({});
-    expect(later.filter(({ error }) => error !== 'ECONNRESET' && error !== 'CLOSED')).toEqual([]);
+    expect(textsOf(unexplainedFailures(later, routes), routes)).toEqual([]);
+    expect(
+      textsOf(
+        later.filter(({ error }) => error !== 'ECONNRESET' && error !== 'CLOSED'),
+        routes,
+      ),
+    ).toEqual([]);
   }
 
   static expectNoRouteChange(report: LoadReport): void {

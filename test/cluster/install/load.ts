@@ -64,3 +64,12 @@ export function summary(lost: readonly Lost[]): Readonly<Record<string, number>>
   for (const { stream, error } of lost) counts[`${stream}: ${error}`] = (counts[`${stream}: ${error}`] ?? 0) + 1;
   return counts;
 }
+
+/** Describes failures for messages: "TCP 10.200.0.0: ECONNRESET after 3 ms, asked 120 ms after the change of a route". */
+export function textsOf(lost: readonly Lost[], routes: readonly RouteEvent[]): readonly string[] {
+  return lost.map(({ stream, error, at, milliseconds }) => {
+    const change = routes.findLast((one) => one.at <= at);
+    const asked = change === undefined ? 'before any change of a route' : `${Math.round(at - change.at)} ms after the change of a route`;
+    return `${stream}: ${error} after ${Math.round(milliseconds)} ms, asked ${asked}`;
+  });
+}
