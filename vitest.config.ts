@@ -11,13 +11,13 @@ export default defineConfig({
     projects: [
       // Timeouts are long, so that a busy machine does not fail a test. A test that hangs fails after 90 s.
       { ssr, test: { name: 'unit', include: ['test/unit/**/*.test.ts'], maxWorkers: 2, testTimeout: 90_000, hookTimeout: 90_000 } },
-      // Labs with the kernel and routers: one at a time and with long timeouts, because the machines are shared.
+      // Labs with the kernel and routers, each in its own namespaces. They mostly wait, so two files run at once, and they have long timeouts because the
+      // machines are shared.
       {
         test: {
           name: 'lab',
           include: ['test/lab/**/*.test.ts'],
-          fileParallelism: false,
-          maxWorkers: 1,
+          maxWorkers: 2,
           testTimeout: 300_000,
           hookTimeout: 300_000,
         },

@@ -3,7 +3,7 @@
  *
  *   node scripts/test.ts quick   `npm test`: types, build, lint, generated files, format, unit and property tests, a short model test, a lab smoke run
  *   node scripts/test.ts model   random sequences of objects and faults: the kernel's tables against a fresh plan, a million operations on addresses
- *   node scripts/test.ts lab     every lab suite, one after the other
+ *   node scripts/test.ts lab     every lab suite, two files at a time
  *   node scripts/test.ts peers   Herald's speaker against BIRD, FRR, GoBGP and OpenBGPD
  *   node scripts/test.ts aws     the AWS provider against moto, an emulator, over HTTP on loopback
  *   node scripts/test.ts conformance   against kube-apiserver, and beside kube-proxy
@@ -113,12 +113,12 @@ async function vitest(title: string, args: readonly string[], variables: NodeJS.
   return outcomeOf(title, await runOnce(title, args, variables));
 }
 
-/** Runs a project with real routers, kernels or API servers, and its failed files a second time. */
+/** Runs a project with real routers, kernels or API servers, and its failed files a second time, one after the other. */
 async function withRealSystems(title: string, project: string): Promise<Outcome> {
   const first = await runOnce(title, ['--project', project]);
   const files = [...new Set(first.verdict.failed.map(({ file }) => file))];
   if (files.length === 0 || files.length > mostFilesRepeated) return outcomeOf(title, first);
-  const second = await runOnce(`${title}: failed files, second run`, ['--project', project, ...files.map(name)]);
+  const second = await runOnce(`${title}: failed files, second run`, ['--project', project, '--no-file-parallelism', ...files.map(name)]);
   const verdict = afterSecondRun(first.verdict, second.report);
   return outcomeOf(title, { verdict, status: second.verdict.failed.length > 0 ? 0 : second.status });
 }
