@@ -92,7 +92,10 @@ async function runSetUp(setUp: SetUpName): Promise<void> {
 
 /** Runs the tests of test/cluster, and adds their numbers. */
 async function runOwnTests(): Promise<void> {
-  const child = spawn('node', [join(project, 'scripts/test.ts'), 'cluster'], { stdio: ['inherit', 'pipe', 'inherit'] });
+  const child = spawn('node', [join(project, 'scripts/test.ts'), 'cluster'], {
+    stdio: ['inherit', 'pipe', 'inherit'],
+    env: { ...process.env, HERALD_CLUSTER_MINOR: minor },
+  });
   let last = '';
   child.stdout.on('data', (data: Buffer) => {
     process.stdout.write(data);

@@ -8,6 +8,9 @@ import process from 'node:process';
 export const minors = ['1.36', '1.35', '1.34'] as const;
 export type Minor = (typeof minors)[number];
 
+/** The minor of a cluster whose description names none. `npm run test:cluster -- --minor` passes it to the tests. */
+export const defaultMinor: Minor = minors.find((minor) => minor === process.env['HERALD_CLUSTER_MINOR']) ?? minors[0];
+
 /** The programs that scripts/setup-cluster.sh builds: the names in test/cluster/kubernetes/packages. */
 export type BuiltProgram =
   | 'kubelet'
@@ -36,7 +39,7 @@ const cache = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
 export const cacheDirectory = join(cache, 'herald/cluster');
 
 /** Returns the absolute path of a program. Throws when it does not exist, with the command that makes it. */
-export function clusterProgram(name: ClusterProgram, minor: Minor = minors[0]): string {
+export function clusterProgram(name: ClusterProgram, minor: Minor = defaultMinor): string {
   const debian = debianDirectories[name as DebianProgram];
   const directories = debian ?? [buildDirectory(minor)];
   const path = directories.map((directory) => join(directory, name)).find(isExecutable);
@@ -45,7 +48,7 @@ export function clusterProgram(name: ClusterProgram, minor: Minor = minors[0]): 
 }
 
 /** "v1.36.2" for 1.36 */
-export function kubernetesVersion(minor: Minor = minors[0]): string {
+export function kubernetesVersion(minor: Minor = defaultMinor): string {
   const version = /^\tk8s\.io\/kubernetes (v[\d.]+)$/m.exec(readFileSync(join(modules, `${minor}.mod`), 'utf8'))?.[1];
   if (version === undefined) throw new Error(`${minor}.mod does not name a version of k8s.io/kubernetes`);
   return version;

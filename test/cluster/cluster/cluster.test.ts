@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { afterEach, expect, test } from 'vitest';
 import { until } from '../../lab/until.ts';
 import { imageNames } from '../images/index.ts';
-import { minors } from '../programs.ts';
+import { defaultMinor } from '../programs.ts';
 import { createCluster, type Cluster } from './cluster.ts';
 import { valuesOf } from './description.ts';
 
@@ -19,7 +19,7 @@ afterEach(async () => {
   cluster = undefined;
 });
 
-const { Agnhost: agnhost } = imageNames(minors[0]);
+const { Agnhost: agnhost } = imageNames(defaultMinor);
 
 const daemonSet = {
   apiVersion: 'apps/v1',

@@ -8,7 +8,7 @@ import { run, type CommandOptions, type CommandResult } from '../../lab/command.
 import { Lab, type Client, type Router } from '../../lab/lab.ts';
 import { inNamespace } from '../../lab/namespace.ts';
 import { until } from '../../lab/until.ts';
-import { cacheDirectory, minors } from '../programs.ts';
+import { cacheDirectory, defaultMinor } from '../programs.ts';
 import { imageArchives, imageNames } from '../images/index.ts';
 import { ControlPlane } from './control-plane.ts';
 import { planOf, valuesOf, type ClusterDescription, type ClusterPlan } from './description.ts';
@@ -73,7 +73,7 @@ export class Cluster {
 
   constructor(description: ClusterDescription, lab: Lab, directory: string, pki: Pki, signals = defaultSignals) {
     this.#signals = signals;
-    const { minor = minors[0], kubeProxy } = description;
+    const { minor = defaultMinor, kubeProxy } = description;
     const cluster = planOf(description);
     const { Pause: pauseImage } = imageNames(minor);
     assert(pauseImage);

@@ -3,11 +3,11 @@
  * Ctrl-C.
  */
 import process from 'node:process';
-import { minors } from '../programs.ts';
+import { defaultMinor, minors } from '../programs.ts';
 import { createCluster } from './cluster.ts';
 import type { ClusterDescription } from './description.ts';
 
-const [families = 'dual', kubeProxy = 'none', version = minors[0]] = process.argv.slice(2);
+const [families = 'dual', kubeProxy = 'none', version = defaultMinor] = process.argv.slice(2);
 const minor = minors.find((one) => one === version);
 if (
   !isOneOf(['ipv4', 'ipv6', 'dual'] as const, families) ||

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { minors, type Minor } from '../programs.ts';
+import { defaultMinor, type Minor } from '../programs.ts';
 
 /** The identifiers in test/utils/image/manifest.go of the images that the network tests use. The DNS image was renamed in 1.36. */
 const wanted = [
@@ -28,7 +28,7 @@ export function kubernetesSource(minor: Minor): string {
 }
 
 /** Returns the names with registry and tag under which the e2e tests of this minor ask for their images. */
-export function imageNames(minor: Minor = minors[0]): Readonly<Partial<Record<TestImage, string>>> {
+export function imageNames(minor: Minor = defaultMinor): Readonly<Partial<Record<TestImage, string>>> {
   return namesIn(readFileSync(join(kubernetesSource(minor), 'test/utils/image/manifest.go'), 'utf8'));
 }
 

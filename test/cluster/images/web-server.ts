@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { run } from '../../lab/command.ts';
-import { buildDirectory, cacheDirectory, clusterProgram, minors } from '../programs.ts';
+import { buildDirectory, cacheDirectory, clusterProgram, defaultMinor } from '../programs.ts';
 import { writeArchive } from './archive.ts';
 import type { ImageArchive } from './kubernetes.ts';
 
@@ -12,7 +12,7 @@ const name = 'docker.io/library/nginx:1';
 /** Returns an archive of an image with this name that answers HTTP at port 80, and makes it when there is none. agnhost takes the place of nginx. */
 export async function webServerImage(): Promise<ImageArchive> {
   const directory = join(cacheDirectory, 'images');
-  const digest = createHash('sha256').update(buildDirectory(minors[0])).digest('hex').slice(0, 16);
+  const digest = createHash('sha256').update(buildDirectory(defaultMinor)).digest('hex').slice(0, 16);
   const path = join(directory, `web-server-${digest}.tar`);
   if (existsSync(path)) return { names: [name], path };
   mkdirSync(directory, { recursive: true });
