@@ -56,7 +56,7 @@ let failed = 0;
 const failures: string[] = [];
 const interrupted = new AbortController();
 // The first signal ends the tests that run, and keeps the results so far. The cluster ends with them.
-process.once('SIGINT', () => interrupted.abort());
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(name, () => interrupted.abort());
 
 if (only !== 'e2e' && (only === 'tests' || !isPartial)) await runOwnTests();
 if (only !== 'tests') {
@@ -96,6 +96,8 @@ async function runOwnTests(): Promise<void> {
     stdio: ['inherit', 'pipe', 'inherit'],
     env: { ...process.env, HERALD_CLUSTER_MINOR: minor },
   });
+  // It ends everything that it has started.
+  interrupted.signal.addEventListener('abort', () => child.kill('SIGTERM'), { once: true });
   let last = '';
   child.stdout.on('data', (data: Buffer) => {
     process.stdout.write(data);
