@@ -369,7 +369,7 @@ export class Session {
   }
 
   #updateFormatOf({ localAddress }: ConnectionFsm, negotiated: Negotiated): UpdateFormat {
-    return updateFormatOf(negotiated, this.#options.localAsn, localAddress, this.#options.nextHop);
+    return updateFormatOf(negotiated, this.#options.localAsn, localAddress, this.#options.nextHop, this.peerAddress);
   }
 
   #dialOptions(): DialOptions | string {
