@@ -151,8 +151,8 @@ function checkNextHop(prefix: Prefix, nextHop: Address): void {
   }
 }
 
-/** Unspecified, loopback and multicast addresses, and the reserved ones of IPv4. */
-const noNextHops = ['0.0.0.0/8', '127.0.0.0/8', '224.0.0.0/3', '::/127', 'ff00::/8'].map(parsedPrefix);
+/** Unspecified, loopback, link-local and multicast addresses, and the reserved ones of IPv4. */
+const noNextHops = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/3', '::/127', 'ff00::/8'].map(parsedPrefix);
 
 function toCommunity(community: Community | string): Community {
   if (typeof community !== 'string') return community;
