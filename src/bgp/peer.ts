@@ -83,8 +83,8 @@ export interface PeerStatus {
 
 /**
  * The routes for this peer, besides those of `Speaker.rib`. The peer's own route of a prefix takes precedence over the shared one with the
- * same path identifier. A malformed route throws
- * RouteError and changes nothing. Changes in one turn of the event loop are sent together; setting the same routes again sends nothing.
+ * same path identifier. A malformed route throws RouteError and changes nothing. Changes in one turn of the event loop are sent together;
+ * setting the same routes again sends nothing.
  */
 export interface PeerRoutes {
   /**
@@ -92,7 +92,9 @@ export interface PeerRoutes {
    * the last route counts. More than 32,768 routes are put in place in several turns of the event loop.
    */
   set(routes: Iterable<RouteInput>): void;
-  /** Adds or changes some routes and withdraws others, as `announce` and `withdraw` of SpeakerRoutes do. Withdrawing a route that was not announced is no error. */
+  /**
+   * Adds or changes some routes and withdraws others, as SpeakerRoutes does. Withdrawing a route that was not announced is no error.
+   */
   update(change: { readonly announce?: Iterable<RouteInput>; readonly withdraw?: Iterable<PathInput> }): void;
 }
 

@@ -156,7 +156,7 @@ describe('a session with FRR', () => {
   test.each([
     ['a router that takes them, one is withdrawn, the other stays', true],
     ['a router that takes one: it has the first, then the next', false],
-  ] as const)('BGP-131 BGP-132 BGP-133 two paths of a prefix, each with its next hop, go to %s', async (_, takesSeveral) => {
+  ] as const)('BGP-129 BGP-130 BGP-131 two paths of a prefix, each with its next hop, go to %s', async (_, takesSeveral) => {
     const refusal = takesSeveral ? '' : ` neighbor ${speakerAddress[4]} disable-addpath-rx\n`;
     const lines = ([4, 6] as const).map((family) => ` address-family ipv${family} unicast\n${refusal} exit-address-family\n`);
     startRouter(router(neighbor(speakerAddress[4], 64512, [4, 6])) + lines.join(''));
@@ -200,9 +200,18 @@ describe('a session with FRR', () => {
     await arrive([3, speakerAddress, 30], [8, others, 80]);
     await speaker.call('update', 'v4', [path(4, 8, 81, others[4]), path(6, 8, 81, others[6])], []);
     await arrive([3, speakerAddress, 30], [8, others, 81]);
-    // After a route refresh the router has the same paths.
-    await vtysh(`clear bgp ipv4 unicast ${speakerAddress[4]} in`);
-    await vtysh(`clear bgp ipv6 unicast ${speakerAddress[4]} in`);
+    // FRR asks for the routes again, and gets all paths. With stored routes it would not ask.
+    const before = (await status('v4')).counters.sent.update;
+    for (const family of [4, 6] as const) {
+      const families = `address-family ipv${family} unicast`;
+      vtysh('conf t', 'router bgp 65001', families, `no neighbor ${speakerAddress[4]} soft-reconfiguration inbound`);
+      vtysh(`clear bgp ipv${family} unicast ${speakerAddress[4]} in`);
+    }
+    const { counters } = await until(
+      () => status('v4'),
+      (now) => now.counters.received.routeRefresh >= 2 && now.counters.sent.update >= before + (takesSeveral ? 4 : 2),
+    );
+    expect(counters.sent.update).toBe(before + (takesSeveral ? 4 : 2));
     await arrive([3, speakerAddress, 30], [8, others, 81]);
     const gone = ([4, 6] as const).map((family) => ({ prefix: nets[family], pathId: 3 }));
     await speaker.call('update', 'v4', [], gone);

@@ -1,7 +1,7 @@
 import { formatPrefix, type Prefix } from '../../net/prefix.ts';
 import { maximumPaths } from '../limits.ts';
-import { firstPathId } from '../rib/additional-paths.ts';
-import { PrefixTable } from '../rib/prefix-table.ts';
+import { firstPathId } from '../rib/interned/additional-paths.ts';
+import { PrefixTable } from '../rib/interned/prefix-table.ts';
 
 /**
  * The routes of a list that name a path identifier. Each has another identifier than the other routes of its prefix, which `problemOf` checks.

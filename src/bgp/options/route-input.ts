@@ -42,10 +42,11 @@ export function toRoute(input: RouteInput): Route {
   checkNumber('localPref', localPref, 0xffff_ffff);
   checkNumber('asPathPrepend', asPathPrepend, maximumPrepend);
   checkPrefix(prefix);
-  const hasText = typeof prefix === 'string' || typeof nextHop === 'string' || communities?.some((each) => typeof each === 'string') === true;
+  const hasText =
+    typeof prefix === 'string' || typeof nextHop === 'string' || communities?.some((each) => typeof each === 'string') === true;
   if (!hasText) {
     const route = input as Route;
-    if (nextHop !== undefined) checkNextHop(route.prefix, nextHop as Address);
+    if (nextHop !== undefined) checkNextHop(route.prefix, nextHop);
     return route;
   }
   const { communities: _, nextHop: __, ...rest } = input;

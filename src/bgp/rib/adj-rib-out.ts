@@ -6,7 +6,7 @@ import { Cursor } from './cursor.ts';
 import { replaceRoutes } from './replace-routes.ts';
 import { RouteTable, type NotPossible } from './route-table.ts';
 import type { UpdateFormat } from './update-format.ts';
-import { noSlot } from './additional-paths.ts';
+import { noSlot } from './interned/additional-paths.ts';
 import { RibStore } from './rib-store.ts';
 import type { Route } from '../route.ts';
 import { packAnnouncements } from './pack-updates.ts';

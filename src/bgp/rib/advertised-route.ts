@@ -1,7 +1,7 @@
 import { defined } from '../../lang/defined.ts';
 import { addressFromBytes, type Address, type Family } from '../../net/address.ts';
 import type { Prefix } from '../../net/prefix.ts';
-import type { AttributeSet, ExtendedCommunity } from './attribute-set.ts';
+import type { AttributeSet, ExtendedCommunity } from './interned/attribute-set.ts';
 import type { UpdateFormat } from './update-format.ts';
 import type { Community } from '../route.ts';
 

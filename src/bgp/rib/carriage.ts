@@ -1,5 +1,5 @@
 import { formatAddress, sameAddress, type Address, type Family } from '../../net/address.ts';
-import { tooLong, type AttributeSet } from './attribute-set.ts';
+import { tooLong, type AttributeSet } from './interned/attribute-set.ts';
 import { maximumAttributeLength, maximumExtendedAttributeLength, maximumMessageLength } from '../limits.ts';
 import { noIpv6NextHop, notNegotiated, type UpdateFormat } from './update-format.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert';
-import { none } from './attribute-set.ts';
+import { none } from './interned/attribute-set.ts';
 import type { Carriage } from './carriage.ts';
 import type { AdvertisedPrefix } from './advertised-route.ts';
 import { stale, type Delta, type DeltaBuilder, type Version } from './delta.ts';

@@ -1,7 +1,7 @@
-import { none, type AttributeSets } from './attribute-set.ts';
+import { none, type AttributeSets } from './interned/attribute-set.ts';
 import type { Carriage } from './carriage.ts';
 import type { PackedUpdate } from './pack-updates.ts';
-import type { PrefixTable } from './prefix-table.ts';
+import type { PrefixTable } from './interned/prefix-table.ts';
 
 /** Bounds of a feed. Tests use small ones. */
 export interface FeedLimits {

@@ -1,5 +1,5 @@
-import { none } from './attribute-set.ts';
-import { noSlot, type AdditionalPaths } from './additional-paths.ts';
+import { none } from './interned/attribute-set.ts';
+import { noSlot, type AdditionalPaths } from './interned/additional-paths.ts';
 import type { Carriage } from './carriage.ts';
 import { DeltaBuilder, Version, type Delta, type DesiredRoutes, type Targets } from './delta.ts';
 

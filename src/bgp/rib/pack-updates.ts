@@ -1,6 +1,6 @@
 import assert from 'node:assert';
 import { maximumExtendedMessageLength } from '../limits.ts';
-import type { PrefixTable } from './prefix-table.ts';
+import type { PrefixTable } from './interned/prefix-table.ts';
 import type { UpdateFormat } from './update-format.ts';
 import { attributeFlags as flags } from '../wire/attributes/decode-attributes.ts';
 import { attributeType as type, messageType, safi } from '../wire/codes.ts';

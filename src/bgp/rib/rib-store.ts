@@ -1,8 +1,8 @@
 import { formatAddress, type Address, type Family } from '../../net/address.ts';
-import { AttributeSets } from './attribute-set.ts';
+import { AttributeSets } from './interned/attribute-set.ts';
 import type { FeedLimits } from './delta.ts';
 import { longDelta, retainedChanges } from '../limits.ts';
-import { PrefixTable } from './prefix-table.ts';
+import { PrefixTable } from './interned/prefix-table.ts';
 import { RouteTable } from './route-table.ts';
 import { UpdateGroups } from './update-groups.ts';
 

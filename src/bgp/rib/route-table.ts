@@ -1,11 +1,11 @@
 import type { Prefix } from '../../net/prefix.ts';
-import { firstPathId, noSlot } from './additional-paths.ts';
-import { none, type AttributeSets } from './attribute-set.ts';
+import { firstPathId, noSlot } from './interned/additional-paths.ts';
+import { none, type AttributeSets } from './interned/attribute-set.ts';
 import { canCarry, obstacleOf, type Carriage } from './carriage.ts';
 import type { DesiredRoutes, FeedLimits } from './delta.ts';
 import { Feed } from './feed.ts';
 import { maximumPaths } from '../limits.ts';
-import type { PrefixTable } from './prefix-table.ts';
+import type { PrefixTable } from './interned/prefix-table.ts';
 import type { Route } from '../route.ts';
 
 /** A desired route that is not announced, and why. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert';
 import type { Family } from '../../net/address.ts';
-import { none, type AttributeSet, type AttributeSets } from './attribute-set.ts';
+import { none, type AttributeSet, type AttributeSets } from './interned/attribute-set.ts';
 import type { Delta, Run } from './delta.ts';
 import { maximumSharedUpdates } from '../limits.ts';
 import { packAnnouncements, packWithdrawals, type EncodedAttributes, type PackedUpdate } from './pack-updates.ts';
-import type { PrefixTable } from './prefix-table.ts';
+import type { PrefixTable } from './interned/prefix-table.ts';
 import { encodeAttributes } from './route-attributes.ts';
 import { ownEncoding, type UpdateFormat } from './update-format.ts';
 

@@ -128,7 +128,8 @@ test.each<[string, RouteInput[], string | undefined]>([
 
 test('toPath takes a prefix, or a prefix with a path identifier', () => {
   const parsed = prefix('192.0.2.1/32');
-  for (const input of ['192.0.2.1/32', parsed, { prefix: parsed }, { prefix: '192.0.2.1/32' }]) expect(toPath(input)).toEqual({ prefix: parsed });
+  for (const input of ['192.0.2.1/32', parsed, { prefix: parsed }, { prefix: '192.0.2.1/32' }])
+    expect(toPath(input)).toEqual({ prefix: parsed });
   expect(toPath({ prefix: '192.0.2.1/32', pathId: 7 })).toEqual({ prefix: parsed, pathId: 7 });
   expect(() => toPath({ prefix: '192.0.2.1/32', pathId: 0 })).toThrow('pathId: 0 is not a whole number from 1 to 4294967295');
 });

@@ -154,7 +154,9 @@ class ModelPeer {
     expect(this.rib.advertised(4) + this.rib.advertised(6)).toBe(this.#receiver.table.size);
     const listed = ([4, 6] as const).flatMap((family) => [...this.rib.advertisedPrefixes(family, 0)]);
     const hasPathIds = (prefix: Prefix): boolean => this.#format.pathIds.includes(prefix.address.family);
-    expect(listed.map(({ prefix, pathId }) => pathKey(prefix, hasPathIds(prefix) ? pathId : undefined)).toSorted()).toEqual([...this.#receiver.table.keys()].toSorted());
+    expect(listed.map(({ prefix, pathId }) => pathKey(prefix, hasPathIds(prefix) ? pathId : undefined)).toSorted()).toEqual(
+      [...this.#receiver.table.keys()].toSorted(),
+    );
     const desired = new Map([...this.#shared, ...this.own]).size;
     const notPossible = desired - this.#carried.length;
     expect(this.rib.notPossibleCount(this.#format)).toBe(notPossible);

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Family } from '../../../../src/net/address.ts';
 import { maskedPrefix, prefix, type Prefix } from '../../../../src/net/prefix.ts';
-import { PrefixTable } from '../../../../src/bgp/rib/prefix-table.ts';
+import { PrefixTable } from '../../../../src/bgp/rib/interned/prefix-table.ts';
 import { countNlri, readNlri } from '../../../../src/bgp/wire/nlri.ts';
 import { pathKey } from './receiver.ts';
 

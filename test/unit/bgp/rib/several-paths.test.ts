@@ -50,7 +50,7 @@ describe.each([4, 6] as const)('several paths of an IPv%i prefix', (family) => {
   const name = formatPrefix(net);
   const path = (pathId: number, med: number): Route => ({ prefix: net, pathId, med });
 
-  test('BGP-131 go to a peer with ADD-PATH, and a change or withdrawal of one concerns this one only', () => {
+  test('BGP-129 go to a peer with ADD-PATH, and a change or withdrawal of one concerns this one only', () => {
     const bench = new Bench();
     const peer = bench.peer(withPathIds);
     for (const route of [path(7, 70), path(1, 10), path(0xffff_ffff, 90)]) bench.shared.announce(route);
@@ -68,7 +68,7 @@ describe.each([4, 6] as const)('several paths of an IPv%i prefix', (family) => {
     bench.close(peer);
   });
 
-  test('BGP-131 are sent again after a route refresh, and to the next session', () => {
+  test('BGP-129 are sent again after a route refresh, and to the next session', () => {
     const bench = new Bench();
     const peer = bench.peer(withPathIds);
     const routes = [path(2, 20), path(3, 30)];
@@ -85,7 +85,7 @@ describe.each([4, 6] as const)('several paths of an IPv%i prefix', (family) => {
     bench.close(peer);
   });
 
-  test('BGP-132 give a peer without ADD-PATH the one with the smallest identifier, and the next when it goes', () => {
+  test('BGP-130 give a peer without ADD-PATH the one with the smallest identifier, and the next when it goes', () => {
     const bench = new Bench();
     const [peer, other] = [bench.peer(withoutPathIds), bench.peer(withPathIds)];
     for (const route of [path(9, 90), path(4, 40), path(6, 60)]) bench.shared.announce(route);
@@ -185,11 +185,11 @@ describe('the own next hop of a route', () => {
     ['IPv4', own('10.0.0.9'), formatFor(), '10.0.0.9'],
     ['IPv6', own('2001:db8::9', nets[6]), formatFor(), '2001:db8::9'],
     ['IPv6 for IPv4', own('2001:db8::9'), formatFor({ extendedNextHop: true }), '2001:db8::9'],
-  ])('BGP-133 goes out in place of that of the session: %s', (_, route, format, expected) => {
+  ])('BGP-131 goes out in place of that of the session: %s', (_, route, format, expected) => {
     expect(viaOf(format, route)).toBe(expected);
   });
 
-  test('BGP-133 goes out where the session has no next hop for the family', () => {
+  test('BGP-131 goes out where the session has no next hop for the family', () => {
     const format = formatFor();
     const without: UpdateFormat = { ...format, nextHops: { ...format.nextHops, 6: { kind: 'impossible', why: 'none' } } };
     expect(viaOf(without, own('2001:db8::9', nets[6]))).toBe('2001:db8::9');
@@ -199,11 +199,11 @@ describe('the own next hop of a route', () => {
     ['an IPv6 next hop of an IPv4 route, to a peer that does not take it', own('2001:db8::9'), formatFor(), /RFC 8950/],
     ['a route of a family that the session does not carry', own('10.0.0.9'), formatFor({ families: [6] }), /does not carry IPv4/],
     ['the address of the peer', own('10.0.0.9'), { ...formatFor(), peerAddress: address('10.0.0.9') }, /address of this peer.*5\.1\.3/],
-  ])('BGP-133 does not go out, and the status says why: %s', (_, route, format, why) => {
+  ])('BGP-131 does not go out, and the status says why: %s', (_, route, format, why) => {
     expect(viaOf(format, route)).toMatch(why);
   });
 
-  test('BGP-133 that is the address of a peer gives this peer the next path, also when the session was up before', () => {
+  test('BGP-131 that is the address of a peer gives this peer the next path, also when the session was up before', () => {
     const bench = new Bench();
     const [router, other] = [bench.peer({ ...withoutPathIds, peerAddress: address('10.0.0.9') }), bench.peer(withoutPathIds)];
     bench.shared.announce({ prefix: nets[4], pathId: 2, med: 2 });

@@ -34,7 +34,7 @@ beforeEach(() => {
 });
 
 describe('several paths of a prefix', () => {
-  test('BGP-131 arrive before End-of-RIB, change and go one by one', () => {
+  test('BGP-129 arrive before End-of-RIB, change and go one by one', () => {
     start();
     const { rib } = both.right.speaker;
     expect([received(), ends]).toEqual([['2 via 10.0.0.22', '5 via 10.0.0.55'], 1]);
@@ -50,7 +50,7 @@ describe('several paths of a prefix', () => {
     wait(1);
     expect(received()).toEqual(['1 via 10.0.0.11', '5 via 10.0.0.56', '9 via 10.0.0.99']);
     expect(both.right.peer.status()).toMatchObject({ prefixesAdvertised: { ipv4: 3 }, counters: { established: 1 } });
-    expect([...both.right.peer.advertised(4)].map(({ pathId }) => pathId).toSorted()).toEqual([1, 5, 9]);
+    expect(new Set([...both.right.peer.advertised(4)].map(({ pathId }) => pathId))).toEqual(new Set([1, 5, 9]));
     expect(both.right.peer.advertisedRoute(prefix(net), 5)?.nextHops.map(formatAddress)).toEqual(['10.0.0.56']);
     expect(ends).toBe(1);
   });
@@ -58,7 +58,7 @@ describe('several paths of a prefix', () => {
   test.each<[string, Partial<PeerOptions>, Partial<PeerOptions>]>([
     ['the peer does not take them', {}, { addPathSend: [4] }],
     ['this side does not send them', { addPathReceive: [4] }, {}],
-  ])('BGP-132 become the one with the smallest identifier when %s', (_, left, right) => {
+  ])('BGP-130 become the one with the smallest identifier when %s', (_, left, right) => {
     start(left, right);
     expect([received(), ends]).toEqual([['- via 10.0.0.22'], 1]);
     both.right.speaker.rib.withdraw({ prefix: net, pathId: 2 });
@@ -68,7 +68,7 @@ describe('several paths of a prefix', () => {
     expect([...both.right.peer.advertised(4)].map(({ pathId }) => pathId)).toEqual([undefined]);
   });
 
-  test('BGP-133 with the address of the peer as next hop stays here, and the status says why', () => {
+  test('BGP-131 with the address of the peer as next hop stays here, and the status says why', () => {
     start();
     both.right.speaker.rib.announce(path(3, '10.0.0.1'));
     wait(1);

@@ -1,6 +1,6 @@
-import { formatAddress, sameAddress, type Address } from '../../net/address.ts';
-import { maximumExtendedAttributeLength, maximumPrepend } from '../limits.ts';
-import { defaultLocalPref, type Community, type Route } from '../route.ts';
+import { formatAddress, sameAddress, type Address } from '../../../net/address.ts';
+import { maximumExtendedAttributeLength, maximumPrepend } from '../../limits.ts';
+import { defaultLocalPref, type Community, type Route } from '../../route.ts';
 
 /** No route: in place of the number of an attribute set. */
 export const none = 0;

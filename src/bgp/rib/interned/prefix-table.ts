@@ -1,5 +1,5 @@
-import type { Family } from '../../net/address.ts';
-import type { Prefix } from '../../net/prefix.ts';
+import type { Family } from '../../../net/address.ts';
+import type { Prefix } from '../../../net/prefix.ts';
 import { AdditionalPaths, firstPathId, noSlot } from './additional-paths.ts';
 
 const firstCapacity = 16;
