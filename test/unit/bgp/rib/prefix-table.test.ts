@@ -103,6 +103,8 @@ test('prefixes and paths are found after releaseAll has taken most of the table'
   for (const [n, expected] of slots.entries()) {
     expect([table.find(at(n)), table.find(at(n), 2), table.find(at(n), 3)]).toEqual(n < 80 ? [-1, -1, -1] : expected);
   }
+  for (const slot of slots.slice(80, 89).flat()) table.release(slot);
+  expect([80, 88, 89].map((n) => table.find(at(n)) >= 0)).toEqual([false, false, true]);
 });
 
 test('releaseAll releases a slot as often as it is listed', () => {

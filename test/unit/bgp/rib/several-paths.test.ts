@@ -151,10 +151,11 @@ describe.each([4, 6] as const)('several paths of an IPv%i prefix', (family) => {
     const bench = new Bench();
     const { 4: table4, 6: table6 } = bench.store.tables;
     const table = family === 4 ? table4 : table6;
-    // The prefix gets a slot behind those of the first table, and the path a freed one in it.
-    const slots = Array.from({ length: table.capacity }, (_, n) => table.acquire(host(n, family)));
+    // The routes fill the first table. The prefix gets a slot behind it, and the path the slot of a route that goes.
+    const routes = Array.from({ length: table.capacity }, (_, n) => ({ prefix: host(n, family) }));
+    for (const route of routes) bench.shared.announce(route);
     const first = table.acquire(net);
-    for (const slot of slots.slice(1)) table.release(slot);
+    for (const { prefix } of routes) bench.shared.withdraw(prefix);
     bench.shared.announce(path(2, 20));
     expect(table.find(net)).toBeGreaterThan(table.find(net, 2));
     const peers = [bench.peer(withoutPathIds), bench.peer(withPathIds)];
@@ -162,7 +163,7 @@ describe.each([4, 6] as const)('several paths of an IPv%i prefix', (family) => {
     peers[0]?.rib.readvertise(family);
     expect(peers[0]?.sent()).toEqual([`${name} med 20`]);
     expect([...(peers[0]?.rib.advertisedPrefixes(family, 0) ?? [])]).toHaveLength(1);
-    for (const slot of [first, slots[0] ?? 0]) table.release(slot);
+    table.release(first);
     bench.close(...peers);
   });
 });

@@ -46,7 +46,15 @@ describe('several paths of a prefix', () => {
     rib.withdraw(net); // no path has the identifier 1
     wait(1);
     expect(received()).toEqual(['5 via 10.0.0.56', '9 via 10.0.0.99']);
-    both.right.peer.routes.update({ announce: [path(1, '10.0.0.11')], withdraw: [{ prefix: net, pathId: 9 }] });
+    const { routes } = both.right.peer;
+    routes.update({ announce: [path(1, '10.0.0.11'), path(7, '10.0.0.77')] });
+    wait(1);
+    routes.update({
+      withdraw: [
+        { prefix: net, pathId: 9 },
+        { prefix: net, pathId: 7 },
+      ],
+    });
     wait(1);
     expect(received()).toEqual(['1 via 10.0.0.11', '5 via 10.0.0.56', '9 via 10.0.0.99']);
     expect(both.right.peer.status()).toMatchObject({ prefixesAdvertised: { ipv4: 3 }, counters: { established: 1 } });
