@@ -15,6 +15,7 @@ const chapters: Catalogue['chapters'] = [
   { title: 'VRFs of Linux', first: 124, last: 125 },
   { title: 'TCP-AO', first: 126, last: 127 },
   { title: 'Sent paths and next hops', first: 128, last: 131 },
+  { title: 'TCP-AO keys of a running session', first: 132, last: 132 },
 ];
 
 const requirements: Catalogue['requirements'] = [
@@ -313,6 +314,12 @@ const requirements: Catalogue['requirements'] = [
     'The next hop of a route replaces that of the session; a peer that cannot take it, or has this address, does not get the route.',
     '4271 5.1.3; 8950',
   ),
+
+  requirement(
+    132,
+    'An open connection takes other TCP-AO keys: new ones first, then the request for the first, then the end of old ones; where it cannot, the session is reset.',
+    '5925 2.2, 3.1, 7.5',
+  ),
 ];
 
 const rfcs: Catalogue['rfcs'] = [
@@ -352,7 +359,7 @@ const rfcs: Catalogue['rfcs'] = [
   {
     number: 5925,
     title: 'TCP-AO',
-    extent: 'in the library, on Linux 6.7 with CONFIG_TCP_AO, tested with a fake of that kernel; a key changes with a new session only',
+    extent: 'in the library, on Linux 6.7 with CONFIG_TCP_AO, tested with a fake of that kernel',
   },
   { number: 7911, title: 'ADD-PATH' },
   { number: 9494, title: 'Long-lived graceful restart' },

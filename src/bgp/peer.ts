@@ -5,14 +5,7 @@ import { advertisedRoute, type AdvertisedRoute } from './rib/advertised-route.ts
 import { copyOfCounters, type Counters } from './diagnosis/counters.ts';
 import type { StateName } from './session-state.ts';
 import { maximumNotPossible } from './limits.ts';
-import {
-  changedFields,
-  fieldClass,
-  endpointFields,
-  PeerOptionsError,
-  type PeerOptions,
-  type ResolvedOptions,
-} from './options/peer-options.ts';
+import { fieldClass, endpointFields, PeerOptionsError, type PeerOptions, type ResolvedOptions } from './options/peer-options.ts';
 import type { OutageStatus } from './diagnosis/outage.ts';
 import type { Problem } from './diagnosis/problem.ts';
 import { AdjRibOut } from './rib/adj-rib-out.ts';
@@ -26,6 +19,7 @@ import type { EventStream } from './diagnosis/event-stream.ts';
 import { notificationStatus, type NotificationStatus, type PeerEvent, type PeerEventOf, type PeerEventType } from './diagnosis/events.ts';
 import type { BgpComponents } from './options/components.ts';
 import type { DampingStatus } from './session/damper.ts';
+import { applyLiveKeys } from './session/live-keys.ts';
 import { monitoredSessionOf } from './session/monitored-session-of.ts';
 import { isFromPeer, peerKeyOf } from './session/session-config.ts';
 import { Session, type HistoryEntry, type Restart } from './session/session.ts';
@@ -150,13 +144,13 @@ export class Peer {
 
   /**
    * Changes the options. All options are given, not only the changed ones. The session is reset only if a changed field requires it
-   * (`fieldClass`). Throws PeerOptionsError, and then nothing has changed.
+   * (`fieldClass`); a change of TCP-AO keys only if the open connection cannot take them. Throws PeerOptionsError, and then nothing has changed.
    */
   reconfigure(options: PeerOptions): void {
     const next = this.#host.resolve({ name: this.name, ...options });
     if (next.name !== this.name) throw new PeerOptionsError('name', 'a peer keeps its name: remove it and add another');
     const before = this.#options;
-    const changed = changedFields(before, next);
+    const changed = applyLiveKeys(this.#session.connections, before, next, this.#components);
     const classes = new Set(changed.map((field) => fieldClass[field]));
     this.#options = next;
     this.#host.keysChanged();
