@@ -4,7 +4,8 @@ import type { Connection } from '../transport/transport.ts';
 
 /**
  * Returns the fields in which the options differ, without `tcpAo` if the open connections have taken the new keys. They are asked if nothing
- * else resets the session, and if it had keys before and has keys after.
+ * else resets the session, and if it had keys before and has keys after. Without a connection the change may be a repair, and a new one is tried
+ * at once.
  */
 export function applyLiveKeys(
   connections: readonly Connection[],
@@ -16,7 +17,8 @@ export function applyLiveKeys(
   const others = changed.filter((field) => field !== 'tcpAo');
   const isReset = others.some((field) => fieldClass[field] === 'reset' || fieldClass[field] === 'start');
   const { tcpAo: keys } = after;
-  if (others.length === changed.length || isReset || before.tcpAo === undefined || keys === undefined) return changed;
+  if (others.length === changed.length || isReset || connections.length === 0) return changed;
+  if (before.tcpAo === undefined || keys === undefined) return changed;
   const cannot = 'the transport cannot change the keys of an open connection';
   for (const connection of connections) {
     const reason = connection.replaceKeys === undefined ? cannot : connection.replaceKeys(keys);
@@ -24,6 +26,6 @@ export function applyLiveKeys(
     log.info({ peer: after.name, reason }, 'TCP-AO keys cannot change in the running session');
     return changed;
   }
-  if (connections.length > 0) log.info({ peer: after.name }, 'TCP-AO keys of the running session changed');
+  log.info({ peer: after.name }, 'TCP-AO keys of the running session changed');
   return others;
 }

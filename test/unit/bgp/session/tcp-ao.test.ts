@@ -138,6 +138,20 @@ describe('a session with TCP-AO', () => {
       expect(bed.text()).not.toContain('hush');
     });
 
+    it('BGP-132 dials at once with the new keys if it has no connection', async () => {
+      const clock = new VirtualClock();
+      const transport = new MemoryTransport(clock);
+      transport.answer = { kind: 'refused', detail: 'for a test' };
+      transport.replaceKeys = () => undefined;
+      const speaker = new Speaker({ asn: 64_512, routerId: '10.0.0.11', clock, random: () => 0.5, transport });
+      const tor = speaker.addPeer({ ...peer, tcpAo: [old] });
+      clock.advance(10);
+      tor.reconfigure({ ...peer, tcpAo: [fresh] });
+      await Promise.resolve();
+      clock.advance(10);
+      expect(transport.dialed.map(({ tcpAo }) => tcpAo?.map(({ sendId }) => sendId))).toEqual([[1], [3]]);
+    });
+
     it.each<[string, Partial<PeerOptions>, Partial<PeerOptions>, unknown]>([
       ['it had none', {}, { tcpAo: [old] }, [undefined, [1]]],
       ['it has none any more', { tcpAo: [old] }, {}, [[1], undefined]],
