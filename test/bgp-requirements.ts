@@ -14,7 +14,8 @@ const chapters: Catalogue['chapters'] = [
   { title: 'Peer groups', first: 122, last: 123 },
   { title: 'VRFs of Linux', first: 124, last: 125 },
   { title: 'TCP-AO', first: 126, last: 127 },
-  { title: 'Sent path identifiers', first: 128, last: 128 },
+  { title: 'Sent paths and next hops', first: 128, last: 131 },
+  { title: 'TCP-AO keys of a running session', first: 132, last: 132 },
 ];
 
 const requirements: Catalogue['requirements'] = [
@@ -299,8 +300,25 @@ const requirements: Catalogue['requirements'] = [
 
   requirement(
     128,
-    'A peer that accepts ADD-PATH in a family gets each prefix with the path identifier 1, also in withdrawals; every other peer gets none.',
+    'A peer that accepts ADD-PATH in a family gets each path with its identifier, by default 1, also in withdrawals; every other peer gets none.',
     '7911 3, 4',
+  ),
+  requirement(129, 'Each path of a prefix is announced, changed and withdrawn by itself, and a route refresh sends all again.', '7911 3'),
+  requirement(
+    130,
+    'A peer without ADD-PATH gets the path with the smallest identifier that its session can carry, replaced by the next without a withdrawal.',
+    '7911 4',
+  ),
+  requirement(
+    131,
+    'The next hop of a route replaces that of the session; a peer that cannot take it, or has this address, does not get the route.',
+    '4271 5.1.3; 8950',
+  ),
+
+  requirement(
+    132,
+    'An open connection takes other TCP-AO keys: new ones first, then the request for the first, then the end of old ones; where it cannot, the session is reset.',
+    '5925 2.2, 3.1, 7.5',
   ),
 ];
 
@@ -341,9 +359,9 @@ const rfcs: Catalogue['rfcs'] = [
   {
     number: 5925,
     title: 'TCP-AO',
-    extent: 'in the library, on Linux 6.7 with CONFIG_TCP_AO, tested with a fake of that kernel; a key changes with a new session only',
+    extent: 'in the library, on Linux 6.7 with CONFIG_TCP_AO, tested with a fake of that kernel',
   },
-  { number: 7911, title: 'ADD-PATH', extent: 'receives several paths; sends one, with its identifier' },
+  { number: 7911, title: 'ADD-PATH' },
   { number: 9494, title: 'Long-lived graceful restart' },
   { number: 9234, title: 'Roles', extent: 'negotiated, and refuses received leaks; ONLY_TO_CUSTOMER is not sent' },
   { number: 9774, title: 'AS_SET and AS_CONFED_SET deprecated', extent: 'never sent; treated as withdrawal where routes are kept' },

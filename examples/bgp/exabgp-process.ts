@@ -19,7 +19,9 @@ const { values, positionals } = parseArgs({
 const [program = '', ...args] = positionals;
 
 const speaker = new Speaker({ asn: Number(values.asn), routerId: values['router-id'] ?? '' });
-for (const address of values.peer ?? []) speaker.addPeer({ address, peerAsn: Number(values['peer-asn']), holdTime: 9 });
+for (const address of values.peer ?? []) {
+  speaker.addPeer({ address, peerAsn: Number(values['peer-asn']), holdTime: 9, addPathSend: [4, 6] });
+}
 
 const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
 process.once('SIGTERM', () => child.kill());

@@ -62,7 +62,7 @@ export type { AsnRange } from './negotiation/local-open.ts';
 export type { MaximumPrefixes } from './rib/received/prefix-counts.ts';
 export type { NextHops } from './rib/update-format.ts';
 export type { Community, Route } from './route.ts';
-export { RouteError, type RouteInput } from './options/route-input.ts';
+export { RouteError, type PathInput, type RouteInput } from './options/route-input.ts';
 export { formatCommunity, parseCommunity } from './options/community-text.ts';
 export { formatAddress, parseAddress, type Address, type Family } from '../net/address.ts';
 export { formatPrefix, parsePrefix, type Prefix } from '../net/prefix.ts';

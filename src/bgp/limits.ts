@@ -21,6 +21,9 @@ export const maximumExtendedAttributeLength = 65_000;
 /** Largest number of local AS numbers that a route may prepend to its AS_PATH. Many routers filter longer paths. */
 export const maximumPrepend = 32;
 
+/** Paths of one prefix that are sent to peers with ADD-PATH (RFC 7911): they are in a list that is read from its beginning. */
+export const maximumPaths = 256;
+
 /** Routes of each family that are kept of a peer with import rules, unless the rules have another maximum. */
 export const maximumReceivedRoutes = 100_000;
 

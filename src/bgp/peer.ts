@@ -5,18 +5,11 @@ import { advertisedRoute, type AdvertisedRoute } from './rib/advertised-route.ts
 import { copyOfCounters, type Counters } from './diagnosis/counters.ts';
 import type { StateName } from './session-state.ts';
 import { maximumNotPossible } from './limits.ts';
-import {
-  changedFields,
-  fieldClass,
-  endpointFields,
-  PeerOptionsError,
-  type PeerOptions,
-  type ResolvedOptions,
-} from './options/peer-options.ts';
+import { fieldClass, endpointFields, PeerOptionsError, type PeerOptions, type ResolvedOptions } from './options/peer-options.ts';
 import type { OutageStatus } from './diagnosis/outage.ts';
 import type { Problem } from './diagnosis/problem.ts';
 import { AdjRibOut } from './rib/adj-rib-out.ts';
-import { toPrefix, toRoute, toRoutes, type RouteInput } from './options/route-input.ts';
+import { demandRoom, toPath, toRoutes, type PathInput, type RouteInput } from './options/route-input.ts';
 import { ReplacementRunner } from './rib/replace-routes.ts';
 import type { ReceivedRoute } from './rib/received/received-route.ts';
 import type { ReceivedStatus } from './rib/received/received-routes.ts';
@@ -26,6 +19,7 @@ import type { EventStream } from './diagnosis/event-stream.ts';
 import { notificationStatus, type NotificationStatus, type PeerEvent, type PeerEventOf, type PeerEventType } from './diagnosis/events.ts';
 import type { BgpComponents } from './options/components.ts';
 import type { DampingStatus } from './session/damper.ts';
+import { applyLiveKeys } from './session/live-keys.ts';
 import { monitoredSessionOf } from './session/monitored-session-of.ts';
 import { isFromPeer, peerKeyOf } from './session/session-config.ts';
 import { Session, type HistoryEntry, type Restart } from './session/session.ts';
@@ -74,7 +68,7 @@ export interface PeerStatus {
   /** The NOTIFICATION that ended the session. */
   readonly lastNotification?: NotificationStatus;
   /** The first desired routes that this session cannot carry, and the number of all of them. */
-  readonly notPossible: readonly { readonly prefix: string; readonly why: string }[];
+  readonly notPossible: readonly { readonly prefix: string; readonly pathId?: number; readonly why: string }[];
   readonly notPossibleCount: number;
   /** Flap damping: the penalty, and the current hold if there is one. */
   readonly damping: DampingStatus;
@@ -82,8 +76,9 @@ export interface PeerStatus {
 }
 
 /**
- * The routes for this peer, besides those of `Speaker.rib`. The peer's own route of a prefix takes precedence. A malformed route throws
- * RouteError and changes nothing. Changes in one turn of the event loop are sent together; setting the same routes again sends nothing.
+ * The routes for this peer, besides those of `Speaker.rib`. The peer's own route of a prefix takes precedence over the shared one with the
+ * same path identifier. A malformed route throws RouteError and changes nothing. Changes in one turn of the event loop are sent together;
+ * setting the same routes again sends nothing.
  */
 export interface PeerRoutes {
   /**
@@ -91,8 +86,10 @@ export interface PeerRoutes {
    * the last route counts. More than 32,768 routes are put in place in several turns of the event loop.
    */
   set(routes: Iterable<RouteInput>): void;
-  /** Adds or changes some routes and withdraws others. Withdrawing a route that was not announced is no error. */
-  update(change: { readonly announce?: Iterable<RouteInput>; readonly withdraw?: Iterable<Prefix | string> }): void;
+  /**
+   * Adds or changes some routes and withdraws others, as SpeakerRoutes does. Withdrawing a route that was not announced is no error.
+   */
+  update(change: { readonly announce?: Iterable<RouteInput>; readonly withdraw?: Iterable<PathInput> }): void;
 }
 
 /** Callbacks from a peer to its speaker. */
@@ -136,8 +133,9 @@ export class Peer {
         this.#replacement.run(this.#rib.replaceGradually(toRoutes(routes)), () => this.completeRoutes());
       },
       update: ({ announce = [], withdraw = [] }) => {
-        const [added, gone] = [[...announce].map(toRoute), [...withdraw].map(toPrefix)];
-        for (const prefix of gone) this.#rib.withdraw(prefix);
+        const [added, gone] = [[...toRoutes(announce)], [...withdraw].map(toPath)];
+        for (const route of added) demandRoom(route, this.#rib);
+        for (const { prefix, pathId } of gone) this.#rib.withdraw(prefix, pathId);
         for (const route of added) this.#rib.announce(route);
       },
     };
@@ -146,13 +144,13 @@ export class Peer {
 
   /**
    * Changes the options. All options are given, not only the changed ones. The session is reset only if a changed field requires it
-   * (`fieldClass`). Throws PeerOptionsError, and then nothing has changed.
+   * (`fieldClass`); a change of TCP-AO keys only if the open connection cannot take them. Throws PeerOptionsError, and then nothing has changed.
    */
   reconfigure(options: PeerOptions): void {
     const next = this.#host.resolve({ name: this.name, ...options });
     if (next.name !== this.name) throw new PeerOptionsError('name', 'a peer keeps its name: remove it and add another');
     const before = this.#options;
-    const changed = changedFields(before, next);
+    const changed = applyLiveKeys(this.#session.connections, before, next, this.#components);
     const classes = new Set(changed.map((field) => fieldClass[field]));
     this.#options = next;
     this.#host.keysChanged();
@@ -225,7 +223,7 @@ export class Peer {
       ...defined({ received: inbox.routes?.status() }),
       ...(localAddress === undefined ? {} : { localAddress: formatAddress(localAddress) }),
       ...defined({ lastError: error, lastNotification, outage: adminDown ? undefined : problem.outage }),
-      notPossible: notPossible.map(({ prefix, why }) => ({ prefix: formatPrefix(prefix), why })),
+      notPossible: notPossible.map(({ prefix, ...rest }) => ({ prefix: formatPrefix(prefix), ...rest })),
       notPossibleCount: this.#rib.notPossibleCount(this.#session.outbox.format),
       damping: this.#session.damper.status(),
       counters: copyOfCounters(this.#session.counters),
@@ -243,10 +241,13 @@ export class Peer {
     for (const sent of this.#rib.advertisedPrefixes(family, from)) yield advertisedRoute(sent, format);
   }
 
-  /** Returns the route of a prefix as it was sent, or undefined if the peer does not have it. */
-  advertisedRoute(prefix: Prefix): AdvertisedRoute | undefined {
+  /**
+   * Returns the route of a prefix as it was sent, or undefined if the peer does not have it. On a session with ADD-PATH it is that with
+   * `pathId`, or else that with the smallest identifier.
+   */
+  advertisedRoute(prefix: Prefix, pathId?: number): AdvertisedRoute | undefined {
     const { format } = this.#session.outbox;
-    const sent = format === undefined ? undefined : this.#rib.advertisedPrefix(prefix);
+    const sent = format === undefined ? undefined : this.#rib.advertisedPrefix(prefix, pathId);
     return format === undefined || sent === undefined ? undefined : advertisedRoute(sent, format);
   }
 

@@ -1,8 +1,16 @@
+import type { Address } from '../net/address.ts';
 import type { Prefix } from '../net/prefix.ts';
 
 /** A route for a peer. The speaker adds ORIGIN, AS_PATH and next hop. */
 export interface Route {
   readonly prefix: Prefix;
+  /**
+   * The path identifier, 1 (default) to 4294967295. Routes of one prefix with different identifiers are paths of their own (RFC 7911). A peer
+   * that does not take several gets the path with the smallest identifier of those that its session can carry.
+   */
+  readonly pathId?: number;
+  /** The next hop of this route. Absent: that of the session. An IPv4 route may have an IPv6 next hop (RFC 8950). */
+  readonly nextHop?: Address;
   /** LOCAL_PREF, sent to internal peers only. Default 100. */
   readonly localPref?: number;
   /** MULTI_EXIT_DISC. Absent: not sent. */

@@ -10,7 +10,7 @@ import { PeerOptionsError, resolveOptions, type PeerDefaults, type PeerOptions, 
 import { resolvePeerGroup, type PeerGroupOptions, type ResolvedPeerGroup } from './options/peer-group-options.ts';
 import { Peer, type PeerHost } from './peer.ts';
 import { PeerGroup } from './session/peer-group.ts';
-import { toPrefix, toRoute, toRoutes, type RouteInput } from './options/route-input.ts';
+import { demandRoom, toPath, toPrefix, toRoute, toRoutes, type PathInput, type RouteInput } from './options/route-input.ts';
 import { selectBestPath, selectBestPaths, type Selection, type SelectionOptions } from './rib/received/best-path.ts';
 import { ReplacementRunner } from './rib/replace-routes.ts';
 import { RibStore } from './rib/rib-store.ts';
@@ -39,14 +39,17 @@ export interface SpeakerOptions extends SpeakerSettings {
 export interface SpeakerRoutes {
   /**
    * Makes these the routes, exactly, and declares them complete: with graceful restart, End-of-RIB waits for this. If a prefix comes twice,
-   * the last route counts. Throws RouteError, and then nothing has changed. More than 32,768 routes are put in place in several turns of the
+   * the last route counts; routes with `pathId` must differ in it. Throws RouteError, and then nothing has changed. More than 32,768 routes are put in place in several turns of the
    * event loop; routes that are announced or withdrawn meanwhile count as later.
    */
   set(routes: Iterable<RouteInput>): void;
   /** Adds or changes one route. Throws RouteError. */
   announce(route: RouteInput): void;
-  /** Withdraws one route. It is no error if the route was not announced. Throws RouteError if the text is not a prefix. */
-  withdraw(prefix: Prefix | string): void;
+  /**
+   * Withdraws one route: that with the identifier 1 or without one, or that with `pathId`. It is no error if the route was not announced.
+   * Throws RouteError if the text is not a prefix.
+   */
+  withdraw(path: PathInput): void;
 }
 
 export interface StopOptions {
@@ -270,8 +273,15 @@ export class Speaker {
           for (const peer of this.#peers.values()) peer.completeRoutes();
         });
       },
-      announce: (route) => this.#shared.announce(toRoute(route)),
-      withdraw: (prefix) => this.#shared.withdraw(toPrefix(prefix)),
+      announce: (input) => {
+        const route = toRoute(input);
+        demandRoom(route, this.#shared);
+        this.#shared.announce(route);
+      },
+      withdraw: (input) => {
+        const { prefix, pathId } = toPath(input);
+        this.#shared.withdraw(prefix, pathId);
+      },
     };
   }
 

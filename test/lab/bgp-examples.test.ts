@@ -122,6 +122,27 @@ describe('an example beside FRR', () => {
     expect(await stop()).toBe(0);
   });
 
+  test("a program announces two paths of a prefix and withdraws one through the example of ExaBGP's text API", async () => {
+    const gone = join(folder, 'gone');
+    const announce = (id: number, nextHop: string): string =>
+      `echo announce route 192.0.2.53/32 next-hop ${nextHop} path-information ${id}; read -r answer`;
+    const wait = `while [ ! -e ${gone} ]; do sleep 0.1; done`;
+    const withdraw = 'echo withdraw route 192.0.2.53/32 path-information 7; read -r answer; exec sleep 60';
+    start('exabgp-process.ts', '--', '/bin/sh', '-c', [announce(7, '10.99.0.77'), announce(9, 'self'), wait, withdraw].join('; '));
+    const paths = (): string =>
+      (
+        JSON.parse(vtysh('show bgp ipv4 unicast 192.0.2.53/32 json')) as { paths?: { addpathRxId: number; nexthops: { ip: string }[] }[] }
+      ).paths
+        ?.map(({ addpathRxId, nexthops }) => `${addpathRxId} ${nexthops[0]?.ip}`)
+        .toSorted()
+        .join() ?? '';
+    const both = `7 10.99.0.77,9 ${speakerAddress[4]}`;
+    expect(await until(paths, (seen) => seen === both)).toBe(both);
+    writeFileSync(gone, '');
+    expect(await until(paths, (seen) => seen !== both)).toBe(`9 ${speakerAddress[4]}`);
+    expect(await stop()).toBe(0);
+  });
+
   test('the looking glass shows the route of the router, nothing for another prefix, and what is wrong with a mistake', async () => {
     start('looking-glass.ts', '--port', '8080');
     const ask = (prefix: string): { status: number; answer: unknown } => {

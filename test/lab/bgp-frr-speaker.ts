@@ -5,6 +5,7 @@ import {
   formatPrefix,
   PeerOptionsError,
   Speaker,
+  type PathInput,
   type PeerGroupOptions,
   type PeerOptions,
   type RouteInput,
@@ -57,7 +58,7 @@ const methods: Record<string, (...args: never[]) => unknown> = {
     peer(name).routes.set(
       families.flatMap((family) => Array.from({ length: count }, (_, i) => ({ prefix: family === 4 ? ipv4Host(i) : ipv6Host(i) }))),
     ),
-  update: (name: string, announce: (string | RouteInput)[], withdraw: string[]) =>
+  update: (name: string, announce: (string | RouteInput)[], withdraw: PathInput[]) =>
     peer(name).routes.update({ announce: announce.map(route), withdraw }),
   status: (name: string) => peer(name).status(),
   /** Returns the received routes as plain values: prefix, next hops and path in text. */

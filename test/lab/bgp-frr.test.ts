@@ -153,6 +153,77 @@ describe('a session with FRR', () => {
     expect((await status('v4')).counters).toMatchObject({ established: 1 });
   });
 
+  test.each([
+    ['a router that takes them, one is withdrawn, the other stays', true],
+    ['a router that takes one: it has the first, then the next', false],
+  ] as const)('BGP-129 BGP-130 BGP-131 two paths of a prefix, each with its next hop, go to %s', async (_, takesSeveral) => {
+    const refusal = takesSeveral ? '' : ` neighbor ${speakerAddress[4]} disable-addpath-rx\n`;
+    const lines = ([4, 6] as const).map((family) => ` address-family ipv${family} unicast\n${refusal} exit-address-family\n`);
+    startRouter(router(neighbor(speakerAddress[4], 64512, [4, 6])) + lines.join(''));
+    await speaker.call('addPeer', {
+      name: 'v4',
+      address: routerAddress[4],
+      families: [4, 6],
+      addPathSend: [4, 6],
+      nextHop: { ipv6: speakerAddress[6] },
+    });
+    await established('v4');
+    const nets = { 4: '198.51.100.0/24', 6: '2001:db8:7::/48' } as const;
+    const others = { 4: '10.99.0.77', 6: 'fd99::77' } as const;
+    /** The paths at the router: identifier, next hop and MED, as FRR shows them. */
+    const pathsOf = (family: 4 | 6): string[] => {
+      const { paths = [] } = show(`bgp ipv${family} unicast ${nets[family]}`) as {
+        paths?: { addpathRxId?: number; metric?: number; nexthops: { ip: string }[] }[];
+      };
+      return paths.map(({ addpathRxId = '-', metric, nexthops }) => `${addpathRxId} ${nexthops[0]?.ip} ${metric}`).toSorted();
+    };
+    const arrive = async (...expected: readonly (readonly [id: number, nextHops: Record<4 | 6, string>, med: number])[]): Promise<void> => {
+      const wanted = (family: 4 | 6): string[] => {
+        const shown = expected.map(([id, nextHops, med]) => `${takesSeveral ? id : '-'} ${nextHops[family]} ${med}`);
+        return takesSeveral ? shown : shown.slice(0, 1);
+      };
+      for (const family of [4, 6] as const) {
+        await until(
+          () => pathsOf(family),
+          (seen) => seen.join() === wanted(family).join(),
+        );
+        expect(pathsOf(family)).toEqual(wanted(family));
+      }
+    };
+    const path = (family: 4 | 6, pathId: number, med: number, nextHop?: string) => ({
+      prefix: nets[family],
+      pathId,
+      med,
+      ...(nextHop === undefined ? {} : { nextHop }),
+    });
+    await speaker.call('set', 'v4', [path(4, 3, 30), path(4, 8, 80, others[4]), path(6, 3, 30), path(6, 8, 80, others[6])]);
+    await arrive([3, speakerAddress, 30], [8, others, 80]);
+    await speaker.call('update', 'v4', [path(4, 8, 81, others[4]), path(6, 8, 81, others[6])], []);
+    await arrive([3, speakerAddress, 30], [8, others, 81]);
+    // FRR asks for the routes again, and gets all paths. With stored routes it would not ask.
+    const before = (await status('v4')).counters.sent.update;
+    for (const family of [4, 6] as const) {
+      const families = `address-family ipv${family} unicast`;
+      vtysh('conf t', 'router bgp 65001', families, `no neighbor ${speakerAddress[4]} soft-reconfiguration inbound`);
+      vtysh(`clear bgp ipv${family} unicast ${speakerAddress[4]} in`);
+    }
+    const { counters } = await until(
+      () => status('v4'),
+      (now) => now.counters.received.routeRefresh >= 2 && now.counters.sent.update >= before + (takesSeveral ? 4 : 2),
+    );
+    expect(counters.sent.update).toBe(before + (takesSeveral ? 4 : 2));
+    await arrive([3, speakerAddress, 30], [8, others, 81]);
+    const gone = ([4, 6] as const).map((family) => ({ prefix: nets[family], pathId: 3 }));
+    await speaker.call('update', 'v4', [], gone);
+    await arrive([8, others, 81]);
+    expect(await status('v4')).toMatchObject({ counters: { established: 1 }, prefixesAdvertised: { ipv4: 1, ipv6: 1 } });
+    await speaker.call('set', 'v4', []);
+    await until(
+      () => [...prefixes(4), ...prefixes(6)],
+      (all) => all.length === 0,
+    );
+  });
+
   test('a route without a valid next hop is not announced, and the status says why', async () => {
     startRouter(withoutExtendedNextHop());
     await speaker.call('addPeer', { name: 'v4', address: routerAddress[4], families: [4, 6] });

@@ -1,12 +1,12 @@
 import type { Family } from '../../net/address.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import type { AdvertisedPrefix } from './advertised-route.ts';
+import { carriageOf, carriesNothing, type Carriage } from './carriage.ts';
 import { Cursor } from './cursor.ts';
-import { maximumAttributeLength, maximumExtendedAttributeLength, maximumMessageLength } from '../limits.ts';
 import { replaceRoutes } from './replace-routes.ts';
 import { RouteTable, type NotPossible } from './route-table.ts';
 import type { UpdateFormat } from './update-format.ts';
-import { noSlot } from './prefix-table.ts';
+import { noSlot } from './interned/additional-paths.ts';
 import { RibStore } from './rib-store.ts';
 import type { Route } from '../route.ts';
 import { packAnnouncements } from './pack-updates.ts';
@@ -21,9 +21,6 @@ interface AdvertisedUpdates {
   readonly next: number | undefined;
 }
 
-/** The attribute limit of a session that does not carry the family. */
-const carriesNothing = -1;
-
 /**
  * The Adj-RIB-Out of one peer. The desired routes are the shared ones of the store, and the peer's own, which take precedence. What the peer
  * has of them is a cursor in the feed of the table, so that peers with the same routes share everything else. The session takes one UPDATE at
@@ -37,6 +34,7 @@ export class AdjRibOut {
   readonly #cursors: Record<Family, Cursor | undefined> = { 4: undefined, 6: undefined };
   #group: UpdateGroup | undefined;
   #format: UpdateFormat | undefined;
+  #unwatch: () => void = () => {};
   #closed = false;
 
   /**
@@ -67,12 +65,18 @@ export class AdjRibOut {
   }
 
   /** Withdraws the peer's own route. A shared route of the prefix takes its place. Withdrawing a route that is not desired is no error. */
-  withdraw(prefix: Prefix): void {
+  withdraw(prefix: Prefix, pathId?: number): void {
     const { family } = prefix.address;
     const table = this.#tables[family];
     if (table === this.#store.shared[family]) return;
-    table.withdraw(prefix);
+    table.withdraw(prefix, pathId);
     if (this.#cursors[family] === undefined) this.#dropOwnTable(family);
+  }
+
+  /** Tells whether the peer's own routes have the path, or may get it. */
+  hasRoomFor(prefix: Prefix, pathId: number): boolean {
+    const { family } = prefix.address;
+    return this.#tables[family] === this.#store.shared[family] || this.#tables[family].hasRoomFor(prefix, pathId);
   }
 
   /** Forgets everything that was sent, because the session ended. */
@@ -144,10 +148,15 @@ export class AdjRibOut {
     return { updates, next: found.length < most || last === undefined ? undefined : last.slot + 1 };
   }
 
-  advertisedPrefix(prefix: Prefix): AdvertisedPrefix | undefined {
+  /** Returns the path as it was sent. Without `pathId`, the one with the smallest identifier that the peer has. */
+  advertisedPrefix(prefix: Prefix, pathId?: number): AdvertisedPrefix | undefined {
     const { family } = prefix.address;
-    const slot = this.#store.tables[family].find(prefix);
-    return slot === noSlot ? undefined : this.#cursors[family]?.advertisedPrefix(slot);
+    const table = this.#store.tables[family];
+    for (let slot = table.find(prefix, pathId); slot !== noSlot; slot = table.additional?.next(slot) ?? noSlot) {
+      const advertised = this.#cursors[family]?.advertisedPrefix(slot);
+      if (advertised !== undefined || pathId !== undefined) return advertised;
+    }
+    return undefined;
   }
 
   /** Yields the desired routes that no UPDATE can carry. With a session, also those that this session cannot carry. */
@@ -156,17 +165,20 @@ export class AdjRibOut {
       const table = this.#tables[family];
       yield* table.refused();
       if (format === undefined) continue;
-      const encoding = format.nextHops[family];
-      yield* table.blocked(attributeLimit(format, family), encoding.kind === 'impossible' ? encoding.why : undefined);
+      yield* table.blocked(this.#carriage(format, family));
     }
   }
 
   notPossibleCount(format: UpdateFormat | undefined): number {
     return families.reduce((sum, family) => {
       const table = this.#tables[family];
-      const blocked = format === undefined ? 0 : table.size - table.carriedSize(attributeLimit(format, family));
+      const blocked = format === undefined ? 0 : table.size - table.carriedSize(this.#carriage(format, family));
       return sum + table.refusedSize + blocked;
     }, 0);
+  }
+
+  #carriage(format: UpdateFormat, family: Family): Carriage {
+    return carriageOf(format, family, (address) => this.#store.sets.hasNextHop(address));
   }
 
   #useFormat(format: UpdateFormat): UpdateGroup {
@@ -175,16 +187,23 @@ export class AdjRibOut {
     const group = this.#store.groups.acquire(format);
     this.#format = format;
     this.#group = group;
+    const { peerAddress } = format;
+    if (peerAddress !== undefined) this.#unwatch = this.#store.watchNextHop(peerAddress, () => this.#useCarriage(format));
+    this.#useCarriage(format);
+    return group;
+  }
+
+  /** Sends from here on what the session can carry. */
+  #useCarriage(format: UpdateFormat): void {
     for (const family of families) {
-      const limit = attributeLimit(format, family);
+      const carriage = this.#carriage(format, family);
       const cursor = this.#cursors[family];
       if (cursor === undefined) {
-        if (limit !== carriesNothing) this.#cursors[family] = new Cursor(this.#tables[family], limit, this.#changed);
-      } else if (cursor.limit !== limit) {
-        cursor.moveTo(this.#tables[family], limit);
+        if (!carriesNothing(carriage)) this.#cursors[family] = new Cursor(this.#tables[family], carriage, this.#changed);
+      } else if (cursor.carriage.key !== carriage.key) {
+        cursor.moveTo(this.#tables[family], carriage);
       }
     }
-    return group;
   }
 
   #useOwnTable(family: Family): RouteTable {
@@ -192,7 +211,7 @@ export class AdjRibOut {
     if (this.#tables[family] === shared) {
       this.#tables[family] = new RouteTable(this.#store.tables[family], this.#store.sets, shared.feedLimits, shared);
       const cursor = this.#cursors[family];
-      cursor?.moveTo(this.#tables[family], cursor.limit);
+      cursor?.moveTo(this.#tables[family], cursor.carriage);
     }
     return this.#tables[family];
   }
@@ -204,18 +223,15 @@ export class AdjRibOut {
     const cursor = this.#cursors[family];
     if (table === shared || table.ownSize > 0 || table.isReplacing || cursor?.isDone === false) return;
     this.#tables[family] = shared;
-    cursor?.moveTo(shared, cursor.limit);
+    cursor?.moveTo(shared, cursor.carriage);
     table.close();
   }
 
   #releaseGroup(): void {
     if (this.#group !== undefined) this.#store.groups.release(this.#group);
+    this.#unwatch();
+    this.#unwatch = () => {};
     this.#group = undefined;
     this.#format = undefined;
   }
-}
-
-function attributeLimit({ nextHops, maximumLength }: UpdateFormat, family: Family): number {
-  if (nextHops[family].kind === 'impossible') return carriesNothing;
-  return maximumLength > maximumMessageLength ? maximumExtendedAttributeLength : maximumAttributeLength;
 }

@@ -1,13 +1,15 @@
 import { defined } from '../../lang/defined.ts';
 import { addressFromBytes, type Address, type Family } from '../../net/address.ts';
 import type { Prefix } from '../../net/prefix.ts';
-import type { AttributeSet, ExtendedCommunity } from './attribute-set.ts';
+import type { AttributeSet, ExtendedCommunity } from './interned/attribute-set.ts';
 import type { UpdateFormat } from './update-format.ts';
 import type { Community } from '../route.ts';
 
 /** A route as it was sent to the peer in this session. */
 export interface AdvertisedRoute {
   readonly prefix: Prefix;
+  /** The path identifier. Present on a session with ADD-PATH (RFC 7911). */
+  readonly pathId?: number;
   /** The next hop. A global IPv6 address may be followed by the link-local one (RFC 2545 3). */
   readonly nextHops: readonly Address[];
   /** The nearest AS first. Empty for a peer of the same AS. */
@@ -25,21 +27,23 @@ export interface AdvertisedRoute {
   readonly at: number;
 }
 
-/** A prefix that was sent, with its slot and attribute set in the Adj-RIB-Out of its family. */
+/** A path of a prefix that was sent, with its slot and attribute set in the Adj-RIB-Out of its family. */
 export interface AdvertisedPrefix {
   readonly slot: number;
   readonly prefix: Prefix;
+  readonly pathId: number;
   readonly set: AttributeSet;
   readonly isChanging: boolean;
 }
 
 export function advertisedRoute(
-  { slot, prefix, set, isChanging }: AdvertisedPrefix,
-  { internal, localAsn, nextHops }: UpdateFormat,
+  { slot, prefix, pathId, set, isChanging }: AdvertisedPrefix,
+  { internal, localAsn, nextHops, pathIds }: UpdateFormat,
 ): AdvertisedRoute {
   return {
     prefix,
-    nextHops: nextHopsOf(nextHops, prefix.address.family),
+    ...(pathIds.includes(prefix.address.family) ? { pathId } : {}),
+    nextHops: set.nextHop === undefined ? nextHopsOf(nextHops, prefix.address.family) : [set.nextHop],
     asPath: internal ? [] : Array<number>(1 + set.prepend).fill(localAsn),
     ...(internal ? { localPref: set.localPref } : {}),
     ...defined({ med: set.med }),

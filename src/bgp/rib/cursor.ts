@@ -1,5 +1,6 @@
 import assert from 'node:assert';
-import { none } from './attribute-set.ts';
+import { none } from './interned/attribute-set.ts';
+import type { Carriage } from './carriage.ts';
 import type { AdvertisedPrefix } from './advertised-route.ts';
 import { stale, type Delta, type DeltaBuilder, type Version } from './delta.ts';
 import type { Feed } from './feed.ts';
@@ -29,20 +30,20 @@ export class Cursor {
   #position = 0;
   #run = 0;
 
-  /** The peer has no route yet. `limit`: see Feed. `changed` is called when there may be something to send. */
-  constructor(table: RouteTable, limit: number, changed: () => void) {
+  /** The peer has no route yet. `changed` is called when there may be something to send. */
+  constructor(table: RouteTable, carriage: Carriage, changed: () => void) {
     this.changed = changed;
     this.#table = table;
-    this.#feed = table.feed(limit);
+    this.#feed = table.feed(carriage);
     this.#feed.join(this);
     this.#feed.close();
     this.#goToHead(nothing, 0, (entries) => {
-      for (let slot = 0; slot < table.end; slot++) if (table.desired(slot) !== none) entries.add(slot, none);
+      for (let slot = 0; slot < table.end; slot++) if (this.#feed.target(slot) !== none) entries.add(slot, none);
     });
   }
 
-  get limit(): number {
-    return this.#feed.limit;
+  get carriage(): Carriage {
+    return this.#feed.carriage;
   }
 
   /** True if the peer has all routes of the table. */
@@ -52,7 +53,7 @@ export class Cursor {
 
   /** Counts the routes that the peer has. */
   get advertised(): number {
-    let count = this.#table.carriedSize(this.limit);
+    let count = this.#feed.size;
     this.#eachUnsent((slot, before) => {
       count += Number(before !== none) - Number(this.#feed.target(slot) !== none);
     });
@@ -113,15 +114,16 @@ export class Cursor {
     this.changed();
   }
 
-  /** Goes on with the routes of another table, or with those that another attribute limit allows. */
-  moveTo(table: RouteTable, limit: number): void {
+  /** Goes on with the routes of another table, or with those that the session can carry now. It has path identifiers or none, as before. */
+  moveTo(table: RouteTable, carriage: Carriage): void {
+    assert(carriage.onePath === this.carriage.onePath, 'a session gets or loses its path identifiers');
     this.#feed.close();
     const held = this.#held();
     const before = { feed: this.#feed, delta: this.#delta, version: this.#version };
     this.#delta = undefined;
     this.#version = undefined;
     this.#table = table;
-    this.#feed = table.feed(limit);
+    this.#feed = table.feed(carriage);
     this.#feed.join(this);
     this.#feed.close();
     this.#goToHead(undefined, 0, (entries) => {
@@ -222,9 +224,10 @@ export class Cursor {
 
   #advertisedAt(slot: number, held: number): AdvertisedPrefix | undefined {
     if (held === none) return undefined;
-    const set = this.#table.sets.get(Math.abs(held));
+    const { prefixes, sets } = this.#table;
+    const set = sets.get(Math.abs(held));
     assert(set !== undefined, 'the attribute set of an advertised route has no holder');
-    return { slot, prefix: this.#table.prefixes.prefix(slot), set, isChanging: this.#feed.target(slot) !== held };
+    return { slot, prefix: prefixes.prefix(slot), pathId: prefixes.pathId(slot), set, isChanging: this.#feed.target(slot) !== held };
   }
 }
 

@@ -1,6 +1,7 @@
-import { none, type AttributeSets } from './attribute-set.ts';
+import { none, type AttributeSets } from './interned/attribute-set.ts';
+import type { Carriage } from './carriage.ts';
 import type { PackedUpdate } from './pack-updates.ts';
-import type { PrefixTable } from './prefix-table.ts';
+import type { PrefixTable } from './interned/prefix-table.ts';
 
 /** Bounds of a feed. Tests use small ones. */
 export interface FeedLimits {
@@ -15,8 +16,17 @@ export interface DesiredRoutes {
   readonly sets: AttributeSets;
   /** The attribute set of the route, or `none`. */
   desired(slot: number): number;
-  /** Returns the attribute set if a session with this attribute limit can carry it, else `none`. */
-  carried(id: number, limit: number): number;
+  /** Returns the attribute set if such a session can carry it, else `none`. */
+  carried(id: number, carriage: Carriage): number;
+  /** All slots with a route are below this number. */
+  readonly end: number;
+}
+
+/** What some sessions should announce. */
+export interface Targets {
+  readonly table: DesiredRoutes;
+  /** The attribute set to announce for the slot, or `none`. */
+  target(slot: number): number;
 }
 
 /** Counts the UPDATEs kept for the members of a group. */
@@ -143,19 +153,19 @@ export class DeltaBuilder {
   }
 
   /** Orders the prefixes and drops those that did not change. Returns undefined if none is left. */
-  build(table: DesiredRoutes, limit: number, to: Version): Delta | undefined {
-    const targets = new Int32Array(this.#length);
+  build(targets: Targets, to: Version): Delta | undefined {
+    const wanted = new Int32Array(this.#length);
     const counts = new Map<number, number>([[none, 0]]);
     let run = none;
     let length = 0;
     let total = 0;
     for (let at = 0; at < this.#length; at++) {
-      const target = table.carried(table.desired(this.slot(at)), limit);
+      const target = targets.target(this.slot(at));
       if (target === this.#before[at]) {
-        targets[at] = unchanged;
+        wanted[at] = unchanged;
         continue;
       }
-      targets[at] = target;
+      wanted[at] = target;
       total++;
       if (target !== run) {
         if (length > 0) counts.set(run, (counts.get(run) ?? 0) + length);
@@ -179,7 +189,7 @@ export class DeltaBuilder {
     let current = unchanged;
     let position = 0;
     for (let at = 0; at < this.#length; at++) {
-      const target = targets[at] ?? unchanged;
+      const target = wanted[at] ?? unchanged;
       if (target === unchanged) continue;
       if (target !== current) {
         positions.set(current, position);
@@ -189,7 +199,7 @@ export class DeltaBuilder {
       slots[position] = this.slot(at);
       before[position++] = this.before(at);
     }
-    return new Delta(table, slots, before.every((id) => id === none) ? undefined : before, runs, to);
+    return new Delta(targets.table, slots, before.every((id) => id === none) ? undefined : before, runs, to);
   }
 }
 

@@ -1,5 +1,7 @@
-import { none } from './attribute-set.ts';
-import { DeltaBuilder, Version, type Delta, type DesiredRoutes } from './delta.ts';
+import { none } from './interned/attribute-set.ts';
+import { noSlot, type AdditionalPaths } from './interned/additional-paths.ts';
+import type { Carriage } from './carriage.ts';
+import { DeltaBuilder, Version, type Delta, type DesiredRoutes, type Targets } from './delta.ts';
 
 /** Entries that an empty delta costs, for the bound of retained ones. */
 const deltaOverhead = 16;
@@ -13,14 +15,17 @@ export interface FeedCursor {
 }
 
 /**
- * The changes of a route table, for all sessions that can carry the same attribute sets: versions in the order of time, and between two of
+ * The changes of a route table, for all sessions that can carry the same routes: versions in the order of time, and between two of
  * them the delta. Changes after the latest version are collected in the open delta, where changes of one prefix coalesce. The next cursor
  * that wants to send closes it. A version or delta lives as long as a cursor needs it.
+ *
+ * For sessions without path identifiers a prefix has one slot, that of its first path, and a change of any path may be a change of it.
  */
-export class Feed {
+export class Feed implements Targets {
   readonly table: DesiredRoutes;
-  /** The largest length of the path attributes, in octets. Below 0: these sessions cannot carry the family. */
-  readonly limit: number;
+  readonly carriage: Carriage;
+  /** Number of slots with a target. */
+  size = 0;
   /** The latest change to `none`, as a version number. Withdrawals are sent before announcements that wait. */
   withdrawnAt = 0;
   #head = new Version(0);
@@ -39,10 +44,11 @@ export class Feed {
   #mark = 0;
 
   /** `ended` is called when the last cursor has left. */
-  constructor(table: DesiredRoutes, limit: number, ended: () => void) {
+  constructor(table: DesiredRoutes, carriage: Carriage, ended: () => void) {
     this.table = table;
-    this.limit = limit;
+    this.carriage = carriage;
     this.#ended = ended;
+    for (let slot = 0; slot < table.end; slot++) if (this.target(slot) !== none) this.size++;
     this.#mostRetained = table.feedLimits.retainedChanges;
   }
 
@@ -57,13 +63,20 @@ export class Feed {
 
   /** The attribute set that these sessions should announce for the slot, or `none`. */
   target(slot: number): number {
-    return this.table.carried(this.table.desired(slot), this.limit);
+    const { additional } = this.table.prefixes;
+    if (additional === undefined || !this.carriage.onePath) return this.table.carried(this.table.desired(slot), this.carriage);
+    return additional.isAdditional(slot) ? none : this.#first(additional, slot);
   }
 
   /** Records a change of the table. */
-  record(slot: number, before: number, after: number): void {
-    const [from, to] = [this.table.carried(before, this.limit), this.table.carried(after, this.limit)];
+  record(changed: number, before: number, after: number): void {
+    const { additional } = this.table.prefixes;
+    const isOneOfSeveral = additional !== undefined && this.carriage.onePath;
+    const slot = isOneOfSeveral ? additional.firstOf(changed) : changed;
+    const from = isOneOfSeveral ? this.#first(additional, slot, changed, before) : this.table.carried(before, this.carriage);
+    const to = isOneOfSeveral ? this.#first(additional, slot) : this.table.carried(after, this.carriage);
     if (from === to) return;
+    this.size += Number(to !== none) - Number(from !== none);
     if (to === none) this.withdrawnAt = this.#openNumber;
     if (slot >= this.#stamps.length) {
       const stamps = new Float64Array(this.table.prefixes.capacity);
@@ -85,7 +98,7 @@ export class Feed {
     this.#open = new DeltaBuilder();
     const version = new Version(this.#openNumber++);
     const from = this.#head;
-    const delta = from.users === 0 ? undefined : open.build(this.table, this.limit, version);
+    const delta = from.users === 0 ? undefined : open.build(this, version);
     if (from.users === 0 || delta !== undefined) {
       this.#head = version;
       this.#toHead.clear();
@@ -122,7 +135,7 @@ export class Feed {
     if (known !== undefined) return known;
     const entries = new DeltaBuilder();
     collect(entries);
-    const delta = entries.build(this.table, this.limit, this.#head);
+    const delta = entries.build(this, this.#head);
     if (delta === undefined) return undefined;
     this.#adopt(delta);
     if (state === undefined) return delta;
@@ -175,6 +188,18 @@ export class Feed {
       this.#dispose(next);
       left = next.to;
     }
+  }
+
+  /**
+   * Returns the attribute set of the first path of a prefix that these sessions can carry, or `none`. `before`: what one of the slots had
+   * before a change.
+   */
+  #first(additional: AdditionalPaths, first: number, changed = noSlot, before: number = none): number {
+    for (let slot = first; slot !== noSlot; slot = additional.next(slot)) {
+      const id = this.table.carried(slot === changed ? before : this.table.desired(slot), this.carriage);
+      if (id !== none) return id;
+    }
+    return none;
   }
 
   #free(delta: Delta): void {

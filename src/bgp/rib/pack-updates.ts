@@ -1,7 +1,7 @@
 import assert from 'node:assert';
 import { maximumExtendedMessageLength } from '../limits.ts';
-import type { PrefixTable } from './prefix-table.ts';
-import { onlyPathId, type UpdateFormat } from './update-format.ts';
+import type { PrefixTable } from './interned/prefix-table.ts';
+import type { UpdateFormat } from './update-format.ts';
 import { attributeFlags as flags } from '../wire/attributes/decode-attributes.ts';
 import { attributeType as type, messageType, safi } from '../wire/codes.ts';
 import { headerLength } from '../wire/header.ts';
@@ -87,8 +87,7 @@ interface FittingPrefixes {
 
 /** Writes as many of the first prefixes as fit into `room` octets. Returns a view that the next call overwrites. */
 function fit({ prefixes: table, slots, start, end }: PrefixList, room: number, { pathIds }: PrefixFormat): FittingPrefixes {
-  const pathId = pathIds.includes(table.family) ? onlyPathId : undefined;
-  const { count, length } = table.write(slots, start, end, scratch, room, pathId);
+  const { count, length } = table.write(slots, start, end, scratch, room, pathIds.includes(table.family));
   assert(count > 0, 'the attributes of a route leave no room for its prefix');
   return { count, prefixes: scratch.subarray(0, length) };
 }

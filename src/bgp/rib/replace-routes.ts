@@ -1,7 +1,7 @@
 import type { Clock } from '../../system/clock.ts';
 import type { Family } from '../../net/address.ts';
 import { routesPerTurn } from '../limits.ts';
-import { noSlot } from './prefix-table.ts';
+import { noSlot } from './interned/additional-paths.ts';
 import type { Route } from '../route.ts';
 import type { RouteTable } from './route-table.ts';
 

@@ -1,4 +1,4 @@
-import { compareExtended, extendedCommunityWords, type Attributes, type ExtendedCommunity } from './attribute-set.ts';
+import { compareExtended, extendedCommunityWords, type Attributes, type ExtendedCommunity } from './interned/attribute-set.ts';
 import type { UpdateFormat } from './update-format.ts';
 import { encodeAsPath } from '../wire/attributes/as-path.ts';
 import { attributeFlags as flags, encodeAttribute } from '../wire/attributes/decode-attributes.ts';

@@ -1,18 +1,23 @@
 import type { Prefix } from '../../net/prefix.ts';
-import { none, tooLong, type AttributeSets } from './attribute-set.ts';
+import { firstPathId, noSlot } from './interned/additional-paths.ts';
+import { none, type AttributeSets } from './interned/attribute-set.ts';
+import { canCarry, obstacleOf, type Carriage } from './carriage.ts';
 import type { DesiredRoutes, FeedLimits } from './delta.ts';
 import { Feed } from './feed.ts';
-import { noSlot, type PrefixTable } from './prefix-table.ts';
+import { maximumPaths } from '../limits.ts';
+import type { PrefixTable } from './interned/prefix-table.ts';
 import type { Route } from '../route.ts';
 
 /** A desired route that is not announced, and why. */
 export interface NotPossible {
   readonly prefix: Prefix;
+  /** Absent for the first identifier. */
+  readonly pathId?: number;
   readonly why: string;
 }
 
 /**
- * The desired routes of one family, by slot of the prefix table. All peers of a speaker read one table. A peer with routes of its own has a
+ * The desired routes of one family, by slot of the prefix table; each additional path of a prefix is one, too. All peers of a speaker read one table. A peer with routes of its own has a
  * table over it: an own route hides the route of the table below, which returns when the own route goes. The table holds the slot and the
  * attribute set of each route.
  */
@@ -20,9 +25,9 @@ export class RouteTable implements DesiredRoutes {
   readonly prefixes: PrefixTable;
   readonly sets: AttributeSets;
   readonly feedLimits: FeedLimits;
-  /** Number of prefixes with a route that some session can carry. */
+  /** Number of routes that some session can carry. */
   size = 0;
-  /** Number of prefixes whose route comes from this table and not from the one below. */
+  /** Number of slots whose route comes from this table and not from the one below. */
   ownSize = 0;
   readonly #below: RouteTable | undefined;
   readonly #above = new Set<RouteTable>();
@@ -31,7 +36,7 @@ export class RouteTable implements DesiredRoutes {
   #own = new Uint8Array(0);
   /** Routes that no UPDATE can carry, with the reason, by slot. */
   readonly #refused = new Map<number, string>();
-  readonly #feeds = new Map<number, Feed>();
+  readonly #feeds = new Map<string, Feed>();
   #replacement: Replacement | undefined;
 
   constructor(prefixes: PrefixTable, sets: AttributeSets, feedLimits: FeedLimits, below?: RouteTable) {
@@ -55,23 +60,23 @@ export class RouteTable implements DesiredRoutes {
     return this.#refused.size === 0 ? undefined : this.#refused.get(slot);
   }
 
-  /** All slots with a route are below this number. */
+  /** All slots with a route are below this number, and so are those of their prefixes. */
   get end(): number {
-    return this.#desired.length;
+    return this.prefixes.additional === undefined ? this.#desired.length : this.prefixes.capacity;
   }
 
   announce(route: Route): void {
-    const slot = this.prefixes.acquire(route.prefix);
+    const slot = this.prefixes.acquire(route.prefix, route.pathId);
     this.#override(slot);
     this.#announceAt(slot, route);
     this.prefixes.release(slot);
   }
 
   /** Withdrawing a route that is not there is no error. */
-  withdraw(prefix: Prefix): void {
+  withdraw(prefix: Prefix, pathId?: number): void {
     // A replacement may have a route that is not in the table yet.
-    if (!this.isReplacing && this.prefixes.find(prefix) === noSlot) return;
-    const slot = this.prefixes.acquire(prefix);
+    if (!this.isReplacing && this.prefixes.find(prefix, pathId) === noSlot) return;
+    const slot = this.prefixes.acquire(prefix, pathId);
     this.#override(slot);
     this.#withdrawAt(slot);
     this.prefixes.release(slot);
@@ -97,7 +102,7 @@ export class RouteTable implements DesiredRoutes {
 
   /** Sets the route if there is one for the prefix. Otherwise returns false: the route is to be added. */
   change(route: Route): boolean {
-    const slot = this.prefixes.find(route.prefix);
+    const slot = this.prefixes.find(route.prefix, route.pathId);
     if (slot === noSlot || this.#own[slot] !== 1 || this.#replacement === undefined) return false;
     if (this.#replacement.later.has(slot)) return true;
     this.#replacement.named[slot] = 1;
@@ -122,32 +127,42 @@ export class RouteTable implements DesiredRoutes {
 
   /** Adds a route of the replacement, unless `change` has set it. */
   add(route: Route): void {
-    const slot = this.prefixes.acquire(route.prefix);
+    const slot = this.prefixes.acquire(route.prefix, route.pathId);
     const isSet = this.#replacement?.named[slot] === 1 && this.#own[slot] === 1;
     if (!isSet && this.#replacement?.later.has(slot) !== true) this.#announceAt(slot, route);
     this.prefixes.release(slot);
   }
 
-  /** Returns the changes of this table for the sessions with this attribute limit. */
-  feed(limit: number): Feed {
-    let feed = this.#feeds.get(limit);
+  /** Tells whether the own routes have the path, or may get it. */
+  hasRoomFor(prefix: Prefix, pathId: number): boolean {
+    if (this.#own[this.prefixes.find(prefix, pathId)] === 1) return true;
+    let count = 0;
+    for (let slot = this.prefixes.find(prefix); slot !== noSlot; slot = this.prefixes.additional?.next(slot) ?? noSlot) {
+      if (this.#own[slot] === 1) count++;
+    }
+    return count < maximumPaths;
+  }
+
+  /** Returns the changes of this table for such sessions. */
+  feed(carriage: Carriage): Feed {
+    const { key } = carriage;
+    let feed = this.#feeds.get(key);
     if (feed === undefined) {
-      feed = new Feed(this, limit, () => this.#feeds.delete(limit));
-      this.#feeds.set(limit, feed);
+      feed = new Feed(this, carriage, () => this.#feeds.delete(key));
+      this.#feeds.set(key, feed);
     }
     return feed;
   }
 
-  /** Returns the attribute set if a session with this attribute limit can carry it, else `none`. A limit below 0 carries nothing. */
-  carried(id: number, limit: number): number {
-    return id !== none && this.#isBlocked(id, limit) ? none : id;
+  /** Returns the attribute set if such a session can carry it, else `none`. */
+  carried(id: number, carriage: Carriage): number {
+    return id !== none && this.#isBlocked(id, carriage) ? none : id;
   }
 
-  /** Counts the routes that a session with this attribute limit can carry. */
-  carriedSize(limit: number): number {
-    if (limit < 0) return 0;
-    if (this.sets.longest <= limit) return this.size;
-    return this.#desired.reduce((count, id) => count + Number(id !== none && !this.#isBlocked(id, limit)), 0);
+  /** Counts the routes that such a session can carry. */
+  carriedSize(carriage: Carriage): number {
+    if (this.#carriesAll(carriage)) return this.size;
+    return this.#desired.reduce((count, id) => count + Number(id !== none && !this.#isBlocked(id, carriage)), 0);
   }
 
   get refusedSize(): number {
@@ -155,15 +170,16 @@ export class RouteTable implements DesiredRoutes {
   }
 
   *refused(): Generator<NotPossible> {
-    for (const [slot, why] of this.#refused) yield { prefix: this.prefixes.prefix(slot), why };
+    for (const [slot, why] of this.#refused) yield this.#notPossible(slot, why);
   }
 
-  /** Yields the routes that sessions with this attribute limit cannot carry. `why`: the reason if the limit is below 0. */
-  *blocked(limit: number, why: string | undefined): Generator<NotPossible> {
-    if (limit >= this.sets.longest) return;
+  /** Yields the routes that such a session cannot carry. */
+  *blocked(carriage: Carriage): Generator<NotPossible> {
+    if (this.#carriesAll(carriage)) return;
     for (const [slot, id] of this.#desired.entries()) {
-      if (id === none || !this.#isBlocked(id, limit)) continue;
-      yield { prefix: this.prefixes.prefix(slot), why: why ?? tooLong(this.sets.get(id)?.length ?? 0, limit) };
+      const set = this.sets.get(id);
+      const why = set === undefined ? undefined : obstacleOf(carriage, set);
+      if (why !== undefined) yield this.#notPossible(slot, why);
     }
   }
 
@@ -175,9 +191,20 @@ export class RouteTable implements DesiredRoutes {
     for (const slot of this.#refused.keys()) this.#put(slot, none, undefined);
   }
 
-  #isBlocked(id: number, limit: number): boolean {
-    if (limit >= this.sets.longest) return false;
-    return limit < 0 || (this.sets.get(id)?.length ?? 0) > limit;
+  #notPossible(slot: number, why: string): NotPossible {
+    const pathId = this.prefixes.pathId(slot);
+    return { prefix: this.prefixes.prefix(slot), ...(pathId === firstPathId ? {} : { pathId }), why };
+  }
+
+  /** True if nothing needs to be compared: the usual case. */
+  #carriesAll({ limit, sessionNextHop }: Carriage): boolean {
+    return limit >= this.sets.longest && sessionNextHop === undefined && !this.sets.haveNextHops;
+  }
+
+  #isBlocked(id: number, carriage: Carriage): boolean {
+    if (this.#carriesAll(carriage)) return false;
+    const set = this.sets.get(id);
+    return set !== undefined && !canCarry(carriage, set);
   }
 
   /** Remembers that this prefix was changed after the replacement began. The slot is held, so that no other prefix gets it. */

@@ -27,7 +27,12 @@ export class SharedRoutes {
     this.#tables[route.prefix.address.family].announce(route);
   }
 
-  withdraw(prefix: Prefix): void {
-    this.#tables[prefix.address.family].withdraw(prefix);
+  withdraw(prefix: Prefix, pathId?: number): void {
+    this.#tables[prefix.address.family].withdraw(prefix, pathId);
+  }
+
+  /** Tells whether the prefix has the path, or may get it. */
+  hasRoomFor(prefix: Prefix, pathId: number): boolean {
+    return this.#tables[prefix.address.family].hasRoomFor(prefix, pathId);
   }
 }

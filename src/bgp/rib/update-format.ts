@@ -18,9 +18,6 @@ export interface NextHops {
   readonly ipv6LinkLocal?: Address;
 }
 
-/** The path identifier of each route on a session with ADD-PATH. There is one path for each prefix. */
-export const onlyPathId = 1;
-
 export interface UpdateFormat {
   readonly internal: boolean;
   readonly localAsn: number;
@@ -30,28 +27,42 @@ export interface UpdateFormat {
   readonly nextHops: Readonly<Record<Family, NextHopEncoding>>;
   /** Families whose prefixes have a path identifier (RFC 7911 3). */
   readonly pathIds: readonly Family[];
+  readonly families: readonly Family[];
+  /** The peer takes IPv4 routes with an IPv6 next hop (RFC 8950). */
+  readonly extendedNextHop: boolean;
+  readonly peerAddress: Address | undefined;
 }
 
 /**
  * Derives the update format of a session. The next hop of each family is the configured one, else the local address of the session if it
- * has the right family. A family without a certain next hop is not announced at all.
+ * has the right family. In a family without a certain next hop only routes are announced that bring their own.
  */
 export function updateFormatOf(
   negotiated: Negotiated,
   localAsn: number,
   localAddress: Address | undefined,
   nextHops: NextHops,
+  peerAddress?: Address,
 ): UpdateFormat {
-  const { internal, fourOctetAsn, families, extendedMessages, addPathSend: pathIds } = negotiated;
+  const { internal, fourOctetAsn, families, extendedMessages, extendedNextHop, addPathSend: pathIds } = negotiated;
   const encodingOf = (family: Family): NextHopEncoding => {
     if (!families.includes(family)) return { kind: 'impossible', why: notNegotiated(family) };
     return family === 4 ? ipv4Encoding(negotiated, localAddress, nextHops) : ipv6Encoding(localAddress, nextHops);
   };
   const maximumLength = extendedMessages ? maximumExtendedMessageLength : maximumMessageLength;
-  return { internal, localAsn, fourOctetAsn, maximumLength, nextHops: { 4: encodingOf(4), 6: encodingOf(6) }, pathIds };
+  const encodings = { 4: encodingOf(4), 6: encodingOf(6) };
+  return { internal, localAsn, fourOctetAsn, maximumLength, nextHops: encodings, pathIds, families, extendedNextHop, peerAddress };
 }
 
-const notNegotiated = (family: Family): string =>
+/** The encoding of a next hop that a route brings. */
+export const ownEncoding = (nextHop: Address, family: Family): NextHopEncoding => ({
+  kind: family === 4 && nextHop.family === 4 ? 'classic' : 'multiprotocol',
+  nextHop: addressBytes(nextHop),
+});
+
+export const noIpv6NextHop = 'the peer does not take IPv4 routes with an IPv6 next hop (RFC 8950)';
+
+export const notNegotiated = (family: Family): string =>
   `the session does not carry IPv${family} unicast: the peer did not offer it, or it is not configured`;
 
 function ipv4Encoding(negotiated: Negotiated, localAddress: Address | undefined, nextHops: NextHops): NextHopEncoding {
@@ -62,7 +73,7 @@ function ipv4Encoding(negotiated: Negotiated, localAddress: Address | undefined,
   if (negotiated.extendedNextHop && nextHop !== undefined) return { kind: 'multiprotocol', nextHop };
   return {
     kind: 'impossible',
-    why: 'the session runs over IPv6 and the peer does not take IPv4 routes with an IPv6 next hop (RFC 8950): configure an IPv4 next hop',
+    why: `the session runs over IPv6 and ${noIpv6NextHop}: configure an IPv4 next hop`,
   };
 }
 

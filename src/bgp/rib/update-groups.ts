@@ -1,12 +1,12 @@
 import assert from 'node:assert';
 import type { Family } from '../../net/address.ts';
-import { none, type AttributeSet, type AttributeSets } from './attribute-set.ts';
+import { none, type AttributeSet, type AttributeSets } from './interned/attribute-set.ts';
 import type { Delta, Run } from './delta.ts';
 import { maximumSharedUpdates } from '../limits.ts';
 import { packAnnouncements, packWithdrawals, type EncodedAttributes, type PackedUpdate } from './pack-updates.ts';
-import type { PrefixTable } from './prefix-table.ts';
+import type { PrefixTable } from './interned/prefix-table.ts';
 import { encodeAttributes } from './route-attributes.ts';
-import type { UpdateFormat } from './update-format.ts';
+import { ownEncoding, type UpdateFormat } from './update-format.ts';
 
 /**
  * Sessions that get identical UPDATEs for the same routes. Attributes are encoded once for the group, and an UPDATE of a delta is packed once
@@ -66,7 +66,7 @@ export class UpdateGroup {
 
 /** Encodes the attributes of an announcement for one update format. */
 export function encodedAttributes(set: AttributeSet, format: UpdateFormat, family: Family): EncodedAttributes {
-  const encoding = format.nextHops[family];
+  const encoding = set.nextHop === undefined ? format.nextHops[family] : ownEncoding(set.nextHop, family);
   const nextHop = encoding.kind === 'impossible' ? undefined : encoding.nextHop;
   const classic = encoding.kind === 'classic';
   return {

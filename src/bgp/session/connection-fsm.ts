@@ -12,7 +12,7 @@ import type { BgpComponents } from '../options/components.ts';
 import { sendHoldTime } from './session-config.ts';
 import { Timers } from './timers.ts';
 import type { Tap, TappedConnection } from '../trace/tap.ts';
-import type { Connection, ConnectionEvents, DialOptions, Endpoints, Incoming, SocketOptions } from '../transport/transport.ts';
+import type { Connection, ConnectionEvents, DialOptions, Incoming, SocketOptions } from '../transport/transport.ts';
 import { cease, messageType, refreshSubtype } from '../wire/codes.ts';
 import { Framer } from '../wire/framer.ts';
 import { keepaliveMessage } from '../wire/header.ts';
@@ -94,9 +94,9 @@ export class ConnectionFsm {
     return this.#isBackpressured;
   }
 
-  /** Both ends of the current connection, if the transport knows them. */
-  get endpoints(): Endpoints | undefined {
-    return this.#link?.connection?.endpoints?.();
+  /** The current connection. */
+  get connection(): Connection | undefined {
+    return this.#link?.connection;
   }
 
   /** Handles an event. Events posted meanwhile are handled afterwards, one by one. */

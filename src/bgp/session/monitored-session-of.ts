@@ -21,7 +21,8 @@ export function monitoredSessionOf(session: Session, rib: AdjRibOut): MonitoredS
 function establishedSessionOf({ established }: Session): EstablishedSession | undefined {
   const negotiated = established?.state.negotiated;
   if (established === undefined || negotiated === undefined) return undefined;
-  const { localAddress, remoteAddress, opens, endpoints } = established;
+  const { localAddress, remoteAddress, opens, connection } = established;
+  const endpoints = connection?.endpoints?.();
   const ports = { localPort: endpoints?.local.port ?? 0, remotePort: endpoints?.remote.port ?? 0 };
   return { negotiated, localAddress, remoteAddress, opens, ...ports };
 }

@@ -4,7 +4,7 @@ import type { BgpComponents } from '../options/components.ts';
 import { ConnectionFsm, type Opens, type SessionCallbacks } from './connection-fsm.ts';
 import { countFlap, newCounters, type Counters } from '../diagnosis/counters.ts';
 import { Damper } from './damper.ts';
-import { initialState, type FsmConfig, type FsmEvent, type FsmState } from './fsm-events.ts';
+import { initialState, type FsmEvent, type FsmState } from './fsm-events.ts';
 import { stateNames, type StateName } from '../session-state.ts';
 import { admits } from './fsm.ts';
 import { countsAsFlap } from './flap-damping.ts';
@@ -22,7 +22,7 @@ import type { AdjRibOut } from '../rib/adj-rib-out.ts';
 import { dialOptionsOf, fsmConfigOf, localOpenOf, socketOptionsOf } from './session-config.ts';
 import { LastProblem } from '../diagnosis/last-problem.ts';
 import { Tap } from '../trace/tap.ts';
-import type { DialOptions, Incoming } from '../transport/transport.ts';
+import type { Connection, DialOptions, Incoming } from '../transport/transport.ts';
 import { cease } from '../wire/codes.ts';
 import { ceaseNotification, hardReset, innermost, type Notification } from '../wire/notification.ts';
 import type { OpenMessage } from '../wire/open.ts';
@@ -89,13 +89,12 @@ export class Session {
     this.since = components.clock.date();
     this.problem = new LastProblem(components);
     this.tap = new Tap(components.clock);
-    const { clock } = components;
+    const { clock, random } = components;
     this.outbox = new Outbox({ clock, rib, counters: this.counters, established: () => this.established });
-    this.damper = new Damper({ clock: components.clock, random: components.random, isOn: () => this.#options.flapDamping });
+    this.damper = new Damper({ clock, random, isOn: () => this.#options.flapDamping });
     this.#callbacks = this.#makeCallbacks();
     this.#primary = new ConnectionFsm(this.#callbacks, initialState);
-    const { counters, events } = this;
-    this.inbox = new Inbox({ clock, counters, events, established: () => this.established }, options);
+    this.inbox = new Inbox({ clock, counters: this.counters, events: this.events, established: () => this.established }, options);
   }
 
   /** State of the connection that has come furthest. */
@@ -111,6 +110,10 @@ export class Session {
   /** The established connection. */
   get established(): ConnectionFsm | undefined {
     return this.state === 'Established' ? this.#foremost : undefined;
+  }
+
+  get connections(): Connection[] {
+    return [this.#primary, this.#colliding].flatMap((fsm) => fsm?.connection ?? []);
   }
 
   get opens(): Opens {
@@ -213,7 +216,7 @@ export class Session {
       components: this.#components,
       counters: this.counters,
       tap: this.tap,
-      fsmConfig: () => this.#fsmConfig(),
+      fsmConfig: () => fsmConfigOf(this.#options, this.#localOpen()),
       dialOptions: () => this.#dialOptions(),
       resolveCollision: (fsm, open) => this.#resolveCollision(fsm, open),
       stepped: (fsm, event, from) => this.#stepped(fsm, event, from),
@@ -369,7 +372,7 @@ export class Session {
   }
 
   #updateFormatOf({ localAddress }: ConnectionFsm, negotiated: Negotiated): UpdateFormat {
-    return updateFormatOf(negotiated, this.#options.localAsn, localAddress, this.#options.nextHop);
+    return updateFormatOf(negotiated, this.#options.localAsn, localAddress, this.#options.nextHop, this.peerAddress);
   }
 
   #dialOptions(): DialOptions | string {
@@ -389,10 +392,6 @@ export class Session {
     const age = (this.#components.clock.now() - this.#created) / 1000;
     const inTime = age <= (this.#options.gracefulRestart?.restartTime ?? 0);
     return localOpenOf(this.#options, { restarted: this.#restarted && first && inTime, forwardingPreserved: this.#restarted || !first });
-  }
-
-  #fsmConfig(): FsmConfig {
-    return fsmConfigOf(this.#options, this.#localOpen());
   }
 }
 

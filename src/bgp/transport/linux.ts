@@ -6,7 +6,9 @@ import { connectSocket, failedConnection } from './socket-connection.ts';
 import { failureOf } from './failure.ts';
 import { connectHost, linkLocalProblem } from './link-local.ts';
 import { loadLibc, type Libc } from '../../system/ffi/libc.ts';
+import { descriptorOf } from './linux/descriptor.ts';
 import { LinuxListener } from './linux/listener.ts';
+import { LiveKeys } from './linux/live-keys.ts';
 import { setSignatureKey } from './linux/md5.ts';
 import { credentialsProblem } from './linux/peer-keys.ts';
 import { RouterDiscovery } from './linux/router-discovery.ts';
@@ -42,7 +44,11 @@ export function linuxTransport(components: LinuxTransportComponents = {}): Trans
       } catch (error) {
         return failedConnection(failureOf(error as NodeJS.ErrnoException), events);
       }
-      return connectSocket(socket, { host: connectHost(options), port: options.port }, events);
+      const { address, tcpAo = [] } = options;
+      const live = LiveKeys.ofDialed(address, tcpAo);
+      return connectSocket(socket, { host: connectHost(options), port: options.port }, events, (_, wanted) =>
+        live.replace(new RawSocket(libc, descriptorOf(socket), address.family), address, wanted),
+      );
     },
     listen: (options, events) => new LinuxListener(libc, options, events),
     kernelDrops: readKernelDrops,

@@ -45,6 +45,8 @@ export class MemoryTransport implements Transport {
   incapable: string | undefined;
   onAccept: ((remote: RemoteEnd) => void) | undefined;
   drops: KernelDrops | undefined;
+  /** Takes other TCP-AO keys for an open connection, or returns why it cannot. Without it no open connection takes other keys. */
+  replaceKeys: Connection['replaceKeys'];
   /** The keys that the listeners got last. */
   keys: readonly PeerKey[] = [];
   readonly listening: ListenOptions[] = [];
@@ -70,7 +72,7 @@ export class MemoryTransport implements Transport {
 
   dial(options: DialOptions, events: ConnectionEvents): Connection {
     this.dialed.push(options);
-    const link = new Link(this.#clock, options, events);
+    const link = new Link(this.#clock, options, events, this.replaceKeys);
     const { answer } = this;
     if (answer === 'accept') {
       this.#clock.after(0, () => {
@@ -108,7 +110,7 @@ export class MemoryTransport implements Transport {
       remoteAddress,
       ...defined({ interface: networkInterface, vrf }),
       accept: (options, connectionEvents) => {
-        const link = new Link(this.#clock, { address: remoteAddress, port: 0, ...options }, connectionEvents);
+        const link = new Link(this.#clock, { address: remoteAddress, port: 0, ...options }, connectionEvents, this.replaceKeys);
         accepted = link;
         this.#clock.after(0, () => {
           if (!link.closed) connectionEvents.connected(this.localAddress);
@@ -135,15 +137,17 @@ class Link implements Connection, RemoteEnd {
   readonly options: DialOptions;
   ended = false;
   closed = false;
+  readonly replaceKeys?: NonNullable<Connection['replaceKeys']>;
   #arrived: Uint8Array[] = [];
   #blocked = false;
   readonly #clock: Clock;
   readonly #events: ConnectionEvents;
 
-  constructor(clock: Clock, options: DialOptions, events: ConnectionEvents) {
+  constructor(clock: Clock, options: DialOptions, events: ConnectionEvents, replaceKeys: Connection['replaceKeys']) {
     this.#clock = clock;
     this.options = options;
     this.#events = events;
+    if (replaceKeys !== undefined) this.replaceKeys = replaceKeys;
   }
 
   write(bytes: Uint8Array): boolean {

@@ -3,11 +3,23 @@ import { defined } from '../../lang/defined.ts';
 import { parseAddress, type Address } from '../../net/address.ts';
 import { drainMilliseconds } from '../limits.ts';
 import { failureOf } from './failure.ts';
-import type { Connection, ConnectionEvents, Endpoints, Incoming, SocketOptions, TransportFailure } from './transport.ts';
+import type { Connection, ConnectionEvents, Endpoints, Incoming, SocketOptions, TcpAoKey, TransportFailure } from './transport.ts';
+
+/** Changes the TCP-AO keys of an open connection. Throws when it cannot. */
+type ReplaceKeys = (remote: Address, keys: readonly TcpAoKey[]) => void;
+
+const withoutKeys: ReplaceKeys = () => {
+  throw new Error('TCP-AO needs Linux and the native module koffi, which could not be loaded');
+};
 
 /** Connects a socket and translates its events. */
-export function connectSocket(socket: Socket, where: TcpSocketConnectOpts, events: ConnectionEvents): Connection {
-  const connection = new SocketConnection(socket, events);
+export function connectSocket(
+  socket: Socket,
+  where: TcpSocketConnectOpts,
+  events: ConnectionEvents,
+  replaceKeys: ReplaceKeys = withoutKeys,
+): Connection {
+  const connection = new SocketConnection(socket, events, replaceKeys);
   // The kernel chooses the local address when the attempt begins, which is right after this event.
   socket.once('connectionAttempt', () =>
     queueMicrotask(() => {
@@ -21,8 +33,8 @@ export function connectSocket(socket: Socket, where: TcpSocketConnectOpts, event
 }
 
 /** Takes over an accepted socket that has not been read yet. */
-export function acceptSocket(socket: Socket, events: ConnectionEvents): Connection {
-  const connection = new SocketConnection(socket, events);
+export function acceptSocket(socket: Socket, events: ConnectionEvents, replaceKeys: ReplaceKeys = withoutKeys): Connection {
+  const connection = new SocketConnection(socket, events, replaceKeys);
   setImmediate(() => {
     if (socket.destroyed) return;
     events.connected(localAddressOf(socket));
@@ -74,14 +86,16 @@ export function failedConnection(failure: TransportFailure, events: ConnectionEv
 class SocketConnection implements Connection {
   readonly #socket: Socket;
   readonly #events: ConnectionEvents;
+  readonly #replaceKeys: ReplaceKeys;
   #failure: TransportFailure | undefined;
   #ended = false;
   /** No more events are reported. */
   #silent = false;
 
-  constructor(socket: Socket, events: ConnectionEvents) {
+  constructor(socket: Socket, events: ConnectionEvents, replaceKeys: ReplaceKeys) {
     this.#socket = socket;
     this.#events = events;
+    this.#replaceKeys = replaceKeys;
     socket.setNoDelay(true);
     readBeforeFailing(socket);
     // A paused socket stays paused: `on('data')` does not resume it.
@@ -137,6 +151,17 @@ class SocketConnection implements Connection {
     const [local, remote] = [readSocketAddress(localAddress), readSocketAddress(remoteAddress)];
     if (local === undefined || remote === undefined || localPort === undefined || remotePort === undefined) return undefined;
     return { local: { address: local.address, port: localPort }, remote: { address: remote.address, port: remotePort } };
+  }
+
+  replaceKeys(keys: readonly TcpAoKey[]): string | undefined {
+    const remote = this.endpoints()?.remote.address;
+    if (remote === undefined) return 'the connection is not open';
+    try {
+      this.#replaceKeys(remote, keys);
+      return undefined;
+    } catch (error) {
+      return (error as Error).message;
+    }
   }
 
   #report(failure: TransportFailure | undefined): void {

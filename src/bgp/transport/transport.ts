@@ -79,6 +79,11 @@ export interface Connection {
   destroy(): void;
   /** Returns both ends for traces, once connected. Absent if the transport does not know them. */
   endpoints?(): Endpoints | undefined;
+  /**
+   * Makes these the TCP-AO keys of the open connection, exactly. It had keys before. Returns why it cannot, without a secret; then the
+   * connection must be closed, because some of the keys may have changed. Absent if the transport never can.
+   */
+  replaceKeys?(keys: readonly TcpAoKey[]): string | undefined;
 }
 
 export interface ListenOptions {

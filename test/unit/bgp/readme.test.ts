@@ -68,7 +68,12 @@ const proofs: readonly (readonly [ability: string, cell: string, file: string, w
     'test/peers/received-tests.ts',
     'accepted routes of both families arrive, follow other rules',
   ],
-  ['several paths of a prefix (RFC 7911): received / sent', 'Y / p', readmeFile, 'Each prefix still has one path, and its identifier is 1'],
+  [
+    'several paths of a prefix (RFC 7911): received / sent',
+    'Y / Y',
+    'test/lab/bgp-frr.test.ts',
+    'two paths of a prefix, each with its next hop, go to %s',
+  ],
   ['peers from a range of addresses', 'Y', 'test/lab/bgp-frr-group.test.ts', 'a router beyond the maximum is refused'],
   ['BMP export (RFC 7854)', 'Y', 'test/peers/bmp-pmacct.test.ts', 'gives the received routes before and after the import rules'],
   ['VRF', 'p', readmeFile, 'no session in a real VRF was tested yet'],

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { catalogues, numberedNames, numberedTests, requirementsOf, rfcPage, testFiles } from '../../../scripts/generate/rfc-page.ts';
 import { label } from '../../requirement.ts';
 
-const sizes: Readonly<Record<string, number>> = { BGP: 128, BFD: 36, L2: 32 };
+const sizes: Readonly<Record<string, number>> = { BGP: 132, BFD: 36, L2: 32 };
 const each = catalogues.map((catalogue) => [catalogue.prefix, catalogue] as const);
 const numbersTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
 const labels = new Set(catalogues.flatMap((catalogue) => catalogue.requirements.map(({ number }) => label(catalogue, number))));

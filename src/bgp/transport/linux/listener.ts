@@ -6,6 +6,8 @@ import { acceptSocket, failedConnection, offerSocket } from '../socket-connectio
 import { failureOf, listenFailureOf } from '../failure.ts';
 import type { Connection, ConnectionEvents, Listener, ListenerEvents, ListenOptions, PeerKey, SocketOptions } from '../transport.ts';
 import type { Libc } from '../../../system/ffi/libc.ts';
+import { descriptorOf } from './descriptor.ts';
+import { LiveKeys } from './live-keys.ts';
 import { credentialsProblem, hasSameCredentials, replaceCredentials } from './peer-keys.ts';
 import { RawSocket } from './socket.ts';
 import { bindToVrf } from './vrf.ts';
@@ -53,7 +55,7 @@ export class LinuxListener implements Listener {
       let waiting = this.#sockets.length;
       for (const listening of this.#sockets) {
         const { socket } = listening;
-        listening.server = createServer({ pauseOnConnect: true }, (connection) => this.#receive(connection, socket.family));
+        listening.server = createServer({ pauseOnConnect: true }, (connection) => this.#receive(connection, listening));
         listening.server.on('error', fail);
         const port = socket.port();
         // From here on the server owns the descriptor.
@@ -97,7 +99,7 @@ export class LinuxListener implements Listener {
     }
   }
 
-  #receive(socket: Socket, family: Family): void {
+  #receive(socket: Socket, { socket: { family }, keys }: ListeningSocket): void {
     if (this.#closed) {
       socket.destroy(); // Accepted after `close`.
       return;
@@ -109,8 +111,13 @@ export class LinuxListener implements Listener {
         taken.destroy();
         return failedConnection(failureOf(error as NodeJS.ErrnoException), events);
       }
-      return acceptSocket(taken, events);
+      return acceptSocket(taken, events, (address, wanted) =>
+        liveKeys(address).replace(new RawSocket(this.#libc, descriptorOf(taken), family), address, wanted),
+      );
     };
+    const inherited = [...keys.values()];
+    let live: LiveKeys | undefined;
+    const liveKeys = (address: Address): LiveKeys => (live ??= LiveKeys.ofAccepted(address, inherited));
     offerSocket(socket, accept, (incoming) => this.#events.connection({ ...incoming, ...defined({ vrf: this.#vrf }) }));
   }
 }
@@ -167,15 +174,4 @@ function openSocket(libc: Libc, family: Family, address: Address | undefined, po
     socket.close();
     throw error;
   }
-}
-
-/**
- * Returns the descriptor of a socket that Node accepted. Node documents no way to get it, or to set the options that BGP needs. If a
- * version of Node lacks this property, every incoming connection fails with an explanation instead of running without its options.
- */
-function descriptorOf(socket: Socket): number {
-  const { _handle: handle } = socket as unknown as { readonly _handle?: { readonly fd?: unknown } | null };
-  const fd = handle?.fd;
-  if (typeof fd !== 'number' || fd < 0) throw new Error('this version of Node does not provide the descriptor of an accepted connection');
-  return fd;
 }

@@ -48,10 +48,10 @@ export function replaceCredentials(socket: RawSocket, prefix: Prefix, before: Cr
   }
 }
 
-const isSameKey = (a: TcpAoKey, b: TcpAoKey): boolean => JSON.stringify(a) === JSON.stringify(b);
+export const isSameKey = (a: TcpAoKey, b: TcpAoKey): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /** The kernel refuses a key with the send ID or the receive ID of another one. */
-const hasSameId = (a: TcpAoKey, b: TcpAoKey): boolean => a.sendId === b.sendId || a.receiveId === b.receiveId;
+export const hasSameId = (a: TcpAoKey, b: TcpAoKey): boolean => a.sendId === b.sendId || a.receiveId === b.receiveId;
 
 function attempt(action: () => void): void {
   try {

@@ -7,7 +7,9 @@ import { IPPROTO_TCP, socketAddress, type RawSocket } from './socket.ts';
 // include/uapi/linux/tcp.h, from Linux 6.7 on.
 const TCP_AO_ADD_KEY = 38;
 const TCP_AO_DEL_KEY = 39;
-/** Bits of the first octet of flags: the connection begins with this key, and asks the peer to use it. */
+const TCP_AO_INFO = 40;
+/** Bits of the first octet of flags: the connection goes on with this key, or asks the peer to use it. */
+const setNext = 0b10;
 const setCurrentAndNext = 0b11;
 
 /** Returns why these cannot be the keys of a connection, without quoting a secret. Undefined: they can. */
@@ -25,9 +27,28 @@ export function addTcpAoKey(socket: RawSocket, prefix: Prefix, key: TcpAoKey, fi
   setOption(socket, TCP_AO_ADD_KEY, encodeAddKey(prefix, key, first));
 }
 
-/** Removes a key. The present connections of a listening socket keep theirs. */
-export function removeTcpAoKey(socket: RawSocket, prefix: Prefix, key: TcpAoKey): void {
-  setOption(socket, TCP_AO_DEL_KEY, encodeDeleteKey(prefix, key));
+/** The keys that take the place of one that is removed while a connection uses it: to sign with, and to ask the peer for. */
+interface Successors {
+  readonly current: TcpAoKey;
+  readonly next: TcpAoKey;
+}
+
+/**
+ * Removes a key. The present connections of a listening socket keep theirs. A connection that uses the key goes on with its successors, or,
+ * without them, keeps it: the kernel refuses.
+ */
+export function removeTcpAoKey(socket: RawSocket, prefix: Prefix, key: TcpAoKey, successors?: Successors): void {
+  try {
+    setOption(socket, TCP_AO_DEL_KEY, encodeDeleteKey(prefix, key));
+  } catch (error) {
+    if (successors === undefined || (error as NodeJS.ErrnoException).code !== 'EBUSY') throw error;
+    setOption(socket, TCP_AO_DEL_KEY, encodeDeleteKey(prefix, key, successors));
+  }
+}
+
+/** Asks the peer of a connection to sign with this key from now on (RNextKeyID, RFC 5925 2.2). A peer without the key goes on as before. */
+export function requestTcpAoKey(socket: RawSocket, key: TcpAoKey): void {
+  setOption(socket, TCP_AO_INFO, encodeInfo(key));
 }
 
 /**
@@ -54,12 +75,25 @@ export function encodeAddKey({ address, length }: Prefix, { sendId, receiveId, s
  * Encodes struct tcp_ao_del: address (128 octets), interface (4), flags (4), reserved (2), prefix length (1), send ID (1), receive ID (1),
  * current key (1), next key (1), flags of the key (1).
  */
-export function encodeDeleteKey({ address, length }: Prefix, { sendId, receiveId }: TcpAoKey): Uint8Array {
+export function encodeDeleteKey({ address, length }: Prefix, { sendId, receiveId }: TcpAoKey, successors?: Successors): Uint8Array {
   const bytes = Buffer.alloc(144);
   bytes.set(socketAddress(address.family, address, 0));
+  if (successors !== undefined) {
+    bytes.writeUInt32LE(setCurrentAndNext, 132);
+    bytes.writeUInt8(successors.current.sendId, 141);
+    bytes.writeUInt8(successors.next.receiveId, 142);
+  }
   bytes.writeUInt8(length, 138);
   bytes.writeUInt8(sendId, 139);
   bytes.writeUInt8(receiveId, 140);
+  return bytes;
+}
+
+/** Encodes struct tcp_ao_info_opt: flags (4 octets), reserved (2), send ID of the current key (1), receive ID of the next (1), counters (40). */
+export function encodeInfo({ receiveId }: TcpAoKey): Uint8Array {
+  const bytes = Buffer.alloc(48);
+  bytes.writeUInt32LE(setNext, 0);
+  bytes.writeUInt8(receiveId, 7);
   return bytes;
 }
 

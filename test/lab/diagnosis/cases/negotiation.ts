@@ -92,6 +92,15 @@ const mistakes: readonly Misconfiguration[] = [
       (place) => `require('node:http').createServer().listen(8179, '${routerAddress(place)}', () => console.log('listening'))`,
     ),
   },
+  {
+    name: 'vrf-missing',
+    mistake: 'vrf of the BGPPeer names a VRF that the node does not have.',
+    code: 'PeerVRFMissing',
+    condition,
+    verdict:
+      'Not served: BGPPeer "vrf-missing" has spec.vrf: red, but there is no VRF red on the node, or its kernel has none (on node3). Create it on the node: ip link add red type vrf table NUMBER (needs a kernel with CONFIG_NET_VRF); or remove spec.vrf of BGPPeer "vrf-missing", or select other nodes with its nodeSelectors.',
+    after: (place) => overSession(place, { vrf: 'red' }),
+  },
 ];
 
 /** A session, and another program that listens on a machine as long as the mistake exists. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseCommunity } from '../../../../src/bgp/options/community-text.ts';
-import { RouteError, toPrefix, toRoute, toRoutes, type RouteInput } from '../../../../src/bgp/options/route-input.ts';
+import { RouteError, toPath, toPrefix, toRoute, toRoutes, type RouteInput } from '../../../../src/bgp/options/route-input.ts';
+import { address } from '../../../../src/net/address.ts';
 import { prefix } from '../../../../src/net/prefix.ts';
 
 test.each([
@@ -72,11 +73,65 @@ test.each<[keyof RouteInput, Partial<RouteInput>, string]>([
   ['med', { med: 2 ** 32 }, '4294967295'],
   ['localPref', { localPref: 1.5 }, 'whole number'],
   ['asPathPrepend', { asPathPrepend: 33 }, '32'],
+  ['pathId', { pathId: 0 }, '0 is not a whole number from 1 to 4294967295'],
+  ['pathId', { pathId: 2 ** 32 }, 'from 1 to 4294967295'],
+  ['pathId', { pathId: 1.5 }, 'whole number'],
+  ['nextHop', { nextHop: '10.0.0' }, '10.0.0'],
+  ['nextHop', { prefix: '2001:db8::/64', nextHop: '10.0.0.9' }, '2001:db8::/64 needs an IPv6 next hop'],
+  ['nextHop', { nextHop: 'fe80::1' }, 'set nextHop.ipv6LinkLocal'],
+  ['nextHop', { nextHop: '169.254.0.1' }, 'unicast address'],
+  ['nextHop', { nextHop: '0.0.0.0' }, 'unicast address'],
+  ['nextHop', { nextHop: '127.0.0.1' }, 'unicast address'],
+  ['nextHop', { nextHop: '224.0.0.1' }, 'unicast address'],
+  ['nextHop', { nextHop: '::1' }, 'unicast address'],
+  ['nextHop', { nextHop: 'ff02::1' }, 'unicast address'],
 ])('an invalid %s is refused with a message that says what to write: %j', (field, change, text) => {
   const read = (): unknown => toRoute({ prefix: '192.0.2.1/32', ...change });
   expect(read).toThrow(RouteError);
   expect(read).toThrow(text);
   expect(read).toThrow(expect.objectContaining({ code: 'ERR_BGP_ROUTE', field }));
+});
+
+const path = (pathId: number, prefix = '192.0.2.1/32'): RouteInput => ({ prefix, pathId });
+
+test('toRoute parses a next hop, and an IPv4 route may have an IPv6 one', () => {
+  const [ipv4, ipv6] = [address('10.0.0.9'), address('2001:db8::9')];
+  expect(toRoute({ prefix: '192.0.2.1/32', pathId: 2, nextHop: '10.0.0.9' })).toEqual({
+    prefix: prefix('192.0.2.1/32'),
+    pathId: 2,
+    nextHop: ipv4,
+  });
+  expect(toRoute({ prefix: prefix('192.0.2.1/32'), nextHop: '2001:db8::9' })).toMatchObject({ nextHop: ipv6 });
+  const route = { prefix: prefix('192.0.2.1/32'), nextHop: ipv4 };
+  expect(toRoute(route)).toBe(route);
+});
+
+test.each<[string, RouteInput[], string | undefined]>([
+  ['one identifier for two prefixes', [path(2), path(2, '192.0.2.2/32')], undefined],
+  ['two identifiers for a prefix', [path(2), path(1)], undefined],
+  ['one identifier twice for a prefix', [path(1), path(2), path(2)], '2 comes twice for 192.0.2.1/32: give each path'],
+  ['the first identifier twice for a prefix', [path(2), path(1), path(1)], '1 comes twice for 192.0.2.1/32'],
+  ['a route without identifier before one with the first', [{ prefix: '192.0.2.1/32' }, path(1)], 'without identifier has 1'],
+  ['a route without identifier after one with the first', [path(1), { prefix: '192.0.2.1/32' }], 'without identifier has 1'],
+  ['a route without identifier before one with the second', [{ prefix: '192.0.2.1/32' }, path(2)], undefined],
+  ['two routes without identifier', [{ prefix: '192.0.2.1/32' }, { prefix: '192.0.2.1/32', med: 1 }, path(2)], undefined],
+  ['as many paths as a prefix may have', Array.from({ length: 256 }, (_, n) => path(n + 1)), undefined],
+  ['one path more', Array.from({ length: 257 }, (_, n) => path(n + 1)), '192.0.2.1/32 has more than 256 paths'],
+])('toRoutes checks the path identifiers of a list: %s', (_, inputs, text) => {
+  if (text === undefined) {
+    expect([...toRoutes(inputs)]).toHaveLength(inputs.length);
+    return;
+  }
+  expect(() => toRoutes(inputs)).toThrow(text);
+  expect(() => toRoutes(inputs)).toThrow(expect.objectContaining({ code: 'ERR_BGP_ROUTE', field: 'pathId' }));
+});
+
+test('toPath takes a prefix, or a prefix with a path identifier', () => {
+  const parsed = prefix('192.0.2.1/32');
+  for (const input of ['192.0.2.1/32', parsed, { prefix: parsed }, { prefix: '192.0.2.1/32' }])
+    expect(toPath(input)).toEqual({ prefix: parsed });
+  expect(toPath({ prefix: '192.0.2.1/32', pathId: 7 })).toEqual({ prefix: parsed, pathId: 7 });
+  expect(() => toPath({ prefix: '192.0.2.1/32', pathId: 0 })).toThrow('pathId: 0 is not a whole number from 1 to 4294967295');
 });
 
 test.each<[string, 4 | 6, bigint, number, RegExp]>([

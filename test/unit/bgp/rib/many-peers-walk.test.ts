@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { address, type Family } from '../../../../src/net/address.ts';
-import { formatPrefix, prefix, type Prefix } from '../../../../src/net/prefix.ts';
+import { address, sameAddress, type Family } from '../../../../src/net/address.ts';
+import { prefix, type Prefix } from '../../../../src/net/prefix.ts';
 import { AdjRibOut } from '../../../../src/bgp/rib/adj-rib-out.ts';
 import { RibStore } from '../../../../src/bgp/rib/rib-store.ts';
 import { SharedRoutes } from '../../../../src/bgp/rib/shared-routes.ts';
 import { updateFormatOf, type UpdateFormat } from '../../../../src/bgp/rib/update-format.ts';
 import type { Community, Route } from '../../../../src/bgp/route.ts';
-import { expectedAttributes, formatFor, negotiated, Receiver } from './receiver.ts';
+import { expectedAttributes, formatFor, negotiated, pathKey, Receiver } from './receiver.ts';
 
 /** Formats of the sessions; the first four are equal. */
 const formats: readonly UpdateFormat[] = [
@@ -22,6 +22,9 @@ const formats: readonly UpdateFormat[] = [
   formatFor({ addPathSend: [4, 6] }),
   formatFor({ addPathSend: [4, 6] }),
   formatFor({ addPathSend: [6] }),
+  // The address of this peer is the next hop of some routes.
+  { ...formatFor(), peerAddress: address('10.0.0.8') },
+  { ...formatFor({ addPathSend: [4, 6], extendedNextHop: true }), peerAddress: address('2001:db8::8') },
 ];
 
 /** More communities than a message of 4096 octets holds. */
@@ -30,23 +33,28 @@ const many: readonly Community[] = Array.from({ length: 1000 }, (_, value) => ({
 const somePrefix: fc.Arbitrary<Prefix> = fc
   .tuple(fc.boolean(), fc.nat(14))
   .map(([isIpv4, n]) => prefix(isIpv4 ? `192.0.2.${n}/32` : `2001:db8::${n}/128`));
+const pathId = fc.oneof({ weight: 2, arbitrary: fc.constant(undefined) }, fc.constantFrom(1, 2, 3, 0xffff_ffff));
+/** A next hop of the family of the route, or an IPv6 next hop of an IPv4 route; the peers with `peerAddress` are among them. */
+const nextHop = fc.constantFrom(undefined, undefined, undefined, '10.0.0.8', '10.0.0.9', '2001:db8::8', '2001:db8::9');
 const someRoute: fc.Arbitrary<Route> = fc.record(
   {
     prefix: somePrefix,
+    pathId,
+    nextHop: nextHop.map((text) => (text === undefined ? undefined : address(text))),
     med: fc.nat(2),
     communities: fc.oneof({ weight: 15, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: fc.constant(many) }),
   },
   { requiredKeys: ['prefix', 'med'] },
-);
+) as fc.Arbitrary<Route>;
 const peer = fc.nat(formats.length - 1);
 const manyRoutes = fc.array(someRoute, { maxLength: 15 });
 const step = fc.oneof(
   fc.record({ do: fc.constant('set' as const), routes: manyRoutes }),
   { weight: 4, arbitrary: fc.record({ do: fc.constant('announce' as const), route: someRoute }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('withdraw' as const), prefix: somePrefix }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('withdraw' as const), prefix: somePrefix, pathId }) },
   fc.record({ do: fc.constant('own set' as const), peer, routes: fc.array(someRoute, { maxLength: 3 }) }),
   fc.record({ do: fc.constant('own announce' as const), peer, route: someRoute }),
-  fc.record({ do: fc.constant('own withdraw' as const), peer, prefix: somePrefix }),
+  fc.record({ do: fc.constant('own withdraw' as const), peer, prefix: somePrefix, pathId }),
   { weight: 12, arbitrary: fc.record({ do: fc.constant('send' as const), peer, most: fc.nat(3) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('send all' as const), peer }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('reconnect' as const), peer }) },
@@ -57,7 +65,7 @@ const step = fc.oneof(
 type Routes = Map<string, Route>;
 
 const put = (routes: Routes, added: readonly Route[]): void => {
-  for (const route of added) routes.set(formatPrefix(route.prefix), route);
+  for (const route of added) routes.set(pathKey(route.prefix, route.pathId), route);
 };
 
 /** A peer with the simplest Adj-RIB-Out there is: what it should have, what it has, and for which prefixes it asked again. */
@@ -79,17 +87,21 @@ class ModelPeer {
     this.#format = format;
   }
 
-  /** The attributes that the peer should have, by prefix. */
+  /** The routes that the session can carry, in the order of path identifiers. */
+  get #carried(): Route[] {
+    const routes = [...new Map([...this.#shared, ...this.own]).values()];
+    return routes.filter((route) => canCarry(this.#format, route)).toSorted((a, b) => (a.pathId ?? 1) - (b.pathId ?? 1));
+  }
+
+  /** The attributes that the peer should have, by path. Without path identifiers it has the first path of each prefix. */
   get wanted(): Map<string, string> {
-    const routes = [...new Map([...this.#shared, ...this.own])];
-    return new Map(
-      routes
-        .filter(([, { prefix, communities = [] }]) => {
-          const fits = communities.length < 900 || this.#format.maximumLength > 4096;
-          return fits && this.#format.nextHops[prefix.address.family].kind !== 'impossible';
-        })
-        .map(([key, route]) => [key, expectedAttributes(route, this.#format)]),
-    );
+    const wanted = new Map<string, string>();
+    for (const route of this.#carried) {
+      const hasPathIds = this.#format.pathIds.includes(route.prefix.address.family);
+      const key = pathKey(route.prefix, hasPathIds ? route.pathId : undefined);
+      if (!wanted.has(key)) wanted.set(key, expectedAttributes(route, this.#format));
+    }
+    return wanted;
   }
 
   send(most = Infinity): void {
@@ -141,10 +153,24 @@ class ModelPeer {
   check(): void {
     expect(this.rib.advertised(4) + this.rib.advertised(6)).toBe(this.#receiver.table.size);
     const listed = ([4, 6] as const).flatMap((family) => [...this.rib.advertisedPrefixes(family, 0)]);
-    expect(listed.map(({ prefix }) => formatPrefix(prefix)).toSorted()).toEqual([...this.#receiver.table.keys()].toSorted());
+    const hasPathIds = (prefix: Prefix): boolean => this.#format.pathIds.includes(prefix.address.family);
+    expect(listed.map(({ prefix, pathId }) => pathKey(prefix, hasPathIds(prefix) ? pathId : undefined)).toSorted()).toEqual(
+      [...this.#receiver.table.keys()].toSorted(),
+    );
     const desired = new Map([...this.#shared, ...this.own]).size;
-    expect(this.rib.notPossibleCount(this.#format)).toBe(desired - this.wanted.size);
+    const notPossible = desired - this.#carried.length;
+    expect(this.rib.notPossibleCount(this.#format)).toBe(notPossible);
+    expect([...this.rib.notPossible(this.#format)]).toHaveLength(notPossible);
   }
+}
+
+function canCarry({ maximumLength, nextHops, families, extendedNextHop, peerAddress }: UpdateFormat, route: Route): boolean {
+  const { prefix, nextHop, communities = [] } = route;
+  const { family } = prefix.address;
+  if (communities.length >= 900 && maximumLength <= 4096) return false;
+  if (nextHop === undefined) return nextHops[family].kind !== 'impossible';
+  if (peerAddress !== undefined && sameAddress(nextHop, peerAddress)) return false;
+  return families.includes(family) && (nextHop.family === family || (family === 4 && extendedNextHop));
 }
 
 test.each([
@@ -172,8 +198,8 @@ test.each([
             put(routes, [each.route]);
             break;
           case 'withdraw':
-            shared.withdraw(each.prefix);
-            routes.delete(formatPrefix(each.prefix));
+            shared.withdraw(each.prefix, each.pathId);
+            routes.delete(pathKey(each.prefix, each.pathId));
             break;
           case 'own set':
             peer?.rib.replaceRoutes(each.routes);
@@ -185,8 +211,8 @@ test.each([
             if (peer !== undefined) put(peer.own, [each.route]);
             break;
           case 'own withdraw':
-            peer?.rib.withdraw(each.prefix);
-            peer?.own.delete(formatPrefix(each.prefix));
+            peer?.rib.withdraw(each.prefix, each.pathId);
+            peer?.own.delete(pathKey(each.prefix, each.pathId));
             break;
           case 'send':
             peer?.send(each.most);

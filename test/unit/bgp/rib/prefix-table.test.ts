@@ -1,9 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Family } from '../../../../src/net/address.ts';
-import { formatPrefix, maskedPrefix, prefix, type Prefix } from '../../../../src/net/prefix.ts';
-import { PrefixTable } from '../../../../src/bgp/rib/prefix-table.ts';
+import { maskedPrefix, prefix, type Prefix } from '../../../../src/net/prefix.ts';
+import { PrefixTable } from '../../../../src/bgp/rib/interned/prefix-table.ts';
 import { countNlri, readNlri } from '../../../../src/bgp/wire/nlri.ts';
+import { pathKey } from './receiver.ts';
 
 const anyPrefix = (family: Family): fc.Arbitrary<Prefix> => {
   const bits = family === 4 ? 32 : 128;
@@ -14,30 +15,36 @@ const anyPrefix = (family: Family): fc.Arbitrary<Prefix> => {
 
 describe.each([4, 6] as const)('the table of IPv%i prefixes', (family) => {
   test('acquire and release agree with a Map of reference counts after any sequence', () => {
-    const step = fc.record({ hold: fc.boolean(), prefix: anyPrefix(family) });
+    const step = fc.record({ hold: fc.boolean(), prefix: anyPrefix(family), pathId: fc.constantFrom(undefined, 1, 2, 3, 0xffff_ffff) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 300 }), (walk) => {
         const table = new PrefixTable(family);
-        const model = new Map<string, { slot: number; holders: number; prefix: Prefix }>();
-        for (const { hold, prefix } of walk) {
-          const text = formatPrefix(prefix);
+        const model = new Map<string, { slot: number; holders: number; prefix: Prefix; pathId: number }>();
+        for (const { hold, prefix, pathId } of walk) {
+          const text = pathKey(prefix, pathId);
           const known = model.get(text);
-          expect(table.find(prefix)).toBe(known?.slot ?? -1);
+          if (known !== undefined) expect(table.find(prefix, pathId)).toBe(known.slot);
+          else if (pathId !== undefined && pathId !== 1) expect(table.find(prefix, pathId)).toBe(-1);
           if (hold) {
-            const slot = table.acquire(prefix);
+            const slot = table.acquire(prefix, pathId);
             expect(slot).toBe(known?.slot ?? slot);
-            model.set(text, { slot, holders: (known?.holders ?? 0) + 1, prefix });
+            model.set(text, { slot, holders: (known?.holders ?? 0) + 1, prefix, pathId: pathId ?? 1 });
           } else if (known !== undefined) {
             table.release(known.slot);
             if (--known.holders === 0) model.delete(text);
           }
-          expect(table.size).toBe(model.size);
+          // An additional path also holds its prefix.
+          expect(table.size).toBe(new Set([...model].flatMap(([key, { prefix }]) => [key, pathKey(prefix)])).size);
         }
         expect(new Set([...model.values()].map(({ slot }) => slot)).size).toBe(model.size);
-        for (const { slot, prefix } of model.values()) {
-          expect(table.prefix(slot)).toEqual(prefix);
-          expect(table.find(prefix)).toBe(slot);
+        for (const { slot, prefix, pathId } of model.values()) {
+          expect([table.prefix(slot), table.pathId(slot)]).toEqual([prefix, pathId]);
+          expect(table.find(prefix, pathId)).toBe(slot);
+          const next = table.additional?.next(slot) ?? -1;
+          if (next !== -1) expect([table.prefix(next), table.pathId(next) > pathId]).toEqual([prefix, true]);
         }
+        table.releaseAll(Int32Array.from([...model.values()].flatMap(({ slot, holders }) => Array<number>(holders).fill(slot))));
+        expect([table.size, table.additional]).toEqual([0, undefined]);
       }),
       { numRuns: 200 },
     );
@@ -85,6 +92,19 @@ test.each([
     const stays = slot >= released || (slot % 7 === 0 && slot / 7 < staying);
     expect(table.find({ address: { family: 4, value: BigInt(slot) }, length: 32 })).toBe(stays ? slot : -1);
   }
+});
+
+test('prefixes and paths are found after releaseAll has taken most of the table', () => {
+  const table = new PrefixTable(4);
+  const at = (n: number): Prefix => ({ address: { family: 4, value: BigInt(n) }, length: 32 });
+  const slots = Array.from({ length: 90 }, (_, n) => [table.acquire(at(n)), table.acquire(at(n), 2), table.acquire(at(n), 3)]);
+  table.releaseAll(Int32Array.from(slots.slice(0, 80).flat()));
+  expect(table.size).toBe(30);
+  for (const [n, expected] of slots.entries()) {
+    expect([table.find(at(n)), table.find(at(n), 2), table.find(at(n), 3)]).toEqual(n < 80 ? [-1, -1, -1] : expected);
+  }
+  for (const slot of slots.slice(80, 89).flat()) table.release(slot);
+  expect([80, 88, 89].map((n) => table.find(at(n)) >= 0)).toEqual([false, false, true]);
 });
 
 test('releaseAll releases a slot as often as it is listed', () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert';
-import { address, type Family } from '../../../../src/net/address.ts';
+import { address, addressFromBytes, formatAddress, type Family } from '../../../../src/net/address.ts';
 import { formatPrefix, maskedPrefix, type Prefix } from '../../../../src/net/prefix.ts';
 import type { Negotiated } from '../../../../src/bgp/negotiation/negotiate.ts';
-import { onlyPathId, updateFormatOf, type NextHops, type UpdateFormat } from '../../../../src/bgp/rib/update-format.ts';
+import { updateFormatOf, type NextHops, type UpdateFormat } from '../../../../src/bgp/rib/update-format.ts';
 import type { AdjRibOut } from '../../../../src/bgp/rib/adj-rib-out.ts';
 import type { Community, Route } from '../../../../src/bgp/route.ts';
 import { readPaths, type Nlri } from '../../../../src/bgp/wire/nlri.ts';
@@ -23,7 +23,7 @@ export const formatFor = (change: Partial<Negotiated> = {}, localAsn = 4_200_000
  * prefix.
  */
 export class Receiver {
-  /** Attributes as text, by prefix. */
+  /** Attributes as text, by prefix; a path with another identifier than 1 by prefix and identifier. */
   readonly table = new Map<string, string>();
   announced = 0;
   withdrawn = 0;
@@ -47,22 +47,19 @@ export class Receiver {
     const text = attributesAsText(attributes.med, asns.length, attributes.localPref, communities);
     const gone = new Set<string>();
     for (const nlri of withdrawn) {
-      for (const prefix of prefixesOf(nlri, session)) {
+      for (const key of keysOf(nlri, session)) {
         this.withdrawn++;
-        gone.add(formatPrefix(prefix));
-        assert(this.table.delete(formatPrefix(prefix)), `${formatPrefix(prefix)} is withdrawn and was not announced`);
+        gone.add(key);
+        assert(this.table.delete(key), `${key} is withdrawn and was not announced`);
       }
     }
     for (const nlri of announced) {
-      const { family, nextHop } = nlri;
-      const encoding = session.nextHops[family];
-      assert(encoding.kind !== 'impossible');
-      assert.deepEqual(nextHop, encoding.nextHop);
-      for (const prefix of prefixesOf(nlri, session)) {
+      const withNextHop = `${text}${nextHopAsText(nlri, session)}`;
+      for (const key of keysOf(nlri, session)) {
         this.announced++;
-        assert(!gone.has(formatPrefix(prefix)), `${formatPrefix(prefix)} is withdrawn and announced in one message`);
-        this.onAnnounced(formatPrefix(prefix), text);
-        this.table.set(formatPrefix(prefix), text);
+        assert(!gone.has(key), `${key} is withdrawn and announced in one message`);
+        this.onAnnounced(key, withNextHop);
+        this.table.set(key, withNextHop);
       }
     }
   }
@@ -77,12 +74,22 @@ export class Receiver {
   }
 }
 
-/** Yields the prefixes. Each has the one path identifier on a session with ADD-PATH, and none on another. */
-function* prefixesOf(nlri: Nlri, { pathIds }: UpdateFormat): Generator<Prefix> {
+/** Yields the keys of the paths. Each has an identifier on a session with ADD-PATH, and none on another. */
+function* keysOf(nlri: Nlri, { pathIds }: UpdateFormat): Generator<string> {
   for (const { prefix, pathId } of readPaths(nlri)) {
-    assert.equal(pathId, pathIds.includes(nlri.family) ? onlyPathId : undefined);
-    yield prefix;
+    assert.equal(pathId !== undefined, pathIds.includes(nlri.family));
+    yield pathKey(prefix, pathId);
   }
+}
+
+export const pathKey = (prefix: Prefix, pathId = 1): string => `${formatPrefix(prefix)}${pathId === 1 ? '' : ` path ${pathId}`}`;
+
+/** Returns a next hop other than that of the session. A session that cannot send its own must not have sent that. */
+function nextHopAsText({ family, nextHop = new Uint8Array() }: Nlri, { nextHops: sessionNextHops }: UpdateFormat): string {
+  const encoding = sessionNextHops[family];
+  if (encoding.kind !== 'impossible' && toHex(nextHop) === toHex(encoding.nextHop)) return '';
+  assert(nextHop.length === 4 || nextHop.length === 16, `a next hop of ${nextHop.length} octets`);
+  return ` via ${formatAddress(addressFromBytes(nextHop))}`;
 }
 
 /** Returns the attributes, as text, that a receiver must hold for the route. */
@@ -95,12 +102,13 @@ export function expectedAttributes(route: Route, session: UpdateFormat): string 
   float.writeFloatBE(linkBandwidth ?? 0);
   const bandwidth = linkBandwidth === undefined ? [] : [`4004${hexOf(asn, 4)}${float.toString('hex')}`];
   const extended = [...new Set([...bandwidth, ...communities.filter((c) => c.kind === 'extended').map(communityHex)])].toSorted().join('');
-  return attributesAsText(
+  const text = attributesAsText(
     med,
     session.internal ? 0 : 1 + asPathPrepend,
     session.internal ? localPref : undefined,
     hexOfKind('standard') + extended + hexOfKind('large'),
   );
+  return route.nextHop === undefined ? text : `${text} via ${formatAddress(route.nextHop)}`;
 }
 
 const hexOf = (value: number, digits: number): string => value.toString(16).padStart(digits, '0');

@@ -69,7 +69,7 @@ describe('a session with TCP-AO', () => {
     expect(JSON.stringify([tor.status(), tor.history(), lines])).not.toContain('hush');
   });
 
-  it('BGP-126 closes and opens again when a key changes', async () => {
+  it('BGP-126 closes and opens again when a key changes on a transport that cannot change those of an open connection', async () => {
     const clock = new VirtualClock();
     const transport = new MemoryTransport(clock);
     const speaker = new Speaker({ asn: 64_512, routerId: '10.0.0.11', clock, random: () => 0.5, transport });
@@ -85,6 +85,82 @@ describe('a session with TCP-AO', () => {
       await Promise.resolve();
     }
     expect(transport.dialed.map(({ tcpAo }) => tcpAo?.map(({ sendId }) => sendId))).toEqual([[1], [3, 1]]);
+  });
+
+  describe('whose keys change', () => {
+    const fresh: TcpAoKeyInput = { sendId: 3, receiveId: 4, secret: 'hush-new' };
+
+    /** A session in OpenSent, whose open connection answers to other keys like this. */
+    function running(answer: string | undefined, of: Partial<PeerOptions> = { tcpAo: [old] }) {
+      const lines: unknown[] = [];
+      const write = (...line: unknown[]): void => void lines.push(line);
+      const clock = new VirtualClock();
+      const transport = new MemoryTransport(clock);
+      const given: (readonly number[])[] = [];
+      transport.replaceKeys = (keys) => {
+        given.push(keys.map(({ sendId }) => sendId));
+        return answer;
+      };
+      const log = { debug: write, info: write, warn: write, error: write };
+      const speaker = new Speaker({ asn: 64_512, routerId: '10.0.0.11', listen: [{}], clock, random: () => 0.5, transport, log });
+      const tor = speaker.addPeer({ ...peer, ...of });
+      clock.advance(10);
+      const change = async (next: Partial<PeerOptions>): Promise<void> => {
+        tor.reconfigure({ ...peer, ...next });
+        clock.advance(0);
+        if (transport.remote.ended) transport.remote.close();
+        for (let turn = 0; turn < 4; turn++) {
+          clock.advance(2_000);
+          await Promise.resolve();
+        }
+      };
+      const dialed = (): unknown => transport.dialed.map(({ tcpAo }) => tcpAo?.map(({ sendId }) => sendId));
+      const listenerKeys = (): unknown => transport.keys.map(({ tcpAo }) => tcpAo?.map(({ sendId }) => sendId));
+      return { change, given, dialed, listenerKeys, tor, text: () => JSON.stringify(lines) };
+    }
+
+    it('BGP-132 goes on with the new keys, which the next connections have too', async () => {
+      const bed = running(undefined);
+      await bed.change({ tcpAo: [fresh, old] });
+      expect([bed.given, bed.dialed(), bed.listenerKeys()]).toEqual([[[3, 1]], [[1]], [[3, 1]]]);
+      await bed.change({ tcpAo: [fresh], keepaliveTime: 20 });
+      expect([bed.given, bed.dialed(), bed.listenerKeys()]).toEqual([[[3, 1], [3]], [[1]], [[3]]]);
+      expect(bed.tor.status().state).toBe('OpenSent');
+      expect(bed.text()).toContain('TCP-AO keys of the running session changed');
+      expect(bed.text()).not.toContain('hush');
+    });
+
+    it('BGP-132 is closed and opened again with them if the connection cannot take them, and the log says why', async () => {
+      const bed = running('the kernel refuses');
+      await bed.change({ tcpAo: [fresh] });
+      expect([bed.given, bed.dialed()]).toEqual([[[3]], [[1], [3]]]);
+      expect(bed.text()).toContain('the kernel refuses');
+      expect(bed.text()).not.toContain('hush');
+    });
+
+    it('BGP-132 dials at once with the new keys if it has no connection', async () => {
+      const clock = new VirtualClock();
+      const transport = new MemoryTransport(clock);
+      transport.answer = { kind: 'refused', detail: 'for a test' };
+      transport.replaceKeys = () => undefined;
+      const speaker = new Speaker({ asn: 64_512, routerId: '10.0.0.11', clock, random: () => 0.5, transport });
+      const tor = speaker.addPeer({ ...peer, tcpAo: [old] });
+      clock.advance(10);
+      tor.reconfigure({ ...peer, tcpAo: [fresh] });
+      await Promise.resolve();
+      clock.advance(10);
+      expect(transport.dialed.map(({ tcpAo }) => tcpAo?.map(({ sendId }) => sendId))).toEqual([[1], [3]]);
+    });
+
+    it.each<[string, Partial<PeerOptions>, Partial<PeerOptions>, unknown]>([
+      ['it had none', {}, { tcpAo: [old] }, [undefined, [1]]],
+      ['it has none any more', { tcpAo: [old] }, {}, [[1], undefined]],
+      ['another option resets it too', { tcpAo: [old] }, { tcpAo: [fresh], holdTime: 30 }, [[1], [3]]],
+    ])('BGP-132 is closed and opened again, without asking the connection, when %s', async (_, before, after, dialed) => {
+      const bed = running(undefined, before);
+      await bed.change(after);
+      expect([bed.given, bed.dialed()]).toEqual([[], dialed]);
+    });
   });
 
   it('BGP-126 has the keys of a group for its whole range', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { linuxTransport } from '../../../../src/bgp/transport/linux.ts';
-import { encodeAddKey, encodeDeleteKey } from '../../../../src/bgp/transport/linux/tcp-ao.ts';
+import { encodeAddKey, encodeDeleteKey, encodeInfo } from '../../../../src/bgp/transport/linux/tcp-ao.ts';
 import { nodeTransport } from '../../../../src/bgp/transport/node.ts';
-import type { TcpAoKey, Transport } from '../../../../src/bgp/transport/transport.ts';
+import type { Connection, TcpAoKey, Transport } from '../../../../src/bgp/transport/transport.ts';
 import { hostPrefix, prefix } from '../../../../src/net/prefix.ts';
 import { loadLibc } from '../../../../src/system/ffi/libc.ts';
 import { loopback, until } from './loopback.ts';
@@ -12,6 +12,7 @@ import { recordingLibc } from './recording-libc.ts';
 const real = loadLibc();
 const ENOPROTOOPT = 92;
 const ENOMEM = 12;
+const EBUSY = 16;
 const IPPROTO_TCP = 6;
 const peer = { address: loopback[4], port: 1, ttl: 255 };
 const range = prefix('198.51.100.0/24');
@@ -74,6 +75,19 @@ describe('struct tcp_ao_del', () => {
     expect(bytes).toHaveLength(144);
     expect(parts(bytes)).toEqual(expected);
   });
+
+  it('has the keys with which the connection goes on, the current one by send ID and the next by receive ID', () => {
+    const bytes = encodeDeleteKey(prefix('192.0.2.1/32'), key(1, 2, 'secret'), { current: key(3, 4, 'b'), next: key(5, 6, 'c') });
+    expect(parts(bytes)).toEqual({ 0: '02', 4: 'c0', 6: '0201', 132: '03', 138: '2001020306' });
+  });
+});
+
+describe('struct tcp_ao_info_opt', () => {
+  it('asks for a key by its receive ID', () => {
+    const bytes = encodeInfo(key(3, 200, 'secret'));
+    expect(bytes).toHaveLength(48);
+    expect(parts(bytes)).toEqual({ 0: '02', 7: 'c8' });
+  });
 });
 
 /** A transport whose kernel answers to options of TCP-AO and TCP MD5 like this, and these options as text. */
@@ -92,7 +106,9 @@ function withKernel(answer: (option: string) => number): { readonly transport: T
 /** Returns for example "add 1/2 first": the IDs of the key. */
 function textOf(name: number | undefined, value: Buffer): string | undefined {
   if (name === 38) return `add ${value[203]}/${value[204]}${value[196] === 3 ? ' first' : ''}`;
-  if (name === 39) return `delete ${value[139]}/${value[140]}`;
+  if (name === 39)
+    return `delete ${value[139]}/${value[140]}${value[132] === 3 ? `, go on with ${value[141]}, ask for ${value[142]}` : ''}`;
+  if (name === 40) return `ask for ${value[7]}`;
   if (name === 32) return value.readUInt16LE(130) === 0 ? 'delete password' : 'set password';
   return undefined;
 }
@@ -173,6 +189,100 @@ describe.runIf(process.platform === 'linux')('TCP-AO on Linux', () => {
     expect([...refused]).toEqual([[2, expect.stringContaining('198.51.100.0/24 has other TCP-AO keys')]]);
     expect([...refused.values()].join()).not.toContain('hush');
     listener.close();
+  });
+});
+
+describe.runIf(process.platform === 'linux')('the TCP-AO keys of an open connection', () => {
+  const [old, fresh, third] = [key(1, 11, 'hush-old'), key(2, 12, 'hush-new'), key(3, 13, 'hush-third')];
+
+  /** Opens a connection over loopback with keys at both ends. The kernel refuses to delete the keys that are `inUse`. */
+  async function open(tcpAo: readonly TcpAoKey[], inUse: readonly string[] = [], answer: (option: string) => number = () => 0) {
+    const { transport, options } = withKernel((option) => (inUse.some((ids) => option === `delete ${ids}`) ? EBUSY : answer(option)));
+    const events = new ListenerRecorder();
+    const listener = transport.listen({ address: loopback[4], port: 0 }, events);
+    if (tcpAo.length > 0) listener.setKeys([{ prefix: prefix('127.0.0.0/8'), tcpAo }]);
+    await until('it listens', () => events.port !== undefined);
+    const recorder = new ConnectionRecorder();
+    const dialed = transport.dial({ ...peer, port: events.port ?? 0, tcpAo }, recorder);
+    await until('both ends are open', () => recorder.isConnected && events.accepted[0]?.recorder.isConnected === true);
+    const accepted = events.accepted[0]?.connection;
+    if (accepted === undefined) throw new Error('nothing was accepted');
+    const replace = (connection: Connection, ...keys: readonly TcpAoKey[]) => {
+      options.length = 0;
+      return { problem: connection.replaceKeys?.(keys), options: [...options] };
+    };
+    const close = (): void => {
+      for (const end of [dialed, accepted]) end.destroy();
+      listener.close();
+    };
+    return { dialed, accepted, replace, close };
+  }
+
+  it.each(['dialed', 'accepted'] as const)(
+    'BGP-132 of a %s one: a key is added, used and removed, without an end of the connection',
+    async (end) => {
+      const bed = await open([old]);
+      const set = (...keys: readonly TcpAoKey[]) => bed.replace(bed[end], ...keys);
+      expect(set(old, fresh)).toEqual({ problem: undefined, options: ['add 2/12', 'ask for 11'] });
+      expect(set(fresh, old)).toEqual({ problem: undefined, options: ['ask for 12'] });
+      expect(set(fresh)).toEqual({ problem: undefined, options: ['ask for 12', 'delete 1/11'] });
+      expect(set(fresh)).toEqual({ problem: undefined, options: ['ask for 12'] });
+      bed.close();
+    },
+  );
+
+  it('BGP-132 go on with a key that both ends have when the one in use goes', async () => {
+    const bed = await open([old, third], ['1/11']);
+    expect(bed.replace(bed.dialed, fresh, third)).toEqual({
+      problem: undefined,
+      options: ['add 2/12', 'ask for 12', 'delete 1/11', 'delete 1/11, go on with 3, ask for 12'],
+    });
+    bed.close();
+  });
+
+  it('BGP-132 change at once when all are replaced', async () => {
+    const bed = await open([old], ['1/11']);
+    expect(bed.replace(bed.accepted, fresh).options).toEqual([
+      'add 2/12',
+      'ask for 12',
+      'delete 1/11',
+      'delete 1/11, go on with 2, ask for 12',
+    ]);
+    bed.close();
+  });
+
+  it('BGP-132 get another secret under an ID while another key stays, and not without one', async () => {
+    const bed = await open([old, third], ['1/11']);
+    const changed = key(1, 11, 'hush-other');
+    expect(bed.replace(bed.dialed, changed, third)).toEqual({
+      problem: undefined,
+      options: ['delete 1/11', 'delete 1/11, go on with 3, ask for 13', 'add 1/11', 'ask for 11'],
+    });
+    expect(bed.replace(bed.dialed, key(1, 11, 'hush-third'), key(3, 13, 'hush'))).toEqual({
+      problem: 'each key changes under an ID that it has in the connection',
+      options: [],
+    });
+    bed.close();
+  });
+
+  it.each<[string, readonly TcpAoKey[], string, number, string]>([
+    ['the kernel has no room', [old, fresh], 'add 2/12', ENOMEM, 'raise net.core.optmem_max'],
+    ['the kernel refuses the request', [fresh, old], 'ask for 12', ENOMEM, 'optmem_max'],
+    ['there is no key', [], '', 0, 'TCP-AO needs at least one key'],
+    ['a secret is too long', [key(2, 12, 'hush'.repeat(21))], '', 0, 'from 1 to 80 octets'],
+  ])('BGP-132 stay or the reason is told when %s, without a secret', async (_, keys, refused, errno, words) => {
+    const bed = await open([old], [], (option) => (option === refused ? errno : 0));
+    const { problem } = bed.replace(bed.dialed, ...keys);
+    expect(problem).toContain(words);
+    expect(problem).not.toContain('hush');
+    bed.close();
+  });
+
+  it('are not changed on a connection without keys, or one that is closed', async () => {
+    const bed = await open([]);
+    expect(bed.replace(bed.dialed, fresh)).toEqual({ problem: 'the connection has no TCP-AO keys', options: [] });
+    bed.close();
+    await until('it is closed', () => bed.dialed.replaceKeys?.([fresh]) === 'the connection is not open');
   });
 });
 

@@ -1,5 +1,6 @@
-import { maximumExtendedAttributeLength, maximumPrepend } from '../limits.ts';
-import { defaultLocalPref, type Community, type Route } from '../route.ts';
+import { formatAddress, sameAddress, type Address } from '../../../net/address.ts';
+import { maximumExtendedAttributeLength, maximumPrepend } from '../../limits.ts';
+import { defaultLocalPref, type Community, type Route } from '../../route.ts';
 
 /** No route: in place of the number of an attribute set. */
 export const none = 0;
@@ -14,6 +15,8 @@ export type ExtendedCommunity = readonly [high: number, low: number];
  * have no duplicates.
  */
 export interface Attributes {
+  /** The route's own next hop. Undefined: that of the session. */
+  readonly nextHop: Address | undefined;
   readonly localPref: number;
   readonly med: number | undefined;
   readonly standard: readonly number[];
@@ -43,12 +46,13 @@ const noCommunities: readonly Community[] = [];
 
 /** Returns the canonical attributes of a route, or why no UPDATE can carry them. */
 function attributesOf(route: Route): AttributesResult {
-  const { communities = noCommunities, asPathPrepend: prepend = 0, localPref = defaultLocalPref, med, linkBandwidth } = route;
+  const { communities = noCommunities, asPathPrepend: prepend = 0, localPref = defaultLocalPref } = route;
+  const { nextHop, med, linkBandwidth } = route;
   if (prepend > maximumPrepend) return { ok: false, why: `asPathPrepend ${prepend} is above ${maximumPrepend}` };
   if (linkBandwidth !== undefined && !(linkBandwidth >= 0 && linkBandwidth <= largestFloat)) {
     return { ok: false, why: `linkBandwidth ${linkBandwidth} is not a number of octets per second that a 32-bit IEEE float can hold` };
   }
-  const value = { localPref, med, linkBandwidth, prepend, ...sortCommunities(communities) };
+  const value = { nextHop, localPref, med, linkBandwidth, prepend, ...sortCommunities(communities) };
   const length = worstLength(value);
   return length > maximumExtendedAttributeLength
     ? { ok: false, why: tooLong(length, maximumExtendedAttributeLength) }
@@ -66,6 +70,14 @@ export class AttributeSets {
   /** The set acquired last. Routes often come in runs with the same attributes. */
   #latest: Held | undefined;
   #longest = 0;
+  /** The next hops that routes bring, with the number of sets that have each. */
+  readonly #nextHops = new Map<string, number>();
+  readonly #nextHopAdded: (nextHop: Address) => void;
+
+  /** `nextHopAdded` is called before a route has a next hop that no other route has. */
+  constructor(nextHopAdded: (nextHop: Address) => void = () => {}) {
+    this.#nextHopAdded = nextHopAdded;
+  }
 
   get size(): number {
     return this.#byCanonical.size;
@@ -74,6 +86,16 @@ export class AttributeSets {
   /** An upper bound for the length of all sets. */
   get longest(): number {
     return this.#longest;
+  }
+
+  /** Tells whether a route brings its own next hop. */
+  get haveNextHops(): boolean {
+    return this.#nextHops.size > 0;
+  }
+
+  /** Tells whether a route brings this next hop. */
+  hasNextHop(address: Address): boolean {
+    return this.haveNextHops && this.#nextHops.has(formatAddress(address));
   }
 
   get(id: number): AttributeSet | undefined {
@@ -108,6 +130,7 @@ export class AttributeSets {
     this.#byCanonical.delete(held.canonical);
     this.#byId[id] = undefined;
     this.#freed.push(id);
+    if (held.nextHop !== undefined) this.#countNextHop(held.nextHop, -1);
     if (this.#latest === held) this.#latest = undefined;
     if (this.size === 0) this.#longest = 0;
   }
@@ -118,7 +141,16 @@ export class AttributeSets {
     this.#longest = Math.max(this.#longest, held.length);
     this.#byId[id] = held;
     this.#byCanonical.set(canonical, held);
+    if (held.nextHop !== undefined) this.#countNextHop(held.nextHop, 1);
     return held;
+  }
+
+  #countNextHop(nextHop: Address, change: 1 | -1): void {
+    const key = formatAddress(nextHop);
+    const count = (this.#nextHops.get(key) ?? 0) + change;
+    if (count === 0) this.#nextHops.delete(key);
+    else this.#nextHops.set(key, count);
+    if (change === 1 && count === 1) this.#nextHopAdded(nextHop);
   }
 }
 
@@ -126,6 +158,7 @@ export class AttributeSets {
 function isWrittenAs(set: AttributeSet, route: Route): boolean {
   const { communities = noCommunities, asPathPrepend = 0, localPref = defaultLocalPref } = route;
   if (set.med !== route.med || set.localPref !== localPref) return false;
+  if (set.nextHop !== route.nextHop && !isSame(set.nextHop, route.nextHop)) return false;
   if (set.prepend !== asPathPrepend || set.linkBandwidth !== route.linkBandwidth) return false;
   if (communities.length !== set.standard.length + set.large.length + set.extended.length) return false;
   let [standard, large, extended] = [0, 0, 0];
@@ -151,8 +184,10 @@ function isWrittenAs(set: AttributeSet, route: Route): boolean {
   return true;
 }
 
-function canonicalOf({ localPref, med, prepend, linkBandwidth, standard, large, extended }: Attributes): string {
-  const numbers = `${localPref}|${med ?? ''}|${prepend}|${linkBandwidth ?? ''}`;
+const isSame = (a: Address | undefined, b: Address | undefined): boolean => a !== undefined && b !== undefined && sameAddress(a, b);
+
+function canonicalOf({ nextHop, localPref, med, prepend, linkBandwidth, standard, large, extended }: Attributes): string {
+  const numbers = `${nextHop === undefined ? '' : formatAddress(nextHop)}|${localPref}|${med ?? ''}|${prepend}|${linkBandwidth ?? ''}`;
   return `${numbers}|${standard.join()}|${large.join(';')}|${extended.join(';')}`;
 }
 

@@ -1,8 +1,6 @@
-import type { Family } from '../../net/address.ts';
-import type { Prefix } from '../../net/prefix.ts';
-
-/** A prefix that is not in the table. */
-export const noSlot = -1;
+import type { Family } from '../../../net/address.ts';
+import type { Prefix } from '../../../net/prefix.ts';
+import { AdditionalPaths, firstPathId, noSlot } from './additional-paths.ts';
 
 const firstCapacity = 16;
 
@@ -18,7 +16,7 @@ interface Written {
 /**
  * Gives each held prefix of one family a small number, its slot. Facts about a prefix are kept in typed arrays indexed by slot: half a
  * million prefixes take a few octets each instead of an object, and all peers share one table. A hash index with open addressing leads from
- * the prefix to its slot.
+ * the prefix to its slot. Each additional path of a prefix has a slot of its own, which holds the slot of the prefix.
  */
 export class PrefixTable {
   readonly family: Family;
@@ -32,6 +30,7 @@ export class PrefixTable {
   /** Slots below `#used` without a holder. */
   #freed: number[] = [];
   #used = 0;
+  #additional: AdditionalPaths | undefined;
   /** The prefix to look up. An IPv6 address is stored as two 64-bit halves and read as words without allocation. */
   readonly #halves = new BigUint64Array(2);
   readonly #halfWords = new Uint32Array(this.#halves.buffer);
@@ -46,7 +45,7 @@ export class PrefixTable {
     this.#index = new Int32Array(2 * firstCapacity);
   }
 
-  /** Number of prefixes with a holder. */
+  /** Number of prefixes and additional paths with a holder. */
   get size(): number {
     return this.#used - this.#freed.length;
   }
@@ -56,30 +55,34 @@ export class PrefixTable {
     return this.#lengths.length;
   }
 
-  /** Returns the slot of a held prefix, else `noSlot`. */
-  find(prefix: Prefix): number {
-    this.#load(prefix);
-    const { length } = prefix;
-    const mask = this.#index.length - 1;
-    for (let at = this.#hash(this.#key, 0, length) & mask; ; at = (at + 1) & mask) {
-      const slot = (this.#index[at] ?? 0) - 1;
-      if (slot === noSlot || this.#isAt(slot, length)) return slot;
-    }
+  /** The additional paths. Undefined if each prefix has one path, with the first identifier. */
+  get additional(): AdditionalPaths | undefined {
+    return this.#additional;
   }
 
-  /** Returns the slot of the prefix and makes the caller a holder of it. */
-  acquire(prefix: Prefix): number {
-    const found = this.find(prefix);
+  /** Returns the slot of a held prefix, or of the path with this identifier; else `noSlot`. */
+  find(prefix: Prefix, pathId = firstPathId): number {
+    const first = this.#findPrefix(prefix);
+    if (pathId === firstPathId || first === noSlot) return first;
+    return this.#additional?.find(first, pathId) ?? noSlot;
+  }
+
+  /** Returns the slot of the prefix, or of the path with this identifier, and makes the caller a holder of it. */
+  acquire(prefix: Prefix, pathId = firstPathId): number {
+    const first = this.#acquirePrefix(prefix);
+    if (pathId === firstPathId) return first;
+    const found = this.#additional?.find(first, pathId) ?? noSlot;
     if (found !== noSlot) {
       this.retain(found);
+      this.release(first);
       return found;
     }
     const slot = this.#takeSlot();
-    const at = slot * this.#words;
-    for (let word = 0; word < this.#words; word++) this.#addresses[at + word] = this.#key[word] ?? 0;
+    this.#addresses.copyWithin(slot * this.#words, first * this.#words, (first + 1) * this.#words);
     this.#lengths[slot] = prefix.length;
     this.#holders[slot] = 1;
-    this.#addEntry(slot);
+    this.#additional ??= new AdditionalPaths(this.capacity);
+    this.#additional.add(first, slot, pathId);
     return slot;
   }
 
@@ -92,9 +95,7 @@ export class PrefixTable {
     const left = (this.#holders[slot] ?? 0) - 1;
     this.#holders[slot] = left;
     if (left > 0) return;
-    this.#holders[slot] = freed;
-    this.#removeEntry(slot);
-    this.#freed.push(slot);
+    this.#free(slot, true);
     if (this.size === 0) this.#shrink();
   }
 
@@ -112,12 +113,15 @@ export class PrefixTable {
     const rebuild = unheld > before / 2;
     for (const slot of slots) {
       if (this.#holders[slot] !== 0) continue;
-      this.#holders[slot] = freed;
-      if (!rebuild) this.#removeEntry(slot);
-      this.#freed.push(slot);
+      this.#free(slot, !rebuild);
     }
     if (this.size === 0) this.#shrink();
     else if (rebuild) this.#rebuildIndex();
+  }
+
+  pathId(slot: number): number {
+    const id = this.#additional?.ids[slot] ?? 0;
+    return id === 0 ? firstPathId : id;
   }
 
   prefix(slot: number): Prefix {
@@ -129,21 +133,24 @@ export class PrefixTable {
 
   /**
    * Writes the prefixes of `slots` from `start` to `end` as an UPDATE carries them: the length, then the octets of the address that the
-   * length covers (RFC 4271 4.3). The path identifier, if there is one, precedes each (RFC 7911 3). Stops when `room` is used.
+   * length covers (RFC 4271 4.3). With `pathIds` the path identifier precedes each (RFC 7911 3). Stops when `room` is used.
    */
-  write(slots: Int32Array, start: number, end: number, bytes: Uint8Array, room: number, pathId?: number): Written {
+  write(slots: Int32Array, start: number, end: number, bytes: Uint8Array, room: number, pathIds = false): Written {
     // One loop without calls: a burst spends its time here, often before the code has been compiled.
     const lengths = this.#lengths;
     const addresses = this.#addresses;
     const words = this.#words;
-    const before = pathId === undefined ? 0 : 4;
+    const ids = this.#additional?.ids;
+    const before = pathIds ? 4 : 0;
     let length = 0;
     let position = start;
     for (; position < end; position++) {
       const slot = slots[position] ?? 0;
       const bits = lengths[slot] ?? 0;
       if (length + before + 1 + ((bits + 7) >>> 3) > room) break;
-      if (pathId !== undefined) {
+      if (pathIds) {
+        const id = ids?.[slot] ?? 0;
+        const pathId = id === 0 ? firstPathId : id;
         bytes[length++] = pathId >>> 24;
         bytes[length++] = pathId >>> 16;
         bytes[length++] = pathId >>> 8;
@@ -160,6 +167,31 @@ export class PrefixTable {
       }
     }
     return { count: position - start, length };
+  }
+
+  #findPrefix(prefix: Prefix): number {
+    this.#load(prefix);
+    const { length } = prefix;
+    const mask = this.#index.length - 1;
+    for (let at = this.#hash(this.#key, 0, length) & mask; ; at = (at + 1) & mask) {
+      const slot = (this.#index[at] ?? 0) - 1;
+      if (slot === noSlot || this.#isAt(slot, length)) return slot;
+    }
+  }
+
+  #acquirePrefix(prefix: Prefix): number {
+    const found = this.#findPrefix(prefix);
+    if (found !== noSlot) {
+      this.retain(found);
+      return found;
+    }
+    const slot = this.#takeSlot();
+    const at = slot * this.#words;
+    for (let word = 0; word < this.#words; word++) this.#addresses[at + word] = this.#key[word] ?? 0;
+    this.#lengths[slot] = prefix.length;
+    this.#holders[slot] = 1;
+    this.#addEntry(slot);
+    return slot;
   }
 
   #load({ address }: Prefix): void {
@@ -194,6 +226,21 @@ export class PrefixTable {
     return hash ^ (hash >>> 16);
   }
 
+  /** Frees a slot without holder. An additional path also releases its prefix. */
+  #free(slot: number, removeEntry: boolean): void {
+    this.#holders[slot] = freed;
+    this.#freed.push(slot);
+    if (this.#additional?.isAdditional(slot) !== true) {
+      if (removeEntry) this.#removeEntry(slot);
+      return;
+    }
+    const first = this.#additional.remove(slot);
+    if (this.#additional.count === 0) this.#additional = undefined;
+    const left = (this.#holders[first] ?? 0) - 1;
+    this.#holders[first] = left;
+    if (left === 0) this.#free(first, removeEntry);
+  }
+
   #takeSlot(): number {
     const reused = this.#freed.pop();
     if (reused !== undefined) return reused;
@@ -206,13 +253,16 @@ export class PrefixTable {
     this.#addresses = grown(this.#addresses, new Uint32Array(capacity * this.#words));
     this.#lengths = grown(this.#lengths, new Uint8Array(capacity));
     this.#holders = grown(this.#holders, new Int32Array(capacity));
+    this.#additional?.grow(capacity);
     this.#index = new Int32Array(2 * capacity);
     this.#rebuildIndex();
   }
 
   #rebuildIndex(): void {
     this.#index.fill(0);
-    for (let slot = 0; slot < this.#used; slot++) if ((this.#holders[slot] ?? 0) > 0) this.#addEntry(slot);
+    for (let slot = 0; slot < this.#used; slot++) {
+      if ((this.#holders[slot] ?? 0) > 0 && this.#additional?.isAdditional(slot) !== true) this.#addEntry(slot);
+    }
   }
 
   /** Shrinks the table after the last prefix was released, so that the memory of the largest burst is returned. */
