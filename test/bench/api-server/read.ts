@@ -27,10 +27,10 @@ async function herald(streamed: boolean): Promise<() => Promise<number>> {
   const connection = { server: new URL(server ?? ''), credentials: async () => credentials, expired: () => undefined };
   const client = new KubeClient(connection, { clock: systemClock });
   const stream = client.stream.bind(client);
-  client.stream = async (path, query, signal) => {
+  client.stream = async (path, query, signal, accept) => {
     // This is the answer of a server without WatchList.
     if (!streamed && query['sendInitialEvents'] === true) throw answerError(422, '');
-    return stream(path, query, signal);
+    return stream(path, query, signal, accept);
   };
   const source = new KubernetesSource({ client, clock: systemClock, random: systemRandom, log: silentLog }, { node: 'node1' });
   return async () => {
