@@ -68,8 +68,18 @@ interface Case {
 
 const discovery = 'discovery.k8s.io/v1';
 const cases: Readonly<Record<string, Case>> = {
-  'Services of a controller': { table: service, path: '/api/v1/services', read: parsed({}, 'v1', 'Service'), never: ['metadata.generation'] },
-  'Services of an agent': { table: service, path: '/api/v1/services', read: parsed({ forAgent: true }, 'v1', 'Service') },
+  'Services of a controller': {
+    table: service,
+    path: '/api/v1/services',
+    read: parsed({}, 'v1', 'Service'),
+    never: ['metadata.generation'],
+  },
+  'Services of an agent': {
+    table: service,
+    path: '/api/v1/services',
+    read: parsed({ forAgent: true }, 'v1', 'Service'),
+    never: ['metadata.generation'],
+  },
   'EndpointSlices of a controller': {
     table: endpointSlice,
     path: `/apis/${discovery}/endpointslices`,
