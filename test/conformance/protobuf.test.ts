@@ -21,7 +21,7 @@ import { until } from '../lab/until.ts';
 import { pathsIn, pathsOf, projected } from '../unit/kube/format/protobuf/projection.ts';
 import { KubernetesCluster } from './cluster.ts';
 import { apply, pathOf } from './manifests.ts';
-import { agentPodObject, endpointSlices, namespaceObject, nodeObject, services } from './protobuf/objects.ts';
+import { agentPodObject, endpointSlices, namespaceObject, nodeObject, services } from '../unit/kube/format/protobuf/built-in-objects.ts';
 
 let cluster: KubernetesCluster;
 let client: KubeClient;

@@ -1,6 +1,6 @@
 import { message } from '../message.ts';
 import type { ObjectTable } from '../object-table.ts';
-import { bool, int32, int64, intOrString, list, omitEmpty, sharedText, text, textMap } from '../types.ts';
+import { bool, int32, intOrString, list, omitEmpty, sharedText, text, textMap } from '../types.ts';
 import { objectMeta } from './object-meta.ts';
 
 const port = message({
@@ -38,7 +38,6 @@ const ingress = message({ ip: [1, omitEmpty(text)], hostname: [2, omitEmpty(text
 const condition = message({
   type: [1, sharedText],
   status: [2, sharedText],
-  observedGeneration: [3, omitEmpty(int64)],
   reason: [5, sharedText],
   message: [6, text],
 });

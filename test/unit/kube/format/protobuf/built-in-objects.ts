@@ -1,8 +1,19 @@
 /** Objects that have, together, every field of a built-in kind that Herald reads. */
+import { conditionTypes } from '../../../../../src/model/objects/condition-types.ts';
+import { assignedMessage } from '../../../../../src/model/objects/sharing-terms.ts';
 
 const finalizers = ['example.com/held', 'example.com/also'];
 const annotations = { 'example.com/text': 'Größe "ü" 日本語 \u{1f600}\n', 'example.com/empty': '', 'example.com/long': 'x'.repeat(5000) };
 const labels = { 'app.kubernetes.io/name': 'web', empty: '', 'example.com/long': 'a'.repeat(63) };
+
+const addressAssigned = (status: string, reason: string, message: string) => ({
+  type: conditionTypes.addressAssigned,
+  status,
+  reason,
+  message,
+  observedGeneration: 3,
+  lastTransitionTime: '2026-01-02T03:04:05Z',
+});
 
 const service = (name: string, spec: object, further: object = {}) => ({
   apiVersion: 'v1',
@@ -45,16 +56,7 @@ export const services = [
           { hostname: 'web.example.com' },
         ],
       },
-      conditions: [
-        {
-          type: 'AddressAssigned',
-          status: 'True',
-          reason: 'Assigned',
-          message: 'ü',
-          observedGeneration: 3,
-          lastTransitionTime: '2026-01-02T03:04:05Z',
-        },
-      ],
+      conditions: [addressAssigned('True', 'Assigned', assignedMessage({ sharingKey: 'ü', ports: [] }))],
     },
   },
   service('plain', { ports: [{ port: 80 }] }),
@@ -62,7 +64,10 @@ export const services = [
     type: 'NodePort',
     ports: [{ port: 80, targetPort: 'x', appProtocol: 'kubernetes.io/h2c' }],
   }),
-  service('load-balancer', { type: 'LoadBalancer', ports: [{ port: 80 }], allocateLoadBalancerNodePorts: true }),
+  {
+    ...service('load-balancer', { type: 'LoadBalancer', ports: [{ port: 80 }], allocateLoadBalancerNodePorts: true }),
+    status: { conditions: [addressAssigned('False', 'AddressTaken', 'another Service has it')] },
+  },
   service('headless', { clusterIP: 'None', selector: { app: 'web' } }),
   service('elsewhere', { type: 'ExternalName', externalName: 'web.example.com' }),
 ];
