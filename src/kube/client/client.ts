@@ -80,10 +80,15 @@ export class KubeClient {
     return jsonValue(answer.body.toString('utf8'));
   }
 
-  /** Sends a watch that accepts these media types, and returns the octets of its response as they arrive, until the signal aborts. */
-  async stream(path: string, query: Query, signal: AbortSignal, accept: string = jsonType): Promise<Answer<AsyncIterable<Buffer>>> {
+  /** Sends a watch that accepts these media types (default: JSON), and returns the octets of its response as they arrive, until the signal aborts. */
+  async stream(path: string, query: Query, signal: AbortSignal, accept?: string): Promise<Answer<AsyncIterable<Buffer>>> {
     return this.#observed('WATCH', async () => {
-      const response = await this.#transport.request({ method: 'GET', path: withQuery(path, query), headers: { Accept: accept }, signal });
+      const response = await this.#transport.request({
+        method: 'GET',
+        path: withQuery(path, query),
+        headers: { Accept: accept ?? jsonType },
+        signal,
+      });
       if (response.status !== 200) throw await this.#refusal(response);
       return { status: 200, value: response };
     });
