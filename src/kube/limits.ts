@@ -4,12 +4,16 @@ export const limits = {
   connections: 128,
   /** One response that is not a watch, after decompression. */
   answerBytes: 64 * 1024 * 1024,
-  /** One line of a watch. An object of the API server has at most 1.5 MiB in its own encoding. */
+  /** One line of a watch in JSON, or one frame in protobuf. An object of the API server has at most 1.5 MiB in its own encoding. */
   lineBytes: 8 * 1024 * 1024,
   /** Characters of the API server's text that a message quotes. */
   quoted: 300,
   /** Objects in one page of a list. */
   pageItems: 500,
+  /** Fields of one object, or objects of one list, in protobuf. A field takes two octets or more, so no object of 1.5 MiB has as many. */
+  objectFields: 1_000_000,
+  /** Texts in protobuf that are remembered, so that equal ones in many objects are one. A power of two. */
+  sharedTexts: 4096,
   /** A response that is not a watch is abandoned after this. */
   answerMilliseconds: 60_000,
   /** A token file is read again after this. The kubelet replaces it long before it expires. */

@@ -49,8 +49,10 @@ async function addPods(bundle: Bundle, client: KubeClient, namespace: string, si
 async function addPod(bundle: Bundle, client: KubeClient, pod: RawObject, stopped: AbortSignal): Promise<void> {
   const { name, namespace = '' } = pod.metadata;
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}`;
-  const ask = async (target: string, query = {}): Promise<string> =>
-    readText(await client.stream(target, query, withTimeout(stopped)), limits.bundleFileBytes);
+  const ask = async (target: string, query = {}): Promise<string> => {
+    const { body } = await client.stream(target, query, withTimeout(stopped));
+    return readText(body, limits.bundleFileBytes);
+  };
   for (const { container, hasEnded } of containersOf(pod)) {
     const query = { container, tailLines: limits.bundleLogLines, limitBytes: limits.bundleLogBytes, timestamps: true };
     const file = `cluster/${name}/${container}`;

@@ -5,6 +5,8 @@ import type { ClientObserver } from './client-observer.ts';
 import type { Connection } from './connection.ts';
 import { StallTimeout } from './stall-timeout.ts';
 import { answerError, KubeError } from '../error.ts';
+import { jsonType, jsonValue } from '../format/json/json-format.ts';
+import { readRefusal } from '../format/refusal.ts';
 import { limits } from '../limits.ts';
 import { HttpTransport, type HttpRequest, type HttpResponse } from './transport.ts';
 
@@ -20,6 +22,13 @@ export interface Write {
     | 'application/strategic-merge-patch+json'
     | 'application/apply-patch+yaml';
   readonly body?: unknown;
+}
+
+/** The body of a successful answer, and what it is written in. */
+export interface Answer<Body> {
+  /** Content-Type. */
+  readonly contentType: string | undefined;
+  readonly body: Body;
 }
 
 /** Sends requests to the API server. An error status becomes a KubeError. Callers decide what to retry, and when. */
@@ -53,23 +62,35 @@ export class KubeClient {
   }
 
   /** Sends a GET and returns the decoded JSON response. */
-  get(path: string, query: Query = {}, signal?: AbortSignal): Promise<unknown> {
-    return this.#exchange({ method: 'GET', path: withQuery(path, query) }, signal);
+  async get(path: string, query: Query = {}, signal?: AbortSignal): Promise<unknown> {
+    const { body } = await this.getAs(jsonType, path, query, signal);
+    return jsonValue(body.toString('utf8'));
+  }
+
+  /** Sends a GET that accepts these media types, and returns the octets of the response. */
+  getAs(accept: string, path: string, query: Query, signal?: AbortSignal): Promise<Answer<Buffer>> {
+    return this.#exchange({ method: 'GET', path: withQuery(path, query), headers: { Accept: accept } }, signal);
   }
 
   /** Sends a write and returns the decoded JSON response: the object after the write. */
-  write({ method, path, query = {}, contentType = 'application/json', body }: Write, signal?: AbortSignal): Promise<unknown> {
+  async write({ method, path, query = {}, contentType = jsonType, body }: Write, signal?: AbortSignal): Promise<unknown> {
     const headers = { 'Content-Type': contentType };
     const content = body === undefined ? {} : { body: JSON.stringify(body, exactly) };
-    return this.#exchange({ method, path: withQuery(path, query), headers, ...content }, signal);
+    const answer = await this.#exchange({ method, path: withQuery(path, query), headers, ...content }, signal);
+    return jsonValue(answer.body.toString('utf8'));
   }
 
-  /** Sends a watch and returns the bytes of its response as they arrive, until the signal aborts. */
-  async stream(path: string, query: Query, signal: AbortSignal): Promise<AsyncIterable<Buffer>> {
+  /** Sends a watch that accepts these media types (default: JSON), and returns the octets of its response as they arrive, until the signal aborts. */
+  async stream(path: string, query: Query, signal: AbortSignal, accept?: string): Promise<Answer<AsyncIterable<Buffer>>> {
     return this.#observed('WATCH', async () => {
-      const response = await this.#transport.request({ method: 'GET', path: withQuery(path, query), signal });
+      const response = await this.#transport.request({
+        method: 'GET',
+        path: withQuery(path, query),
+        headers: { Accept: accept ?? jsonType },
+        signal,
+      });
       if (response.status !== 200) throw await this.#refusal(response);
-      return { status: 200, value: response.body };
+      return { status: 200, value: response };
     });
   }
 
@@ -77,7 +98,7 @@ export class KubeClient {
     this.#transport.close();
   }
 
-  async #exchange(request: Omit<HttpRequest, 'signal'>, outer: AbortSignal | undefined): Promise<unknown> {
+  async #exchange(request: Omit<HttpRequest, 'signal'>, outer: AbortSignal | undefined): Promise<Answer<Buffer>> {
     const deadline = new StallTimeout(this.#clock, limits.answerMilliseconds, outer);
     try {
       return await this.#observed(request.method, async () => {
@@ -85,7 +106,8 @@ export class KubeClient {
         const response = await this.#transport.request({ ...request, signal: deadline.signal });
         this.clockSkew.observe(response.date, sent, this.#clock.date().getTime());
         if (response.status < 200 || response.status > 299) throw await this.#refusal(response);
-        return { status: response.status, value: decoded(await readAll(response.body)) };
+        const { status, contentType } = response;
+        return { status, value: { contentType, body: await readAll(response.body) } };
       });
     } finally {
       deadline.end();
@@ -107,17 +129,8 @@ export class KubeClient {
 
   async #refusal(response: HttpResponse): Promise<KubeError> {
     if (response.status === 401) this.#connection.expired();
-    const text = await readAll(response.body);
-    let message = text;
-    let details: unknown;
-    try {
-      const said = JSON.parse(text) as { readonly message?: unknown; readonly details?: unknown };
-      if (typeof said.message === 'string') message = said.message;
-      details = said.details;
-    } catch {
-      // A proxy between Herald and the API server answers with text that is not JSON: the text is the message.
-    }
-    return answerError(response.status, message.trim(), response.retryAfter, details);
+    const { message, details } = readRefusal(response.contentType, await readAll(response.body));
+    return answerError(response.status, message, response.retryAfter, details);
   }
 }
 
@@ -135,7 +148,7 @@ function withQuery(path: string, query: Query): string {
   return parameters.size === 0 ? path : `${path}?${parameters.toString()}`;
 }
 
-async function readAll(body: AsyncIterable<Buffer>): Promise<string> {
+async function readAll(body: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of body) {
@@ -143,13 +156,5 @@ async function readAll(body: AsyncIterable<Buffer>): Promise<string> {
     if (length > limits.answerBytes) throw new KubeError('malformed', `an answer is longer than ${limits.answerBytes} bytes`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-function decoded(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new KubeError('malformed', 'the answer is not JSON', { cause: error });
-  }
+  return Buffer.concat(chunks);
 }

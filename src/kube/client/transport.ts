@@ -20,6 +20,7 @@ export interface HttpResponse {
   readonly retryAfter: string | undefined;
   /** The server's time when it answered, as HTTP writes it. */
   readonly date: string | undefined;
+  readonly contentType: string | undefined;
   /** The decompressed body. The caller must read it to its end or abort the request. Throws KubeError. */
   readonly body: AsyncIterable<Buffer>;
 }
@@ -80,6 +81,7 @@ export class HttpTransport {
       status: response.statusCode ?? 0,
       retryAfter: response.headers['retry-after'],
       date: response.headers.date,
+      contentType: response.headers['content-type'],
       body: this.#read(response, signal),
     };
   }

@@ -8,11 +8,14 @@ import type { KubeClient, Query } from '../client/client.ts';
 import type { WatchObserver } from '../client/client-observer.ts';
 import { StallTimeout } from '../client/stall-timeout.ts';
 import { KubeError } from '../error.ts';
-import { LineFramer } from './line-framer.ts';
+import { FormatChoice } from '../format/format-choice.ts';
+import type { ListPage } from '../format/object-format.ts';
+import type { ObjectTable } from '../format/protobuf/object-table.ts';
+import { ProtobufError } from '../format/protobuf/protobuf-error.ts';
+import type { WatchEvent } from '../format/watch-event.ts';
 import { limits } from '../limits.ts';
-import { listPages } from './list-pages.ts';
+import { pagesBy } from './list-pages.ts';
 import { rawKey, type RawObject } from '../raw-object.ts';
-import { decodeWatchEvent } from './watch-event.ts';
 
 /** One kind of objects at the API server, or a part of it. */
 export interface Resource {
@@ -24,6 +27,8 @@ export interface Resource {
   readonly labelSelector?: string;
   /** The API server may lack the kind while its CRD is not installed. It then counts as empty and is looked for again. */
   readonly optional?: boolean;
+  /** Lets the objects be read in protobuf, with only these fields. Absent: they are read in JSON, as Herald's own kinds must be. */
+  readonly table?: ObjectTable;
 }
 
 /** Stores the objects. Called in order; the same object may be reported present many times. */
@@ -50,13 +55,14 @@ export interface ReflectorComponents {
  * Keeps a sink equal to the API server's state until the signal aborts: a list, then a watch from there, resumed wherever it broke off. The
  * list is the beginning of the watch when the server can stream it (WatchList, KEP-3157), otherwise it comes in pages. After an error the
  * watch resumes from the last seen version; only when that has expired (410) is the list read again, and then only the difference reaches
- * the sink.
+ * the sink. Octets of protobuf that it cannot read are read in JSON from then on.
  */
 export class Reflector {
   readonly #components: ReflectorComponents;
   readonly #resource: Resource;
   readonly #sink: ReflectorSink;
   readonly #backOff: BackOff;
+  readonly #format: FormatChoice;
   readonly #keys = new Set<string>();
   /** Where a watch may begin. Undefined when a list must come first. */
   #version: string | undefined;
@@ -74,6 +80,7 @@ export class Reflector {
     this.#sink = sink;
     this.#components = components;
     this.#backOff = new BackOff(components.random, retryDelays);
+    this.#format = new FormatChoice(resource.table);
   }
 
   /** Resolves when the signal has aborted. API errors never reject it. */
@@ -119,12 +126,12 @@ export class Reflector {
   }
 
   async #list(signal: AbortSignal): Promise<void> {
-    const { client, clock } = this.#components;
-    const { path, fieldSelector, labelSelector } = this.#resource;
+    const { fieldSelector, labelSelector } = this.#resource;
     const seen = new Set<string>();
-    const turn = new TimeSlice(clock);
+    const turn = new TimeSlice(this.#components.clock);
     let version = '';
-    for await (const { items, resourceVersion } of listPages(client, path, { fieldSelector, labelSelector }, signal)) {
+    const pages = pagesBy((query) => this.#page(query, signal), { fieldSelector, labelSelector });
+    for await (const { items, resourceVersion } of pages) {
       for (const object of items) {
         seen.add(this.#present(object));
         if (turn.isUsedUp) await turn.yield();
@@ -136,6 +143,11 @@ export class Reflector {
     this.#complete(seen, version);
   }
 
+  async #page(query: Query, signal: AbortSignal): Promise<ListPage> {
+    const { contentType, body } = await this.#components.client.getAs(this.#format.accept, this.#resource.path, query, signal);
+    return this.#format.formatOf(contentType).list(body);
+  }
+
   /** `initial` collects the initial objects until the server has reported all of them. Undefined when they are known. */
   async #watch(from: Query, initial: Set<string> | undefined, signal: AbortSignal): Promise<void> {
     const { client, clock, random } = this.#components;
@@ -144,14 +156,14 @@ export class Reflector {
     const silence = new StallTimeout(clock, limits.silenceMilliseconds, signal);
     const query = { watch: true, allowWatchBookmarks: true, timeoutSeconds, fieldSelector, labelSelector, ...from };
     try {
-      const framer = new LineFramer(limits.lineBytes);
       const turn = new TimeSlice(clock);
-      const body = await client.stream(path, query, silence.signal);
+      const { contentType, body } = await client.stream(path, query, silence.signal, this.#format.accept);
+      const events = this.#format.formatOf(contentType).eventReader();
       if (initial === undefined) this.#works();
       for await (const chunk of body) {
         if (turn.isUsedUp) await turn.yield();
-        for (const line of framer.push(chunk)) {
-          initial = this.#handleLine(line, initial);
+        for (const event of events.push(chunk)) {
+          initial = this.#handle(event, initial);
           silence.progress();
           if (!turn.isUsedUp) continue;
           this.#sink.flush();
@@ -159,7 +171,7 @@ export class Reflector {
         }
         this.#sink.flush();
       }
-      framer.end();
+      events.end();
     } finally {
       silence.end();
       this.#sink.flush();
@@ -168,8 +180,7 @@ export class Reflector {
   }
 
   /** Returns the collected initial objects. Undefined once the list is complete. */
-  #handleLine(line: string, initial: Set<string> | undefined): Set<string> | undefined {
-    const event = decodeWatchEvent(line);
+  #handle(event: WatchEvent, initial: Set<string> | undefined): Set<string> | undefined {
     this.#components.observer?.watchEvent(this.#resource.path, event.type);
     if (event.type === 'bookmark') {
       if (initial !== undefined && !event.complete) throw new KubeError('refused', 'the API server does not stream lists', { status: 400 });
@@ -235,6 +246,7 @@ export class Reflector {
     }
     if (error.code === 'notFound' && this.#resource.optional === true) return this.#absent();
     this.#components.observer?.watchFailed(this.#resource.path, error.code);
+    if (error instanceof ProtobufError) this.#format.useJson();
     // An unreadable line would come again, and a silent stream would stay silent, so the list is tried in pages.
     this.#pagesNext = error.code === 'malformed' || (error.code === 'stalled' && !watched);
     // A server restored from a backup does not know our version and reports that with an error of its own.

@@ -132,7 +132,8 @@ function* copies(ours: StoredObject, others: StoredObject, address: StoredObject
 async function writeBare(): Promise<number> {
   const watching = new AbortController();
   const watch = (async () => {
-    for await (const _ of await client.stream('/api/v1/services', { watch: true }, watching.signal)) continue;
+    const { body } = await client.stream('/api/v1/services', { watch: true }, watching.signal);
+    for await (const _ of body) continue;
   })().catch(() => undefined);
   const indexes = Array.from({ length: bare }, (_, index) => index);
   const lastTransitionTime = new Date().toISOString().replace(/\.\d+Z$/, 'Z');

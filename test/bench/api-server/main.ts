@@ -1,6 +1,6 @@
 /**
  * Measures the time to read the API server, the longest pause of the event loop meanwhile, and the memory: Herald's source beside
- * client-node's informers, in the same run, against a real kube-apiserver. `node test/bench/api-server/main.ts [--json] [COUNT...]`
+ * client-node's informers, in the same run, against a real kube-apiserver; and what one event of an EndpointSlice costs in protobuf and in JSON. `node test/bench/api-server/main.ts [--json] [COUNT...]`
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,10 +16,14 @@ import { endTogether } from '../../lab/ends-together.ts';
 import { Attempts } from '../runner/attempts.ts';
 import { conditionLines, conditions } from '../runner/conditions.ts';
 import { packages, programs } from '../runner/versions.ts';
+import { eventSlice } from './event-slices.ts';
 
-const modes = ['herald, streamed', 'herald, in pages', 'informer'];
+const modes = ['herald, streamed', 'herald, streamed in JSON', 'herald, in pages', 'informer'];
+/** EndpointSlices whose events are measured. */
+const eventSlices = 200;
 const rounds = 5;
 const atOnce = 16;
+const slices = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices';
 const { values, positionals } = parseArgs({ options: { json: { type: 'boolean', default: false } }, allowPositionals: true });
 const counts = positionals.length > 0 ? positionals.map(Number) : [5000, 10_000];
 
@@ -34,6 +38,7 @@ interface Line {
 }
 
 const lines: Line[] = [];
+let events: Record<string, Result> | undefined;
 const attempts = new Attempts((text) => void process.stderr.write(`${text}\n`));
 endTogether();
 
@@ -50,35 +55,48 @@ try {
     // The modes take turns, so that a disturbance of the machine affects all of them.
     for (let round = 0; round < rounds; round++) {
       for (const mode of modes) {
-        const result = await attempts.row(`${mode === 'informer' ? mode : `Herald: ${mode}`}, ${count} Services`, () => read(mode));
+        const result = await attempts.row(`${mode === 'informer' ? mode : `Herald: ${mode}`}, ${count} Services`, () =>
+          run<Result>('read.ts', mode),
+        );
         if (result !== undefined) results.get(mode)?.push(result);
       }
     }
     for (const [mode, all] of results) lines.push({ count, mode, load, rounds: all.length, figures: median(all) });
   }
+  await makeAll(Array.from({ length: eventSlices }, (_, index) => [{ path: slices, body: eventSlice(index) }]));
+  events = await attempts.row('Herald: one event of an EndpointSlice', () => run<Record<string, Result>>('events.ts'));
 } finally {
   await cluster.stop();
   clearInterval(alive);
 }
 const under = conditions({ ...programs('kube-apiserver', 'etcd'), ...packages('@kubernetes/client-node') });
-if (values.json) console.log(JSON.stringify({ conditions: under, lines, failed: attempts.failed }));
+if (values.json) console.log(JSON.stringify({ conditions: under, lines, events, failed: attempts.failed }));
 else {
   console.log([conditionLines(under), ...attempts.lines()].join('\n'));
   console.table(Object.fromEntries(lines.map(({ mode, count, load, figures }) => [`${mode} ${count} + ${count}`, { load, ...figures }])));
+  console.table(events);
 }
 process.exit(attempts.status);
 
 async function make(from: number, to: number): Promise<void> {
+  const indexes = Array.from({ length: to - from }, (_, index) => from + index);
+  await makeAll(
+    indexes.map((index) => [
+      { path: '/api/v1/namespaces/default/services', body: serviceOf(index) },
+      { path: slices, body: sliceOf(index) },
+    ]),
+  );
+}
+
+/** Makes objects, those of one element one after the other. */
+async function makeAll(all: readonly (readonly { readonly path: string; readonly body: object }[])[]): Promise<void> {
   // Connections are kept: a handshake for each of thousands of objects would take minutes.
   const { server, certificateAuthority: ca, token } = cluster.admin;
   const credentials = async () => ({ ca, authorization: `Bearer ${token}` });
   const client = new KubeClient({ server: new URL(server), credentials, expired: () => undefined }, { clock: systemClock });
-  const indexes = Array.from({ length: to - from }, (_, index) => from + index);
+  const left = all.values();
   const work = async (): Promise<void> => {
-    for (let index = indexes.pop(); index !== undefined; index = indexes.pop()) {
-      await client.write({ method: 'POST', path: '/api/v1/namespaces/default/services', body: serviceOf(index) });
-      await client.write({ method: 'POST', path: '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices', body: sliceOf(index) });
-    }
+    for (const objects of left) for (const object of objects) await client.write({ method: 'POST', ...object });
   };
   await Promise.all(Array.from({ length: atOnce }, work));
   client.close();
@@ -111,13 +129,14 @@ function sliceOf(index: number): object {
   };
 }
 
-async function read(mode: string): Promise<Result> {
-  const child = spawn(process.execPath, ['--expose-gc', join(import.meta.dirname, 'read.ts'), mode], {
+/** Runs a program of this folder with the credentials, and returns what it prints. */
+async function run<T>(program: string, ...words: readonly string[]): Promise<T> {
+  const child = spawn(process.execPath, ['--expose-gc', join(import.meta.dirname, program), ...words], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   child.stdin.end(JSON.stringify(cluster.admin));
   const [answer] = await Promise.all([text(child.stdout), once(child, 'exit')]);
-  return JSON.parse(answer) as Result;
+  return JSON.parse(answer) as T;
 }
 
 function median(results: readonly Result[]): Result {

@@ -10,13 +10,14 @@ const [mode = ''] = process.argv.slice(2);
 const { server, certificateAuthority, token } = JSON.parse(await text(process.stdin)) as Record<string, string>;
 
 const readers: Readonly<Record<string, () => Promise<() => Promise<number>>>> = {
-  'herald, streamed': () => herald(true),
-  'herald, in pages': () => herald(false),
+  'herald, streamed': () => herald({ streamed: true }),
+  'herald, streamed in JSON': () => herald({ streamed: true, json: true }),
+  'herald, in pages': () => herald({ streamed: false }),
   informer,
 };
 
 /** Reads as an agent does: every kind, parsed into the model. */
-async function herald(streamed: boolean): Promise<() => Promise<number>> {
+async function herald({ streamed, json = false }: { readonly streamed: boolean; readonly json?: boolean }): Promise<() => Promise<number>> {
   const { KubeClient } = await import('../../../src/kube/client/client.ts');
   const { answerError } = await import('../../../src/kube/error.ts');
   const { KubernetesSource } = await import('../../../src/sources/kubernetes/kubernetes-source.ts');
@@ -27,10 +28,10 @@ async function herald(streamed: boolean): Promise<() => Promise<number>> {
   const connection = { server: new URL(server ?? ''), credentials: async () => credentials, expired: () => undefined };
   const client = new KubeClient(connection, { clock: systemClock });
   const stream = client.stream.bind(client);
-  client.stream = async (path, query, signal) => {
+  client.stream = async (path, query, signal, accept) => {
     // This is the answer of a server without WatchList.
     if (!streamed && query['sendInitialEvents'] === true) throw answerError(422, '');
-    return stream(path, query, signal);
+    return stream(path, query, signal, json ? 'application/json' : accept);
   };
   const source = new KubernetesSource({ client, clock: systemClock, random: systemRandom, log: silentLog }, { node: 'node1' });
   return async () => {

@@ -164,6 +164,7 @@ interface ListedService {
 /** Returns text such as that of /metrics. */
 async function text(path: string): Promise<string> {
   const body: Buffer[] = [];
-  for await (const chunk of await client.stream(path, {}, new AbortController().signal)) body.push(chunk);
+  const { body: sent } = await client.stream(path, {}, new AbortController().signal);
+  for await (const chunk of sent) body.push(chunk);
   return Buffer.concat(body).toString('utf8');
 }

@@ -1,21 +1,27 @@
 import { describe, expect, test } from 'vitest';
-import { decodeWatchEvent } from '../../../src/kube/reflector/watch-event.ts';
+import { jsonEvent } from '../../../src/kube/format/json/json-format.ts';
+import { namespace } from '../../../src/kube/format/protobuf/kinds/namespace.ts';
+import { protobufFormat } from '../../../src/kube/format/protobuf/protobuf-format.ts';
 import { byProgramAndVerb, requestsIn, shapeOf } from '../../bench/scale/audit-log.ts';
 import { deviations } from '../../bench/scale/comparison.ts';
 import { exponent } from '../../bench/scale/curves.ts';
 import { Chunked } from '../../bench/scale/recorded/chunked.ts';
+import { ThinFrames } from '../../bench/scale/recorded/thin-frames.ts';
 import { ThinStream } from '../../bench/scale/recorded/thin-stream.ts';
 import { chart } from '../../bench/scale/svg.ts';
+import { encodedObject, encodedStatus, frame } from '../kube/format/protobuf/encode.ts';
 
 /** The parts of bench:scale that decide, or that stand for a part of the agent. */
 const line = (type: string, metadata: object): string => `${JSON.stringify({ type, object: { metadata } })}\n`;
 const endOfList = line('BOOKMARK', { resourceVersion: '7', annotations: { 'k8s.io/initial-events-end': 'true' } });
 
-/** Pushes text octet by octet, in pieces of a given size. */
-function pushed(stream: ThinStream, text: string, size: number): string {
-  const bytes = Buffer.from(text);
+const inFrame = (type: string, metadata: object): Buffer => frame(type, encodedObject(namespace, { metadata }));
+
+/** Pushes octets in pieces of a given size. */
+function pushed(stream: ThinStream | ThinFrames, octets: string | Buffer, size: number): string {
+  const bytes = Buffer.from(octets as string);
   const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) => bytes.subarray(index * size, (index + 1) * size));
-  return pieces.flatMap((piece) => stream.push(piece)).join('');
+  return Buffer.concat(pieces.flatMap((piece) => stream.push(piece))).toString();
 }
 
 describe('a thin stream', () => {
@@ -31,7 +37,7 @@ describe('a thin stream', () => {
   test('gives a Reflector the version of the last event, once', () => {
     const stream = new ThinStream(false);
     pushed(stream, line('ADDED', { resourceVersion: '10' }) + line('DELETED', { resourceVersion: '11' }), 5);
-    expect(decodeWatchEvent(String(stream.version()))).toEqual({ type: 'bookmark', resourceVersion: '11', complete: false });
+    expect(jsonEvent(String(stream.version()))).toEqual({ type: 'bookmark', resourceVersion: '11', complete: false });
     expect(stream.version()).toBeUndefined();
   });
 
@@ -42,6 +48,34 @@ describe('a thin stream', () => {
     expect(pushed(stream, endOfList, 100)).toBe(endOfList);
     pushed(stream, line('MODIFIED', { resourceVersion: '9' }), 100);
     expect(String(stream.version())).toContain('"9"');
+  });
+});
+
+describe('a thin stream of protobuf', () => {
+  const event = (stream: ThinFrames) => [
+    ...protobufFormat(namespace)
+      .eventReader()
+      .push(stream.version() ?? Buffer.alloc(0)),
+  ];
+
+  test.each([1, 7, 10_000])('counts events and passes on bookmarks and errors, in pieces of %i octets', (size) => {
+    const stream = new ThinFrames(false);
+    const error = frame('ERROR', encodedStatus(410, 'too old'));
+    const bookmark = inFrame('BOOKMARK', { resourceVersion: '12' });
+    const [first, second] = [inFrame('ADDED', { resourceVersion: '10' }), inFrame('MODIFIED', { resourceVersion: '13' })];
+    expect(pushed(stream, Buffer.concat([first, bookmark, second, error]), size)).toBe(Buffer.concat([bookmark, error]).toString());
+    expect(stream.events).toBe(2);
+  });
+
+  test('gives a Reflector the version of the last event, once, after the list is complete', () => {
+    const stream = new ThinFrames(true);
+    pushed(stream, inFrame('ADDED', { resourceVersion: '5' }), 100);
+    expect(event(stream)).toEqual([]);
+    pushed(stream, inFrame('BOOKMARK', { resourceVersion: '7', annotations: { 'k8s.io/initial-events-end': 'true' } }), 100);
+    expect(event(stream)).toEqual([]);
+    pushed(stream, Buffer.concat([inFrame('ADDED', { resourceVersion: '8' }), inFrame('DELETED', { resourceVersion: '9' })]), 5);
+    expect(event(stream)).toEqual([{ type: 'bookmark', resourceVersion: '9', complete: false }]);
+    expect(event(stream)).toEqual([]);
   });
 });
 

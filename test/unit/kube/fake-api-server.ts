@@ -4,6 +4,9 @@ import type { AddressInfo, Socket } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { defined } from '../../../src/lang/defined.ts';
+import { protobufType } from '../../../src/kube/format/protobuf/media-type.ts';
+import type { ObjectTable } from '../../../src/kube/format/protobuf/object-table.ts';
+import { encodedList, encodedObject, encodedStatus, frame } from './format/protobuf/encode.ts';
 
 export interface FakeObject {
   readonly metadata: { readonly name: string; readonly namespace?: string; readonly uid: string; readonly resourceVersion: string };
@@ -16,11 +19,13 @@ export type Fault = (response: ServerResponse, query: URLSearchParams, request: 
 interface Watcher {
   readonly response: ServerResponse;
   readonly path: string;
+  /** Set for a watch in protobuf. */
+  readonly table: ObjectTable | undefined;
 }
 
 /**
- * The part of an API server that a reflector uses: lists in pages, watches and WatchList over plain HTTP on loopback. Behaves correctly
- * unless a test injected a fault.
+ * The part of an API server that a reflector uses: lists in pages, watches and WatchList over plain HTTP on loopback, in JSON and, for kinds
+ * with a table, in protobuf. Behaves correctly unless a test injected a fault.
  */
 export class FakeApiServer {
   /** Every request in order: "list", "more" (a further page), "stream" (WatchList), "watch RESOURCEVERSION". */
@@ -36,6 +41,10 @@ export class FakeApiServer {
   readonly patches: { readonly path: string; readonly body: unknown }[] = [];
   readonly authorizations: (string | undefined)[] = [];
   readonly userAgents: (string | undefined)[] = [];
+  /** The header Accept of each request. */
+  readonly accepts: (string | undefined)[] = [];
+  /** Paths that are answered in protobuf when the client accepts it. */
+  readonly tables = new Map<string, ObjectTable>();
   /** Number of connections ever made. */
   connections = 0;
   streamsLists = true;
@@ -134,10 +143,10 @@ export class FakeApiServer {
 
   /** Sends any event or line to the watches of the path. */
   tell(path: string, type: string, object: object): void {
-    this.say(path, `${JSON.stringify({ type, object })}\n`);
+    for (const watcher of this.#watchers) if (watcher.path === path) watcher.response.write(eventOf(watcher, type, object));
   }
 
-  say(path: string, bytes: string): void {
+  say(path: string, bytes: string | Buffer): void {
     for (const watcher of this.#watchers) if (watcher.path === path) watcher.response.write(bytes);
   }
 
@@ -191,6 +200,7 @@ export class FakeApiServer {
     this.methods.add(request.method);
     this.authorizations.push(request.headers.authorization);
     this.userAgents.push(request.headers['user-agent']);
+    this.accepts.push(request.headers.accept);
     const fault = this.#faults.shift() ?? this.faults.get(pathname);
     if (fault !== undefined) return fault(response, searchParams, request);
     if (this.refuseAll) return refuse(response, 503, 'shutting down');
@@ -201,21 +211,23 @@ export class FakeApiServer {
     if (initial && !this.streamsLists)
       return refuse(response, 422, 'sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled');
     if (request.method === 'PATCH') return void this.#patch(pathname, request, response);
-    if (!watch) return this.#list(pathname, searchParams, response);
-    const watcher = { response, path: pathname };
+    const table = request.headers.accept?.startsWith(protobufType) === true ? this.tables.get(pathname) : undefined;
+    if (!watch) return this.#list(pathname, searchParams, response, table);
+    const watcher = { response, path: pathname, table };
+    const write = (type: string, object: object): void => void response.write(eventOf(watcher, type, object));
     response.on('close', () => this.#watchers.delete(watcher));
-    response.writeHead(200, { 'Content-Type': 'application/json' });
+    response.writeHead(200, { 'Content-Type': table === undefined ? 'application/json' : `${protobufType};stream=watch` });
     response.flushHeaders();
     if (initial) {
-      for (const object of this.#selected(pathname, searchParams)) response.write(`${JSON.stringify({ type: 'ADDED', object })}\n`);
+      for (const object of this.#selected(pathname, searchParams)) write('ADDED', object);
       const metadata = { resourceVersion: this.version, annotations: { 'k8s.io/initial-events-end': 'true' } };
-      response.write(`${JSON.stringify({ type: 'BOOKMARK', object: { metadata } })}\n`);
+      write('BOOKMARK', { metadata });
     } else if (Number(version) < this.#expiredBefore) {
-      response.end(`${JSON.stringify({ type: 'ERROR', object: { kind: 'Status', code: 410, message: 'too old resource version' } })}\n`);
-      return;
+      write('ERROR', { kind: 'Status', code: 410, message: 'too old resource version' });
+      return void response.end();
     } else {
       for (const object of this.#selected(pathname, searchParams)) {
-        if (Number(object.metadata.resourceVersion) > Number(version)) response.write(`${JSON.stringify({ type: 'MODIFIED', object })}\n`);
+        if (Number(object.metadata.resourceVersion) > Number(version)) write('MODIFIED', object);
       }
     }
     this.#watchers.add(watcher);
@@ -242,15 +254,26 @@ export class FakeApiServer {
     );
   }
 
-  #list(path: string, query: URLSearchParams, response: ServerResponse): void {
+  #list(path: string, query: URLSearchParams, response: ServerResponse, table: ObjectTable | undefined): void {
     const all = this.#selected(path, query);
     const start = Number(query.get('continue') ?? '0');
     const end = start + this.pageItems;
     const metadata = { resourceVersion: this.version, ...(end < all.length ? { continue: String(end) } : {}) };
-    const text = JSON.stringify({ kind: 'List', metadata, items: all.slice(start, end) });
-    response.writeHead(200, { 'Content-Type': 'application/json', ...(this.compresses ? { 'Content-Encoding': 'gzip' } : {}) });
+    const items = all.slice(start, end);
+    const text = table === undefined ? JSON.stringify({ kind: 'List', metadata, items }) : encodedList(table, { ...metadata, items });
+    response.writeHead(200, {
+      'Content-Type': table === undefined ? 'application/json' : protobufType,
+      ...(this.compresses ? { 'Content-Encoding': 'gzip' } : {}),
+    });
     response.end(this.compresses ? gzipSync(text) : text);
   }
+}
+
+function eventOf({ table }: Watcher, type: string, object: object): string | Buffer {
+  if (table === undefined) return `${JSON.stringify({ type, object })}\n`;
+  if (type !== 'ERROR') return frame(type, encodedObject(table, { ...object }));
+  const { code, message } = object as { readonly code: number; readonly message: string };
+  return frame(type, encodedStatus(code, message));
 }
 
 export function refuse(response: ServerResponse, status: number, message: string, headers: Record<string, string> = {}): void {

@@ -1,5 +1,5 @@
 import { decodeTraceLine, type Streamed, type TraceEvent } from '../../../bgp/index.ts';
-import { LineFramer } from '../../../kube/reflector/line-framer.ts';
+import { LineFramer } from '../../../kube/format/json/line-framer.ts';
 import { debugPaths, livePaths, type LiveIndex, type LiveProblem } from '../../../live/contract.ts';
 import { requestLocal, LocalSocketError, type LocalAnswer } from '../../../system/http/local-socket.ts';
 import { UsageError } from '../../context/command-context.ts';

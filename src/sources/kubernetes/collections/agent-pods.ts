@@ -1,4 +1,5 @@
 import type { KubeError } from '../../../kube/error.ts';
+import { agentPod } from '../../../kube/format/protobuf/kinds/agent-pod.ts';
 import type { RawObject } from '../../../kube/raw-object.ts';
 import { Reflector, type ReflectorComponents, type ReflectorSink } from '../../../kube/reflector/reflector.ts';
 import { agentPodSelector } from '../../../model/objects/agent-pod.ts';
@@ -38,7 +39,7 @@ export class AgentPods implements ReflectorSink {
   /** Begins to watch. */
   begin(): void {
     const path = `/api/v1/namespaces/${encodeURIComponent(this.#namespace)}/pods`;
-    const reflector = new Reflector({ path, labelSelector: agentPodSelector }, this, this.#components);
+    const reflector = new Reflector({ path, labelSelector: agentPodSelector, table: agentPod }, this, this.#components);
     this.#running = reflector.run(this.#stop.signal);
   }
 

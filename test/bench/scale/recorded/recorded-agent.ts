@@ -2,6 +2,7 @@ import { NodeReport } from '../../../../src/agent/report/node-report.ts';
 import type { ReportContent } from '../../../../src/agent/report/write-urgency.ts';
 import { KubeClient, type Query } from '../../../../src/kube/client/client.ts';
 import type { Connection } from '../../../../src/kube/client/connection.ts';
+import { jsonType } from '../../../../src/kube/format/json/json-format.ts';
 import { Reflector, type ReflectorComponents, type ReflectorSink } from '../../../../src/kube/reflector/reflector.ts';
 import type { AgentPodName } from '../../../../src/model/objects/agent-pod.ts';
 import { Store } from '../../../../src/model/store/store.ts';
@@ -43,7 +44,8 @@ export class RecordedAgent {
     this.#pool = new WatchPool(connection, userAgent, events);
     const client = new KubeClient(connection, { clock: systemClock, userAgent });
     this.#client = client;
-    client.stream = (path, query, signal) => this.#pool.watch(withQuery(path, query), query['sendInitialEvents'] === true, signal);
+    client.stream = (path, query, signal, accept = jsonType) =>
+      this.#pool.watch({ target: withQuery(path, query), accept, isInitial: query['sendInitialEvents'] === true }, signal);
     const writer = new KubernetesStatusWriter({ client, snapshot: new Store(), clock: systemClock, log: silentLog });
     this.#report = new NodeReport(
       { writeNodeState: (state) => writer.writeNodeState(state), clock: systemClock, random: systemRandom, log: silentLog },

@@ -1,7 +1,10 @@
 import { connect, type TLSSocket } from 'node:tls';
 import { answerError, connectionError } from '../../../../src/kube/error.ts';
+import type { Answer } from '../../../../src/kube/client/client.ts';
 import type { Connection } from '../../../../src/kube/client/connection.ts';
+import { isProtobuf } from '../../../../src/kube/format/protobuf/media-type.ts';
 import { Chunked } from './chunked.ts';
+import { ThinFrames } from './thin-frames.ts';
 import { ThinStream } from './thin-stream.ts';
 
 const headEnd = '\r\n\r\n';
@@ -10,6 +13,15 @@ const versionMilliseconds = 500;
 
 /** The events that the watches of one kind got. */
 export type EventCounts = Map<string, number>;
+
+interface Watch {
+  /** Path and query. */
+  readonly target: string;
+  /** The media types that the agent accepts. */
+  readonly accept: string;
+  /** The watch begins with all existing objects. */
+  readonly isInitial: boolean;
+}
 
 /** Opens watches as HttpTransport of Herald's client does: HTTP/1.1, a connection for each watch, kept for the next one. */
 export class WatchPool {
@@ -23,14 +35,14 @@ export class WatchPool {
     [this.#connection, this.#userAgent, this.#events] = [connection, userAgent, events];
   }
 
-  /** Resolves when the API server has accepted the watch. The result ends as the watch does. */
-  async watch(target: string, isInitial: boolean, signal: AbortSignal): Promise<AsyncIterable<Buffer>> {
+  /** Resolves when the API server has accepted the watch. The body ends as the watch does. */
+  async watch({ target, accept, isInitial }: Watch, signal: AbortSignal): Promise<Answer<AsyncIterable<Buffer>>> {
     signal.throwIfAborted();
     const { ca = '', authorization } = await this.#connection.credentials();
     const { host } = this.#connection.server;
     const path = target.split('?', 1)[0] ?? '';
     const socket = this.#idle.pop() ?? this.#connect(ca);
-    const answer = new Answer(isInitial);
+    const answer = new WatchAnswer(isInitial);
     const take = (bytes: Buffer): void => {
       answer.push(bytes);
       if (answer.isEnded) settle();
@@ -58,10 +70,10 @@ export class WatchPool {
     signal.addEventListener('abort', abort, { once: true });
     socket.on('data', take).on('error', broken).on('close', closed);
     socket.write(
-      `GET ${target} HTTP/1.1\r\nHost: ${host}\r\nAccept: application/json\r\nAccept-Encoding: gzip\r\nUser-Agent: ${this.#userAgent}\r\nAuthorization: ${authorization}\r\nConnection: keep-alive\r\n\r\n`,
+      `GET ${target} HTTP/1.1\r\nHost: ${host}\r\nAccept: ${accept}\r\nAccept-Encoding: gzip\r\nUser-Agent: ${this.#userAgent}\r\nAuthorization: ${authorization}\r\nConnection: keep-alive\r\n\r\n`,
     );
-    const { status, retryAfter } = await answer.head;
-    if (status === 200) return answer;
+    const { status, retryAfter, contentType } = await answer.head;
+    if (status === 200) return { contentType, body: answer };
     settle();
     throw answerError(status, '', retryAfter);
   }
@@ -88,15 +100,17 @@ export class WatchPool {
 interface Head {
   readonly status: number;
   readonly retryAfter: string | undefined;
+  readonly contentType: string | undefined;
 }
 
 /** The answer to one watch: what is left of it after thinning, as chunks. */
-class Answer implements AsyncIterable<Buffer> {
+class WatchAnswer implements AsyncIterable<Buffer> {
   isEnded = false;
   isReusable = false;
   readonly #head = Promise.withResolvers<Head>();
   readonly #chunked = new Chunked();
-  readonly #thin: ThinStream;
+  readonly #isInitial: boolean;
+  #thin: ThinStream | ThinFrames;
   #text = '';
   #hasHead = false;
   #waiting: Buffer[] = [];
@@ -104,6 +118,7 @@ class Answer implements AsyncIterable<Buffer> {
   #wake: (() => void) | undefined;
 
   constructor(isInitial: boolean) {
+    this.#isInitial = isInitial;
     this.#thin = new ThinStream(isInitial);
     // When the watch breaks before its answer, `watch` rejects.
     this.#head.promise.catch(() => undefined);
@@ -169,7 +184,10 @@ class Answer implements AsyncIterable<Buffer> {
     this.#text = '';
     this.#hasHead = true;
     const status = Number(/^HTTP\/1\.1 (\d+)/.exec(head)?.[1]);
-    this.#head.resolve({ status, retryAfter: /^retry-after: *(.*)$/im.exec(head)?.[1]?.trim() });
+    const header = (name: string): string | undefined => new RegExp(`^${name}: *(.*)$`, 'im').exec(head)?.[1]?.trim();
+    const contentType = header('content-type');
+    if (isProtobuf(contentType)) this.#thin = new ThinFrames(this.#isInitial);
+    this.#head.resolve({ status, retryAfter: header('retry-after'), contentType });
     // An error is not chunked, and its text is not read.
     return status === 200 ? body : undefined;
   }

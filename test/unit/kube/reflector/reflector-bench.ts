@@ -2,14 +2,24 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { KubeClient } from '../../../../src/kube/client/client.ts';
 import type { WatchObserver } from '../../../../src/kube/client/client-observer.ts';
 import type { KubeError } from '../../../../src/kube/error.ts';
+import { objectMeta } from '../../../../src/kube/format/protobuf/kinds/object-meta.ts';
+import { message } from '../../../../src/kube/format/protobuf/message.ts';
+import type { ObjectTable } from '../../../../src/kube/format/protobuf/object-table.ts';
+import { text } from '../../../../src/kube/format/protobuf/types.ts';
 import type { RawObject } from '../../../../src/kube/raw-object.ts';
 import { Reflector, type ReflectorSink, type Resource } from '../../../../src/kube/reflector/reflector.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { seededRandom } from '../../../../src/system/random.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { FakeApiServer } from '../fake-api-server.ts';
+import { encodedObject, frame } from '../format/protobuf/encode.ts';
 
 export const path = '/api/v1/things';
+
+const table: ObjectTable = { kind: 'Thing', message: message({ metadata: [1, objectMeta], spec: [2, text] }) };
+
+export const formats = ['JSON', 'protobuf'] as const;
+type Format = (typeof formats)[number];
 
 /** A reflector over a fake API server. The network is real; the test controls pauses, watchdogs and jitter. */
 export class ReflectorBench implements ReflectorSink {
@@ -20,13 +30,17 @@ export class ReflectorBench implements ReflectorSink {
   /** The observer's calls with their counts: "listed", "heard present", "failed gone", "ended". */
   readonly counted = new Map<string, number>();
   readonly server: FakeApiServer;
+  /** What the client asks for, and the server can. */
+  readonly #format: Format;
   readonly #stop = new AbortController();
   readonly #client: KubeClient;
   #running: Promise<void> = Promise.resolve();
   expired = 0;
 
-  private constructor(server: FakeApiServer) {
+  private constructor(server: FakeApiServer, format: Format) {
     this.server = server;
+    this.#format = format;
+    if (format === 'protobuf') server.tables.set(path, table);
     this.#client = new KubeClient(
       { server: server.url, credentials: async () => ({}), expired: () => void this.expired++ },
       { clock: this.clock },
@@ -34,15 +48,22 @@ export class ReflectorBench implements ReflectorSink {
   }
 
   /** With objects a, b and c. */
-  static async over(): Promise<ReflectorBench> {
-    const bench = new ReflectorBench(await FakeApiServer.start());
+  static async over(format: Format = 'JSON'): Promise<ReflectorBench> {
+    const bench = new ReflectorBench(await FakeApiServer.start(), format);
     for (const name of ['a', 'b', 'c']) bench.server.put(path, name);
     return bench;
   }
 
   run(options: Partial<Resource> = {}): void {
     const components = { client: this.#client, clock: this.clock, random: seededRandom(1), log: silentLog, observer: this.#observer };
-    this.#running = new Reflector({ path, ...options }, this, components).run(this.#stop.signal);
+    const ofFormat = this.#format === 'protobuf' ? { table } : {};
+    this.#running = new Reflector({ path, ...ofFormat, ...options }, this, components).run(this.#stop.signal);
+  }
+
+  /** Returns an event of a watch in the format. */
+  event(type: string, object: Readonly<Record<string, unknown>>): Buffer {
+    if (this.#format === 'JSON') return Buffer.from(`${JSON.stringify({ type, object })}\n`);
+    return frame(type, encodedObject(table, object));
   }
 
   async watching(options: Partial<Resource> = {}): Promise<void> {

@@ -1,4 +1,4 @@
-import { KubeError } from '../error.ts';
+import { KubeError } from '../../error.ts';
 
 const newline = 0x0a;
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { LineFramer } from '../../../../src/kube/reflector/line-framer.ts';
+import { LineFramer } from '../../../../src/kube/format/json/line-framer.ts';
 
 test('lines come out unchanged, wherever the chunks are cut', () => {
   const lines = fc.array(fc.string({ unit: 'grapheme', minLength: 1 }).filter((line) => !line.includes('\n')));

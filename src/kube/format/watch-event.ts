@@ -2,7 +2,7 @@ import { isRecord } from '../../lang/is-record.ts';
 import { answerError, KubeError } from '../error.ts';
 import { rawObject, type RawObject } from '../raw-object.ts';
 
-type WatchEvent =
+export type WatchEvent =
   | { readonly type: 'present'; readonly object: RawObject }
   | { readonly type: 'gone'; readonly object: RawObject }
   /** `complete`: all objects that existed when the watch began were reported (KEP-3157). */
@@ -10,15 +10,8 @@ type WatchEvent =
 
 const initialEventsEnd = 'k8s.io/initial-events-end';
 
-/** Decodes one line of a watch. Throws KubeError: the error of an ERROR event, or malformed. */
-export function decodeWatchEvent(line: string): WatchEvent {
-  let event: unknown;
-  try {
-    event = JSON.parse(line);
-  } catch (error) {
-    throw new KubeError('malformed', 'a line of the watch is not JSON', { cause: error });
-  }
-  const { type, object } = isRecord(event) ? event : {};
+/** Checks one decoded event of a watch. Throws KubeError: the error of an ERROR event, or malformed. */
+export function watchEvent(type: unknown, object: unknown): WatchEvent {
   switch (type) {
     case 'ADDED':
     case 'MODIFIED':
@@ -30,7 +23,7 @@ export function decodeWatchEvent(line: string): WatchEvent {
     case 'ERROR':
       throw statusError(object);
     default:
-      throw new KubeError('malformed', 'a line of the watch is no event');
+      throw new KubeError('malformed', 'the watch sent something that is no event');
   }
 }
 
