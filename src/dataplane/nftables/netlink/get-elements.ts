@@ -1,9 +1,11 @@
 import { NetlinkError } from '../../../system/netlink/error.ts';
+import type { MessageWriter } from '../../../system/netlink/message-writer.ts';
 import type { PackedSet } from '../../ruleset/element-list.ts';
 import { keysPerRequest, maximumMissingKeys, requestsPerDatagram } from '../../limits.ts';
-import { listElement, elementAttributes, messages } from './constants.ts';
+import { messages } from './constants.ts';
 import type { NfTablesConnection } from './nf-tables-connection.ts';
-import { beginElements, writeData } from './element-messages.ts';
+import { beginElements } from './element-messages.ts';
+import { EntryForm } from './entry-form.ts';
 import { parseSetElements, type Entry } from './entries.ts';
 
 /** A range of indexes; `end` is exclusive. */
@@ -17,6 +19,7 @@ interface Range {
  * the kernel starts from the beginning for every 32 KiB. Undefined: too many are missing. Not for sets of ranges.
  */
 export async function getElements(connection: NfTablesConnection, wanted: PackedSet): Promise<readonly Entry[] | undefined> {
+  const form = new EntryForm(wanted, 'key');
   const found: Entry[] = [];
   let missing = 0;
   const left: Range[] = [];
@@ -24,7 +27,7 @@ export async function getElements(connection: NfTablesConnection, wanted: Packed
     left.push({ first, end: Math.min(first + keysPerRequest, wanted.length) });
   while (left.length > 0) {
     const ranges = left.splice(0, requestsPerDatagram);
-    const requests = ranges.map((range) => requestFor(wanted, range));
+    const requests = ranges.map((range) => requestFor(wanted, form, range));
     const answers = await connection.requestEach(messages.getElement, wanted.family, requests);
     for (const [index, { payloads, errno }] of answers.entries()) {
       const { first, end } = ranges[index] ?? { first: 0, end: 0 };
@@ -43,14 +46,9 @@ export async function getElements(connection: NfTablesConnection, wanted: Packed
 const ENOENT = 2;
 
 const requestFor =
-  (wanted: PackedSet, { first, end }: Range) =>
-  (writer: Parameters<typeof beginElements>[0]): void => {
+  (wanted: PackedSet, form: EntryForm, { first, end }: Range) =>
+  (writer: MessageWriter): void => {
     const list = beginElements(writer, wanted.set);
-    for (let index = first; index < end; index++) {
-      const entry = writer.beginNested(listElement);
-      const start = index * wanted.recordLength;
-      writeData(writer, elementAttributes.key, wanted.octets.subarray(start, start + wanted.keyLength));
-      writer.endNested(entry);
-    }
+    form.write(writer, wanted, first, end);
     writer.endNested(list);
   };

@@ -4,7 +4,8 @@ import { affinityLadder, allSets, type SetName } from '../../../../../src/datapl
 import { Batch, netfilterHeaderBytes } from '../../../../../src/dataplane/nftables/netlink/batch.ts';
 import { ChangeReader } from '../../../../../src/dataplane/nftables/netlink/change-reader.ts';
 import { messages } from '../../../../../src/dataplane/nftables/netlink/constants.ts';
-import { beginElements, writeData, writeElements } from '../../../../../src/dataplane/nftables/netlink/element-messages.ts';
+import { beginElements, writeElements } from '../../../../../src/dataplane/nftables/netlink/element-messages.ts';
+import { writeData } from '../../../../../src/dataplane/nftables/netlink/entry-form.ts';
 import { register } from '../../../../../src/dataplane/nftables/netlink/rules/expressions.ts';
 import { parseSetElements, readElements } from '../../../../../src/dataplane/nftables/netlink/entries.ts';
 import { compileRule } from '../../../../../src/dataplane/nftables/netlink/rules/rule-compiler.ts';
