@@ -22,7 +22,7 @@ export async function desiredElements(targets: ReadonlyMap<string, Target>, time
 }
 
 /** Elements found in the kernel that differ from the desired ones. */
-interface FoundElements {
+export interface FoundElements {
   /** Present elements by owner, of owners whose elements differ from the desired ones. */
   readonly owned: ReadonlyMap<string, readonly Element[]>;
   /** Elements without an owner. */
@@ -70,10 +70,6 @@ export async function groupByOwner(
   for (const elements of extraByFrontend.values()) for (const element of elements) rest.push(element);
   for (const element of rest) shared.addUser(element);
   return { owned, rest, shared };
-}
-
-export function emptyGrouping(targets: ReadonlyMap<string, Target>): FoundElements {
-  return { owned: new Map(Array.from(targets.keys(), (owner) => [owner, []])), rest: [], shared: new SharedElements() };
 }
 
 /** Returns the identities of desired elements that are absent or have another value, and the present elements that are not desired. */

@@ -86,9 +86,14 @@ export class PackedSet {
       larger.set(this.#octets);
       this.#octets = larger;
     }
-    this.#octets.write(key, at, 'latin1');
-    if (value !== '') this.#octets.write(value, at + this.keyLength, 'latin1');
+    this.#write(key, at);
+    this.#write(value, at + this.keyLength);
     this.#length++;
+  }
+
+  /** For so few octets, a loop is several times as fast as `Buffer.write`. */
+  #write(octets: Octets, at: number): void {
+    for (let index = 0; index < octets.length; index++) this.#octets[at + index] = octets.charCodeAt(index);
   }
 
   /** Returns key and value of one element. */
