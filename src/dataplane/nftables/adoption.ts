@@ -1,5 +1,6 @@
 import { SharedElements } from './diff.ts';
-import { ElementList, type PackedSet } from '../ruleset/element-list.ts';
+import { ElementList, PackedSet } from '../ruleset/element-list.ts';
+import { PackedIndex } from '../ruleset/packed-index.ts';
 import { elementIdentity, type Element } from '../ruleset/element.ts';
 import { frontendLength, isOfOneFrontend } from '../ruleset/layout.ts';
 import { targetElements, type Target } from './target.ts';
@@ -82,29 +83,23 @@ async function compareElements(
   const extra: Element[] = [];
   for (const list of found) {
     for (const packed of list.packedSets()) {
-      const likely = wanted.packed(packed.family, packed.set);
-      if (likely?.equals(packed) === true) continue;
-      const left = new Map<string, number>();
+      const desired = wanted.packed(packed.family, packed.set) ?? new PackedSet(packed.family, packed.set);
+      if (desired.equals(packed)) continue;
+      const indexOf = new PackedIndex(desired);
+      const present = new Uint8Array(desired.length);
       for (let index = 0; index < packed.length; index++) {
-        left.set(packed.record(index), index);
+        const at = indexOf.find(packed, index);
+        if (at >= 0 && desired.hasRecord(at, packed, index)) present[at] = 1;
+        else extra.push(packed.at(index));
         if (timeSlice.isUsedUp) await timeSlice.yield();
       }
-      if (likely !== undefined) await removeDesired(left, likely, missing, timeSlice);
-      for (const index of left.values()) extra.push(packed.at(index));
+      for (const [at, isPresent] of present.entries()) if (isPresent === 0) missing.add(elementIdentity(desired.at(at)));
     }
   }
-  for (const packed of wanted.packedSets())
-    if (!found.some((list) => list.packed(packed.family, packed.set) !== undefined))
-      await removeDesired(new Map(), packed, missing, timeSlice);
+  for (const desired of wanted.packedSets())
+    if (!found.some((list) => list.packed(desired.family, desired.set) !== undefined))
+      for (let index = 0; index < desired.length; index++) missing.add(elementIdentity(desired.at(index)));
   return { missing, extra };
-}
-
-/** Removes the desired elements from the records that were found. Those not found are added to `missing`. */
-async function removeDesired(left: Map<string, number>, wanted: PackedSet, missing: Set<string>, timeSlice: TimeSlice): Promise<void> {
-  for (let index = 0; index < wanted.length; index++) {
-    if (!left.delete(wanted.record(index))) missing.add(elementIdentity(wanted.at(index)));
-    if (timeSlice.isUsedUp) await timeSlice.yield();
-  }
 }
 
 /** The part of a key that names a frontend. */

@@ -108,8 +108,8 @@ class NetlinkExecutor implements NftExecutor {
     if (refusal !== undefined) throw dataplaneErrorOf(refusal);
   }
 
-  async readTable(skeleton: Skeleton, likely?: () => Promise<ElementList>): Promise<TableListing | undefined> {
-    const listing = await this.#attempts(() => readTable(this.#connection, skeleton, new TimeSlice(this.#clock), likely));
+  async readTable(skeleton: Skeleton, wanted?: () => Promise<ElementList>): Promise<TableListing | undefined> {
+    const listing = await this.#attempts(() => readTable(this.#connection, skeleton, new TimeSlice(this.#clock), wanted));
     if (listing === undefined || this.#flags === 0) return listing;
     const refusal = await this.#transact((batch) => writeTable(batch, skeleton.family, this.#flags));
     // Not supported: the kernel has no ownership, or the table was created without it.
