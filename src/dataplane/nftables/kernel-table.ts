@@ -27,7 +27,7 @@ export interface CommitResult {
   readonly committed: readonly CommittedChange[];
   /** Owner to the kernel's error text. The previous elements of these owners are still in the kernel. */
   readonly refused: ReadonlyMap<string, string>;
-  /** Transactions that the kernel committed. Zero: there was nothing to do. */
+  /** Transactions that the kernel committed; those that completed a table while it was read count as one. Zero: there was nothing to do. */
   readonly transactions: number;
 }
 
@@ -62,6 +62,8 @@ export class KernelTable {
   #revisions: readonly number[] = [];
   readonly #expected = new Set<number>();
   #adopted: boolean | undefined;
+  /** The latest reading added missing elements. */
+  #completed = false;
 
   constructor(executor: NftExecutor, clock: Clock, log: Log) {
     this.#executor = executor;
@@ -82,13 +84,14 @@ export class KernelTable {
   /** Reads the kernel and brings it to exactly `targets`. An intact table is changed element by element, any other table is replaced. */
   async synchronise(skeletonOf: (family: Family) => Skeleton, targets: ReadonlyMap<string, Target>): Promise<CommitResult> {
     const previous = this.#present;
+    this.#completed = false;
     const result = await this.#synchroniseBy(skeletonOf, targets);
     // The existing flows were created by the frontends as they were before the table was read again.
     const committed = [...previous].flatMap(([owner, target]) => {
       const before = targetFrontend(target);
       return before === undefined || result.refused.has(owner) ? [] : [{ before, after: targetFrontend(targets.get(owner)) }];
     });
-    return { ...result, committed };
+    return { ...result, committed, transactions: result.transactions + Number(this.#completed) };
   }
 
   /**
@@ -101,7 +104,7 @@ export class KernelTable {
       return await this.#synchroniseOnce(skeletonOf, targets, generation);
     } catch (error) {
       if (!(error instanceof GenerationMismatch)) throw error;
-      this.#log.info({}, 'another program changed nftables meanwhile, the tables are read again');
+      this.#log.info({}, 'nftables changed while the tables were read, they are read again');
       return await this.#synchroniseOnce(skeletonOf, targets, undefined);
     }
   }
@@ -126,6 +129,7 @@ export class KernelTable {
       if (listing?.intact === true) {
         found.push(listing.elements);
         revisions.push(...listing.revisions);
+        this.#completed ||= listing.completed === true;
       } else {
         replaces ||= listing !== undefined;
         this.#log.info({ family, existed: listing !== undefined }, 'nftables table is created');

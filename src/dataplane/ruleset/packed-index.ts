@@ -30,8 +30,7 @@ export class PackedIndex {
 
 function sameKey(one: PackedSet, index: number, other: PackedSet, otherIndex: number): boolean {
   const [start, otherStart] = [index * one.recordLength, otherIndex * other.recordLength];
-  for (let octet = 0; octet < one.keyLength; octet++)
-    if (one.octets[start + octet] !== other.octets[otherStart + octet]) return false;
+  for (let octet = 0; octet < one.keyLength; octet++) if (one.octets[start + octet] !== other.octets[otherStart + octet]) return false;
   return true;
 }
 

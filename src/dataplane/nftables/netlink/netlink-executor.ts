@@ -124,7 +124,7 @@ class NetlinkExecutor implements NftExecutor {
   }
 
   monitor(events: MonitorEvents): Monitor {
-    const follower = followChanges(this.#options, this.#clock, events);
+    const follower = followChanges(this.#options, this.#clock, events, this.#socket.port);
     this.#listener = { follower, events };
     return follower;
   }

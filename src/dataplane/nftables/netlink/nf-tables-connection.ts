@@ -102,7 +102,11 @@ interface RefusedMessage {
   readonly answer: Acknowledgement;
 }
 
-function refusalOf(batch: Batch, { sequence, answer: { errno, offset, text } }: RefusedMessage, refused: readonly RefusedMessage[]): Refusal {
+function refusalOf(
+  batch: Batch,
+  { sequence, answer: { errno, offset, text } }: RefusedMessage,
+  refused: readonly RefusedMessage[],
+): Refusal {
   const error = new NetlinkError(batch.describe(sequence, offset), errno);
   return {
     error,

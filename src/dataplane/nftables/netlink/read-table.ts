@@ -39,6 +39,8 @@ class TableReader {
   readonly #wanted: (() => Promise<ElementList>) | undefined;
   /** By set: the number of its elements, where the kernel reports it. */
   readonly #counts = new Map<string, number>();
+  /** Elements were added. */
+  #completed = false;
 
   constructor(connection: NfTablesConnection, skeleton: Skeleton, timeSlice: TimeSlice, wanted: (() => Promise<ElementList>) | undefined) {
     this.#connection = connection;
@@ -56,7 +58,12 @@ class TableReader {
     const elements = new ElementList();
     for (const set of allSets.keys()) if (!(await this.#readSet(set, elements))) return broken;
     const revisions = this.#skeleton.sets.has(revisionSet) ? (await this.#payloads(revisionSet)).flatMap(parseSetElements) : [];
-    return { intact: true, elements, revisions: revisions.flatMap(({ key }) => revisionOf(key)) };
+    return {
+      intact: true,
+      elements,
+      revisions: revisions.flatMap(({ key }) => revisionOf(key)),
+      ...(this.#completed ? { completed: true } : {}),
+    };
   }
 
   async #hasChains(): Promise<boolean> {
@@ -169,9 +176,12 @@ class TableReader {
     const wanted = await this.#wanted?.();
     const expected = wanted?.packed(this.#family, set);
     if (wanted === undefined || expected === undefined) return undefined;
+    const before = this.#counts.get(set) ?? 0;
     const count = async (): Promise<number> => {
       await this.#readCounts();
-      return this.#counts.get(set) ?? 0;
+      const now = this.#counts.get(set) ?? 0;
+      this.#completed ||= now > before;
+      return now;
     };
     return await readLargeSet(this.#connection, expected, { wanted, read, count }, this.#timeSlice);
   }

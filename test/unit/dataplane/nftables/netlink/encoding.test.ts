@@ -252,6 +252,7 @@ describe('skeleton messages', () => {
 });
 
 describe('netlink events', () => {
+  const ownPort = 4_711;
   const generation: Message = { type: messages.newGeneration, flags: 0, sequence: 1, port: 0, payload: new Uint8Array(4) };
 
   /** An event for elements of a set in a table. */
@@ -274,7 +275,7 @@ describe('netlink events', () => {
 
   function changes(...events: readonly Message[]): TableChange[] {
     const found: TableChange[] = [];
-    const reader = new ChangeReader((change) => found.push(change));
+    const reader = new ChangeReader((change) => found.push(change), ownPort);
     for (const message of events) reader.read(message);
     return found;
   }
@@ -289,6 +290,14 @@ describe('netlink events', () => {
     expect(changes(event(10, 'herald', 'frontends', new Uint8Array(24)), generation)).toEqual([
       { revisions: [], what: 'newElement in ip6 herald' },
     ]);
+  });
+
+  test('a transaction of the own socket counts by its revision, and is a reading without one', () => {
+    const own = (message: Message): Message => ({ ...message, port: ownPort });
+    const added = own(event(2, 'herald', 'backends', new Uint8Array(16)));
+    expect(changes(added, generation)).toEqual([]);
+    expect(changes(added, own(event(2, 'herald', 'revision', Uint8Array.of(7, 0, 0, 0))), generation)).toMatchObject([{ revisions: [7] }]);
+    expect(changes(added, generation, event(2, 'herald', 'backends', new Uint8Array(16)), generation)).toHaveLength(1);
   });
 
   test('other tables, other families and a transaction without an end are no change', () => {
