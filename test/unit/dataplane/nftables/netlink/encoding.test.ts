@@ -8,10 +8,11 @@ import { beginElements, writeElements } from '../../../../../src/dataplane/nftab
 import { writeData } from '../../../../../src/dataplane/nftables/netlink/entry-form.ts';
 import { register } from '../../../../../src/dataplane/nftables/netlink/rules/expressions.ts';
 import { parseSetElements, readElements } from '../../../../../src/dataplane/nftables/netlink/entries.ts';
+import { appendElements } from '../../../../../src/dataplane/nftables/netlink/packed-entries.ts';
 import { compileRule } from '../../../../../src/dataplane/nftables/netlink/rules/rule-compiler.ts';
 import { readDeclaration, typeLength, typeNumber } from '../../../../../src/dataplane/nftables/netlink/rules/set-declaration.ts';
 import { writeRemoval, writeSkeleton } from '../../../../../src/dataplane/nftables/netlink/skeleton-messages.ts';
-import { ElementList } from '../../../../../src/dataplane/ruleset/element-list.ts';
+import { ElementList, PackedSet } from '../../../../../src/dataplane/ruleset/element-list.ts';
 import { elementFromText, keyText } from '../../../../../src/dataplane/ruleset/element-text.ts';
 import type { Element } from '../../../../../src/dataplane/ruleset/element.ts';
 import type { TableChange } from '../../../../../src/dataplane/nftables/executor.ts';
@@ -56,6 +57,39 @@ describe('netlink elements', () => {
     const elements = randomElements(family, 200);
     const sent = await adding(elements);
     expect(texts(readBack(sent, family))).toEqual(texts(elements));
+  });
+
+  test.each(families)('IPv%i elements are read into packed sets as they were written', async (family) => {
+    const elements = randomElements(family, 200).filter(({ set }) => allSets.get(set)?.interval === undefined);
+    for (const set of new Set(elements.map((each) => each.set))) {
+      const written = elements.filter((each) => each.set === set);
+      const read = new PackedSet(family, set);
+      for (const { type, payload } of await adding(written))
+        if (type === messages.newElement) expect(appendElements(payload.subarray(netfilterHeaderBytes), read)).toBe(true);
+      expect(ElementList.of(written).packed(family, set)?.equals(read)).toBe(true);
+    }
+  });
+
+  test('an element of another shape is refused, and so are random octets', async () => {
+    const [, message] = await adding([elementFromText(4, 'frontends', '192.0.2.1 . tcp . 80', '3:2')]);
+    const attributes = message?.payload.subarray(netfilterHeaderBytes) ?? new Uint8Array();
+    expect(appendElements(attributes, new PackedSet(4, 'frontends'))).toBe(true);
+    for (const [family, set] of [
+      [6, 'frontends'],
+      [4, 'backends'],
+      [4, 'echo'],
+    ] as const)
+      expect(appendElements(attributes, new PackedSet(family, set))).toBe(false);
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 80 }), (octets) => {
+        const packed = new PackedSet(4, 'cluster_ips');
+        try {
+          if (!appendElements(octets, packed)) expect(packed.length).toBe(0);
+        } catch (error) {
+          expect(error).toBeInstanceOf(MalformedNetlink);
+        }
+      }),
+    );
   });
 
   test('many elements become several messages, each within the length of an attribute', async () => {
