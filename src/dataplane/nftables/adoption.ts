@@ -47,7 +47,8 @@ export async function groupByOwner(
   const rest: Element[] = [];
   const { missing, extra } = await compareElements(found, wanted, timeSlice);
   if (missing.size + extra.length === 0) return { owned, rest, shared };
-  for (const identity of missing) shared.forgetElement(identity);
+  for (const identity of missing.keys()) shared.forgetElement(identity);
+  const frontends = new Set([...missing.values(), ...extra].filter(({ set }) => isOfOneFrontend(set)).map(frontendPrefix));
   const extraByFrontend = new Map<string, Element[]>();
   for (const element of extra) {
     if (!isOfOneFrontend(element.set)) {
@@ -60,26 +61,30 @@ export async function groupByOwner(
     else others.push(element);
   }
   for (const [owner, target] of targets) {
-    const elements = targetElements(target);
-    const there = elements.filter((element) => !missing.has(elementIdentity(element)));
-    const own = elements.find(({ set }) => isOfOneFrontend(set));
-    const others = own === undefined ? undefined : extraByFrontend.get(frontendPrefix(own));
-    if (own !== undefined) extraByFrontend.delete(frontendPrefix(own));
-    if (there.length < elements.length || others !== undefined) owned.set(owner, [...there, ...(others ?? [])]);
     if (timeSlice.isUsedUp) await timeSlice.yield();
+    const elements = targetElements(target);
+    const own = elements.find(({ set }) => isOfOneFrontend(set));
+    const frontend = own === undefined ? '' : frontendPrefix(own);
+    const isMissing = (element: Element): boolean => missing.has(elementIdentity(element));
+    if (!frontends.has(frontend) && !elements.some((element) => !isOfOneFrontend(element.set) && isMissing(element))) continue;
+    const there = elements.filter((element) => !isMissing(element));
+    const others = extraByFrontend.get(frontend);
+    extraByFrontend.delete(frontend);
+    if (there.length < elements.length || others !== undefined) owned.set(owner, [...there, ...(others ?? [])]);
   }
   for (const elements of extraByFrontend.values()) for (const element of elements) rest.push(element);
   for (const element of rest) shared.addUser(element);
   return { owned, rest, shared };
 }
 
-/** Returns the identities of desired elements that are absent or have another value, and the present elements that are not desired. */
+/** Returns, by identity, the desired elements that are absent or have another value, and the present elements that are not desired. */
 async function compareElements(
   found: readonly ElementList[],
   wanted: ElementList,
   timeSlice: TimeSlice,
-): Promise<{ readonly missing: ReadonlySet<string>; readonly extra: readonly Element[] }> {
-  const missing = new Set<string>();
+): Promise<{ readonly missing: ReadonlyMap<string, Element>; readonly extra: readonly Element[] }> {
+  const missing = new Map<string, Element>();
+  const addMissing = (element: Element): void => void missing.set(elementIdentity(element), element);
   const extra: Element[] = [];
   for (const list of found) {
     for (const packed of list.packedSets()) {
@@ -93,12 +98,12 @@ async function compareElements(
         else extra.push(packed.at(index));
         if (timeSlice.isUsedUp) await timeSlice.yield();
       }
-      for (const [at, isPresent] of present.entries()) if (isPresent === 0) missing.add(elementIdentity(desired.at(at)));
+      for (const [at, isPresent] of present.entries()) if (isPresent === 0) addMissing(desired.at(at));
     }
   }
   for (const desired of wanted.packedSets())
     if (!found.some((list) => list.packed(desired.family, desired.set) !== undefined))
-      for (let index = 0; index < desired.length; index++) missing.add(elementIdentity(desired.at(index)));
+      for (let index = 0; index < desired.length; index++) addMissing(desired.at(index));
   return { missing, extra };
 }
 

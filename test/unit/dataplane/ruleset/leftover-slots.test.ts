@@ -17,8 +17,7 @@ const wanted = packed(
   '10.0.0.2 . tcp . 80 . 0:1 : 10.1.0.2 . 80',
 );
 const desired = packed('frontends', '10.0.0.1 . tcp . 80 : 1:1', '10.0.0.2 . tcp . 80 : 1:2');
-const left = (...present: readonly string[]): string[] =>
-  Array.from(ElementList.of(leftoverOf(packed('frontends', ...present))), keyText);
+const left = (...present: readonly string[]): string[] => Array.from(ElementList.of(leftoverOf(packed('frontends', ...present))), keyText);
 
 function* leftoverOf(present: PackedSet | undefined) {
   const result = leftoverSlots(wanted, present, desired);
@@ -35,7 +34,10 @@ test('a frontend that lost a backend leaves the slots beyond the wanted ones', (
 });
 
 test('a frontend that is gone leaves all its slots, one without backends none', () => {
-  expect(left('10.0.0.9 . tcp . 80 : 1:2', '10.0.0.8 . tcp . 80 : 5:0')).toEqual(['10.0.0.9 . tcp . 80 . 0:0', '10.0.0.9 . tcp . 80 . 0:1']);
+  expect(left('10.0.0.9 . tcp . 80 : 1:2', '10.0.0.8 . tcp . 80 : 5:0')).toEqual([
+    '10.0.0.9 . tcp . 80 . 0:0',
+    '10.0.0.9 . tcp . 80 . 0:1',
+  ]);
 });
 
 test('the number of slots has two octets', () => {
