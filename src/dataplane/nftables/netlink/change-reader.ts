@@ -6,7 +6,7 @@ import type { MonitorEvents, TableChange } from '../executor.ts';
 import { revisionSet, tableName } from '../../ruleset/layout.ts';
 import { netfilterHeaderBytes } from './batch.ts';
 import { elementListAttributes, messages, protocolFamily, tableAttribute } from './constants.ts';
-import { attributeText, parseSetElements } from './entries.ts';
+import { attributeText, parseSetElements } from './elements/entries.ts';
 import { followEvents, type Follower } from './follow-events.ts';
 import { revisionOf } from './read-table.ts';
 

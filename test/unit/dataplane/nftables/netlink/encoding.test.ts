@@ -4,11 +4,11 @@ import { affinityLadder, allSets, type SetName } from '../../../../../src/datapl
 import { Batch, netfilterHeaderBytes } from '../../../../../src/dataplane/nftables/netlink/batch.ts';
 import { ChangeReader } from '../../../../../src/dataplane/nftables/netlink/change-reader.ts';
 import { messages } from '../../../../../src/dataplane/nftables/netlink/constants.ts';
-import { beginElements, writeElements } from '../../../../../src/dataplane/nftables/netlink/element-messages.ts';
-import { writeData } from '../../../../../src/dataplane/nftables/netlink/entry-form.ts';
+import { beginElements, writeElements } from '../../../../../src/dataplane/nftables/netlink/elements/element-messages.ts';
+import { writeData } from '../../../../../src/dataplane/nftables/netlink/elements/entry-form.ts';
 import { register } from '../../../../../src/dataplane/nftables/netlink/rules/expressions.ts';
-import { parseSetElements, readElements } from '../../../../../src/dataplane/nftables/netlink/entries.ts';
-import { appendElements } from '../../../../../src/dataplane/nftables/netlink/packed-entries.ts';
+import { parseSetElements, readElements } from '../../../../../src/dataplane/nftables/netlink/elements/entries.ts';
+import { appendElements } from '../../../../../src/dataplane/nftables/netlink/elements/packed-entries.ts';
 import { compileRule } from '../../../../../src/dataplane/nftables/netlink/rules/rule-compiler.ts';
 import { readDeclaration, typeLength, typeNumber } from '../../../../../src/dataplane/nftables/netlink/rules/set-declaration.ts';
 import { writeRemoval, writeSkeleton } from '../../../../../src/dataplane/nftables/netlink/skeleton-messages.ts';

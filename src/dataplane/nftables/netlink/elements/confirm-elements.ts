@@ -1,13 +1,13 @@
-import { messageFlags } from '../../../system/netlink/message.ts';
-import { NetlinkError } from '../../../system/netlink/error.ts';
-import type { TimeSlice } from '../../../system/time-slice.ts';
-import { elementsPerConfirmation, elementsPerTransaction } from '../../limits.ts';
-import type { PackedSet } from '../../ruleset/element-list.ts';
-import { messages } from './constants.ts';
+import { messageFlags } from '../../../../system/netlink/message.ts';
+import { NetlinkError } from '../../../../system/netlink/error.ts';
+import type { TimeSlice } from '../../../../system/time-slice.ts';
+import { elementsPerConfirmation, elementsPerTransaction } from '../../../limits.ts';
+import type { PackedSet } from '../../../ruleset/element-list.ts';
+import { messages } from '../constants.ts';
 import { beginElements } from './element-messages.ts';
 import { EntryForm } from './entry-form.ts';
 import { rangesOf, type Range } from './get-elements.ts';
-import type { NfTablesConnection, Refusal } from './nf-tables-connection.ts';
+import type { NfTablesConnection, Refusal } from '../nf-tables-connection.ts';
 
 /**
  * Compares elements with those in the kernel by adding them again, which takes a third of the time of reading them. nf_tables ignores an

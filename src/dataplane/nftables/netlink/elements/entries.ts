@@ -1,11 +1,11 @@
-import { defined } from '../../../lang/defined.ts';
-import type { Family } from '../../../net/address.ts';
-import { aligned, attributeHeaderBytes, readAttributes, readText } from '../../../system/netlink/attributes.ts';
-import { MalformedNetlink } from '../../../system/netlink/error.ts';
-import type { ElementList } from '../../ruleset/element-list.ts';
-import { allSets, fieldsLength, type SetName } from '../../ruleset/layout.ts';
-import type { Octets } from '../../ruleset/octets.ts';
-import { dataAttributes, elementAttributes, elementFlags, elementListAttributes, listElement } from './constants.ts';
+import { defined } from '../../../../lang/defined.ts';
+import type { Family } from '../../../../net/address.ts';
+import { aligned, attributeHeaderBytes, readAttributes, readText } from '../../../../system/netlink/attributes.ts';
+import { MalformedNetlink } from '../../../../system/netlink/error.ts';
+import type { ElementList } from '../../../ruleset/element-list.ts';
+import { allSets, fieldsLength, type SetName } from '../../../ruleset/layout.ts';
+import type { Octets } from '../../../ruleset/octets.ts';
+import { dataAttributes, elementAttributes, elementFlags, elementListAttributes, listElement } from '../constants.ts';
 
 /** An element as the kernel lists it. */
 export interface Entry {

@@ -1,7 +1,7 @@
 import { ok as assert } from 'node:assert';
-import { aligned, attributeHeaderBytes } from '../../../system/netlink/attributes.ts';
-import type { PackedSet } from '../../ruleset/element-list.ts';
-import { dataAttributes, elementAttributes, elementListAttributes, listElement } from './constants.ts';
+import { aligned, attributeHeaderBytes } from '../../../../system/netlink/attributes.ts';
+import type { PackedSet } from '../../../ruleset/element-list.ts';
+import { dataAttributes, elementAttributes, elementListAttributes, listElement } from '../constants.ts';
 import { attributeEnd, attributeType } from './entries.ts';
 
 /**

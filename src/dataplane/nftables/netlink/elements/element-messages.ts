@@ -1,12 +1,12 @@
-import { messageFlags } from '../../../system/netlink/message.ts';
-import type { MessageWriter } from '../../../system/netlink/message-writer.ts';
-import type { ElementList, PackedSet } from '../../ruleset/element-list.ts';
-import { keyText } from '../../ruleset/element-text.ts';
-import { tableFamily, tableName } from '../../ruleset/layout.ts';
-import { elementBytesPerMessage } from '../../limits.ts';
-import type { TimeSlice } from '../../../system/time-slice.ts';
-import type { Batch } from './batch.ts';
-import { elementAttributes, elementFlags, elementListAttributes, listElement, messages } from './constants.ts';
+import { messageFlags } from '../../../../system/netlink/message.ts';
+import type { MessageWriter } from '../../../../system/netlink/message-writer.ts';
+import type { ElementList, PackedSet } from '../../../ruleset/element-list.ts';
+import { keyText } from '../../../ruleset/element-text.ts';
+import { tableFamily, tableName } from '../../../ruleset/layout.ts';
+import { elementBytesPerMessage } from '../../../limits.ts';
+import type { TimeSlice } from '../../../../system/time-slice.ts';
+import type { Batch } from '../batch.ts';
+import { elementAttributes, elementFlags, elementListAttributes, listElement, messages } from '../constants.ts';
 import { EntryForm, writeData } from './entry-form.ts';
 
 /** Adds or deletes elements, set by set, in messages that stay below the bound. */

@@ -1,7 +1,7 @@
-import { aligned } from '../../../system/netlink/attributes.ts';
-import { MessageWriter } from '../../../system/netlink/message-writer.ts';
-import type { PackedSet } from '../../ruleset/element-list.ts';
-import { dataAttributes, elementAttributes, listElement } from './constants.ts';
+import { aligned } from '../../../../system/netlink/attributes.ts';
+import { MessageWriter } from '../../../../system/netlink/message-writer.ts';
+import type { PackedSet } from '../../../ruleset/element-list.ts';
+import { dataAttributes, elementAttributes, listElement } from '../constants.ts';
 
 /** Octets of an entry that come from the record of its element. */
 interface Blank {

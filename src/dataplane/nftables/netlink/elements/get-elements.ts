@@ -1,9 +1,9 @@
-import { NetlinkError } from '../../../system/netlink/error.ts';
-import type { MessageWriter } from '../../../system/netlink/message-writer.ts';
-import { keysPerRequest, maximumMissingKeys, requestsPerDatagram } from '../../limits.ts';
-import type { PackedSet } from '../../ruleset/element-list.ts';
-import { messages } from './constants.ts';
-import type { NfTablesConnection } from './nf-tables-connection.ts';
+import { NetlinkError } from '../../../../system/netlink/error.ts';
+import type { MessageWriter } from '../../../../system/netlink/message-writer.ts';
+import { keysPerRequest, maximumMissingKeys, requestsPerDatagram } from '../../../limits.ts';
+import type { PackedSet } from '../../../ruleset/element-list.ts';
+import { messages } from '../constants.ts';
+import type { NfTablesConnection } from '../nf-tables-connection.ts';
 import { beginElements } from './element-messages.ts';
 import { EntryForm } from './entry-form.ts';
 import { appendElements } from './packed-entries.ts';

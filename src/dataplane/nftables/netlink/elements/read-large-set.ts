@@ -1,10 +1,10 @@
-import type { TimeSlice } from '../../../system/time-slice.ts';
-import { PackedSet, type ElementList } from '../../ruleset/element-list.ts';
-import { slotMaps } from '../../ruleset/layout.ts';
-import { leftoverSlots } from '../../ruleset/leftover-slots.ts';
+import type { TimeSlice } from '../../../../system/time-slice.ts';
+import { PackedSet, type ElementList } from '../../../ruleset/element-list.ts';
+import { slotMaps } from '../../../ruleset/layout.ts';
+import { leftoverSlots } from '../../../ruleset/leftover-slots.ts';
 import { confirmElements } from './confirm-elements.ts';
 import { getElements, type Range } from './get-elements.ts';
-import type { NfTablesConnection } from './nf-tables-connection.ts';
+import type { NfTablesConnection } from '../nf-tables-connection.ts';
 
 interface LargeSet {
   /** The elements that should be in the table. */
