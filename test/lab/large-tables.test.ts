@@ -109,15 +109,23 @@ describe('a start with a large table', () => {
     expect(repairs).toEqual([]);
   });
 
-  test('elements that another program changed, removed and added while no agent ran are repaired', async () => {
-    const backend = (index: number): string => `${host(10, index)} . tcp . 80`;
-    nft(
-      `delete element ip herald backends { ${backend(50)} . 0:2 : ${host(102, 50)} . 8080 }`,
-      `add element ip herald backends { ${backend(50)} . 0:2 : 192.0.2.1 . 1 }`,
-      `delete element ip herald backends { ${backend(60)} . 0:0 : ${host(100, 60)} . 8080 }`,
-      `add element ip herald backends { ${backend(70)} . 0:63 : 192.0.2.2 . 2 }`,
+  const backend = (index: number, slot: number): string => `${host(10, index)} . tcp . 80 . 0:${slot.toString(16)}`;
+  test.each([
+    [
+      'changed',
+      `delete element ip herald backends { ${backend(50, 2)} : ${host(102, 50)} . 8080 }`,
+      `add element ip herald backends { ${backend(50, 2)} : 192.0.2.1 . 1 }`,
+    ],
+    ['removed', `delete element ip herald backends { ${backend(60, 0)} : ${host(100, 60)} . 8080 }`],
+    ['added', `add element ip herald backends { ${backend(70, 63)} : 192.0.2.2 . 2 }`],
+    [
+      'changed, removed and added together',
+      `delete element ip herald backends { ${backend(80, 2)} : ${host(102, 80)} . 8080 , ${backend(80, 3)} : ${host(103, 80)} . 8080 }`,
+      `add element ip herald backends { ${backend(80, 2)} : 192.0.2.1 . 1 , ${backend(80, 63)} : 192.0.2.2 . 2 }`,
       `delete element ip herald cluster_ips { ${host(10, 80)} }`,
-    );
+    ],
+  ])('elements that another program %s while no agent ran are repaired', async (_, ...commands) => {
+    nft(...commands);
     expect((await content()) === loaded).toBe(false);
     await start(services);
     expect((await content()) === loaded).toBe(true);
@@ -125,7 +133,7 @@ describe('a start with a large table', () => {
 
   test('missing backends that another program removed under a running agent are reported as a repair', async () => {
     const { repairs } = await start(services);
-    nft(`delete element ip herald backends { ${host(10, 60)} . tcp . 80 . 0:0 : ${host(100, 60)} . 8080 }`);
+    nft(`delete element ip herald backends { ${backend(60, 0)} : ${host(100, 60)} . 8080 }`);
     await expect.poll(() => repairs.length, { timeout: 30_000 }).toBe(1);
     expect((await content()) === loaded).toBe(true);
   });
