@@ -36,6 +36,12 @@ export const attemptPause = 20;
  */
 export const maximumListedElements = 131_072;
 
+/** The same for maps of backends, whose elements the reader confirms: that is quicker than listing already for smaller maps. */
+export const maximumListedBackends = 32_768;
+
+/** Elements in one message when the reader confirms them. The kernel refuses a message as a whole. */
+export const elementsPerConfirmation = 32;
+
 /** Keys in one such request, and requests in one datagram. All replies of a datagram must fit into the socket's buffer. */
 export const keysPerRequest = 1_000;
 export const requestsPerDatagram = 16;

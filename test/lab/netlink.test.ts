@@ -4,8 +4,8 @@ import { ElementList, PackedSet } from '../../src/dataplane/ruleset/element-list
 import { elementFromText, keyText } from '../../src/dataplane/ruleset/element-text.ts';
 import type { Element } from '../../src/dataplane/ruleset/element.ts';
 import type { MonitorEvents, NftExecutor, TableChange, Transaction } from '../../src/dataplane/nftables/executor.ts';
-import { markerChain } from '../../src/dataplane/ruleset/layout.ts';
-import { maximumListedElements } from '../../src/dataplane/limits.ts';
+import { markerChain, type SetName } from '../../src/dataplane/ruleset/layout.ts';
+import { maximumListedBackends, maximumListedElements } from '../../src/dataplane/limits.ts';
 import { netlinkExecutor } from '../../src/dataplane/nftables/netlink/netlink-executor.ts';
 import { nftCommand } from '../../src/dataplane/nftables/nft/nft-command.ts';
 import { skeleton } from '../../src/dataplane/ruleset/skeleton.ts';
@@ -243,32 +243,60 @@ describe('netlink only', () => {
     await expect(refused).rejects.toThrow(`element ${keyText(victim)} of ip6 herald hairpins: no such file or directory`);
   });
 
-  test('a set too large to list is read by asking for its likely elements', async () => {
-    const number = maximumListedElements + 5;
+  describe('sets too large to list', () => {
     const octets = (value: number): string => String.fromCharCode(value >> 16, (value >> 8) & 255, value & 255);
-    const first = elementFromText(4, 'backends', '10.0.0.0 . tcp . 80 . 0:0', '10.0.0.1 . 80');
-    const backend = (index: number): Element => ({ ...first, key: first.key[0] + octets(index) + first.key.slice(4) });
-    const elements = Array.from({ length: number }, (_, index) => backend(index));
-    await executors.netlink.run(change({ adds: elements }));
-    const read = async (likely: readonly Element[]): Promise<PackedSet> => {
-      const listing = await executors.netlink.readTable(skeleton(4, bit), async () => ElementList.of(likely));
-      return listing?.elements.packed(4, 'backends') ?? new PackedSet(4, 'backends');
+    /** Returns elements whose first address has this number. */
+    const numbered = (first: Element, from: number, to: number): Element[] =>
+      Array.from({ length: to - from }, (_, index) => ({ ...first, key: first.key[0] + octets(from + index) + first.key.slice(4) }));
+    const readSet = async (set: SetName, wanted: readonly Element[]): Promise<PackedSet> => {
+      const listing = await executors.netlink.readTable(skeleton(4, bit), async () => ElementList.of(wanted));
+      return listing?.elements.packed(4, set) ?? new PackedSet(4, set);
+    };
+    const packed = (elements: readonly Element[]): PackedSet => {
+      const [{ set } = { set: 'backends' as const }] = elements;
+      return ElementList.of(elements).packed(4, set) ?? new PackedSet(4, set);
     };
     /** Returns the records in order, as one string: vitest would print a list of them all. */
-    const records = (packed: PackedSet): string =>
-      Array.from({ length: packed.length }, (_, index) => packed.record(index))
+    const records = (set: PackedSet): string =>
+      Array.from({ length: set.length }, (_, index) => set.record(index))
         .sort()
         .join();
-    const there = ElementList.of(elements).packed(4, 'backends') ?? new PackedSet(4, 'backends');
-    const wanted = records(there);
-    // The kernel lists elements in its own order.
-    expect((await read(elements)).equals(there)).toBe(true);
-    expect(records(await read([backend(number), ...elements, backend(number + 1)])) === wanted).toBe(true);
-    for (const likely of [elements.slice(7), elements.map((_, index) => backend(index + number))]) {
-      // The kernel may still be resizing its hash table. A listing then has some elements twice and misses others.
-      for (let listed = await read(likely); records(listed) !== wanted; listed = await read(likely))
-        await new Promise((resolve) => setTimeout(resolve, 100));
+    /** Reads until the kernel has resized its hash table. A listing meanwhile has some elements twice and misses others. */
+    async function expectListed(wanted: readonly Element[], there: readonly Element[]): Promise<void> {
+      const [{ set } = { set: 'backends' as const }] = there;
+      const expected = records(packed(there));
+      await until('all elements are listed once', async () => records(await readSet(set, wanted)) === expected);
     }
+
+    test('frontends are read by asking for the wanted ones, and listed when there are others', async () => {
+      const first = elementFromText(4, 'frontends', '10.0.0.0 . tcp . 80', '1:1');
+      const elements = numbered(first, 0, maximumListedElements + 5);
+      await executors.netlink.run(change({ adds: elements }));
+      // The kernel lists elements in its own order.
+      expect((await readSet('frontends', elements)).equals(packed(elements))).toBe(true);
+      const more = [...numbered(first, 900_000, 900_001), ...elements, ...numbered(first, 900_001, 900_002)];
+      expect((await readSet('frontends', more)).length).toBe(elements.length);
+      await expectListed(elements.slice(7), elements);
+    });
+
+    test('backends are confirmed: missing ones are added, other values and other elements are found', async () => {
+      const first = elementFromText(4, 'backends', '10.0.0.0 . tcp . 80 . 0:0', '10.0.0.1 . 80');
+      const elements = numbered(first, 0, maximumListedBackends + 5);
+      await executors.netlink.run(change({ adds: elements }));
+      const generation = await executors.netlink.generation?.();
+      expect((await readSet('backends', elements)).equals(packed(elements))).toBe(true);
+      expect(await executors.netlink.generation?.()).toBe(generation);
+
+      const other = elementFromText(4, 'backends', '10.0.0.0 . tcp . 80 . 0:0', '10.0.0.2 . 80').value ?? '';
+      const wanted = elements.map((element, index) => (index % 5_000 === 17 ? { ...element, value: other } : element));
+      expect(records(await readSet('backends', wanted)) === records(packed(elements))).toBe(true);
+      expect(await executors.netlink.generation?.()).toBe(generation);
+
+      const complete = [...elements, ...numbered(first, 900_000, 900_002)];
+      expect((await readSet('backends', complete)).equals(packed(complete))).toBe(true);
+      expect(await executors.netlink.generation?.()).not.toBe(generation);
+      await expectListed(elements.slice(7), complete);
+    });
   });
 
   test('a change fails with code permission when CAP_NET_ADMIN is missing', () => {

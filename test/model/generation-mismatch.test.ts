@@ -60,8 +60,8 @@ async function start(meanwhile: (reading: number) => void): Promise<number> {
     run: (transaction) => executor.run(transaction),
     ...(executor.generation === undefined ? {} : { generation: () => executor.generation?.() ?? Promise.resolve(undefined) }),
     removeTables: () => executor.removeTables(),
-    async readTable(skeleton, likely) {
-      const listing = await executor.readTable(skeleton, likely);
+    async readTable(skeleton, wanted) {
+      const listing = await executor.readTable(skeleton, wanted);
       if (skeleton.family === 6) meanwhile(++readings);
       return listing;
     },

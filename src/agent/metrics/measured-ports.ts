@@ -22,7 +22,7 @@ export function measuredExecutor(inner: NftExecutor, metrics: Metrics): NftExecu
     },
     ...defined({ generation }),
     removeTables: () => inner.removeTables(),
-    readTable: (skeleton, likely) => inner.readTable(skeleton, likely),
+    readTable: (skeleton, wanted) => inner.readTable(skeleton, wanted),
     monitor: (events) => inner.monitor(events),
     close: () => inner.close(),
   };

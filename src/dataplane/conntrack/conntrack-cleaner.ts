@@ -1,5 +1,5 @@
 import { formatAddress, sameAddress, type Address } from '../../net/address.ts';
-import { frontendFamily, type Backend, type Frontend, type FrontendMatch, type Protocol } from '../../net/frontend.ts';
+import { frontendFamily, frontendKey, type Backend, type Frontend, type FrontendMatch, type Protocol } from '../../net/frontend.ts';
 import { isHostPrefix, prefixContains, type Prefix } from '../../net/prefix.ts';
 
 /**
@@ -75,27 +75,22 @@ export function staleFlows(before: Frontend | undefined, after: Frontend | undef
 /**
  * Returns a function that recognises stale flows when an agent starts. A flow to a frontend is stale if it leads to none of its backends.
  * Then its backend was removed while no agent ran, or the flow began before the frontend existed. The function returns undefined for other
- * flows.
+ * flows. `frontendOf` finds a frontend by `frontendKey`.
  */
 export function staleFlowMatcher(
-  frontends: Iterable<Frontend>,
+  frontendOf: (key: string) => Frontend | undefined,
   nodePortAddresses: readonly Prefix[],
 ): (flow: Flow) => StaleFlows | undefined {
-  const byAddress = new Map<string, Frontend>();
-  const byNodePort = new Map<string, Frontend>();
-  for (const frontend of frontends) {
-    const { match } = frontend;
-    if (match.kind === 'address') byAddress.set(`${formatAddress(match.address)} ${match.protocol} ${match.port}`, frontend);
-    else byNodePort.set(`${match.family} ${match.protocol} ${match.port}`, frontend);
-  }
   return ({ protocol, destination, port, replySource, replyPort, replied }) => {
     const translated = !sameAddress(destination, replySource) || port !== replyPort;
     if (protocol === 'TCP' && replied) return undefined;
-    const nodePort = byNodePort.get(`${destination.family} ${protocol} ${port}`);
+    const find = (match: FrontendMatch): Frontend | undefined => frontendOf(frontendKey(match));
     // An untranslated flow to the number of a NodePort may have any host as destination. It counts only if the address belongs to this
     // node.
     const ofNode = translated || nodePortAddresses.some((prefix) => prefixContains(prefix, destination));
-    const frontend = byAddress.get(`${formatAddress(destination)} ${protocol} ${port}`) ?? (ofNode ? nodePort : undefined);
+    const frontend =
+      find({ kind: 'address', address: destination, protocol, port }) ??
+      (ofNode ? find({ kind: 'nodePort', family: destination.family, protocol, port }) : undefined);
     if (frontend === undefined) return undefined;
     const known = new Set([...usableBackends(frontend).keys(), ...(frontend.retained ?? []).map(backendKey)]);
     // While the frontend has no backend, an untranslated flow cannot go anywhere else.

@@ -12,8 +12,8 @@ interface FlowCleaningComponents {
 }
 
 interface FlowCleaningOptions {
-  /** All frontends that the node should have. */
-  readonly frontends: () => Iterable<Frontend>;
+  /** Finds a frontend that the node should have by `frontendKey`. */
+  readonly frontendOf: (key: string) => Frontend | undefined;
   readonly nodePortAddresses: () => readonly Prefix[];
 }
 
@@ -86,7 +86,7 @@ export class FlowCleaning {
 
   async #findStrays(): Promise<void> {
     try {
-      const strayOf = staleFlowMatcher(this.#options.frontends(), this.#options.nodePortAddresses());
+      const strayOf = staleFlowMatcher(this.#options.frontendOf, this.#options.nodePortAddresses());
       const strays = new Map<string, StaleFlows>();
       await this.#components.conntrack.each((flow) => {
         const stray = strayOf(flow);

@@ -2,7 +2,7 @@ import { readAttributes } from '../../system/netlink/attributes.ts';
 import type { Message } from '../../system/netlink/message.ts';
 import { netfilterHeaderBytes } from '../nftables/netlink/batch.ts';
 import { elementListAttributes, messages, protocolFamily, tableAttribute } from '../nftables/netlink/constants.ts';
-import { attributeText, parseSetElements } from '../nftables/netlink/entries.ts';
+import { attributeText, parseSetElements } from '../nftables/netlink/elements/entries.ts';
 import { families } from '../ruleset/layout.ts';
 import { frontendOfKey, kubeProxyMaps, kubeProxyTable } from './nftables-maps.ts';
 import type { MapKind } from './seen-frontends.ts';

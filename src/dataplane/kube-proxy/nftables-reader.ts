@@ -9,7 +9,7 @@ import type { Monitor } from '../nftables/executor.ts';
 import { elementListAttributes, messages, ruleAttributes } from '../nftables/netlink/constants.ts';
 import { NfTablesConnection } from '../nftables/netlink/nf-tables-connection.ts';
 import { followEvents } from '../nftables/netlink/follow-events.ts';
-import { parseSetElements } from '../nftables/netlink/entries.ts';
+import { parseSetElements } from '../nftables/netlink/elements/entries.ts';
 import { limits } from './limits.ts';
 import { maskedBit } from './masquerade-bit.ts';
 import { readMapEvent } from './map-event.ts';

@@ -1,5 +1,6 @@
 import { SharedElements } from './diff.ts';
-import { ElementList, type PackedSet } from '../ruleset/element-list.ts';
+import { ElementList, PackedSet } from '../ruleset/element-list.ts';
+import { PackedIndex } from '../ruleset/packed-index.ts';
 import { elementIdentity, type Element } from '../ruleset/element.ts';
 import { frontendLength, isOfOneFrontend } from '../ruleset/layout.ts';
 import { targetElements, type Target } from './target.ts';
@@ -22,7 +23,7 @@ export async function desiredElements(targets: ReadonlyMap<string, Target>, time
 }
 
 /** Elements found in the kernel that differ from the desired ones. */
-interface FoundElements {
+export interface FoundElements {
   /** Present elements by owner, of owners whose elements differ from the desired ones. */
   readonly owned: ReadonlyMap<string, readonly Element[]>;
   /** Elements without an owner. */
@@ -46,7 +47,8 @@ export async function groupByOwner(
   const rest: Element[] = [];
   const { missing, extra } = await compareElements(found, wanted, timeSlice);
   if (missing.size + extra.length === 0) return { owned, rest, shared };
-  for (const identity of missing) shared.forgetElement(identity);
+  for (const identity of missing.keys()) shared.forgetElement(identity);
+  const frontends = new Set([...missing.values(), ...extra].filter(({ set }) => isOfOneFrontend(set)).map(frontendPrefix));
   const extraByFrontend = new Map<string, Element[]>();
   for (const element of extra) {
     if (!isOfOneFrontend(element.set)) {
@@ -59,56 +61,50 @@ export async function groupByOwner(
     else others.push(element);
   }
   for (const [owner, target] of targets) {
-    const elements = targetElements(target);
-    const there = elements.filter((element) => !missing.has(elementIdentity(element)));
-    const own = elements.find(({ set }) => isOfOneFrontend(set));
-    const others = own === undefined ? undefined : extraByFrontend.get(frontendPrefix(own));
-    if (own !== undefined) extraByFrontend.delete(frontendPrefix(own));
-    if (there.length < elements.length || others !== undefined) owned.set(owner, [...there, ...(others ?? [])]);
     if (timeSlice.isUsedUp) await timeSlice.yield();
+    const elements = targetElements(target);
+    const own = elements.find(({ set }) => isOfOneFrontend(set));
+    const frontend = own === undefined ? '' : frontendPrefix(own);
+    const isMissing = (element: Element): boolean => missing.has(elementIdentity(element));
+    if (!frontends.has(frontend) && !elements.some((element) => !isOfOneFrontend(element.set) && isMissing(element))) continue;
+    const there = elements.filter((element) => !isMissing(element));
+    const others = extraByFrontend.get(frontend);
+    extraByFrontend.delete(frontend);
+    if (there.length < elements.length || others !== undefined) owned.set(owner, [...there, ...(others ?? [])]);
   }
   for (const elements of extraByFrontend.values()) for (const element of elements) rest.push(element);
   for (const element of rest) shared.addUser(element);
   return { owned, rest, shared };
 }
 
-export function emptyGrouping(targets: ReadonlyMap<string, Target>): FoundElements {
-  return { owned: new Map(Array.from(targets.keys(), (owner) => [owner, []])), rest: [], shared: new SharedElements() };
-}
-
-/** Returns the identities of desired elements that are absent or have another value, and the present elements that are not desired. */
+/** Returns, by identity, the desired elements that are absent or have another value, and the present elements that are not desired. */
 async function compareElements(
   found: readonly ElementList[],
   wanted: ElementList,
   timeSlice: TimeSlice,
-): Promise<{ readonly missing: ReadonlySet<string>; readonly extra: readonly Element[] }> {
-  const missing = new Set<string>();
+): Promise<{ readonly missing: ReadonlyMap<string, Element>; readonly extra: readonly Element[] }> {
+  const missing = new Map<string, Element>();
+  const addMissing = (element: Element): void => void missing.set(elementIdentity(element), element);
   const extra: Element[] = [];
   for (const list of found) {
     for (const packed of list.packedSets()) {
-      const likely = wanted.packed(packed.family, packed.set);
-      if (likely?.equals(packed) === true) continue;
-      const left = new Map<string, number>();
+      const desired = wanted.packed(packed.family, packed.set) ?? new PackedSet(packed.family, packed.set);
+      if (desired.equals(packed)) continue;
+      const indexOf = new PackedIndex(desired);
+      const present = new Uint8Array(desired.length);
       for (let index = 0; index < packed.length; index++) {
-        left.set(packed.record(index), index);
+        const at = indexOf.find(packed, index);
+        if (at >= 0 && desired.hasRecord(at, packed, index)) present[at] = 1;
+        else extra.push(packed.at(index));
         if (timeSlice.isUsedUp) await timeSlice.yield();
       }
-      if (likely !== undefined) await removeDesired(left, likely, missing, timeSlice);
-      for (const index of left.values()) extra.push(packed.at(index));
+      for (const [at, isPresent] of present.entries()) if (isPresent === 0) addMissing(desired.at(at));
     }
   }
-  for (const packed of wanted.packedSets())
-    if (!found.some((list) => list.packed(packed.family, packed.set) !== undefined))
-      await removeDesired(new Map(), packed, missing, timeSlice);
+  for (const desired of wanted.packedSets())
+    if (!found.some((list) => list.packed(desired.family, desired.set) !== undefined))
+      for (let index = 0; index < desired.length; index++) addMissing(desired.at(index));
   return { missing, extra };
-}
-
-/** Removes the desired elements from the records that were found. Those not found are added to `missing`. */
-async function removeDesired(left: Map<string, number>, wanted: PackedSet, missing: Set<string>, timeSlice: TimeSlice): Promise<void> {
-  for (let index = 0; index < wanted.length; index++) {
-    if (!left.delete(wanted.record(index))) missing.add(elementIdentity(wanted.at(index)));
-    if (timeSlice.isUsedUp) await timeSlice.yield();
-  }
 }
 
 /** The part of a key that names a frontend. */

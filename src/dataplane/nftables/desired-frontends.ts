@@ -39,10 +39,6 @@ export class DesiredFrontends {
     return this.#owners.keys();
   }
 
-  frontends(): Iterable<OwnedFrontend> {
-    return this.#owners.values();
-  }
-
   services(): Iterable<string> {
     return this.#services.keys();
   }
@@ -57,10 +53,12 @@ export class DesiredFrontends {
 
   #claim(key: string, service: string, frontend: Frontend): void {
     const owner = this.#owners.get(key);
-    const waiting = this.#waiting.get(key) ?? [];
     if (owner === undefined || owner.service === service) {
       this.#owners.set(key, { service, frontend });
-    } else if (service < owner.service) {
+      return;
+    }
+    const waiting = this.#waiting.get(key) ?? [];
+    if (service < owner.service) {
       this.#owners.set(key, { service, frontend });
       this.#wait(key, [...waiting.filter((other) => other !== service), owner.service]);
     } else if (!waiting.includes(service)) {

@@ -8,17 +8,28 @@ interface ElementChange {
   readonly after: Iterable<Element>;
 }
 
-/** Elements by identity, with the number of owners that use each. */
-type Users = ReadonlyMap<string, { readonly element: Element; readonly users: number }>;
+/** An element that several owners may share, with the number of owners that use it. */
+interface SharedElement {
+  readonly element: Element;
+  readonly users: number;
+}
+
+/** A shared element that changes touch. */
+interface TouchedElement {
+  /** Its form in the kernel. Undefined: it is not there. */
+  readonly known: Element | undefined;
+  element: Element;
+  users: number;
+}
 
 /**
  * Counts the users of elements in the kernel that several owners may share, such as the address of a Service with two ports. All other
  * elements belong to the frontend named in their key and need no count.
  */
 export class SharedElements {
-  readonly #users = new Map<string, { readonly element: Element; readonly users: number }>();
+  readonly #users = new Map<string, SharedElement>();
 
-  usersOf(identity: string): { readonly element: Element; readonly users: number } | undefined {
+  usersOf(identity: string): SharedElement | undefined {
     return this.#users.get(identity);
   }
 
@@ -38,8 +49,8 @@ export class SharedElements {
 
   /** Records a planned difference after the kernel has committed it. */
   recordDifference({ shared }: Pick<Difference, 'shared'>): void {
-    for (const [identity, entry] of shared) {
-      if (entry.users > 0) this.#users.set(identity, entry);
+    for (const [identity, { element, users }] of shared) {
+      if (users > 0) this.#users.set(identity, { element, users });
       else this.#users.delete(identity);
     }
   }
@@ -56,10 +67,13 @@ export class Difference {
    */
   readonly laterDeletes = new ElementList();
   readonly #known: SharedElements;
-  readonly #shared = new Map<string, { element: Element; users: number }>();
+  readonly #pending: Difference | undefined;
+  readonly #shared = new Map<string, TouchedElement>();
 
-  constructor(known: SharedElements) {
+  /** `pending`: a difference that is being committed. This one is correct if that succeeds. */
+  constructor(known: SharedElements, pending?: Difference) {
     this.#known = known;
+    this.#pending = pending;
   }
 
   get size(): number {
@@ -67,7 +81,7 @@ export class Difference {
   }
 
   /** The shared elements that the changes touched, for `SharedElements.recordDifference`. */
-  get shared(): Users {
+  get shared(): ReadonlyMap<string, SharedElement> {
     return this.#shared;
   }
 
@@ -94,8 +108,7 @@ export class Difference {
 
   /** Called after the last change: deletes a shared element with its last user and adds it with its first. */
   complete(): this {
-    for (const [identity, { element, users }] of this.#shared) {
-      const known = this.#known.usersOf(identity)?.element;
+    for (const { known, element, users } of this.#shared.values()) {
       if (users > 0) this.#replace(known, element);
       else if (known !== undefined) (known.set === 'hairpins' ? this.laterDeletes : this.deletes).push(known);
     }
@@ -110,14 +123,20 @@ export class Difference {
     this.adds.push(element);
   }
 
-  #touch(element: Element): { element: Element; users: number } {
+  #touch(element: Element): TouchedElement {
     const identity = elementIdentity(element);
     let entry = this.#shared.get(identity);
     if (entry === undefined) {
-      const known = this.#known.usersOf(identity);
-      entry = known === undefined ? { element, users: 0 } : { ...known };
+      const known = this.#usersOf(identity);
+      entry = { known: known?.element, element: known?.element ?? element, users: known?.users ?? 0 };
       this.#shared.set(identity, entry);
     }
     return entry;
+  }
+
+  #usersOf(identity: string): SharedElement | undefined {
+    const pending = this.#pending?.shared.get(identity);
+    if (pending === undefined) return this.#known.usersOf(identity);
+    return pending.users > 0 ? pending : undefined;
   }
 }

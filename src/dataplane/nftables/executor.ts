@@ -69,10 +69,10 @@ export interface NftExecutor {
   /** Removes both tables and their content. Succeeds if they are absent. */
   removeTables(): Promise<void>;
   /**
-   * Reads our table of that family and compares it with its skeleton. Undefined: there is no table. `likely` returns the elements that are
-   * probably in it, which makes a large table quicker to read.
+   * Reads our table of that family and compares it with its skeleton. Undefined: there is no table. `wanted` returns the elements that
+   * should be in it, which makes a large table quicker to read. Missing ones that have no effect yet may be added.
    */
-  readTable(skeleton: Skeleton, likely?: () => Promise<ElementList>): Promise<TableListing | undefined>;
+  readTable(skeleton: Skeleton, wanted?: () => Promise<ElementList>): Promise<TableListing | undefined>;
   /** Starts to follow changes of our tables. Ends by itself only on failure. */
   monitor(events: MonitorEvents): Monitor;
   /** No callback is called afterwards. The tables stay. */

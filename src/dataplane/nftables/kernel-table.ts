@@ -4,7 +4,7 @@ import type { Frontend } from '../../net/frontend.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import { DataplaneError } from '../dataplane.ts';
-import { groupByOwner, emptyGrouping, desiredElements, type DesiredElements } from './adoption.ts';
+import { groupByOwner, desiredElements, type DesiredElements, type FoundElements } from './adoption.ts';
 import { Difference, SharedElements } from './diff.ts';
 import { ElementList } from '../ruleset/element-list.ts';
 import { CommitOutcomeUnknown, GenerationMismatch, type NftExecutor } from './executor.ts';
@@ -27,7 +27,7 @@ export interface CommitResult {
   readonly committed: readonly CommittedChange[];
   /** Owner to the kernel's error text. The previous elements of these owners are still in the kernel. */
   readonly refused: ReadonlyMap<string, string>;
-  /** Transactions that the kernel committed. Zero: there was nothing to do. */
+  /** Transactions that the kernel committed; those that completed a table while it was read count as one. Zero: there was nothing to do. */
   readonly transactions: number;
 }
 
@@ -35,6 +35,10 @@ interface Change {
   readonly owner: string;
   /** Undefined: the owner is removed. */
   readonly target: Target | undefined;
+}
+
+function changesTo(targets: ReadonlyMap<string, Target | undefined>): Change[] {
+  return Array.from(targets, ([owner, target]) => ({ owner, target }));
 }
 
 /** Owns the elements of an earlier process that no present owner has. */
@@ -58,6 +62,8 @@ export class KernelTable {
   #revisions: readonly number[] = [];
   readonly #expected = new Set<number>();
   #adopted: boolean | undefined;
+  /** The latest reading added missing elements. */
+  #completed = false;
 
   constructor(executor: NftExecutor, clock: Clock, log: Log) {
     this.#executor = executor;
@@ -78,13 +84,14 @@ export class KernelTable {
   /** Reads the kernel and brings it to exactly `targets`. An intact table is changed element by element, any other table is replaced. */
   async synchronise(skeletonOf: (family: Family) => Skeleton, targets: ReadonlyMap<string, Target>): Promise<CommitResult> {
     const previous = this.#present;
+    this.#completed = false;
     const result = await this.#synchroniseBy(skeletonOf, targets);
     // The existing flows were created by the frontends as they were before the table was read again.
     const committed = [...previous].flatMap(([owner, target]) => {
       const before = targetFrontend(target);
       return before === undefined || result.refused.has(owner) ? [] : [{ before, after: targetFrontend(targets.get(owner)) }];
     });
-    return { ...result, committed };
+    return { ...result, committed, transactions: result.transactions + Number(this.#completed) };
   }
 
   /**
@@ -97,7 +104,7 @@ export class KernelTable {
       return await this.#synchroniseOnce(skeletonOf, targets, generation);
     } catch (error) {
       if (!(error instanceof GenerationMismatch)) throw error;
-      this.#log.info({}, 'another program changed nftables meanwhile, the tables are read again');
+      this.#log.info({}, 'nftables changed while the tables were read, they are read again');
       return await this.#synchroniseOnce(skeletonOf, targets, undefined);
     }
   }
@@ -122,6 +129,7 @@ export class KernelTable {
       if (listing?.intact === true) {
         found.push(listing.elements);
         revisions.push(...listing.revisions);
+        this.#completed ||= listing.completed === true;
       } else {
         replaces ||= listing !== undefined;
         this.#log.info({ family, existed: listing !== undefined }, 'nftables table is created');
@@ -129,26 +137,26 @@ export class KernelTable {
       }
     }
     this.#adopted ??= existed;
-    const { shared, owned, rest } =
-      found.length === 0 ? emptyGrouping(targets) : await groupByOwner(found, await want(), targets, timeSlice);
-    this.#present = new Map(targets);
-    for (const [owner, elements] of owned) this.#present.set(owner, { elements });
-    this.#present.set(adoptedOwner, { elements: rest });
-    this.#shared = shared;
+    const elements = found.length === 0 ? undefined : await groupByOwner(found, await want(), targets, timeSlice);
     this.#revisions = revisions;
-    const changes: Change[] = [{ owner: adoptedOwner, target: undefined }];
-    for (const owner of owned.keys()) changes.push({ owner, target: targets.get(owner) });
+    const changes = [{ owner: adoptedOwner, target: undefined }, ...this.#adopt(elements, targets)];
     // Replacing an older table must not disturb the traffic that it forwards, so it happens in one transaction.
     return await this.#commit(changes, creation, replaces ? Number.POSITIVE_INFINITY : elementsPerTransaction, generation);
   }
 
+  /** Records the elements that were found; undefined: none. Returns the changes from there to the targets. */
+  #adopt(found: FoundElements | undefined, targets: ReadonlyMap<string, Target>): readonly Change[] {
+    this.#shared = found?.shared ?? new SharedElements();
+    this.#present = new Map(found === undefined ? [] : targets);
+    if (found === undefined) return changesTo(targets);
+    for (const [owner, elements] of found.owned) this.#present.set(owner, { elements });
+    this.#present.set(adoptedOwner, { elements: found.rest });
+    return Array.from(found.owned.keys(), (owner) => ({ owner, target: targets.get(owner) }));
+  }
+
   /** Changes the elements of some owners. Undefined: the owner is removed. */
   commit(targets: ReadonlyMap<string, Target | undefined>): Promise<CommitResult> {
-    return this.#commit(
-      [...targets].map(([owner, target]) => ({ owner, target })),
-      [],
-      elementsPerTransaction,
-    );
+    return this.#commit(changesTo(targets), [], elementsPerTransaction);
   }
 
   /** Removes both tables and their content. */
@@ -165,12 +173,17 @@ export class KernelTable {
    */
   async #commit(changes: readonly Change[], creation: readonly Skeleton[], bound: number, generation?: number): Promise<CommitResult> {
     const run = new CommitProgress();
+    let next: PlannedPart | undefined;
     for (let start = 0; start < changes.length;) {
-      const { difference, part } = await this.#difference(changes, start, bound);
+      const { difference, part } = next ?? (await this.#difference(changes, start, bound));
       const create = start === 0 ? creation : [];
       const guard = start === 0 ? generation : undefined;
       start += part.length;
-      if (await this.#attempt(part, difference, create, run, guard)) continue;
+      // The next part is computed while the kernel works on this one, as if it had succeeded.
+      const attempt = this.#attempt(part, difference, create, run, guard);
+      const [succeeded, following] = await Promise.all([attempt, this.#difference(changes, start, bound, difference)]);
+      next = succeeded ? following : undefined;
+      if (succeeded) continue;
       await this.#transaction(create, new Difference(this.#shared));
       if (create.length > 0) run.transactions++;
       await this.#bisect(part, run);
@@ -241,14 +254,13 @@ export class KernelTable {
     }
   }
 
-  /** Computes the difference for the changes from `start` on, as many of them as fit into one transaction. */
-  async #difference(
-    changes: readonly Change[],
-    start: number,
-    bound: number,
-  ): Promise<{ readonly difference: Difference; readonly part: readonly Change[] }> {
+  /**
+   * Computes the difference for the changes from `start` on, as many of them as fit into one transaction. `pending`: the difference of the
+   * previous part while the kernel works on it.
+   */
+  async #difference(changes: readonly Change[], start: number, bound: number, pending?: Difference): Promise<PlannedPart> {
     const timeSlice = new TimeSlice(this.#clock);
-    const difference = new Difference(this.#shared);
+    const difference = new Difference(this.#shared, pending);
     let end = start;
     while (difference.size < bound) {
       const change = changes[end++];
@@ -286,6 +298,12 @@ export class KernelTable {
     // Without a running monitor, expected revisions are never removed. This bounds their number.
     if (this.#expected.size > 1_000) this.#expected.delete(this.#expected.values().next().value ?? add);
   }
+}
+
+/** Changes that fit into one transaction, and what they change in the kernel. */
+interface PlannedPart {
+  readonly part: readonly Change[];
+  readonly difference: Difference;
 }
 
 /** The state of one commit so far. */

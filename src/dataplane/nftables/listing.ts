@@ -16,6 +16,8 @@ export interface TableListing {
   readonly elements: ElementList;
   /** The numbers in the revision set. */
   readonly revisions: readonly number[];
+  /** True when reading added elements that were wanted and missing. */
+  readonly completed?: true;
 }
 
 /**

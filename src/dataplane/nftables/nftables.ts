@@ -78,7 +78,7 @@ export class NftablesDataplane implements Dataplane {
     this.#ports = ports;
     this.#kernel = new KernelTable(ports.executor, ports.clock, ports.log);
     this.#flows = new FlowCleaning(ports, {
-      frontends: () => Array.from(this.#desired.frontends(), ({ frontend }) => frontend),
+      frontendOf: (key) => this.#desired.effectiveFrontend(key)?.frontend,
       nodePortAddresses: () => this.#node?.nodePortAddresses ?? [],
     });
     this.#unreachable = new UnreachableSet(ports, (what) => this.#reportRepair(what));

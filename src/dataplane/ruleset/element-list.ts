@@ -26,6 +26,15 @@ export class ElementList implements Iterable<Element> {
     this.#size++;
   }
 
+  /** Appends a set, of which the list must have no elements yet. The list then owns it. */
+  append(packed: PackedSet): void {
+    const families = this.#sets.get(packed.set) ?? {};
+    assert(families[packed.family] === undefined, `${packed.set} is in the list`);
+    families[packed.family] = packed;
+    this.#sets.set(packed.set, families);
+    this.#size += packed.length;
+  }
+
   packed(family: Family, set: SetName): PackedSet | undefined {
     return this.#sets.get(set)?.[family];
   }
@@ -80,21 +89,55 @@ export class PackedSet {
 
   push(key: Octets, value: Octets = ''): void {
     assert(key.length === this.keyLength && value.length === this.valueLength, `no element of ${this.set}`);
+    const at = this.#extend(1);
+    this.#write(key, at);
+    this.#write(value, at + this.keyLength);
+  }
+
+  /** Appends the elements of another packed set of the same shape from index `first` up to `end`, which is exclusive. */
+  pushRange(other: PackedSet, first: number, end: number): void {
+    const at = this.#extend(end - first);
+    this.#octets.set(other.#octets.subarray(first * this.recordLength, end * this.recordLength), at);
+  }
+
+  /** Appends the element whose key and value begin at these positions. */
+  pushOctets(octets: Uint8Array, keyAt: number, valueAt: number): void {
+    const at = this.#extend(1);
+    for (let index = 0; index < this.keyLength; index++) this.#octets[at + index] = octets[keyAt + index] ?? 0;
+    const valueTo = at + this.keyLength;
+    for (let index = 0; index < this.valueLength; index++) this.#octets[valueTo + index] = octets[valueAt + index] ?? 0;
+  }
+
+  /** Makes room for elements and returns the position of the first. */
+  #extend(elements: number): number {
     const at = this.#length * this.recordLength;
-    if (at === this.#octets.length) {
-      const larger = Buffer.allocUnsafeSlow(at * 2);
+    this.#length += elements;
+    const end = this.#length * this.recordLength;
+    if (end > this.#octets.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(end, this.#octets.length * 2));
       larger.set(this.#octets);
       this.#octets = larger;
     }
-    this.#octets.write(key, at, 'latin1');
-    if (value !== '') this.#octets.write(value, at + this.keyLength, 'latin1');
-    this.#length++;
+    return at;
+  }
+
+  /** For so few octets, a loop is several times as fast as `Buffer.write`. */
+  #write(octets: Octets, at: number): void {
+    for (let index = 0; index < octets.length; index++) this.#octets[at + index] = octets.charCodeAt(index);
   }
 
   /** Returns key and value of one element. */
   record(index: number): Octets {
     const start = index * this.recordLength;
     return this.#octets.toString('latin1', start, start + this.recordLength);
+  }
+
+  /** True when the element at `index` has the key and value of the element at `otherIndex` of another packed set of the same shape. */
+  hasRecord(index: number, other: PackedSet, otherIndex: number): boolean {
+    const [start, otherStart] = [index * this.recordLength, otherIndex * this.recordLength];
+    for (let octet = 0; octet < this.recordLength; octet++)
+      if (this.#octets[start + octet] !== other.#octets[otherStart + octet]) return false;
+    return true;
   }
 
   /** True when the other set has the same elements in the same order. */

@@ -106,6 +106,14 @@ const setShapes = {
   nodeport_allowed_sources: { key: [...nodePort, 'source'], interval: true },
 } as const satisfies Record<string, SetShape>;
 
+/** The maps from frontend and slot to backend, each with the map that gives the number of slots. */
+export const slotMaps: ReadonlyMap<SetName, SetName> = new Map<SetName, SetName>([
+  ['backends', 'frontends'],
+  ['backends_local', 'frontends_local'],
+  ['nodeport_backends', 'nodeports'],
+  ['nodeport_backends_local', 'nodeports_local'],
+]);
+
 /**
  * TCP segment sizes that fit into a tunnel: an MTU minus the headers of VXLAN, IP and TCP. Rules are constant, so a frontend gets the first
  * of these that is not above what fits. 1410 and 1370 are those of Ethernet; 536 and 1220 always fit (RFC 9293 3.7.1).

@@ -86,6 +86,15 @@ export class MessageWriter {
     this.#buffer.set(value, start);
   }
 
+  /** Writes octets several times. Returns a view of them, valid until more is written. Their number is a multiple of four. */
+  repeat(value: Uint8Array, count: number): Uint8Array {
+    assert(value.length % 4 === 0);
+    const start = this.#grow(value.length * count);
+    const written = this.#buffer.subarray(start, this.#length);
+    for (let at = 0; at < written.length; at += value.length) written.set(value, at);
+    return written;
+  }
+
   #attribute(type: number, length: number): number {
     const start = this.#grow(attributeHeaderBytes + aligned(length));
     this.#buffer.writeUInt16LE(attributeHeaderBytes + length, start);

@@ -82,7 +82,7 @@ export class HeraldNode {
         this.transaction = performance.now() - start;
       },
       removeTables: () => executor.removeTables(),
-      readTable: (skeleton, likely) => executor.readTable(skeleton, likely),
+      readTable: (skeleton, wanted) => executor.readTable(skeleton, wanted),
       monitor: (events) => executor.monitor(events),
       close: () => executor.close(),
     };

@@ -90,6 +90,12 @@ export class Batch {
     return this.#about[index]?.(offset === undefined ? undefined : this.#entry(index, offset)) ?? 'the transaction';
   }
 
+  /** Returns the number of a message among those that were appended, from zero. */
+  indexOf(sequence: number): number {
+    // "Begin" is the first message.
+    return sequence - this.#firstSequence - 1;
+  }
+
   hasSequence(sequence: number): boolean {
     return sequence >= this.#firstSequence && sequence < this.#firstSequence + this.#starts.length;
   }

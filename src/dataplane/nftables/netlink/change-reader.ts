@@ -6,15 +6,18 @@ import type { MonitorEvents, TableChange } from '../executor.ts';
 import { revisionSet, tableName } from '../../ruleset/layout.ts';
 import { netfilterHeaderBytes } from './batch.ts';
 import { elementListAttributes, messages, protocolFamily, tableAttribute } from './constants.ts';
-import { attributeText, parseSetElements } from './entries.ts';
+import { attributeText, parseSetElements } from './elements/entries.ts';
 import { followEvents, type Follower } from './follow-events.ts';
 import { revisionOf } from './read-table.ts';
 
 const families: ReadonlyMap<number, string> = new Map(Object.entries(protocolFamily).map(([name, number]) => [number, name]));
 
-/** Reports the transactions on our tables. */
-export function followChanges(options: NetlinkOptions, clock: Clock, { onChange, onLoss, onEnd }: MonitorEvents): Follower {
-  const reader = new ChangeReader(onChange);
+/**
+ * Reports the transactions on our tables. `port` is that of the executor's socket: a transaction from there without a revision added
+ * elements while a table was read, and is not reported.
+ */
+export function followChanges(options: NetlinkOptions, clock: Clock, { onChange, onLoss, onEnd }: MonitorEvents, port: number): Follower {
+  const reader = new ChangeReader(onChange, port);
   return followEvents(options, clock, {
     onMessage: (message) => reader.read(message),
     onLoss(what) {
@@ -28,16 +31,20 @@ export function followChanges(options: NetlinkOptions, clock: Clock, { onChange,
 /** Collects the events of one transaction until the kernel reports the new generation. Throws MalformedNetlink. */
 export class ChangeReader {
   readonly #onChange: (change: TableChange) => void;
+  readonly #ownPort: number;
   #revisions: number[] = [];
   #first: string | undefined;
+  #port: number | undefined;
 
-  constructor(onChange: (change: TableChange) => void) {
+  constructor(onChange: (change: TableChange) => void, ownPort: number) {
     this.#onChange = onChange;
+    this.#ownPort = ownPort;
   }
 
   read(message: Message): void {
     if (message.type === messages.newGeneration) {
-      if (this.#first !== undefined) this.#onChange({ revisions: this.#revisions, what: this.#first });
+      const isReading = this.#port === this.#ownPort && this.#revisions.length === 0;
+      if (this.#first !== undefined && !isReading) this.#onChange({ revisions: this.#revisions, what: this.#first });
       this.discardTransaction();
       return;
     }
@@ -46,6 +53,7 @@ export class ChangeReader {
     const attributes = message.payload.subarray(netfilterHeaderBytes);
     const byType = readAttributes(attributes);
     if (attributeText(byType, tableAttribute) !== tableName) return;
+    this.#port = message.port;
     this.#first ??= `${nameOf(message.type)} in ${family} ${tableName}`;
     if (message.type === messages.newElement && attributeText(byType, elementListAttributes.set) === revisionSet)
       for (const { key } of parseSetElements(attributes)) this.#revisions.push(...revisionOf(key));
@@ -55,6 +63,7 @@ export class ChangeReader {
   discardTransaction(): void {
     this.#revisions = [];
     this.#first = undefined;
+    this.#port = undefined;
   }
 }
 

@@ -20,7 +20,8 @@ import { TimeSlice } from '../../../system/time-slice.ts';
 import type { Batch } from './batch.ts';
 import { elementAttributes, listElement, messages, tableFlags } from './constants.ts';
 import { NfTablesConnection, type Refusal } from './nf-tables-connection.ts';
-import { beginElements, writeData, writeElements } from './element-messages.ts';
+import { beginElements, writeElements } from './elements/element-messages.ts';
+import { writeData } from './elements/entry-form.ts';
 import { hostNumber } from './rules/expressions.ts';
 import { followChanges } from './change-reader.ts';
 import { readTable } from './read-table.ts';
@@ -107,8 +108,8 @@ class NetlinkExecutor implements NftExecutor {
     if (refusal !== undefined) throw dataplaneErrorOf(refusal);
   }
 
-  async readTable(skeleton: Skeleton, likely?: () => Promise<ElementList>): Promise<TableListing | undefined> {
-    const listing = await this.#attempts(() => readTable(this.#connection, skeleton, new TimeSlice(this.#clock), likely));
+  async readTable(skeleton: Skeleton, wanted?: () => Promise<ElementList>): Promise<TableListing | undefined> {
+    const listing = await this.#attempts(() => readTable(this.#connection, skeleton, new TimeSlice(this.#clock), wanted));
     if (listing === undefined || this.#flags === 0) return listing;
     const refusal = await this.#transact((batch) => writeTable(batch, skeleton.family, this.#flags));
     // Not supported: the kernel has no ownership, or the table was created without it.
@@ -123,7 +124,7 @@ class NetlinkExecutor implements NftExecutor {
   }
 
   monitor(events: MonitorEvents): Monitor {
-    const follower = followChanges(this.#options, this.#clock, events);
+    const follower = followChanges(this.#options, this.#clock, events, this.#socket.port);
     this.#listener = { follower, events };
     return follower;
   }

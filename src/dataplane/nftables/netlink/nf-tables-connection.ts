@@ -16,6 +16,8 @@ export interface Refusal {
   readonly error: NetlinkError;
   /** The object concerned, and the kernel's explanation if there is one. */
   readonly text: string;
+  /** Every refused message: its number among those that `fill` appended, from zero, and the error. */
+  readonly messages: readonly { readonly index: number; readonly code: string }[];
 }
 
 /** A request for a list of objects. */
@@ -47,11 +49,14 @@ export class NfTablesConnection {
       return { datagram, next };
     });
     let done = false;
+    const refused: RefusedMessage[] = [];
     for (const message of answers) {
       const answer = readAcknowledgement(message);
-      if (answer.errno !== 0 && made !== undefined) return refusalOf(made.batch, message.sequence, answer);
-      done ||= message.sequence === made?.last;
+      if (answer.errno !== 0) refused.push({ sequence: message.sequence, answer });
+      else done ||= message.sequence === made?.last;
     }
+    const [first] = refused;
+    if (first !== undefined && made !== undefined) return refusalOf(made.batch, first, refused);
     if (!done) throw new AcknowledgementLost('there is none');
     return undefined;
   }
@@ -92,7 +97,20 @@ export class NfTablesConnection {
   }
 }
 
-function refusalOf(batch: Batch, sequence: number, { errno, offset, text }: Acknowledgement): Refusal {
+interface RefusedMessage {
+  readonly sequence: number;
+  readonly answer: Acknowledgement;
+}
+
+function refusalOf(
+  batch: Batch,
+  { sequence, answer: { errno, offset, text } }: RefusedMessage,
+  refused: readonly RefusedMessage[],
+): Refusal {
   const error = new NetlinkError(batch.describe(sequence, offset), errno);
-  return { error, text: text === undefined ? error.message : `${error.message} (${text})` };
+  return {
+    error,
+    text: text === undefined ? error.message : `${error.message} (${text})`,
+    messages: refused.map((each) => ({ index: batch.indexOf(each.sequence), code: new NetlinkError('', each.answer.errno).code })),
+  };
 }

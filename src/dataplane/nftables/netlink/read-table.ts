@@ -1,16 +1,17 @@
 import type { Family } from '../../../net/address.ts';
 import { listAttributes, readAttributes, readNumber } from '../../../system/netlink/attributes.ts';
 import { NetlinkError } from '../../../system/netlink/error.ts';
-import { ElementList } from '../../ruleset/element-list.ts';
-import { allSets, revisionSet, tableName, type SetName } from '../../ruleset/layout.ts';
-import { maximumListedElements } from '../../limits.ts';
+import { ElementList, PackedSet } from '../../ruleset/element-list.ts';
+import { allSets, revisionSet, slotMaps, tableName, type SetName } from '../../ruleset/layout.ts';
+import { maximumListedBackends, maximumListedElements } from '../../limits.ts';
 import type { TableListing } from '../listing.ts';
 import type { Skeleton } from '../../ruleset/skeleton.ts';
 import type { TimeSlice } from '../../../system/time-slice.ts';
-import { getElements } from './get-elements.ts';
 import { chainAttributes, elementListAttributes, messages, ruleAttributes, setAttributes, setFlags, tableAttributes } from './constants.ts';
 import type { NfTablesConnection } from './nf-tables-connection.ts';
-import { attributeText, parseSetElements, isListedInHalves, readElements, type Entry } from './entries.ts';
+import { attributeText, parseSetElements, readElements } from './elements/entries.ts';
+import { appendElements } from './elements/packed-entries.ts';
+import { readLargeSet } from './elements/read-large-set.ts';
 import { compileRule } from './rules/rule-compiler.ts';
 import { matchExpressions, hasAttributes } from './rules/same-attributes.ts';
 import { chainContent, verdictContent } from './skeleton-messages.ts';
@@ -25,9 +26,9 @@ export function readTable(
   connection: NfTablesConnection,
   skeleton: Skeleton,
   timeSlice: TimeSlice,
-  likely?: () => Promise<ElementList>,
+  wanted?: () => Promise<ElementList>,
 ): Promise<TableListing | undefined> {
-  return new TableReader(connection, skeleton, timeSlice, likely).read();
+  return new TableReader(connection, skeleton, timeSlice, wanted).read();
 }
 
 class TableReader {
@@ -35,16 +36,18 @@ class TableReader {
   readonly #skeleton: Skeleton;
   readonly #family: Family;
   readonly #timeSlice: TimeSlice;
-  readonly #likely: (() => Promise<ElementList>) | undefined;
+  readonly #wanted: (() => Promise<ElementList>) | undefined;
   /** By set: the number of its elements, where the kernel reports it. */
   readonly #counts = new Map<string, number>();
+  /** Elements were added. */
+  #completed = false;
 
-  constructor(connection: NfTablesConnection, skeleton: Skeleton, timeSlice: TimeSlice, likely: (() => Promise<ElementList>) | undefined) {
+  constructor(connection: NfTablesConnection, skeleton: Skeleton, timeSlice: TimeSlice, wanted: (() => Promise<ElementList>) | undefined) {
     this.#connection = connection;
     this.#skeleton = skeleton;
     this.#family = skeleton.family;
     this.#timeSlice = timeSlice;
-    this.#likely = likely;
+    this.#wanted = wanted;
   }
 
   async read(): Promise<TableListing | undefined> {
@@ -55,7 +58,12 @@ class TableReader {
     const elements = new ElementList();
     for (const set of allSets.keys()) if (!(await this.#readSet(set, elements))) return broken;
     const revisions = this.#skeleton.sets.has(revisionSet) ? (await this.#payloads(revisionSet)).flatMap(parseSetElements) : [];
-    return { intact: true, elements, revisions: revisions.flatMap(({ key }) => revisionOf(key)) };
+    return {
+      intact: true,
+      elements,
+      revisions: revisions.flatMap(({ key }) => revisionOf(key)),
+      ...(this.#completed ? { completed: true } : {}),
+    };
   }
 
   async #hasChains(): Promise<boolean> {
@@ -106,9 +114,7 @@ class TableReader {
   }
 
   async #hasSets(): Promise<boolean> {
-    const listed = (await this.#inTable(messages.getSet, setAttributes.table)).map(readAttributes);
-    for (const set of listed)
-      if (set.has(setAttributes.count)) this.#counts.set(attributeText(set, setAttributes.name), numberOf(set, setAttributes.count));
+    const listed = await this.#readCounts();
     const names = new Set(
       listed
         .filter((set) => (numberOf(set, setAttributes.flags) & setFlags.anonymous) === 0)
@@ -117,6 +123,14 @@ class TableReader {
     const { sets, maps, verdicts } = this.#skeleton;
     const expected = [...sets.keys(), ...maps.keys(), ...verdicts.keys()];
     return names.size === expected.length && expected.every((name) => names.has(name));
+  }
+
+  /** Lists the sets, and notes how many elements each has. */
+  async #readCounts(): Promise<readonly Listed[]> {
+    const listed = (await this.#inTable(messages.getSet, setAttributes.table)).map(readAttributes);
+    for (const set of listed)
+      if (set.has(setAttributes.count)) this.#counts.set(attributeText(set, setAttributes.name), numberOf(set, setAttributes.count));
+    return listed;
   }
 
   async #hasVerdicts(): Promise<boolean> {
@@ -139,24 +153,37 @@ class TableReader {
 
   /** Reads the elements of a set. Returns false when an element does not have the set's shape. */
   async #readSet(set: SetName, elements: ElementList): Promise<boolean> {
-    const asked = await this.#ask(set);
-    if (asked !== undefined) return readElements(this.#family, set, asked, elements);
+    const large = await this.#readLargeSet(set, elements);
+    if (large !== undefined) {
+      elements.append(large);
+      return true;
+    }
     const payloads = await this.#payloads(set);
-    if (isListedInHalves(set)) return readElements(this.#family, set, payloads.flatMap(parseSetElements), elements);
+    if (allSets.get(set)?.interval === true) return readElements(this.#family, set, payloads.flatMap(parseSetElements), elements);
+    const packed = new PackedSet(this.#family, set);
     for (const payload of payloads) {
-      if (!readElements(this.#family, set, parseSetElements(payload), elements)) return false;
+      if (!appendElements(payload, packed)) return false;
       if (this.#timeSlice.isUsedUp) await this.#timeSlice.yield();
     }
+    elements.append(packed);
     return true;
   }
 
-  /** Reads a large set by the keys that it probably has. Undefined if these are not all of its elements. */
-  async #ask(set: SetName): Promise<readonly Entry[] | undefined> {
-    const count = this.#counts.get(set) ?? 0;
-    if (count <= maximumListedElements || allSets.get(set)?.interval === true) return undefined;
-    const likely = (await this.#likely?.())?.packed(this.#family, set);
-    const found = likely === undefined ? undefined : await getElements(this.#connection, likely);
-    return found?.length === count ? found : undefined;
+  /** Reads a set that is too large to be listed. Undefined: it is not, or has elements that were not expected. */
+  async #readLargeSet(set: SetName, read: ElementList): Promise<PackedSet | undefined> {
+    const bound = slotMaps.has(set) ? maximumListedBackends : maximumListedElements;
+    if ((this.#counts.get(set) ?? 0) <= bound || allSets.get(set)?.interval === true) return undefined;
+    const wanted = await this.#wanted?.();
+    const expected = wanted?.packed(this.#family, set);
+    if (wanted === undefined || expected === undefined) return undefined;
+    const before = this.#counts.get(set) ?? 0;
+    const count = async (): Promise<number> => {
+      await this.#readCounts();
+      const now = this.#counts.get(set) ?? 0;
+      this.#completed ||= now > before;
+      return now;
+    };
+    return await readLargeSet(this.#connection, expected, { wanted, read, count }, this.#timeSlice);
   }
 
   async #inTable(type: number, attribute: number): Promise<Uint8Array[]> {

@@ -25,7 +25,8 @@ import {
   verdictType,
   type DataType,
 } from './constants.ts';
-import { beginElements, writeData } from './element-messages.ts';
+import { beginElements } from './elements/element-messages.ts';
+import { writeData } from './elements/entry-form.ts';
 import { expressionList, hostNumber, verdictData, writeAttributes, type Attributes, type Verdict } from './rules/expressions.ts';
 import { anonymousName, compileRule, type AnonymousSet } from './rules/rule-compiler.ts';
 import { readDeclaration, typeLength, typeNumber, type SetDeclaration } from './rules/set-declaration.ts';

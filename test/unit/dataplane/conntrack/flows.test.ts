@@ -9,7 +9,7 @@ import {
 } from '../../../../src/dataplane/conntrack/conntrack-cleaner.ts';
 import { readFlow } from '../../../../src/dataplane/conntrack/conntrack-command.ts';
 import { address, formatAddress } from '../../../../src/net/address.ts';
-import type { Backend, Frontend, Protocol } from '../../../../src/net/frontend.ts';
+import { frontendKey, type Backend, type Frontend, type Protocol } from '../../../../src/net/frontend.ts';
 import { prefix, type Prefix } from '../../../../src/net/prefix.ts';
 
 /** "10.1.0.1:8080" */
@@ -49,7 +49,9 @@ const text = ({ protocol, destination, port, replySource, replyPort, ...rest }: 
 };
 
 const strayFlows = (flows: readonly Flow[], frontends: readonly Frontend[], nodePortAddresses: readonly Prefix[]): StaleFlows[] => {
-  const strays = flows.flatMap((each) => staleFlowMatcher(frontends, nodePortAddresses)(each) ?? []);
+  const byKey = new Map(frontends.map((each) => [frontendKey(each.match), each]));
+  const strayOf = staleFlowMatcher((key) => byKey.get(key), nodePortAddresses);
+  const strays = flows.flatMap((each) => strayOf(each) ?? []);
   return [...new Map(strays.map((stray) => [staleFlowsText(stray), stray])).values()];
 };
 

@@ -4,13 +4,15 @@ import { affinityLadder, allSets, type SetName } from '../../../../../src/datapl
 import { Batch, netfilterHeaderBytes } from '../../../../../src/dataplane/nftables/netlink/batch.ts';
 import { ChangeReader } from '../../../../../src/dataplane/nftables/netlink/change-reader.ts';
 import { messages } from '../../../../../src/dataplane/nftables/netlink/constants.ts';
-import { beginElements, writeData, writeElements } from '../../../../../src/dataplane/nftables/netlink/element-messages.ts';
+import { beginElements, writeElements } from '../../../../../src/dataplane/nftables/netlink/elements/element-messages.ts';
+import { writeData } from '../../../../../src/dataplane/nftables/netlink/elements/entry-form.ts';
 import { register } from '../../../../../src/dataplane/nftables/netlink/rules/expressions.ts';
-import { parseSetElements, readElements } from '../../../../../src/dataplane/nftables/netlink/entries.ts';
+import { parseSetElements, readElements } from '../../../../../src/dataplane/nftables/netlink/elements/entries.ts';
+import { appendElements } from '../../../../../src/dataplane/nftables/netlink/elements/packed-entries.ts';
 import { compileRule } from '../../../../../src/dataplane/nftables/netlink/rules/rule-compiler.ts';
 import { readDeclaration, typeLength, typeNumber } from '../../../../../src/dataplane/nftables/netlink/rules/set-declaration.ts';
 import { writeRemoval, writeSkeleton } from '../../../../../src/dataplane/nftables/netlink/skeleton-messages.ts';
-import { ElementList } from '../../../../../src/dataplane/ruleset/element-list.ts';
+import { ElementList, PackedSet } from '../../../../../src/dataplane/ruleset/element-list.ts';
 import { elementFromText, keyText } from '../../../../../src/dataplane/ruleset/element-text.ts';
 import type { Element } from '../../../../../src/dataplane/ruleset/element.ts';
 import type { TableChange } from '../../../../../src/dataplane/nftables/executor.ts';
@@ -55,6 +57,39 @@ describe('netlink elements', () => {
     const elements = randomElements(family, 200);
     const sent = await adding(elements);
     expect(texts(readBack(sent, family))).toEqual(texts(elements));
+  });
+
+  test.each(families)('IPv%i elements are read into packed sets as they were written', async (family) => {
+    const elements = randomElements(family, 200).filter(({ set }) => allSets.get(set)?.interval === undefined);
+    for (const set of new Set(elements.map((each) => each.set))) {
+      const written = elements.filter((each) => each.set === set);
+      const read = new PackedSet(family, set);
+      for (const { type, payload } of await adding(written))
+        if (type === messages.newElement) expect(appendElements(payload.subarray(netfilterHeaderBytes), read)).toBe(true);
+      expect(ElementList.of(written).packed(family, set)?.equals(read)).toBe(true);
+    }
+  });
+
+  test('an element of another shape is refused, and so are random octets', async () => {
+    const [, message] = await adding([elementFromText(4, 'frontends', '192.0.2.1 . tcp . 80', '3:2')]);
+    const attributes = message?.payload.subarray(netfilterHeaderBytes) ?? new Uint8Array();
+    expect(appendElements(attributes, new PackedSet(4, 'frontends'))).toBe(true);
+    for (const [family, set] of [
+      [6, 'frontends'],
+      [4, 'backends'],
+      [4, 'echo'],
+    ] as const)
+      expect(appendElements(attributes, new PackedSet(family, set))).toBe(false);
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 80 }), (octets) => {
+        const packed = new PackedSet(4, 'cluster_ips');
+        try {
+          if (!appendElements(octets, packed)) expect(packed.length).toBe(0);
+        } catch (error) {
+          expect(error).toBeInstanceOf(MalformedNetlink);
+        }
+      }),
+    );
   });
 
   test('many elements become several messages, each within the length of an attribute', async () => {
@@ -251,6 +286,7 @@ describe('skeleton messages', () => {
 });
 
 describe('netlink events', () => {
+  const ownPort = 4_711;
   const generation: Message = { type: messages.newGeneration, flags: 0, sequence: 1, port: 0, payload: new Uint8Array(4) };
 
   /** An event for elements of a set in a table. */
@@ -273,7 +309,7 @@ describe('netlink events', () => {
 
   function changes(...events: readonly Message[]): TableChange[] {
     const found: TableChange[] = [];
-    const reader = new ChangeReader((change) => found.push(change));
+    const reader = new ChangeReader((change) => found.push(change), ownPort);
     for (const message of events) reader.read(message);
     return found;
   }
@@ -288,6 +324,14 @@ describe('netlink events', () => {
     expect(changes(event(10, 'herald', 'frontends', new Uint8Array(24)), generation)).toEqual([
       { revisions: [], what: 'newElement in ip6 herald' },
     ]);
+  });
+
+  test('a transaction of the own socket counts by its revision, and is a reading without one', () => {
+    const own = (message: Message): Message => ({ ...message, port: ownPort });
+    const added = own(event(2, 'herald', 'backends', new Uint8Array(16)));
+    expect(changes(added, generation)).toEqual([]);
+    expect(changes(added, own(event(2, 'herald', 'revision', Uint8Array.of(7, 0, 0, 0))), generation)).toMatchObject([{ revisions: [7] }]);
+    expect(changes(added, generation, event(2, 'herald', 'backends', new Uint8Array(16)), generation)).toHaveLength(1);
   });
 
   test('other tables, other families and a transaction without an end are no change', () => {

@@ -1,11 +1,11 @@
-import { defined } from '../../../lang/defined.ts';
-import type { Family } from '../../../net/address.ts';
-import { aligned, attributeHeaderBytes, readAttributes, readText } from '../../../system/netlink/attributes.ts';
-import { MalformedNetlink } from '../../../system/netlink/error.ts';
-import type { ElementList } from '../../ruleset/element-list.ts';
-import { allSets, fieldsLength, type SetName } from '../../ruleset/layout.ts';
-import type { Octets } from '../../ruleset/octets.ts';
-import { dataAttributes, elementAttributes, elementFlags, elementListAttributes, listElement } from './constants.ts';
+import { defined } from '../../../../lang/defined.ts';
+import type { Family } from '../../../../net/address.ts';
+import { aligned, attributeHeaderBytes, readAttributes, readText } from '../../../../system/netlink/attributes.ts';
+import { MalformedNetlink } from '../../../../system/netlink/error.ts';
+import type { ElementList } from '../../../ruleset/element-list.ts';
+import { allSets, fieldsLength, type SetName } from '../../../ruleset/layout.ts';
+import type { Octets } from '../../../ruleset/octets.ts';
+import { dataAttributes, elementAttributes, elementFlags, elementListAttributes, listElement } from '../constants.ts';
 
 /** An element as the kernel lists it. */
 export interface Entry {
@@ -66,16 +66,18 @@ function valueOf(bytes: Buffer, start: number, end: number): Octets | undefined 
   return bytes.toString('latin1', at + attributeHeaderBytes, attributeEnd(bytes, at, end));
 }
 
-const attributeType = (bytes: Buffer, at: number): number => bytes.readUInt16LE(at + 2) & 0x3fff;
+/** Reads the type of the attribute that begins at `at`. */
+export const attributeType = (bytes: Buffer, at: number): number => bytes.readUInt16LE(at + 2) & 0x3fff;
 
-function attributeEnd(bytes: Buffer, at: number, bound: number): number {
+/** Returns where the attribute that begins at `at` ends, without padding. Throws MalformedNetlink when that is beyond `bound`. */
+export function attributeEnd(bytes: Buffer, at: number, bound: number): number {
   const length = bytes.readUInt16LE(at);
   if (length < attributeHeaderBytes || at + length > bound) throw new MalformedNetlink(`an attribute at ${at} has the length ${length}`);
   return at + length;
 }
 
 /** True when the kernel lists two entries for one element: the first key of a range and, marked, the key after its last one. */
-export function isListedInHalves(set: SetName): boolean {
+function isListedInHalves(set: SetName): boolean {
   const shape = allSets.get(set);
   return shape?.interval === true && shape.key.length === 1;
 }

@@ -1,16 +1,18 @@
-import { messageFlags } from '../../../system/netlink/message.ts';
-import type { MessageWriter } from '../../../system/netlink/message-writer.ts';
-import type { ElementList, PackedSet } from '../../ruleset/element-list.ts';
-import { keyText } from '../../ruleset/element-text.ts';
-import { tableFamily, tableName } from '../../ruleset/layout.ts';
-import { elementBytesPerMessage } from '../../limits.ts';
-import type { TimeSlice } from '../../../system/time-slice.ts';
-import type { Batch } from './batch.ts';
-import { dataAttributes, elementAttributes, elementFlags, elementListAttributes, listElement, messages } from './constants.ts';
+import { messageFlags } from '../../../../system/netlink/message.ts';
+import type { MessageWriter } from '../../../../system/netlink/message-writer.ts';
+import type { ElementList, PackedSet } from '../../../ruleset/element-list.ts';
+import { keyText } from '../../../ruleset/element-text.ts';
+import { tableFamily, tableName } from '../../../ruleset/layout.ts';
+import { elementBytesPerMessage } from '../../../limits.ts';
+import type { TimeSlice } from '../../../../system/time-slice.ts';
+import type { Batch } from '../batch.ts';
+import { elementAttributes, elementFlags, elementListAttributes, listElement, messages } from '../constants.ts';
+import { EntryForm, writeData } from './entry-form.ts';
 
 /** Adds or deletes elements, set by set, in messages that stay below the bound. */
 export async function writeElements(batch: Batch, verb: 'add' | 'delete', elements: ElementList, timeSlice: TimeSlice): Promise<void> {
   for (const packed of elements.packedSets()) {
+    const form = isPrefixSet(packed) ? undefined : new EntryForm(packed, verb === 'add' ? 'key and value' : 'key');
     let next = 0;
     while (next < packed.length) {
       if (timeSlice.isUsedUp) await timeSlice.yield();
@@ -20,7 +22,12 @@ export async function writeElements(batch: Batch, verb: 'add' | 'delete', elemen
       batch.appendListMessage(type, verb === 'add' ? messageFlags.create : 0, packed.family, about, (writer) => {
         const list = beginElements(writer, packed.set);
         const start = writer.length;
-        while (next < packed.length && writer.length - start < elementBytesPerMessage) writeElement(writer, verb, packed, next++);
+        if (form === undefined) {
+          while (next < packed.length && writer.length - start < elementBytesPerMessage) writePrefix(writer, packed, next++);
+        } else {
+          next = Math.min(packed.length, first + Math.ceil(elementBytesPerMessage / form.length));
+          form.write(writer, packed, first, next);
+        }
         writer.endNested(list);
       });
     }
@@ -47,23 +54,19 @@ export function beginElements(writer: MessageWriter, set: string, setId?: number
   return writer.beginNested(elementListAttributes.elements);
 }
 
-function writeElement(writer: MessageWriter, verb: 'add' | 'delete', packed: PackedSet, index: number): void {
-  const { octets, shape, keyLength } = packed;
-  const start = index * packed.recordLength;
-  const end = start + keyLength;
-  const middle = shape.interval ? start + keyLength / 2 : end;
+function writePrefix(writer: MessageWriter, { octets, keyLength }: PackedSet, index: number): void {
+  const start = index * keyLength;
+  const middle = start + keyLength / 2;
+  writeEntry(writer, octets.subarray(start, middle), 0);
+  const after = keyAfter(octets.subarray(middle, start + keyLength));
+  if (after !== undefined) writeEntry(writer, after, elementFlags.intervalEnd);
+}
+
+function writeEntry(writer: MessageWriter, key: Uint8Array, flags: number): void {
   const entry = writer.beginNested(listElement);
-  writeData(writer, elementAttributes.key, octets.subarray(start, middle));
-  if (shape.interval && !isPrefixSet(packed)) writeData(writer, elementAttributes.keyEnd, octets.subarray(middle, end));
-  if (shape.value !== undefined && verb === 'add')
-    writeData(writer, elementAttributes.data, octets.subarray(end, start + packed.recordLength));
+  writeData(writer, elementAttributes.key, key);
+  if (flags !== 0) writer.numberAttribute(elementAttributes.flags, flags);
   writer.endNested(entry);
-  const after = isPrefixSet(packed) ? keyAfter(octets.subarray(middle, end)) : undefined;
-  if (after === undefined) return;
-  const marked = writer.beginNested(listElement);
-  writeData(writer, elementAttributes.key, after);
-  writer.numberAttribute(elementAttributes.flags, elementFlags.intervalEnd);
-  writer.endNested(marked);
 }
 
 /** Returns the next key. Undefined after the very last key: a range up to there has no end entry. */
@@ -74,10 +77,4 @@ function keyAfter(key: Uint8Array): Uint8Array | undefined {
   if (at < 0) return undefined;
   after[at] = (after[at] ?? 0) + 1;
   return after;
-}
-
-export function writeData(writer: MessageWriter, type: number, value: Uint8Array): void {
-  const nested = writer.beginNested(type);
-  writer.bytesAttribute(dataAttributes.value, value);
-  writer.endNested(nested);
 }
