@@ -18,7 +18,7 @@ import { readHostLinks } from '../../dataplane/host/host-links.ts';
 import { readNeighborProxies } from '../../dataplane/host/neighbor-proxies.ts';
 import {
   listChangedRules,
-  readFilterGeneration,
+  readIptablesGeneration,
   readRulesetGeneration,
   type LegacyTables,
 } from '../../dataplane/host/ruleset-generation.ts';
@@ -117,7 +117,7 @@ export async function startAgent(
       followSettings: (changed) => followHostSettings(clock, changed),
       hostFilters: listChangedRules(
         () => listHostFilters(legacyTables),
-        () => readFilterGeneration(clock, legacyTables),
+        () => readIptablesGeneration(clock, { legacyTables, tables: ['filter'] }),
       ),
       clock,
       random,

@@ -26,10 +26,22 @@ export async function readRulesetGeneration(clock: Clock, networkNamespace?: str
 /** Returns the names of the legacy iptables tables of a family that are in use. */
 export type LegacyTables = (family: 'ip' | 'ip6') => Promise<readonly string[]>;
 
-/** Returns the generation of the filters: undefined while legacy tables filter, because they change without a transaction of nf_tables. */
-export async function readFilterGeneration(clock: Clock, legacyTables: LegacyTables): Promise<number | undefined> {
-  for (const family of ['ip', 'ip6'] as const) if ((await legacyTables(family)).includes('filter')) return undefined;
-  return readRulesetGeneration(clock);
+interface GenerationOptions {
+  readonly legacyTables: LegacyTables;
+  /** The names of the tables that matter, such as "filter". */
+  readonly tables: readonly string[];
+  readonly networkNamespace?: string;
+}
+
+/**
+ * Returns the generation of rules that may also be in legacy tables. Undefined while one of `tables` is in use as a legacy table: those
+ * change without a transaction of nf_tables.
+ */
+export async function readIptablesGeneration(clock: Clock, options: GenerationOptions): Promise<number | undefined> {
+  const { legacyTables, tables, networkNamespace } = options;
+  for (const family of ['ip', 'ip6'] as const)
+    if ((await legacyTables(family)).some((table) => tables.includes(table))) return undefined;
+  return readRulesetGeneration(clock, networkNamespace);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { listChangedRules, readFilterGeneration } from '../../../../src/dataplane/host/ruleset-generation.ts';
+import { listChangedRules, readIptablesGeneration } from '../../../../src/dataplane/host/ruleset-generation.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 
 function bed() {
@@ -51,6 +51,6 @@ test('the generation of filters is unknown while a legacy table filters', async 
     asked.push(family);
     return Promise.resolve(family === 'ip6' ? ['filter'] : ['nat']);
   };
-  expect(await readFilterGeneration(new VirtualClock(), tables)).toBeUndefined();
+  expect(await readIptablesGeneration(new VirtualClock(), { legacyTables: tables, tables: ['filter'] })).toBeUndefined();
   expect(asked).toEqual(['ip', 'ip6']);
 });
