@@ -39,8 +39,7 @@ interface GenerationOptions {
  */
 export async function readIptablesGeneration(clock: Clock, options: GenerationOptions): Promise<number | undefined> {
   const { legacyTables, tables, networkNamespace } = options;
-  for (const family of ['ip', 'ip6'] as const)
-    if ((await legacyTables(family)).some((table) => tables.includes(table))) return undefined;
+  for (const family of ['ip', 'ip6'] as const) if ((await legacyTables(family)).some((table) => tables.includes(table))) return undefined;
   return readRulesetGeneration(clock, networkNamespace);
 }
 
