@@ -1,3 +1,4 @@
+import type * as http from 'node:http';
 import process from 'node:process';
 
 /**
@@ -6,3 +7,4 @@ import process from 'node:process';
  */
 export const { Agent, createServer, get, request } = process.getBuiltinModule('node:http');
 export type { IncomingMessage, ServerResponse } from 'node:http';
+export type Agent = http.Agent;
