@@ -1,4 +1,5 @@
 import type { MetricDeclaration } from '../../src/telemetry/declaration.ts';
+import { VirtualClock } from '../../src/system/virtual-clock.ts';
 import { limits } from '../../src/telemetry/limits.ts';
 import { metricTable } from '../../src/telemetry/metric-table.ts';
 import { Metrics } from '../../src/telemetry/metrics.ts';
@@ -64,7 +65,7 @@ function rowOf([name, { type, help, labels, of, buckets }]: [string, MetricDecla
 
 function figures(): string {
   const metrics = new Metrics();
-  registerProcessMetrics(metrics);
+  registerProcessMetrics(metrics, new VirtualClock());
   return registeredMetrics(metrics)
     .filter(({ name }) => !(name in metricTable))
     .map(({ name, type, help }) => `| \`${name}\` | ${type} | ${help} |\n`)

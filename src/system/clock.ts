@@ -24,6 +24,15 @@ export const systemClock: Clock = {
   },
 };
 
+/**
+ * Returns the time until the next multiple of `period` on the clock's scale, at least half a period from now. Work that repeats at the same
+ * period then runs in the same turn of the event loop, so that the process wakes once for all of it.
+ */
+export function untilBeat(clock: Pick<Clock, 'now'>, period: number): number {
+  const now = clock.now();
+  return (Math.round(now / period) + 1) * period - now;
+}
+
 /** Resolves after `milliseconds`. Rejects with the signal's reason when the signal aborts first. */
 export function sleep(clock: Clock, milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -9,6 +9,8 @@ export const limits = {
   headerBytes: 8192,
   answerMilliseconds: 10_000,
   idleMilliseconds: 60_000,
+  /** Interval at which the delay of the event loop is measured. */
+  lagMilliseconds: 100,
   /** A pass of an agent or the work on a key of the controller that runs for this long hangs: /livez fails. */
   stuckMilliseconds: 600_000,
 } as const;

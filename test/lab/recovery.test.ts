@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { nodes, longTimeouts, RecoveryBed } from './recovery-bed.ts';
 import {
@@ -182,5 +183,27 @@ describe('a ToR whose bgpd is killed repeatedly', () => {
     const [session] = await bed.sessions('node1', 'tor2');
     expect(session?.damping).toMatchObject({ flapsInLastHour: 5 });
     expect(session?.damping?.until).toBeUndefined();
+  });
+});
+
+describe('an uplink that is renamed', () => {
+  test('its sessions stay and no request fails, because the node keeps its address and its link', async () => {
+    const sinceOf = async () => (await bed.sessions('node1', 'tor1')).map(({ peer, state, since }) => ({ peer, state, since }));
+    const before = await sinceOf();
+    const lines = bed.herald.agent('node1').lines().length;
+    const stream = bed.stream();
+    await bed.lab.node('node1').exec(['ip', 'link', 'set', 'dev', 'tor1', 'name', 'uplink']);
+    try {
+      // Longer than the interval at which the agent reads the settings of its interfaces.
+      await sleep(4_000);
+      const { text, failed } = await stream.stop();
+      console.info(`renamed uplink: ${text}`);
+      expect(failed).toBe(0);
+      expect(await sinceOf()).toEqual(before);
+      const later = bed.herald.agent('node1').lines().slice(lines);
+      expect(later.filter((line) => /session down|problems of the host/.test(line))).toEqual([]);
+    } finally {
+      await bed.lab.node('node1').exec(['ip', 'link', 'set', 'dev', 'uplink', 'name', 'tor1']);
+    }
   });
 });

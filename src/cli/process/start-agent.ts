@@ -16,6 +16,12 @@ import { connectionCounter } from '../../dataplane/conntrack/connection-count.ts
 import { followHostLinks, followHostSettings } from '../../dataplane/host/link-events.ts';
 import { readHostLinks } from '../../dataplane/host/host-links.ts';
 import { readNeighborProxies } from '../../dataplane/host/neighbor-proxies.ts';
+import {
+  listChangedRules,
+  readIptablesGeneration,
+  readRulesetGeneration,
+  type LegacyTables,
+} from '../../dataplane/host/ruleset-generation.ts';
 import { findHostPaths } from '../../dataplane/host/host-paths.ts';
 import { listHostFilters, listHostNats } from '../../dataplane/host/filter-commands.ts';
 import { KubeProxyForwarding } from '../../dataplane/kube-proxy/kube-proxy.ts';
@@ -77,7 +83,8 @@ export async function startAgent(
     { forwardTcp: tcpForwarding(localhostLimits.connections), clock, log },
     () => host.interfaces().map(({ address }) => address),
   );
-  const foreign = new KubeProxyForwarding(clock, { legacyTables: (family) => host.legacyTables(family) });
+  const legacyTables: LegacyTables = (family) => host.legacyTables(family);
+  const foreign = new KubeProxyForwarding(clock, { legacyTables });
   // `restarted` below is called when a session begins, which is after the data plane has read the kernel.
   const listen = bgpListen === undefined ? {} : { listen: bgpListen };
   const foreignKept = (): boolean => source.snapshot.config.services !== 'all' && foreign.view.seen;
@@ -102,13 +109,16 @@ export async function startAgent(
       host,
       foreign,
       ...defined({ receivedTable }),
-      hostNats: () => listHostNats(),
+      hostNats: listChangedRules(listHostNats, () => readRulesetGeneration(clock)),
       hostPaths: (targets) => findHostPaths(targets, clock),
       hostLinks: () => readHostLinks(clock),
       neighborProxies: () => readNeighborProxies(clock),
       followLinks: (changed) => followHostLinks(clock, changed),
       followSettings: (changed) => followHostSettings(clock, changed),
-      hostFilters: () => listHostFilters((family) => host.legacyTables(family)),
+      hostFilters: listChangedRules(
+        () => listHostFilters(legacyTables),
+        () => readIptablesGeneration(clock, { legacyTables, tables: ['filter'] }),
+      ),
       clock,
       random,
       log,

@@ -17,19 +17,26 @@ const commands: readonly (readonly [Family, string])[] = [
   [6, 'ip6tables-legacy'],
 ];
 
-/** Polls the chains of kube-proxy's iptables mode, whose changes no event reports. */
+interface IptablesComponents {
+  readonly clock: Clock;
+  readonly list: ListChain;
+  /** Resolves to a number that changes with the rules; to undefined if they may change unseen. */
+  readonly generation: () => Promise<number | undefined>;
+}
+
+/** Polls the chains of kube-proxy's iptables mode, and reads them when a rule has changed. */
 export class IptablesReader {
-  readonly #clock: Clock;
-  readonly #list: ListChain;
+  readonly #components: IptablesComponents;
   readonly #onChange: (frontends: ReadonlySet<string> | undefined) => void;
   readonly #seen = new SeenFrontends();
   #state: { readonly present: boolean; readonly ipvs: boolean; readonly bits: readonly number[] } = absent;
   #cancel: Cancel | undefined;
   #polling: Promise<void> | undefined;
+  /** That of the last read. Undefined: the chains must be read. */
+  #generation: number | undefined;
 
-  constructor(clock: Clock, list: ListChain, onChange: (frontends: ReadonlySet<string> | undefined) => void) {
-    this.#clock = clock;
-    this.#list = list;
+  constructor(components: IptablesComponents, onChange: (frontends: ReadonlySet<string> | undefined) => void) {
+    this.#components = components;
     this.#onChange = onChange;
   }
 
@@ -62,32 +69,39 @@ export class IptablesReader {
     await polling;
     this.#cancel?.();
     this.#state = absent;
+    this.#generation = undefined;
     this.#seen.replaceFrontends({ mapped: new Set(), without: new Set() });
     this.#seen.takeChanges();
   }
 
   async #poll(): Promise<void> {
     try {
-      await this.#pollOnce();
+      // Before the chains are read: a change meanwhile has a later number.
+      const generation = await this.#components.generation();
+      if (generation === undefined || generation !== this.#generation) {
+        this.#generation = undefined;
+        await this.#read();
+        this.#generation = generation;
+      }
     } catch {
       // Keeps the state of the last successful read.
     }
-    this.#cancel = this.#clock.after(limits.iptablesPollMilliseconds, () => {
+    this.#cancel = this.#components.clock.after(limits.iptablesPollMilliseconds, () => {
       if (this.#polling !== undefined) this.#polling = this.#poll();
     });
   }
 
-  async #pollOnce(): Promise<void> {
+  async #read(): Promise<void> {
     const parts: Readonly<Record<MapKind, Set<string>>> = { mapped: new Set(), without: new Set() };
     const bits = new Set<number>();
     let [present, ipvs] = [false, false];
     for (const [family, command] of commands) {
-      const marks = await this.#list(command, markChain);
+      const marks = await this.#components.list(command, markChain);
       if (marks.length === 0) continue;
       present = true;
       for (const rule of marks) bits.add(markBit(rule) ?? -1);
       for (const chain of frontendChains) {
-        for (const rule of await this.#list(command, chain)) {
+        for (const rule of await this.#components.list(command, chain)) {
           ipvs ||= isOfIpvs(rule);
           const found = frontendOfRule(family, rule);
           if (found !== undefined && parts[found.part].size < limits.frontends) parts[found.part].add(found.frontend);

@@ -3,6 +3,7 @@ import type { Clock } from '../../system/clock.ts';
 import { DataplaneError } from '../dataplane.ts';
 import type { ForeignForwarding, ForeignView } from '../foreign-forwarding.ts';
 import { runCommand, type CommandLine } from '../run-command.ts';
+import { readIptablesGeneration, type LegacyTables } from '../host/ruleset-generation.ts';
 import { IptablesReader, type ListChain } from './iptables-reader.ts';
 import { limits } from './limits.ts';
 import { NftablesReader } from './nftables-reader.ts';
@@ -12,8 +13,7 @@ interface KubeProxyOptions {
   readonly networkNamespace?: string;
   /** Goes before each command: ['ip', 'netns', 'exec', 'node1']. */
   readonly commandPrefix?: readonly string[];
-  /** Names of the legacy iptables tables that are in use. */
-  readonly legacyTables: (family: 'ip' | 'ip6') => Promise<readonly string[]>;
+  readonly legacyTables: LegacyTables;
 }
 
 /**
@@ -30,7 +30,10 @@ export class KubeProxyForwarding implements ForeignForwarding {
       for (const listener of this.#listeners) listener(frontends);
     };
     this.#nftables = new NftablesReader(clock, options.networkNamespace, notify);
-    this.#iptables = new IptablesReader(clock, listChain(options), notify);
+    const { legacyTables, networkNamespace } = options;
+    const generation = (): Promise<number | undefined> =>
+      readIptablesGeneration(clock, { legacyTables, tables: ['nat', 'filter'], ...defined({ networkNamespace }) });
+    this.#iptables = new IptablesReader({ clock, list: listChain(options), generation }, notify);
   }
 
   get view(): ForeignView {

@@ -1,10 +1,10 @@
-import { Agent as PlainAgent, request as plainRequest, type IncomingMessage } from 'node:http';
 import { Agent, request as secureRequest } from 'node:https';
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { Connection } from './connection.ts';
 import { connectionError } from '../error.ts';
 import { limits } from '../limits.ts';
+import { Agent as PlainAgent, request as plainRequest, type IncomingMessage } from '../../system/http/node-http.ts';
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

@@ -1,4 +1,4 @@
-import { get } from 'node:http';
+import { get } from './node-http.ts';
 
 interface HttpGetBounds {
   readonly milliseconds: number;

@@ -1,7 +1,7 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { HttpConnections, type Connection, type ConnectionBounds, type EndCause } from './http-connections.ts';
 import { limits } from './limits.ts';
+import { createServer, type IncomingMessage, type ServerResponse } from './node-http.ts';
 
 export interface SocketAddress {
   /** An address of this host as text. The unspecified address of a family means all addresses of that family only. */

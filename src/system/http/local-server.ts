@@ -1,5 +1,5 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { listenErrorOf, type HttpListener } from './http-listener.ts';
+import { createServer, type IncomingMessage, type ServerResponse } from './node-http.ts';
 
 /** A request as it came, without interpretation. */
 export interface LocalRequest {

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, lstat, mkdir, rename, rm, stat } from 'node:fs/promises';
-import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { ListenError, listenErrorOf, type HttpAnswer } from './http-listener.ts';
+import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from './node-http.ts';
 
 /** A request from another process on this host. */
 export interface LocalRequest {

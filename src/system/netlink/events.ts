@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from '../clock.ts';
+import { untilBeat, type Cancel, type Clock } from '../clock.ts';
 import { MalformedNetlink, NetlinkError } from './error.ts';
 import { datagramsPerPoll, eventPoll } from './limits.ts';
 import { readMessages, type Message } from './message.ts';
@@ -24,7 +24,7 @@ export interface Events {
 
 /**
  * Follows the events of the groups in `options`. It polls at intervals, because Node offers no way to wait for a netlink socket. A poll
- * that finds nothing costs less than a microsecond.
+ * that finds nothing costs a microsecond, and waking the process for it thirty to sixty: all sockets of a process are polled in one turn.
  */
 export function followEvents(options: NetlinkOptions, clock: Clock, handlers: EventHandlers): Events {
   let stopped = false;
@@ -41,7 +41,7 @@ export function followEvents(options: NetlinkOptions, clock: Clock, handlers: Ev
       try {
         const datagram = socket.receive();
         if (datagram === undefined) {
-          cancel = clock.after(eventPoll, poll);
+          cancel = clock.after(untilBeat(clock, eventPoll), poll);
           return;
         }
         for (const message of readMessages(datagram)) handlers.onMessage(message);

@@ -12,7 +12,7 @@ export const dumpAttempts = 20;
 /** Datagrams of events that are read in one turn of the event loop. */
 export const datagramsPerPoll = 32;
 
-/** Milliseconds between two polls for events. */
+/** Milliseconds between two polls for events. All sockets are polled together. */
 export const eventPoll = 100;
 
 /** Requests in one datagram that are acknowledged one by one. The answers must fit into a socket without CAP_NET_ADMIN. */

@@ -3,6 +3,7 @@ import { ControllerMetrics } from '../../../src/controller/metrics/controller-me
 import { AgentMetrics } from '../../../src/agent/metrics/agent-metrics.ts';
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
+import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { registerProcessMetrics } from '../../../src/telemetry/process-metrics.ts';
 import { conditionLines, conditions } from '../runner/conditions.ts';
 import { packages } from '../runner/versions.ts';
@@ -40,7 +41,7 @@ async function scrapes(of: Line['of'], services: number, metrics: Metrics): Prom
 
 async function ofAgent(count: number): Promise<Line> {
   const metrics = new Metrics();
-  registerProcessMetrics(metrics);
+  registerProcessMetrics(metrics, new VirtualClock());
   const address = (i: number): string => `10.9.${i >> 8}.${i & 255}`;
   const services = Array.from({ length: count }, (_, i) => web(`web-${i}`, [address(i)])).flat();
   const bed = testbed([...basics, pool({ name: 'many', addresses: ['10.9.0.0/16'] }), ...services], {
@@ -55,7 +56,7 @@ async function ofAgent(count: number): Promise<Line> {
 
 async function ofController(count: number): Promise<Line> {
   const metrics = new Metrics();
-  registerProcessMetrics(metrics);
+  registerProcessMetrics(metrics, new VirtualClock());
   const observer = new ControllerMetrics(metrics);
   const queue = { depth: 0, retries: 0, longestMilliseconds: 0 };
   const usage = Array.from({ length: 50 }, (_, i) => ({ pool: `pool-${i}`, family: 4 as const, total: 256n, free: 1n, assigned: 255 }));

@@ -174,6 +174,11 @@ describe('the import graph', () => {
     expect(impure).toEqual([]);
   });
 
+  test('one file loads node:http, because an import statement costs every process 14 MB', () => {
+    const loads = (file: string) => /^import (?!type )[^;]*from 'node:http';/m.test(readFileSync(join(root, file), 'utf8'));
+    expect(['src', 'providers'].flatMap(sourceFiles).filter(loads)).toEqual([]);
+  });
+
   test('only the composition root loads a provider', () => {
     const loaders = inside.filter(({ from, to }) => to.startsWith('providers/') && !from.startsWith('providers/'));
     expect(new Set(loaders.map(({ from }) => from))).toEqual(new Set(loaders.length > 0 ? ['src/cli/main.ts'] : []));

@@ -7,6 +7,7 @@ import { metallbMetrics } from '../../../scripts/generate/metallb-tables.ts';
 import type { FlapReason } from '../../../src/bgp/index.ts';
 import { metricTable } from '../../../src/telemetry/metric-table.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
+import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { registerProcessMetrics, registeredMetrics } from '../../../src/telemetry/process-metrics.ts';
 import { alerts, promtool, rules, type Series } from './promtool.ts';
 import { changed, constant, healthy, minutes } from './recorded.ts';
@@ -217,6 +218,6 @@ describe('references of manifests/monitoring', () => {
 
 function processFigures(): string[] {
   const metrics = new Metrics();
-  registerProcessMetrics(metrics);
+  registerProcessMetrics(metrics, new VirtualClock());
   return registeredMetrics(metrics).map(({ name }) => name);
 }

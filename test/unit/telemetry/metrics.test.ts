@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../../src/system/clock.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { collectWithTimeout } from '../../../src/telemetry/collect-with-timeout.ts';
@@ -114,8 +115,9 @@ describe('collectors', () => {
 
 test('process metrics have memory, processor and event loop, and no gauge that is called a counter', async () => {
   const metrics = new Metrics();
-  registerProcessMetrics(metrics);
+  const end = registerProcessMetrics(metrics, systemClock);
   const text = await metrics.text();
+  end();
   expect(sampleOf(text, 'process_resident_memory_bytes')).toBeGreaterThan(1_000_000);
   expect(text).toContain('nodejs_eventloop_lag_p99_seconds');
   for (const [, name, type] of text.matchAll(/^# TYPE (\S+) (\S+)$/gm))

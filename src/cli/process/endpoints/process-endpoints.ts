@@ -18,7 +18,7 @@ import type { Log } from '../../../system/log.ts';
 import { ApiServerMetrics } from '../../../telemetry/api-server.ts';
 import { Health } from '../../../telemetry/health.ts';
 import { collectWithTimeout } from '../../../telemetry/collect-with-timeout.ts';
-import type { Clock } from '../../../system/clock.ts';
+import type { Cancel, Clock } from '../../../system/clock.ts';
 import { limits } from '../../../telemetry/limits.ts';
 import { limits as liveLimits } from '../../../live/limits.ts';
 import { metricsAnswer } from '../../../telemetry/metrics-answer.ts';
@@ -45,6 +45,7 @@ export class ProcessEndpoints {
   /** Starts a listener that shares the limits of this process on connections. */
   readonly listenHttp: ListenHttp;
   readonly #components: ListenerComponents;
+  readonly #endProcessMetrics: Cancel;
   readonly #listeners: RetryingListener[] = [];
   /** Absent: metrics are not served at the addresses of a Node. */
   readonly #atNode: NodeListeners | undefined;
@@ -61,7 +62,7 @@ export class ProcessEndpoints {
       listenHttp ?? httpListening(httpLimits, (cause) => this.metrics.add('herald_http_connections_ended_total', { cause }));
     this.#components = { listenHttp: this.listenHttp, clock, log };
     this.api = new ApiServerMetrics(this.metrics, clock);
-    registerProcessMetrics(this.metrics);
+    this.#endProcessMetrics = registerProcessMetrics(this.metrics, clock);
     this.metrics.set('herald_build_info', { version, nodejs }, 1);
     this.metrics.addCollector('health', ['herald_ready'], (put) => put('herald_ready', {}, this.health.ready ? 1 : 0));
     const { command, socket, live } = options;
@@ -124,6 +125,7 @@ export class ProcessEndpoints {
   }
 
   async close(): Promise<void> {
+    this.#endProcessMetrics();
     await Promise.all([...this.#listeners.map((listener) => listener.close()), this.#atNode?.close(), this.#socket?.close()]);
   }
 

@@ -1,0 +1,63 @@
+/** See `help`. */
+import process from 'node:process';
+import { parseArgs } from 'node:util';
+import { endTogether } from '../../lab/ends-together.ts';
+import { Attempts } from '../runner/attempts.ts';
+import { conditionLines, conditions } from '../runner/conditions.ts';
+import { frr } from '../runner/versions.ts';
+import { measureChurn } from './churn.ts';
+import { measureRest } from './rest.ts';
+import { measureRestart } from './restart.ts';
+import type { SourceName } from './stage.ts';
+
+const help = `npm run bench:agent -- [options]
+
+  Measures one agent with sessions over IPv4 and IPv6 to FRR: its memory, processor time and wakeups while nothing changes; the memory after
+  many Services were created and deleted several times; and the time and processor time until FRR has all routes again after kill -9. Needs
+  root. \`npm run build:program\` first measures what the container image runs, else the sources run.
+
+  --only PART,...   rest, churn, restart (default all)
+  --source NAME,... for rest: directory, API-server (default both; API-server needs scripts/setup-conformance.sh kube-apiserver etcd)
+  --seconds N       of rest (default 120)
+  --cycles N        of churn (default 7)
+  --services N      of churn (default 1000)
+  --json            for machines`;
+
+const { values } = parseArgs({
+  options: {
+    help: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    only: { type: 'string', default: 'rest,churn,restart' },
+    source: { type: 'string', default: 'directory,API-server' },
+    seconds: { type: 'string', default: '120' },
+    cycles: { type: 'string', default: '7' },
+    services: { type: 'string', default: '1000' },
+  },
+});
+if (values.help) {
+  console.log(help);
+  process.exit();
+}
+endTogether();
+// Programs that run until they are killed do not keep this process alive.
+setInterval(() => undefined, 1_000);
+const attempts = new Attempts((text) => void process.stderr.write(`${text}\n`));
+const parts = new Set(values.only.split(','));
+const [seconds, cycles, services] = [values.seconds, values.cycles, values.services].map(Number) as [number, number, number];
+
+const rest = [];
+for (const name of parts.has('rest') ? values.source.split(',') : []) {
+  const source: SourceName = name === 'directory' ? 'directory' : 'API server';
+  const row = await attempts.row(`Herald at rest, ${source}`, () => measureRest(source, seconds));
+  if (row !== undefined) rest.push(row);
+}
+const churn = parts.has('churn') ? await attempts.row('Herald, churn', () => measureChurn(cycles, services)) : undefined;
+const restart = parts.has('restart') ? await attempts.row('Herald, restart', () => measureRestart(500, 3)) : undefined;
+
+const under = conditions(frr());
+if (values.json) console.log(JSON.stringify({ conditions: under, rest, churn, restart, failed: attempts.failed }));
+else {
+  console.log([conditionLines(under), ...attempts.lines()].join('\n'));
+  for (const rows of [rest, churn, restart]) if (rows !== undefined && rows.length > 0) console.table(rows);
+}
+process.exit(attempts.status);
