@@ -1,7 +1,9 @@
 /** See `help`. */
+import { rmSync } from 'node:fs';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { endTogether } from '../../lab/ends-together.ts';
+import { directory } from '../bgp/bench-network.ts';
 import { Attempts } from '../runner/attempts.ts';
 import { conditionLines, conditions } from '../runner/conditions.ts';
 import { frr } from '../runner/versions.ts';
@@ -39,6 +41,8 @@ if (values.help) {
   process.exit();
 }
 endTogether();
+// It has the logs of FRR.
+process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
 // Programs that run until they are killed do not keep this process alive.
 setInterval(() => undefined, 1_000);
 const attempts = new Attempts((text) => void process.stderr.write(`${text}\n`));
