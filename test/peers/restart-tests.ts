@@ -4,6 +4,7 @@ import { until } from '../lab/until.ts';
 import { bothEstablished, expectRoutes, longTimeout, statusOf, type Bench } from './bench.ts';
 import type { Daemon } from './daemon.ts';
 import { watchKernel, type Watch } from './route-watch.ts';
+import type { SpeakerProcess } from './speaker-process.ts';
 
 const routes = ['192.0.2.1/32', '2001:db8::1/128'];
 /**
@@ -44,12 +45,12 @@ export function restartTests(bench: Bench): void {
     await first.kill();
     await until('the daemon has noticed', async () => !(await daemon.established()), longTimeout);
     const second = await bench.startSpeaker(graceful, { routes, restarted: true });
-    await bothEstablished(daemon, second);
+    await untilRestarted(daemon, second);
 
     await second.kill();
     await until('the daemon has noticed', async () => !(await daemon.established()), longTimeout);
     const third = await bench.startSpeaker(graceful, { routes, restarted: true });
-    await bothEstablished(daemon, third);
+    await untilRestarted(daemon, third);
 
     const allow = bench.link.resetConnections();
     await until(
@@ -83,6 +84,17 @@ export function restartTests(bench: Bench): void {
     await expectRoutes(daemon, routes);
     expect(watch.seen()).toEqual([]);
   });
+}
+
+/**
+ * Waits until the daemon has what a restarted speaker announces, with the End-of-RIB of both families. If the speaker is lost before, a daemon deletes the
+ * routes that it has kept (RFC 4724 4.2, consecutive restarts).
+ */
+async function untilRestarted(daemon: Daemon, speaker: SpeakerProcess): Promise<void> {
+  await bothEstablished(daemon, speaker);
+  // One for each route, and one for each End-of-RIB.
+  await until('the speaker has sent its routes', async (note) => note((await statusOf(speaker)).counters.sent.update) >= 4, longTimeout);
+  await sleep(1_000);
 }
 
 const watchRoutes = async (bench: Bench, daemon: Daemon): Promise<Watch> =>

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { until } from '../lab/until.ts';
 import { run, type Link } from './link.ts';
 
-/** Records changes of routes, from its creation until it is disposed. */
+/** Records routes that go, from its creation until it is disposed. A route that is replaced in place, as FRR does with a new group of next hops, stays. */
 export interface Watch extends AsyncDisposable {
   readonly seen: () => readonly string[];
 }
@@ -28,7 +28,7 @@ export async function watchKernel({ router }: Link, prefixes: readonly string[])
     return note(lines()).some((line) => line.includes('203.0.113.99'));
   });
   return {
-    seen: () => lines().filter((line) => shown.some((prefix) => line.includes(`${prefix} `))),
+    seen: () => lines().filter((line) => line.startsWith('Deleted ') && shown.some((prefix) => line.includes(`${prefix} `))),
     [Symbol.asyncDispose]: async () => {
       const ended = new Promise((resolve) => monitor.once('close', resolve));
       monitor.kill();
