@@ -154,7 +154,7 @@ describe.each(Object.entries(cases))('%s in protobuf', (_, { table, path, read, 
     }
   });
 
-  test('have every field of the table in at least one object', async () => {
+  test('the objects that are compared have a value in every field of the table', async () => {
     const found = new Set((await inJson(path)).flatMap((one) => pathsIn(table.message, one)));
     expect(pathsOf(table.message).filter((field) => !found.has(field) && !never.includes(field))).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { peakMemory, processorSeconds, residentMemory } from '../runner/process-figures.ts';
-import { configuration, service, slice } from './objects.ts';
+import { configuration, servicesWithEndpoints } from './objects.ts';
 import { untilRoutes } from './routes.ts';
 import { Stage } from './stage.ts';
 
@@ -22,12 +22,12 @@ export async function measureChurn(cycles: number, services: number): Promise<re
   const stage = await Stage.start('directory');
   try {
     await stage.put('configuration', ...configuration());
-    await stage.put('kept', ...Array.from({ length: kept }, (_, index) => [service(index), slice(index)]).flat());
+    await stage.put('kept', ...servicesWithEndpoints(0, kept));
     const agent = stage.startAgent();
     await agent.waitForLine(/agent started/);
     const vty = await stage.vty();
     await untilRoutes(vty, kept);
-    const many = Array.from({ length: services }, (_, index) => [service(kept + index), slice(kept + index)]).flat();
+    const many = servicesWithEndpoints(kept, services);
     const rows: Cycle[] = [];
     let before = processorSeconds(agent.pid);
     const row = (cycle: Cycle['cycle']): void => {

@@ -38,7 +38,7 @@ const octets = (index: number): string => `${(index >> 8) & 255}.${index & 255}`
 export const externalAddress = (index: number): string => `10.64.${octets(index)}`;
 
 /** Returns a Service of type LoadBalancer that has its address. */
-export function service(index: number): ApiObject {
+function service(index: number): ApiObject {
   const name = `s${index}`;
   return {
     apiVersion: 'v1',
@@ -61,10 +61,10 @@ export function service(index: number): ApiObject {
   };
 }
 
-/** Each version of a slice has another first endpoint. */
-export function slice(index: number, version = 0): ApiObject {
+/** The first endpoint is the same for all. */
+function slice(index: number): ApiObject {
   const endpoint = (slot: number): object => ({
-    addresses: [slot === 0 ? `10.244.1.${(version % 250) + 1}` : `10.${slot}.${octets(index)}`],
+    addresses: [slot === 0 ? '10.244.1.1' : `10.${slot}.${octets(index)}`],
     conditions: { ready: true, serving: true, terminating: false },
     nodeName: `node${1 + slot}`,
   });
@@ -76,4 +76,9 @@ export function slice(index: number, version = 0): ApiObject {
     ports: [{ name: 'http', protocol: 'TCP', port: 8080 }],
     endpoints: Array.from({ length: endpointsEach }, (_, slot) => endpoint(slot)),
   };
+}
+
+/** Returns this number of Services from this one on, each with its EndpointSlice. */
+export function servicesWithEndpoints(first: number, count: number): readonly ApiObject[] {
+  return Array.from({ length: count }, (_, index) => [service(first + index), slice(first + index)]).flat();
 }

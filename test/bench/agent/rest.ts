@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { processorTime, residentMemory } from '../runner/process-figures.ts';
-import { configuration, service, slice } from './objects.ts';
+import { childrenSeconds, processorTime, residentMemory } from '../runner/process-figures.ts';
+import { configuration, servicesWithEndpoints } from './objects.ts';
 import { Stage, type SourceName } from './stage.ts';
 
 /** An agent with 20 Services of six endpoints while nothing changes. */
@@ -25,7 +25,7 @@ export async function measureRest(source: SourceName, seconds: number): Promise<
   const stage = await Stage.start(source);
   try {
     await stage.put('configuration', ...configuration());
-    await stage.put('services', ...Array.from({ length: services }, (_, index) => [service(index), slice(index)]).flat());
+    await stage.put('services', ...servicesWithEndpoints(0, services));
     const agent = stage.startAgent();
     await agent.waitForLine(/agent started/);
     await sleep(settleMilliseconds);
@@ -60,12 +60,4 @@ function wakeups(pid: number): number {
     const text = readFileSync(`/proc/${pid}/task/${thread}/status`, 'utf8');
     return sum + Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(text)?.[1] ?? 0);
   }, 0);
-}
-
-/** Returns the processor time of the programs that a process has run. */
-function childrenSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /s, '')
-    .split(' ');
-  return (Number(fields[13]) + Number(fields[14])) / 100;
 }

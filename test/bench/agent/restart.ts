@@ -1,5 +1,5 @@
 import { processorSeconds } from '../runner/process-figures.ts';
-import { configuration, service, slice } from './objects.ts';
+import { configuration, servicesWithEndpoints } from './objects.ts';
 import { untilRoutes } from './routes.ts';
 import { Stage } from './stage.ts';
 
@@ -18,7 +18,7 @@ export async function measureRestart(services: number, times: number): Promise<r
   const stage = await Stage.start('directory');
   try {
     await stage.put('configuration', ...configuration());
-    await stage.put('services', ...Array.from({ length: services }, (_, index) => [service(index), slice(index)]).flat());
+    await stage.put('services', ...servicesWithEndpoints(0, services));
     let agent = stage.startAgent();
     const vty = await stage.vty();
     const rows: Restart[] = [];

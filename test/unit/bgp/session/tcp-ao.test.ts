@@ -130,7 +130,7 @@ describe('a session with TCP-AO', () => {
       expect(bed.text()).not.toContain('hush');
     });
 
-    it('BGP-132 is closed and opened again with them if the connection cannot take them, and the log says why', async () => {
+    it('BGP-132 is closed and opened again with the new keys if the connection cannot take them, and the log says why', async () => {
       const bed = running('the kernel refuses');
       await bed.change({ tcpAo: [fresh] });
       expect([bed.given, bed.dialed()]).toEqual([[[3]], [[1], [3]]]);

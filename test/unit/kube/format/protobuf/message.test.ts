@@ -96,7 +96,7 @@ describe('a field', () => {
     expect(decode(octets, field(1, 'a'), octets)).toStrictEqual({ text: 'a' });
   });
 
-  test('with any int64 is the nearest number, as in JSON', () => {
+  test('an int64 is read as the nearest number, as in JSON', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (value) => {
         expect(decode(field(4, value))).toStrictEqual({ long: JSON.parse(String(value)) });
