@@ -147,8 +147,9 @@ describe('.ci/run', () => {
   };
 
   test('runs only the suites of its arguments', () => {
-    const { status, lines } = run('peers', 'aws');
-    expect(lines.filter((line) => line.includes(' | npm '))).toEqual(['peers | npm run test:peers', 'aws | npm run test:aws']);
+    // Both are in one chain: the order of suites that run at the same time is not fixed.
+    const { status, lines } = run('lab', 'peers');
+    expect(lines.filter((line) => line.includes(' | npm '))).toEqual(['lab | npm run test:lab', 'peers | npm run test:peers']);
     expect([status, lines.at(-1)]).toEqual([0, '2 passed, 0 failed']);
   });
 
