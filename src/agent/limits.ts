@@ -3,6 +3,12 @@ export const limits = {
   /** First and longest delay before the agent retries changes that the data plane did not take. */
   retryMinimumMilliseconds: 100,
   retryMaximumMilliseconds: 30_000,
+  /**
+   * Passes at once, and the interval at which one more is allowed after them. A pass has a cost of its own, so under steady changes each
+   * pass takes several; kube-proxy waits a second between two.
+   */
+  passBurst: 10,
+  passRefillMilliseconds: 100,
   /** Longest interval between two writes of an unchanged NodeState. The agent varies it at random. */
   reportEveryMilliseconds: 30_000,
   /** The same while the kubelet shows that the agent lives. Such a write repeats the last one, which changes nothing unless it was deleted. */

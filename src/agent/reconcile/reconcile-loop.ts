@@ -2,9 +2,11 @@ import { DataplaneError } from '../../dataplane/dataplane.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Change, Snapshot } from '../../model/store/snapshot.ts';
 import type { Source } from '../../sources/source.ts';
+import { Budget } from '../../system/budget.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
+import { limits } from '../limits.ts';
 import { RetryTimer } from './retry-timer.ts';
 import { PendingWork } from './pending-work.ts';
 
@@ -39,16 +41,22 @@ interface ReconcileHandlers {
   readonly onStatusChanged: () => void;
 }
 
-/** Runs passes, one at a time, each over everything that changed meanwhile. A failed pass is retried with back-off. */
+/**
+ * Runs passes, one at a time, each over everything that changed meanwhile. Under steady changes the passes have intervals. A failed pass is
+ * retried with back-off.
+ */
 export class ReconcileLoop {
   readonly #components: ReconcileLoopComponents;
   readonly #handlers: ReconcileHandlers;
   readonly #work: PendingWork;
   readonly #retry: RetryTimer;
+  readonly #budget: Budget;
   /** Counts how often the data plane lost the committed forwarding. */
   #dataplaneLosses = 0;
   #error: DataplaneError | undefined;
+  /** The running pass, or the one that waits for its turn. */
   #pass: Promise<void> | undefined;
+  #endWait: (() => void) | undefined;
   #runningSince: number | undefined;
   #stopped = false;
 
@@ -57,6 +65,7 @@ export class ReconcileLoop {
     this.#handlers = handlers;
     this.#work = new PendingWork(node);
     this.#retry = new RetryTimer(components, () => this.#run());
+    this.#budget = new Budget(components.clock, { burst: limits.passBurst, refillMilliseconds: limits.passRefillMilliseconds });
   }
 
   /** Why the data plane did not take the last changes. Undefined: it took them. */
@@ -132,6 +141,7 @@ export class ReconcileLoop {
   stop(): void {
     this.#stopped = true;
     this.#retry.stop();
+    this.#endWait?.();
   }
 
   #run(): void {
@@ -142,12 +152,24 @@ export class ReconcileLoop {
       this.#withdrawOnly();
       return;
     }
-    this.#runningSince = this.#components.clock.now();
-    this.#pass = this.#onePass().finally(() => {
+    const wait = this.#budget.dueAt() - this.#components.clock.now();
+    const pass = wait > 0 ? this.#waitForTurn(wait).then(() => this.#onePass()) : this.#onePass();
+    this.#pass = pass.finally(() => {
       this.#pass = undefined;
       this.#runningSince = undefined;
       this.#run();
     });
+  }
+
+  /** Resolves when the budget allows a pass, or at once when the loop stops. */
+  #waitForTurn(milliseconds: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#components.clock.after(milliseconds, resolve);
+    this.#endWait = () => {
+      cancel();
+      resolve();
+    };
+    return promise;
   }
 
   /** After a failure the loop waits before it uses the data plane again. Routes that are no longer planned are withdrawn meanwhile. */
@@ -159,6 +181,10 @@ export class ReconcileLoop {
   }
 
   async #onePass(): Promise<void> {
+    // While the pass waited for its turn, the loop was stopped or the data plane failed.
+    if (this.#stopped || this.#retry.waiting) return;
+    this.#budget.spend();
+    this.#runningSince = this.#components.clock.now();
     const work = this.#work.take();
     const services = new Set(work.services);
     const isIntact = this.#commitGuard();

@@ -2,11 +2,11 @@ import { defined } from '../../lang/defined.ts';
 import type { AgentPodName } from '../../model/objects/agent-pod.ts';
 import type { Metadata } from '../../model/objects/metadata.ts';
 import type { NodeState } from '../../model/objects/node-state.ts';
+import { Budget } from '../../system/budget.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
 import { limits } from '../limits.ts';
-import { WriteBudget } from './write-budget.ts';
 import { writeUrgency, type ReportContent, type WriteUrgency } from './write-urgency.ts';
 
 interface NodeReportComponents {
@@ -45,7 +45,8 @@ export class NodeReport {
   readonly #components: NodeReportComponents;
   readonly #options: NodeReportOptions;
   readonly #writer: string;
-  readonly #budget: WriteBudget;
+  /** A whole cluster of agents sees the same router fail, and the API server must take all of their reports. */
+  readonly #budget: Budget;
   #last: Attempt | undefined;
   /** When the present difference may be written, if all agents have one of its kind at this moment. Undefined: no difference waits. */
   #turn: { readonly urgency: WriteUrgency; readonly at: number } | undefined;
@@ -58,7 +59,7 @@ export class NodeReport {
     this.#components = components;
     this.#options = options;
     this.#writer = Math.floor(components.random() * 2 ** 48).toString(16);
-    this.#budget = new WriteBudget(components.clock);
+    this.#budget = new Budget(components.clock, { burst: limits.reportBurst, refillMilliseconds: limits.reportRefillMilliseconds });
   }
 
   /** Schedules a write soon if the content has changed by then. */
@@ -105,9 +106,12 @@ export class NodeReport {
     const repeatAt = this.#repeatAt(last);
     switch (urgency) {
       case 'now':
-        return Math.min(repeatAt, this.#budget.dueAt);
+        return Math.min(repeatAt, this.#budget.dueAt());
       case 'acknowledgement':
-        return Math.min(repeatAt, Math.max(this.#turnAt(urgency, limits.reportSpreadMilliseconds), this.#budget.patientDueAt));
+        return Math.min(
+          repeatAt,
+          Math.max(this.#turnAt(urgency, limits.reportSpreadMilliseconds), this.#budget.dueAt(limits.reportBurst / 2)),
+        );
       case 'details':
         return Math.min(repeatAt, Math.max(this.#turnAt(urgency, limits.detailsSpreadMilliseconds), this.#detailsAt(last)));
       case 'none':

@@ -5,7 +5,8 @@ import { versionOf } from '../../runner/versions.ts';
 
 const env = {
   'exabgp.daemon.user': 'root',
-  'exabgp.log.level': 'CRIT',
+  // ExaBGP 4 and 5 have other names for the higher levels.
+  'exabgp.log.level': 'WARNING',
   'exabgp.api.cli': 'false',
   'exabgp.tcp.attempts': '0',
 };
@@ -28,7 +29,7 @@ ${prefixes(count)
 `;
   return {
     name: 'ExaBGP',
-    version: versionOf(['exabgp', '--version']),
+    version: exabgpVersion(),
     how: 'static routes of the configuration; withdrawal by a configuration without them and SIGUSR1',
     most: (slow) => (slow ? 100_000 : 10_000),
     mostForMany: 160_000,
@@ -73,4 +74,10 @@ ${prefixes(count)
       return Promise.resolve(sender);
     },
   };
+}
+
+/** ExaBGP 5 has a command in place of the option. */
+function exabgpVersion(): string {
+  const version = versionOf(['exabgp', '--version']);
+  return version === 'unknown' ? versionOf(['exabgp', 'version']) : version;
 }

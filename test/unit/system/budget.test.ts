@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { Budget } from '../../../src/system/budget.ts';
+import { VirtualClock } from '../../../src/system/virtual-clock.ts';
+
+const size = { burst: 4, refillMilliseconds: 100 };
+
+test('allows a burst at once, then one piece of work each interval', () => {
+  const clock = new VirtualClock();
+  const budget = new Budget(clock, size);
+  for (let piece = 0; piece < 4; piece++) {
+    expect(budget.dueAt()).toBe(clock.now());
+    budget.spend();
+  }
+  expect(budget.dueAt()).toBe(clock.now() + 100);
+  clock.advance(40);
+  expect(budget.dueAt()).toBe(clock.now() + 60);
+  clock.advance(60);
+  expect(budget.dueAt()).toBe(clock.now());
+  budget.spend();
+  expect(budget.dueAt()).toBe(clock.now() + 100);
+});
+
+test('a quiet time restores the burst and no more', () => {
+  const clock = new VirtualClock();
+  const budget = new Budget(clock, size);
+  for (let piece = 0; piece < 4; piece++) budget.spend();
+  clock.advance(60_000);
+  for (let piece = 0; piece < 4; piece++) budget.spend();
+  expect(budget.dueAt()).toBe(clock.now() + 100);
+});
+
+test('work that spares a part of the burst waits until more is left', () => {
+  const clock = new VirtualClock();
+  const budget = new Budget(clock, size);
+  expect(budget.dueAt(2)).toBe(clock.now());
+  budget.spend();
+  budget.spend();
+  expect(budget.dueAt(2)).toBe(clock.now() + 100);
+  expect(budget.dueAt()).toBe(clock.now());
+});
