@@ -33,6 +33,18 @@ export function programPath(program: Program): string {
   return path;
 }
 
+/** Returns why one of the programs cannot run here, with the command that builds it. Undefined: all exist. */
+export function missingProgram(...programs: readonly Program[]): string | undefined {
+  for (const program of programs) {
+    try {
+      programPath(program);
+    } catch (error) {
+      return (error as Error).message;
+    }
+  }
+  return undefined;
+}
+
 /** "v1.36.2" */
 export const kubernetesVersion =
   /^\tk8s\.io\/kubernetes (v[\d.]+)$/m.exec(readFileSync(join(import.meta.dirname, 'kubernetes/go.mod'), 'utf8'))?.[1] ?? '';

@@ -9,17 +9,19 @@ import { conditionLines, conditions } from '../runner/conditions.ts';
 import { frr } from '../runner/versions.ts';
 import { measureChurn } from './churn.ts';
 import { measureRest } from './rest.ts';
-import { measureRestart } from './restart.ts';
+import { missingSpeaker } from './metallb.ts';
+import { measureRestart, measureSpeakerRestart } from './restart.ts';
 import type { SourceName } from './stage.ts';
 
 const help = `npm run bench:agent -- [options]
 
   Measures one agent with sessions over IPv4 and IPv6 to FRR: its memory, processor time and wakeups while nothing changes; the memory after
-  many Services were created and deleted several times; and the time and processor time until FRR has all routes again after kill -9. Needs
-  root. \`npm run build:program\` first measures what the container image runs, else the sources run.
+  many Services were created and deleted several times; and the time and processor time until FRR has all routes again after kill -9, beside
+  MetalLB's speaker. Needs root. \`npm run build:program\` first measures what the container image runs, else the sources run.
 
   --only PART,...   rest, churn, restart (default all)
-  --source NAME,... for rest: directory, API-server (default both; API-server needs scripts/setup-conformance.sh kube-apiserver etcd)
+  --source NAME,... for rest and restart: directory, API-server (default both; API-server needs scripts/setup-conformance.sh
+                    kube-apiserver etcd; with metallb-speaker, MetalLB's speaker restarts in the same run)
   --seconds N       of rest (default 120)
   --cycles N        of churn (default 7)
   --services N      of churn (default 1000)
@@ -49,14 +51,23 @@ const attempts = new Attempts((text) => void process.stderr.write(`${text}\n`));
 const parts = new Set(values.only.split(','));
 const [seconds, cycles, services] = [values.seconds, values.cycles, values.services].map(Number) as [number, number, number];
 
+const sources = values.source.split(',').map((name): SourceName => (name === 'directory' ? 'directory' : 'API server'));
+
 const rest = [];
-for (const name of parts.has('rest') ? values.source.split(',') : []) {
-  const source: SourceName = name === 'directory' ? 'directory' : 'API server';
+for (const source of parts.has('rest') ? sources : []) {
   const row = await attempts.row(`Herald at rest, ${source}`, () => measureRest(source, seconds));
   if (row !== undefined) rest.push(row);
 }
 const churn = parts.has('churn') ? await attempts.row('Herald, churn', () => measureChurn(cycles, services)) : undefined;
-const restart = parts.has('restart') ? await attempts.row('Herald, restart', () => measureRestart(500, 3)) : undefined;
+const restart = [];
+for (const source of parts.has('restart') ? sources : []) {
+  restart.push(...((await attempts.row(`Herald, restart, ${source}`, () => measureRestart(source, 500, 3))) ?? []));
+  if (source === 'directory') continue;
+  const missing = missingSpeaker();
+  if (missing === undefined)
+    restart.push(...((await attempts.row("MetalLB's speaker, restart", () => measureSpeakerRestart(500, 3))) ?? []));
+  else process.stderr.write(`MetalLB's speaker is left out: ${missing}\n`);
+}
 
 const under = conditions(frr());
 if (values.json) console.log(JSON.stringify({ conditions: under, rest, churn, restart, failed: attempts.failed }));

@@ -24,8 +24,8 @@ export function configuration({ holdTime = '90s' } = {}): readonly ApiObject[] {
       spec: { podCIDRs: ['10.244.1.0/24'] },
       status: { addresses: [4, 6].map((family) => ({ type: 'InternalIP', address: nodeAddress(family) })) },
     },
-    kind('HeraldConfig', 'default', { services: 'all' }),
-    kind('IPAddressPool', 'main', { addresses: ['10.64.0.0/12'] }),
+    kind('HeraldConfig', 'default', { services: 'all', defaultClass: true }),
+    kind('IPAddressPool', 'main', { addresses: [poolAddresses] }),
     kind('BGPPeer', 'router-v4', { ...peer, peerAddress: routerAddress(4) }),
     kind('BGPPeer', 'router-v6', { ...peer, peerAddress: routerAddress(6) }),
     kind('BGPAdvertisement', 'all', {}),
@@ -34,6 +34,9 @@ export function configuration({ holdTime = '90s' } = {}): readonly ApiObject[] {
 
 /** The octets of an index below a prefix. */
 const octets = (index: number): string => `${(index >> 8) & 255}.${index & 255}`;
+
+/** Has the external addresses of all Services. */
+export const poolAddresses = '10.64.0.0/12';
 
 export const externalAddress = (index: number): string => `10.64.${octets(index)}`;
 

@@ -109,6 +109,21 @@ export class Stage {
     return foreground(inNamespace(this.node, killedWithParent(started)), join(this.folder, `agent-${++this.#agents}.log`));
   }
 
+  /** Starts another program on the node, which reads the API server as its administrator. */
+  startWithKubeconfig(command: readonly string[], environment: Readonly<Record<string, string>> = {}): LabProcess {
+    const { directory } = this.cluster;
+    const variables = Object.entries({ ...environment, KUBECONFIG: join(directory, 'kubeconfig') }).map(
+      ([name, value]) => `${name}=${value}`,
+    );
+    const started = inNamespace(this.node, killedWithParent(['env', ...variables, ...command]));
+    return foreground(started, join(this.folder, `program-${++this.#agents}.log`));
+  }
+
+  get cluster(): KubernetesCluster {
+    if (this.#cluster === undefined) throw new Error('this stage has no API server');
+    return this.#cluster;
+  }
+
   /** `ip netns exec` gives the program a mount namespace of its own, so the files of the kubelet are not seen outside. */
   #inPod(command: readonly string[]): readonly string[] {
     const mounted = '/run/secrets/kubernetes.io/serviceaccount';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { KubernetesCluster } from '../../../conformance/cluster.ts';
 import { apply } from '../../../conformance/manifests.ts';
-import { programPath } from '../../../conformance/programs.ts';
+import { missingProgram, programPath } from '../../../conformance/programs.ts';
 import { metallbDefinitions } from '../../../differential/metallb/metallb-module.ts';
 import type { LabProcess } from '../../../lab/lab-process.ts';
 import { vip, vip6, type AgentsOnSegment } from '../../../lab/l2-agents/agents-on-segment.ts';
@@ -30,14 +30,7 @@ export class MetalLBContender implements Contender {
 
   /** Returns why it cannot run here. */
   static missing(): string | undefined {
-    for (const program of ['metallb-speaker', 'kube-apiserver', 'etcd'] as const) {
-      try {
-        programPath(program);
-      } catch (error) {
-        return (error as Error).message;
-      }
-    }
-    return undefined;
+    return missingProgram('metallb-speaker', 'kube-apiserver', 'etcd');
   }
 
   static async start(): Promise<MetalLBContender> {
