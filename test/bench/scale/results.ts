@@ -74,22 +74,31 @@ export interface Restart {
   readonly apiServerCpuSeconds: number;
 }
 
+export interface RollingUpdate extends Reading {
+  readonly atOnce: number;
+  readonly nodeStateWrites: number;
+}
+
 export interface SizeResult {
   readonly nodes: number;
   readonly services: number;
   readonly endpoints: number;
   readonly realAgents: number;
+  /** Fewer than `nodes - realAgents - 1`: the other nodes have no agent. */
   readonly recordedAgents: number;
   readonly populateSeconds: number;
   /** The same changes with no client of Herald. */
   readonly without: Phase & { readonly changesPerSecond: number };
   readonly start: Reading & { readonly realAgentSeconds: number; readonly agentPeakMegabytes: number };
+  /** Seconds from the start of kube-proxy to its first rules in the kernel. Undefined: it failed, and has no figures. */
+  readonly kubeProxySyncSeconds: number | undefined;
   readonly rest: Phase;
   readonly churn: Churn;
   readonly newServices: NewServices;
-  readonly apiServerRestart: Restart;
-  readonly leaderChange: { readonly secondsToAddress: number };
-  readonly rollingUpdate: Reading & { readonly atOnce: number; readonly nodeStateWrites: number };
+  /** Events that could not be measured are undefined. */
+  readonly apiServerRestart: Restart | undefined;
+  readonly leaderChange: { readonly secondsToAddress: number } | undefined;
+  readonly rollingUpdate: RollingUpdate | undefined;
   /** Requests that real and recorded agents do not make equally often. The bench fails unless it is empty. */
   readonly deviations: readonly Deviation[];
   /** The machine could not make the changes that were asked for, so no larger size is run. */
