@@ -5,9 +5,9 @@ import { everyAgentWatches } from './size.ts';
 /** For people: a table of each size, of requests by program and verb, and of the curves. */
 export function printReport({ sizes, exponents, notes, changesPerSecond }: Results): void {
   for (const result of sizes) {
-    const { nodes, services, endpoints, realAgents, recordedAgents, kubeProxySyncSeconds } = result;
+    const { nodes, services, endpoints, realAgents, recordedAgents, kubeProxyStart } = result;
     console.log(
-      `\n${nodes} nodes, ${services} Services, ${endpoints} endpoints; ${realAgents} real agents, ${recordedAgents} recorded ones, ${kubeProxySyncSeconds === undefined ? 'no' : 1} kube-proxy; ${changesPerSecond} changes/s asked for`,
+      `\n${nodes} nodes, ${services} Services, ${endpoints} endpoints; ${realAgents} real agents, ${recordedAgents} recorded ones, ${kubeProxyStart === undefined ? 'no' : 1} kube-proxy; ${changesPerSecond} changes/s asked for`,
     );
     if (!everyAgentWatches(result))
       console.log(
@@ -78,7 +78,7 @@ function requestRows({ rest, churn, newServices }: SizeResult): object {
 }
 
 function eventRows(result: SizeResult): object {
-  const { start, churn, newServices, apiServerRestart, leaderChange, rollingUpdate, kubeProxySyncSeconds } = result;
+  const { start, churn, newServices, apiServerRestart, leaderChange, rollingUpdate, kubeProxyStart } = result;
   const agents = everyAgentWatches(result) ? 'all agents' : `${result.realAgents + result.recordedAgents} agents`;
   const times = ({ p50, p99, count }: Times): string => `p50 ${p50} ms, p99 ${p99} ms (${count})`;
   const seconds = ({ p50, p99 }: Times): string => `p50 ${rounded(p50)} s, p99 ${rounded(p99)} s`;
@@ -90,10 +90,12 @@ function eventRows(result: SizeResult): object {
       ]),
     ),
     'Service to route': `${times(newServices.serviceToRoute)} of ${newServices.servicesMade}`,
-    [`start of ${agents} at once`]: `${rounded(start.seconds)} s, each ${seconds(start.agentSeconds)}; API server ${rounded(start.apiServerCpuSeconds)} s CPU, ${rounded(start.megabytes)} MB, ${start.throttled} answers 429; a real agent ${rounded(start.realAgentSeconds)} s, peak ${rounded(start.agentPeakMegabytes)} MB`,
-    ...(kubeProxySyncSeconds === undefined
+    [`start of ${agents} at once`]: `${rounded(start.seconds)} s, each ${seconds(start.agentSeconds)}; API server ${rounded(start.apiServerCpuSeconds)} s CPU, ${rounded(start.megabytes)} MB, ${start.throttled} answers 429; a real agent ${rounded(start.realAgentSeconds)} s, ${rounded(start.realAgentCpuSeconds)} s CPU, peak ${rounded(start.agentPeakMegabytes)} MB`,
+    ...(kubeProxyStart === undefined
       ? {}
-      : { 'kube-proxy started': `its first rules are in the kernel after ${rounded(kubeProxySyncSeconds)} s` }),
+      : {
+          'kube-proxy started': `its first rules are in the kernel after ${rounded(kubeProxyStart.seconds)} s, ${rounded(kubeProxyStart.cpuSeconds)} s CPU, peak ${rounded(kubeProxyStart.peakMegabytes)} MB`,
+        }),
     ...(apiServerRestart === undefined
       ? {}
       : {

@@ -60,6 +60,13 @@ export interface Reading {
   readonly throttled: number;
 }
 
+/** kube-proxy until its first rules are in the kernel. */
+export interface KubeProxyStart {
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+  readonly peakMegabytes: number;
+}
+
 export interface Restart {
   /** Seconds until the API server was ready again, and from then until every watch of an agent was open again. */
   readonly downSeconds: number;
@@ -89,9 +96,14 @@ export interface SizeResult {
   readonly populateSeconds: number;
   /** The same changes with no client of Herald. */
   readonly without: Phase & { readonly changesPerSecond: number };
-  readonly start: Reading & { readonly realAgentSeconds: number; readonly agentPeakMegabytes: number };
-  /** Seconds from the start of kube-proxy to its first rules in the kernel. Undefined: it failed, and has no figures. */
-  readonly kubeProxySyncSeconds: number | undefined;
+  /** The slowest of the real agents, until its rules are in the kernel. */
+  readonly start: Reading & {
+    readonly realAgentSeconds: number;
+    readonly realAgentCpuSeconds: number;
+    readonly agentPeakMegabytes: number;
+  };
+  /** Undefined: kube-proxy failed, and has no figures. */
+  readonly kubeProxyStart: KubeProxyStart | undefined;
   readonly rest: Phase;
   readonly churn: Churn;
   readonly newServices: NewServices;

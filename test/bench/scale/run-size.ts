@@ -7,8 +7,9 @@ import { recordedAddress, routerAddress, timeNow } from './addresses.ts';
 import { AuditLog, isWrite, programOf, watchedBy, type AuditedRequest } from './audit-log.ts';
 import { differences } from './comparison.ts';
 import { Controllers } from './controllers.ts';
+import { kubeProxyOn } from './kube-proxy-start.ts';
 import type { Change, LoadFigures } from './load-program.ts';
-import { eventsOf, lastSyncOfKubeProxy, Probe, type Client } from './probe.ts';
+import { eventsOf, Probe, type Client } from './probe.ts';
 import type { Churn, NewServices, Phase, Reading, Restart, RollingUpdate, SizeResult } from './results.ts';
 import { RuleTimes } from './rule-times.ts';
 import { recordedAgentsOf, sizeOf } from './size.ts';
@@ -31,8 +32,6 @@ export interface RunOptions {
 }
 
 const patience = 600_000;
-/** kube-proxy's first sync of 50,000 Services takes minutes. */
-const kubeProxyPatience = 300_000;
 /** Agents that begin to read at the same time at the start. A cluster starts all at once; the queue of the API server is the same. */
 const startsAtOnce = 200;
 /** A rolling update of the bench restarts this part of the agents at the same time. */
@@ -100,9 +99,11 @@ class Run {
     note(`without Herald: API server ${without.phase.apiServerCpuPercent.toFixed(0)} %`);
     const recorded = await this.#recordedAgents();
     const start = await this.#start(recorded, router);
-    const kubeProxySyncSeconds = await this.#startKubeProxy();
-    // The controller has given addresses, and agents write at the end of their interval how far they are.
-    const settle = Math.min(longestSettleMilliseconds, agentLimits.reportEveryMilliseconds + nodes * agentLimits.detailsSpreadMilliseconds);
+    const kubeProxy = await kubeProxyOn(this.#stage, nodes - 1, note);
+    this.#kubeProxy = kubeProxy;
+    // The controller has given addresses, and agents write at the end of their interval how far they are. A few agents write too rarely to matter.
+    const spread = (realAgents + this.#recorded) * agentLimits.detailsSpreadMilliseconds;
+    const settle = Math.min(longestSettleMilliseconds, agentLimits.reportEveryMilliseconds + spread);
     note(`the reports of the agents are awaited for ${Math.round(settle / 1000)} s`);
     await sleep(settle);
     const { phase: rest } = await this.#probe.during(await this.#clients(load, recorded), seconds);
@@ -110,6 +111,10 @@ class Run {
     note(`changes: ${churn.changesPerSecond.toFixed(0)}/s, API server ${churn.apiServerCpuPercent.toFixed(0)} %`);
     const appearing = await this.#newServices(load, router, await this.#clients(load, recorded));
     note(`new Services: ${appearing.result.serviceToRoute.count} of ${appearing.result.servicesMade} have a route`);
+    // What follows may take minutes, and a bench that is ended there loses only that.
+    note(
+      `measured: ${JSON.stringify({ nodes, without: without.phase, start: start.reading, kubeProxy: kubeProxy?.start, rest, churn, newServices: appearing.result })}`,
+    );
     const found = differences({ start: start.requests, changes: requests, newServices: appearing.requests }, realAgents, this.#recorded);
     const apiServerRestart = await attempt(`Herald, ${nodes} nodes: restart of the API server`, () => this.#restartApiServer());
     const leaderChange = await attempt(`Herald, ${nodes} nodes: change of the leader`, () => this.#changeLeader(load));
@@ -123,8 +128,13 @@ class Run {
       recordedAgents: this.#recorded,
       populateSeconds,
       without: { ...without.phase, changesPerSecond: without.changesPerSecond },
-      start: { ...start.reading, realAgentSeconds: start.realAgentSeconds, agentPeakMegabytes: start.agentPeakMegabytes },
-      kubeProxySyncSeconds,
+      start: {
+        ...start.reading,
+        realAgentSeconds: start.realAgentSeconds,
+        realAgentCpuSeconds: start.realAgentCpuSeconds,
+        agentPeakMegabytes: start.agentPeakMegabytes,
+      },
+      kubeProxyStart: kubeProxy?.start,
       rest,
       churn,
       newServices: appearing.result,
@@ -161,20 +171,27 @@ class Run {
   async #start(
     recorded: Helper,
     router: Helper,
-  ): Promise<{ reading: Reading; realAgentSeconds: number; agentPeakMegabytes: number; requests: readonly AuditedRequest[] }> {
+  ): Promise<{
+    reading: Reading;
+    realAgentSeconds: number;
+    realAgentCpuSeconds: number;
+    agentPeakMegabytes: number;
+    requests: readonly AuditedRequest[];
+  }> {
     const { nodes, realAgents, note } = this.#options;
     await this.#controllers.start();
     await sleep(5_000);
     const before = octetsOf(recorded.pid).received;
     const cpu = this.#apiServerSeconds();
     const began = timeNow();
-    let [realAgentSeconds, seconds] = [0, 0];
+    let [realAgentSeconds, realAgentCpuSeconds, seconds] = [0, 0, 0];
     let reading: number[] = [];
     const { requests, phase } = await this.#probe.during([], async () => {
       for (let index = 0; index < realAgents; index++) this.#agents.push(await this.#stage.startAgent(index));
       const real = (async () => {
         await Promise.all(this.#agents.map((agent) => agent.waitForLine(/agent started/, patience)));
         realAgentSeconds = (timeNow() - began) / 1000;
+        realAgentCpuSeconds = Math.max(...this.#agents.map(({ pid }) => processorSeconds(pid)));
       })();
       reading = await recorded.call<number[]>('start', nodes, realAgents, realAgents + this.#recorded, startsAtOnce);
       await real;
@@ -198,34 +215,10 @@ class Run {
         throttled: phase.throttled,
       },
       realAgentSeconds,
+      realAgentCpuSeconds,
       agentPeakMegabytes,
       requests,
     };
-  }
-
-  /** Starts kube-proxy on the last node. Returns the seconds until its first rules are in the kernel, or undefined when it failed. */
-  async #startKubeProxy(): Promise<number | undefined> {
-    const { nodes, note } = this.#options;
-    const index = nodes - 1;
-    const began = timeNow();
-    try {
-      const { process: proxy } = await this.#stage.startKubeProxy(index);
-      await until(
-        'kube-proxy has its first rules in the kernel',
-        async () => !proxy.running || (await lastSyncOfKubeProxy(`node${index}`)) > 0,
-        kubeProxyPatience,
-      );
-      if (!proxy.running) throw new Error(`kube-proxy has ended: ${proxy.lines().slice(-5).join('\n')}`);
-      const seconds = (timeNow() - began) / 1000;
-      this.#kubeProxy = { pid: proxy.pid };
-      note(`kube-proxy has its first rules in the kernel after ${seconds.toFixed(1)} s`);
-      return seconds;
-    } catch (error) {
-      // It costs its own rows only, and no processor time of the phases that follow.
-      note(`kube-proxy: not measured: ${error instanceof Error ? error.message : String(error)}`);
-      await this.#stage.stopKubeProxy();
-      return undefined;
-    }
   }
 
   /** Returns the processes to measure. */

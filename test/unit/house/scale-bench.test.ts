@@ -253,8 +253,8 @@ function sizeResult(nodes: number, recordedAgents: number): SizeResult {
     recordedAgents,
     populateSeconds: 1,
     without: { ...phase, apiServerCpuPercent: 1, changesPerSecond: 1 },
-    start: { ...reading, realAgentSeconds: 1, agentPeakMegabytes: 1 },
-    kubeProxySyncSeconds: 1,
+    start: { ...reading, realAgentSeconds: 1, realAgentCpuSeconds: 1, agentPeakMegabytes: 1 },
+    kubeProxyStart: { seconds: 1, cpuSeconds: 1, peakMegabytes: 1 },
     rest: phase,
     churn: {
       ...phase,
