@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../lab/until.ts';
-import { peakMemory, processorSeconds } from '../runner/process-figures.ts';
+import { peakMemory } from '../runner/process-figures.ts';
 import { timeNow } from './addresses.ts';
-import { lastSyncOfKubeProxy } from './probe.ts';
+import { lastSyncOfKubeProxy, secondsOf } from './probe.ts';
 import type { KubeProxyStart } from './results.ts';
 import type { Stage } from './stage.ts';
 
@@ -33,7 +33,7 @@ export async function kubeProxyOn(
     );
     if (!running.running) throw new Error(`kube-proxy has ended: ${running.lines().slice(-5).join('\n')}`);
     const { pid } = running;
-    const start = { seconds: (timeNow() - began) / 1000, cpuSeconds: processorSeconds(pid), peakMegabytes: peakMemory(pid) };
+    const start = { seconds: (timeNow() - began) / 1000, cpuSeconds: secondsOf(pid), peakMegabytes: peakMemory(pid) };
     note(`kube-proxy has its first rules in the kernel after ${start.seconds.toFixed(1)} s`);
     return { pid, start };
   } catch (error) {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { inNamespace } from '../../lab/namespace.ts';
 import { run } from '../../lab/command.ts';
 import { samplesOf } from '../../unit/telemetry/scrape.ts';
-import { processorSeconds, residentMemory } from '../runner/process-figures.ts';
+import { childrenSeconds, processorSeconds, residentMemory } from '../runner/process-figures.ts';
 import { timeNow } from './addresses.ts';
 import { byProgramAndVerb, type AuditedRequest, type AuditLog } from './audit-log.ts';
 import type { ClientFigures, Phase } from './results.ts';
@@ -98,9 +98,12 @@ export class Probe {
   }
 }
 
+/** Returns the processor time of a process and of the programs that it has run: kube-proxy has nft commit its rules. */
+export const secondsOf = (pid: number): number => processorSeconds(pid) + childrenSeconds(pid);
+
 function clientReading(pid: number, events: number | undefined): ClientReading | undefined {
   try {
-    return { cpu: processorSeconds(pid), ...octetsOf(pid), events, rss: residentMemory(pid) };
+    return { cpu: secondsOf(pid), ...octetsOf(pid), events, rss: residentMemory(pid) };
   } catch {
     // A controller that lost its Lease ends, and has no figures in this phase.
     return undefined;

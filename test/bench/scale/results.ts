@@ -14,7 +14,7 @@ export interface ClientFigures {
   readonly bytesReceivedPerSecond: number;
   readonly bytesSentPerSecond: number;
   readonly eventsPerSecond: number | undefined;
-  /** Of one core, for one process. */
+  /** Of one core, for one process and the programs that it has run. */
   readonly cpuPercent: number;
   readonly rssMegabytes: number;
 }

@@ -9,7 +9,7 @@ import { differences } from './comparison.ts';
 import { Controllers } from './controllers.ts';
 import { kubeProxyOn } from './kube-proxy-start.ts';
 import type { Change, LoadFigures } from './load-program.ts';
-import { eventsOf, Probe, type Client } from './probe.ts';
+import { eventsOf, Probe, secondsOf, type Client } from './probe.ts';
 import type { Churn, NewServices, Phase, Reading, Restart, RollingUpdate, SizeResult } from './results.ts';
 import { RuleTimes } from './rule-times.ts';
 import { recordedAgentsOf, sizeOf } from './size.ts';
@@ -191,7 +191,7 @@ class Run {
       const real = (async () => {
         await Promise.all(this.#agents.map((agent) => agent.waitForLine(/agent started/, patience)));
         realAgentSeconds = (timeNow() - began) / 1000;
-        realAgentCpuSeconds = Math.max(...this.#agents.map(({ pid }) => processorSeconds(pid)));
+        realAgentCpuSeconds = Math.max(...this.#agents.map(({ pid }) => secondsOf(pid)));
       })();
       reading = await recorded.call<number[]>('start', nodes, realAgents, realAgents + this.#recorded, startsAtOnce);
       await real;
