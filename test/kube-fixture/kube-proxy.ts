@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import process from 'node:process';
 import { killedWithParent, foreground } from '../conformance/foreground.ts';
 import { programPath } from '../conformance/programs.ts';
 import type { LabProcess } from '../lab/lab-process.ts';
@@ -54,12 +55,16 @@ export function startKubeProxy({ namespace, apiServer, nodeName, config = {} }: 
   });
   const command = killedWithParent([programPath('kube-proxy'), `--config=${configFile}`]);
   const running = foreground(inNamespace(namespace, command), join(directory, 'kube-proxy.log'));
+  const removeDirectory = (): void => rmSync(directory, { recursive: true, force: true });
+  // Also when a signal ends the caller, and kube-proxy with it.
+  process.once('exit', removeDirectory);
   return {
     process: running,
     async stop(how = 'SIGTERM') {
       running.kill(how);
       await running.exited;
-      rmSync(directory, { recursive: true });
+      process.off('exit', removeDirectory);
+      removeDirectory();
     },
   };
 }

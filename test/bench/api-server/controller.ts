@@ -1,11 +1,8 @@
-/**
- * Measures a controller over many Services against a real kube-apiserver: how many status writes a second it makes for Services that exist at
- * its start, beside a bare client that makes the same writes in the same run; its memory; and how long a restart takes. `node
- * test/bench/api-server/controller.ts [COUNT]`. It prints JSON.
- */
+/** See `help`. */
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
+import { parseArgs } from 'node:util';
 import { KubeClient } from '../../../src/kube/client/client.ts';
 import { listPages } from '../../../src/kube/reflector/list-pages.ts';
 import { sleep, systemClock } from '../../../src/system/clock.ts';
@@ -22,7 +19,20 @@ import { programs } from '../runner/versions.ts';
 import { putAll } from '../scale/etcd.ts';
 import { clusterAddress, ipAddress, like, type StoredObject } from '../scale/objects.ts';
 
-const count = Number(process.argv[2] ?? 10_000);
+const help = `node test/bench/api-server/controller.ts [COUNT]
+
+  Measures a controller over COUNT Services (default 10000) against a real kube-apiserver: the status writes a second for Services that
+  exist at its start, beside a bare client that makes the same writes in the same run; its memory; and how long a restart takes. Prints
+  JSON. Needs the programs of scripts/setup-conformance.sh.
+
+  node test/bench/api-server/controller.ts 500`;
+
+const { values, positionals } = parseArgs({ options: { help: { type: 'boolean', default: false } }, allowPositionals: true });
+if (values.help) {
+  console.log(help);
+  process.exit();
+}
+const count = Number(positionals[0] ?? 10_000);
 /** Services of another class, whose status the bare client writes. */
 const bare = Math.min(count, 5000);
 /** As many as the controller has at work. */

@@ -1,7 +1,4 @@
-/**
- * Measures the time to read the API server, the longest pause of the event loop meanwhile, and the memory: Herald's source beside
- * client-node's informers, in the same run, against a real kube-apiserver; and what one event of an EndpointSlice costs in protobuf and in JSON. `node test/bench/api-server/main.ts [--json] [COUNT...]`
- */
+/** See `help`. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { loadavg } from 'node:os';
@@ -24,7 +21,25 @@ const eventSlices = 200;
 const rounds = 5;
 const atOnce = 16;
 const slices = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices';
-const { values, positionals } = parseArgs({ options: { json: { type: 'boolean', default: false } }, allowPositionals: true });
+const help = `npm run bench:api-server -- [options] [COUNT...]
+
+  Measures the time to read COUNT Services and COUNT EndpointSlices (default 5000 10000) from a real kube-apiserver, the longest pause of
+  the event loop meanwhile, and the memory: Herald's source beside client-node's informers, in the same run; and what one event of an
+  EndpointSlice costs in protobuf and in JSON. Needs the programs of scripts/setup-conformance.sh.
+
+  --json            for machines
+
+  npm run bench:api-server -- 1000
+  node test/bench/api-server/controller.ts --help     status writes, memory and restart of a controller`;
+
+const { values, positionals } = parseArgs({
+  options: { help: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } },
+  allowPositionals: true,
+});
+if (values.help) {
+  console.log(help);
+  process.exit();
+}
 const counts = positionals.length > 0 ? positionals.map(Number) : [5000, 10_000];
 
 type Result = Record<string, number>;

@@ -82,6 +82,8 @@ export function requestsIn(lines: readonly string[]): AuditedRequest[] {
   });
 }
 
+export const isWrite = ({ verb }: AuditedRequest): boolean => !['get', 'list', 'watch'].includes(verb);
+
 /** Returns the program that sent a request. */
 export function programOf({ userAgent, source }: AuditedRequest): string {
   const name = /^[\w-]+/.exec(userAgent)?.[0] ?? 'unknown';
@@ -114,3 +116,13 @@ export const isOfRealAgent =
   (index: number) =>
   ({ source }: AuditedRequest): boolean =>
     source === nodeAddress(index);
+
+/** Returns the number of collections that these requests watch. */
+export function watchedBy(requests: readonly AuditedRequest[]): number {
+  const watches = requests.filter(({ verb, code, userAgent }) => verb === 'watch' && code === 200 && userAgent.startsWith('herald-agent'));
+  const collections = watches.map(({ uri }) => {
+    const { pathname, searchParams } = new URL(uri, 'http://x');
+    return [pathname, searchParams.get('fieldSelector'), searchParams.get('labelSelector')].join(' ');
+  });
+  return new Set(collections).size;
+}

@@ -66,6 +66,8 @@ export function writeCharts(folder: string, results: readonly SizeResult[]): voi
       if (found === undefined) throw new Error(`there is no curve "${curve}"`);
       return { name, points: pointsOf(found, results) };
     });
+    // A run with fewer agents than nodes has no figures of all agents.
+    if (lines.every(({ points }) => points.length === 0)) continue;
     const drawn: Chart = { title, unit, lines };
     writeFileSync(join(folder, `${file}.svg`), chart(drawn));
   }

@@ -1,9 +1,12 @@
 import type { SizeResult } from './results.ts';
+import { everyAgentWatches } from './size.ts';
 
 /** A figure that grows with the cluster. */
 export interface Curve {
   readonly name: string;
   readonly unit: string;
+  /** A figure of all agents together. A run in which some nodes had no agent does not have it. */
+  readonly ofAll?: true;
   /** Undefined: the run has no such figure. */
   readonly of: (result: SizeResult) => number | undefined;
 }
@@ -19,24 +22,32 @@ const agents = /^herald-agent/;
 export const curves: readonly Curve[] = [
   {
     name: 'API server CPU for Herald, under changes',
+    ofAll: true,
     unit: '% of a core',
     of: ({ churn, without }) => churn.apiServerCpuPercent - without.apiServerCpuPercent,
   },
   {
     name: 'Watch events to all agents',
+    ofAll: true,
     unit: '/s',
     of: ({ churn, nodes, recordedAgents }) => events(churn.clients, nodes, recordedAgents),
   },
   {
     name: 'Bytes to all agents',
+    ofAll: true,
     unit: 'MB/s',
     of: ({ churn, nodes }) => bytes(churn.clients, 'herald-agent (recorded)', nodes),
   },
-  { name: 'Requests of all agents, under changes', unit: '/s', of: ({ churn }) => total(churn.requestsPerSecond, agents) },
-  { name: 'NodeState writes of all agents, under changes', unit: '/s', of: ({ churn }) => churn.nodeStateWritesPerSecond },
-  { name: 'NodeState writes of all agents, new Services', unit: '/s', of: ({ newServices }) => newServices.nodeStateWritesPerSecond },
-  { name: 'Start of all agents: API server CPU', unit: 's', of: ({ start }) => start.apiServerCpuSeconds },
-  { name: 'Start of all agents: bytes', unit: 'MB', of: ({ start }) => start.megabytes },
+  { name: 'Requests of all agents, under changes', ofAll: true, unit: '/s', of: ({ churn }) => total(churn.requestsPerSecond, agents) },
+  { name: 'NodeState writes of all agents, under changes', ofAll: true, unit: '/s', of: ({ churn }) => churn.nodeStateWritesPerSecond },
+  {
+    name: 'NodeState writes of all agents, new Services',
+    ofAll: true,
+    unit: '/s',
+    of: ({ newServices }) => newServices.nodeStateWritesPerSecond,
+  },
+  { name: 'Start of all agents: API server CPU', ofAll: true, unit: 's', of: ({ start }) => start.apiServerCpuSeconds },
+  { name: 'Start of all agents: bytes', ofAll: true, unit: 'MB', of: ({ start }) => start.megabytes },
   { name: 'One agent: bytes under changes', unit: 'kB/s', of: ({ churn }) => kilobytes(churn.clients['herald-agent']) },
   { name: 'One kube-proxy: bytes under changes', unit: 'kB/s', of: ({ churn }) => kilobytes(churn.clients['kube-proxy']) },
   { name: 'One agent: CPU under changes', unit: '% of a core', of: ({ churn }) => churn.clients['herald-agent']?.cpuPercent },
@@ -77,9 +88,10 @@ export function exponent(points: readonly (readonly [number, number])[]): number
   return logs.reduce((sum, [at, value]) => sum + (at - x) * (value - y), 0) / spread;
 }
 
-export function pointsOf({ of }: Curve, results: readonly SizeResult[]): (readonly [number, number])[] {
+/** Returns the values of a curve by number of nodes. */
+export function pointsOf({ of, ofAll }: Curve, results: readonly SizeResult[]): (readonly [number, number])[] {
   return results.flatMap((result) => {
-    const value = of(result);
+    const value = ofAll && !everyAgentWatches(result) ? undefined : of(result);
     return value === undefined || !Number.isFinite(value) ? [] : [[result.nodes, value] as const];
   });
 }

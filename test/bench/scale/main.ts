@@ -1,11 +1,4 @@
-/**
- * Measures what Herald costs an API server, and what its agents cost, in clusters of growing size: a real kube-apiserver and etcd, real
- * controllers, some real agents, the other agents recorded, and kube-proxy beside them.
- *
- *   node test/bench/scale/main.ts [--json] [--quick] [--nodes 250,500] [--agents 2] [--changes 100] [--seconds 30] [--svg FOLDER]
- *
- * Needs root and the programs of scripts/setup-conformance.sh.
- */
+/** See `help`. */
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { endTogether } from '../../lab/ends-together.ts';
@@ -19,38 +12,70 @@ import type { Results, SizeResult } from './results.ts';
 import { runSize } from './run-size.ts';
 import { halved } from './size.ts';
 
+const help = `npm run bench:scale -- [options]
+
+  Measures what Herald costs an API server, and what its agents cost, in clusters of growing size: a real kube-apiserver and etcd, real
+  controllers, some real agents, the other agents recorded, and kube-proxy beside them. N nodes have 10 N Services and 100 N endpoints.
+  Needs root and the programs of scripts/setup-conformance.sh. Agents run from the bundle of npm run build:program where there is one.
+
+  --nodes N,...     sizes (default 250,500,1000,2500,5000), as far as the machine goes
+  --agents N        real agents (default 2)
+  --recorded N      most recorded agents (default: all other nodes have one). With fewer, the objects keep their number, and what all
+                    agents cost together is not reported
+  --changes N       changes of endpoints a second (default 100)
+  --services N      new Services a second, in their phase (default 1)
+  --seconds N       length of each measured phase (default 30)
+  --quick           20 and 40 nodes and short phases, to see that the bench works
+  --svg FOLDER      writes the curves there
+  --json            for machines
+
+  npm run bench:scale -- --quick
+  npm run bench:scale -- --nodes 250,500 --changes 20
+  npm run bench:scale -- --nodes 5000 --recorded 10 --seconds 15      50,000 Services and 500,000 endpoints, 12 agents`;
+
 const { values } = parseArgs({
   options: {
+    help: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
-    /** Small sizes and short phases, to see that the bench works. */
     quick: { type: 'boolean', default: false },
     nodes: { type: 'string' },
     agents: { type: 'string', default: '2' },
+    recorded: { type: 'string' },
     changes: { type: 'string', default: '100' },
     services: { type: 'string', default: '1' },
     seconds: { type: 'string' },
     svg: { type: 'string' },
   },
 });
+if (values.help) {
+  console.log(help);
+  process.exit();
+}
 const sizes = (values.nodes ?? (values.quick ? '20,40' : '250,500,1000,2500,5000')).split(',').map(Number);
 const seconds = Number(values.seconds ?? (values.quick ? 10 : 30));
+const note = (text: string): void => void process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
+const attempts = new Attempts(note);
 const options = {
   realAgents: Number(values.agents),
+  mostRecorded: values.recorded === undefined ? undefined : Number(values.recorded),
   changesPerSecond: Number(values.changes),
   servicesPerSecond: Number(values.services),
   seconds,
-  note: (text: string): void => void process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`),
+  note,
+  attempt: <T>(row: string, measure: () => Promise<T>): Promise<T | undefined> => attempts.row(row, measure),
 };
 const smallest = options.realAgents + 3;
 if (sizes.some((nodes) => !(nodes >= smallest)))
   throw new Error(`at least ${smallest} nodes: the real agents, kube-proxy and two recorded agents`);
+
+if (options.mostRecorded !== undefined && !(options.mostRecorded >= 1))
+  throw new Error('--recorded: at least one agent, with which the real ones are compared');
 
 endTogether();
 // Children of the cluster do not keep this process alive.
 const alive = setInterval(() => undefined, 1000);
 const found: SizeResult[] = [];
 const notes: string[] = [];
-const attempts = new Attempts(options.note);
 for (let nodes = sizes.shift(); nodes !== undefined; nodes = sizes.shift()) {
   const result = await attempts.row(`Herald, ${nodes} nodes`, () => runSize({ ...options, nodes: nodes ?? 0 }));
   if (result !== undefined) {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { inNamespace } from '../../lab/namespace.ts';
 import { run } from '../../lab/command.ts';
 import { samplesOf } from '../../unit/telemetry/scrape.ts';
-import { processorSeconds, residentMemory } from '../runner/process-figures.ts';
+import { childrenSeconds, processorSeconds, residentMemory } from '../runner/process-figures.ts';
 import { timeNow } from './addresses.ts';
 import { byProgramAndVerb, type AuditedRequest, type AuditLog } from './audit-log.ts';
 import type { ClientFigures, Phase } from './results.ts';
@@ -98,9 +98,12 @@ export class Probe {
   }
 }
 
+/** Returns the processor time of a process and of the programs that it has run: kube-proxy has nft commit its rules. */
+export const secondsOf = (pid: number): number => processorSeconds(pid) + childrenSeconds(pid);
+
 function clientReading(pid: number, events: number | undefined): ClientReading | undefined {
   try {
-    return { cpu: processorSeconds(pid), ...octetsOf(pid), events, rss: residentMemory(pid) };
+    return { cpu: secondsOf(pid), ...octetsOf(pid), events, rss: residentMemory(pid) };
   } catch {
     // A controller that lost its Lease ends, and has no figures in this phase.
     return undefined;
@@ -111,8 +114,20 @@ const fetching = `fetch(process.argv[1]).then((answer) => answer.text()).then((t
 
 /** Returns the number of watch events that a process of Herald has counted, from its metrics. */
 export async function eventsOf(name: string, port: number): Promise<number | undefined> {
+  const text = await metricsOf(name, port);
+  // A controller that waits, or one that has just ended, answers no scrape.
+  return text === undefined ? undefined : [...samplesOf(text, 'herald_watch_events_total').values()].reduce((sum, count) => sum + count, 0);
+}
+
+/** Returns when the kernel of this namespace last accepted kube-proxy's rules, in seconds since 1970; 0: not yet. */
+export async function lastSyncOfKubeProxy(name: string): Promise<number> {
+  const text = (await metricsOf(name, 10_249)) ?? '';
+  return Math.max(0, ...samplesOf(text, 'kubeproxy_sync_proxy_rules_last_timestamp_seconds').values());
+}
+
+/** Scrapes a program that listens on loopback in the network namespace with this name. */
+async function metricsOf(name: string, port: number): Promise<string | undefined> {
   const argv = [process.execPath, '-e', fetching, `http://127.0.0.1:${port}/metrics`];
   const { stdout, code } = await run(inNamespace(networkNamespace(name), argv), { check: false });
-  // A controller that waits, or one that has just ended, answers no scrape.
-  return code !== 0 ? undefined : [...samplesOf(stdout, 'herald_watch_events_total').values()].reduce((sum, count) => sum + count, 0);
+  return code === 0 ? stdout : undefined;
 }

@@ -1,13 +1,18 @@
 import { curves, pointsOf } from './curves.ts';
 import type { Results, SizeResult, Times } from './results.ts';
+import { everyAgentWatches } from './size.ts';
 
 /** For people: a table of each size, of requests by program and verb, and of the curves. */
 export function printReport({ sizes, exponents, notes, changesPerSecond }: Results): void {
   for (const result of sizes) {
-    const { nodes, services, endpoints, realAgents, recordedAgents } = result;
+    const { nodes, services, endpoints, realAgents, recordedAgents, kubeProxyStart } = result;
     console.log(
-      `\n${nodes} nodes, ${services} Services, ${endpoints} endpoints; ${realAgents} real agents, ${recordedAgents} recorded ones, 1 kube-proxy; ${changesPerSecond} changes/s asked for`,
+      `\n${nodes} nodes, ${services} Services, ${endpoints} endpoints; ${realAgents} real agents, ${recordedAgents} recorded ones, ${kubeProxyStart === undefined ? 'no' : 1} kube-proxy; ${changesPerSecond} changes/s asked for`,
     );
+    if (!everyAgentWatches(result))
+      console.log(
+        `Only ${realAgents + recordedAgents} of ${nodes} nodes had an agent that watched. The cost of all agents together was not measured and is left out of the curves.`,
+      );
     console.table(phases(result));
     console.table(clientRows(result));
     console.table(requestRows(result));
@@ -72,7 +77,9 @@ function requestRows({ rest, churn, newServices }: SizeResult): object {
   );
 }
 
-function eventRows({ start, churn, newServices, apiServerRestart, leaderChange, rollingUpdate }: SizeResult): object {
+function eventRows(result: SizeResult): object {
+  const { start, churn, newServices, apiServerRestart, leaderChange, rollingUpdate, kubeProxyStart } = result;
+  const agents = everyAgentWatches(result) ? 'all agents' : `${result.realAgents + result.recordedAgents} agents`;
   const times = ({ p50, p99, count }: Times): string => `p50 ${p50} ms, p99 ${p99} ms (${count})`;
   const seconds = ({ p50, p99 }: Times): string => `p50 ${rounded(p50)} s, p99 ${rounded(p99)} s`;
   return {
@@ -83,10 +90,25 @@ function eventRows({ start, churn, newServices, apiServerRestart, leaderChange, 
       ]),
     ),
     'Service to route': `${times(newServices.serviceToRoute)} of ${newServices.servicesMade}`,
-    'start of all agents at once': `${rounded(start.seconds)} s, each ${seconds(start.agentSeconds)}; API server ${rounded(start.apiServerCpuSeconds)} s CPU, ${rounded(start.megabytes)} MB, ${start.throttled} answers 429; a real agent ${rounded(start.realAgentSeconds)} s, peak ${rounded(start.agentPeakMegabytes)} MB`,
-    'API server killed and started': `away ${rounded(apiServerRestart.downSeconds)} s; all watches open ${rounded(apiServerRestart.watchesOpenAfterSeconds)} s later, over ${rounded(apiServerRestart.spreadSeconds)} s, at most ${apiServerRestart.peakRequestsPerSecond} requests in a second; ${apiServerRestart.resumed} resumed, ${apiServerRestart.relisted} read again, ${apiServerRestart.throttled} answers 429`,
-    'leader killed': `the next Service has its address after ${rounded(leaderChange.secondsToAddress)} s`,
-    'rolling update of all agents': `${rounded(rollingUpdate.seconds)} s, ${rollingUpdate.atOnce} at a time, each ${seconds(rollingUpdate.agentSeconds)}; API server ${rounded(rollingUpdate.apiServerCpuSeconds)} s CPU, ${rounded(rollingUpdate.megabytes)} MB, ${rollingUpdate.nodeStateWrites} writes of NodeStates`,
+    [`start of ${agents} at once`]: `${rounded(start.seconds)} s, each ${seconds(start.agentSeconds)}; API server ${rounded(start.apiServerCpuSeconds)} s CPU, ${rounded(start.megabytes)} MB, ${start.throttled} answers 429; a real agent ${rounded(start.realAgentSeconds)} s, ${rounded(start.realAgentCpuSeconds)} s CPU, peak ${rounded(start.agentPeakMegabytes)} MB`,
+    ...(kubeProxyStart === undefined
+      ? {}
+      : {
+          'kube-proxy started': `its first rules are in the kernel after ${rounded(kubeProxyStart.seconds)} s, ${rounded(kubeProxyStart.cpuSeconds)} s CPU, peak ${rounded(kubeProxyStart.peakMegabytes)} MB`,
+        }),
+    ...(apiServerRestart === undefined
+      ? {}
+      : {
+          'API server killed and started': `away ${rounded(apiServerRestart.downSeconds)} s; all watches open ${rounded(apiServerRestart.watchesOpenAfterSeconds)} s later, over ${rounded(apiServerRestart.spreadSeconds)} s, at most ${apiServerRestart.peakRequestsPerSecond} requests in a second; ${apiServerRestart.resumed} resumed, ${apiServerRestart.relisted} read again, ${apiServerRestart.throttled} answers 429`,
+        }),
+    ...(leaderChange === undefined
+      ? {}
+      : { 'leader killed': `the next Service has its address after ${rounded(leaderChange.secondsToAddress)} s` }),
+    ...(rollingUpdate === undefined
+      ? {}
+      : {
+          [`rolling update of ${agents}`]: `${rounded(rollingUpdate.seconds)} s, ${rollingUpdate.atOnce} at a time, each ${seconds(rollingUpdate.agentSeconds)}; API server ${rounded(rollingUpdate.apiServerCpuSeconds)} s CPU, ${rounded(rollingUpdate.megabytes)} MB, ${rollingUpdate.nodeStateWrites} writes of NodeStates`,
+        }),
   };
 }
 

@@ -14,7 +14,7 @@ export interface ClientFigures {
   readonly bytesReceivedPerSecond: number;
   readonly bytesSentPerSecond: number;
   readonly eventsPerSecond: number | undefined;
-  /** Of one core, for one process. */
+  /** Of one core, for one process and the programs that it has run. */
   readonly cpuPercent: number;
   readonly rssMegabytes: number;
 }
@@ -60,6 +60,13 @@ export interface Reading {
   readonly throttled: number;
 }
 
+/** kube-proxy until its first rules are in the kernel. */
+export interface KubeProxyStart {
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+  readonly peakMegabytes: number;
+}
+
 export interface Restart {
   /** Seconds until the API server was ready again, and from then until every watch of an agent was open again. */
   readonly downSeconds: number;
@@ -74,22 +81,36 @@ export interface Restart {
   readonly apiServerCpuSeconds: number;
 }
 
+export interface RollingUpdate extends Reading {
+  readonly atOnce: number;
+  readonly nodeStateWrites: number;
+}
+
 export interface SizeResult {
   readonly nodes: number;
   readonly services: number;
   readonly endpoints: number;
   readonly realAgents: number;
+  /** Fewer than `nodes - realAgents - 1`: the other nodes have no agent. */
   readonly recordedAgents: number;
   readonly populateSeconds: number;
   /** The same changes with no client of Herald. */
   readonly without: Phase & { readonly changesPerSecond: number };
-  readonly start: Reading & { readonly realAgentSeconds: number; readonly agentPeakMegabytes: number };
+  /** The slowest of the real agents, until its rules are in the kernel. */
+  readonly start: Reading & {
+    readonly realAgentSeconds: number;
+    readonly realAgentCpuSeconds: number;
+    readonly agentPeakMegabytes: number;
+  };
+  /** Undefined: kube-proxy failed, and has no figures. */
+  readonly kubeProxyStart: KubeProxyStart | undefined;
   readonly rest: Phase;
   readonly churn: Churn;
   readonly newServices: NewServices;
-  readonly apiServerRestart: Restart;
-  readonly leaderChange: { readonly secondsToAddress: number };
-  readonly rollingUpdate: Reading & { readonly atOnce: number; readonly nodeStateWrites: number };
+  /** Events that could not be measured are undefined. */
+  readonly apiServerRestart: Restart | undefined;
+  readonly leaderChange: { readonly secondsToAddress: number } | undefined;
+  readonly rollingUpdate: RollingUpdate | undefined;
   /** Requests that real and recorded agents do not make equally often. The bench fails unless it is empty. */
   readonly deviations: readonly Deviation[];
   /** The machine could not make the changes that were asked for, so no larger size is run. */

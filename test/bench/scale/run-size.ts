@@ -3,26 +3,32 @@ import { limits as agentLimits } from '../../../src/agent/limits.ts';
 import type { LabProcess } from '../../lab/lab-process.ts';
 import { until } from '../../lab/until.ts';
 import { peakMemory, processorSeconds } from '../runner/process-figures.ts';
-import { churnedSequence, recordedAddress, routerAddress, timeNow } from './addresses.ts';
-import { AuditLog, isOfRealAgent, programOf, type AuditedRequest } from './audit-log.ts';
-import { deviations, type Deviation } from './comparison.ts';
+import { recordedAddress, routerAddress, timeNow } from './addresses.ts';
+import { AuditLog, isWrite, programOf, watchedBy, type AuditedRequest } from './audit-log.ts';
+import { differences } from './comparison.ts';
+import { Controllers } from './controllers.ts';
+import { kubeProxyOn } from './kube-proxy-start.ts';
 import type { Change, LoadFigures } from './load-program.ts';
-import { eventsOf, Probe, type Client } from './probe.ts';
-import type { Churn, NewServices, Phase, Reading, Restart, SizeResult, Times } from './results.ts';
+import { eventsOf, Probe, secondsOf, type Client } from './probe.ts';
+import type { Churn, NewServices, Phase, Reading, Restart, RollingUpdate, SizeResult } from './results.ts';
 import { RuleTimes } from './rule-times.ts';
-import { sizeOf } from './size.ts';
+import { recordedAgentsOf, sizeOf } from './size.ts';
 import { networkNamespace, octetsOf, Stage, type Helper } from './stage.ts';
-import { timesOf } from './times.ts';
+import { serviceToRoute, sliceToRule, timesOf } from './times.ts';
 
 export interface RunOptions {
   readonly nodes: number;
-  /** Agents that run as they are; the others are recorded. */
+  /** Agents that run as they are. */
   readonly realAgents: number;
+  /** The most recorded agents. Undefined: all other nodes have one. */
+  readonly mostRecorded: number | undefined;
   readonly changesPerSecond: number;
   readonly servicesPerSecond: number;
   /** Seconds of each measured phase. */
   readonly seconds: number;
   readonly note: (text: string) => void;
+  /** Measures an event. One that fails costs its own row. */
+  readonly attempt: <T>(row: string, measure: () => Promise<T>) => Promise<T | undefined>;
 }
 
 const patience = 600_000;
@@ -38,16 +44,6 @@ const settleMilliseconds = 5_000;
 const longestSettleMilliseconds = 120_000;
 /** A recorded agent counts as started before its last watch, that of its DaemonSet, is open. */
 const lastWatchMilliseconds = 3_000;
-/** A Lease that is older has no holder. */
-const leaseMilliseconds = 4_000;
-/** Differences between a real and a recorded agent that count, in requests of one agent: in reads; in writes, which depend on random pauses. */
-const sameReads = 0.5;
-/** A real agent reports its session, too. */
-const writesOfStart = 5;
-const writesOfServices = 6;
-
-const isWrite = ({ verb }: AuditedRequest): boolean => !['get', 'list', 'watch'].includes(verb);
-
 const nodeStateWrites = (requests: readonly AuditedRequest[]): number =>
   requests.filter((request) => isWrite(request) && request.uri.includes('/nodestates/')).length;
 
@@ -63,19 +59,17 @@ export async function runSize(options: RunOptions): Promise<SizeResult> {
   }
 }
 
-interface LeaseSpec {
-  readonly holderIdentity?: string;
-  readonly renewTime?: string;
-}
-
 class Run {
   readonly #stage: Stage;
   readonly #options: RunOptions;
   readonly #audit: AuditLog;
   readonly #probe: Probe;
   readonly #agents: LabProcess[] = [];
-  readonly #controllers: LabProcess[] = [];
-  #kubeProxy: { readonly pid: number } = { pid: -1 };
+  readonly #controllers: Controllers;
+  /** Agents that are recorded: those of the nodes after the real agents'. */
+  readonly #recorded: number;
+  /** Undefined: it does not run, or it was not ready in time. */
+  #kubeProxy: { readonly pid: number } | undefined;
   /** Number of watches that all agents keep open. */
   #watches = 0;
 
@@ -83,10 +77,13 @@ class Run {
     [this.#stage, this.#options] = [stage, options];
     this.#audit = new AuditLog(stage.auditDirectory);
     this.#probe = new Probe(stage, this.#audit);
+    this.#controllers = new Controllers(stage, options.note);
+    this.#recorded = recordedAgentsOf(options);
   }
 
   async run(): Promise<SizeResult> {
-    const { nodes, realAgents, note, seconds } = this.#options;
+    const { nodes, realAgents, note, attempt, seconds } = this.#options;
+    note(`${nodes} nodes: the API server and etcd run`);
     await this.#stage.install(realAgents);
     const load = await this.#stage.helper('api', undefined, 'load-program.ts', await this.#stage.credentials('admin'));
     const populated = timeNow();
@@ -102,38 +99,42 @@ class Run {
     note(`without Herald: API server ${without.phase.apiServerCpuPercent.toFixed(0)} %`);
     const recorded = await this.#recordedAgents();
     const start = await this.#start(recorded, router);
-    note(`all agents have read everything after ${start.reading.seconds.toFixed(0)} s`);
-    // The controller has given addresses, and agents write at the end of their interval how far they are.
-    await sleep(Math.min(longestSettleMilliseconds, agentLimits.reportEveryMilliseconds + nodes * agentLimits.detailsSpreadMilliseconds));
+    const kubeProxy = await kubeProxyOn(this.#stage, nodes - 1, note);
+    this.#kubeProxy = kubeProxy;
+    // The controller has given addresses, and agents write at the end of their interval how far they are. A few agents write too rarely to matter.
+    const spread = (realAgents + this.#recorded) * agentLimits.detailsSpreadMilliseconds;
+    const settle = Math.min(longestSettleMilliseconds, agentLimits.reportEveryMilliseconds + spread);
+    note(`the reports of the agents are awaited for ${Math.round(settle / 1000)} s`);
+    await sleep(settle);
     const { phase: rest } = await this.#probe.during(await this.#clients(load, recorded), seconds);
     const { churn, requests } = await this.#churn(load, await this.#clients(load, recorded));
     note(`changes: ${churn.changesPerSecond.toFixed(0)}/s, API server ${churn.apiServerCpuPercent.toFixed(0)} %`);
     const appearing = await this.#newServices(load, router, await this.#clients(load, recorded));
-    const found = [
-      ...this.#deviations(
-        start.requests.filter((request) => !isWrite(request)),
-        sameReads,
-      ),
-      ...this.#deviations(start.requests.filter(isWrite), writesOfStart),
-      ...this.#deviations(
-        requests.filter((request) => !isWrite(request)),
-        sameReads,
-      ),
-      ...this.#deviations([...requests, ...appearing.requests].filter(isWrite), writesOfServices),
-    ];
-    const apiServerRestart = await this.#restartApiServer();
-    const leaderChange = await this.#changeLeader(load);
-    const rollingUpdate = await this.#rollingUpdate(recorded);
+    note(`new Services: ${appearing.result.serviceToRoute.count} of ${appearing.result.servicesMade} have a route`);
+    // What follows may take minutes, and a bench that is ended there loses only that.
+    note(
+      `measured: ${JSON.stringify({ nodes, without: without.phase, start: start.reading, kubeProxy: kubeProxy?.start, rest, churn, newServices: appearing.result })}`,
+    );
+    const found = differences({ start: start.requests, changes: requests, newServices: appearing.requests }, realAgents, this.#recorded);
+    const apiServerRestart = await attempt(`Herald, ${nodes} nodes: restart of the API server`, () => this.#restartApiServer());
+    const leaderChange = await attempt(`Herald, ${nodes} nodes: change of the leader`, () => this.#changeLeader(load));
+    const rollingUpdate = await attempt(`Herald, ${nodes} nodes: rolling update`, () => this.#rollingUpdate(recorded));
     const { services, endpoints } = sizeOf(nodes);
     return {
       nodes,
       services,
       endpoints,
       realAgents,
-      recordedAgents: nodes - realAgents - 1,
+      recordedAgents: this.#recorded,
       populateSeconds,
       without: { ...without.phase, changesPerSecond: without.changesPerSecond },
-      start: { ...start.reading, realAgentSeconds: start.realAgentSeconds, agentPeakMegabytes: start.agentPeakMegabytes },
+      start: {
+        ...start.reading,
+        realAgentSeconds: start.realAgentSeconds,
+        realAgentCpuSeconds: start.realAgentCpuSeconds,
+        agentPeakMegabytes: start.agentPeakMegabytes,
+      },
+      kubeProxyStart: kubeProxy?.start,
       rest,
       churn,
       newServices: appearing.result,
@@ -166,50 +167,55 @@ class Run {
     return recorded;
   }
 
-  /** Starts the controllers, every agent at once, and kube-proxy on the last node. */
+  /** Starts the controllers, and every agent at once. */
   async #start(
     recorded: Helper,
     router: Helper,
-  ): Promise<{ reading: Reading; realAgentSeconds: number; agentPeakMegabytes: number; requests: readonly AuditedRequest[] }> {
-    const { nodes, realAgents } = this.#options;
-    // The first one leads.
-    for (const index of [0, 1]) {
-      const controller = await this.#stage.startController(index);
-      this.#controllers.push(controller);
-      if (index === 0) await controller.waitForLine(/controller started/, patience);
-    }
+  ): Promise<{
+    reading: Reading;
+    realAgentSeconds: number;
+    realAgentCpuSeconds: number;
+    agentPeakMegabytes: number;
+    requests: readonly AuditedRequest[];
+  }> {
+    const { nodes, realAgents, note } = this.#options;
+    await this.#controllers.start();
     await sleep(5_000);
     const before = octetsOf(recorded.pid).received;
     const cpu = this.#apiServerSeconds();
     const began = timeNow();
-    let [realAgentSeconds, seconds] = [0, 0];
+    let [realAgentSeconds, realAgentCpuSeconds, seconds] = [0, 0, 0];
     let reading: number[] = [];
     const { requests, phase } = await this.#probe.during([], async () => {
       for (let index = 0; index < realAgents; index++) this.#agents.push(await this.#stage.startAgent(index));
       const real = (async () => {
         await Promise.all(this.#agents.map((agent) => agent.waitForLine(/agent started/, patience)));
         realAgentSeconds = (timeNow() - began) / 1000;
+        realAgentCpuSeconds = Math.max(...this.#agents.map(({ pid }) => secondsOf(pid)));
       })();
-      reading = await recorded.call<number[]>('start', nodes, realAgents, nodes - 1, startsAtOnce);
+      reading = await recorded.call<number[]>('start', nodes, realAgents, realAgents + this.#recorded, startsAtOnce);
       await real;
       seconds = (timeNow() - began) / 1000;
       await sleep(lastWatchMilliseconds);
     });
-    this.#watches = watchedBy(requests.filter(({ source }) => source === recordedAddress)) * (nodes - 1);
+    this.#watches = watchedBy(requests.filter(({ source }) => source === recordedAddress)) * (realAgents + this.#recorded);
     const agentPeakMegabytes = Math.max(...this.#agents.map(({ pid }) => peakMemory(pid)));
-    const { process: proxy } = await this.#stage.startKubeProxy(nodes - 1);
-    this.#kubeProxy = { pid: proxy.pid };
-    await until('every real agent has a session', async () => (await router.call<number>('sessions')) === realAgents, patience);
     const spent = this.#apiServerSeconds() - cpu;
+    const megabytes = (octetsOf(recorded.pid).received - before) / 1e6;
+    note(
+      `${realAgents + this.#recorded} agents have read everything after ${seconds.toFixed(0)} s, a real one after ${realAgentSeconds.toFixed(0)} s`,
+    );
+    await until('every real agent has a session', async () => (await router.call<number>('sessions')) === realAgents, patience);
     return {
       reading: {
         agentSeconds: timesOf(reading),
         seconds,
         apiServerCpuSeconds: spent,
-        megabytes: (octetsOf(recorded.pid).received - before) / 1e6,
+        megabytes,
         throttled: phase.throttled,
       },
       realAgentSeconds,
+      realAgentCpuSeconds,
       agentPeakMegabytes,
       requests,
     };
@@ -217,8 +223,6 @@ class Run {
 
   /** Returns the processes to measure. */
   async #clients(load: Helper, recorded: Helper): Promise<Client[]> {
-    const { nodes, realAgents } = this.#options;
-    const leader = await this.#leader(load);
     const eventsOfRecorded = async (): Promise<number> =>
       Object.values((await recorded.call<{ events: Record<string, number> }>('figures')).events).reduce((sum, count) => sum + count, 0);
     return [
@@ -228,14 +232,9 @@ class Run {
         processes: 1,
         events: () => eventsOf(`node${index}`, 10_290),
       })),
-      ...this.#controllers.map(({ pid }, index) => ({
-        name: index === leader ? 'herald-controller' : 'herald-controller (waiting)',
-        pid,
-        processes: 1,
-        events: () => eventsOf(`controller${index}`, 10_292),
-      })),
-      { name: 'herald-agent (recorded)', pid: recorded.pid, processes: nodes - realAgents - 1, events: eventsOfRecorded },
-      { name: 'kube-proxy', pid: this.#kubeProxy.pid, processes: 1 },
+      ...(await this.#controllers.clients(load)),
+      { name: 'herald-agent (recorded)', pid: recorded.pid, processes: this.#recorded, events: eventsOfRecorded },
+      ...(this.#kubeProxy === undefined ? [] : [{ name: 'kube-proxy', pid: this.#kubeProxy.pid, processes: 1 }]),
     ];
   }
 
@@ -254,7 +253,8 @@ class Run {
 
   /** Changes endpoints only. */
   async #churn(load: Helper, clients: readonly Client[]): Promise<{ churn: Churn; requests: readonly AuditedRequest[] }> {
-    const observed = { 'herald-agent': 'node0', 'kube-proxy': `node${this.#options.nodes - 1}` };
+    const lastNode = `node${this.#options.nodes - 1}`;
+    const observed = { 'herald-agent': 'node0', ...(this.#kubeProxy === undefined ? {} : { 'kube-proxy': lastNode }) };
     const monitors = Object.entries(observed).map(([name, of]) => [name, new RuleTimes(`/run/netns/${networkNamespace(of)}`)] as const);
     try {
       const { phase, requests, figures, changesPerSecond } = await this.#underLoad(load, clients, 0);
@@ -296,20 +296,8 @@ class Run {
     return { result, requests };
   }
 
-  /** Compares real agents with recorded ones. */
-  #deviations(requests: readonly AuditedRequest[], tolerance: number): Deviation[] {
-    const { nodes, realAgents } = this.#options;
-    const real = Array.from({ length: realAgents }, (_, index) => isOfRealAgent(index));
-    const ofAgents = requests.filter((request) => programOf(request).startsWith('herald-agent') && request.code < 400);
-    return deviations(
-      { agents: realAgents, requests: ofAgents.filter((request) => real.some((is) => is(request))) },
-      { agents: nodes - realAgents - 1, requests: ofAgents.filter(({ source }) => source === recordedAddress) },
-      tolerance,
-    );
-  }
-
   async #restartApiServer(): Promise<Restart> {
-    const { nodes } = this.#options;
+    const { realAgents, note } = this.#options;
     const killed = timeNow();
     this.#audit.take();
     await this.#stage.cluster.stopApiServer();
@@ -330,7 +318,7 @@ class Run {
     const isRelist = ({ uri }: AuditedRequest): boolean => uri.includes('sendInitialEvents') || !uri.includes('watch=true');
     const perSecond = new Map<number, number>();
     for (const { at } of requests) perSecond.set(Math.floor(at / 1000), (perSecond.get(Math.floor(at / 1000)) ?? 0) + 1);
-    this.#options.note(`the API server restarted: ${times.length} watches of ${nodes} agents are open again`);
+    note(`the API server restarted: ${times.length} watches of ${realAgents + this.#recorded} agents are open again`);
     return {
       downSeconds: (ready - killed) / 1000,
       watchesOpenAfterSeconds: Math.max(0, (Math.max(...times) - ready) / 1000),
@@ -345,40 +333,27 @@ class Run {
   }
 
   async #changeLeader(load: Helper): Promise<{ secondsToAddress: number }> {
-    const leader = this.#controllers[await this.#leader(load)];
-    leader?.kill('SIGKILL');
-    await leader?.exited;
+    await this.#controllers.killLeader(load);
     const { name, at } = await load.call<Change>('create', 'after-the-leader');
     const path = `/api/v1/namespaces/default/services/${name}`;
-    await until('the new leader gives an address', async () => JSON.stringify(await load.call('get', path)).includes('"ip"'), patience);
+    await until(
+      'the new leader gives an address',
+      async () => {
+        const has = JSON.stringify(await load.call('get', path)).includes('"ip"');
+        // The new leader may lose its Lease, too, while the API server is busy.
+        if (!has) await this.#controllers.startWhenAllEnded();
+        return has;
+      },
+      patience,
+    );
     const secondsToAddress = (timeNow() - at) / 1000;
     this.#options.note(`the leader was killed: the next Service had its address after ${secondsToAddress.toFixed(1)} s`);
     return { secondsToAddress };
   }
 
-  /** Plays the kubelet, and returns the index of the controller that leads. One that could not renew its Lease in time has ended. */
-  async #leader(load: Helper): Promise<number> {
-    for (const [index, controller] of this.#controllers.entries()) {
-      if (controller.running) continue;
-      this.#options.note(`controller${index} has ended and is started again: ${controller.lines().at(-1) ?? ''}`);
-      this.#controllers[index] = await this.#stage.startController(index);
-    }
-    const path = '/apis/coordination.k8s.io/v1/namespaces/herald-system/leases/herald-controller';
-    return until(
-      'a running controller leads',
-      async (noteSeen) => {
-        const { spec } = noteSeen(await load.call<{ readonly spec: LeaseSpec }>('get', path));
-        const found = this.#controllers.findIndex((_, index) => spec.holderIdentity?.startsWith(`controller${index}`));
-        const renewed = Date.parse(spec.renewTime ?? '') > Date.now() - leaseMilliseconds;
-        return renewed && this.#controllers[found]?.running === true ? found : undefined;
-      },
-      patience,
-    );
-  }
-
-  async #rollingUpdate(recorded: Helper): Promise<SizeResult['rollingUpdate']> {
-    const { nodes, realAgents } = this.#options;
-    const atOnce = Math.max(1, Math.round(nodes * updatedAtOnce));
+  async #rollingUpdate(recorded: Helper): Promise<RollingUpdate> {
+    const { realAgents } = this.#options;
+    const atOnce = Math.max(1, Math.round((realAgents + this.#recorded) * updatedAtOnce));
     const before = octetsOf(recorded.pid).received;
     const cpu = this.#apiServerSeconds();
     const began = timeNow();
@@ -409,36 +384,4 @@ class Run {
   #apiServerSeconds(): number {
     return processorSeconds(this.#stage.cluster.pids.apiServer);
   }
-}
-
-/** Returns the number of collections that these requests watch. */
-function watchedBy(requests: readonly AuditedRequest[]): number {
-  const watches = requests.filter(({ verb, code, userAgent }) => verb === 'watch' && code === 200 && userAgent.startsWith('herald-agent'));
-  const collections = watches.map(({ uri }) => {
-    const { pathname, searchParams } = new URL(uri, 'http://x');
-    return [pathname, searchParams.get('fieldSelector'), searchParams.get('labelSelector')].join(' ');
-  });
-  return new Set(collections).size;
-}
-
-function sliceToRule(changes: readonly Change[], times: RuleTimes): Times {
-  const took = changes.flatMap(({ name, at }) => {
-    const [, second = 0, third = 0, fourth = 0] = name.split('.').map(Number);
-    const committed = times.of(churnedSequence(second, third, fourth));
-    return committed === undefined ? [] : [committed - at];
-  });
-  return timesOf(took);
-}
-
-function serviceToRoute(
-  services: readonly Change[],
-  addresses: Readonly<Record<string, string>>,
-  routes: Readonly<Record<string, number>>,
-): Times {
-  return timesOf(
-    services.flatMap(({ name, at }) => {
-      const announced = routes[`${addresses[name]}/32`];
-      return announced === undefined ? [] : [announced - at];
-    }),
-  );
 }

@@ -19,3 +19,25 @@ export function sizeOf(nodes: number): Size {
 export function halved(nodes: number): number {
   return Math.floor(nodes / 2);
 }
+
+/** Agents of a run. Nodes beyond them have the objects of a node, and no agent. */
+export interface AgentsOfRun {
+  readonly nodes: number;
+  readonly realAgents: number;
+  /** The most recorded agents. Undefined: all other nodes have one. */
+  readonly mostRecorded: number | undefined;
+}
+
+/** Returns the number of recorded agents. The last node has kube-proxy in place of an agent. */
+export function recordedAgentsOf({ nodes, realAgents, mostRecorded = Infinity }: AgentsOfRun): number {
+  return Math.min(mostRecorded, nodes - realAgents - 1);
+}
+
+/** Tells whether every node but that of kube-proxy had an agent. */
+export function everyAgentWatches({
+  nodes,
+  realAgents,
+  recordedAgents,
+}: Omit<AgentsOfRun, 'mostRecorded'> & { readonly recordedAgents: number }): boolean {
+  return recordedAgents === recordedAgentsOf({ nodes, realAgents, mostRecorded: undefined });
+}

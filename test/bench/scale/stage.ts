@@ -149,6 +149,13 @@ export class Stage {
     return this.#kubeProxy;
   }
 
+  /** Ends kube-proxy, when it runs. */
+  async stopKubeProxy(): Promise<void> {
+    const running = this.#kubeProxy;
+    this.#kubeProxy = undefined;
+    await running?.stop('SIGKILL');
+  }
+
   /** Returns the last lines of Herald's processes that have ended. */
   ended(): readonly string[] {
     return [...this.#running]
@@ -162,7 +169,7 @@ export class Stage {
       one.kill('SIGKILL');
       await one.exited;
     }
-    await this.#kubeProxy?.stop('SIGKILL');
+    await this.stopKubeProxy();
     await this.cluster.stop();
     for (const name of this.#namespaces) await ip([`netns del ${networkNamespace(name)}`]);
     process.off('exit', this.#removeDirectories);

@@ -4,10 +4,12 @@ import { namespace } from '../../../src/kube/format/protobuf/kinds/namespace.ts'
 import { protobufFormat } from '../../../src/kube/format/protobuf/protobuf-format.ts';
 import { byProgramAndVerb, requestsIn, shapeOf } from '../../bench/scale/audit-log.ts';
 import { deviations } from '../../bench/scale/comparison.ts';
-import { exponent } from '../../bench/scale/curves.ts';
+import { curves, exponent, exponentsOf, pointsOf } from '../../bench/scale/curves.ts';
 import { Chunked } from '../../bench/scale/recorded/chunked.ts';
 import { ThinFrames } from '../../bench/scale/recorded/thin-frames.ts';
 import { ThinStream } from '../../bench/scale/recorded/thin-stream.ts';
+import type { Phase, SizeResult } from '../../bench/scale/results.ts';
+import { recordedAgentsOf } from '../../bench/scale/size.ts';
 import { chart } from '../../bench/scale/svg.ts';
 import { encodedObject, encodedStatus, frame } from '../kube/format/protobuf/encode.ts';
 
@@ -194,3 +196,89 @@ test('a chart has each line with its points, on axes that span them', () => {
   expect(drawn).toContain('agent &amp; co');
   expect(drawn).not.toMatch(/NaN|Infinity/);
 });
+
+test.each([
+  ['all other nodes when no bound is given', undefined, 247],
+  ['the bound when there are more nodes', 10, 10],
+  ['all other nodes when the bound is larger', 1_000, 247],
+])('the recorded agents are %s', (_, mostRecorded, wanted) => {
+  expect(recordedAgentsOf({ nodes: 250, realAgents: 2, mostRecorded })).toBe(wanted);
+});
+
+describe('the curves', () => {
+  const ofAll = curves.filter(({ name }) => /all agents|for Herald/.test(name)).map(({ name }) => name);
+  const drawn = (results: readonly SizeResult[]): string[] =>
+    curves.filter((curve) => pointsOf(curve, results).length > 0).map(({ name }) => name);
+
+  test('leave out what all agents cost together when some nodes had no agent', () => {
+    const results = [sizeResult(250, 10), sizeResult(500, 10)];
+    expect(drawn(results)).toEqual(curves.map(({ name }) => name).filter((name) => !ofAll.includes(name)));
+    expect(Object.keys(exponentsOf(results)).filter((name) => ofAll.includes(name))).toEqual([]);
+  });
+
+  test('have every figure when all agents watched', () => {
+    expect(ofAll).toHaveLength(8);
+    expect(drawn([sizeResult(250, 247)])).toEqual(curves.map(({ name }) => name));
+  });
+
+  test('leave out kube-proxy alone when it failed', () => {
+    const result = sizeResult(250, 247);
+    const { 'kube-proxy': _, ...clients } = result.churn.clients;
+    const { 'kube-proxy': __, ...sliceToRule } = result.churn.sliceToRule;
+    const without = { ...result, churn: { ...result.churn, clients, sliceToRule } };
+    expect(drawn([without])).toEqual(curves.map(({ name }) => name).filter((name) => !name.includes('kube-proxy')));
+  });
+});
+
+/** A result of a run with two real agents, in which every figure is one. */
+function sizeResult(nodes: number, recordedAgents: number): SizeResult {
+  const times = { p50: 1, p99: 1, count: 1 };
+  const client = { processes: 1, bytesReceivedPerSecond: 1, bytesSentPerSecond: 1, eventsPerSecond: 1, cpuPercent: 1, rssMegabytes: 1 };
+  const names = ['herald-agent', 'herald-agent (recorded)', 'herald-controller', 'kube-proxy'];
+  const phase: Phase = {
+    seconds: 1,
+    apiServerCpuPercent: 2,
+    etcdCpuPercent: 1,
+    apiServerRssMegabytes: 1,
+    requestsPerSecond: { 'herald-agent patch': 1 },
+    throttled: 0,
+    clients: Object.fromEntries(names.map((name) => [name, client])),
+  };
+  const reading = { agentSeconds: times, seconds: 1, apiServerCpuSeconds: 1, megabytes: 1, throttled: 0 };
+  return {
+    nodes,
+    services: 10 * nodes,
+    endpoints: 100 * nodes,
+    realAgents: 2,
+    recordedAgents,
+    populateSeconds: 1,
+    without: { ...phase, apiServerCpuPercent: 1, changesPerSecond: 1 },
+    start: { ...reading, realAgentSeconds: 1, realAgentCpuSeconds: 1, agentPeakMegabytes: 1 },
+    kubeProxyStart: { seconds: 1, cpuSeconds: 1, peakMegabytes: 1 },
+    rest: phase,
+    churn: {
+      ...phase,
+      changesPerSecond: 1,
+      changesAsked: 1,
+      changesMade: 1,
+      changesFailed: 0,
+      sliceToRule: { 'herald-agent': times, 'kube-proxy': times },
+      nodeStateWritesPerSecond: 1,
+    },
+    newServices: { ...phase, servicesPerSecond: 1, servicesMade: 1, serviceToRoute: times, nodeStateWritesPerSecond: 1 },
+    apiServerRestart: {
+      downSeconds: 1,
+      watchesOpenAfterSeconds: 1,
+      resumed: 1,
+      relisted: 1,
+      peakRequestsPerSecond: 1,
+      spreadSeconds: 1,
+      throttled: 0,
+      apiServerCpuSeconds: 1,
+    },
+    leaderChange: { secondsToAddress: 1 },
+    rollingUpdate: { ...reading, atOnce: 1, nodeStateWrites: 1 },
+    deviations: [],
+    tooLarge: false,
+  };
+}
