@@ -1,8 +1,8 @@
 import assert from 'node:assert';
-import { sleep, type Clock } from '../../system/clock.ts';
-import { timeSliceMilliseconds } from '../../system/limits.ts';
+import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
+import { TurnSlice } from '../../system/time-slice.ts';
 import { limits } from '../limits.ts';
 import type { Urgency } from '../provider-parts.ts';
 import { RemoteLine } from './remote-line.ts';
@@ -40,8 +40,7 @@ export class WorkQueue<K extends string> {
   readonly #idleWaiters: (() => void)[] = [];
   #started = false;
   #scheduled = false;
-  /** Milliseconds of synchronous work since the event loop last ran. */
-  #worked = 0;
+  readonly #turn: TurnSlice;
   #endPause: (() => void) | undefined;
   #pauseEnds = 0;
 
@@ -54,6 +53,7 @@ export class WorkQueue<K extends string> {
     this.#clock = clock;
     this.#random = random;
     this.#log = log;
+    this.#turn = new TurnSlice(clock);
     this.#work = work;
     this.#remoteUrgency = remoteUrgency;
   }
@@ -119,15 +119,11 @@ export class WorkQueue<K extends string> {
   }
 
   async #beginSoon(): Promise<void> {
-    // Reconciles with nothing to do never wait. Ten thousand of them must not delay timers.
-    if (this.#worked >= timeSliceMilliseconds) {
-      await sleep(this.#clock, 0);
-      this.#worked = 0;
-    } else await Promise.resolve();
+    // Reconciles with nothing to write never wait. Ten thousand of them must not delay timers: the Lease would be lost.
+    if (this.#turn.isUsedUp) await this.#turn.yield();
+    else await Promise.resolve();
     this.#scheduled = false;
-    const began = this.#clock.now();
     while (this.#started && this.#canBegin()) this.#begin();
-    this.#worked += this.#clock.now() - began;
     this.#resolveIdle();
   }
 

@@ -4,7 +4,7 @@ import { secondAnswers, type L2View } from '../../decisions/verdict/l2-view.ts';
 import { conditionTypes } from '../../model/objects/condition-types.ts';
 import { conditionText, reason, type Reason } from '../../model/reasons.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
-import { currentReport } from '../../model/objects/node-state.ts';
+import { currentReport, runningReport } from '../../model/objects/node-state.ts';
 import { assignedAddresses } from '../../model/objects/service.ts';
 import { formatAddress } from '../../net/address.ts';
 import type { Condition } from '../status-writer.ts';
@@ -74,10 +74,12 @@ interface Announcers {
   readonly drain?: Reason;
 }
 
-function announcers({ snapshot, view }: Judgement, nodes: readonly string[], address: string): Announcers {
+function announcers({ snapshot, view, now }: Judgement, nodes: readonly string[], address: string): Announcers {
   let drain: Reason | undefined;
   let cut = false;
   for (const node of nodes) {
+    // Nothing shows that a silent agent announces. Its node needs no view, and in a new cluster every node is one.
+    if (runningReport(snapshot.nodeStates, node, now) === undefined) continue;
     const found = view(node).addresses.find((one) => one.address === address && one.type === 'LoadBalancer');
     if (found === undefined || waysOf(found).every((way) => way.reason !== undefined)) continue;
     if (found.drain !== undefined) drain ??= found.drain;
