@@ -81,7 +81,7 @@ function readPrefix(text: string, readAddress: (text: string) => Parsed<Address>
   const digits = text.slice(slash + 1);
   const bits = bitsOf(base.value.family);
   if (!/^(0|[1-9][0-9]{0,2})$/.test(digits) || Number(digits) > bits) return invalid(`the prefix length is a number from 0 to ${bits}`);
-  const value = maskedPrefix(base.value, Number(digits));
+  const value = Number(digits) === bits ? hostPrefix(base.value) : maskedPrefix(base.value, Number(digits));
   if (value.address.value !== base.value.value) {
     const problem = `has bits set beyond the prefix length: write ${formatPrefix(value)}`;
     if (!hostBits) return invalid(problem);

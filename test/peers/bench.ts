@@ -105,7 +105,7 @@ export async function expectRoutes(daemon: Daemon, expected: readonly string[]):
   const wanted = expected.toSorted().join(' ');
   await until(
     `the daemon has ${wanted || 'no routes'}`,
-    async (note) => note([...(await daemon.routes(4)).keys(), ...(await daemon.routes(6)).keys()].toSorted().join(' ')) === wanted,
+    async (note) => note([...(await daemon.paths(4)).keys(), ...(await daemon.paths(6)).keys()].toSorted().join(' ')) === wanted,
     longTimeout,
   );
 }

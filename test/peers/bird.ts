@@ -17,11 +17,13 @@ import { routerAddress, run, speakerAddress, type Link } from './link.ts';
 import { inRoot, type Root } from './root.ts';
 
 export function bird(root: Root): DaemonKind {
+  const version = birdVersion(root);
   return {
-    name: `BIRD ${birdVersion(root)}`,
+    name: `BIRD ${version}`,
     lacks: {
       unnumbered: 'BIRD needs the address of its neighbour',
       'graceful restart after NOTIFICATION': 'BIRD does not implement RFC 8538',
+      ...(version.startsWith('2.') ? { 'path identifiers': 'BIRD 2 shows no identifiers' } : {}),
     },
     usesKernel: true,
     takesManyPrefixes: true,
@@ -63,13 +65,13 @@ class Bird implements Daemon {
     return /BGP state: +Established/.test(await this.#birdc('show', 'protocols', 'all', 'herald'));
   }
 
-  async routes(family: Family): Promise<ReadonlyMap<string, Path>> {
+  async paths(family: Family): Promise<ReadonlyMap<string, readonly Path[]>> {
     const text = await this.#birdc('show', 'route', 'all', 'protocol', 'herald', 'table', `master${family}`);
-    const found = new Map<string, Path>();
-    // A route begins in the first column with its prefix. Its further lines are indented.
+    const found = new Map<string, readonly Path[]>();
+    // The first path of a prefix begins in the first column with the prefix. The others have blanks in its place.
     for (const block of text.split(/\n(?=[0-9a-f:.]+\/\d+ )/)) {
       const prefix = /^([0-9a-f:.]+\/\d+) /.exec(block)?.[1];
-      if (prefix !== undefined) found.set(prefix, pathOf(block));
+      if (prefix !== undefined) found.set(prefix, block.split(/\n(?= +\w+ \[herald )/).map(pathOf));
     }
     return found;
   }
@@ -117,7 +119,8 @@ class Bird implements Daemon {
   }
 
   #configuration(): string {
-    const { family, password, dials, ttlSecurity, kernel, fourOctetAsn, restarts } = this.#options;
+    const { family, password, dials, ttlSecurity, kernel, fourOctetAsn, restarts, severalPaths } = this.#options;
+    const addPaths = severalPaths === true ? 'add paths rx;' : '';
     const statics = ([4, 6] as const).map((each) => {
       const routes = this.#announces.filter((prefix) => familyOf(prefix) === each).map((prefix) => `route ${prefix} blackhole;`);
       return `protocol static { ipv${each}; ${routes.join(' ')} }`;
@@ -141,8 +144,8 @@ protocol bgp herald {
   error wait time 1, 2;
   error forget time 1;
   ${password === undefined ? '' : `password "${password}";`}
-  ipv4 { import all; export all; ${family === 6 ? 'extended next hop on;' : ''} };
-  ipv6 { import all; export all; };
+  ipv4 { import all; export all; ${addPaths} ${family === 6 ? 'extended next hop on;' : ''} };
+  ipv6 { import all; export all; ${addPaths} };
 }
 `;
   }
@@ -158,7 +161,10 @@ function pathOf(block: string): Path {
   const med = value('med');
   const localPref = value('local_pref');
   const origin = value('origin');
+  // BIRD 3 shows the identifier as the first of its internal values, and 0 if the path came without one.
+  const pathId = Number(/Internal route handling values: (\d+)L/.exec(block)?.[1] ?? 0);
   return {
+    pathId: pathId === 0 ? undefined : pathId,
     // On a shared network the second address is the link-local one.
     nextHop: value('next_hop')?.split(' ')[0] ?? '',
     asPath: value('(?:as_)?path') ?? '',

@@ -29,7 +29,9 @@ export type Feature =
   /** It retains our routes also after a NOTIFICATION, such as an expired hold timer (RFC 8538). */
   | 'graceful restart after NOTIFICATION'
   /** It peers with the router at the other end of the link over link-local addresses (RFC 8950). */
-  | 'unnumbered';
+  | 'unnumbered'
+  /** It shows the identifiers of several paths of a prefix (RFC 7911). */
+  | 'path identifiers';
 
 /** Configuration of a daemon for one test. It waits for our speaker unless `dials` is set. */
 export interface DaemonOptions {
@@ -49,6 +51,8 @@ export interface DaemonOptions {
   /** Prefixes that it announces to us. */
   readonly announces?: readonly string[];
   readonly unnumbered?: boolean;
+  /** It takes several paths of a prefix (RFC 7911). */
+  readonly severalPaths?: boolean;
   /** Our AS number; the usual one when absent. */
   readonly speakerAsn?: number;
   /** False leaves out the capability for 4-octet AS numbers, like speakers before RFC 6793. */
@@ -57,6 +61,8 @@ export interface DaemonOptions {
 
 /** A route from us, as the daemon shows it. */
 export interface Path {
+  /** The identifier with which it came (RFC 7911), if it had one. */
+  readonly pathId: number | undefined;
   readonly nextHop: string;
   /** For example "64512 64512". */
   readonly asPath: string;
@@ -74,9 +80,9 @@ export interface Daemon {
   /** Starts it; resolves when it listens. */
   start(): Promise<void>;
   established(): Promise<boolean>;
-  /** Returns the routes that it has from us, by prefix. */
-  routes(family: Family): Promise<ReadonlyMap<string, Path>>;
-  /** Returns the number of prefixes of this family that it has from us. Cheaper than `routes`. */
+  /** Returns the paths that it has from us, by prefix. */
+  paths(family: Family): Promise<ReadonlyMap<string, readonly Path[]>>;
+  /** Returns the number of prefixes of this family that it has from us. Cheaper than `paths`. */
   count(family: Family): Promise<number>;
   /** Withdraws one of the prefixes that it announces. */
   withdraw(prefix: string): Promise<void>;

@@ -30,6 +30,7 @@ interface FrrPath {
   readonly aspath?: { readonly string: string };
   readonly community?: { readonly list: readonly string[] };
   readonly largeCommunity?: { readonly list: readonly string[] };
+  readonly addpathRxId?: number;
   readonly nexthops?: readonly { readonly ip: string }[];
   readonly peer?: { readonly peerId: string };
 }
@@ -53,14 +54,14 @@ class Frr implements Daemon {
     return (await this.#neighborStatus())['bgpState'] === 'Established';
   }
 
-  async routes(family: Family): Promise<ReadonlyMap<string, Path>> {
+  async paths(family: Family): Promise<ReadonlyMap<string, readonly Path[]>> {
     const { routes = {} } = (await this.#show(`show bgp ipv${family} unicast json detail`)) as { routes?: Record<string, unknown> };
-    const found = new Map<string, Path>();
+    const found = new Map<string, readonly Path[]>();
     for (const [prefix, entry] of Object.entries(routes)) {
       // FRR 8 puts the data of the prefix into the first element and the paths after it.
-      const paths = Array.isArray(entry) ? (entry as FrrPath[]) : (entry as { paths: FrrPath[] }).paths;
-      const path = paths.find((one) => one.nexthops !== undefined);
-      if (path !== undefined) found.set(prefix, pathOf(path));
+      const elements = Array.isArray(entry) ? (entry as FrrPath[]) : (entry as { paths: FrrPath[] }).paths;
+      const paths = elements.filter(({ nexthops }) => nexthops !== undefined);
+      if (paths.length > 0) found.set(prefix, paths.map(pathOf));
     }
     return found;
   }
@@ -107,12 +108,13 @@ class Frr implements Daemon {
   }
 
   #configuration(): string {
-    const { password, dials, ttlSecurity, announces = [], unnumbered, restarts } = this.#options;
+    const { password, dials, ttlSecurity, announces = [], unnumbered, restarts, severalPaths } = this.#options;
     const neighbor = this.#neighbor;
     const remote = `remote-as ${unnumbered === true ? 'external' : speakerAsnOf(this.#options)}`;
     const families = ([4, 6] as const).map(
       (family) => ` address-family ipv${family} unicast
   neighbor ${neighbor} activate
+  ${severalPaths === true ? '!' : `neighbor ${neighbor} disable-addpath-rx`}
 ${announces
   .filter((prefix) => familyOf(prefix) === family)
   .map((prefix) => `  network ${prefix}`)
@@ -157,8 +159,9 @@ ${families.join('\n')}
   }
 }
 
-function pathOf({ origin, metric, locPrf, aspath, community, largeCommunity, nexthops }: FrrPath): Path {
+function pathOf({ origin, metric, locPrf, aspath, community, largeCommunity, nexthops, addpathRxId }: FrrPath): Path {
   return {
+    pathId: addpathRxId,
     nextHop: nexthops?.[0]?.ip ?? '',
     // FRR shows an empty path as "Local".
     asPath: aspath?.string.replace('Local', '') ?? '',

@@ -80,13 +80,27 @@ class Gobgp implements Daemon {
     return (await this.#status()).state?.session_state === establishedState;
   }
 
-  async routes(family: Family): Promise<ReadonlyMap<string, Path>> {
+  async paths(family: Family): Promise<ReadonlyMap<string, readonly Path[]>> {
     const text = await this.#gobgp('-j', 'global', 'rib', '-a', `ipv${family}`);
-    const found = new Map<string, Path>();
-    for (const [prefix, paths] of Object.entries(JSON.parse(text || '{}') as Record<string, { attrs: GobgpAttribute[] }[]>)) {
-      if (paths[0] !== undefined) found.set(prefix, pathOf(paths[0].attrs));
-    }
-    return found;
+    const table = JSON.parse(text || '{}') as Record<string, { attrs: GobgpAttribute[] }[]>;
+    const pathIds = await this.#pathIds(family);
+    return new Map(
+      Object.entries(table).map(([prefix, paths]) => [
+        prefix,
+        paths.map(({ attrs }) => {
+          const path = pathOf(attrs);
+          return { ...path, pathId: pathIds.get(`${prefix} ${path.nextHop} ${path.med}`) };
+        }),
+      ]),
+    );
+  }
+
+  /** Returns the path identifiers by prefix, next hop and MED. GoBGP shows them in its text only, which has no other key of a path. */
+  async #pathIds(family: Family): Promise<ReadonlyMap<string, number>> {
+    if (this.#options.severalPaths !== true) return new Map();
+    const text = await this.#gobgp('neighbor', this.#neighbor, 'adj-in', '-a', `ipv${family}`);
+    const rows = text.matchAll(/^ *(\d+) +(\S+\/\d+) +(\S+) .*\{Med: (\d+)\}/gm);
+    return new Map([...rows].map(([, id, prefix, nextHop, med]) => [`${prefix} ${nextHop} ${med}`, Number(id)]));
   }
 
   async count(family: Family): Promise<number> {
@@ -130,7 +144,7 @@ class Gobgp implements Daemon {
   }
 
   #configuration(): string {
-    const { family, password, dials, ttlSecurity, restarts, gracefulRestart = restarts } = this.#options;
+    const { family, password, dials, ttlSecurity, restarts, gracefulRestart = restarts, severalPaths } = this.#options;
     const families = ([4, 6] as const).map(
       (family) => `
 [[neighbors.afi-safis]]
@@ -152,6 +166,7 @@ local-address = "${routerAddress[family]}"
 passive-mode = ${dials !== true}
 ${ttlSecurity === true ? '[neighbors.ttl-security.config]\nenabled = true\nttl-min = 255' : ''}
 ${gracefulRestart === true ? '[neighbors.graceful-restart.config]\nenabled = true\nrestart-time = 60\nnotification-enabled = true' : ''}
+${severalPaths === true ? '[neighbors.add-paths.config]\nreceive = true' : ''}
 [neighbors.timers.config]
 hold-time = 30
 connect-retry = 1
@@ -174,6 +189,7 @@ function pathOf(attributes: readonly GobgpAttribute[]): Path {
   const localPref = attribute(5)?.value;
   const large = (attribute(32)?.value ?? []) as { ASN: number; LocalData1: number; LocalData2: number }[];
   return {
+    pathId: undefined,
     nextHop: attribute(3)?.nexthop ?? attribute(14)?.nexthop ?? '',
     asPath:
       attribute(2)

@@ -37,6 +37,7 @@ interface OpenbgpdNeighbor {
 
 interface OpenbgpdRoute {
   readonly prefix: string;
+  readonly path_id?: number;
   readonly aspath: string;
   readonly exit_nexthop: string;
   readonly origin: string;
@@ -76,14 +77,15 @@ class Openbgpd implements Daemon {
     return (await this.#status())?.state === 'Established';
   }
 
-  async routes(family: Family): Promise<ReadonlyMap<string, Path>> {
+  async paths(family: Family): Promise<ReadonlyMap<string, readonly Path[]>> {
     const text = await this.#bgpctl('-j', 'show', 'rib', `ipv${family}`, 'detail', 'neighbor', this.#neighbor);
     const { rib = [] } = JSON.parse(text) as { rib?: OpenbgpdRoute[] };
-    return new Map(rib.map((route) => [route.prefix, pathOf(route)]));
+    const routes = Map.groupBy(rib, ({ prefix }) => prefix);
+    return new Map([...routes].map(([prefix, paths]) => [prefix, paths.map(pathOf)]));
   }
 
   async count(family: Family): Promise<number> {
-    return (await this.routes(family)).size;
+    return (await this.paths(family)).size;
   }
 
   async withdraw(prefix: string): Promise<void> {
@@ -120,7 +122,7 @@ class Openbgpd implements Daemon {
   }
 
   #configuration(): string {
-    const { family, password, dials, ttlSecurity, announces = [], fourOctetAsn } = this.#options;
+    const { family, password, dials, ttlSecurity, announces = [], fourOctetAsn, severalPaths } = this.#options;
     return `
 AS ${asnOf(this.#options)}
 router-id ${routerAddress[4]}
@@ -134,6 +136,7 @@ neighbor ${this.#neighbor} {
   ${dials === true ? '' : 'passive'}
   ${ttlSecurity === true ? 'ttl-security yes' : ''}
   ${fourOctetAsn === false ? 'announce as-4byte no' : ''}
+  ${severalPaths === true ? 'announce add-path recv yes' : ''}
   announce IPv4 unicast
   announce IPv6 unicast
   ${password === undefined ? '' : `tcp md5sig password "${password}"`}
@@ -157,6 +160,7 @@ allow to any
 
 function pathOf(route: OpenbgpdRoute): Path {
   return {
+    pathId: route.path_id,
     nextHop: route.exit_nexthop,
     asPath: route.aspath,
     origin: route.origin === 'IGP' || route.origin === 'EGP' ? route.origin : 'incomplete',

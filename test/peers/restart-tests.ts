@@ -107,7 +107,7 @@ function watchDaemon(daemon: Daemon): Watch {
   const ended = (async () => {
     while (!stop.signal.aborted) {
       for (const family of [4, 6] as const) {
-        const present = await daemon.routes(family);
+        const present = await daemon.paths(family);
         if (present.size !== 1) seen.push(`${present.size} IPv${family} routes`);
       }
       await sleep(20);

@@ -5,6 +5,7 @@ import { receivedTests } from './received-tests.ts';
 import { restartTests } from './restart-tests.ts';
 import { routeTests } from './route-tests.ts';
 import { sessionTests } from './session-tests.ts';
+import { severalPathsTests } from './several-paths-tests.ts';
 
 /** The tests that run with every daemon, over IPv4 and over IPv6. They check what the daemon shows. */
 export function commonSuite(kind: DaemonKind): void {
@@ -14,6 +15,7 @@ export function commonSuite(kind: DaemonKind): void {
     afterAll(() => bench.close());
     afterEach(({ task }) => bench.clear(task.result?.state === 'fail'));
     routeTests(bench);
+    severalPathsTests(bench);
     sessionTests(bench);
     restartTests(bench);
     receivedTests(bench);

@@ -85,7 +85,7 @@ export class Delta {
     this.#before = before;
     this.runs = runs;
     this.to = to;
-    for (const slot of slots) table.prefixes.retain(slot);
+    table.prefixes.retainAll(slots);
     for (const { id, start, end } of runs) if (id !== none) table.sets.retain(id, end - start);
     this.#eachSetBefore((id, count) => table.sets.retain(id, count));
   }
@@ -106,8 +106,11 @@ export class Delta {
   #eachSetBefore(call: (id: number, count: number) => void): void {
     let run = none;
     let length = 0;
-    for (const before of this.#before ?? []) {
-      const id = Math.abs(before);
+    const before = this.#before;
+    const end = before?.length ?? 0;
+    // By index, as in PrefixTable.retainAll.
+    for (let at = 0; at < end; at++) {
+      const id = Math.abs(before?.[at] ?? none);
       if (id === run) {
         length++;
         continue;

@@ -51,6 +51,7 @@ if (parts.has('cost')) {
     [10, 50],
     [100, 300],
     [300, 300],
+    [1000, 300],
   ] as const) {
     note(`${sessions} sessions at ${interval} ms`);
     cost.push(await measureCost(sessions, interval));

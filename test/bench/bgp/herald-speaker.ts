@@ -1,6 +1,7 @@
-import { linuxTransport, Speaker, type Peer, type PeerOptions, type Route } from '../../../src/bgp/index.ts';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { linuxTransport, Speaker, type Peer, type PeerOptions, type Route, type RouteInput } from '../../../src/bgp/index.ts';
 import { address } from '../../../src/net/address.ts';
-import { hostPrefix } from '../../../src/net/prefix.ts';
+import { formatPrefix, hostPrefix } from '../../../src/net/prefix.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { systemRandom } from '../../../src/system/random.ts';
 import { manyPeersAddress, senderAddress, receiverAsn, senderAsn } from './addresses.ts';
@@ -21,8 +22,17 @@ const routes = (count: number): Iterable<Route> => ({
   },
 });
 
+const textRoutes = (count: number): Iterable<RouteInput> => ({
+  *[Symbol.iterator]() {
+    for (const { prefix } of routes(count)) yield { prefix: formatPrefix(prefix) };
+  },
+});
+
+const turnResolution = 1;
+const turns = monitorEventLoopDelay({ resolution: turnResolution });
+
 answerCalls({
-  addPeer(where: string, adminDown: boolean) {
+  addPeer(where: string, adminDown: boolean, holdTime?: number) {
     options = {
       name: 'receiver',
       address: address(where),
@@ -31,6 +41,7 @@ answerCalls({
       routerId: address(senderAddress),
       connectRetryTime: 1,
       adminDown,
+      ...(holdTime === undefined ? {} : { holdTime }),
     };
     peer = speaker.addPeer(options);
   },
@@ -47,6 +58,16 @@ answerCalls({
     }
   },
   setForAll: (count: number) => speaker.rib.set(routes(count)),
+  setText: (count: number) => speaker.rib.set(textRoutes(count)),
+  /** Returns the longest turn of the event loop since the last call, in milliseconds. The first call begins to measure. */
+  async longestTurn() {
+    turns.enable();
+    // A turn counts when the timer of the measurement runs after it.
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const longest = Math.max(0, turns.max / 1e6 - turnResolution);
+    turns.reset();
+    return longest;
+  },
   changeForAll: (med: number) => speaker.rib.announce({ prefix: hostPrefix({ family: 4, value: firstAddress }), med }),
   set: (count: number) => peer?.routes.set(routes(count)),
   open() {

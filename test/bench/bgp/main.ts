@@ -5,6 +5,7 @@ import { conditionLines, conditions } from '../runner/conditions.ts';
 import { directory, searchFirst, setUp, tearDown } from './bench-network.ts';
 import { measureManyPeers, reportManyPeers, type ManyPeersRun } from './many-peers.ts';
 import { measure, measureIdle, type Run } from './measure.ts';
+import { measureHold, reportHold } from './hold.ts';
 import { report, type Results } from './report.ts';
 import type { Contender } from './sender.ts';
 import { bird } from './senders/bird.ts';
@@ -24,6 +25,7 @@ import { rmSync } from 'node:fs';
  *   npm run bench:bgp -- --json            prints JSON
  *   npm run bench:bgp -- --rounds 5 --sizes 100000 --only Herald,BIRD
  *   npm run bench:bgp -- --peers 2,16,100,500,1000    one sender with many peers instead, 10,000 prefixes unless --sizes has another number
+ *   npm run bench:bgp -- --hold                      a million routes in one call while a session with a hold time of 3 s is up; --sizes
  *   npm run bench:bgp -- --path /opt/bird/sbin        searches bird, bgpd, gobgpd, gobgp and exabgp there first; may be given several times
  */
 const { values } = parseArgs({
@@ -35,6 +37,7 @@ const { values } = parseArgs({
     sizes: { type: 'string' },
     only: { type: 'string' },
     peers: { type: 'string' },
+    hold: { type: 'boolean', default: false },
     path: { type: 'string', multiple: true, default: [] },
   },
 });
@@ -56,6 +59,15 @@ const isTooSlow = ({ most }: Contender, size: number): boolean => size > (most?.
 
 const versions = Object.fromEntries(contenders.map(({ name, version }) => [name, version]));
 setUp();
+if (values.hold) {
+  const [size = 1_000_000] = values.sizes === undefined ? [1_000_000] : sizes;
+  const rows = await measureHold(size);
+  const results = { conditions: conditions(versions), size, rows };
+  process.stdout.write(
+    values.json ? `${JSON.stringify(results, undefined, 1)}\n` : `${conditionLines(results.conditions)}\n\n${reportHold(size, rows)}`,
+  );
+  process.exit(rows.some(({ flaps }) => flaps > 0) ? 1 : 0);
+}
 if (values.peers !== undefined) {
   const [size = 10_000] = values.sizes === undefined ? [10_000] : sizes;
   const manyRuns: ManyPeersRun[] = [];

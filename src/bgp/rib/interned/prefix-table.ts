@@ -91,6 +91,16 @@ export class PrefixTable {
     this.#holders[slot] = (this.#holders[slot] ?? 0) + 1;
   }
 
+  /** Adds a holder to many slots. */
+  retainAll(slots: Int32Array): void {
+    const holders = this.#holders;
+    // By index: a burst in a young process runs before the compiler has made an iterator as fast.
+    for (let at = 0; at < slots.length; at++) {
+      const slot = slots[at] ?? 0;
+      holders[slot] = (holders[slot] ?? 0) + 1;
+    }
+  }
+
   release(slot: number): void {
     const left = (this.#holders[slot] ?? 0) - 1;
     this.#holders[slot] = left;
