@@ -3,7 +3,7 @@ import type { Clock } from '../../../system/clock.ts';
 import { readAttributes, readNumber } from '../../../system/netlink/attributes.ts';
 import { NetlinkConnection, type Answer } from '../../../system/netlink/connection.ts';
 import { AcknowledgementLost, MalformedNetlink, NetlinkError } from '../../../system/netlink/error.ts';
-import type { MessageWriter } from '../../../system/netlink/message-writer.ts';
+import { MessageWriter } from '../../../system/netlink/message-writer.ts';
 import { readAcknowledgement, type Acknowledgement } from '../../../system/netlink/message.ts';
 import type { NetlinkSocket } from '../../../system/netlink/socket.ts';
 import { tableFamily } from '../../ruleset/layout.ts';
@@ -30,6 +30,8 @@ interface ListRequest {
 /** Runs transactions and lists of nf_tables over one socket, one after the other. Both reject with NetlinkError or MalformedNetlink. */
 export class NfTablesConnection {
   readonly #connection: NetlinkConnection;
+  /** The writer of the latest transaction. Absent while a transaction uses it. */
+  #spareWriter: MessageWriter | undefined;
 
   constructor(socket: NetlinkSocket, clock: Clock) {
     this.#connection = new NetlinkConnection(socket, clock);
@@ -40,9 +42,24 @@ export class NfTablesConnection {
    * AcknowledgementLost when the outcome is unknown.
    */
   async transact(fill: (batch: Batch) => void | Promise<void>, generation?: number): Promise<Refusal | undefined> {
+    const writer = this.#spareWriter ?? new MessageWriter();
+    this.#spareWriter = undefined;
+    try {
+      return await this.#transact(writer, fill, generation);
+    } finally {
+      writer.clear();
+      this.#spareWriter = writer;
+    }
+  }
+
+  async #transact(
+    writer: MessageWriter,
+    fill: (batch: Batch) => void | Promise<void>,
+    generation: number | undefined,
+  ): Promise<Refusal | undefined> {
     let made: { readonly batch: Batch; readonly last: number } | undefined;
     const answers = await this.#connection.exchange(async (sequence) => {
-      const batch = new Batch(sequence, generation);
+      const batch = new Batch(sequence, generation, writer);
       await fill(batch);
       const { datagram, last, next } = batch.end();
       made = { batch, last };
