@@ -8,7 +8,7 @@ import { readAcknowledgement, type Acknowledgement } from '../../../system/netli
 import type { NetlinkSocket } from '../../../system/netlink/socket.ts';
 import { tableFamily } from '../../ruleset/layout.ts';
 import { Batch, netfilterHeader, netfilterHeaderBytes } from './batch.ts';
-import { generationAttributes, messages, protocolFamily } from './constants.ts';
+import { generationAttributes, messages, netdevFamily, protocolFamily, tableAttributes } from './constants.ts';
 import { writeAttributes, type Attributes } from './rules/expressions.ts';
 
 /** The error with which the kernel refused a transaction. */
@@ -102,6 +102,20 @@ export class NfTablesConnection {
       })),
     );
     return answers.map(({ payloads, errno }) => ({ payloads: payloads.map((payload) => payload.subarray(netfilterHeaderBytes)), errno }));
+  }
+
+  async hasNetdevTable(name: string): Promise<boolean> {
+    const write = (writer: MessageWriter): void => {
+      writer.raw(netfilterHeader(netdevFamily));
+      writeAttributes(writer, [[tableAttributes.name, name]]);
+    };
+    try {
+      await this.#connection.request({ type: messages.getTable, write });
+      return true;
+    } catch (error) {
+      if (error instanceof NetlinkError && error.code === 'ENOENT') return false;
+      throw error;
+    }
   }
 
   /** Returns the number of the latest transaction in this network namespace, by any program. */

@@ -8,7 +8,16 @@ import { maximumListedBackends, maximumListedElements } from '../../limits.ts';
 import type { TableListing } from '../listing.ts';
 import type { Skeleton } from '../../ruleset/skeleton.ts';
 import type { TimeSlice } from '../../../system/time-slice.ts';
-import { chainAttributes, elementAttributes, elementListAttributes, messages, ruleAttributes, setAttributes, setFlags, tableAttributes } from './constants.ts';
+import {
+  chainAttributes,
+  elementAttributes,
+  elementListAttributes,
+  messages,
+  ruleAttributes,
+  setAttributes,
+  setFlags,
+  tableAttributes,
+} from './constants.ts';
 import type { NfTablesConnection } from './nf-tables-connection.ts';
 import { attributeText, parseSetElements, readElements } from './elements/entries.ts';
 import { appendElements } from './elements/packed-entries.ts';
