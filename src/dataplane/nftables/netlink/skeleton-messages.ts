@@ -2,6 +2,7 @@ import type { Family } from '../../../net/address.ts';
 import { attributeHeaderBytes } from '../../../system/netlink/attributes.ts';
 import { messageFlags } from '../../../system/netlink/message.ts';
 import { MessageWriter } from '../../../system/netlink/message-writer.ts';
+import type { TimeSlice } from '../../../system/time-slice.ts';
 import { classNumber } from '../../ruleset/classid.ts';
 import { tableFamily, tableName } from '../../ruleset/layout.ts';
 import type { Skeleton } from '../../ruleset/skeleton.ts';
@@ -55,15 +56,27 @@ export const tableText = (family: Family): string => `table ${tableFamily(family
  * Creates the table from nothing, in the order of the script. `flags`: table flags, see constants. `nextId` numbers the sets of a
  * transaction.
  */
-export function writeSkeleton(batch: Batch, skeleton: Skeleton, flags: number, nextId: () => number): void {
+export async function writeSkeleton(
+  batch: Batch,
+  skeleton: Skeleton,
+  flags: number,
+  nextId: () => number,
+  timeSlice: TimeSlice,
+): Promise<void> {
   const { family, sets, maps, verdicts, chains } = skeleton;
   writeRemoval(batch, family);
   writeTable(batch, family, flags);
   for (const [name, text] of [...sets, ...maps]) writeSet(batch, family, name, nextId(), readDeclaration(text));
   for (const name of verdicts.keys()) writeSet(batch, family, name, nextId(), readDeclaration('type classid : verdict ;'));
   for (const [name, chain] of chains) writeChain(batch, family, name, chain);
-  for (const [name, elements] of verdicts) writeVerdicts(batch, family, name, elements);
-  for (const [name, chain] of chains) for (const rule of chain.rules) writeRule(batch, family, name, rule, nextId);
+  for (const [name, elements] of verdicts) {
+    writeVerdicts(batch, family, name, elements);
+    if (timeSlice.isUsedUp) await timeSlice.yield();
+  }
+  for (const [name, chain] of chains) {
+    for (const rule of chain.rules) writeRule(batch, family, name, rule, nextId);
+    if (timeSlice.isUsedUp) await timeSlice.yield();
+  }
 }
 
 function writeSet(batch: Batch, family: Family, name: string, id: number, declaration: SetDeclaration): void {

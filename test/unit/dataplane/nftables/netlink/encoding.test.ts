@@ -194,7 +194,7 @@ describe('skeleton messages', () => {
   test.each(families)('IPv%i: every rule, set and chain can be compiled', async (family) => {
     const wanted = skeleton(family, 14);
     let id = 0;
-    const sent = await batchOf((batch) => writeSkeleton(batch, wanted, 0, () => ++id));
+    const sent = await batchOf((batch) => writeSkeleton(batch, wanted, 0, () => ++id, turn));
     const count = (type: number): number => sent.filter((message) => message.type === type).length;
     expect(count(messages.newChain)).toBe(wanted.chains.size);
     expect(count(messages.newRule)).toBe([...wanted.chains.values()].reduce((sum, { rules }) => sum + rules.length, 0));
