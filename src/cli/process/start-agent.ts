@@ -16,17 +16,13 @@ import { connectionCounter } from '../../dataplane/conntrack/connection-count.ts
 import { followHostLinks, followHostSettings } from '../../dataplane/host/link-events.ts';
 import { readHostLinks } from '../../dataplane/host/host-links.ts';
 import { readNeighborProxies } from '../../dataplane/host/neighbor-proxies.ts';
-import {
-  listChangedRules,
-  readIptablesGeneration,
-  readRulesetGeneration,
-  type LegacyTables,
-} from '../../dataplane/host/ruleset-generation.ts';
+import { listChangedRules, readIptablesGeneration, type LegacyTables } from '../../dataplane/host/ruleset-generation.ts';
 import { findHostPaths } from '../../dataplane/host/host-paths.ts';
 import { listHostFilters, listHostNats } from '../../dataplane/host/filter-commands.ts';
 import { KubeProxyForwarding } from '../../dataplane/kube-proxy/kube-proxy.ts';
 import { limits as localhostLimits } from '../../dataplane/localhost/limits.ts';
 import { LocalhostDataplane } from '../../dataplane/localhost/localhost-dataplane.ts';
+import { RulesetLookup } from '../../dataplane/nftables/netlink/ruleset-lookup.ts';
 import { NftablesDataplane } from '../../dataplane/nftables/nftables.ts';
 import { machinePorts } from '../../dataplane/nftables/ports.ts';
 import { receivedNetlink } from '../../dataplane/received-routes/received-netlink.ts';
@@ -85,6 +81,8 @@ export async function startAgent(
   );
   const legacyTables: LegacyTables = (family) => host.legacyTables(family);
   const foreign = new KubeProxyForwarding(clock, { legacyTables });
+  const ruleset = new RulesetLookup(clock);
+  const generation = (): Promise<number | undefined> => ruleset.generation();
   // `restarted` below is called when a session begins, which is after the data plane has read the kernel.
   const listen = bgpListen === undefined ? {} : { listen: bgpListen };
   const foreignKept = (): boolean => source.snapshot.config.services !== 'all' && foreign.view.seen;
@@ -109,7 +107,7 @@ export async function startAgent(
       host,
       foreign,
       ...defined({ receivedTable }),
-      hostNats: listChangedRules(listHostNats, () => readRulesetGeneration(clock)),
+      hostNats: listChangedRules(listHostNats, generation),
       hostPaths: (targets) => findHostPaths(targets, clock),
       hostLinks: () => readHostLinks(clock),
       neighborProxies: () => readNeighborProxies(clock),
@@ -117,7 +115,7 @@ export async function startAgent(
       followSettings: (changed) => followHostSettings(clock, changed),
       hostFilters: listChangedRules(
         () => listHostFilters(legacyTables),
-        () => readIptablesGeneration(clock, { legacyTables, tables: ['filter'] }),
+        () => readIptablesGeneration({ legacyTables, tables: ['filter'], generation }),
       ),
       clock,
       random,
@@ -159,6 +157,7 @@ export async function startAgent(
       unexposeL2();
       observer.stop();
       await agent.stop(isRemoved ? 'Herald is removed from the node' : 'agent stopped', isRemoved ? 'shutdown' : onStop);
+      await ruleset.close();
       await installation?.close();
       await release();
       // No later agent adopts the rules, and without routes nothing arrives from outside any more.

@@ -5,7 +5,8 @@ import { tableFamily } from '../ruleset/layout.ts';
 import type { Family } from '../../net/address.ts';
 
 /** The table of mode l2. Its name differs from that of the other tables, because it is not watched: losing it only costs speed. */
-export const ingressTable = 'netdev herald_direct';
+export const ingressTableName = 'herald_direct';
+export const ingressTable = `netdev ${ingressTableName}`;
 
 const families: readonly Family[] = [4, 6];
 const hashed = (['connection', 'client'] as const).flatMap((of) => slotTableSizes.map((slots) => [of, slots] as const));

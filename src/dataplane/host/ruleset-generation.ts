@@ -1,28 +1,3 @@
-import { defined } from '../../lang/defined.ts';
-import type { Clock } from '../../system/clock.ts';
-import { MalformedNetlink, NetlinkError } from '../../system/netlink/error.ts';
-import { netfilterProtocol, openNetlink } from '../../system/netlink/socket.ts';
-import { NfTablesConnection } from '../nftables/netlink/nf-tables-connection.ts';
-
-/**
- * Returns the number of the latest transaction of nf_tables, by any program. Undefined when this machine has no FFI or the kernel does not
- * tell. `networkNamespace` is a file such as /run/netns/node1.
- */
-export async function readRulesetGeneration(clock: Clock, networkNamespace?: string): Promise<number | undefined> {
-  try {
-    const socket = openNetlink({ protocol: netfilterProtocol, ...defined({ networkNamespace }) });
-    if (socket === undefined) return undefined;
-    try {
-      return await new NfTablesConnection(socket, clock).generation();
-    } finally {
-      socket.close();
-    }
-  } catch (error) {
-    if (error instanceof NetlinkError || error instanceof MalformedNetlink) return undefined;
-    throw error;
-  }
-}
-
 /** Returns the names of the legacy iptables tables of a family that are in use. */
 export type LegacyTables = (family: 'ip' | 'ip6') => Promise<readonly string[]>;
 
@@ -30,17 +5,17 @@ interface GenerationOptions {
   readonly legacyTables: LegacyTables;
   /** The names of the tables that matter, such as "filter". */
   readonly tables: readonly string[];
-  readonly networkNamespace?: string;
+  /** Returns the number of the latest transaction of nf_tables, by any program. */
+  readonly generation: () => Promise<number | undefined>;
 }
 
 /**
  * Returns the generation of rules that may also be in legacy tables. Undefined while one of `tables` is in use as a legacy table: those
  * change without a transaction of nf_tables.
  */
-export async function readIptablesGeneration(clock: Clock, options: GenerationOptions): Promise<number | undefined> {
-  const { legacyTables, tables, networkNamespace } = options;
+export async function readIptablesGeneration({ legacyTables, tables, generation }: GenerationOptions): Promise<number | undefined> {
   for (const family of ['ip', 'ip6'] as const) if ((await legacyTables(family)).some((table) => tables.includes(table))) return undefined;
-  return readRulesetGeneration(clock, networkNamespace);
+  return generation();
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Family } from '../../net/address.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
+import { listChangedRules } from '../host/ruleset-generation.ts';
 import { frontendChains, frontendOfRule, isOfIpvs, markBit, markChain, type Chain } from './iptables-rules.ts';
 import { limits } from './limits.ts';
 import { SeenFrontends, type MapKind } from './seen-frontends.ts';
@@ -32,12 +33,13 @@ export class IptablesReader {
   #state: { readonly present: boolean; readonly ipvs: boolean; readonly bits: readonly number[] } = absent;
   #cancel: Cancel | undefined;
   #polling: Promise<void> | undefined;
-  /** That of the last read. Undefined: the chains must be read. */
-  #generation: number | undefined;
+  /** Reads the chains if they may have changed since the latest read that succeeded. */
+  #readChanged: () => Promise<void>;
 
   constructor(components: IptablesComponents, onChange: (frontends: ReadonlySet<string> | undefined) => void) {
     this.#components = components;
     this.#onChange = onChange;
+    this.#readChanged = this.#changedReader();
   }
 
   get present(): boolean {
@@ -69,26 +71,24 @@ export class IptablesReader {
     await polling;
     this.#cancel?.();
     this.#state = absent;
-    this.#generation = undefined;
+    this.#readChanged = this.#changedReader();
     this.#seen.replaceFrontends({ mapped: new Set(), without: new Set() });
     this.#seen.takeChanges();
   }
 
   async #poll(): Promise<void> {
     try {
-      // Before the chains are read: a change meanwhile has a later number.
-      const generation = await this.#components.generation();
-      if (generation === undefined || generation !== this.#generation) {
-        this.#generation = undefined;
-        await this.#read();
-        this.#generation = generation;
-      }
+      await this.#readChanged();
     } catch {
       // Keeps the state of the last successful read.
     }
     this.#cancel = this.#components.clock.after(limits.iptablesPollMilliseconds, () => {
       if (this.#polling !== undefined) this.#polling = this.#poll();
     });
+  }
+
+  #changedReader(): () => Promise<void> {
+    return listChangedRules(() => this.#read(), this.#components.generation);
   }
 
   async #read(): Promise<void> {

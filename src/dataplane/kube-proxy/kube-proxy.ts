@@ -4,6 +4,7 @@ import { DataplaneError } from '../dataplane.ts';
 import type { ForeignForwarding, ForeignView } from '../foreign-forwarding.ts';
 import { runCommand, type CommandLine } from '../run-command.ts';
 import { readIptablesGeneration, type LegacyTables } from '../host/ruleset-generation.ts';
+import { RulesetLookup } from '../nftables/netlink/ruleset-lookup.ts';
 import { IptablesReader, type ListChain } from './iptables-reader.ts';
 import { limits } from './limits.ts';
 import { NftablesReader } from './nftables-reader.ts';
@@ -23,6 +24,7 @@ interface KubeProxyOptions {
 export class KubeProxyForwarding implements ForeignForwarding {
   readonly #nftables: NftablesReader;
   readonly #iptables: IptablesReader;
+  readonly #ruleset: RulesetLookup;
   readonly #listeners: ((frontends: ReadonlySet<string> | undefined) => void)[] = [];
 
   constructor(clock: Clock, options: KubeProxyOptions) {
@@ -30,9 +32,13 @@ export class KubeProxyForwarding implements ForeignForwarding {
       for (const listener of this.#listeners) listener(frontends);
     };
     this.#nftables = new NftablesReader(clock, options.networkNamespace, notify);
-    const { legacyTables, networkNamespace } = options;
+    this.#ruleset = new RulesetLookup(clock, options.networkNamespace);
     const generation = (): Promise<number | undefined> =>
-      readIptablesGeneration(clock, { legacyTables, tables: ['nat', 'filter'], ...defined({ networkNamespace }) });
+      readIptablesGeneration({
+        legacyTables: options.legacyTables,
+        tables: ['nat', 'filter'],
+        generation: () => this.#ruleset.generation(),
+      });
     this.#iptables = new IptablesReader({ clock, list: listChain(options), generation }, notify);
   }
 
@@ -62,6 +68,7 @@ export class KubeProxyForwarding implements ForeignForwarding {
 
   async stop(): Promise<void> {
     await Promise.all([this.#nftables.stop(), this.#iptables.stop()]);
+    await this.#ruleset.close();
   }
 }
 

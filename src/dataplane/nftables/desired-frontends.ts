@@ -10,21 +10,23 @@ export class DesiredFrontends {
   /** By frontend, sorted: the Services that ask for it besides its owner. */
   readonly #waiting = new Map<string, readonly string[]>();
 
-  /** Sets or (undefined) removes a Service. Returns the keys of the frontends whose effective form may have changed. */
-  setForwarding(service: string, forwarding: ServiceForwarding | undefined): ReadonlySet<string> {
-    const touched = new Set<string>();
+  /** Sets or (undefined) removes a Service. Returns the keys of the frontends whose effective form may have changed, each once. */
+  setForwarding(service: string, forwarding: ServiceForwarding | undefined): readonly string[] {
+    const touched: string[] = [];
     const before = this.#services.get(service);
     if (forwarding === undefined) this.#services.delete(service);
     else this.#services.set(service, forwarding);
     for (const frontend of forwarding?.frontends ?? []) {
       const key = frontendKey(frontend.match);
-      touched.add(key);
+      touched.push(key);
       this.#claim(key, service, frontend);
     }
-    for (const { match } of before?.frontends ?? []) {
+    if (before === undefined || before.frontends.length === 0) return touched;
+    const claimed = new Set(touched);
+    for (const { match } of before.frontends) {
       const key = frontendKey(match);
-      if (touched.has(key)) continue;
-      touched.add(key);
+      if (claimed.has(key)) continue;
+      touched.push(key);
       this.#release(key, service);
     }
     return touched;

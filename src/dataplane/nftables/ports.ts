@@ -1,12 +1,14 @@
 import { conntrackCommand } from '../conntrack/conntrack-command.ts';
 import { conntrackNetlink } from '../conntrack/conntrack-netlink.ts';
 import { ipPaths } from '../direct-return/ip-paths.ts';
+import { ingressTableName } from '../direct-return/ingress-script.ts';
 import { nftIngress } from '../direct-return/nft-ingress.ts';
 import { ipCommand } from '../routes/ip-command.ts';
 import { routeNetlink } from '../routes/route-netlink.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import { netlinkExecutor } from './netlink/netlink-executor.ts';
+import { RulesetLookup } from './netlink/ruleset-lookup.ts';
 import { nftCommand } from './nft/nft-command.ts';
 import type { NftablesPorts } from './nftables.ts';
 
@@ -45,6 +47,16 @@ export function commandPorts(clock: Clock, log: Log, commandPrefix: readonly str
   };
 }
 
+/** Asks by netlink: to start a command takes tens of milliseconds, the more memory the agent has. */
+async function hasIngressTable(clock: Clock, networkNamespace: string | undefined): Promise<boolean> {
+  const lookup = new RulesetLookup(clock, networkNamespace);
+  try {
+    return await lookup.hasNetdevTable(ingressTableName);
+  } finally {
+    await lookup.close();
+  }
+}
+
 /** Returns the ports to this machine's kernel: netlink where FFI is available, otherwise the commands nft, ip and conntrack. */
 export function machinePorts(clock: Clock, log: Log, options: MachineOptions): NftablesPorts {
   const { namespace, own } = options;
@@ -54,6 +66,7 @@ export function machinePorts(clock: Clock, log: Log, options: MachineOptions): N
   return {
     ...ports,
     executor: executor ?? ports.executor,
+    ...(executor === undefined ? {} : { ingress: { ...ports.ingress, exists: () => hasIngressTable(clock, namespace?.file) } }),
     routes: routeNetlink(clock, namespace?.file) ?? ports.routes,
     conntrack: conntrackNetlink(clock, namespace?.file) ?? ports.conntrack,
   };

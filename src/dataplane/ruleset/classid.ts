@@ -51,6 +51,7 @@ export const slotCounts: readonly number[] = [
 
 /** Returns the number of slots for a number of backends (at least one): the next of `slotCounts`, or the highest. */
 export function slotsFor(backends: number): number {
+  if (backends <= exactSlots) return Math.max(1, backends);
   return slotCounts.find((count) => count >= backends) ?? maximumSlots;
 }
 

@@ -68,11 +68,12 @@ export function frontendElements(frontend: Frontend): FrontendElements {
     addBackends(add, view.backendsLocal, key, local);
   }
   const hairpins = new Set<Octets>();
-  for (const backend of [...usable, ...local]) {
-    if (!backend.local) continue;
-    const address = addressOctets(backend.address);
-    hairpins.add(address + address + protocolOctets(match.protocol) + portOctets(backend.port));
-  }
+  for (const backends of [usable, local])
+    for (const backend of backends) {
+      if (!backend.local) continue;
+      const address = addressOctets(backend.address);
+      hairpins.add(address + address + protocolOctets(match.protocol) + portOctets(backend.port));
+    }
   for (const hairpin of hairpins) add('hairpins', hairpin);
   return { ok: true, elements };
 }
@@ -194,9 +195,13 @@ export function frontendProblem(frontend: Frontend): string | undefined {
   if (problem !== undefined) return problem;
   if (frontend.echoFrom !== undefined && frontend.echoFrom.family !== family)
     return 'the address that answers echo requests is of the other address family';
-  for (const backend of [...frontend.backends, ...frontend.localBackends]) {
-    if (backend.address.family !== family) return `backend ${formatAddress(backend.address)} is of the other address family`;
-    if (!isPort(backend.port)) return `backend port ${backend.port} is outside 1..65535`;
+  return backendsProblem(frontend.backends, family) ?? backendsProblem(frontend.localBackends, family);
+}
+
+function backendsProblem(backends: readonly Backend[], family: Family): string | undefined {
+  for (const { address, port } of backends) {
+    if (address.family !== family) return `backend ${formatAddress(address)} is of the other address family`;
+    if (!isPort(port)) return `backend port ${port} is outside 1..65535`;
   }
   return undefined;
 }

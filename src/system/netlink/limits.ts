@@ -6,6 +6,9 @@ export const datagramBytes = 65_536;
 /** Octets of requests that a socket may hold. One transaction is one datagram. */
 export const sendBufferBytes = 64 * 1024 * 1024;
 
+/** Octets of memory that a writer of messages keeps from one transaction for the next: those of about 16,384 elements. */
+export const keptWriterBytes = 4 * 1024 * 1024;
+
 /** Attempts to read a list that keeps changing during the dump. */
 export const dumpAttempts = 20;
 

@@ -1,9 +1,11 @@
 import { ok as assert } from 'node:assert';
 import { aligned, attributeHeaderBytes } from './attributes.ts';
+import { keptWriterBytes } from './limits.ts';
 import { messageHeaderBytes } from './message.ts';
 
 const nestedFlag = 0x8000;
 const longestAttribute = 0xffff;
+const firstBytes = 4_096;
 
 interface MessageHeader {
   readonly type: number;
@@ -13,7 +15,7 @@ interface MessageHeader {
 
 /** Writes messages one after the other into a buffer that grows. Messages and nested attributes must be ended, the innermost first. */
 export class MessageWriter {
-  #buffer = Buffer.alloc(4_096);
+  #buffer = Buffer.alloc(firstBytes);
   #length = 0;
 
   get length(): number {
@@ -23,6 +25,17 @@ export class MessageWriter {
   /** Returns a view of everything written so far. */
   bytes(): Uint8Array {
     return this.#buffer.subarray(0, this.#length);
+  }
+
+  /**
+   * Forgets everything written. The memory is kept for what is written next, because new memory costs more than filling it: the kernel
+   * clears each page on its first use. Memory of which only a small part was used, or beyond the bound, is given back.
+   */
+  clear(): void {
+    const isLarge = this.#buffer.length > keptWriterBytes || this.#buffer.length > Math.max(firstBytes, 16 * this.#length);
+    if (isLarge) this.#buffer = Buffer.alloc(firstBytes);
+    else this.#buffer.fill(0, 0, this.#length);
+    this.#length = 0;
   }
 
   /** Begins a message. Pass the returned position to `endMessage`. */
@@ -91,7 +104,9 @@ export class MessageWriter {
     assert(value.length % 4 === 0);
     const start = this.#grow(value.length * count);
     const written = this.#buffer.subarray(start, this.#length);
-    for (let at = 0; at < written.length; at += value.length) written.set(value, at);
+    written.set(value.subarray(0, written.length));
+    // Each copy doubles what is there: a call of the runtime for each of many thousand copies would take most of the time.
+    for (let at = value.length; at < written.length; at *= 2) written.copyWithin(at, 0, Math.min(at, written.length - at));
     return written;
   }
 

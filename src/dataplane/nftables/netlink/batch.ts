@@ -18,15 +18,19 @@ export function netfilterHeader(family: number, resource = 0): Uint8Array {
  * number, which errors refer to. The last message inside requests an acknowledgement, which signals success.
  */
 export class Batch {
-  readonly #writer = new MessageWriter();
+  readonly #writer: MessageWriter;
   readonly #firstSequence: number;
   /** By sequence: the offset at which the message begins, and its description for people. */
   readonly #starts: number[] = [];
   readonly #about: ((entry: number | undefined) => string)[] = [];
 
-  /** `generation`: the kernel refuses the batch (ERESTART) if the latest transaction has another number. */
-  constructor(firstSequence: number, generation?: number) {
+  /**
+   * `generation`: the kernel refuses the batch (ERESTART) if the latest transaction has another number. `writer` is empty, and belongs to
+   * the batch for as long as that is used.
+   */
+  constructor(firstSequence: number, generation?: number, writer = new MessageWriter()) {
     this.#firstSequence = firstSequence;
+    this.#writer = writer;
     this.#message(
       messages.batchBegin,
       0,

@@ -32,6 +32,7 @@ export const changesGroup = 7;
 
 /** NFPROTO_... */
 export const protocolFamily = { ip: 2, ip6: 10 } as const;
+export const netdevFamily = 5;
 
 /** Every nf_tables object has the name of its table in this attribute; a table has its own name there. */
 export const tableAttribute = 1;

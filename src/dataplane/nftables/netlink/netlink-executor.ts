@@ -160,7 +160,7 @@ async function writeTransaction(batch: Batch, transaction: Transaction, flags: n
   const { create, deletes, adds, revision } = transaction;
   let id = 0;
   for (const skeleton of create) {
-    writeSkeleton(batch, skeleton, flags, () => ++id);
+    await writeSkeleton(batch, skeleton, flags, () => ++id, timeSlice);
     if (timeSlice.isUsedUp) await timeSlice.yield();
   }
   await writeElements(batch, 'delete', deletes, timeSlice);

@@ -3,12 +3,12 @@ import type { Clock } from '../../../system/clock.ts';
 import { readAttributes, readNumber } from '../../../system/netlink/attributes.ts';
 import { NetlinkConnection, type Answer } from '../../../system/netlink/connection.ts';
 import { AcknowledgementLost, MalformedNetlink, NetlinkError } from '../../../system/netlink/error.ts';
-import type { MessageWriter } from '../../../system/netlink/message-writer.ts';
+import { MessageWriter } from '../../../system/netlink/message-writer.ts';
 import { readAcknowledgement, type Acknowledgement } from '../../../system/netlink/message.ts';
 import type { NetlinkSocket } from '../../../system/netlink/socket.ts';
 import { tableFamily } from '../../ruleset/layout.ts';
 import { Batch, netfilterHeader, netfilterHeaderBytes } from './batch.ts';
-import { generationAttributes, messages, protocolFamily } from './constants.ts';
+import { generationAttributes, messages, netdevFamily, protocolFamily, tableAttributes } from './constants.ts';
 import { writeAttributes, type Attributes } from './rules/expressions.ts';
 
 /** The error with which the kernel refused a transaction. */
@@ -30,6 +30,8 @@ interface ListRequest {
 /** Runs transactions and lists of nf_tables over one socket, one after the other. Both reject with NetlinkError or MalformedNetlink. */
 export class NfTablesConnection {
   readonly #connection: NetlinkConnection;
+  /** The writer of the latest transaction. Absent while a transaction uses it. */
+  #spareWriter: MessageWriter | undefined;
 
   constructor(socket: NetlinkSocket, clock: Clock) {
     this.#connection = new NetlinkConnection(socket, clock);
@@ -40,9 +42,24 @@ export class NfTablesConnection {
    * AcknowledgementLost when the outcome is unknown.
    */
   async transact(fill: (batch: Batch) => void | Promise<void>, generation?: number): Promise<Refusal | undefined> {
+    const writer = this.#spareWriter ?? new MessageWriter();
+    this.#spareWriter = undefined;
+    try {
+      return await this.#transact(writer, fill, generation);
+    } finally {
+      writer.clear();
+      this.#spareWriter = writer;
+    }
+  }
+
+  async #transact(
+    writer: MessageWriter,
+    fill: (batch: Batch) => void | Promise<void>,
+    generation: number | undefined,
+  ): Promise<Refusal | undefined> {
     let made: { readonly batch: Batch; readonly last: number } | undefined;
     const answers = await this.#connection.exchange(async (sequence) => {
-      const batch = new Batch(sequence, generation);
+      const batch = new Batch(sequence, generation, writer);
       await fill(batch);
       const { datagram, last, next } = batch.end();
       made = { batch, last };
@@ -85,6 +102,20 @@ export class NfTablesConnection {
       })),
     );
     return answers.map(({ payloads, errno }) => ({ payloads: payloads.map((payload) => payload.subarray(netfilterHeaderBytes)), errno }));
+  }
+
+  async hasNetdevTable(name: string): Promise<boolean> {
+    const write = (writer: MessageWriter): void => {
+      writer.raw(netfilterHeader(netdevFamily));
+      writeAttributes(writer, [[tableAttributes.name, name]]);
+    };
+    try {
+      await this.#connection.request({ type: messages.getTable, write });
+      return true;
+    } catch (error) {
+      if (error instanceof NetlinkError && error.code === 'ENOENT') return false;
+      throw error;
+    }
   }
 
   /** Returns the number of the latest transaction in this network namespace, by any program. */

@@ -1,8 +1,10 @@
 import type { Family } from '../../../net/address.ts';
+import { attributeHeaderBytes } from '../../../system/netlink/attributes.ts';
 import { messageFlags } from '../../../system/netlink/message.ts';
+import { MessageWriter } from '../../../system/netlink/message-writer.ts';
+import type { TimeSlice } from '../../../system/time-slice.ts';
 import { classNumber } from '../../ruleset/classid.ts';
 import { tableFamily, tableName } from '../../ruleset/layout.ts';
-import { classOctets, type Octets } from '../../ruleset/octets.ts';
 import type { Skeleton } from '../../ruleset/skeleton.ts';
 import type { Chain } from '../../ruleset/layout.ts';
 import type { Batch } from './batch.ts';
@@ -54,15 +56,27 @@ export const tableText = (family: Family): string => `table ${tableFamily(family
  * Creates the table from nothing, in the order of the script. `flags`: table flags, see constants. `nextId` numbers the sets of a
  * transaction.
  */
-export function writeSkeleton(batch: Batch, skeleton: Skeleton, flags: number, nextId: () => number): void {
+export async function writeSkeleton(
+  batch: Batch,
+  skeleton: Skeleton,
+  flags: number,
+  nextId: () => number,
+  timeSlice: TimeSlice,
+): Promise<void> {
   const { family, sets, maps, verdicts, chains } = skeleton;
   writeRemoval(batch, family);
   writeTable(batch, family, flags);
   for (const [name, text] of [...sets, ...maps]) writeSet(batch, family, name, nextId(), readDeclaration(text));
   for (const name of verdicts.keys()) writeSet(batch, family, name, nextId(), readDeclaration('type classid : verdict ;'));
   for (const [name, chain] of chains) writeChain(batch, family, name, chain);
-  for (const [name, elements] of verdicts) writeVerdicts(batch, family, name, elements);
-  for (const [name, chain] of chains) for (const rule of chain.rules) writeRule(batch, family, name, rule, nextId);
+  for (const [name, elements] of verdicts) {
+    writeVerdicts(batch, family, name, elements);
+    if (timeSlice.isUsedUp) await timeSlice.yield();
+  }
+  for (const [name, chain] of chains) {
+    for (const rule of chain.rules) writeRule(batch, family, name, rule, nextId);
+    if (timeSlice.isUsedUp) await timeSlice.yield();
+  }
 }
 
 function writeSet(batch: Batch, family: Family, name: string, id: number, declaration: SetDeclaration): void {
@@ -149,24 +163,34 @@ function writeVerdicts(batch: Batch, family: Family, name: string, elements: Rea
   const about = (): string => `elements of ${tableFamily(family)} ${tableName} ${name}`;
   batch.appendListMessage(messages.newElement, create, family, about, (writer) => {
     const list = beginElements(writer, name);
+    // Hundreds of keys have a few verdicts, so the entry of each verdict is encoded once.
+    const entries = new Map<string, Uint8Array>();
     for (const [key, verdict] of elements) {
-      const entry = writer.beginNested(listElement);
-      writeAttributes(writer, verdictContent(key, verdict).content);
-      writer.endNested(entry);
+      let entry = entries.get(verdict);
+      if (entry === undefined) entries.set(verdict, (entry = verdictEntry(key, verdict)));
+      writer.repeat(entry, 1).set(hostNumber(classNumber(key)), entryKeyAt);
     }
     writer.endNested(list);
   });
 }
 
-/** Returns the key and the attributes of an element of a constant map. */
-export function verdictContent(key: string, verdict: string): { readonly octets: Octets; readonly content: Attributes } {
-  return {
-    octets: classOctets(key),
-    content: [
-      [elementAttributes.key, [[dataAttributes.value, hostNumber(classNumber(key))]]],
-      [elementAttributes.data, verdictData(readVerdict(verdict))],
-    ],
-  };
+/** Where the key begins in an entry: after the headers of the entry, of its key and of the key's value. */
+const entryKeyAt = 3 * attributeHeaderBytes;
+
+function verdictEntry(key: string, verdict: string): Uint8Array {
+  const writer = new MessageWriter();
+  const entry = writer.beginNested(listElement);
+  writeAttributes(writer, verdictContent(key, verdict));
+  writer.endNested(entry);
+  return writer.bytes();
+}
+
+/** Returns the attributes of an element of a constant map. */
+export function verdictContent(key: string, verdict: string): Attributes {
+  return [
+    [elementAttributes.key, [[dataAttributes.value, hostNumber(classNumber(key))]]],
+    [elementAttributes.data, verdictData(readVerdict(verdict))],
+  ];
 }
 
 function readVerdict(text: string): Verdict {

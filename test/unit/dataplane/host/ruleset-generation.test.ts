@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { listChangedRules, readIptablesGeneration } from '../../../../src/dataplane/host/ruleset-generation.ts';
-import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 
 function bed() {
   const state = { generation: 7 as number | undefined, lists: 0, fails: false };
@@ -51,6 +50,8 @@ test('the generation of filters is unknown while a legacy table filters', async 
     asked.push(family);
     return Promise.resolve(family === 'ip6' ? ['filter'] : ['nat']);
   };
-  expect(await readIptablesGeneration(new VirtualClock(), { legacyTables: tables, tables: ['filter'] })).toBeUndefined();
+  const generation = () => Promise.resolve(7);
+  expect(await readIptablesGeneration({ legacyTables: tables, tables: ['filter'], generation })).toBeUndefined();
   expect(asked).toEqual(['ip', 'ip6']);
+  expect(await readIptablesGeneration({ legacyTables: tables, tables: ['mangle'], generation })).toBe(7);
 });

@@ -38,6 +38,30 @@ describe('netlink message writer', () => {
     writer.bytesAttribute(1, new Uint8Array(10_000));
     expect(() => writer.endNested(nested)).toThrow('an attribute of');
   });
+
+  test('repeats octets any number of times', () => {
+    for (const count of [0, 1, 2, 3, 7, 64, 1_000]) {
+      const writer = new MessageWriter();
+      writer.textAttribute(1, 'before');
+      const repeated = writer.repeat(Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8), count);
+      expect(hex(repeated)).toBe('0102030405060708'.repeat(count));
+      expect(hex(writer.bytes().subarray(-8 * count || undefined))).toContain(hex(repeated));
+    }
+  });
+
+  test('writes the same octets after everything was cleared, with zeros as padding', () => {
+    const write = (writer: MessageWriter): string => {
+      writer.textAttribute(1, 'text');
+      writer.bytesAttribute(2, Uint8Array.of(9));
+      return hex(writer.bytes());
+    };
+    for (const octets of [100, 5_000, 100_000, 60_000_000]) {
+      const writer = new MessageWriter();
+      writer.raw(new Uint8Array(octets).fill(0xff));
+      writer.clear();
+      expect(write(writer)).toBe(write(new MessageWriter()));
+    }
+  });
 });
 
 describe('netlink message reader', () => {

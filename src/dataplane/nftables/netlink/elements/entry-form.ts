@@ -42,12 +42,16 @@ export class EntryForm {
   /** Writes the entries of the elements from index `first` up to `end`, which is exclusive. */
   write(writer: MessageWriter, { octets, recordLength }: PackedSet, first: number, end: number): void {
     const entries = writer.repeat(this.#headers, end - first);
+    const [entryLength, blanks] = [this.length, this.#blanks];
     for (let index = first; index < end; index++) {
       const record = index * recordLength;
-      const entry = (index - first) * this.length;
+      const entry = (index - first) * entryLength;
       // For so few octets, a loop is several times as fast as a call of the runtime.
-      for (const { at, from, length } of this.#blanks)
-        for (let octet = 0; octet < length; octet++) entries[entry + at + octet] = octets[record + from + octet] ?? 0;
+      for (const { at, from, length } of blanks) {
+        const to = entry + at;
+        const source = record + from;
+        for (let octet = 0; octet < length; octet++) entries[to + octet] = octets[source + octet] ?? 0;
+      }
     }
   }
 }

@@ -3,21 +3,23 @@ import { describe, expect, test } from 'vitest';
 import { affinityLadder, allSets, type SetName } from '../../../../../src/dataplane/ruleset/layout.ts';
 import { Batch, netfilterHeaderBytes } from '../../../../../src/dataplane/nftables/netlink/batch.ts';
 import { ChangeReader } from '../../../../../src/dataplane/nftables/netlink/change-reader.ts';
-import { messages } from '../../../../../src/dataplane/nftables/netlink/constants.ts';
+import { elementListAttributes, messages } from '../../../../../src/dataplane/nftables/netlink/constants.ts';
 import { beginElements, writeElements } from '../../../../../src/dataplane/nftables/netlink/elements/element-messages.ts';
 import { writeData } from '../../../../../src/dataplane/nftables/netlink/elements/entry-form.ts';
 import { register } from '../../../../../src/dataplane/nftables/netlink/rules/expressions.ts';
-import { parseSetElements, readElements } from '../../../../../src/dataplane/nftables/netlink/elements/entries.ts';
+import { attributeText, parseSetElements, readElements } from '../../../../../src/dataplane/nftables/netlink/elements/entries.ts';
 import { appendElements } from '../../../../../src/dataplane/nftables/netlink/elements/packed-entries.ts';
+import { hasAttributes } from '../../../../../src/dataplane/nftables/netlink/rules/same-attributes.ts';
 import { compileRule } from '../../../../../src/dataplane/nftables/netlink/rules/rule-compiler.ts';
 import { readDeclaration, typeLength, typeNumber } from '../../../../../src/dataplane/nftables/netlink/rules/set-declaration.ts';
-import { writeRemoval, writeSkeleton } from '../../../../../src/dataplane/nftables/netlink/skeleton-messages.ts';
+import { verdictContent, writeRemoval, writeSkeleton } from '../../../../../src/dataplane/nftables/netlink/skeleton-messages.ts';
 import { ElementList, PackedSet } from '../../../../../src/dataplane/ruleset/element-list.ts';
 import { elementFromText, keyText } from '../../../../../src/dataplane/ruleset/element-text.ts';
 import type { Element } from '../../../../../src/dataplane/ruleset/element.ts';
 import type { TableChange } from '../../../../../src/dataplane/nftables/executor.ts';
 import { skeleton } from '../../../../../src/dataplane/ruleset/skeleton.ts';
 import { TimeSlice } from '../../../../../src/system/time-slice.ts';
+import { listAttributes, readAttributes } from '../../../../../src/system/netlink/attributes.ts';
 import { MalformedNetlink } from '../../../../../src/system/netlink/error.ts';
 import { messageHeaderBytes, readMessages, type Message } from '../../../../../src/system/netlink/message.ts';
 import { MessageWriter } from '../../../../../src/system/netlink/message-writer.ts';
@@ -194,12 +196,27 @@ describe('skeleton messages', () => {
   test.each(families)('IPv%i: every rule, set and chain can be compiled', async (family) => {
     const wanted = skeleton(family, 14);
     let id = 0;
-    const sent = await batchOf((batch) => writeSkeleton(batch, wanted, 0, () => ++id));
+    const sent = await batchOf((batch) => writeSkeleton(batch, wanted, 0, () => ++id, turn));
     const count = (type: number): number => sent.filter((message) => message.type === type).length;
     expect(count(messages.newChain)).toBe(wanted.chains.size);
     expect(count(messages.newRule)).toBe([...wanted.chains.values()].reduce((sum, { rules }) => sum + rules.length, 0));
     expect(count(messages.newSet)).toBe(id);
     expect(count(messages.newSet)).toBeGreaterThanOrEqual(wanted.sets.size + wanted.maps.size + wanted.verdicts.size);
+  });
+
+  test('every verdict is written with its own key', async () => {
+    const wanted = skeleton(4, 14);
+    const sent = await batchOf((batch) => writeSkeleton(batch, wanted, 0, () => 1, turn));
+    const lists = sent.filter(({ type }) => type === messages.newElement).map(({ payload }) => payload.subarray(netfilterHeaderBytes));
+    for (const [name, verdicts] of wanted.verdicts) {
+      const list = lists.find((attributes) => attributeText(readAttributes(attributes), elementListAttributes.set) === name);
+      const entries = listAttributes(readAttributes(list ?? new Uint8Array()).get(elementListAttributes.elements) ?? new Uint8Array());
+      expect(entries).toHaveLength(verdicts.size);
+      const written = [...verdicts].filter(([key, verdict], index) =>
+        hasAttributes(entries[index]?.value ?? new Uint8Array(), verdictContent(key, verdict)),
+      );
+      expect(written).toHaveLength(verdicts.size);
+    }
   });
 
   test('a rule is compiled to expressions in order of execution', () => {
