@@ -2,7 +2,7 @@ import { DataplaneError } from '../../dataplane/dataplane.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Change, Snapshot } from '../../model/store/snapshot.ts';
 import type { Source } from '../../sources/source.ts';
-import { Budget } from '../../system/budget.ts';
+import { Budget } from '../budget.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';

@@ -2,7 +2,7 @@ import { defined } from '../../lang/defined.ts';
 import type { AgentPodName } from '../../model/objects/agent-pod.ts';
 import type { Metadata } from '../../model/objects/metadata.ts';
 import type { NodeState } from '../../model/objects/node-state.ts';
-import { Budget } from '../../system/budget.ts';
+import { Budget } from '../budget.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';

@@ -1,7 +1,7 @@
 import { defined } from '../../lang/defined.ts';
 import { formatAddress, type Family } from '../../net/address.ts';
 import { labels } from '../../model/annotations.ts';
-import type { Endpoint } from '../../model/objects/endpoint-slice.ts';
+import type { Endpoint, EndpointSlice } from '../../model/objects/endpoint-slice.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
 import type { Service, ServicePort } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -56,9 +56,29 @@ export function chooseEndpoints<E extends Endpoint>(endpoints: readonly E[], nod
  * may have different numbers. An address and port in several slices counts once: while an endpoint moves between slices, the entry that is
  * not terminating is the newer one.
  */
-export function targetsOf(snapshot: Snapshot, service: Service, port: ServicePort, family: Family): Target[] {
+export function targetsOf(snapshot: Snapshot, service: Service, port: ServicePort, family: Family): readonly Target[] {
+  const slices = snapshot.endpointSlices(serviceKey(service.metadata));
+  if (latest.slices !== slices) latest = { slices, targets: new Map() };
+  const place = `${family} ${port.protocol} ${port.name}`;
+  const known = latest.targets.get(place);
+  if (known !== undefined) return known;
+  const found = targetsIn(slices, port, family);
+  latest.targets.set(place, found);
+  return found;
+}
+
+/**
+ * The targets of the Service that was asked about last. A Service is decided on for its routes and its rules, and by the controller for each
+ * node of the cluster, with the same endpoints. A list of slices never changes: each change of a Service's slices makes a new one.
+ */
+let latest: { readonly slices: readonly EndpointSlice[]; readonly targets: Map<string, readonly Target[]> } = {
+  slices: [],
+  targets: new Map(),
+};
+
+function targetsIn(slices: readonly EndpointSlice[], port: ServicePort, family: Family): readonly Target[] {
   const targets = new Map<string, Target>();
-  for (const slice of snapshot.endpointSlices(serviceKey(service.metadata))) {
+  for (const slice of slices) {
     if (slice.family !== family || slice.metadata.labels[labels.headless] !== undefined) continue;
     for (const slicePort of slice.ports) {
       if (slicePort.name !== port.name || slicePort.protocol !== port.protocol || slicePort.port === 0) continue;

@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts';
+import type { Clock } from '../system/clock.ts';
 
 interface BudgetSize {
   /** Pieces of work that may begin at once after a quiet time. */

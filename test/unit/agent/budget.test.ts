@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Budget } from '../../../src/system/budget.ts';
+import { Budget } from '../../../src/agent/budget.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 
 const size = { burst: 4, refillMilliseconds: 100 };
