@@ -305,11 +305,12 @@ export class Controller {
     moved?: Reason,
   ): Promise<void> {
     const { source, clock } = this.#components;
+    // Before everything that is read here: it may change in other turns.
+    if (this.#judgingTurn.isUsedUp()) await this.#judgingTurns.run(() => this.#judgingTurn.yield());
     const now = clock.date().getTime();
     // A write would destroy a broken record that a person could still read.
     if (this.#unreadable.hasBrokenRecord(key)) return;
     const unmet = { reason, details, ...defined({ moved }) };
-    if (this.#judgingTurn.isUsedUp) await this.#judgingTurns.run(() => this.#judgingTurn.yield());
     await this.#statuses.write(key, assigned, unmet, serviceConditions(source.snapshot, assigned, unmet, now));
     this.#served.markWritten(key);
     this.#competingWriters.recordRewrite(key);

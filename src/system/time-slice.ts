@@ -26,8 +26,8 @@ export class TimeSlice {
 }
 
 /**
- * A time slice that many pieces of work share which do not know of each other. It begins with the first piece in a turn of the event loop, and
- * ends with the turn. Use it like a TimeSlice. The turns are those of Node, whatever the clock.
+ * A time slice for many short pieces of work, each of which begins without knowing of the others. All pieces of one turn of the event loop share
+ * it. Call `if (slice.isUsedUp()) await slice.yield();` before each piece. The turns are those of Node, whatever the clock.
  */
 export class TurnSlice {
   readonly #clock: Clock;
@@ -38,15 +38,20 @@ export class TurnSlice {
     this.#clock = clock;
   }
 
-  get isUsedUp(): boolean {
-    if (this.#began !== undefined) return this.#clock.now() - this.#began >= timeSliceMilliseconds;
-    this.#began = this.#clock.now();
-    setImmediate(() => (this.#began = undefined));
-    return false;
+  /** The first question in a turn begins the slice. */
+  isUsedUp(): boolean {
+    if (this.#began === undefined) this.#begin();
+    return this.#clock.now() - (this.#began ?? 0) >= timeSliceMilliseconds;
   }
 
-  /** Lets other work run. */
+  /** Lets other work run, then begins the slice of the next turn. */
   async yield(): Promise<void> {
     await nextTurn();
+    this.#begin();
+  }
+
+  #begin(): void {
+    this.#began = this.#clock.now();
+    setImmediate(() => (this.#began = undefined));
   }
 }

@@ -120,7 +120,7 @@ export class WorkQueue<K extends string> {
 
   async #beginSoon(): Promise<void> {
     // Reconciles with nothing to write never wait. Ten thousand of them must not delay timers: the Lease would be lost.
-    if (this.#turn.isUsedUp) await this.#turn.yield();
+    if (this.#turn.isUsedUp()) await this.#turn.yield();
     else await Promise.resolve();
     this.#scheduled = false;
     while (this.#started && this.#canBegin()) this.#begin();

@@ -24,7 +24,38 @@ const anyAddress = fc.oneof(
   }),
 );
 
+/** Eight groups in some legal spelling: leading zeros, upper case, and "::" for any run of zero groups. */
+const spelledIpv6 = fc
+  .tuple(
+    fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 0xffff })), { minLength: 8, maxLength: 8 }),
+    fc.array(fc.record({ width: fc.integer({ min: 1, max: 4 }), upper: fc.boolean() }), { minLength: 8, maxLength: 8 }),
+    fc.option(fc.tuple(fc.integer({ min: 0, max: 7 }), fc.integer({ min: 1, max: 8 }))),
+  )
+  .map(([groups, spellings, gap]) => {
+    const words = groups.map((group, index) => {
+      const { width = 1, upper = false } = spellings[index] ?? {};
+      const word = group.toString(16).padStart(width, '0');
+      return upper ? word.toUpperCase() : word;
+    });
+    const value = groups.reduce((sum, group) => (sum << 16n) | BigInt(group), 0n);
+    const [from = 0, length = 0] = gap ?? [];
+    const isGap = gap !== null && from + length <= 8 && groups.slice(from, from + length).every((group) => group === 0);
+    const text = isGap ? `${words.slice(0, from).join(':')}::${words.slice(from + length).join(':')}` : words.join(':');
+    return { text, value };
+  })
+  // An IPv4-mapped address is refused.
+  .filter(({ value }) => value >> 32n !== 0xffffn);
+
 describe('strict address parsing', () => {
+  test('an IPv6 address has the value of its groups in every legal spelling', () => {
+    fc.assert(
+      fc.property(spelledIpv6, ({ text, value }) => {
+        expect(parseAddress(text)).toMatchObject({ ok: true, value: { family: 6, value } });
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
   test.each([
     ['192.0.2.1', '192.0.2.1'],
     ['0.0.0.0', '0.0.0.0'],

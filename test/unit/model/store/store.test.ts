@@ -84,4 +84,18 @@ describe('store', () => {
     store.remove('HeraldConfig', 'default');
     expect(store.config.masqueradeBit).toBe(14);
   });
+
+  test('the slices of a Service are one list until one of them changes, so that what was computed from the list stays valid', () => {
+    const store = new Store();
+    store.upsert(object(named('web-1', 'web')));
+    const before = store.endpointSlices('shop/web');
+    store.upsert(object(named('api-1', 'api')));
+    expect(store.endpointSlices('shop/web')).toBe(before);
+    store.upsert(object(named('web-2', 'web')));
+    const after = store.endpointSlices('shop/web');
+    expect(after).not.toBe(before);
+    expect([before.length, after.length]).toEqual([1, 2]);
+    store.remove('EndpointSlice', 'shop/web-2');
+    expect(store.endpointSlices('shop/web')).not.toBe(after);
+  });
 });
