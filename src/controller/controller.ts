@@ -11,8 +11,6 @@ import type { Source } from '../sources/source.ts';
 import type { Clock } from '../system/clock.ts';
 import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
-import { SerialQueue } from '../system/serial-queue.ts';
-import { TurnSlice } from '../system/time-slice.ts';
 import { AffectedServices } from './services/affected-services.ts';
 import { CompetingWriters } from './services/competing-writers.ts';
 import { noControllerObserver, type ControllerObserver, type QueueFigures, type QueueName } from './controller-observer.ts';
@@ -70,9 +68,6 @@ export class Controller {
   readonly #configuration: ConfigurationStatuses;
   readonly #sourceEvents: SourceEvents;
   readonly #competingWriters = new CompetingWriters();
-  /** The conditions of a Service that no node announces may need the view of each of thousands of nodes, so each such Service waits for its turn. */
-  readonly #judgingTurns = new SerialQueue();
-  readonly #judgingTurn: TurnSlice;
   readonly #unsubscribe: (() => void)[] = [];
   #cancelTimeoutCheck: (() => void) | undefined;
 
@@ -82,7 +77,6 @@ export class Controller {
     this.#components = components;
     const { events = noEvents, observer = noControllerObserver, clock } = components;
     this.#observer = observer;
-    this.#judgingTurn = new TurnSlice(clock);
     this.#work = new InstrumentedReconciler('services', (key) => this.#reconcile(key), { observer, clock });
     this.#queue = new WorkQueue(
       components,
@@ -305,8 +299,6 @@ export class Controller {
     moved?: Reason,
   ): Promise<void> {
     const { source, clock } = this.#components;
-    // Before everything that is read here: it may change in other turns.
-    if (this.#judgingTurn.isUsedUp()) await this.#judgingTurns.run(() => this.#judgingTurn.yield());
     const now = clock.date().getTime();
     // A write would destroy a broken record that a person could still read.
     if (this.#unreadable.hasBrokenRecord(key)) return;

@@ -108,6 +108,7 @@ function plainIpv4(text: string): number | undefined {
   return octet === undefined || dots !== 3 ? undefined : value * 256 + octet;
 }
 
+/** Says what is wrong with a text that is not plain. Also reads octets with leading zeros where they are accepted. */
 function examineIpv4(text: string, leadingZeros: boolean): Parsed<Address> {
   const octets = text.split('.');
   if (octets.length !== 4) {
@@ -178,6 +179,7 @@ function hexDigit(text: string, at: number): number | undefined {
   return letter >= 10 && letter <= 15 ? letter : undefined;
 }
 
+/** Says what is wrong with a text that is not plain. Also reads an IPv4 address at the end (RFC 4291 2.2, form 3). */
 function examineIpv6(text: string): Parsed<Address> {
   if (text.includes('%')) return invalid('an address with a zone (%...) is not accepted here');
   if (text.length > 45) return invalid('not an IPv6 address: too long');

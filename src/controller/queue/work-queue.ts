@@ -119,7 +119,8 @@ export class WorkQueue<K extends string> {
   }
 
   async #beginSoon(): Promise<void> {
-    // Reconciles with nothing to write never wait. Ten thousand of them must not delay timers: the Lease would be lost.
+    // Reconciles with nothing to write never wait. Ten thousand of them must not delay timers: the Lease would be lost. What one of them does
+    // after its first look at something counts too; those that begin together exceed the slice once.
     if (this.#turn.isUsedUp()) await this.#turn.yield();
     else await Promise.resolve();
     this.#scheduled = false;

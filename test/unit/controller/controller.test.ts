@@ -11,7 +11,6 @@ import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Service } from '../../../src/model/objects/service.ts';
 import type { HeraldObject } from '../../../src/model/store/snapshot.ts';
 import { address, formatAddress } from '../../../src/net/address.ts';
-import { timeSliceMilliseconds } from '../../../src/system/limits.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { advertisement, config, metadata, node, peer, pool, service, slice, type ServiceLiteral } from '../decisions/fixtures.ts';
@@ -123,27 +122,6 @@ describe('the controller', () => {
     expect(writer.addresses('shop/web')).toEqual(['192.0.2.1']);
     expect(writer.condition('shop/web', 'AddressAssigned')).toBe('True Assigned');
     expect(writer.condition('shop/web', 'Programmed')).toBe('Unknown NoAgentReports');
-  });
-
-  test('the event loop runs while many Services are judged and nothing is written, so that the Lease is renewed', async () => {
-    source = new TestSource(pool({ name: 'main', addresses: ['192.0.2.0/24'] }), node({ name: 'n1' }));
-    writer = new TestWriter(source);
-    const count = 100;
-    for (let index = 0; index < count; index++) source.put(service({ name: `shop/s${index}` }));
-    let now = 0;
-    // Every look at the clock is a millisecond of work.
-    const clock = Object.assign(new VirtualClock(), { now: () => now++ });
-    const controller = await startController(clock);
-    let turns = 0;
-    const turn = (): void => {
-      turns++;
-      next = setImmediate(turn);
-    };
-    let next = setImmediate(turn);
-    source.put(node({ name: 'n2' }));
-    await controller.settled();
-    clearImmediate(next);
-    expect(turns).toBeGreaterThan(count / timeSliceMilliseconds);
   });
 
   test('a health-check node port that a node cannot serve leaves its Service programmed', async () => {
