@@ -1,4 +1,5 @@
 import assert from 'node:assert';
+import process from 'node:process';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
@@ -119,12 +120,15 @@ export class WorkQueue<K extends string> {
   }
 
   async #beginSoon(): Promise<void> {
-    // Reconciles with nothing to write never wait. Ten thousand of them must not delay timers: the Lease would be lost. What one of them does
-    // after its first look at something counts too; those that begin together exceed the slice once.
-    if (this.#turn.isUsedUp()) await this.#turn.yield();
-    else await Promise.resolve();
+    await Promise.resolve();
+    while (this.#started && this.#canBegin()) {
+      // Remote keys that begin together ask together, so that one request answers many.
+      if (this.#begin() === 'remote') continue;
+      await allWithoutWaiting();
+      // A reconcile with nothing to write never waits. Ten thousand of them must not delay timers: the Lease would be lost.
+      if (this.#turn.isUsedUp()) await this.#turn.yield();
+    }
     this.#scheduled = false;
-    while (this.#started && this.#canBegin()) this.#begin();
     this.#resolveIdle();
   }
 
@@ -148,18 +152,23 @@ export class WorkQueue<K extends string> {
     return urgency !== undefined;
   }
 
-  #begin(): void {
+  /** Starts the next key, and a remote key that has a slot. Returns what it started; nothing counts as remote. */
+  #begin(): 'near' | 'remote' {
+    let started: 'near' | 'remote' = 'remote';
     if (this.#canStartNext()) {
       const [key] = this.#priorityKeys.size > 0 ? this.#priorityKeys : this.#keys;
       assert(key !== undefined);
       this.#priorityKeys.delete(key);
       this.#keys.delete(key);
       const urgency = this.#remoteUrgency(key);
-      if (urgency === undefined) this.#start(key);
-      else this.#remote.add(key, urgency);
+      if (urgency === undefined) {
+        this.#start(key);
+        started = 'near';
+      } else this.#remote.add(key, urgency);
     }
     const key = this.#remote.startNext();
     if (key !== undefined) this.#start(key);
+    return started;
   }
 
   #start(key: K): void {
@@ -244,4 +253,9 @@ function isFileSystem(error: unknown): boolean {
 function pauseAskedFor(error: unknown): number {
   const { retryAfterMilliseconds: asked } = (error ?? {}) as { readonly retryAfterMilliseconds?: unknown };
   return typeof asked === 'number' && Number.isFinite(asked) ? Math.max(0, asked) : 0;
+}
+
+/** Resolves when all work has gone as far as it can without an answer from outside: Node runs ticks when no microtask is left. */
+function allWithoutWaiting(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
 }

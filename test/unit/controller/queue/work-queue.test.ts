@@ -113,7 +113,7 @@ describe('the work queue', () => {
     const keys = Array.from({ length: limits.keysAtWork + 2 }, (_, index) => `k${index}`);
     for (const key of keys) queue.add(key);
     queue.start();
-    await Promise.resolve();
+    await new Promise(setImmediate);
     expect(begun).toEqual(keys.slice(0, limits.keysAtWork));
     queue.addPriority('k3');
     queue.add('k4');
