@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sleep, type Clock } from './clock.ts';
 import { timeSliceMilliseconds } from './limits.ts';
@@ -54,4 +55,9 @@ export class TurnSlice {
     this.#began = this.#clock.now();
     setImmediate(() => (this.#began = undefined));
   }
+}
+
+/** Resolves when all work has gone as far as it can without an answer from outside: Node runs ticks when no microtask is left. */
+export function allWithoutWaiting(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
 }

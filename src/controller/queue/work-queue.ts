@@ -1,9 +1,8 @@
 import assert from 'node:assert';
-import process from 'node:process';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
-import { TurnSlice } from '../../system/time-slice.ts';
+import { allWithoutWaiting, TurnSlice } from '../../system/time-slice.ts';
 import { limits } from '../limits.ts';
 import type { Urgency } from '../provider-parts.ts';
 import { RemoteLine } from './remote-line.ts';
@@ -253,9 +252,4 @@ function isFileSystem(error: unknown): boolean {
 function pauseAskedFor(error: unknown): number {
   const { retryAfterMilliseconds: asked } = (error ?? {}) as { readonly retryAfterMilliseconds?: unknown };
   return typeof asked === 'number' && Number.isFinite(asked) ? Math.max(0, asked) : 0;
-}
-
-/** Resolves when all work has gone as far as it can without an answer from outside: Node runs ticks when no microtask is left. */
-function allWithoutWaiting(): Promise<void> {
-  return new Promise((resolve) => process.nextTick(resolve));
 }
