@@ -41,8 +41,8 @@ export class TurnSlice {
 
   /** The first question in a turn begins the slice. */
   isUsedUp(): boolean {
-    if (this.#began === undefined) this.#begin();
-    return this.#clock.now() - (this.#began ?? 0) >= timeSliceMilliseconds;
+    const began = this.#began ?? this.#begin();
+    return this.#clock.now() - began >= timeSliceMilliseconds;
   }
 
   /** Lets other work run, then begins the slice of the next turn. */
@@ -51,9 +51,12 @@ export class TurnSlice {
     this.#begin();
   }
 
-  #begin(): void {
-    this.#began = this.#clock.now();
+  /** Returns when the slice began. */
+  #begin(): number {
+    const now = this.#clock.now();
+    this.#began = now;
     setImmediate(() => (this.#began = undefined));
+    return now;
   }
 }
 

@@ -121,10 +121,10 @@ export class WorkQueue<K extends string> {
   async #beginSoon(): Promise<void> {
     await Promise.resolve();
     while (this.#started && this.#canBegin()) {
-      // Remote keys that begin together ask together, so that one request answers many.
+      // The loop starts remote keys together: their provider then asks for many objects in one request.
       if (this.#begin() === 'remote') continue;
       await allWithoutWaiting();
-      // A reconcile with nothing to write never waits. Ten thousand of them must not delay timers: the Lease would be lost.
+      // A reconcile that writes nothing never waits. Ten thousand of them would delay the timers, and the controller would lose its Lease.
       if (this.#turn.isUsedUp()) await this.#turn.yield();
     }
     this.#scheduled = false;

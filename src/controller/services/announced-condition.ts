@@ -78,7 +78,8 @@ function announcers({ snapshot, view, now }: Judgement, nodes: readonly string[]
   let drain: Reason | undefined;
   let cut = false;
   for (const node of nodes) {
-    // Nothing shows that a silent agent announces, so its node needs no view here. Only why nobody announces needs all views.
+    // An agent that does not report is not known to announce anything. So this loop skips its node, whose view costs time. `notAnnounced` still
+    // computes the view of every node.
     if (runningReport(snapshot.nodeStates, node, now) === undefined) continue;
     const found = view(node).addresses.find((one) => one.address === address && one.type === 'LoadBalancer');
     if (found === undefined || waysOf(found).every((way) => way.reason !== undefined)) continue;
