@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import { until } from '../until.ts';
 import { AgentsOnSegment, vip, vip6 } from './agents-on-segment.ts';
-import { rankedByNumber } from './manifests.ts';
+import { directReturn, rankedByNumber } from './manifests.ts';
 import { wallTime } from './watch.ts';
 
 let lab: AgentsOnSegment | undefined;
@@ -12,9 +12,17 @@ afterEach(async () => {
   lab = undefined;
 });
 
-/** Starts nodes of which n0 is the best placed one and n1 the next. n0 answers: it starts first, because the first one may keep the addresses. */
+/**
+ * Starts nodes of which n0 is the best placed one and n1 the next. n0 answers: it starts first, because the first one may keep the addresses.
+ * With direct server return also those requests survive that are under way when the owner changes.
+ */
 async function start(advertisement: object, nodes = 2): Promise<AgentsOnSegment> {
-  const bed = await AgentsOnSegment.build({ nodes, advertisement: { ...rankedByNumber, ...advertisement }, idle: true });
+  const bed = await AgentsOnSegment.build({
+    nodes,
+    advertisement: { ...rankedByNumber, ...advertisement },
+    config: directReturn,
+    idle: true,
+  });
   lab = bed;
   await bed.watch.ask([vip, vip6]);
   bed.startController();
@@ -22,6 +30,7 @@ async function start(advertisement: object, nodes = 2): Promise<AgentsOnSegment>
   await bed.untilOwner(0);
   for (let at = 1; at < nodes; at++) await bed.startAgent(at);
   await until('all stand ready', async (note) => note(await bed.report(nodes - 1)).links !== undefined);
+  await bed.untilDirectReturn();
   return bed;
 }
 
