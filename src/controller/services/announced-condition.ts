@@ -1,10 +1,10 @@
 import { causesOf, isAnnounced } from '../../decisions/verdict/causes.ts';
-import { waysOf, type AddressView } from '../../decisions/verdict/node-view.ts';
+import { waysOf, type AddressView, type NodeView } from '../../decisions/verdict/node-view.ts';
 import { secondAnswers, type L2View } from '../../decisions/verdict/l2-view.ts';
 import { conditionTypes } from '../../model/objects/condition-types.ts';
 import { conditionText, reason, type Reason } from '../../model/reasons.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
-import { currentReport, runningReport } from '../../model/objects/node-state.ts';
+import { runningReport } from '../../model/objects/node-state.ts';
 import { assignedAddresses } from '../../model/objects/service.ts';
 import { formatAddress } from '../../net/address.ts';
 import type { Condition } from '../status-writer.ts';
@@ -17,17 +17,16 @@ import { negative, reportCut, type Assessment, type Judgement } from './service-
  */
 export function assessAnnounced(judgement: Judgement): Assessment {
   const type = conditionTypes.announced;
-  const { snapshot, service } = judgement;
-  const names = [...snapshot.nodes.keys()].toSorted();
-  if (names.length === 0) return { type, status: 'Unknown', reason: 'NoNodes', message: 'There is no Node object' };
-  const found = assignedAddresses(service).map((address) => announcers(judgement, names, formatAddress(address)));
+  const { service, reports } = judgement;
+  if (reports.nodes.length === 0) return { type, status: 'Unknown', reason: 'NoNodes', message: 'There is no Node object' };
+  const found = assignedAddresses(service).map((address) => announcers(judgement, formatAddress(address)));
   const [draining] = found.flatMap(({ drain }) => drain ?? []);
   const isCut = found.some(({ by }) => by === 'a node with a cut report');
   const isMissing = found.some(({ by }) => by === 'none');
   if (isMissing) return notAnnounced(judgement);
   if (isCut) return { type, ...reportCut };
   if (draining !== undefined) return { type, status: 'True', reason: draining.code, message: conditionText(draining) };
-  const both = assignedAddresses(service).every((address) => isAnnouncedBothWays(judgement, names, formatAddress(address)));
+  const both = assignedAddresses(service).every((address) => isAnnouncedBothWays(judgement, formatAddress(address)));
   const message = `Every address of the Service is announced by at least one node${both ? ', by BGP and by ARP or NDP' : ''}`;
   return withSecondAnswer(withHeldBackNodes({ type, status: 'True', reason: 'Announced', message }, judgement), judgement);
 }
@@ -36,9 +35,9 @@ export function assessAnnounced(judgement: Judgement): Assessment {
  * True when a router and a link get the address. Looks at few nodes: the first one knows whether an L2Advertisement announces the address, and
  * which node answers.
  */
-function isAnnouncedBothWays({ snapshot, view }: Judgement, nodes: readonly string[], address: string): boolean {
+function isAnnouncedBothWays({ snapshot, views, reports: { nodes } }: Judgement, address: string): boolean {
   if (snapshot.l2Advertisements.size === 0 || snapshot.advertisements.size === 0) return false;
-  const viewOn = (node: string): AddressView | undefined => view(node).addresses.find((one) => one.address === address);
+  const viewOn = (node: string): AddressView | undefined => views.of(node).addresses.find((one) => one.address === address);
   const answers = (node: string): boolean => {
     const { l2 } = viewOn(node) ?? {};
     return l2 !== undefined && l2.reason === undefined;
@@ -52,12 +51,10 @@ function isAnnouncedBothWays({ snapshot, view }: Judgement, nodes: readonly stri
 }
 
 /** Adds that a foreign host, or the kernel of another node, answers for an address too. Costs nothing while no node reports that. */
-function withSecondAnswer(condition: Condition, { snapshot, service, now, view, verdict }: Judgement): Condition {
-  const key = serviceKey(service.metadata);
-  const reporting = [...snapshot.nodes.keys()].filter((node) =>
-    currentReport(snapshot.nodeStates, node, now)?.differing.some((one) => one.service === key && secondAnswers.has(one.reason.code)),
-  );
-  const [second] = reporting.toSorted().flatMap((node) => view(node).addresses.flatMap(({ l2 }) => secondAnswerOf(l2) ?? []));
+function withSecondAnswer(condition: Condition, { service, reports, views, verdict }: Judgement): Condition {
+  const differing = reports.differing.get(serviceKey(service.metadata)) ?? [];
+  const reporting = new Set(differing.flatMap((one) => (secondAnswers.has(one.reason.code) ? [one.node] : [])));
+  const [second] = [...reporting].toSorted().flatMap((node) => views.of(node).addresses.flatMap(({ l2 }) => secondAnswerOf(l2) ?? []));
   if (second === undefined) return condition;
   const { code, line } = verdict();
   return { ...condition, reason: second.code, message: code === second.code ? line : conditionText(second) };
@@ -74,26 +71,35 @@ interface Announcers {
   readonly drain?: Reason;
 }
 
-function announcers({ snapshot, view, now }: Judgement, nodes: readonly string[], address: string): Announcers {
-  let drain: Reason | undefined;
-  let cut = false;
-  for (const node of nodes) {
-    // An agent that does not report is not known to announce anything. So this loop skips its node, whose view costs time. `notAnnounced` still
-    // computes the view of every node.
-    if (runningReport(snapshot.nodeStates, node, now) === undefined) continue;
-    const found = view(node).addresses.find((one) => one.address === address && one.type === 'LoadBalancer');
-    if (found === undefined || waysOf(found).every((way) => way.reason !== undefined)) continue;
-    if (found.drain !== undefined) drain ??= found.drain;
-    else if (snapshot.nodeStates.get(node)?.truncated === true) cut = true;
-    else return { by: 'a node' };
-  }
-  if (cut) return { by: 'a node with a cut report' };
-  return drain === undefined ? { by: 'none' } : { by: 'a node that is being drained', drain };
+/** Looks at few nodes while the address is announced: at the first ones that report, and at the first ones with an endpoint of the Service. */
+function announcers(judgement: Judgement, address: string): Announcers {
+  const { views, reports, service, snapshot } = judgement;
+  const endpoints = snapshot.endpointSlices(serviceKey(service.metadata)).flatMap((slice) => slice.endpoints.slice(0, likelyNodes));
+  const likely = [
+    ...reports.running.slice(0, likelyNodes).map(({ metadata }) => metadata.name),
+    ...endpoints.slice(0, likelyNodes).flatMap(({ nodeName }) => nodeName ?? []),
+  ];
+  if (likely.some((node) => announcementOf(judgement, views.of(node), address)?.by === 'a node')) return { by: 'a node' };
+  const found = views.all().flatMap((view) => announcementOf(judgement, view, address) ?? []);
+  const inOrder = ['a node', 'a node with a cut report', 'a node that is being drained'] as const;
+  return inOrder.map((by) => found.find((one) => one.by === by)).find((one) => one !== undefined) ?? { by: 'none' };
 }
 
-function notAnnounced({ snapshot, service, view }: Judgement): Assessment {
+/** Nodes that are looked at before all others. */
+const likelyNodes = 3;
+
+/** Returns how the nodes of a view announce the address. Undefined: they do not. An agent that does not report is not known to announce anything. */
+function announcementOf({ snapshot, now }: Judgement, { node, addresses }: NodeView, address: string): Announcers | undefined {
+  if (!snapshot.nodes.has(node) || runningReport(snapshot.nodeStates, node, now) === undefined) return undefined;
+  const found = addresses.find((one) => one.address === address && one.type === 'LoadBalancer');
+  if (found === undefined || waysOf(found).every((way) => way.reason !== undefined)) return undefined;
+  if (found.drain !== undefined) return { by: 'a node that is being drained', drain: found.drain };
+  return { by: snapshot.nodeStates.get(node)?.truncated === true ? 'a node with a cut report' : 'a node' };
+}
+
+function notAnnounced({ snapshot, service, views }: Judgement): Assessment {
   const type = conditionTypes.announced;
-  const nodes = [...snapshot.nodes.keys()].toSorted().map(view);
+  const nodes = views.all().filter(({ node }) => snapshot.nodes.has(node));
   const [cause] = assignedAddresses(service).flatMap((address) => {
     const text = formatAddress(address);
     return nodes.some((node) => isAnnounced(node, text)) ? [] : causesOf(nodes, text).slice(0, 1);

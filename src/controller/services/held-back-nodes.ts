@@ -1,4 +1,3 @@
-import { currentReport } from '../../model/objects/node-state.ts';
 import { conditionText, reasonText, remedyText, type Reason } from '../../model/reasons.ts';
 import type { Condition } from '../status-writer.ts';
 import type { Judgement } from './service-judgement.ts';
@@ -7,11 +6,10 @@ import type { Judgement } from './service-judgement.ts';
  * Adds to the condition of an announced Service the nodes that cannot forward: how many hold their routes back, or that an address is
  * announced by such nodes only. Costs nothing while every node forwards.
  */
-export function withHeldBackNodes(condition: Condition, { snapshot, now, view, verdict }: Judgement): Condition {
-  const holding = [...snapshot.nodes.keys()].filter((node) => (currentReport(snapshot.nodeStates, node, now)?.heldBack ?? []).length > 0);
+export function withHeldBackNodes(condition: Condition, { reports, views, verdict }: Judgement): Condition {
   const withdrawn: Reason[] = [];
-  for (const node of holding.toSorted()) {
-    const { addresses } = view(node);
+  for (const { metadata } of reports.holding) {
+    const { addresses } = views.of(metadata.name);
     const kept = addresses.find(({ heldBack }) => heldBack?.code === 'HeldBackLastNextHop')?.heldBack;
     if (kept !== undefined) {
       const { code, line } = verdict();
@@ -21,6 +19,6 @@ export function withHeldBackNodes(condition: Condition, { snapshot, now, view, v
   }
   const [first] = withdrawn;
   if (first === undefined) return condition;
-  const some = `${withdrawn.length} of ${snapshot.nodes.size} nodes ${withdrawn.length === 1 ? 'holds its' : 'hold their'} routes back`;
+  const some = `${withdrawn.length} of ${reports.nodes.length} nodes ${withdrawn.length === 1 ? 'holds its' : 'hold their'} routes back`;
   return { ...condition, message: `${condition.message}. ${some}: ${reasonText(first)}. Fix: ${remedyText(first)}` };
 }

@@ -1,39 +1,34 @@
 import { decideAllocationClaim } from '../../decisions/allocation/claim.ts';
 import { clientReachability } from '../../decisions/verdict/client-reachability.ts';
-import { nodeViewsOf, type NodeView } from '../../decisions/verdict/node-view.ts';
+import { NodeViews } from '../../decisions/verdict/node-views.ts';
 import { decideVerdict, type Verdict } from '../../decisions/verdict/verdict.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { Condition } from '../status-writer.ts';
+import { currentReportsOf, type CurrentReports } from './current-reports.ts';
 
-/** The input of a Service's conditions. It computes the view of a node when a condition asks for it: most Services need one node. */
+/** The input of a Service's conditions. It computes views when a condition asks for them: most Services need that of one node. */
 export interface Judgement {
   readonly snapshot: Snapshot;
   readonly service: Service;
   readonly now: number;
-  readonly view: (node: string) => NodeView;
+  readonly reports: CurrentReports;
+  readonly views: NodeViews;
   readonly verdict: () => Verdict;
 }
 
 export function judgementOf(snapshot: Snapshot, service: Service, unmet: Reason | undefined, now: number): Judgement {
-  const views = new Map<string, NodeView>();
-  const viewOf = nodeViewsOf(snapshot, service, now);
-  const view = (node: string): NodeView => {
-    const known = views.get(node) ?? viewOf(node);
-    views.set(node, known);
-    return known;
-  };
+  const views = new NodeViews(snapshot, service, now);
   let verdict: Verdict | undefined;
   const decide = (): Verdict => {
     // Nodes neither forward nor announce a load balancer that has a hostname.
     const isPlaced = assignedAddresses(service).length > 0 || service.externalIPs.length > 0;
-    const names = [...new Set([...snapshot.nodes.keys(), ...snapshot.nodeStates.keys()])].toSorted();
-    const nodes = isPlaced ? names.map(view) : [];
+    const nodes = isPlaced ? views.all() : [];
     const ours = decideAllocationClaim(service, snapshot.config).mine;
     return decideVerdict({ service, nodes, clients: clientReachability(service, nodes, ours), ...(unmet === undefined ? {} : { unmet }) });
   };
-  return { snapshot, service, now, view, verdict: () => (verdict ??= decide()) };
+  return { snapshot, service, now, reports: currentReportsOf(snapshot, now), views, verdict: () => (verdict ??= decide()) };
 }
 
 /** A condition before its message is chosen. `because` is present when it is negative. */

@@ -2,6 +2,7 @@ import { namesOf } from './advertisement-names.ts';
 import { defined } from '../../lang/defined.ts';
 import type { Address, Family } from '../../net/address.ts';
 import type { AddressType } from '../../model/kinds/types.ts';
+import { isExcludedNode } from '../../model/objects/cluster.ts';
 import { requestedDrain } from '../../model/kinds/requested-drain.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import { anySelects } from '../../model/objects/label-selector.ts';
@@ -237,9 +238,7 @@ function whyNodeCannot(context: Context, address: Address, type: AddressType): R
   const { snapshot, service, nodeName: node } = context;
   const object = snapshot.nodes.get(node);
   if (object?.networkUnavailable === true) return reason('NodeNetworkUnavailable', { node });
-  if (object?.metadata.labels['node.kubernetes.io/exclude-from-external-load-balancers'] !== undefined) {
-    return reason('NodeExcluded', { node });
-  }
+  if (object !== undefined && isExcludedNode(object)) return reason('NodeExcluded', { node });
   const policy = policyOf(type);
   const { cluster, local, endpoints } = context.reach(address.family);
   if (service[policy] === 'Local' && !local) return reason('NoLocalEndpoints', { node, policy });

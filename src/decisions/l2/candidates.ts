@@ -1,5 +1,6 @@
 import { requestedDrain } from '../../model/kinds/requested-drain.ts';
 import type { L2Advertisement } from '../../model/kinds/types.ts';
+import { isExcludedNode } from '../../model/objects/cluster.ts';
 import { anySelects, selects } from '../../model/objects/label-selector.ts';
 import type { AddressClaim, HeldBackFamily, NodeLink } from '../../model/objects/node-state.ts';
 import { reason, reasonText, type Reason } from '../../model/reasons.ts';
@@ -88,8 +89,7 @@ export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisio
     const selecting = advertisements.filter(({ nodeSelectors }) => anySelects(nodeSelectors, labels));
     if (selecting.length === 0) return { reason: reason('NodeNotSelected', { node, advertisements: namesOf(advertisements) }) };
     if (object.networkUnavailable) return { reason: reason('NodeNetworkUnavailable', { node }) };
-    if (labels['node.kubernetes.io/exclude-from-external-load-balancers'] !== undefined)
-      return { reason: reason('NodeExcluded', { node }) };
+    if (isExcludedNode(object)) return { reason: reason('NodeExcluded', { node }) };
     const problem = snapshot.nodeStates.get(node)?.problem;
     if (problem?.code === 'NodeNotThisHost') return { reason: problem };
     const drain = requestedDrain(snapshot.config, object);

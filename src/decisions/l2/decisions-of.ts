@@ -1,10 +1,10 @@
-import { basisOf } from '../../model/store/versioned-map.ts';
+import { BasisMemo, basisOf } from '../../model/store/versioned-map.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { createL2Decisions, type L2Decisions, type OwnLinks } from './candidates.ts';
 
 // Every Service asks for the candidates of its addresses, and most have the same. So the result is cached while the snapshot holds the same
 // objects. A node's view of itself has its own entry, because `herald run` asks with and without it.
-const memo = new WeakMap<object, { readonly basis: readonly unknown[]; readonly decisions: L2Decisions }>();
+const memo = new BasisMemo<L2Decisions>();
 
 /**
  * Returns the decisions for this state of the snapshot. Undefined: there is no L2Advertisement. `own` must be the same object while it has the
@@ -14,9 +14,5 @@ export function l2DecisionsOf(snapshot: Snapshot, own?: OwnLinks): L2Decisions |
   const { nodes, nodeStates, l2Advertisements, config } = snapshot;
   if (l2Advertisements.size === 0) return undefined;
   const basis = [config, ...[l2Advertisements, nodes, nodeStates].flatMap(basisOf)];
-  const known = memo.get(own ?? nodes);
-  if (known?.basis.length === basis.length && known.basis.every((object, index) => object === basis[index])) return known.decisions;
-  const decisions = createL2Decisions(snapshot, own);
-  memo.set(own ?? nodes, { basis, decisions });
-  return decisions;
+  return memo.get(own ?? nodes, basis, () => createL2Decisions(snapshot, own));
 }

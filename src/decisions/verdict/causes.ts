@@ -1,5 +1,5 @@
 import { detailsOfOneNode, type Reason, type ReasonCode } from '../../model/reasons.ts';
-import { waysOf, type AddressView, type NodeView } from './node-view.ts';
+import { nodesOfViews, waysOf, type AddressView, type NodeView } from './node-view.ts';
 
 /** A reason why nodes do not announce an address, or why their announcement does not serve it. */
 export interface Cause {
@@ -41,7 +41,7 @@ const frontendReasons: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
  * cause. Intended ones are left out if there are others; else only the nearest to an announcement remain.
  */
 export function causesOf(nodes: readonly NodeView[], address: string): Cause[] {
-  return group(nodes.flatMap((node) => whyNotOnNode(node, address).map((reason) => ({ node: node.node, reason }))));
+  return group(nodes.flatMap((view) => whyNotOnNode(view, address).map((reason) => ({ view, reason }))));
 }
 
 /** Returns unintended losses although other nodes or sessions serve the addresses. `byNode`: some node does not serve at all. */
@@ -51,9 +51,7 @@ export function lossesOf(nodes: readonly NodeView[], addresses: readonly string[
       const isLost = !isAnnounced(view, address) || addressIn(view, address)?.heldBack !== undefined;
       const broken = view.forwarding.find((reason) => frontendReasons.has(reason.code));
       const reasons = isLost ? whyNotOnNode(view, address) : [...peerReasons(view, address), ...(broken === undefined ? [] : [broken])];
-      return reasons
-        .filter(({ code }) => !intended.has(code))
-        .map((reason) => ({ node: view.node, reason, isLost: isLost || reason === broken }));
+      return reasons.filter(({ code }) => !intended.has(code)).map((reason) => ({ view, reason, isLost: isLost || reason === broken }));
     }),
   );
   return { causes: group(found), byNode: found.some(({ isLost }) => isLost) };
@@ -100,11 +98,11 @@ export function causeKey({ code, details }: Reason): string {
   return `${code} ${JSON.stringify(others)}`;
 }
 
-function group(found: readonly { readonly node: string; readonly reason: Reason }[]): Cause[] {
+function group(found: readonly { readonly view: NodeView; readonly reason: Reason }[]): Cause[] {
   const alike = Map.groupBy(found, ({ reason }) => causeKey(reason));
   const causes = [...alike.values()].flatMap((same): Cause[] => {
     const [first] = same;
-    return first === undefined ? [] : [{ reason: first.reason, nodes: [...new Set(same.map(({ node }) => node))] }];
+    return first === undefined ? [] : [{ reason: first.reason, nodes: nodesOfViews([...new Set(same.map(({ view }) => view))]) }];
   });
   const real = causes.filter(({ reason }) => !intended.has(reason.code));
   const told = real.length > 0 ? real : nearest(causes);

@@ -4,7 +4,7 @@ import type { Reason } from '../../model/reasons.ts';
 import { familyOfText, formatAddress } from '../../net/address.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import { causesOf } from './causes.ts';
-import { waysOf, type AddressView, type NodeView } from './node-view.ts';
+import { nodesOfViews, waysOf, type AddressView, type NodeView } from './node-view.ts';
 
 /** The fate of outside clients' connections to one address and port. */
 export interface ClientReachability {
@@ -53,7 +53,7 @@ function viewOf(nodes: readonly NodeView[], address: string, frontend: string): 
   const [firstBlocked] = blocked;
   // Nodes that cannot forward announce the address only because no other does: nothing arrives.
   if (firstBlocked !== undefined && blocked.length === serving.length) return { outcome: 'unreachable', via: [], why: firstBlocked };
-  const via = serving.map(({ node }) => node.node);
+  const via = nodesOfViews(serving.map(({ node }) => node));
   const foreign = serving.map(({ node }) => interceptionOn(node, frontend));
   const [interception] = foreign;
   if (interception !== undefined && foreign.every((one) => one !== undefined)) return { outcome: 'intercepted', via, why: interception };
@@ -67,9 +67,9 @@ function viewOf(nodes: readonly NodeView[], address: string, frontend: string): 
   const [contest] = contested;
   if (contest !== undefined && contested.every((one) => one !== undefined)) return { outcome: 'contested', via, why: contest };
   if (serving.length > 0) return { outcome: 'answered', via };
-  if (announcing.length > 0) return { outcome: 'refused', via: announcing.map(({ node }) => node.node) };
+  if (announcing.length > 0) return { outcome: 'refused', via: nodesOfViews(announcing.map(({ node }) => node)) };
   const expected = found.filter(({ announced }) => announced !== undefined && waysOf(announced).some((way) => isUnreported(way.reason)));
-  if (expected.length > 0) return { outcome: 'expected', via: expected.map(({ node }) => node.node) };
+  if (expected.length > 0) return { outcome: 'expected', via: nodesOfViews(expected.map(({ node }) => node)) };
   const why = causesOf(nodes, address)[0]?.reason;
   return { outcome: 'unreachable', via: [], ...defined({ why }) };
 }

@@ -18,6 +18,8 @@ import { l2ViewsOf, type L2View, type L2Views } from './l2-view.ts';
 /** What one node does for a Service: its decisions, corrected by the report of its agent. */
 export interface NodeView {
   readonly node: string;
+  /** Other nodes that do the same for the same reasons, sorted. Their names come after that of the node. Absent: each node has a view. */
+  readonly alike?: readonly string[];
   /** Why the state of the node is uncertain: its agent is silent or stopped, or its data plane fails. */
   readonly problem?: Reason;
   readonly frontends: number;
@@ -67,14 +69,29 @@ export interface PeerView {
   readonly warning?: Reason;
 }
 
+/** Returns the nodes that the view holds for, sorted. */
+export function nodesOfView({ node, alike = [] }: Pick<NodeView, 'node' | 'alike'>): readonly string[] {
+  return [node, ...alike];
+}
+
+/** Returns the nodes that the views hold for, sorted. */
+export function nodesOfViews(views: readonly Pick<NodeView, 'node' | 'alike'>[]): readonly string[] {
+  const names = views.flatMap(nodesOfView);
+  return views.some(({ alike }) => alike !== undefined) ? names.toSorted() : names;
+}
+
 /** Returns the ways by which the node announces an address: each BGP session, and the link. Each has a reason when it does not. */
 export function waysOf({ peers, l2 }: AddressView): readonly { readonly reason?: Reason }[] {
   return l2 === undefined ? peers : [...peers, l2];
 }
 
 /** Returns the view of any node. `now` is in milliseconds since the epoch. The age of the agents' reports is measured by it. */
-export function nodeViewsOf(snapshot: Snapshot, service: Service, now: number): (node: string) => NodeView {
-  const viewL2 = l2ViewsOf(snapshot, service, now);
+export function nodeViewsOf(
+  snapshot: Snapshot,
+  service: Service,
+  now: number,
+  viewL2 = l2ViewsOf(snapshot, service, now),
+): (node: string) => NodeView {
   return (node) => viewNode(snapshot, service, node, { now, viewL2 });
 }
 

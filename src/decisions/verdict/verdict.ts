@@ -4,7 +4,7 @@ import { familyOfText } from '../../net/address.ts';
 import type { Service } from '../../model/objects/service.ts';
 import { causesOf, isAnnounced, lossesOf, type Cause } from './causes.ts';
 import type { ClientReachability } from './client-reachability.ts';
-import type { NodeView } from './node-view.ts';
+import { nodesOfViews, type NodeView } from './node-view.ts';
 import { objectOfReason } from './object-of-reason.ts';
 import { leadOfLoadBalancer } from './provider-lead.ts';
 import { causeText, listText, problemLine, targetsText } from './verdict-text.ts';
@@ -54,7 +54,7 @@ export function decideVerdict(facts: VerdictFacts): Verdict {
   const failed = clients.filter(({ outcome }) => outcome !== 'answered');
   const isPartly = answered.length > 0 || failed.some((one) => partial.has(one.outcome));
   const outcome = isPartly ? 'partly' : failed.some((one) => uncertain.has(one.outcome)) ? 'unknown' : 'notServed';
-  return verdictOf(service, outcome, leadOf(outcome, answered, failed), causesOfFailure(facts, failed), nodes.length);
+  return verdictOf(service, outcome, leadOf(outcome, answered, failed), causesOfFailure(facts, failed), nodesOfViews(nodes).length);
 }
 
 function withoutAddress(service: Service, notOurs: Reason | undefined, unmet: Reason | undefined): Verdict {
@@ -145,21 +145,22 @@ function servedVerdict({ service, unmet, nodes, clients }: VerdictFacts): Verdic
   const sources = [...new Set(clients.flatMap((client) => client.sources ?? []))];
   const to = sources.length === 0 ? 'Served' : `Served to ${listText(sources)} only (spec.loadBalancerSourceRanges)`;
   const announcing = nodes.filter((node) => addresses.some((address) => isAnnounced(node, address)));
+  const all = nodesOfViews(nodes).length;
   if (unmet !== undefined && unmet.code !== 'Undecided')
-    return verdictOf(service, 'served', `${to}, but not as it asks`, [{ reason: unmet, nodes: [] }], nodes.length);
-  const drains = announcing.map(({ node, addresses: views }) => ({ node, drain: views.find(({ drain }) => drain !== undefined)?.drain }));
-  const [{ drain } = {}] = drains;
-  if (drain !== undefined && drains.every((one) => one.drain !== undefined)) {
-    return verdictOf(service, 'served', `${to}, but only by nodes that are being drained`, [{ reason: drain, nodes: [] }], nodes.length);
+    return verdictOf(service, 'served', `${to}, but not as it asks`, [{ reason: unmet, nodes: [] }], all);
+  const drains = announcing.map(({ addresses: views }) => views.find((one) => one.drain !== undefined)?.drain);
+  const [drain] = drains;
+  if (drain !== undefined && drains.every((one) => one !== undefined)) {
+    return verdictOf(service, 'served', `${to}, but only by nodes that are being drained`, [{ reason: drain, nodes: [] }], all);
   }
   const { causes, byNode } = lossesOf(nodes, addresses);
   if (causes.length > 0) {
     const code = causes[0]?.reason.code;
-    if (code === 'L2KernelAnswers') return verdictOf(service, 'served', `${to}, but two nodes answer at once`, causes, nodes.length);
+    if (code === 'L2KernelAnswers') return verdictOf(service, 'served', `${to}, but two nodes answer at once`, causes, all);
     const way = code?.startsWith('L2') === true ? 'by ARP and NDP' : byNode ? 'by every node' : 'through every router';
-    return verdictOf(service, 'served', `${to}, but not ${way}`, causes, nodes.length);
+    return verdictOf(service, 'served', `${to}, but not ${way}`, causes, all);
   }
-  const via = listText(announcing.map(({ node }) => node));
+  const via = listText(nodesOfViews(announcing));
   const families = new Set(addresses.map(familyOfText));
   // PreferDualStack accepts one family when no pool gives both.
   const only =

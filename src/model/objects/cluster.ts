@@ -27,6 +27,11 @@ export interface Node {
   readonly providerID?: string;
 }
 
+/** True when a label keeps load balancers away from the node (KEP-1143). */
+export function isExcludedNode({ metadata: { labels } }: Node): boolean {
+  return labels['node.kubernetes.io/exclude-from-external-load-balancers'] !== undefined;
+}
+
 /** networking.k8s.io/v1 ServiceCIDR: the ranges of ClusterIPs. */
 export interface ServiceCIDR {
   readonly kind: 'ServiceCIDR';

@@ -126,6 +126,12 @@ export function reportAge(state: NodeState, now: number): number {
   return Math.max(0, Math.floor((now - Date.parse(state.updated)) / 1000));
 }
 
+/** Returns when a report that counts now ceases to by its age, in milliseconds since the epoch. Infinity: the kubelet tells whether its agent lives. */
+export function lapsesAt({ isAlive, updated }: NodeState): number {
+  // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
+  return isAlive === undefined ? Date.parse(updated) + (staleAfterSeconds + 1) * 1000 : Number.POSITIVE_INFINITY;
+}
+
 /** Returns the report of a node. Undefined: there is none, or its agent does not live. */
 export function currentReport(reports: ReadonlyMap<string, NodeState>, node: string, now: number): NodeState | undefined {
   const state = reports.get(node);
@@ -140,7 +146,12 @@ export function isCurrent(state: NodeState, now: number): boolean {
 /** Returns the report of a node whose agent runs. Undefined: there is none, it is stale, or its agent has said that it stops. */
 export function runningReport(reports: ReadonlyMap<string, NodeState>, node: string, now: number): NodeState | undefined {
   const state = currentReport(reports, node, now);
-  return state?.problem?.code === 'AgentStopped' ? undefined : state;
+  return state === undefined || !isRunning(state) ? undefined : state;
+}
+
+/** False when the agent has said that it stops. Its report may be stale all the same. */
+export function isRunning({ problem }: NodeState): boolean {
+  return problem?.code !== 'AgentStopped';
 }
 
 /** Returns why a node has no current report. A stopped agent has said in its last one that it stops. */

@@ -37,8 +37,8 @@ export class Store implements Snapshot {
   readonly serviceCIDRs = new Map<string, ServiceCIDR>();
   readonly secrets = new Map<string, Secret>();
   readonly pools = new Map<string, IPAddressPool>();
-  readonly peers = new Map<string, BGPPeer>();
-  readonly advertisements = new Map<string, BGPAdvertisement>();
+  readonly peers = new VersionedMap<string, BGPPeer>(sameContent);
+  readonly advertisements = new VersionedMap<string, BGPAdvertisement>(sameContent);
   readonly l2Advertisements = new VersionedMap<string, L2Advertisement>(sameContent);
   readonly bfdProfiles = new Map<string, BFDProfile>();
   readonly communities = new Map<string, Community>();
