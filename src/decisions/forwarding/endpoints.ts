@@ -95,6 +95,12 @@ function targetsIn(slices: readonly EndpointSlice[], port: ServicePort, family: 
   return [...targets.values()];
 }
 
+/** Returns the names of the nodes that have an endpoint of the Service, usable or not. */
+export function nodesOfEndpoints(snapshot: Snapshot, { metadata }: Service): ReadonlySet<string> {
+  const slices = snapshot.endpointSlices(serviceKey(metadata));
+  return new Set(slices.flatMap(({ endpoints }) => endpoints.flatMap(({ nodeName }) => nodeName ?? [])));
+}
+
 /** Returns which traffic the Service's ports can take in one family: whether a route to its address leads anywhere. */
 export function reachability(snapshot: Snapshot, service: Service, family: Family, node: NodeTopology): Reachability {
   let [cluster, local] = [false, false];

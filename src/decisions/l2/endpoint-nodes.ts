@@ -1,9 +1,8 @@
-import { serviceKey } from '../../model/objects/metadata.ts';
 import type { Service } from '../../model/objects/service.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { Family } from '../../net/address.ts';
-import { reachability, topologyOf } from '../forwarding/endpoints.ts';
+import { nodesOfEndpoints, reachability, topologyOf } from '../forwarding/endpoints.ts';
 
 /**
  * Returns the nodes at which traffic for the Services of one address reaches an endpoint: every node as soon as one Service with policy
@@ -17,7 +16,7 @@ export function nodesWithEndpoints(
   const nodes = new Set<string>();
   let endpoints = 0;
   for (const service of services) {
-    const places = service.externalTrafficPolicy === 'Local' ? endpointNodes(snapshot, service) : [''];
+    const places = service.externalTrafficPolicy === 'Local' ? nodesOfEndpoints(snapshot, service) : [''];
     for (const node of places) {
       const reach = reachability(snapshot, service, family, topologyOf(snapshot, node));
       endpoints = Math.max(endpoints, reach.endpoints);
@@ -26,9 +25,4 @@ export function nodesWithEndpoints(
     }
   }
   return nodes.size > 0 ? nodes : { reason: reason('NoEndpoints', { endpoints }) };
-}
-
-function endpointNodes(snapshot: Snapshot, { metadata }: Service): ReadonlySet<string> {
-  const slices = snapshot.endpointSlices(serviceKey(metadata));
-  return new Set(slices.flatMap(({ endpoints }) => endpoints.flatMap(({ nodeName }) => nodeName ?? [])));
 }

@@ -7,7 +7,7 @@ import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { BasisMemo, basisOf } from '../../model/store/versioned-map.ts';
 import { wantsDirectReturn } from '../direct-return/plan.ts';
-import { topologyOf } from '../forwarding/endpoints.ts';
+import { nodesOfEndpoints } from '../forwarding/endpoints.ts';
 import { causeKey } from './causes.ts';
 
 /**
@@ -15,20 +15,21 @@ import { causeKey } from './causes.ts';
  * the names in its reasons differ. A group is sorted by name, and the groups are sorted by their first names. Costs little for each node, and
  * nothing that grows with its report.
  *
- * A node that the Service itself distinguishes from others (by an endpoint, a hint, a difference in its report) and a node that drains or holds
- * back a family is a group of its own. `onLink`: what is particular to a node on its links, as text.
+ * A node that the Service itself tells apart from others (by an endpoint, by a difference in its report) and a node that drains or holds back a
+ * family is a group of its own. Zones and hints make no difference: they never leave a node without an endpoint. `onLink`: what is particular
+ * to a node on its links, as text.
  */
 export function alikeNodes(snapshot: Snapshot, service: Service, now: number, onLink: (node: string) => string): string[][] {
   const { nodes, nodeStates } = snapshot;
   const traits = traitsOf(snapshot);
   const key = serviceKey(service.metadata);
-  const named = nodesNamedByEndpoints(snapshot, service);
-  const usesPaths = named.size > 0 && wantsDirectReturn(snapshot.config, service);
+  const hosts = nodesOfEndpoints(snapshot, service);
+  const usesPaths = hosts.size > 0 && wantsDirectReturn(snapshot.config, service);
   const groups: string[][] = [];
   const found = new Map<string, Map<string, string[]>>();
   for (const name of namesOf(snapshot)) {
     const state = nodeStates.get(name);
-    const isOwn = named.has(name) || (state !== undefined && isSingledOut(state, key, usesPaths));
+    const isOwn = hosts.has(name) || (state !== undefined && isSingledOut(state, key, usesPaths));
     const place = isOwn ? undefined : traits.ofNode(nodes.get(name));
     const report = place === undefined ? undefined : traits.ofReport(state, now);
     if (place === undefined || report === undefined) {
@@ -52,18 +53,6 @@ export function alikeNodes(snapshot: Snapshot, service: Service, now: number, on
 
 function isSingledOut({ differing, directReturn }: NodeState, service: string, usesPaths: boolean): boolean {
   return (usesPaths && directReturn !== undefined) || differing.some((difference) => difference.service === service);
-}
-
-/** Returns the nodes that have an endpoint of the Service, or that a hint of one names. */
-function nodesNamedByEndpoints(snapshot: Snapshot, service: Service): ReadonlySet<string> {
-  const names = new Set<string>();
-  for (const { endpoints } of snapshot.endpointSlices(serviceKey(service.metadata))) {
-    for (const { nodeName, hintNodes } of endpoints) {
-      if (nodeName !== undefined) names.add(nodeName);
-      for (const name of hintNodes) names.add(name);
-    }
-  }
-  return names;
 }
 
 const names = new BasisMemo<readonly string[]>();
@@ -112,18 +101,18 @@ class Traits {
   #readNode(node: Node): string | undefined {
     const { config, peers, advertisements } = this.#snapshot;
     if (requestedDrain(config, node) !== undefined) return undefined;
-    const { name, labels } = node.metadata;
+    const { labels } = node.metadata;
     const selecting = [peers, advertisements].map((objects) =>
       [...objects].flatMap(([of, { nodeSelectors }]) => (anySelects(nodeSelectors, labels) ? [of] : [])),
     );
-    return JSON.stringify([topologyOf(this.#snapshot, name).zone, isExcludedNode(node), node.networkUnavailable, selecting]);
+    return JSON.stringify([isExcludedNode(node), node.networkUnavailable, selecting]);
   }
 }
 
-function reportText({ sessions, heldBack = [], drain, problem, truncated, directReturn }: NodeState): string | undefined {
+function reportText({ sessions, heldBack = [], drain, problem, truncated }: NodeState): string | undefined {
   if (heldBack.length > 0 || drain !== undefined) return undefined;
   const about = problem === undefined ? '' : causeKey(problem);
-  return JSON.stringify([about, truncated === true, directReturn !== undefined, sessions.map(sessionText)]);
+  return JSON.stringify([about, truncated === true, sessions.map(sessionText)]);
 }
 
 /** What decisions read of a session that is up, and all that explains why one is down. */
