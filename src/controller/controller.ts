@@ -161,7 +161,7 @@ export class Controller {
     const now = clock.date().getTime();
     for (const provider of providers) for (const key of provider.runDue(now)) this.#queue.addPriority(key);
     this.#configuration.usageChanged();
-    for (const key of this.#affected.afterSilence(source.snapshot, now)) this.#queue.add(key);
+    for (const key of this.#affected.afterSilence(source.snapshot, now)) this.#queue.addLast(key);
     this.#configuration.checkTimeouts();
     for (const key of this.#competingWriters.takeExpired(clock.now())) this.#queue.add(key);
     this.#unclaimed.reportDue(source.snapshot, clock.now());
@@ -175,7 +175,8 @@ export class Controller {
     for (const provider of providers) for (const key of provider.affected(changes, source.snapshot)) this.#queue.addPriority(key);
     const changed = changes.flatMap(({ kind, key }) => (kind === 'Service' ? [key as ServiceKey] : []));
     for (const key of inOrderOfCreation(changed, source.snapshot)) this.#queue.add(key);
-    for (const key of this.#affected.afterChanges(changes, source.snapshot)) this.#queue.add(key);
+    for (const key of this.#affected.namedBy(changes, source.snapshot)) this.#queue.add(key);
+    for (const key of this.#affected.afterChanges(changes, source.snapshot)) this.#queue.addLast(key);
     for (const key of this.#deniedIPs.affected(changes)) this.#queue.add(key);
     this.#addressOwners.changed(changes, source.snapshot);
     this.#unreadable.recheck();

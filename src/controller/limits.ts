@@ -2,6 +2,8 @@
 export const limits = {
   /** Services that are decided on, in order, before the status of the first is written. */
   keysAtWork: 16,
+  /** Services that are decided on before one whose conditions may only have become other ones, such as all after the report of a node. */
+  keysBeforeLastLine: 10,
   /** Additional Services whose work waits for an API outside the cluster, which may be slow. */
   remoteKeysAtWork: 32,
   /** Those of them that are not new, those that are neither new nor changed by their owner, and those that are only checked. */

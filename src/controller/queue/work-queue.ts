@@ -1,4 +1,3 @@
-import assert from 'node:assert';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
@@ -6,6 +5,7 @@ import { allWithoutWaiting, TurnSlice } from '../../system/time-slice.ts';
 import { limits } from '../limits.ts';
 import type { Urgency } from '../provider-parts.ts';
 import { RemoteLine } from './remote-line.ts';
+import { earlierLine, WaitingLines, type Line } from './waiting-lines.ts';
 
 interface WorkQueueComponents {
   readonly clock: Clock;
@@ -15,7 +15,7 @@ interface WorkQueueComponents {
 
 /**
  * A work queue with unique keys. A key is never at work twice at once; a key that is added while at work runs again afterwards. Work starts
- * strictly in order, and several keys may be at work together: the part before the first wait (the decision) runs alone and in order, the
+ * in the order of three lines (`addPriority`, `add`, `addLast`), and several keys may be at work together: the part before the first wait (the decision) runs alone and in order, the
  * part after it (a request) runs beside others. Failed work is retried for ever, per key, with exponential back-off and jitter. When an
  * error asks for a pause (Retry-After), no work starts before the pause ends.
  *
@@ -28,13 +28,12 @@ export class WorkQueue<K extends string> {
   readonly #log: Log;
   readonly #work: (key: K) => Promise<void>;
   readonly #remoteUrgency: (key: K) => Urgency | undefined;
-  readonly #priorityKeys = new Set<K>();
-  readonly #keys = new Set<K>();
+  readonly #waiting = new WaitingLines<K>();
   /** Remote keys whose turn has come and that wait for a remote slot. */
   readonly #remote = new RemoteLine<K>();
   readonly #atWork = new Set<K>();
-  /** Keys that were added while at work; true: with priority. */
-  readonly #requeued = new Map<K, boolean>();
+  /** Keys that were added while at work, and where they will wait. */
+  readonly #requeued = new Map<K, Line>();
   readonly #failures = new Map<K, number>();
   readonly #retries = new Map<K, () => void>();
   readonly #idleWaiters: (() => void)[] = [];
@@ -60,7 +59,7 @@ export class WorkQueue<K extends string> {
 
   /** Keys that wait and keys at work. */
   get length(): number {
-    return this.#priorityKeys.size + this.#keys.size + this.#remote.waiting + this.#atWork.size;
+    return this.#waiting.size + this.#remote.waiting + this.#atWork.size;
   }
 
   /** Keys that failed and wait for a retry. */
@@ -70,9 +69,7 @@ export class WorkQueue<K extends string> {
 
   /** Adds a key. If it waits for a retry, it no longer waits: something about it has changed. */
   add(key: K): void {
-    if (this.#atWork.has(key)) this.#requeued.set(key, this.#requeued.get(key) ?? false);
-    else if (!this.#priorityKeys.has(key) && !this.#isWaitingRemote(key)) this.#keys.add(key);
-    this.#schedule();
+    this.#enqueue(key, 'next');
   }
 
   /**
@@ -80,12 +77,12 @@ export class WorkQueue<K extends string> {
    * address is decided on before a new one. Each key is queued once, so other keys do get their turn.
    */
   addPriority(key: K): void {
-    if (this.#atWork.has(key)) this.#requeued.set(key, true);
-    else if (!this.#isWaitingRemote(key)) {
-      this.#keys.delete(key);
-      this.#priorityKeys.add(key);
-    }
-    this.#schedule();
+    this.#enqueue(key, 'first');
+  }
+
+  /** Adds a key behind all others: nothing about it has changed, only something that may concern any key. After some keys of `add` one of these has its turn. */
+  addLast(key: K): void {
+    this.#enqueue(key, 'last');
   }
 
   start(): void {
@@ -104,11 +101,16 @@ export class WorkQueue<K extends string> {
     for (const cancel of this.#retries.values()) cancel();
     this.#endPause?.();
     this.#retries.clear();
-    this.#keys.clear();
-    this.#priorityKeys.clear();
+    this.#waiting.clear();
     this.#remote.clear();
     this.#requeued.clear();
     await this.idle();
+  }
+
+  #enqueue(key: K, line: Line): void {
+    if (this.#atWork.has(key)) this.#requeued.set(key, earlierLine(line, this.#requeued.get(key)));
+    else if (!this.#isWaitingRemote(key)) this.#waiting.add(key, line);
+    this.#schedule();
   }
 
   /** Starts work in a later microtask, so that keys added together are ordered before the first one starts. */
@@ -136,7 +138,7 @@ export class WorkQueue<K extends string> {
   }
 
   #canStartNext(): boolean {
-    return this.#atWork.size - this.#remote.atWork < limits.keysAtWork && this.#priorityKeys.size + this.#keys.size > 0;
+    return this.#atWork.size - this.#remote.atWork < limits.keysAtWork && this.#waiting.size > 0;
   }
 
   /**
@@ -155,10 +157,7 @@ export class WorkQueue<K extends string> {
   #begin(): 'near' | 'remote' {
     let started: 'near' | 'remote' = 'remote';
     if (this.#canStartNext()) {
-      const [key] = this.#priorityKeys.size > 0 ? this.#priorityKeys : this.#keys;
-      assert(key !== undefined);
-      this.#priorityKeys.delete(key);
-      this.#keys.delete(key);
+      const key = this.#waiting.take();
       const urgency = this.#remoteUrgency(key);
       if (urgency === undefined) {
         this.#start(key);
@@ -186,10 +185,9 @@ export class WorkQueue<K extends string> {
     }
     this.#atWork.delete(key);
     this.#remote.end(key);
-    const ahead = this.#requeued.get(key);
+    const line = this.#requeued.get(key);
     this.#requeued.delete(key);
-    if (ahead === true) this.addPriority(key);
-    else if (ahead === false) this.add(key);
+    if (line !== undefined) this.#enqueue(key, line);
     this.#schedule();
     this.#resolveIdle();
   }

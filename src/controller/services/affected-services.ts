@@ -29,27 +29,29 @@ export class AffectedServices {
     for (const [node, state] of nodeStates) this.#hasChanged(node, state);
   }
 
-  afterChanges(changes: readonly Change[], snapshot: Snapshot): Set<ServiceKey> {
-    const affected = new Set<ServiceKey>();
-    for (const change of changes) {
-      for (const key of change.services ?? []) if (isAnnounced(snapshot.services.get(key))) affected.add(key);
-      if (shared.has(change.kind)) addAnnounced(snapshot, affected);
-      if (change.kind === 'NodeState' && this.#hasChanged(change.key, snapshot.nodeStates.get(change.key)))
-        addAnnounced(snapshot, affected);
-    }
-    return affected;
+  /** Returns the Services that a change names. */
+  namedBy(changes: readonly Change[], snapshot: Snapshot): Set<ServiceKey> {
+    const keys = changes.flatMap(({ services = [] }) => services);
+    return new Set(keys.filter((key) => isAnnounced(snapshot.services.get(key))));
+  }
+
+  /** Returns all announced Services if a change may concern any of them, else none. */
+  afterChanges(changes: readonly Change[], snapshot: Snapshot): readonly ServiceKey[] {
+    // Each report is compared with the last one, also when an earlier change is reason enough.
+    const concerning = changes.filter(
+      ({ kind, key }) => shared.has(kind) || (kind === 'NodeState' && this.#hasChanged(key, snapshot.nodeStates.get(key))),
+    );
+    return concerning.length === 0 ? [] : announced(snapshot);
   }
 
   /** Returns the announced Services if an agent has fallen silent, or reports again, since the last call. */
-  afterSilence(snapshot: Snapshot, now: number): Set<ServiceKey> {
-    const affected = new Set<ServiceKey>();
+  afterSilence(snapshot: Snapshot, now: number): readonly ServiceKey[] {
     const speaking = [...snapshot.nodeStates.keys()]
       .filter((node) => currentReport(snapshot.nodeStates, node, now) !== undefined)
       .toSorted();
     const before = this.#reportingNodes;
     this.#reportingNodes = speaking.join(' ');
-    if (before !== this.#reportingNodes) addAnnounced(snapshot, affected);
-    return affected;
+    return before === this.#reportingNodes ? [] : announced(snapshot);
   }
 
   #hasChanged(node: string, state: NodeState | undefined): boolean {
@@ -78,8 +80,8 @@ export class AffectedServices {
 
 const linkText = ({ name, networks }: NodeLink): string => [name, ...networks.map(formatPrefix)].join(' ');
 
-function addAnnounced(snapshot: Snapshot, affected: Set<ServiceKey>): void {
-  for (const [key, service] of snapshot.services) if (isAnnounced(service)) affected.add(key);
+function announced({ services }: Snapshot): ServiceKey[] {
+  return [...services].flatMap(([key, service]) => (isAnnounced(service) ? [key] : []));
 }
 
 /** The nodes do not serve a load balancer with a hostname, so its conditions do not depend on them. */

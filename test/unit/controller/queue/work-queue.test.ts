@@ -37,6 +37,69 @@ describe('the work queue', () => {
     expect(done).toEqual(['a', 'z', 'c', 'b']);
   });
 
+  describe('keys of the last line', () => {
+    /** Runs these keys, which were added in this order, and returns the order in which they ran. */
+    async function ordered(add: (queue: ReturnType<typeof makeQueue>['queue']) => void): Promise<readonly string[]> {
+      const done: string[] = [];
+      const { queue } = makeQueue(async (key) => void done.push(key));
+      add(queue);
+      queue.start();
+      await queue.idle();
+      return done;
+    }
+
+    test('run after all others, whenever those were added', async () => {
+      const order = await ordered((queue) => {
+        for (const key of ['a', 'b', 'c', 'd']) queue.addLast(key);
+        queue.add('e');
+        queue.addPriority('f');
+        // These have changed meanwhile.
+        queue.add('c');
+        queue.addPriority('d');
+        // Those wait in an earlier line already.
+        for (const key of ['c', 'd', 'e', 'f']) queue.addLast(key);
+        queue.add('f');
+      });
+      expect(order).toEqual(['f', 'd', 'e', 'c', 'a', 'b']);
+    });
+
+    test('have a turn after ten keys of the second line, but never before a key of the first', async () => {
+      const numbered = (name: string, count: number): string[] => Array.from({ length: count }, (_, index) => `${name}${index}`);
+      const order = await ordered((queue) => {
+        for (const key of numbered('last', 3)) queue.addLast(key);
+        for (const key of numbered('next', 21)) queue.add(key);
+        for (const key of numbered('first', 12)) queue.addPriority(key);
+      });
+      const next = numbered('next', 21);
+      const [first, ...ten] = next;
+      expect(order).toEqual([
+        ...numbered('first', 12),
+        'last0',
+        first,
+        ...ten.slice(0, 9),
+        'last1',
+        ...next.slice(10, 20),
+        'last2',
+        next[20],
+      ]);
+    });
+
+    test('run again in the line in which they were added while at work', async () => {
+      const done: string[] = [];
+      const { queue } = makeQueue(async (key) => {
+        done.push(key);
+        if (done.length > 2) return;
+        queue.addLast(key);
+        if (key === 'b') queue.addPriority(key);
+        await Promise.resolve();
+      });
+      for (const key of ['a', 'b', 'c']) queue.add(key);
+      queue.start();
+      await queue.idle();
+      expect(done).toEqual(['a', 'b', 'b', 'c', 'a']);
+    });
+  });
+
   test('a key that is added while at work runs again afterwards', async () => {
     const done: string[] = [];
     const { queue } = makeQueue(async (key) => {
