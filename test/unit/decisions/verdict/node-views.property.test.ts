@@ -130,11 +130,13 @@ const world = fc
     return { ...snapshot, config, nodeStates: new Map(states.map((one) => [one.metadata.name, one])) };
   });
 
+const ofOneNode = new Set([...detailsOfOneNode, 'alike']);
+
 /** The view without what is different on every node. */
-function shared({ node: _, alike: __, ...view }: NodeView): unknown {
+function shared(view: NodeView): unknown {
   return JSON.parse(
     JSON.stringify(view, (name, value: unknown) => {
-      if (detailsOfOneNode.has(name)) return undefined;
+      if (ofOneNode.has(name)) return undefined;
       return typeof value === 'bigint' ? String(value) : value;
     }),
   );
