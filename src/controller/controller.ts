@@ -175,8 +175,9 @@ export class Controller {
     for (const provider of providers) for (const key of provider.affected(changes, source.snapshot)) this.#queue.addPriority(key);
     const changed = changes.flatMap(({ kind, key }) => (kind === 'Service' ? [key as ServiceKey] : []));
     for (const key of inOrderOfCreation(changed, source.snapshot)) this.#queue.add(key);
-    for (const key of this.#affected.namedBy(changes, source.snapshot)) this.#queue.add(key);
-    for (const key of this.#affected.afterChanges(changes, source.snapshot)) this.#queue.addLast(key);
+    const { named, others } = this.#affected.afterChanges(changes, source.snapshot);
+    for (const key of named) this.#queue.add(key);
+    for (const key of others) this.#queue.addLast(key);
     for (const key of this.#deniedIPs.affected(changes)) this.#queue.add(key);
     this.#addressOwners.changed(changes, source.snapshot);
     this.#unreadable.recheck();

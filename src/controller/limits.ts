@@ -2,7 +2,7 @@
 export const limits = {
   /** Services that are decided on, in order, before the status of the first is written. */
   keysAtWork: 16,
-  /** Services that are decided on before one whose conditions may only have become other ones, such as all after the report of a node. */
+  /** New and changed Services that go before one whose conditions only may have changed, as those of all after the report of a node. */
   keysBeforeLastLine: 10,
   /** Additional Services whose work waits for an API outside the cluster, which may be slow. */
   remoteKeysAtWork: 32,

@@ -6,7 +6,7 @@ export type Line = (typeof lines)[number];
 
 /**
  * The keys that wait, each in one of three lines. An earlier line goes before a later one, but now and then a key of the last line goes before
- * those of the second.
+ * those of the next one.
  */
 export class WaitingLines<K> {
   readonly #lines: Readonly<Record<Line, Set<K>>> = { first: new Set(), next: new Set(), last: new Set() };
@@ -31,7 +31,8 @@ export class WaitingLines<K> {
     const line = isTurnOfLast ? last : ([first, next, last].find(({ size }) => size > 0) ?? last);
     const [key] = line;
     assert(key !== undefined);
-    this.#takenBeforeLast = line === last ? 0 : this.#takenBeforeLast + 1;
+    if (line === last) this.#takenBeforeLast = 0;
+    else if (line === next && last.size > 0) this.#takenBeforeLast++;
     line.delete(key);
     return key;
   }

@@ -15,9 +15,9 @@ interface WorkQueueComponents {
 
 /**
  * A work queue with unique keys. A key is never at work twice at once; a key that is added while at work runs again afterwards. Work starts
- * in the order of three lines (`addPriority`, `add`, `addLast`), and several keys may be at work together: the part before the first wait (the decision) runs alone and in order, the
- * part after it (a request) runs beside others. Failed work is retried for ever, per key, with exponential back-off and jitter. When an
- * error asks for a pause (Retry-After), no work starts before the pause ends.
+ * in the order of three lines (`addPriority`, `add`, `addLast`), and several keys may be at work together: the part before the first wait (the
+ * decision) runs alone and in order, the part after it (a request) runs beside others. Failed work is retried for ever, per key, with
+ * exponential back-off and jitter. When an error asks for a pause (Retry-After), no work starts before the pause ends.
  *
  * Remote keys, whose work waits for an API outside the cluster, have slots and a line of their own, so that a slow API delays no other key.
  * The most urgent ones start first, and equally urgent ones in the order in which their turn came.
@@ -80,9 +80,12 @@ export class WorkQueue<K extends string> {
     this.#enqueue(key, 'first');
   }
 
-  /** Adds a key behind all others: nothing about it has changed, only something that may concern any key. After some keys of `add` one of these has its turn. */
+  /**
+   * Adds a key behind all others: nothing about it has changed, only something that may concern any key. After ten keys of `add` one of these
+   * runs. A key that waits for a retry goes on waiting.
+   */
   addLast(key: K): void {
-    this.#enqueue(key, 'last');
+    if (!this.#retries.has(key)) this.#enqueue(key, 'last');
   }
 
   start(): void {

@@ -20,28 +20,28 @@ const shared: ReadonlySet<KindName> = new Set<KindName>([
 
 /** Finds the Services whose conditions may differ after a change, so that a report without news costs nothing. */
 export class AffectedServices {
-  /** The sessions and Services in each node's last report, as JSON. */
-  readonly #seen = new Map<string, string>();
+  /** What each node's last report says about sessions and Services, as JSON, and the Services that it names. */
+  readonly #seen = new Map<string, { readonly text: string; readonly services: readonly ServiceKey[] }>();
   #reportingNodes = '';
 
   /** Takes the reports that the first reconciliation of all Services reads. */
   adopt({ nodeStates }: Pick<Snapshot, 'nodeStates'>): void {
-    for (const [node, state] of nodeStates) this.#hasChanged(node, state);
+    for (const [node, state] of nodeStates) this.#take(node, state);
   }
 
-  /** Returns the Services that a change names. */
-  namedBy(changes: readonly Change[], snapshot: Snapshot): Set<ServiceKey> {
-    const keys = changes.flatMap(({ services = [] }) => services);
-    return new Set(keys.filter((key) => isAnnounced(snapshot.services.get(key))));
-  }
-
-  /** Returns all announced Services if a change may concern any of them, else none. */
-  afterChanges(changes: readonly Change[], snapshot: Snapshot): readonly ServiceKey[] {
-    // Each report is compared with the last one, also when an earlier change is reason enough.
-    const concerning = changes.filter(
-      ({ kind, key }) => shared.has(kind) || (kind === 'NodeState' && this.#hasChanged(key, snapshot.nodeStates.get(key))),
-    );
-    return concerning.length === 0 ? [] : announced(snapshot);
+  /** `named`: the Services that a change names. `others`: all announced ones, if a change may concern any of them. */
+  afterChanges(
+    changes: readonly Change[],
+    snapshot: Snapshot,
+  ): { readonly named: Set<ServiceKey>; readonly others: readonly ServiceKey[] } {
+    const named = new Set<ServiceKey>();
+    let areAll = false;
+    for (const { kind, key, services = [] } of changes) {
+      const news = kind === 'NodeState' ? this.#take(key, snapshot.nodeStates.get(key)) : undefined;
+      if (news !== undefined || shared.has(kind)) areAll = true;
+      for (const one of [...services, ...(news ?? [])]) if (isAnnounced(snapshot.services.get(one))) named.add(one);
+    }
+    return { named, others: areAll ? announced(snapshot) : [] };
   }
 
   /** Returns the announced Services if an agent has fallen silent, or reports again, since the last call. */
@@ -54,16 +54,17 @@ export class AffectedServices {
     return before === this.#reportingNodes ? [] : announced(snapshot);
   }
 
-  #hasChanged(node: string, state: NodeState | undefined): boolean {
-    const before = this.#seen.get(node);
-    if (state === undefined) return this.#seen.delete(node);
+  /** Returns the Services that the report of a node names, or named before. Undefined: it says nothing new. */
+  #take(node: string, state: NodeState | undefined): readonly ServiceKey[] | undefined {
+    const { text: before, services: earlier = [] } = this.#seen.get(node) ?? {};
+    if (state === undefined) return this.#seen.delete(node) ? earlier : undefined;
     const sessions = state.sessions.map(({ peer, state, lastError, cause, damping, bfd }) => {
       // The text may contain counts, which change although the cause does not.
       return [peer, state === 'Established', cause ?? lastError, damping?.until, bfd?.awaited !== undefined];
     });
     const unseen = state.host?.some(({ code }) => code === 'ForwardingNotSeen');
     const heldBack = state.heldBack?.map(({ family, settled, reason }) => [family, settled, reason]);
-    const now = JSON.stringify([
+    const text = JSON.stringify([
       sessions,
       state.differing,
       state.truncated,
@@ -73,8 +74,9 @@ export class AffectedServices {
       heldBack,
       state.links?.map(linkText),
     ]);
-    this.#seen.set(node, now);
-    return now !== before;
+    const services = state.differing.map(({ service }) => service);
+    this.#seen.set(node, { text, services });
+    return text === before ? undefined : [...earlier, ...services];
   }
 }
 

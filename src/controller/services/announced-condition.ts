@@ -31,23 +31,16 @@ export function assessAnnounced(judgement: Judgement): Assessment {
   return withSecondAnswer(withHeldBackNodes({ type, status: 'True', reason: 'Announced', message }, judgement), judgement);
 }
 
-/**
- * True when a router and a link get the address. Looks at few nodes: the first one knows whether an L2Advertisement announces the address, and
- * which node answers.
- */
-function isAnnouncedBothWays({ snapshot, views, reports: { nodes } }: Judgement, address: string): boolean {
+/** True when a router and a link get the address. */
+function isAnnouncedBothWays(judgement: Judgement, address: string): boolean {
+  const { snapshot } = judgement;
   if (snapshot.l2Advertisements.size === 0 || snapshot.advertisements.size === 0) return false;
-  const viewOn = (node: string): AddressView | undefined => views.of(node).addresses.find((one) => one.address === address);
-  const answers = (node: string): boolean => {
-    const { l2 } = viewOn(node) ?? {};
-    return l2 !== undefined && l2.reason === undefined;
-  };
-  const [first = ''] = nodes;
-  const { l2 } = viewOn(first) ?? {};
-  if (l2 === undefined) return false;
-  const owner = l2.reason?.code === 'L2NotOwner' ? l2.reason.details.owner : undefined;
-  const isOnLink = owner === undefined ? nodes.some(answers) : answers(owner);
-  return isOnLink && nodes.some((node) => viewOn(node)?.peers.some(({ reason: why }) => why === undefined) === true);
+  const hasWay = (isWay: (announced: AddressView) => boolean): boolean =>
+    isTrueOfANode(judgement, ({ addresses }) => addresses.some((one) => one.address === address && isWay(one)));
+  return (
+    hasWay(({ l2 }) => l2 !== undefined && l2.reason === undefined) &&
+    hasWay(({ peers }) => peers.some(({ reason: why }) => why === undefined))
+  );
 }
 
 /** Adds that a foreign host, or the kernel of another node, answers for an address too. Costs nothing while no node reports that. */
@@ -71,22 +64,30 @@ interface Announcers {
   readonly drain?: Reason;
 }
 
-/** Looks at few nodes while the address is announced: at the first ones that report, and at the first ones with an endpoint of the Service. */
 function announcers(judgement: Judgement, address: string): Announcers {
-  const { views, reports, service, snapshot } = judgement;
-  const endpoints = snapshot.endpointSlices(serviceKey(service.metadata)).flatMap((slice) => slice.endpoints.slice(0, likelyNodes));
-  const likely = [
-    ...reports.running.slice(0, likelyNodes).map(({ metadata }) => metadata.name),
-    ...endpoints.slice(0, likelyNodes).flatMap(({ nodeName }) => nodeName ?? []),
-  ];
-  if (likely.some((node) => announcementOf(judgement, views.of(node), address)?.by === 'a node')) return { by: 'a node' };
+  const { views } = judgement;
+  if (isTrueOfANode(judgement, (view) => announcementOf(judgement, view, address)?.by === 'a node')) return { by: 'a node' };
   const found = views.all().flatMap((view) => announcementOf(judgement, view, address) ?? []);
-  const inOrder = ['a node', 'a node with a cut report', 'a node that is being drained'] as const;
+  const inOrder = ['a node with a cut report', 'a node that is being drained'] as const;
   return inOrder.map((by) => found.find((one) => one.by === by)).find((one) => one !== undefined) ?? { by: 'none' };
 }
 
 /** Nodes that are looked at before all others. */
 const likelyNodes = 3;
+
+/** True of an existing node. Looks at few nodes first: at some that report, and at some with an endpoint of the Service. */
+function isTrueOfANode({ snapshot, service, reports, views }: Judgement, isTrue: (view: NodeView) => boolean): boolean {
+  const endpoints = snapshot.endpointSlices(serviceKey(service.metadata)).flatMap((slice) => slice.endpoints.slice(0, likelyNodes));
+  const likely = [
+    ...reports.running.slice(0, likelyNodes).map(({ metadata }) => metadata.name),
+    ...endpoints.slice(0, likelyNodes).flatMap(({ nodeName }) => nodeName ?? []),
+  ];
+  const exists = ({ node }: NodeView): boolean => snapshot.nodes.has(node);
+  return (
+    likely.map((node) => views.of(node)).some((view) => exists(view) && isTrue(view)) ||
+    views.all().some((view) => exists(view) && isTrue(view))
+  );
+}
 
 /** Returns how the nodes of a view announce the address. Undefined: they do not. An agent that does not report is not known to announce anything. */
 function announcementOf({ snapshot, now }: Judgement, { node, addresses }: NodeView, address: string): Announcers | undefined {

@@ -3,14 +3,15 @@ import { isCurrent, isRunning, lapsesAt, type NodeState, type ServiceDifference 
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { BasisMemo, basisOf, exactBasisOf } from '../../model/store/versioned-map.ts';
 
-/** What the agents report at one time. All Services ask for the same, so the reports are read once for all of them. */
+/** The agents' reports that count at one time. All Services ask for the same, so the reports are read once for all of them. */
 export interface CurrentReports {
   /** Names of the Nodes, sorted. */
   readonly nodes: readonly string[];
   /** The reports of running agents on existing nodes. Without any Node object all count, because it is unknown which nodes exist. */
   readonly running: readonly NodeState[];
-  /** Those of them with a problem that concerns every Service, and those that list only some of the Services that differ. */
+  /** Those of them with a problem that concerns every Service. */
   readonly withProblem: readonly NodeState[];
+  /** Those of them that list only some of the Services that differ. */
   readonly cut: readonly NodeState[];
   /** Those of them whose host does not show whether it forwards. */
   readonly unseen: readonly NodeState[];
@@ -22,16 +23,16 @@ export interface CurrentReports {
 
 interface DifferenceOnNode extends ServiceDifference {
   readonly node: string;
-  readonly isRunning: boolean;
+  readonly agentRuns: boolean;
 }
 
-interface Read extends CurrentReports {
+interface TimedReports extends CurrentReports {
   /** The time for which the ages of reports say the same, in milliseconds since the epoch. */
   readonly from: number;
   readonly until: number;
 }
 
-const memo = new BasisMemo<Read>();
+const memo = new BasisMemo<TimedReports>();
 
 /** Costs the same for any number of nodes while none of them reports, if the snapshot is a `Store`. `now`: milliseconds since the epoch. */
 export function currentReportsOf(snapshot: Snapshot, now: number): CurrentReports {
@@ -44,11 +45,11 @@ export function currentReportsOf(snapshot: Snapshot, now: number): CurrentReport
   );
 }
 
-function read({ nodes, nodeStates }: Snapshot, now: number): Read {
+function read({ nodes, nodeStates }: Snapshot, now: number): TimedReports {
   const current = [...nodeStates.values()].filter((state) => isCurrent(state, now) && (nodes.size === 0 || nodes.has(state.metadata.name)));
   const running = current.filter(isRunning);
   const differences = current.flatMap((state) =>
-    state.differing.map((one): DifferenceOnNode => ({ ...one, node: state.metadata.name, isRunning: isRunning(state) })),
+    state.differing.map((one): DifferenceOnNode => ({ ...one, node: state.metadata.name, agentRuns: isRunning(state) })),
   );
   return {
     from: now,

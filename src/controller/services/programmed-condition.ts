@@ -35,5 +35,5 @@ function cutOff({ views, verdict, reports }: Judgement): Reason[] {
 
 function notProgrammed({ differing }: CurrentReports, { metadata }: Service): Reason[] {
   const found = differing.get(serviceKey(metadata)) ?? [];
-  return found.filter(({ aspect, isRunning }) => aspect === 'Programmed' && isRunning).map(({ reason }) => reason);
+  return found.filter(({ aspect, agentRuns }) => aspect === 'Programmed' && agentRuns).map(({ reason }) => reason);
 }

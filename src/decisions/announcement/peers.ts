@@ -116,7 +116,7 @@ export function peersOfNode(snapshot: Snapshot, nodeName: string): readonly Node
 function ownersOfRouters(peers: readonly BGPPeer[], running: ReadonlyMap<string, SessionStatus>): ReadonlyMap<string, string> {
   const rank = (peer: BGPPeer): string => {
     const { name, creationTimestamp } = peer.metadata;
-    return [runs(peer, running.get(name)) ? '0' : '1', creationTimestamp === '' ? '~' : creationTimestamp, name].join(' ');
+    return [runsSession(peer, running.get(name)) ? '0' : '1', creationTimestamp === '' ? '~' : creationTimestamp, name].join(' ');
   };
   const owners = new Map<string, string>();
   const settled = new Map<string, BGPPeer[]>();
@@ -132,7 +132,8 @@ function ownersOfRouters(peers: readonly BGPPeer[], running: ReadonlyMap<string,
   return owners;
 }
 
-function runs({ peerAddress, interface: networkInterface }: BGPPeer, session: SessionStatus | undefined): boolean {
+/** True when the reported session is with the router of the BGPPeer. */
+export function runsSession({ peerAddress, interface: networkInterface }: BGPPeer, session: SessionStatus | undefined): boolean {
   if (session === undefined) return false;
   return peerAddress === undefined ? session.interface === networkInterface : session.address === formatAddress(peerAddress);
 }

@@ -6,53 +6,53 @@ import { isExcludedNode, type Node } from '../../model/objects/cluster.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { BasisMemo, basisOf } from '../../model/store/versioned-map.ts';
+import { runsSession } from '../announcement/peers.ts';
 import { wantsDirectReturn } from '../direct-return/plan.ts';
 import { nodesOfEndpoints } from '../forwarding/endpoints.ts';
 import { causeKey } from './causes.ts';
 
 /**
  * Sorts the nodes into groups that do the same for a Service, each for the same reasons, so that one view holds for all nodes of a group: only
- * the names in its reasons differ. A group is sorted by name, and the groups are sorted by their first names. Costs little for each node, and
+ * `detailsOfOneNode` differ. The names of a group are sorted, and so are the groups by their first names. Costs little for each node, and
  * nothing that grows with its report.
  *
  * A node that the Service itself tells apart from others (by an endpoint, by a difference in its report) and a node that drains or holds back a
- * family is a group of its own. Zones and hints make no difference: they never leave a node without an endpoint. `onLink`: what is particular
- * to a node on its links, as text.
+ * family is a group of its own. Zones and hints make no difference: they never leave a node without an endpoint. `onLinks` returns as text
+ * what a node does by ARP and NDP.
  */
-export function alikeNodes(snapshot: Snapshot, service: Service, now: number, onLink: (node: string) => string): string[][] {
+export function alikeNodes(snapshot: Snapshot, service: Service, now: number, onLinks: (node: string) => string): string[][] {
   const { nodes, nodeStates } = snapshot;
   const traits = traitsOf(snapshot);
   const key = serviceKey(service.metadata);
   const hosts = nodesOfEndpoints(snapshot, service);
-  const usesPaths = hosts.size > 0 && wantsDirectReturn(snapshot.config, service);
+  // A node that passes packets on to the nodes of endpoints may lack a path to one.
+  const passesOn = (state: NodeState): boolean =>
+    hosts.size > 0 && wantsDirectReturn(snapshot.config, service) && state.directReturn !== undefined;
+  const isAlone = (name: string, state: NodeState | undefined): boolean =>
+    hosts.has(name) || (state !== undefined && (passesOn(state) || state.differing.some((difference) => difference.service === key)));
   const groups: string[][] = [];
-  const found = new Map<string, Map<string, string[]>>();
+  const byTraits = new Map<string, Map<string, string[]>>();
   for (const name of namesOf(snapshot)) {
     const state = nodeStates.get(name);
-    const isOwn = hosts.has(name) || (state !== undefined && isSingledOut(state, key, usesPaths));
-    const place = isOwn ? undefined : traits.ofNode(nodes.get(name));
-    const report = place === undefined ? undefined : traits.ofReport(state, now);
-    if (place === undefined || report === undefined) {
+    const ofNode = isAlone(name, state) ? undefined : traits.ofNode(nodes.get(name));
+    const ofReport = ofNode === undefined ? undefined : traits.ofReport(state, now);
+    if (ofNode === undefined || ofReport === undefined) {
       groups.push([name]);
       continue;
     }
-    const alike = found.get(place) ?? new Map<string, string[]>();
-    found.set(place, alike);
-    const told = `${report}${onLink(name)}`;
-    const group = alike.get(told);
-    if (group !== undefined) {
-      group.push(name);
+    const byReport = byTraits.get(ofNode) ?? new Map<string, string[]>();
+    byTraits.set(ofNode, byReport);
+    const ofAgent = `${ofReport}${onLinks(name)}`;
+    const known = byReport.get(ofAgent);
+    if (known !== undefined) {
+      known.push(name);
       continue;
     }
-    const begun = [name];
-    alike.set(told, begun);
-    groups.push(begun);
+    const group = [name];
+    byReport.set(ofAgent, group);
+    groups.push(group);
   }
   return groups;
-}
-
-function isSingledOut({ differing, directReturn }: NodeState, service: string, usesPaths: boolean): boolean {
-  return (usesPaths && directReturn !== undefined) || differing.some((difference) => difference.service === service);
 }
 
 const names = new BasisMemo<readonly string[]>();
@@ -64,15 +64,15 @@ function namesOf({ nodes, nodeStates }: Snapshot): readonly string[] {
   );
 }
 
-const traits = new BasisMemo<Traits>();
+const memo = new BasisMemo<NodeTraits>();
 
-function traitsOf(snapshot: Snapshot): Traits {
+function traitsOf(snapshot: Snapshot): NodeTraits {
   const { config, nodes, peers, advertisements } = snapshot;
-  return traits.get(nodes, [config, ...basisOf(peers), ...basisOf(advertisements)], () => new Traits(snapshot));
+  return memo.get(nodes, [config, ...basisOf(peers), ...basisOf(advertisements)], () => new NodeTraits(snapshot));
 }
 
-/** What decisions read of Nodes and reports, as text: equal for nodes that decisions do not tell apart. Each object is read once. */
-class Traits {
+/** Texts about Nodes and reports, equal for those that decisions do not tell apart. Each object is read once. */
+class NodeTraits {
   readonly #snapshot: Snapshot;
   readonly #nodes = new WeakMap<Node, { readonly text: string | undefined }>();
   readonly #reports = new WeakMap<NodeState, { readonly text: string | undefined }>();
@@ -81,7 +81,7 @@ class Traits {
     this.#snapshot = snapshot;
   }
 
-  /** Undefined: the node drains, and looks at the other nodes. */
+  /** Undefined: the node drains, so its decision depends on other nodes. */
   ofNode(node: Node | undefined): string | undefined {
     if (node === undefined) return 'no Node';
     const known = this.#nodes.get(node) ?? { text: this.#readNode(node) };
@@ -89,12 +89,12 @@ class Traits {
     return known.text;
   }
 
-  /** Undefined: the node drains or holds back a family, and looks at the other nodes. */
+  /** Undefined: the node drains or holds back a family, so its decision depends on other nodes. */
   ofReport(state: NodeState | undefined, now: number): string | undefined {
     if (state === undefined) return 'no report';
-    const known = this.#reports.get(state) ?? { text: reportText(state) };
+    const known = this.#reports.get(state) ?? { text: this.#readReport(state) };
     this.#reports.set(state, known);
-    // Decisions read also the report of an agent that has fallen silent.
+    // Decisions also read the report of an agent that has fallen silent.
     return known.text === undefined || isCurrent(state, now) ? known.text : `silent ${known.text}`;
   }
 
@@ -107,18 +107,21 @@ class Traits {
     );
     return JSON.stringify([isExcludedNode(node), node.networkUnavailable, selecting]);
   }
-}
 
-function reportText({ sessions, heldBack = [], drain, problem, truncated }: NodeState): string | undefined {
-  if (heldBack.length > 0 || drain !== undefined) return undefined;
-  const about = problem === undefined ? '' : causeKey(problem);
-  return JSON.stringify([about, truncated === true, sessions.map(sessionText)]);
-}
+  #readReport({ sessions, heldBack = [], drain, problem, truncated, directReturn }: NodeState): string | undefined {
+    if (heldBack.length > 0 || drain !== undefined) return undefined;
+    const about = problem === undefined ? '' : causeKey(problem);
+    const ofSessions = sessions.map((session) => this.#readSession(session));
+    return JSON.stringify([about, truncated === true, directReturn !== undefined, ofSessions]);
+  }
 
-/** What decisions read of a session that is up, and all that explains why one is down. */
-function sessionText({ peer, address, interface: device, state, since, warning, cause, lastError, damping, bfd }: SessionStatus): unknown {
-  const told = [peer, address, device, since !== '', warning === undefined ? '' : causeKey(warning)];
-  if (state === 'Established') return told;
-  const held = damping?.until === undefined ? [] : [damping.until, damping.flapsInLastHour];
-  return [...told, state, cause === undefined ? '' : causeKey(cause), lastError, bfd?.awaited, held];
+  /** Returns what decisions read of a session that is up, and all that explains why one is down. */
+  #readSession(session: SessionStatus): unknown {
+    const { peer: name, state, since, warning, cause, lastError, damping, bfd } = session;
+    const peer = this.#snapshot.peers.get(name);
+    const running = [since !== '', peer !== undefined && runsSession(peer, session)];
+    const up = [name, running, warning === undefined ? '' : causeKey(warning)];
+    if (state === 'Established') return up;
+    return [...up, state, cause === undefined ? '' : causeKey(cause), lastError, bfd?.awaited, damping?.until !== undefined];
+  }
 }

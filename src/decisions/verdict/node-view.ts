@@ -18,7 +18,7 @@ import { l2ViewsOf, type L2View, type L2Views } from './l2-view.ts';
 /** What one node does for a Service: its decisions, corrected by the report of its agent. */
 export interface NodeView {
   readonly node: string;
-  /** Other nodes that do the same for the same reasons, sorted. Their names come after that of the node. Absent: each node has a view. */
+  /** Other nodes that do the same for the same reasons, sorted. Absent: there are none, or each node has a view. */
   readonly alike?: readonly string[];
   /** Why the state of the node is uncertain: its agent is silent or stopped, or its data plane fails. */
   readonly problem?: Reason;

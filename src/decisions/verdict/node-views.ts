@@ -40,8 +40,8 @@ export class NodeViews {
 
   #groups(): string[][] {
     const addresses = this.#snapshot.l2Advertisements.size === 0 ? [] : assignedAddresses(this.#service);
-    const onLink = (node: string): string => addresses.map((address) => l2Text(this.#viewL2(address, node))).join('');
-    return alikeNodes(this.#snapshot, this.#service, this.#now, onLink);
+    const onLinks = (node: string): string => addresses.map((address) => l2Text(this.#viewL2(address, node))).join('');
+    return alikeNodes(this.#snapshot, this.#service, this.#now, onLinks);
   }
 }
 

@@ -54,7 +54,7 @@ export function decideVerdict(facts: VerdictFacts): Verdict {
   const failed = clients.filter(({ outcome }) => outcome !== 'answered');
   const isPartly = answered.length > 0 || failed.some((one) => partial.has(one.outcome));
   const outcome = isPartly ? 'partly' : failed.some((one) => uncertain.has(one.outcome)) ? 'unknown' : 'notServed';
-  return verdictOf(service, outcome, leadOf(outcome, answered, failed), causesOfFailure(facts, failed), nodesOfViews(nodes).length);
+  return verdictOf(service, outcome, leadOf(outcome, answered, failed), causesOfFailure(facts, failed), countNodes(nodes));
 }
 
 function withoutAddress(service: Service, notOurs: Reason | undefined, unmet: Reason | undefined): Verdict {
@@ -136,6 +136,10 @@ function leadOf(outcome: Verdict['outcome'], answered: readonly ClientReachabili
   return `Partly served, not at ${targetsText(failed, answered)}`;
 }
 
+function countNodes(views: readonly NodeView[]): number {
+  return views.reduce((sum, { alike = [] }) => sum + 1 + alike.length, 0);
+}
+
 function list(clients: readonly ClientReachability[]): string[] {
   return [...new Set(clients.map(({ address }) => address))];
 }
@@ -145,7 +149,7 @@ function servedVerdict({ service, unmet, nodes, clients }: VerdictFacts): Verdic
   const sources = [...new Set(clients.flatMap((client) => client.sources ?? []))];
   const to = sources.length === 0 ? 'Served' : `Served to ${listText(sources)} only (spec.loadBalancerSourceRanges)`;
   const announcing = nodes.filter((node) => addresses.some((address) => isAnnounced(node, address)));
-  const all = nodesOfViews(nodes).length;
+  const all = countNodes(nodes);
   if (unmet !== undefined && unmet.code !== 'Undecided')
     return verdictOf(service, 'served', `${to}, but not as it asks`, [{ reason: unmet, nodes: [] }], all);
   const drains = announcing.map(({ addresses: views }) => views.find((one) => one.drain !== undefined)?.drain);

@@ -126,7 +126,10 @@ export function reportAge(state: NodeState, now: number): number {
   return Math.max(0, Math.floor((now - Date.parse(state.updated)) / 1000));
 }
 
-/** Returns when a report that counts now ceases to by its age, in milliseconds since the epoch. Infinity: the kubelet tells whether its agent lives. */
+/**
+ * Returns when a report that counts now ceases to because of its age, in milliseconds since the epoch. Infinity: the kubelet tells whether its
+ * agent lives.
+ */
 export function lapsesAt({ isAlive, updated }: NodeState): number {
   // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
   return isAlive === undefined ? Date.parse(updated) + (staleAfterSeconds + 1) * 1000 : Number.POSITIVE_INFINITY;

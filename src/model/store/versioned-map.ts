@@ -4,7 +4,7 @@
  */
 export class VersionedMap<K, V> extends Map<K, V> {
   version = 0;
-  /** Counts every value that was set or deleted, also one that `isSame`. */
+  /** Counts every value that was set or deleted, also one that `isSame` takes for the earlier one. */
   writes = 0;
   readonly #isSame: (before: V, after: V) => boolean;
 
@@ -51,7 +51,7 @@ export class BasisMemo<T> {
   readonly #known = new WeakMap<object, { readonly basis: readonly unknown[]; readonly result: T }>();
 
   /**
-   * `basis`: the objects that the result depends on, as `basisOf` lists them. Calls `create` when one of them has changed, or when the result no
+   * `basis`: the objects and versions that the result depends on, as `basisOf` lists them. Calls `create` when one of them has changed, or when the result no
    * longer holds for another reason.
    */
   get(owner: object, basis: readonly unknown[], create: () => T, holds: (result: T) => boolean = () => true): T {

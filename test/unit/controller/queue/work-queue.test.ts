@@ -63,7 +63,7 @@ describe('the work queue', () => {
       expect(order).toEqual(['f', 'd', 'e', 'c', 'a', 'b']);
     });
 
-    test('have a turn after ten keys of the second line, but never before a key of the first', async () => {
+    test('have a turn after ten keys of the next line, but never before a key of the first', async () => {
       const numbered = (name: string, count: number): string[] => Array.from({ length: count }, (_, index) => `${name}${index}`);
       const order = await ordered((queue) => {
         for (const key of numbered('last', 3)) queue.addLast(key);
@@ -71,17 +71,25 @@ describe('the work queue', () => {
         for (const key of numbered('first', 12)) queue.addPriority(key);
       });
       const next = numbered('next', 21);
-      const [first, ...ten] = next;
-      expect(order).toEqual([
-        ...numbered('first', 12),
-        'last0',
-        first,
-        ...ten.slice(0, 9),
-        'last1',
-        ...next.slice(10, 20),
-        'last2',
-        next[20],
-      ]);
+      const inTurn = [...next.slice(0, 10), 'last0', ...next.slice(10, 20), 'last1', ...next.slice(20), 'last2'];
+      expect(order).toEqual([...numbered('first', 12), ...inTurn]);
+    });
+
+    test('that wait for a retry go on waiting', async () => {
+      const done: string[] = [];
+      const { queue, clock } = makeQueue(async (key) => {
+        done.push(key);
+        if (done.length === 1) throw new Error('no');
+      });
+      queue.add('a');
+      queue.start();
+      await queue.idle();
+      queue.addLast('a');
+      await queue.idle();
+      expect(done).toEqual(['a']);
+      clock.advance(limits.retryMinimumMilliseconds);
+      await queue.idle();
+      expect(done).toEqual(['a', 'a']);
     });
 
     test('run again in the line in which they were added while at work', async () => {

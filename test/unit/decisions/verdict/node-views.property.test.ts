@@ -33,6 +33,8 @@ const node = fc.record({
 
 const session = usually<Partial<SessionStatus>>(
   { state: 'Established' },
+  { state: 'Established', address: '10.0.0.7' },
+  { state: 'Idle', since: '' },
   {
     state: 'Established',
     warning: reason('BFDDown', {
@@ -64,7 +66,12 @@ const report = fc.record({
     [{ service: key, aspect: 'Announced' as const, reason: reason('AwaitsForwarding', { frontend }) }],
     [{ service: 'shop/other', aspect: 'Announced' as const, reason: reason('AwaitsForwarding', { frontend }) }],
   ),
-  problem: usually<'AgentStopped' | 'DataPlaneFailed' | undefined>(undefined, 'AgentStopped', 'DataPlaneFailed'),
+  problem: usually<'AgentStopped' | 'DataPlaneFailed' | 'NodeNotThisHost' | undefined>(
+    undefined,
+    'AgentStopped',
+    'DataPlaneFailed',
+    'NodeNotThisHost',
+  ),
   heldBack: usually<readonly HeldBackFamily[]>([], [held(false)], [held(true)]),
   truncated: usually(false, true),
   links: usually<string | undefined>('192.0.2.0/24', '198.51.100.0/24', undefined),
@@ -74,7 +81,14 @@ const report = fc.record({
 type Told = typeof report extends fc.Arbitrary<infer T> ? T : never;
 
 function stateOf(name: string, told: Told): NodeState {
-  const of = { address: '', since: '2026-01-01T00:00:00Z', localASN: 64512, peerASN: 64513, prefixesSent: 1, state: 'Active' as const };
+  const of = {
+    address: '10.0.0.254',
+    since: '2026-01-01T00:00:00Z',
+    localASN: 64512,
+    peerASN: 64513,
+    prefixesSent: 1,
+    state: 'Active' as const,
+  };
   const networks = told.links === undefined ? undefined : [prefix(told.links)];
   return {
     kind: 'NodeState',
@@ -85,6 +99,9 @@ function stateOf(name: string, told: Told): NodeState {
     differing: told.differing,
     ...(told.problem === 'AgentStopped' ? { problem: reason('AgentStopped', { node: name }) } : {}),
     ...(told.problem === 'DataPlaneFailed' ? { problem: reason('DataPlaneFailed', { error: 'EPERM' }) } : {}),
+    ...(told.problem === 'NodeNotThisHost'
+      ? { problem: reason('NodeNotThisHost', { node: name, addresses: '10.0.0.1', host: '10.0.0.2' }) }
+      : {}),
     ...(told.heldBack.length > 0 ? { heldBack: told.heldBack } : {}),
     ...(told.truncated ? { truncated: true as const } : {}),
     ...(networks === undefined ? {} : { links: [{ name: 'eth0', linkAddress: '02:00:00:00:00:01', networks, addresses: [] }] }),
@@ -98,7 +115,13 @@ const world = fc
     reports: fc.tuple(...names.map(() => report)),
     assigned: fc.subarray(['192.0.2.1', '2001:db8::1', '203.0.113.9'], { minLength: 1 }),
     policy: fc.constantFrom('Cluster' as const, 'Local' as const),
-    endpoints: fc.subarray(['10.244.1.1@n1', '10.244.2.1@n2 draining', '10.244.3.1@n3 zone=b nodes=n3', '10.244.5.1@n5 zone=a nodes=n6']),
+    endpoints: fc.subarray([
+      '10.244.1.1@n1',
+      '10.244.2.1@n2 draining',
+      '10.244.3.1@n3 zone=b nodes=n3',
+      '10.244.5.1@n5 zone=a nodes=n6',
+      '10.244.9.1',
+    ]),
     advertised: usually<'all' | 'rack' | undefined>('all', 'rack', undefined),
     onLinks: fc.boolean(),
     peersOfRacks: fc.boolean(),
