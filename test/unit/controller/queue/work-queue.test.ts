@@ -37,6 +37,15 @@ describe('the work queue', () => {
     expect(done).toEqual(['a', 'z', 'c', 'b']);
   });
 
+  test('a key counts once in the length, however it was added', () => {
+    const { queue } = makeQueue(async () => undefined);
+    queue.add('a');
+    queue.addPriority('a');
+    queue.add('a');
+    queue.addPriority('b');
+    expect(queue.length).toBe(2);
+  });
+
   test('a key that is added while at work runs again afterwards', async () => {
     const done: string[] = [];
     const { queue } = makeQueue(async (key) => {
