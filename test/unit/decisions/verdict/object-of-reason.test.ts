@@ -33,10 +33,10 @@ function has(kind: string, field: string): boolean {
 
 describe('the object and the field that fix a reason', () => {
   test('every reason names an object, and only fields that this object has', () => {
-    const objects = ['IPAddressPool/public', 'BGPPeer/tor1', 'Node/node-a', 'BGPAdvertisement/rack', 'Service/shop/web'];
+    const objects = new Set(['IPAddressPool/public', 'BGPPeer/tor1', 'Node/node-a', 'BGPAdvertisement/rack', 'Service/shop/web']);
     const wrong = codes.filter((code) => {
       const { object = '', field } = placeOf(code);
-      return !objects.includes(object) || (field !== undefined && !has(object.split('/')[0] ?? '', field));
+      return !objects.has(object) || (field !== undefined && !has(object.split('/')[0] ?? '', field));
     });
     expect(wrong).toEqual([]);
   });
