@@ -18,6 +18,15 @@ test.each([
   expect(JSON.stringify(warnings)).toContain(instead);
 });
 
+test.each(['', '.80'])(
+  'a Service with a load balancer cannot use the target group of aws-target-group%s, which the error names',
+  async (suffix) => {
+    const group = 'arn:aws:elasticloadbalancing:eu-central-1:111122223333:targetgroup/theirs/0123456789abcdef';
+    const { errors } = await desire(awsMember('nlb', { ...plain, annotations: { [`herald.dev/aws-target-group${suffix}`]: group } }));
+    expect(errors).toMatchObject([{ code: 'AwsTargetGroupUnusable', details: { group } }]);
+  },
+);
+
 describe('NLB health checks', () => {
   test.each([
     [

@@ -5,6 +5,7 @@ import { MemoryTransport } from '../../../../src/bgp/transport/memory-transport.
 import { address, formatAddress } from '../../../../src/net/address.ts';
 import { formatPrefix } from '../../../../src/net/prefix.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
+import { logInto } from '../scripted-router.ts';
 
 const base: PeerGroupOptions = {
   name: 'nodes',
@@ -16,6 +17,8 @@ const base: PeerGroupOptions = {
 interface Bed {
   readonly clock: VirtualClock;
   readonly hub: Speaker;
+  /** The log of the hub. */
+  readonly lines: readonly string[];
   /** Starts a speaker at this address that connects to the hub. */
   readonly node: (own: string, asn?: number) => Speaker;
 }
@@ -24,8 +27,10 @@ function bed(): Bed {
   const clock = new VirtualClock();
   const network = new MemoryNetwork(clock, 1);
   const common = { clock, random: () => 0.999_999 };
+  const lines: string[] = [];
   const hub = new Speaker({
     ...common,
+    log: logInto(lines),
     asn: 64_512,
     routerId: '10.1.0.254',
     listen: [{}],
@@ -34,6 +39,7 @@ function bed(): Bed {
   return {
     clock,
     hub,
+    lines,
     node: (own, asn = 65_001) => {
       const speaker = new Speaker({ ...common, asn, routerId: own.replace(/^10\.2/, '10.1'), transport: network.host([address(own)]) });
       speaker.addPeer({ address: '10.1.0.254', peerAsn: 64_512, sourceAddress: own });
@@ -100,6 +106,21 @@ describe('peer groups', () => {
     expect(names(hub)).toEqual(['nodes/10.1.0.1', 'nodes/10.1.0.2']);
     expect(stateOf(third)).not.toBe('Established');
     expect(group.status().refused.groupFull).toBeGreaterThan(0);
+  });
+
+  it('logs at most one line a minute about refused connections, with their number', () => {
+    const { clock, hub, lines, node } = bed();
+    const group = hub.addPeerGroup({ ...base, maximumPeers: 1 });
+    node('10.1.0.1');
+    clock.advance(2_000);
+    node('10.1.0.2');
+    const refusals = (): string[] => lines.filter((line) => line.includes('because it is full'));
+    clock.advance(59_000);
+    expect(group.status().refused.groupFull).toBeGreaterThan(1);
+    expect(refusals()).toHaveLength(1);
+    expect(refusals()[0]).toContain('{"group":"nodes","address":"10.1.0.2","refused":{"groupFull":1,"speakerFull":0}}');
+    clock.advance(20_000);
+    expect(refusals()).toHaveLength(2);
   });
 
   it('BGP-123 removes a member that had no session for the idle time, and takes it again later', async () => {

@@ -43,6 +43,7 @@ test('pools and queues are read at each scrape', async () => {
   expect(sampleOf(text, 'herald_pool_addresses{pool="main",family="ipv6",state="assigned"}')).toBe(3);
   expect(sampleOf(text, 'herald_pool_addresses{pool="main",family="ipv6",state="kept"}')).toBe(0);
   expect(sampleOf(text, 'herald_queue_depth{queue="services"}')).toBe(4);
+  expect(sampleOf(text, 'herald_queue_waiting_retries{queue="services"}')).toBe(2);
   expect(sampleOf(text, 'herald_queue_longest_work_seconds{queue="services"}')).toBe(1.5);
   observer.stop();
   expect(samplesOf(await metrics.text(), 'herald_pool_addresses').size).toBe(0);

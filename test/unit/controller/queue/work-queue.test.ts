@@ -106,6 +106,13 @@ describe('the work queue', () => {
       await queue.idle();
       expect(done).toEqual(['a', 'b', 'b', 'c', 'a']);
     });
+  test('a key counts once in the length, however it was added', () => {
+    const { queue } = makeQueue(async () => undefined);
+    queue.add('a');
+    queue.addPriority('a');
+    queue.add('a');
+    queue.addPriority('b');
+    expect(queue.length).toBe(2);
   });
 
   test('a key that is added while at work runs again afterwards', async () => {
@@ -222,16 +229,16 @@ describe('the work queue', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('a failed key is logged as a warning, but not after a write conflict', async () => {
+  test('a failed key is logged as a warning, but not when nothing is wrong with the key', async () => {
     const warned: unknown[] = [];
     const log = { ...silentLog, warn: (fields: object) => void warned.push((fields as { key: unknown }).key) };
     const queue = new WorkQueue<string>({ clock: new VirtualClock(), random: () => 1, log }, async (key) => {
-      throw answerError(key === 'raced' ? 409 : 500, '');
+      throw Object.assign(new Error(key), { code: key });
     });
-    for (const key of ['raced', 'broken']) queue.add(key);
+    for (const key of ['conflict', 'notLeading', 'stopping', 'notWritten', 'failing']) queue.add(key);
     queue.start();
     await queue.idle();
-    expect(warned).toEqual(['broken']);
+    expect(warned).toEqual(['failing']);
   });
 
   test('a key that waits for a retry runs at once when it is added', async () => {

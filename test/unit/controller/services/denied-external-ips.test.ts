@@ -2,11 +2,11 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { BareMetalProvider } from '../../../../providers/bare-metal/provider.ts';
 import { Controller } from '../../../../src/controller/controller.ts';
 import type { RecordedStatus, ServiceStatus, StatusWriter } from '../../../../src/controller/status-writer.ts';
-import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
+import type { Labels, ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import type { ObjectEvent } from '../../../../src/model/objects/object-event.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
-import { cluster, config, pool, service, type ServiceLiteral } from '../../decisions/fixtures.ts';
+import { cluster, config, matching, pool, service, type ServiceLiteral } from '../../decisions/fixtures.ts';
 import { TestSource } from '../../test-source.ts';
 
 const denied = { type: 'herald.dev/ExternalIPsAllowed', status: 'False', reason: 'ExternalIPNotAllowed' };
@@ -108,6 +108,21 @@ describe.each([
     expect(conditionOf('shop/web')).toMatchObject(denied);
     expect(eventsOf('web')).toHaveLength(2);
   });
+});
+
+test('the condition goes when the labels of the namespace change to those that a policy selects', async () => {
+  const selecting = (labels: Labels) =>
+    cluster({
+      namespaces: { shop: labels },
+      externalIPPolicies: [{ cidrs: ['198.51.100.0/24'], namespaceSelector: matching({ team: 'web' }) }],
+    });
+  const before = selecting({});
+  source.put(...before.externalIPPolicies.values(), ...before.namespaces.values());
+  await put({ name: 'shop/web', type: 'ClusterIP', externalIPs: ['198.51.100.7'] });
+  expect(conditionOf('shop/web')).toMatchObject(denied);
+  source.put(...selecting({ team: 'web' }).namespaces.values());
+  await controller.settled();
+  expect(conditionOf('shop/web')).toBeUndefined();
 });
 
 describe('no condition', () => {

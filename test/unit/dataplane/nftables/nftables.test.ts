@@ -510,9 +510,9 @@ describe('ruleset monitor', () => {
     expect(closed).toEqual(['executor', 'routes', 'conntrack']);
   });
 
-  test('nothing happens after close', async () => {
+  test.each(['close', 'cleanup'] as const)('nothing happens after %s', async (end) => {
     const { kernel, clock, dataplane, repairs } = await started();
-    await dataplane.close();
+    await dataplane[end]();
     kernel.foreign((tables) => tables.clear(), 'delete table ip herald');
     await settleRepair(clock);
     expect([repairs, clock.pending]).toEqual([[], 0]);

@@ -100,6 +100,17 @@ test('a failed change is retried', async () => {
   expect([...table.present.keys()]).toEqual([]);
 });
 
+test.each([new DataplaneError('permission', 'not permitted'), new RangeError('a defect')])(
+  'a change that ends with "%s" fails as a whole, without a list of refused routes',
+  async (error) => {
+    const { table, set } = setup();
+    table.change = async () => {
+      throw error;
+    };
+    await expect(set.setPrefixes(both)).rejects.toThrow(error);
+  },
+);
+
 test('there are no checks without routes or after close', async () => {
   const { clock, set } = setup();
   await set.setPrefixes(both);

@@ -76,6 +76,19 @@ test.each([
   expect(expired).toBe(status === 401 ? 1 : 0);
 });
 
+test.each([200, 201, 299])('response %i is an answer', async (status) => {
+  server.next((response) => response.writeHead(status).end('{"kind":"Thing"}'));
+  expect(await client.get('/api/v1/things')).toEqual({ kind: 'Thing' });
+});
+
+test.each(['/clusters/one', '/clusters/one/'])('requests go below the path %s of the server', async (path) => {
+  const below = new KubeClient(connection(new URL(path, server.url)), { clock });
+  server.next((response) => response.end('{}'));
+  await below.get('/api/v1/things');
+  below.close();
+  expect(server.paths).toEqual(['/clusters/one/api/v1/things']);
+});
+
 test("a proxy's error page is quoted in part", async () => {
   server.next((response) => response.writeHead(502).end(`<html>${'x'.repeat(10_000)}</html>`));
   const error = await client.get('/api/v1/things').catch((error: Error) => error);

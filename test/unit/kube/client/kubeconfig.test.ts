@@ -74,6 +74,13 @@ test('the kubeconfig is read again after a refusal', async () => {
   await expect.poll(async () => (await connection.credentials()).authorization).toBe('Bearer new');
 });
 
+test('a context that the file does not have is refused, and the fix names those that it has', async () => {
+  await writeFile(file, config({ token: 'abc' }));
+  await expect(readKubeconfig(file, 'there')).rejects.toMatchObject({ fix: 'it has: here' });
+  await writeFile(file, '{}');
+  await expect(readKubeconfig(file, 'there')).rejects.toMatchObject({ fix: 'it has: none' });
+});
+
 test.each([
   ['is missing', undefined, 'ENOENT'],
   ['has no context', '{}', 'no current context'],

@@ -217,6 +217,32 @@ describe('failures', () => {
     expect(writes).toHaveLength(3 + limits.eventAttempts);
   });
 
+  test('an Event is retried when the credentials were refused, because they may have changed', async () => {
+    answers.push(answerError(401, ''));
+    recorder.record(event());
+    for (let second = 0; second < 60; second++) {
+      await new Promise(setImmediate);
+      clock.advance(1000);
+    }
+    await recorder.idle();
+    expect(writes).toHaveLength(2);
+    expect(recorder.lost.size).toBe(0);
+  });
+
+  test('lost Events are logged at most once a minute', async () => {
+    const lose = async (name: string): Promise<void> => {
+      answers.push(answerError(422, 'invalid'));
+      recorder.record(named(name));
+      await recorder.idle();
+    };
+    await lose('one');
+    await lose('two');
+    expect(logged).toEqual([['warn', 'Events are lost']]);
+    clock.advance(limits.eventLossMilliseconds);
+    await lose('three');
+    expect(logged).toHaveLength(2);
+  });
+
   test('a refused Event is lost and the next is written', async () => {
     answers.push(answerError(422, 'invalid'));
     recorder.record(event());
