@@ -106,6 +106,8 @@ describe('the work queue', () => {
       await queue.idle();
       expect(done).toEqual(['a', 'b', 'b', 'c', 'a']);
     });
+  });
+
   test('a key counts once in the length, however it was added', () => {
     const { queue } = makeQueue(async () => undefined);
     queue.add('a');
