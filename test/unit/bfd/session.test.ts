@@ -115,7 +115,7 @@ describe('transmission', () => {
     peer.keepSending(30_000);
     const between = gaps(peer.take());
     expect(between.length).toBeGreaterThan(99);
-    expect(new Set(between).size).toBeGreaterThan(between.length / 2);
+    expect(new Set(between).size, 'slots of 5 ms in the quarter').toBeGreaterThan(12);
     expect(Math.max(...between)).toBeLessThanOrEqual(300);
     expect(Math.min(...between)).toBeGreaterThanOrEqual(225);
   });
