@@ -22,7 +22,7 @@ export const maximumDetectMultiplier = 255;
 export const maximumClosingTime = 5_000;
 
 /** Milliseconds. The longest time by which packets and checks of the detection time are moved to be done together with others. */
-export const longestSlot = 5;
+export const longestSlot = 7.5;
 
 /** Turns of the event loop for which an expired detection time may be deferred while the sockets are drained. */
 export const maximumDetectionTurns = 64;

@@ -33,8 +33,8 @@ export function endOfSlot(due: number, period: number): number {
   return Math.ceil(due / slot) * slot;
 }
 
-/** Many sessions are due in the same slot, so that the thread wakes once for all of them. The jitter, a quarter, has at least 15 slots. */
-const slotOf = (period: number): number => Math.min(longestSlot, period / 60);
+/** Many sessions are due in the same slot, so that the thread wakes once for all of them. The jitter, a quarter, has at least ten slots. */
+const slotOf = (period: number): number => Math.min(longestSlot, period / 40);
 
 /** Returns the silence after which the session goes down (RFC 5880 6.8.4). */
 export function detectionTime(remoteDetectMultiplier: number, requiredMinRx: number, remoteDesiredMinTx: number): number {

@@ -46,7 +46,7 @@ describe('the arithmetic of intervals', () => {
         const due = transmissionTime(at, interval * 1_000, multiplier, () => value);
         expect(due - at).toBeGreaterThanOrEqual(0.75 * interval - 1e-6);
         expect(due - at).toBeLessThanOrEqual((multiplier === 1 ? 0.9 : 1) * interval + 1e-6);
-        const slots = due / Math.min(5, interval / 60);
+        const slots = due / Math.min(7.5, interval / 40);
         expect(Math.abs(slots - Math.round(slots))).toBeLessThan(1e-3);
       }),
     );

@@ -15,12 +15,12 @@ function blockedAfter(passed: number | undefined, milliseconds = 20): number {
 describe('datagrams gather', () => {
   test('while they arrive less than a slot apart', () => {
     expect(blockedAfter(1)).toBeGreaterThan(15);
-    expect(blockedAfter(4.9)).toBeGreaterThan(15);
+    expect(blockedAfter(7.4)).toBeGreaterThan(15);
   });
 
   test.each([
     ['the first datagram', undefined, 20],
-    ['a slot or more after the latest', 5, 20],
+    ['a slot or more after the latest', 7.5, 20],
     ['in the same turn of the event loop', 0.05, 20],
     ['when something is due', 1, 0],
     ['when something is late', 1, -3],
