@@ -21,6 +21,11 @@ export class DetectionGate<Session extends { expireDetection(): void }> {
     this.#packets++;
   }
 
+  /** The expiry of a session is delayed. */
+  get isWaiting(): boolean {
+    return this.#deferred.size > 0;
+  }
+
   defer(session: Session): void {
     this.#deferred.add(session);
     if (this.#deferred.size > 1) return;

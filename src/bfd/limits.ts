@@ -21,11 +21,20 @@ export const maximumDetectMultiplier = 255;
 /** Milliseconds after which a closing session is released, whatever the detection time of its peer. */
 export const maximumClosingTime = 5_000;
 
+/** Milliseconds. The longest time by which packets and checks of the detection time are moved to be done together with others. */
+export const longestSlot = 7.5;
+
 /** Turns of the event loop for which an expired detection time may be deferred while the sockets are drained. */
 export const maximumDetectionTurns = 64;
 
 /** Octets of the receive buffer of a socket, if the kernel allows it. Packets wait there during a stall. */
 export const receiveBufferBytes = 4_194_304;
+
+/** Datagrams that are received with one system call. */
+export const receiveBatch = 32;
+
+/** Milliseconds. A datagram so soon after others belongs to the same turn of the event loop. */
+export const gatheringInterval = 0.1;
 
 /** Source ports of sessions (RFC 5881 4). */
 export const sourcePorts = { first: 49_152, last: 65_535 } as const;

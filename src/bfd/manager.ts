@@ -3,7 +3,7 @@ import type { Clock } from '../system/clock.ts';
 import type { Random } from '../system/random.ts';
 import { newDiscards, type DiscardReason, type Discards } from './counters.ts';
 import { DetectionGate } from './detection-gate.ts';
-import { maximumClosingTime, maximumMultihopPeers, maximumSessions, minimumInterval } from './limits.ts';
+import { longestSlot, maximumClosingTime, maximumMultihopPeers, maximumSessions, minimumInterval } from './limits.ts';
 import { Schedule } from '../system/schedule.ts';
 import {
   demultiplexKey,
@@ -69,6 +69,7 @@ export class Manager {
     this.#detectionGate = new DetectionGate(components.clock);
     components.transport.listen({
       received: (payload, source, networkInterface, multihop) => this.#receive(payload, source, networkInterface, multihop),
+      timeToSpare: () => this.#timeToSpare(),
     });
   }
 
@@ -194,6 +195,12 @@ export class Manager {
     if (session === undefined) return this.#discard('unknownSession');
     if (!isFromPeer(session.resolved, source, networkInterface, multihop)) return this.#discard('source');
     session.receive(packet, this.#components.clock.now());
+  }
+
+  #timeToSpare(): number {
+    if (this.#detectionGate.isWaiting) return 0;
+    const now = this.#components.clock.now();
+    return Math.min(this.#schedule.next, Math.ceil(now / longestSlot) * longestSlot) - now;
   }
 
   #ofEndpoint(source: string, networkInterface: string | undefined, multihop: boolean): Session | undefined {

@@ -9,7 +9,7 @@ import { RemoteState } from './remote-state.ts';
 import { Alarm, type Schedule } from '../system/schedule.ts';
 import type { Profile, ResolvedSession } from './session-options.ts';
 import type { DownTime, RemoteStatus, SessionStatus, Transition } from './session-status.ts';
-import { detectionTime, jittered, slowInterval, toMicroseconds, toMilliseconds, transmitInterval } from './timing.ts';
+import { detectionTime, endOfSlot, slowInterval, toMicroseconds, toMilliseconds, transmissionTime, transmitInterval } from './timing.ts';
 import type { Channel } from './transport/transport.ts';
 import type { SessionState } from './wire/codes.ts';
 import { controlPacketLength, emptyControlPacket, encodeControlPacket, type ControlPacket } from './wire/control-packet.ts';
@@ -262,7 +262,7 @@ export class Session {
       schedule.setAlarm(this.#transmission, clock.now() + listenRetryInterval);
       return;
     }
-    const due = this.#lastSent + toMilliseconds(jittered(interval, this.#resolved.profile.detectMultiplier, random));
+    const due = transmissionTime(this.#lastSent, interval, this.#resolved.profile.detectMultiplier, random);
     schedule.setAlarm(this.#transmission, Math.max(due, clock.now()));
   }
 
@@ -289,7 +289,7 @@ export class Session {
     }
     this.#send(false, this.#poll.polling);
     this.#lastSent = now;
-    schedule.setAlarm(this.#transmission, now + toMilliseconds(jittered(this.#interval, this.#resolved.profile.detectMultiplier, random)));
+    schedule.setAlarm(this.#transmission, transmissionTime(now, this.#interval, this.#resolved.profile.detectMultiplier, random));
   }
 
   /** Sends the new state at once, without waiting for the next interval. */
@@ -335,9 +335,10 @@ export class Session {
     else this.#host.deferDetection(this);
   }
 
+  /** When the detection time is over, at the end of a slot. */
   #deadline(): number | undefined {
     const time = this.#detectionTime();
-    return time === undefined ? undefined : this.#lastReceived + time;
+    return time === undefined ? undefined : endOfSlot(this.#lastReceived + time, time);
   }
 
   /** In milliseconds. Undefined until a packet arrived. */

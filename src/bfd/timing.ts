@@ -1,4 +1,5 @@
 import type { Random } from '../system/random.ts';
+import { longestSlot } from './limits.ts';
 
 /** The arithmetic of RFC 5880 6.8. All intervals are in microseconds, as on the wire. */
 
@@ -15,6 +16,25 @@ export function jittered(interval: number, detectMultiplier: number, random: Ran
   const most = detectMultiplier === 1 ? 0.9 : 1;
   return interval * (0.75 + (most - 0.75) * random());
 }
+
+/**
+ * Returns when to send the packet after the one that was sent at `sent`, both in milliseconds of the clock: after the jittered interval, or
+ * a little earlier, at the beginning of a slot. At least three quarters of the interval pass.
+ */
+export function transmissionTime(sent: number, interval: number, detectMultiplier: number, random: Random): number {
+  const slot = slotOf(toMilliseconds(interval));
+  const due = Math.floor((sent + toMilliseconds(jittered(interval, detectMultiplier, random))) / slot) * slot;
+  return due < sent + toMilliseconds(0.75 * interval) ? due + slot : due;
+}
+
+/** Returns the end of the slot in which something is due after waiting for `period`. All are in milliseconds. */
+export function endOfSlot(due: number, period: number): number {
+  const slot = slotOf(period);
+  return Math.ceil(due / slot) * slot;
+}
+
+/** Many sessions are due in the same slot, so that the thread wakes once for all of them. The jitter, a quarter, has at least ten slots. */
+const slotOf = (period: number): number => Math.min(longestSlot, period / 40);
 
 /** Returns the silence after which the session goes down (RFC 5880 6.8.4). */
 export function detectionTime(remoteDetectMultiplier: number, requiredMinRx: number, remoteDesiredMinTx: number): number {

@@ -19,7 +19,8 @@ export const systemClock: Clock = {
       const immediate = setImmediate(callback);
       return () => clearImmediate(immediate);
     }
-    const timer = setTimeout(callback, milliseconds);
+    // Node drops the fraction: the timer would fire too early, and its owner would wake twice.
+    const timer = setTimeout(callback, Math.ceil(milliseconds));
     return () => clearTimeout(timer);
   },
 };

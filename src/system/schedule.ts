@@ -32,6 +32,11 @@ export class Schedule {
     return this.#heap.length;
   }
 
+  /** When the next alarm rings, in milliseconds of the clock. */
+  get next(): number {
+    return this.#heap[0]?.due ?? Infinity;
+  }
+
   /** Sets or moves an alarm. */
   setAlarm(alarm: Alarm, due: number): void {
     alarm.due = due;
@@ -76,7 +81,8 @@ export class Schedule {
   }
 
   readonly #ring = (): void => {
-    this.#wakes = Infinity;
+    // Alarms that are set in the loop need no timer yet: most often the next alarm rings in the same loop.
+    this.#wakes = -Infinity;
     const now = this.#clock.now();
     // An alarm that is set while it rings must be due later, or this loop would not end.
     for (;;) {
@@ -85,6 +91,7 @@ export class Schedule {
       this.#remove(first);
       first.ring(now);
     }
+    this.#wakes = Infinity;
     this.#wake();
   };
 

@@ -110,7 +110,7 @@ test('BFD-003 no two sessions send from one port, even with other addresses or o
   const randoms = [0.5, 0.5, 0.5, 0.25, 0.125];
   const transport = linuxTransport(() => randoms.shift() ?? 0);
   if (transport === undefined) throw new Error('koffi has no binary for this machine');
-  transport.listen({ received: () => {} });
+  transport.listen({ received: () => {}, timeToSpare: () => 0 });
   try {
     inNetworkNamespace(link.speaker, () => {
       const [ipv4, ipv6] = [4, 6].map((family) => address(routerAddress[family as 4 | 6]));

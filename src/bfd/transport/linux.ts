@@ -1,6 +1,8 @@
 import assert from 'node:assert';
+import { systemClock } from '../../system/clock.ts';
 import { loadLibc, type Libc } from '../../system/ffi/libc.ts';
 import { systemRandom, type Random } from '../../system/random.ts';
+import { Gathering } from './linux/gathering.ts';
 import { Receiver, type ReceiverKind } from './linux/receiver.ts';
 import { Sender } from './linux/sender.ts';
 import type { Channel, Endpoint, Transport, TransportEvents } from './transport.ts';
@@ -17,6 +19,7 @@ export function linuxTransport(random: Random = systemRandom): Transport | undef
 class LinuxTransport implements Transport {
   readonly #libc: Libc;
   readonly #random: Random;
+  readonly #gathering = new Gathering(systemClock);
   readonly #receivers = new Map<string, Receiver>();
   /** Source ports in use (RFC 5881 4). */
   readonly #sourcePorts = new Set<number>();
@@ -76,7 +79,7 @@ class LinuxTransport implements Transport {
     const key = keyOf(kind);
     const present = this.#receivers.get(key);
     if (present !== undefined) return present;
-    const receiver = new Receiver(this.#libc, this.#events, kind);
+    const receiver = new Receiver(this.#libc, this.#gathering, this.#events, kind);
     this.#receivers.set(key, receiver);
     return receiver;
   }

@@ -102,6 +102,11 @@ export class MemoryTransport implements Transport {
     this.#events = undefined;
   }
 
+  /** What a real transport asks for, before it blocks the thread. */
+  timeToSpare(): number | undefined {
+    return this.#events?.timeToSpare();
+  }
+
   arrive(octets: Uint8Array, from: string, networkInterface: string | undefined, multihop: boolean): void {
     this.#events?.received(octets, from, networkInterface, multihop);
   }

@@ -33,6 +33,8 @@ export interface TransportEvents {
    * format of `formatAddress`. `networkInterface` is undefined if it is not known. `multihop` tells the port.
    */
   received(payload: Uint8Array, source: string, networkInterface: string | undefined, multihop: boolean): void;
+  /** Returns the time until something is due, in milliseconds. For that time the transport may block the thread. */
+  timeToSpare(): number;
 }
 
 export interface Transport {

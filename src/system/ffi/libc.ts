@@ -23,6 +23,8 @@ export interface Libc {
   readonly sendto: (fd: number, data: Uint8Array, length: number, flags: number, to: Uint8Array, toLength: number) => number;
   /** Takes a struct msghdr and modifies it. */
   readonly recvmsg: (fd: number, header: Uint8Array, flags: number) => number;
+  /** Takes an array of struct mmsghdr and modifies it. Returns how many of them have a message. */
+  readonly recvmmsg: (fd: number, headers: Uint8Array, count: number, flags: number, timeout: null) => number;
   /** Takes an array of struct pollfd and writes the results into it. Blocks the thread for at most `milliseconds`. */
   readonly poll: (descriptors: Uint8Array, count: number, milliseconds: number) => number;
   readonly eventfd: (initial: number, flags: number) => number;
@@ -78,6 +80,7 @@ export function loadLibc(): Libc | undefined {
     interfaceIndex: self.func('unsigned int if_nametoindex(const char *)'),
     sendto: self.func('long sendto(int, const uint8_t *, size_t, int, const uint8_t *, uint32_t)'),
     recvmsg: self.func('long recvmsg(int, uint8_t *, int)'),
+    recvmmsg: self.func('int recvmmsg(int, uint8_t *, unsigned int, int, void *)'),
     poll: self.func('int poll(uint8_t *, unsigned long, int)'),
     eventfd: self.func('int eventfd(unsigned int, int)'),
     read: self.func('long read(int, uint8_t *, size_t)'),

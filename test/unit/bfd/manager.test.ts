@@ -156,6 +156,37 @@ describe('two managers', () => {
   });
 });
 
+describe('the transport may block the thread', () => {
+  /** A session that begins at 2 ms. */
+  function startAtTwo(options: Partial<SessionOptions>): ScriptedPeer {
+    const peer = new ScriptedPeer();
+    peer.clock.advance(2);
+    peer.configure(options);
+    return peer;
+  }
+
+  test('until the end of a slot or the next alarm', () => {
+    const peer = startAtTwo({ passive: true });
+    expect(peer.transport.timeToSpare()).toBe(5.5);
+    peer.clock.advance(5.5);
+    expect(peer.transport.timeToSpare()).toBe(0);
+    // The session checks its socket at 1,002 ms.
+    peer.clock.advance(993.5);
+    expect(peer.transport.timeToSpare()).toBe(1);
+  });
+
+  test('BFD-027 but not while a detection time may expire', () => {
+    const peer = startAtTwo({ passive: true, receiveInterval: 10 });
+    peer.send({ state: 'Down', yourDiscriminator: 0, desiredMinTxInterval: 10_000 });
+    const seen: unknown[] = [];
+    // Runs after the alarm of the detection time and before the turn of the event loop that it waits for.
+    peer.clock.after(30.25, () => seen.push(peer.status().remote.discriminator, peer.transport.timeToSpare()));
+    peer.clock.advance(30.25);
+    expect(seen).toEqual([77, 0]);
+    expect(peer.status().remote.discriminator).toBe(0);
+  });
+});
+
 test('BFD-029 ten sessions at 50 ms send each packet 75 % to 100 % of the interval after the previous', () => {
   const clock = new VirtualClock();
   const wire = new MemoryWire(clock);

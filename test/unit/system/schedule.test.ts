@@ -42,6 +42,23 @@ describe('the schedule', () => {
     expect(clock.pending).toBe(1);
   });
 
+  test('alarms of the same time that are set again need one timer of the clock for all', () => {
+    const clock = new VirtualClock();
+    let timers = 0;
+    const after = (milliseconds: number, callback: () => void) => {
+      timers++;
+      return clock.after(milliseconds, callback);
+    };
+    const schedule = new Schedule({ now: () => clock.now(), date: () => clock.date(), after });
+    const alarms = Array.from({ length: 10 }, (): Alarm => {
+      const alarm: Alarm = new Alarm((now) => schedule.setAlarm(alarm, now + 10));
+      return alarm;
+    });
+    for (const alarm of alarms) schedule.setAlarm(alarm, 10);
+    clock.advance(35);
+    expect(timers).toBe(4);
+  });
+
   test('an alarm may be set again while it rings, and none rings after stop()', () => {
     const clock = new VirtualClock();
     const schedule = new Schedule(clock);

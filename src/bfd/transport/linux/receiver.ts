@@ -3,7 +3,9 @@ import type { Address, Family } from '../../../net/address.ts';
 import type { Libc } from '../../../system/ffi/libc.ts';
 import { receiveBufferBytes } from '../../limits.ts';
 import { multihopPort, singleHopPort, type TransportEvents } from '../transport.ts';
+import { DatagramBatch } from './datagram-batch.ts';
 import { DatagramSocket } from './datagram-socket.ts';
+import type { Gathering } from './gathering.ts';
 import { fromNeighbours, fromPeers } from './ttl-filter.ts';
 
 /** The properties that sessions share if they share a receiving socket. */
@@ -19,14 +21,16 @@ export class Receiver {
   /** Why the socket is closed. */
   problem: string | undefined = 'not opened yet';
   readonly #libc: Libc;
+  readonly #gathering: Gathering;
   readonly #events: TransportEvents;
   readonly #peers = new Map<object, { readonly peer: Address; readonly minimumTtl: number }>();
   #raw: DatagramSocket | undefined;
   #reader: Socket | undefined;
   #dropsBefore = 0;
 
-  constructor(libc: Libc, events: TransportEvents, kind: ReceiverKind) {
+  constructor(libc: Libc, gathering: Gathering, events: TransportEvents, kind: ReceiverKind) {
     this.#libc = libc;
+    this.#gathering = gathering;
     this.#events = events;
     this.kind = kind;
   }
@@ -105,15 +109,29 @@ export class Receiver {
     // From here on the reader owns the descriptor.
     this.#reader = reader;
     reader.bind({ fd: raw.fd });
+    const batch = new DatagramBatch(this.#libc, family);
     reader.on('message', (payload, { address }) => {
       const zone = address.indexOf('%');
       const source = zone < 0 ? address : address.slice(0, zone);
       this.#events.received(payload, source, networkInterface ?? (zone < 0 ? undefined : address.slice(zone + 1)), multihop);
+      if (this.#reader === reader) this.#receiveMore(reader, raw, batch);
     });
     reader.on('error', (error) => {
       this.close();
       this.problem = error.message;
     });
+  }
+
+  /** Receives the datagrams after the first. For each that the reader receives itself, it needs several times the processor time. */
+  #receiveMore(reader: Socket, raw: DatagramSocket, batch: DatagramBatch): void {
+    const { interface: networkInterface, multihop } = this.kind;
+    this.#gathering.wait(this.#events.timeToSpare());
+    const count = batch.receive(raw.fd);
+    // A packet may end the last session of this receiver, which closes it.
+    for (let i = 0; i < count && this.#reader === reader; i++) {
+      this.#events.received(batch.payload(i), batch.source(i), networkInterface, multihop);
+    }
+    this.#gathering.ended();
   }
 
   #filter(): ReturnType<typeof fromPeers> {
