@@ -3,6 +3,7 @@ import type { Family } from '../../net/address.ts';
 import type { FrontendScope, NodeForwarding } from '../../net/frontend.ts';
 import { comparePrefixes, formatPrefix, hostPrefix, type Prefix } from '../../net/prefix.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
+import { BasisMemo, basisOf } from '../../model/store/versioned-map.ts';
 import { directReturnNode } from '../direct-return/forwarding-path.ts';
 import { isInScope } from './scope.ts';
 
@@ -16,7 +17,7 @@ export function nodeForwarding(snapshot: Snapshot, nodeName: string): NodeForwar
   const elsewhere = frontendScopes.filter((scope) => !isInScope(services, { scope }));
   return {
     nodePortAddresses: sortedSet(nodePortAddresses.length > 0 ? nodePortAddresses : primaryAddresses(snapshot, nodeName)),
-    podPrefixes: sortedSet(configured ? podCIDRs : [...snapshot.nodes.values()].flatMap((node) => node.podCIDRs)),
+    podPrefixes: configured ? sortedSet(podCIDRs) : podPrefixesOfNodes(snapshot),
     ...(podInterfaces.length === 0 ? {} : { podInterfaces: [...new Set(podInterfaces)].toSorted() }),
     ...(masqueradeAll ? { masqueradeAll } : {}),
     ...(localhostNodePorts ? { localhostNodePorts } : {}),
@@ -26,6 +27,13 @@ export function nodeForwarding(snapshot: Snapshot, nodeName: string): NodeForwar
     ...(elsewhere.length === 0 ? {} : { foreignScopes: elsewhere }),
     ...defined({ directReturn: direct }),
   };
+}
+
+const podPrefixes = new BasisMemo<readonly Prefix[]>();
+
+/** Costs nothing while no Node changes, if the snapshot is a `Store`: the checks of the host ask every few seconds. */
+function podPrefixesOfNodes({ nodes }: Snapshot): readonly Prefix[] {
+  return podPrefixes.get(nodes, basisOf(nodes), () => sortedSet([...nodes.values()].flatMap((node) => node.podCIDRs)));
 }
 
 /** Returns the ranges of ClusterIPs from HeraldConfig and the API server, sorted. */
