@@ -96,15 +96,15 @@ export class FabricBed {
   /** Returns the nodes and Services that are not ready yet. */
   async #missing(): Promise<readonly string[]> {
     const states = await this.#list('nodestates');
-    const up = states.filter(({ status: { sessions = [], drain } = {} }) => {
-      const established = sessions.filter(
-        ({ state, prefixesSent, bfd }) => state === 'Established' && prefixesSent >= 3 && bfd === undefined,
-      );
-      return drain === undefined && sessions.length === 4 && established.length === 4;
+    const lacking = nodes.flatMap((node) => {
+      const { sessions = [], drain } = states.find(({ metadata }) => metadata.name === node)?.status ?? {};
+      const up = sessions.filter(({ state, prefixesSent, bfd }) => state === 'Established' && prefixesSent >= 3 && bfd === undefined);
+      const isUp = drain === undefined && sessions.length === 4 && up.length === 4;
+      return isUp ? [] : [`${node}: ${JSON.stringify({ drain, sessions: sessions.filter((session) => !up.includes(session)) })}`];
     });
     const services = (await this.#list('services')).filter(({ metadata }) => metadata.namespace === 'shop');
     const waiting = services.filter(({ status }) => status?.loadBalancer?.ingress?.length !== 2);
-    return [...nodes.filter((node) => !up.some(({ metadata }) => metadata.name === node)), ...waiting.map(({ metadata }) => metadata.name)];
+    return [...lacking, ...waiting.map(({ metadata }) => metadata.name)];
   }
 
   async #list(kind: string): Promise<readonly Item[]> {
