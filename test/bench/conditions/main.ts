@@ -29,12 +29,12 @@ const rounds = 51;
 const now = Date.now();
 const nodeName = (index: number): string => `node-${String(index).padStart(5, '0')}`;
 
-/** What a Service is, and whether agents report. */
+/** Services, and whether agents report. */
 const cases = {
   'announced, policy Cluster': { endpoints: 20, policy: 'Cluster', reports: true },
   'announced, policy Local': { endpoints: 20, policy: 'Local', reports: true },
   'without an endpoint': { endpoints: 0, policy: 'Cluster', reports: true },
-  'announced by nobody: no agent reports yet': { endpoints: 20, policy: 'Cluster', reports: false },
+  'announced by no node: no agent reports yet': { endpoints: 20, policy: 'Cluster', reports: false },
 } as const;
 
 interface Figures {
