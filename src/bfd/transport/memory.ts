@@ -102,7 +102,7 @@ export class MemoryTransport implements Transport {
     this.#events = undefined;
   }
 
-  /** What a real transport asks for, before it blocks the thread. */
+  /** Returns the time for which the manager lets a transport block the thread, in milliseconds. Undefined: nobody listens. */
   timeToSpare(): number | undefined {
     return this.#events?.timeToSpare();
   }

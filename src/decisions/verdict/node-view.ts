@@ -1,6 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
-import { currentReport, type NodeState, whyNoReport } from '../../model/objects/node-state.ts';
+import { currentReport, isRunning, type NodeState, whyNoReport } from '../../model/objects/node-state.ts';
 import type { Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -139,7 +139,7 @@ type Obstacles = (peer: string, prefixes: readonly string[]) => Reason | undefin
 /** Returns why a decided route is not at the peer, by the agent's report. */
 function obstacles({ address }: AddressAnnouncement, { state, problem, differing, frontends }: Report): Obstacles {
   return (peer, prefixes) => {
-    if (state === undefined || state.problem?.code === 'AgentStopped') return problem;
+    if (state === undefined || !isRunning(state)) return problem;
     return missingRouteReason(state, differing, { peer, prefixes, frontends: () => frontendsOfAddress({ frontends }, address) });
   };
 }

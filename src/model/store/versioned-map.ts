@@ -51,8 +51,8 @@ export class BasisMemo<T> {
   readonly #known = new WeakMap<object, { readonly basis: readonly unknown[]; readonly result: T }>();
 
   /**
-   * `basis`: the objects and versions that the result depends on, as `basisOf` lists them. Calls `create` when one of them has changed, or when the result no
-   * longer holds for another reason.
+   * `basis`: the objects and versions that the result depends on, as `basisOf` lists them. Calls `create` when one of them has changed, or when
+   * the result no longer holds for another reason.
    */
   get(owner: object, basis: readonly unknown[], create: () => T, holds: (result: T) => boolean = () => true): T {
     const known = this.#known.get(owner);
