@@ -82,11 +82,8 @@ function isTrueOfANode({ snapshot, service, reports, views }: Judgement, isTrue:
     ...reports.running.slice(0, likelyNodes).map(({ metadata }) => metadata.name),
     ...endpoints.slice(0, likelyNodes).flatMap(({ nodeName }) => nodeName ?? []),
   ];
-  const exists = ({ node }: NodeView): boolean => snapshot.nodes.has(node);
-  return (
-    likely.map((node) => views.of(node)).some((view) => exists(view) && isTrue(view)) ||
-    views.all().some((view) => exists(view) && isTrue(view))
-  );
+  const isTrueOf = (view: NodeView): boolean => snapshot.nodes.has(view.node) && isTrue(view);
+  return likely.some((node) => isTrueOf(views.of(node))) || views.all().some(isTrueOf);
 }
 
 /** Returns how the nodes of a view announce the address. Undefined: they do not. An agent that does not report is not known to announce anything. */
