@@ -22,6 +22,8 @@ const help = `npm run bench:scale -- [options]
   --agents N        real agents (default 2)
   --recorded N      most recorded agents (default: all other nodes have one). With fewer, the objects keep their number, and what all
                     agents cost together is not reported
+  --kube-proxy-up-to N
+                    kube-proxy runs with at most N nodes (default 2500: with 5,000 its first transaction takes more than 19 minutes)
   --changes N       changes of endpoints a second (default 100)
   --services N      new Services a second, in their phase (default 1)
   --seconds N       length of each measured phase (default 30)
@@ -41,6 +43,7 @@ const { values } = parseArgs({
     nodes: { type: 'string' },
     agents: { type: 'string', default: '2' },
     recorded: { type: 'string' },
+    'kube-proxy-up-to': { type: 'string', default: '2500' },
     changes: { type: 'string', default: '100' },
     services: { type: 'string', default: '1' },
     seconds: { type: 'string' },
@@ -58,6 +61,7 @@ const attempts = new Attempts(note);
 const options = {
   realAgents: Number(values.agents),
   mostRecorded: values.recorded === undefined ? undefined : Number(values.recorded),
+  mostNodesOfKubeProxy: Number(values['kube-proxy-up-to']),
   changesPerSecond: Number(values.changes),
   servicesPerSecond: Number(values.services),
   seconds,

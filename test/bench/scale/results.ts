@@ -102,7 +102,7 @@ export interface SizeResult {
     readonly realAgentCpuSeconds: number;
     readonly agentPeakMegabytes: number;
   };
-  /** Undefined: kube-proxy failed, and has no figures. */
+  /** Undefined: kube-proxy failed or was not started, and has no figures. */
   readonly kubeProxyStart: KubeProxyStart | undefined;
   readonly rest: Phase;
   readonly churn: Churn;

@@ -22,6 +22,8 @@ export interface RunOptions {
   readonly realAgents: number;
   /** The most recorded agents. Undefined: all other nodes have one. */
   readonly mostRecorded: number | undefined;
+  /** With more nodes kube-proxy does not run. */
+  readonly mostNodesOfKubeProxy: number;
   readonly changesPerSecond: number;
   readonly servicesPerSecond: number;
   /** Seconds of each measured phase. */
@@ -82,7 +84,7 @@ class Run {
   }
 
   async run(): Promise<SizeResult> {
-    const { nodes, realAgents, note, attempt, seconds } = this.#options;
+    const { nodes, realAgents, mostNodesOfKubeProxy, note, attempt, seconds } = this.#options;
     note(`${nodes} nodes: the API server and etcd run`);
     await this.#stage.install(realAgents);
     const load = await this.#stage.helper('api', undefined, 'load-program.ts', await this.#stage.credentials('admin'));
@@ -99,7 +101,7 @@ class Run {
     note(`without Herald: API server ${without.phase.apiServerCpuPercent.toFixed(0)} %`);
     const recorded = await this.#recordedAgents();
     const start = await this.#start(recorded, router);
-    const kubeProxy = await kubeProxyOn(this.#stage, nodes - 1, note);
+    const kubeProxy = nodes > mostNodesOfKubeProxy ? undefined : await kubeProxyOn(this.#stage, nodes - 1, note);
     this.#kubeProxy = kubeProxy;
     // The controller has given addresses, and agents write at the end of their interval how far they are. A few agents write too rarely to matter.
     const spread = (realAgents + this.#recorded) * agentLimits.detailsSpreadMilliseconds;
