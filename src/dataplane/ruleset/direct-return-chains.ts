@@ -74,7 +74,7 @@ export function directReturnChains(
       {
         // After the source was translated back (100). The segment size is only ever reduced.
         hook: 'type filter hook postrouting priority 110',
-        rules: ['tcp flags syn jump segments'],
+        rules: [`tcp flags syn ${ip} saddr @direct_addresses jump segments`],
       },
     ],
   ];

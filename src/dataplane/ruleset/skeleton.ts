@@ -201,8 +201,8 @@ function kindRules(kind: Kind, podMatches: readonly string[], requestMasquerade:
 function hookChains(ip: 'ip' | 'ip6', podMatches: readonly string[], mark: string): [string, Chain][] {
   const views = [addressView(ip), nodePortView(ip)] as const;
   const { key } = views[0];
-  const remember = 'ct state new jump remember';
-  const check = ['ct state new jump undelivered', 'ct state new jump unowned', remember];
+  const translated = 'ct status dnat goto remember';
+  const leaves = 'ct state new goto new_leaving';
   return [
     [
       'services',
@@ -228,13 +228,16 @@ function hookChains(ip: 'ip' | 'ip6', podMatches: readonly string[], mark: strin
     ['refuse', { rules: ['meta l4proto tcp reject with tcp reset', 'reject'] }],
     // Pods and the node itself may use all backends, also when the backend that they got is the frontend itself.
     ['nothing_local', { rules: [...podMatches.map((match) => `${match} return`), 'fib saddr type local return', 'drop'] }],
-    // A translated packet has a backend, which may itself be a frontend: the address of a host network pod is an address of the node. If it
-    // is the very same frontend, conntrack reports no translation, but there is a local backend.
+    // The first packet of a connection. A translated one has a backend, which may itself be a frontend: the address of a host network pod is
+    // an address of the node.
+    ['new_arriving', { rules: [translated, 'jump nodeport_undelivered', 'jump undelivered', 'goto remember'] }],
+    ['new_leaving', { rules: [translated, `meta priority set ${key} map @frontends goto new_to_frontend`, 'goto unowned'] }],
+    ['new_to_frontend', { rules: ['jump undelivered', 'jump unowned', 'goto remember'] }],
+    // If the backend is the very same frontend, conntrack reports no translation, but there is a local backend.
     [
       'undelivered',
       {
         rules: [
-          'ct status dnat return',
           `meta priority set ${key} map @frontends_local return`,
           `meta priority set ${key} map @frontends meta priority vmap @remainders`,
         ],
@@ -244,14 +247,13 @@ function hookChains(ip: 'ip' | 'ip6', podMatches: readonly string[], mark: strin
       'nodeport_undelivered',
       {
         rules: [
-          'ct status dnat return',
           `${ip} daddr != @nodeport_ips return`,
           `meta priority set ${views[1].key} map @nodeports_local return`,
           `meta priority set ${views[1].key} map @nodeports meta priority vmap @remainders`,
         ],
       },
     ],
-    ['unowned', { rules: ['ct status dnat return', `${ip} daddr @cluster_ips goto refuse`, `${ip} daddr @service_prefixes drop`] }],
+    ['unowned', { rules: [`${ip} daddr @cluster_ips goto refuse`, `${ip} daddr @service_prefixes drop`] }],
     [
       'masquerading',
       {
@@ -268,21 +270,12 @@ function hookChains(ip: 'ip' | 'ip6', podMatches: readonly string[], mark: strin
     ['output_before', { hook: `type filter hook output priority ${priorities.before}`, rules: ['ct state new jump source_ranges'] }],
     ['nat_prerouting', { hook: `type nat hook prerouting priority ${priorities.destination}`, rules: ['jump services'] }],
     ['nat_output', { hook: `type nat hook output priority ${priorities.destination}`, rules: ['jump services'] }],
-    [
-      'filter_input',
-      {
-        hook: `type filter hook input priority ${priorities.filter}`,
-        rules: ['ct state new jump nodeport_undelivered', 'ct state new jump undelivered', remember],
-      },
-    ],
+    ['filter_input', { hook: `type filter hook input priority ${priorities.filter}`, rules: ['ct state new goto new_arriving'] }],
     // Conntrack does not translate back packets that it cannot match to a connection. The client would then see the backend's own address
     // and reset a good connection (kubernetes/kubernetes#74839). Only packets from our backends are dropped.
     ['stray', { rules: [`${ip} saddr . ${ip} saddr . meta l4proto . th sport @hairpins drop`] }],
-    [
-      'filter_forward',
-      { hook: `type filter hook forward priority ${priorities.filter}`, rules: ['ct state invalid jump stray', ...check] },
-    ],
-    ['filter_output', { hook: `type filter hook output priority ${priorities.filter}`, rules: check }],
+    ['filter_forward', { hook: `type filter hook forward priority ${priorities.filter}`, rules: [leaves, 'ct state invalid jump stray'] }],
+    ['filter_output', { hook: `type filter hook output priority ${priorities.filter}`, rules: [leaves] }],
     ['nat_postrouting', { hook: `type nat hook postrouting priority ${priorities.source}`, rules: ['jump masquerading'] }],
   ];
 }

@@ -48,9 +48,14 @@ export class KubeProxyNode {
     }
   }
 
-  async stop(): Promise<void> {
+  /** Ends kube-proxy and leaves its rules. */
+  async kill(): Promise<void> {
     await this.#proxy.stop('SIGKILL');
     await this.#api.stop();
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
     for (const family of ['ip', 'ip6'])
       execFileSync('ip', ['netns', 'exec', namespaceOf('node'), 'nft', 'delete', 'table', family, 'kube-proxy']);
   }

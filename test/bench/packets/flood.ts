@@ -1,0 +1,90 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { runInside } from '../../lab/dataplane/namespaces.ts';
+
+/** `new`: SYNs, each from another port. `established`: one packet of one connection, again and again. */
+export const kindsOfTraffic = ['established', 'new'] as const;
+export type Traffic = (typeof kindsOfTraffic)[number];
+
+/** Where packets begin and end; all are network namespaces. */
+export interface Path {
+  readonly client: string;
+  /** The link address of the client's first hop. */
+  readonly gateway: string;
+  readonly pods: readonly string[];
+  /** Machines that track connections. Their tables are emptied before each measurement, or they would fill up. */
+  readonly nodes: readonly string[];
+}
+
+export interface Destination {
+  readonly source: string;
+  readonly address: string;
+  readonly port: number;
+}
+
+const run = promisify(execFile);
+const counted = /packets (\d+)/g;
+const clock = /(\d+) sec, (\d+) usec/;
+/** A packet waits, or is lost, while the kernel resolves the next hop once more. */
+const lostToResolution = 10;
+// Pods drop all packets, so that nothing but their way is measured.
+const arrivals = 'table inet flood { chain arrivals { type filter hook prerouting priority raw; meta l4proto tcp counter drop; }; }\n';
+
+/** Sends packets from the client to pods as fast as one processor can, and counts them there. */
+export class Flood {
+  readonly #path: Path;
+  readonly #directory = mkdtempSync(join(tmpdir(), 'herald-flood-'));
+  readonly #ethernet: string;
+
+  constructor(path: Path) {
+    this.#path = path;
+    const own = runInside(path.client, ['cat /sys/class/net/eth0/address']).trim();
+    this.#ethernet = `eth(da=${path.gateway}, sa=${own})`;
+    for (const pod of path.pods) execFileSync('ip', ['netns', 'exec', pod, 'nft', '-f', '-'], { input: arrivals });
+  }
+
+  /**
+   * Returns the microseconds that one processor takes for a packet, from the client to the drop in the pod: all links are virtual, and the
+   * sender's processor does the work of every machine. Fails when packets are lost.
+   */
+  async microseconds(traffic: Traffic, { source, address, port }: Destination, packets: number): Promise<number> {
+    const family = address.includes(':') ? 'ipv6' : 'ipv4';
+    for (const node of this.#path.nodes) runInside(node, [`conntrack -F -f ${family}`]);
+    const [from, flag] = traffic === 'new' ? ['dinc(1024, 65000)', 'syn'] : ['2000', 'ack'];
+    const limit = family === 'ipv6' ? 'hl' : 'ttl';
+    const network = `${family}(sa=${source}, da=${address}, ${limit}=64)`;
+    const packet = join(this.#directory, 'packet.cfg');
+    writeFileSync(packet, `{ ${this.#ethernet}, ${network}, tcp(sp=${from}, dp=${port}, ${flag}) }`);
+    if (traffic === 'established') {
+      await this.#send(packet, 1);
+      // No pod replies. The kernel takes a connection without a reply for new.
+      for (const node of this.#path.nodes)
+        await run('ip', ['netns', 'exec', node, 'conntrack', '-U', '-f', family, '--status', 'SEEN_REPLY']);
+    }
+    const before = this.#arrived();
+    const microseconds = await this.#send(packet, packets);
+    const arrived = this.#arrived() - before;
+    if (arrived < packets - lostToResolution) throw new Error(`${arrived} of ${packets} packets to ${address} arrived`);
+    return microseconds / packets;
+  }
+
+  async #send(packet: string, count: number): Promise<number> {
+    const trafgen = ['trafgen', '--dev', 'eth0', '--conf', packet, '-n', String(count), '--cpus', '1', '--no-sock-mem'];
+    const { stdout } = await run('ip', ['netns', 'exec', this.#path.client, ...trafgen]);
+    const [, seconds, rest] = clock.exec(stdout) ?? [];
+    return Number(seconds) * 1e6 + Number(rest);
+  }
+
+  close(): void {
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  #arrived(): number {
+    return this.#path.pods
+      .flatMap((pod) => [...runInside(pod, ['nft list chain inet flood arrivals']).matchAll(counted)])
+      .reduce((sum, [, count]) => sum + Number(count), 0);
+  }
+}
