@@ -27,6 +27,15 @@ test.each(['', '.80'])(
   },
 );
 
+test('an adopted NLB keeps the scheme, the subnets and the address type that its owner has chosen', async () => {
+  const arn = 'arn:aws:elasticloadbalancing:us-east-1:123456789012:loadbalancer/net/theirs/1a2b';
+  const owned = { scheme: 'internet-facing', subnets: [{ SubnetId: 'subnet-public-1' }], ipAddressType: 'dualstack' } as const;
+  const adopted = { ...owned, arn, hasSecurityGroups: true };
+  const member = awsMember('nlb', { ...plain, annotations: { 'herald.dev/aws-load-balancer': arn } });
+  const { nlb } = await desire(member, { existing: { adopted } });
+  expect(nlb).toMatchObject({ ...owned, adopted: arn });
+});
+
 describe('NLB health checks', () => {
   test.each([
     [

@@ -46,6 +46,17 @@ describe('a port that changes to new targets', () => {
     expect(listenersOf(account)).toEqual(['80 TCP ip']);
   });
 
+  test('the port keeps its old targets while all new ones are in zones that the NLB does not serve', async () => {
+    const inOneZone = { scheme: 'internal', subnets: 'subnet-private-0' };
+    const account = await settled(web(inOneZone));
+    account.slices = [slice({ service: 'web', ports: ['http:8080'], endpoints: ['10.0.101.5'] })];
+    const wanted = web({ ...inOneZone, 'nlb-target-type': 'ip' });
+    await account.reconcile(stack, [wanted]);
+    account.advance(3600);
+    await account.reconcile(stack, [wanted]);
+    expect(listenersOf(account)).toEqual(['65535 TCP ip', '80 TCP instance']);
+  });
+
   test('the port switches at once when a temporary listener has no use or no room', async () => {
     const down = await settled(web());
     for (const index of [0, 1, 2]) down.world.unhealthy.add(`i-0000000${index}`);

@@ -282,6 +282,22 @@ test('a group that its owner stops sharing is not changed any more, also when th
   expect(guest.warnings).toMatchObject([{ service: 'default/web', targetGroup: arn, code: 'AwsTargetsLeft' }]);
 });
 
+test('a Service whose group was deleted by its owner says so, and can be deleted', async () => {
+  const { owner, guest, world, arn, runBoth, join } = await twoClusters();
+  setPods(guest, '10.0.101.8');
+  join();
+  await runBoth(300);
+  owner.delete('default/web');
+  await runBoth(900);
+  expect([[...world.targetGroups.keys()], resultOf(guest)?.reason]).toMatchObject([
+    [],
+    { code: 'AwsTargetGroupUnusable', details: { group: arn } },
+  ]);
+  guest.delete('default/web');
+  await guest.run(300);
+  expect([guest.services.size, guest.warnings]).toEqual([0, []]);
+});
+
 describe('a record that an author of the Service has written', () => {
   const record = (arn: string): Record<string, string> => ({ [recordAnnotation]: JSON.stringify({ [arn]: ['10.0.100.5 8080'] }) });
   const unshare = ({ world, arn }: Awaited<ReturnType<typeof twoClusters>>): void =>

@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
+import { SwitchedOffAws } from '../../../../providers/aws/switched-off.ts';
 import { config, service } from '../../decisions/fixtures.ts';
 import { ControllerFixture } from '../support/controller-fixture.ts';
 import { awsMember } from '../support/stack-fixture.ts';
@@ -66,4 +67,8 @@ test("a new Service of an AWS class is warned, one of the AWS Load Balancer Cont
   cluster.delete('default/new');
   await cluster.run(10);
   expect([cluster.service('default/new'), cluster.statuses.has('default/new')]).toEqual([undefined, false]);
+});
+
+test('it has the name of the provider that it replaces, by which metrics and explanations know both', () => {
+  expect(new SwitchedOffAws().name).toBe('aws');
 });

@@ -82,6 +82,20 @@ describe('a Service that leaves a shared NLB', () => {
     expect(one.services.has(b)).toBe(false);
     expect([...one.cloud.world.listeners.values()].map(({ value }) => value.Port)).toEqual([80]);
   });
+
+  test('its target group is deleted only after the listener that forwards to it', async () => {
+    const one = await fixture(first, { ...second, annotations: shared });
+    one.apply({ ...first, annotations: { ...shared, scheme: 'foo' }, ingress: one.results.get('default/a')?.ingress ?? [] });
+    await one.run(60);
+    one.cloud.fault = ({ operation }) => (operation === 'elbv2:DeleteListener' ? { kind: 'error', code: 'denied' } : undefined);
+    one.delete(b);
+    const before = one.cloud.writes.length;
+    await one.run(100);
+    expect(new Set(one.cloud.writes.slice(before).map(({ operation }) => operation))).toEqual(new Set(['elbv2:DeleteListener']));
+    one.cloud.fault = () => undefined;
+    await one.run(600);
+    expect([one.services.has(b), one.cloud.world.targetGroups.size]).toEqual([false, 1]);
+  });
 });
 
 test('an NLB that AWS reports as provisioning for a moment stays published', async () => {

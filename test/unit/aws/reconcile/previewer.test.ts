@@ -78,6 +78,11 @@ test('a preview of a Service that is no LoadBalancer any more deletes its own or
   expect(told).not.toContain('elbv2:DeleteLoadBalancer');
 });
 
+test('a preview of a deletion says that it waits for AWS to delete what depends on the load balancer', async () => {
+  const cluster = await changed([a()], { ...a(), type: 'ClusterIP' });
+  expect((await previewOf(cluster, 'default/a')).waits).toContain('AWS to delete the remaining resources');
+});
+
 test('a preview of a Service that leaves a shared load balancer names the other one that leaves it', async () => {
   const cluster = await changed([a(shared), b(shared)], b());
   const kept = cluster.service('default/a')?.metadata.annotations[arnAnnotation] ?? '';
