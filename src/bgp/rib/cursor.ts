@@ -118,7 +118,7 @@ export class Cursor {
   moveTo(table: RouteTable, carriage: Carriage): void {
     assert(carriage.onePath === this.carriage.onePath, 'a session gets or loses its path identifiers');
     this.#feed.close();
-    const held = this.#held();
+    const held = this.advertised === 0 ? new Int32Array(0) : this.#held();
     const before = { feed: this.#feed, delta: this.#delta, version: this.#version };
     this.#delta = undefined;
     this.#version = undefined;
@@ -127,7 +127,8 @@ export class Cursor {
     this.#feed.join(this);
     this.#feed.close();
     this.#goToHead(undefined, 0, (entries) => {
-      const end = Math.max(held.length, table.end);
+      // The usual move is that of a peer which has lost its own routes, to a table without routes.
+      const end = Math.max(held.length, this.#feed.size === 0 ? 0 : table.end);
       for (let slot = 0; slot < end; slot++) entries.add(slot, held[slot] ?? none);
     });
     // Released last: until the new delta holds them, only the old one holds the slots and attribute sets of unsent withdrawals.

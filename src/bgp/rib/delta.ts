@@ -18,6 +18,8 @@ export interface DesiredRoutes {
   desired(slot: number): number;
   /** Returns the attribute set if such a session can carry it, else `none`. */
   carried(id: number, carriage: Carriage): number;
+  /** Number of routes that some session can carry. */
+  readonly size: number;
   /** All slots with a route are below this number. */
   readonly end: number;
 }
@@ -62,6 +64,15 @@ export interface Run {
   readonly end: number;
 }
 
+interface DeltaParts {
+  readonly slots: Int32Array;
+  readonly before: Int32Array | undefined;
+  readonly runs: readonly Run[];
+  readonly to: Version;
+  /** The slots, and the attribute sets before, are held already. The delta takes over. */
+  readonly areHeld: boolean;
+}
+
 /**
  * The prefixes to send to a peer to bring it to a version, in the order of sending: withdrawals first, then one run for each attribute set.
  * The delta holds its slots and attribute sets. It does not change, so peers with the same difference use it together, and the UPDATEs
@@ -79,14 +90,15 @@ export class Delta {
   readonly packed = new Map<UpdateCount, Map<number, PackedUpdate>>();
   readonly #table: DesiredRoutes;
 
-  constructor(table: DesiredRoutes, slots: Int32Array, before: Int32Array | undefined, runs: readonly Run[], to: Version) {
+  constructor(table: DesiredRoutes, { slots, before, runs, to, areHeld }: DeltaParts) {
     this.#table = table;
     this.slots = slots;
     this.#before = before;
     this.runs = runs;
     this.to = to;
-    table.prefixes.retainAll(slots);
     for (const { id, start, end } of runs) if (id !== none) table.sets.retain(id, end - start);
+    if (areHeld) return;
+    table.prefixes.retainAll(slots);
     this.#eachSetBefore((id, count) => table.sets.retain(id, count));
   }
 
@@ -104,23 +116,26 @@ export class Delta {
   }
 
   #eachSetBefore(call: (id: number, count: number) => void): void {
-    let run = none;
-    let length = 0;
-    const before = this.#before;
-    const end = before?.length ?? 0;
-    // By index, as in PrefixTable.retainAll.
-    for (let at = 0; at < end; at++) {
-      const id = Math.abs(before?.[at] ?? none);
-      if (id === run) {
-        length++;
-        continue;
-      }
-      if (run !== none) call(run, length);
-      run = id;
-      length = 1;
+    if (this.#before !== undefined) eachRun(this.#before, call);
+  }
+}
+
+/** Calls back for each run of the same attribute set. */
+export function eachRun(ids: Int32Array, call: (id: number, count: number) => void): void {
+  let run = none;
+  let length = 0;
+  // By index, as in PrefixTable.retainAll.
+  for (let at = 0; at < ids.length; at++) {
+    const id = Math.abs(ids[at] ?? none);
+    if (id === run) {
+      length++;
+      continue;
     }
     if (run !== none) call(run, length);
+    run = id;
+    length = 1;
   }
+  if (run !== none) call(run, length);
 }
 
 /** Collects the prefixes of a delta in any order. */
@@ -146,6 +161,13 @@ export class DeltaBuilder {
     return this.#before[at] ?? none;
   }
 
+  /** Takes the arrays of a caller that does not use them any more. The builder must be empty. */
+  addAll(slots: Int32Array, before: Int32Array): void {
+    this.#slots = slots;
+    this.#before = before;
+    this.#length = slots.length;
+  }
+
   add(slot: number, before: number): void {
     if (this.#length === this.#slots.length) {
       this.#slots = larger(this.#slots);
@@ -155,8 +177,11 @@ export class DeltaBuilder {
     this.#before[this.#length++] = before;
   }
 
-  /** Orders the prefixes and drops those that did not change. Returns undefined if none is left. */
-  build(targets: Targets, to: Version): Delta | undefined {
+  /**
+   * Orders the prefixes and drops those that did not change. Returns undefined if none is left. `areHeld`: the caller holds the slots and
+   * attribute sets of the entries, and a delta takes over from it.
+   */
+  build(targets: Targets, to: Version, areHeld: boolean): Delta | undefined {
     const wanted = new Int32Array(this.#length);
     const counts = new Map<number, number>([[none, 0]]);
     let run = none;
@@ -193,7 +218,10 @@ export class DeltaBuilder {
     let position = 0;
     for (let at = 0; at < this.#length; at++) {
       const target = wanted[at] ?? unchanged;
-      if (target === unchanged) continue;
+      if (target === unchanged) {
+        if (areHeld) this.release(targets.table, at);
+        continue;
+      }
       if (target !== current) {
         positions.set(current, position);
         current = target;
@@ -202,7 +230,14 @@ export class DeltaBuilder {
       slots[position] = this.slot(at);
       before[position++] = this.before(at);
     }
-    return new Delta(targets.table, slots, before.every((id) => id === none) ? undefined : before, runs, to);
+    const hadNone = before.every((id) => id === none);
+    return new Delta(targets.table, { slots, before: hadNone ? undefined : before, runs, to, areHeld });
+  }
+
+  /** Releases the holds of a caller that holds the slot and attribute set of each entry. */
+  release({ prefixes, sets }: DesiredRoutes, at: number): void {
+    if (this.before(at) > none) sets.release(this.before(at));
+    prefixes.release(this.slot(at));
   }
 }
 

@@ -78,17 +78,33 @@ export class Feed implements Targets {
     if (from === to) return;
     this.size += Number(to !== none) - Number(from !== none);
     if (to === none) this.withdrawnAt = this.#openNumber;
-    if (slot >= this.#stamps.length) {
-      const stamps = new Float64Array(this.table.prefixes.capacity);
-      stamps.set(this.#stamps);
-      this.#stamps = stamps;
-    }
+    if (slot >= this.#stamps.length) this.#makeRoom();
     if (this.#stamps[slot] === this.#openNumber) return;
     this.#stamps[slot] = this.#openNumber;
     this.table.prefixes.retain(slot);
     if (from > none) this.table.sets.retain(from);
     this.#open.add(slot, from);
     if (this.#open.length === 1) for (const cursor of this.#cursors) cursor.changed();
+  }
+
+  /** True if the latest version has all routes of the table as they are. */
+  get hasAll(): boolean {
+    return this.#open.length === 0 && this.size === this.table.size;
+  }
+
+  /**
+   * Records that these routes went, when it has all. `before`: the attribute set of each. The caller passes on a hold of each slot and set, and
+   * both arrays.
+   */
+  withdraw(slots: Int32Array, before: Int32Array): void {
+    const stamp = this.#openNumber;
+    this.#makeRoom();
+    const stamps = this.#stamps;
+    for (let at = 0; at < slots.length; at++) stamps[slots[at] ?? 0] = stamp;
+    this.size -= slots.length;
+    this.withdrawnAt = stamp;
+    this.#open.addAll(slots, before);
+    for (const cursor of this.#cursors) cursor.changed();
   }
 
   /** Makes the open changes a delta to a new version. */
@@ -98,7 +114,7 @@ export class Feed implements Targets {
     this.#open = new DeltaBuilder();
     const version = new Version(this.#openNumber++);
     const from = this.#head;
-    const delta = from.users === 0 ? undefined : open.build(this, version);
+    const delta = from.users === 0 ? undefined : open.build(this, version, true);
     if (from.users === 0 || delta !== undefined) {
       this.#head = version;
       this.#toHead.clear();
@@ -107,8 +123,9 @@ export class Feed implements Targets {
       from.next = delta;
       this.#adopt(delta);
       delta.users++;
+    } else {
+      this.#releaseEntries(open);
     }
-    this.#releaseEntries(open);
     if (this.#retained > this.#mostRetained) this.#compact();
   }
 
@@ -135,7 +152,7 @@ export class Feed implements Targets {
     if (known !== undefined) return known;
     const entries = new DeltaBuilder();
     collect(entries);
-    const delta = entries.build(this, this.#head);
+    const delta = entries.build(this, this.#head, false);
     if (delta === undefined) return undefined;
     this.#adopt(delta);
     if (state === undefined) return delta;
@@ -202,6 +219,13 @@ export class Feed implements Targets {
     return none;
   }
 
+  #makeRoom(): void {
+    if (this.#stamps.length >= this.table.prefixes.capacity) return;
+    const stamps = new Float64Array(this.table.prefixes.capacity);
+    stamps.set(this.#stamps);
+    this.#stamps = stamps;
+  }
+
   #free(delta: Delta): void {
     this.#dispose(delta);
     this.releaseVersion(delta.to);
@@ -222,10 +246,7 @@ export class Feed implements Targets {
   }
 
   #releaseEntries(entries: DeltaBuilder): void {
-    for (let at = 0; at < entries.length; at++) {
-      if (entries.before(at) > none) this.table.sets.release(entries.before(at));
-      this.table.prefixes.release(entries.slot(at));
-    }
+    for (let at = 0; at < entries.length; at++) entries.release(this.table, at);
   }
 
   /** Replaces the chains of deltas of cursors that lag behind by one delta each, so that what a slow peer costs does not grow with time. */

@@ -2,7 +2,7 @@ import type { Prefix } from '../../net/prefix.ts';
 import { firstPathId, noSlot } from './interned/additional-paths.ts';
 import { none, type AttributeSets } from './interned/attribute-set.ts';
 import { canCarry, obstacleOf, type Carriage } from './carriage.ts';
-import type { DesiredRoutes, FeedLimits } from './delta.ts';
+import { eachRun, type DesiredRoutes, type FeedLimits } from './delta.ts';
 import { Feed } from './feed.ts';
 import { maximumPaths } from '../limits.ts';
 import type { PrefixTable } from './interned/prefix-table.ts';
@@ -118,11 +118,27 @@ export class RouteTable implements DesiredRoutes {
     const replacement = this.#replacement;
     if (replacement === undefined || this.ownSize === 0) return noSlot;
     const { named, later } = replacement;
-    const end = Math.min(this.#own.length, first + count);
+    const [own, desired] = [this.#own, this.#desired];
+    const end = Math.min(own.length, first + count);
+    const hasLater = later.size > 0;
+    const leavesNothing = this.#leavesNothing;
+    const slots = new Int32Array(leavesNothing ? end - first : 0);
+    const before = new Int32Array(slots.length);
+    let length = 0;
+    // Without calls, as in PrefixTable.write.
     for (let slot = first; slot < end; slot++) {
-      if (this.#own[slot] === 1 && named[slot] !== 1 && !later.has(slot)) this.#withdrawAt(slot);
+      if (own[slot] !== 1 || named[slot] === 1 || (hasLater && later.has(slot))) continue;
+      if (!leavesNothing) {
+        this.#withdrawAt(slot);
+        continue;
+      }
+      own[slot] = 0;
+      slots[length] = slot;
+      before[length++] = desired[slot] ?? none;
+      desired[slot] = none;
     }
-    return end === this.#own.length ? noSlot : end;
+    if (length > 0) this.#passOn(slots.subarray(0, length), before.subarray(0, length));
+    return end === own.length ? noSlot : end;
   }
 
   /** Adds a route of the replacement, unless `change` has set it. */
@@ -187,7 +203,8 @@ export class RouteTable implements DesiredRoutes {
   close(): void {
     this.endReplacement();
     if (this.#below !== undefined) this.#below.#above.delete(this);
-    for (let slot = 0; slot < this.#desired.length; slot++) this.#put(slot, none, undefined);
+    // Nearly always none is left.
+    for (let slot = 0; this.size > 0; slot++) this.#put(slot, none, undefined);
     for (const slot of this.#refused.keys()) this.#put(slot, none, undefined);
   }
 
@@ -233,6 +250,31 @@ export class RouteTable implements DesiredRoutes {
     this.#own[slot] = 0;
     this.ownSize--;
     this.#put(slot, this.#below?.desired(slot) ?? none, this.#below?.refusal(slot));
+  }
+
+  /** True if no other route takes the place of one that is withdrawn, and all that it means is one withdrawal for each feed. */
+  get #leavesNothing(): boolean {
+    const below = this.#below === undefined ? 0 : this.#below.size + this.#below.refusedSize;
+    if (below + this.refusedSize + this.#above.size > 0 || this.prefixes.additional !== undefined) return false;
+    return this.#feeds.values().every((feed) => feed.hasAll);
+  }
+
+  /** Gives withdrawn routes to the feeds. The first feed takes over what the table held of them. */
+  #passOn(slots: Int32Array, before: Int32Array): void {
+    this.ownSize -= slots.length;
+    this.size -= slots.length;
+    let isHeld = true;
+    for (const feed of this.#feeds.values()) {
+      if (!isHeld) {
+        this.prefixes.retainAll(slots);
+        eachRun(before, (id, times) => this.sets.retain(id, times));
+      }
+      feed.withdraw(slots, before);
+      isHeld = false;
+    }
+    if (!isHeld) return;
+    eachRun(before, (id, times) => this.sets.release(id, times));
+    this.prefixes.releaseAll(slots);
   }
 
   #put(slot: number, id: number, why: string | undefined): void {

@@ -119,6 +119,11 @@ export class PrefixTable {
       if (left === 0) unheld++;
     }
     if (unheld === 0) return;
+    // All, so there are no additional paths: each would still hold its prefix.
+    if (unheld === before) {
+      this.#shrink();
+      return;
+    }
     // If more than half of the table goes, a new index is cheaper than removing each entry.
     const rebuild = unheld > before / 2;
     for (const slot of slots) {
