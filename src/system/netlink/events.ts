@@ -51,7 +51,8 @@ export function followEvents(options: NetlinkOptions, clock: Clock, handlers: Ev
         const datagram = socket.receive();
         if (datagram === undefined) {
           polled = clock.now();
-          if (!awaited && arrivals?.awaitNext() === true) {
+          // After events more are likely, and a signal for each would wake the process more often than polls do.
+          if (datagrams === 0 && arrivals?.awaitNext() === true) {
             awaited = true;
             // A datagram may have arrived in between.
             continue;
