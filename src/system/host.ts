@@ -73,17 +73,11 @@ export function systemHost({
       return [...new Set(text.split('\n').flatMap((line) => advertisedDefaultOf(line) ?? []))];
     },
     async legacyTables(family) {
-      const text = await readFile(`${root}/net/${family}_tables_names`, 'utf8').catch(() => '');
+      const text = readNow(`${root}/net/${family}_tables_names`) ?? '';
       return text.split('\n').filter((name) => name !== '');
     },
     async readSetting(path) {
-      try {
-        // The kernel answers at once. Reading in another thread costs ten times the processor time, and the agent reads dozens of settings
-        // every few seconds.
-        return readFileSync(`${settings}/${path}`, 'utf8').trim();
-      } catch {
-        return undefined;
-      }
+      return readNow(`${settings}/${path}`)?.trim();
     },
     async writeSetting(path, value) {
       try {
@@ -95,6 +89,18 @@ export function systemHost({
       }
     },
   };
+}
+
+/**
+ * Reads a short file of the kernel, which answers at once. Reading in another thread costs ten times the processor time, and the agent
+ * reads dozens of them every few seconds.
+ */
+function readNow(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
 }
 
 function canBind(address: string): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { createHistogram } from 'node:perf_hooks';
+import { createHistogram, performance } from 'node:perf_hooks';
 import { Gauge, type Registry } from 'prom-client';
 import { untilBeat, type Cancel, type Clock } from '../system/clock.ts';
 import { limits } from './limits.ts';
@@ -17,15 +17,24 @@ const figures = {
 type Histogram = Pick<ReturnType<typeof createHistogram>, 'min' | 'max' | 'mean' | 'stddev' | 'percentile'>;
 
 /**
- * Measures how late the event loop runs a timer, ten times a second, and exposes the figures since the last scrape. Node's own monitor
- * (`monitorEventLoopDelay`) wakes the process a hundred times a second. Returns a function that ends the measurement.
+ * Measures how late the event loop runs a timer, and exposes the figures since the last scrape: ten times a second while the loop works,
+ * and once a second while it rests. Node's own monitor (`monitorEventLoopDelay`) wakes the process a hundred times a second.
+ * `workedMilliseconds` returns the time for which the loop did not wait. Returns a function that ends the measurement.
  */
-export function measureEventLoopLag(registry: Registry, clock: Clock): Cancel {
+export function measureEventLoopLag(
+  registry: Registry,
+  clock: Clock,
+  workedMilliseconds = (): number => performance.eventLoopUtilization().active,
+): Cancel {
   const lags = createHistogram();
   let latest = 0;
   let cancel: Cancel = () => undefined;
+  let before = { at: clock.now(), worked: workedMilliseconds() };
   const next = (): void => {
-    const wait = untilBeat(clock, limits.lagMilliseconds);
+    const now = { at: clock.now(), worked: workedMilliseconds() };
+    const rests = now.worked - before.worked < limits.restingPart * (now.at - before.at);
+    before = now;
+    const wait = untilBeat(clock, rests ? limits.restingLagMilliseconds : limits.lagMilliseconds);
     const due = clock.now() + wait;
     cancel = clock.after(wait, () => {
       // In nanoseconds. A histogram takes numbers from 1.

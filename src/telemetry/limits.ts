@@ -11,6 +11,9 @@ export const limits = {
   idleMilliseconds: 60_000,
   /** Interval at which the delay of the event loop is measured. */
   lagMilliseconds: 100,
+  /** The same while the loop works for less than this part of the time. */
+  restingLagMilliseconds: 1_000,
+  restingPart: 0.05,
   /** A pass of an agent or the work on a key of the controller that runs for this long hangs: /livez fails. */
   stuckMilliseconds: 600_000,
 } as const;

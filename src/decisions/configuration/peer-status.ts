@@ -1,6 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import type { BGPPeer } from '../../model/kinds/types.ts';
-import { currentReport } from '../../model/objects/node-state.ts';
+import { runningReport } from '../../model/objects/node-state.ts';
 import { reason, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
@@ -47,8 +47,7 @@ export interface PeerSummary {
 
 /** Returns the node's view by peer name. Old reports and those of stopped agents do not count. `now` is in milliseconds since the epoch. */
 export function peersOnNode(snapshot: Snapshot, node: string, now: number): ReadonlyMap<string, PeerOnNode> {
-  const report = currentReport(snapshot.nodeStates, node, now);
-  const sessions = report?.problem?.code === 'AgentStopped' ? [] : (report?.sessions ?? []);
+  const sessions = runningReport(snapshot.nodeStates, node, now)?.sessions ?? [];
   const reported = new Map(sessions.map((session) => [session.peer, session]));
   return new Map(
     peersOfNode(snapshot, node).map(({ peer, result }): [string, PeerOnNode] => {

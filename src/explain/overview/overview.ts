@@ -4,7 +4,7 @@ import { unclaimedServices, type UnclaimedService } from '../../decisions/alloca
 import { deniedExternalIP } from '../../decisions/forwarding/external-ips.ts';
 import type { Condition } from '../../model/objects/condition.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import { currentReport, reportAge, whyNoReport, type ServiceDifference } from '../../model/objects/node-state.ts';
+import { currentReport, isRunning, reportAge, whyNoReport, type ServiceDifference } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { Leadership } from './leadership.ts';
@@ -106,7 +106,7 @@ export function overviewOf({
     ...defined({ controller, clockSkewSeconds, unwritten }),
     nodes: {
       total: nodes.length,
-      reporting: states.filter(({ state }) => state !== undefined && state.problem?.code !== 'AgentStopped').length,
+      reporting: states.filter(({ state }) => state !== undefined && isRunning(state)).length,
       troubled: [
         ...withoutNode(snapshot, now),
         ...states.flatMap(({ node, state }) => {

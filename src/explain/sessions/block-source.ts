@@ -1,4 +1,4 @@
-import { currentReport, reportAge } from '../../model/objects/node-state.ts';
+import { reportAge, runningReport } from '../../model/objects/node-state.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { ageText } from '../text/age.ts';
 import type { LiveView } from './live-view.ts';
@@ -21,8 +21,7 @@ export interface NodeSources {
 /** `view` has the answers of queried agents; `snapshot` is what was read. */
 export function sourcesOf(snapshot: Snapshot, node: string, now: number, view?: LiveView): NodeSources {
   const last = snapshot.nodeStates.get(node);
-  const state = currentReport(snapshot.nodeStates, node, now);
-  const known = state !== undefined && state.problem?.code !== 'AgentStopped' && view?.unreported.has(node) !== true;
+  const known = runningReport(snapshot.nodeStates, node, now) !== undefined && view?.unreported.has(node) !== true;
   const report: BlockSource = known ? 'reported' : 'decided';
   const live = view?.live.get(node);
   return {

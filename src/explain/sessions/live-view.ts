@@ -1,5 +1,5 @@
 import type { LiveAddress, LiveLink, LiveReceivedRoute, LiveRoute, LiveSession } from '../../live/contract.ts';
-import { currentReport, type NodeState } from '../../model/objects/node-state.ts';
+import { currentReport, isRunning, type NodeState } from '../../model/objects/node-state.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { valuesOf } from '../../model/store/snapshot-values.ts';
 
@@ -48,9 +48,9 @@ export function liveView(snapshot: Snapshot, live: LiveNodes, now: number): Live
 }
 
 /** Both times are of the node's own clock. A report has whole seconds. */
-function isOfProcess({ updated, problem }: NodeState, started: string): boolean {
+function isOfProcess(state: NodeState, started: string): boolean {
   // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
-  return problem?.code !== 'AgentStopped' && Date.parse(updated) + 1000 > Date.parse(started);
+  return isRunning(state) && Date.parse(state.updated) + 1000 > Date.parse(started);
 }
 
 /** The abilities of a host and a drain outlast the process that reported them. */

@@ -18,6 +18,8 @@ export interface Libc {
   readonly sendInThread: (fd: number, data: Uint8Array, length: number, flags: number) => Promise<number>;
   readonly recv: (fd: number, data: Uint8Array, length: number, flags: number) => number;
   readonly close: (fd: number) => number;
+  /** For commands of fcntl(2) that take a number. */
+  readonly fcntl: (fd: number, command: number, value: number) => number;
   /** Returns 0 when there is no such interface. */
   readonly interfaceIndex: (name: string) => number;
   readonly sendto: (fd: number, data: Uint8Array, length: number, flags: number, to: Uint8Array, toLength: number) => number;
@@ -59,6 +61,7 @@ export function loadLibc(): Libc | undefined {
   // Looks symbols up in the running process. That needs no path and works with glibc and musl.
   const self = koffi.load(null);
   const send = self.func('long send(int, const uint8_t *, size_t, int)');
+  const control = self.func('int fcntl(int, int, ...)');
   const thisThread = self.func('uintptr_t pthread_self()');
   const setSchedule = self.func('int pthread_setschedparam(uintptr_t, int, const uint8_t *)');
   loaded = {
@@ -77,6 +80,7 @@ export function loadLibc(): Libc | undefined {
       }),
     recv: self.func('long recv(int, uint8_t *, size_t, int)'),
     close: self.func('int close(int)'),
+    fcntl: (fd, command, value) => control(fd, command, 'int', value) as number,
     interfaceIndex: self.func('unsigned int if_nametoindex(const char *)'),
     sendto: self.func('long sendto(int, const uint8_t *, size_t, int, const uint8_t *, uint32_t)'),
     recvmsg: self.func('long recvmsg(int, uint8_t *, int)'),

@@ -1,6 +1,7 @@
 import { untilBeat, type Cancel, type Clock } from '../clock.ts';
+import { followArrivals, type Arrivals } from './arrivals.ts';
 import { MalformedNetlink, NetlinkError } from './error.ts';
-import { datagramsPerPoll, eventPoll } from './limits.ts';
+import { datagramsPerPoll, eventPoll, restingEventPoll } from './limits.ts';
 import { readMessages, type Message } from './message.ts';
 import { openNetlink, type NetlinkOptions, type NetlinkSocket } from './socket.ts';
 
@@ -23,25 +24,40 @@ export interface Events {
 }
 
 /**
- * Follows the events of the groups in `options`. It polls at intervals, because Node offers no way to wait for a netlink socket. A poll
- * that finds nothing costs a microsecond, and waking the process for it thirty to sixty: all sockets of a process are polled in one turn.
+ * Follows the events of the groups in `options`. Node offers no way to wait for a netlink socket, so the kernel sends a signal for the next
+ * event. The socket is also polled at intervals, because a security module may stop the signal without an error. A poll costs a process at
+ * rest a fifth of a millisecond, almost all of it for waking up, so all sockets are polled in one turn.
  */
 export function followEvents(options: NetlinkOptions, clock: Clock, handlers: EventHandlers): Events {
   let stopped = false;
   let cancel: Cancel = () => undefined;
   let socket: NetlinkSocket | undefined;
-  const end = (why: string): void => {
+  let arrivals: Arrivals | undefined;
+  let polled = Number.NEGATIVE_INFINITY;
+  const close = (): void => {
+    arrivals?.stop();
     socket?.close();
+  };
+  const end = (why: string): void => {
+    close();
     if (!stopped) handlers.onEnd(why);
     stopped = true;
   };
   const poll = (): void => {
     if (stopped || socket === undefined) return;
+    let awaited = false;
     for (let datagrams = 0; datagrams < datagramsPerPoll; datagrams++) {
       try {
         const datagram = socket.receive();
         if (datagram === undefined) {
-          cancel = clock.after(untilBeat(clock, eventPoll), poll);
+          polled = clock.now();
+          // After events more are likely, and a signal for each would wake the process more often than polls do.
+          if (datagrams === 0 && arrivals?.awaitNext() === true) {
+            awaited = true;
+            // A datagram may have arrived in between.
+            continue;
+          }
+          cancel = clock.after(untilBeat(clock, awaited ? restingEventPoll : eventPoll), poll);
           return;
         }
         for (const message of readMessages(datagram)) handlers.onMessage(message);
@@ -57,8 +73,13 @@ export function followEvents(options: NetlinkOptions, clock: Clock, handlers: Ev
     }
     cancel = clock.after(0, poll);
   };
+  const pollSoon = (): void => {
+    cancel();
+    cancel = clock.after(polled + eventPoll - clock.now(), poll);
+  };
   try {
     socket = openNetlink(options);
+    if (socket !== undefined) arrivals = followArrivals(socket.fd, pollSoon);
     cancel = clock.after(0, socket === undefined ? () => end('there is no FFI') : poll);
   } catch (error) {
     cancel = clock.after(0, () => end(String(error)));
@@ -74,7 +95,7 @@ export function followEvents(options: NetlinkOptions, clock: Clock, handlers: Ev
     stop() {
       stopped = true;
       cancel();
-      socket?.close();
+      close();
     },
   };
 }

@@ -18,6 +18,9 @@ export const datagramsPerPoll = 32;
 /** Milliseconds between two polls for events. All sockets are polled together. */
 export const eventPoll = 100;
 
+/** The same while a signal of the kernel is awaited for the next event. */
+export const restingEventPoll = 1_000;
+
 /** Requests in one datagram that are acknowledged one by one. The answers must fit into a socket without CAP_NET_ADMIN. */
 export const requestsPerDatagram = 100;
 

@@ -28,6 +28,8 @@ export class Stage {
   readonly source: SourceName;
   #cluster: KubernetesCluster | undefined;
   #writer: ApiWriter | undefined;
+  /** The agents and other programs on the node. */
+  readonly #programs: LabProcess[] = [];
   #frr: { readonly process: BenchProcess; readonly vty: string } | undefined;
   #agents = 0;
 
@@ -37,6 +39,8 @@ export class Stage {
 
   static async start(source: SourceName): Promise<Stage> {
     const stage = new Stage(source);
+    // A signal that ends the benchmark leaves no time for `stop`. Programs that write into the folder have ended by then (`endTogether`).
+    process.once('exit', () => rmSync(stage.folder, { recursive: true, force: true }));
     mkdirSync(stage.manifests);
     for (const name of [stage.node, stage.router]) {
       await ip([`netns add ${name}`]);
@@ -106,7 +110,7 @@ export class Stage {
         ? [program, 'agent', ...flags, '--source', this.manifests]
         : this.#inPod([program, 'agent', ...flags, '--apiserver', this.#cluster.admin.server]);
     const started = ['env', `NODE_OPTIONS=${nodeOptions}`, ...command];
-    return foreground(inNamespace(this.node, killedWithParent(started)), join(this.folder, `agent-${++this.#agents}.log`));
+    return this.#startProgram(inNamespace(this.node, killedWithParent(started)), `agent-${++this.#agents}.log`);
   }
 
   /** Starts another program on the node, which reads the API server as its administrator. */
@@ -116,7 +120,13 @@ export class Stage {
       ([name, value]) => `${name}=${value}`,
     );
     const started = inNamespace(this.node, killedWithParent(['env', ...variables, ...command]));
-    return foreground(started, join(this.folder, `program-${++this.#agents}.log`));
+    return this.#startProgram(started, `program-${++this.#agents}.log`);
+  }
+
+  #startProgram(command: readonly string[], log: string): LabProcess {
+    const started = foreground(command, join(this.folder, log));
+    this.#programs.push(started);
+    return started;
   }
 
   get cluster(): KubernetesCluster {
@@ -132,6 +142,8 @@ export class Stage {
   }
 
   async stop(): Promise<void> {
+    // An agent that runs longer writes its report into the folder again.
+    await Promise.all(this.#programs.map((each) => each.stop()));
     await this.stopRouter();
     this.#writer?.close();
     await this.#cluster?.stop();

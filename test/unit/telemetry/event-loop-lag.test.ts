@@ -16,7 +16,7 @@ class LateClock extends VirtualClock {
 
 test('the event loop is as late as its timers, since the last scrape, and at rest not at all', async () => {
   const [clock, registry] = [new LateClock(), new Registry()];
-  const end = measureEventLoopLag(registry, clock);
+  const end = measureEventLoopLag(registry, clock, () => clock.now());
   clock.advance(50 * limits.lagMilliseconds);
   expect(sampleOf(await registry.metrics(), 'nodejs_eventloop_lag_p99_seconds')).toBeLessThan(0.000_001);
   clock.late = 700;
@@ -33,7 +33,10 @@ test('the event loop is as late as its timers, since the last scrape, and at res
   expect(clock.pending).toBe(0);
 });
 
-test('the measurement wakes the process ten times a second', () => {
+test.each([
+  ['once a second while the event loop rests', 0.04, 1],
+  ['ten times a second while it works', 0.06, 10],
+])('the measurement wakes the process %s', (_, part, timersPerSecond) => {
   const clock = new VirtualClock();
   let timers = 0;
   const after = clock.after.bind(clock);
@@ -41,7 +44,23 @@ test('the measurement wakes the process ten times a second', () => {
     timers++;
     return after(milliseconds, callback);
   };
-  measureEventLoopLag(new Registry(), clock);
+  measureEventLoopLag(new Registry(), clock, () => part * clock.now());
+  clock.advance(1_000);
+  timers = 0;
   clock.advance(10_000);
-  expect(timers).toBeLessThanOrEqual(101);
+  expect(timers).toBe(10 * timersPerSecond);
+});
+
+test('Node.js says for how long the event loop worked', () => {
+  const clock = new VirtualClock();
+  const waits: number[] = [];
+  const after = clock.after.bind(clock);
+  clock.after = (milliseconds, callback) => {
+    waits.push(milliseconds);
+    return after(milliseconds, callback);
+  };
+  measureEventLoopLag(new Registry(), clock);
+  for (const end = performance.now() + 200; performance.now() < end;);
+  clock.advance(1_500);
+  expect(waits.some((wait) => wait <= 150)).toBe(true);
 });
