@@ -11,7 +11,8 @@ Events report changes of a Service or a configuration object. \`kubectl describe
 - A repeated report about the same object becomes a series of the first Event (\`series.count\`, \`series.lastObservedTime\`).
 - Events of a Service are in its namespace. Events of configuration objects, which have no namespace, are in \`default\`.
 - The leading controller writes Events in the background and may drop some. Each object has a budget (25, then one in five minutes), all objects
-  together have one (50 a second), and the queue is bounded. Dropped Events are counted and logged ([limits](limits.md)). Conditions are never dropped.
+  together have one (50 a second; 5 while many statuses of Services are being written), and the queue is bounded. Dropped Events are counted
+  and logged ([limits](limits.md)). Conditions are never dropped.
 - The API server deletes an Event after an hour unless \`--event-ttl\` says otherwise. Conditions show the present state.
 - Standalone (\`--source DIR\`) there is no API server, so the log has the same reports.
 

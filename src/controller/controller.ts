@@ -5,6 +5,8 @@ import { inOrderOfCreation, inOrderOfService } from '../decisions/allocation/ord
 import { serviceKey, type ServiceKey } from '../model/objects/metadata.ts';
 import { reason, reasonText, type Reason } from '../model/reasons.ts';
 import { assignedAddresses, type Service } from '../model/objects/service.ts';
+import { changedSinceDecision } from '../model/objects/sharing-terms.ts';
+import { sameContent } from '../model/store/same-content.ts';
 import type { Change, Snapshot } from '../model/store/snapshot.ts';
 import { formatAddress, type Address } from '../net/address.ts';
 import type { Source } from '../sources/source.ts';
@@ -21,6 +23,7 @@ import { ConfigurationStatuses } from './configuration/configuration-statuses.ts
 import { serviceConditions } from './services/service-conditions.ts';
 import { DelayedRequeue } from './queue/delayed-requeue.ts';
 import { InstrumentedReconciler } from './queue/instrumented-reconciler.ts';
+import { JudgedBefore } from './queue/judged-before.ts';
 import { completeProvider, keptInPools, poolUsage, type CompleteProvider } from './complete-provider.ts';
 import type { Provider, Reconciliation } from './provider.ts';
 import { goneAddresses, ServedServices, type Served } from './services/served-services.ts';
@@ -68,6 +71,7 @@ export class Controller {
   readonly #configuration: ConfigurationStatuses;
   readonly #sourceEvents: SourceEvents;
   readonly #competingWriters = new CompetingWriters();
+  readonly #judgedBefore = new JudgedBefore((key) => this.#queue.addLast(key));
   readonly #unsubscribe: (() => void)[] = [];
   #cancelTimeoutCheck: (() => void) | undefined;
 
@@ -127,6 +131,7 @@ export class Controller {
       }),
     );
     this.#served.adopt(recorded, snapshot);
+    this.#judgedBefore.adopt(recorded, (key) => this.#served.remoteUrgency(key, snapshot) === undefined);
     const keys = inOrderOfService(snapshot, recorded.waitingSince ?? new Map());
     for (const key of new Set([...keys, ...recorded.addresses.keys(), ...recorded.unreadable.keys()])) this.#queue.add(key);
     this.#queue.start();
@@ -163,6 +168,7 @@ export class Controller {
     this.#configuration.usageChanged();
     for (const key of this.#affected.afterSilence(source.snapshot, now)) this.#queue.addLast(key);
     this.#configuration.checkTimeouts();
+    this.#judgedBefore.judgeNow();
     for (const key of this.#competingWriters.takeExpired(clock.now())) this.#queue.add(key);
     this.#unclaimed.reportDue(source.snapshot, clock.now());
     this.#cancelTimeoutCheck = clock.after(limits.reportWatchMilliseconds, () => this.#checkTimeouts());
@@ -174,8 +180,9 @@ export class Controller {
     // Waiting Services come before changed ones, whichever change the source reports first.
     for (const provider of providers) for (const key of provider.affected(changes, source.snapshot)) this.#queue.addPriority(key);
     const changed = changes.flatMap(({ kind, key }) => (kind === 'Service' ? [key as ServiceKey] : []));
-    for (const key of inOrderOfCreation(changed, source.snapshot)) this.#queue.add(key);
     const { named, others } = this.#affected.afterChanges(changes, source.snapshot);
+    for (const key of [...changed, ...named]) this.#judgedBefore.forgetService(key);
+    for (const key of inOrderOfCreation(changed, source.snapshot)) this.#queue.add(key);
     for (const key of named) this.#queue.add(key);
     for (const key of others) this.#queue.addLast(key);
     for (const key of this.#deniedIPs.affected(changes)) this.#queue.add(key);
@@ -187,6 +194,7 @@ export class Controller {
   async #reconcile(key: ServiceKey): Promise<void> {
     const { snapshot } = this.#components.source;
     const service = snapshot.services.get(key);
+    const wasJudged = this.#judgedBefore.take(key);
     if (service === undefined) {
       this.#unclaimed.forget(key);
       this.#deniedIPs.forget(key);
@@ -223,8 +231,12 @@ export class Controller {
     const [twice] = gone.flatMap((address) => whyHeldTwice(snapshot, service, address) ?? []);
     this.#recordReleased(key, gone, twice === undefined ? 'the Service asks for something else' : reasonText(twice));
     this.#served.recordServed(key, { provider, service, ingress });
-    await this.#write(key, { ...service, ingress }, unmet, details, twice);
-    this.#statuses.recordRemarks(service, result);
+    const isAsRecorded = unmet === undefined && sameContent(service.ingress, ingress) && !changedSinceDecision(service);
+    if (wasJudged && isAsRecorded && others.length === 0) this.#judgedBefore.judgeLater(key);
+    else {
+      await this.#write(key, { ...service, ingress }, unmet, details, twice);
+      this.#statuses.recordRemarks(service, result);
+    }
     for (const other of provider.statusWritten(key)) this.#queue.addPriority(other);
     await this.#releaseFromAll(key, service, isHandedOver ? others : [], `provider ${provider.name} serves the Service`);
   }

@@ -62,7 +62,7 @@ export const limits = {
   eventWord: 128,
   objectName: 253,
   /** Events waiting to be written. Beyond the bound, Events that are no warnings are lost first. */
-  eventQueue: 5000,
+  eventQueue: 20_000,
   /** Events written at the same time. */
   eventsAtWork: 4,
   /** Attempts to write an Event while the API server is away or busy. */
@@ -74,6 +74,8 @@ export const limits = {
   /** Budget of all objects together: burst and time for one more token. */
   eventRateBurst: 500,
   eventRateMilliseconds: 20,
+  /** Time for one more token while many statuses of Services are being written. */
+  eventBusyRateMilliseconds: 200,
   /** Events whose repetition is noticed (client-go's). */
   eventSeries: 4096,
   /** A series ends after this quiet time; a running one is written in between (both client-go's). */

@@ -46,14 +46,14 @@ export async function openClusterStorage(
   const recordsBy = (client: Requests): KubernetesStatusWriter =>
     new KubernetesStatusWriter({ client, snapshot: source.snapshot, clock, log });
   const reporter = { controller: 'herald.dev/controller', instance: context.hostname };
-  const writersBy = (client: Requests): WritersOfLeader => ({
-    writer: recordsBy(client),
+  const writersBy = (client: Requests, writer = recordsBy(client)): WritersOfLeader => ({
+    writer,
     serviceMetadata: (finalizer) => new KubernetesServiceMetadata({ client, snapshot: source.snapshot }, finalizer),
     readPod: (namespace, name) => getPod(client, namespace, name),
     openPodGate: (pod, because) => openPodGate(client, pod, { ...because, now: clock.date() }),
     makeConfig: (manifest, signal) => makeConfig(client, manifest, signal),
     apiGroups: (signal) => apiGroups(client, signal),
-    events: new EventRecorder({ client, clock, random, log }, reporter),
+    events: new EventRecorder({ client, isBusy: () => writer.isBusy, clock, random, log }, reporter),
   });
   const release = async (): Promise<void> => undefined;
   return {

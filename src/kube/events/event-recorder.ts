@@ -14,6 +14,8 @@ import { LruMap } from './lru-map.ts';
 interface EventRecorderComponents {
   /** A client that writes only while we lead. */
   readonly client: Pick<KubeClient, 'write'>;
+  /** True while many requests of more importance are under way: Events then take little of the API server. Absent: never. */
+  readonly isBusy?: () => boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -34,8 +36,8 @@ interface Recorded {
 /**
  * Writes Events (events.k8s.io/v1) in the background. Recording never waits and never fails: an Event is a courtesy, and lost ones are
  * counted. A repeated Event becomes a series of the first one, by client-go's rules: the second time is written at once, then every half
- * hour, and at the end, after six quiet minutes. Each object has a budget, and so do all together; queue and caches are bounded. Warnings
- * go first.
+ * hour, and at the end, after six quiet minutes. Each object has a budget, and so do all together, a small one while more important requests
+ * are under way; queue and caches are bounded. Warnings go first.
  */
 export class EventRecorder {
   readonly #components: EventRecorderComponents;
@@ -49,6 +51,8 @@ export class EventRecorder {
   });
   /** Budget of all objects: something that affects ten thousand Services at once must not keep the API server from more important work. */
   readonly #rate = new EventBudget({ burst: limits.eventRateBurst, tokenMilliseconds: limits.eventRateMilliseconds, buckets: 1 });
+  /** The same while more important requests are under way. */
+  readonly #busyRate = new EventBudget({ burst: 1, tokenMilliseconds: limits.eventBusyRateMilliseconds, buckets: 1 });
   readonly #warnings = new Set<Recorded>();
   readonly #others = new Set<Recorded>();
   readonly #lost = new Map<EventLoss, number>();
@@ -131,7 +135,9 @@ export class EventRecorder {
       while (this.#atWork.size < limits.eventsAtWork) {
         const next = this.#next();
         if (next === undefined || this.#stop.signal.aborted) break;
-        if (!this.#rate.take('', this.#components.clock.now())) {
+        const { isBusy, clock } = this.#components;
+        const rate = isBusy?.() === true ? this.#busyRate : this.#rate;
+        if (!rate.take('', clock.now())) {
           this.#resumeLater();
           break;
         }

@@ -11,4 +11,6 @@ export const limits = {
   catchUpLists: 10,
   /** Attempts to write a status while other programs write the object. Afterwards the write waits like any other failure. */
   statusAttempts: 3,
+  /** Statuses of Services written at the same time from which on Events give way. The controller has sixteen Services at work. */
+  busyStatusWrites: 8,
 } as const;

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
 import { Controller } from '../../../src/controller/controller.ts';
+import { noControllerObserver } from '../../../src/controller/controller-observer.ts';
 import { limits } from '../../../src/controller/limits.ts';
 import type { Condition, ObjectRecord, RecordedStatus, ServiceStatus, StatusWriter } from '../../../src/controller/status-writer.ts';
 import type { ObjectReference } from '../../../src/model/objects/object-event.ts';
@@ -38,6 +39,7 @@ class TestWriter implements StatusWriter {
       unreadable: new Map(this.unreadable),
       waitingSince: this.waitingSince,
       released: [...this.released.values()].flat(),
+      conditions: new Map([...this.services].map(([key, { conditions }]) => [key, conditions])),
     };
   }
 
@@ -82,9 +84,17 @@ let source: TestSource;
 let logged: [string, object][];
 let writer: TestWriter;
 
-async function startController(clock = new VirtualClock()): Promise<Controller> {
+/** The Services whose conditions were written, in order. */
+let judged: ServiceKey[];
+
+function newController(clock = new VirtualClock()): Controller {
   const log = { ...silentLog, info: (fields: object, message: string) => void logged.push([message, fields]) };
-  const controller = new Controller({ source, providers: [new BareMetalProvider()], writer, clock, random: () => 0, log });
+  const observer = { ...noControllerObserver, conditionsWritten: (key: ServiceKey) => void judged.push(key) };
+  return new Controller({ source, providers: [new BareMetalProvider()], writer, observer, clock, random: () => 0, log });
+}
+
+async function startController(clock = new VirtualClock()): Promise<Controller> {
+  const controller = newController(clock);
   await controller.start();
   await controller.settled();
   return controller;
@@ -94,6 +104,7 @@ beforeEach(() => {
   source = new TestSource(pool({ name: 'main', addresses: ['192.0.2.1-192.0.2.2'] }));
   writer = new TestWriter(source);
   logged = [];
+  judged = [];
 });
 
 const released = (): object[] => logged.flatMap(([message, fields]) => (message === 'address released' ? [fields] : []));
@@ -722,6 +733,18 @@ describe('an address that two records contain', () => {
     ]);
   });
 
+  test('the Service that must move gets the last free address at start, and not one that waits', async () => {
+    source.put(aged('shop/a-young', 2), aged('shop/old', 1), aged('shop/waits', 3));
+    const conditions = [{ type: 'herald.dev/AddressAssigned', status: 'True', reason: 'Assigned', message: '' }] as const;
+    for (const key of ['shop/a-young', 'shop/old'] as const) {
+      writer.services.set(key, { ingress: ingress('192.0.2.1'), conditions });
+      source.record(key, ingress('192.0.2.1'));
+    }
+    writer.waitingSince.set('shop/waits', '2026-01-01T00:00:00Z');
+    await startController();
+    expect([writer.addresses('shop/a-young'), writer.addresses('shop/waits')]).toEqual([['192.0.2.2'], []]);
+  });
+
   test('a Service keeps its address when another program writes the same one to another Service', async () => {
     source.put(aged('shop/a', 2), aged('shop/b', 1));
     const controller = await startController();
@@ -749,5 +772,39 @@ describe('an address that two records contain', () => {
     });
     await controller.settled();
     expect([writer.addresses('shop/a'), writer.addresses('shop/b')]).toEqual([['192.0.2.2'], ['192.0.2.1']]);
+  });
+});
+
+describe('a controller that starts in a cluster whose Services have their addresses', () => {
+  const keys = Array.from({ length: 20 }, (_, index): ServiceKey => `shop/${index + 10}`);
+
+  beforeEach(async () => {
+    source = new TestSource(pool({ name: 'main', addresses: ['192.0.2.0/24'] }));
+    writer = new TestWriter(source);
+    for (const name of keys) source.put(service({ name }));
+    await (await startController()).stop();
+    judged = [];
+  });
+
+  test('it gives a new Service its address before it judges the conditions of the others', async () => {
+    source.put(service({ name: 'shop/new' }));
+    await startController();
+    expect([...new Set(judged)]).toEqual(['shop/new', ...keys]);
+    expect(writer.addresses('shop/new')).toEqual(['192.0.2.20']);
+  });
+
+  test('it judges a Service that changes meanwhile before the others', async () => {
+    const controller = newController();
+    await controller.start();
+    source.put(service({ name: 'shop/25', externalTrafficPolicy: 'Local' }));
+    await controller.settled();
+    expect(judged.slice(0, 2)).toContain('shop/25');
+    expect(new Set(judged).size).toBe(keys.length);
+  });
+
+  test('it tells a Service at once that its record no longer fits', async () => {
+    source.record('shop/25', [{ address: address('192.0.2.200'), ipMode: 'Proxy' }]);
+    await startController();
+    expect(judged[0]).toBe('shop/25');
   });
 });

@@ -15,7 +15,7 @@ test('docs/reference/events.md is what npm run generate writes', () => {
 test('the figures on the page are those of the code', () => {
   expect(page).toContain(`lasted ${limits.conditionHoldMilliseconds / 1000} s`);
   expect(page).toContain(`(${kubeLimits.eventBurst}, then one in five minutes)`);
-  expect(page).toContain(`(${1000 / kubeLimits.eventRateMilliseconds} a second)`);
+  expect(page).toContain(`(${1000 / kubeLimits.eventRateMilliseconds} a second; ${1000 / kubeLimits.eventBusyRateMilliseconds} while`);
   expect(kubeLimits.eventTokenMilliseconds).toBe(5 * 60_000);
 });
 

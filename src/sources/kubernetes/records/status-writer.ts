@@ -50,10 +50,17 @@ export class KubernetesStatusWriter {
   /** Services with a status of ours, so that an unchanged status needs no request. */
   readonly #known = new Map<ServiceKey, Known>();
   readonly #own = new OwnWrites();
+  /** Statuses of Services that are being written. */
+  #atWork = 0;
   #lacksNodeState = false;
 
   constructor(components: KubernetesRecordsComponents) {
     this.#components = components;
+  }
+
+  /** True while so many statuses of Services are being written that more probably wait. */
+  get isBusy(): boolean {
+    return this.#atWork >= limits.busyStatusWrites;
   }
 
   /**
@@ -221,6 +228,7 @@ export class KubernetesStatusWriter {
     const added = change.conditions.filter(({ type }) => !conditions.some((known) => known.type === type));
     // Until the response arrives, the recorded status is unknown.
     this.#known.set(key, { ingress, conditions: [...conditions, ...added], unsure: true });
+    this.#atWork++;
     try {
       const answer = await this.#components.client.write({
         method: 'PATCH',
@@ -232,6 +240,8 @@ export class KubernetesStatusWriter {
     } catch (error) {
       // A Service that is gone needs no status; the watch will report it.
       if (!isNotFound(error)) throw error;
+    } finally {
+      this.#atWork--;
     }
   }
 

@@ -22,6 +22,8 @@ let writes: Write[];
 let answers: (KubeError | 'hold')[];
 let held: PromiseWithResolvers<undefined>;
 let recorder: EventRecorder;
+/** Whether more important requests are under way. */
+let busy: boolean;
 let logged: (readonly [string, string])[];
 
 beforeEach(() => {
@@ -38,8 +40,9 @@ beforeEach(() => {
       return {};
     },
   };
+  busy = false;
   recorder = new EventRecorder(
-    { client, clock, random: seededRandom(1), log: recordingLog() },
+    { client, isBusy: () => busy, clock, random: seededRandom(1), log: recordingLog() },
     { controller: 'herald.dev/controller', instance: 'herald-controller-0' },
   );
 });
@@ -186,6 +189,27 @@ describe('bounds', () => {
       await recorder.idle();
     }
     expect(writes).toHaveLength(1 + limits.eventQueue);
+  });
+
+  test('while more important requests are under way, few Events are written and none is lost', async () => {
+    busy = true;
+    const later = async (milliseconds: number): Promise<void> => {
+      for (let passed = 0; passed < milliseconds; passed += limits.eventRateMilliseconds) {
+        clock.advance(limits.eventRateMilliseconds);
+        await recorder.idle();
+      }
+    };
+    for (let index = 0; index < 300; index++) recorder.record(named(`n${index}`));
+    await recorder.idle();
+    expect(writes).toHaveLength(1);
+    await later(10 * limits.eventBusyRateMilliseconds);
+    // A token counts in fractions, so the last one may be a moment late.
+    expect(writes.length).toBeGreaterThanOrEqual(9);
+    expect(writes.length).toBeLessThanOrEqual(11);
+    busy = false;
+    await later(limits.eventRateMilliseconds);
+    expect(writes).toHaveLength(300);
+    expect(recorder.lost.size).toBe(0);
   });
 
   test('recording neither waits nor throws', () => {

@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { parseObject } from '../../../../src/model/parse.ts';
+import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import { Store } from '../../../../src/model/store/store.ts';
 import type { ObjectVersion } from '../../../../src/sources/kubernetes/records/own-writes.ts';
 import { address } from '../../../../src/net/address.ts';
+import { limits } from '../../../../src/sources/kubernetes/limits.ts';
 import { KubernetesStatusWriter } from '../../../../src/sources/kubernetes/records/status-writer.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
@@ -57,6 +59,21 @@ test('a written status is not written again, whether the watch has shown it or n
   await records.writeService('shop/web', status, seen());
   expect(server.writes).toHaveLength(1);
   expect(server.reads).toBe(0);
+});
+
+test('the writer is busy while many statuses are being written', async () => {
+  const keys = Array.from({ length: limits.busyStatusWrites }, (_, index): ServiceKey => `shop/${index}`);
+  for (const key of keys) server.put(key);
+  see();
+  const writes = keys.map((key) => {
+    const isBusyBefore = records.isBusy;
+    const write = records.writeService(key, status, store.services.get(key)?.metadata ?? seen());
+    return { isBusyBefore, write };
+  });
+  expect(writes.some(({ isBusyBefore }) => isBusyBefore)).toBe(false);
+  expect(records.isBusy).toBe(true);
+  await Promise.all(writes.map(({ write }) => write));
+  expect(records.isBusy).toBe(false);
 });
 
 test('a status that another program overwrote is written again', async () => {
