@@ -12,7 +12,7 @@ import { families } from '../ruleset/layout.ts';
 import { elementsPerTransaction } from '../limits.ts';
 import type { Skeleton } from '../ruleset/skeleton.ts';
 import { targetElements, targetFrontend, type Target } from './target.ts';
-import { TimeSlice } from '../../system/time-slice.ts';
+import { allWithoutWaiting, TimeSlice } from '../../system/time-slice.ts';
 
 /** The owner of the elements that belong to no frontend. */
 export const nodeOwner = 'node';
@@ -260,6 +260,8 @@ export class KernelTable {
    */
   async #difference(changes: readonly Change[], start: number, bound: number, pending?: Difference): Promise<PlannedPart> {
     const timeSlice = new TimeSlice(this.#clock);
+    // First the previous part is sent, so that the kernel has work meanwhile.
+    if (pending !== undefined && start < changes.length) await allWithoutWaiting();
     const difference = new Difference(this.#shared, pending);
     let end = start;
     while (difference.size < bound) {
