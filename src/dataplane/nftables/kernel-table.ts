@@ -11,7 +11,7 @@ import { CommitOutcomeUnknown, GenerationMismatch, type NftExecutor } from './ex
 import { families } from '../ruleset/layout.ts';
 import { elementsPerTransaction } from '../limits.ts';
 import type { Skeleton } from '../ruleset/skeleton.ts';
-import { targetElements, targetFrontend, type Target } from './target.ts';
+import { addTargetElements, targetElements, targetFrontend, type Target } from './target.ts';
 import { allWithoutWaiting, TimeSlice } from '../../system/time-slice.ts';
 
 /** The owner of the elements that belong to no frontend. */
@@ -269,10 +269,9 @@ export class KernelTable {
       if (change === undefined) break;
       const { owner, target } = change;
       const before = this.#present.get(owner);
-      difference.includeChange({
-        before: before === undefined ? [] : targetElements(before),
-        after: target === undefined ? [] : targetElements(target),
-      });
+      if (before !== undefined)
+        difference.includeChange({ before: targetElements(before), after: target === undefined ? [] : targetElements(target) });
+      else if (target !== undefined) addTargetElements(target, difference);
       if (timeSlice.isUsedUp) await timeSlice.yield();
     }
     difference.complete();
