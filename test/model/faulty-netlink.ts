@@ -85,7 +85,7 @@ class FaultySocket implements NetlinkSocket {
     return this.#socket.port;
   }
 
-  async send(datagram: Uint8Array): Promise<void> {
+  async send(datagram: Uint8Array, isBrief?: boolean): Promise<void> {
     this.#fault = this.#faultOf(datagram);
     switch (this.#fault?.kind) {
       case 'refused':
@@ -98,7 +98,7 @@ class FaultySocket implements NetlinkSocket {
       case 'reply lost':
       case 'buffer full':
       case undefined:
-        return await this.#socket.send(datagram);
+        return await this.#socket.send(datagram, isBrief);
     }
   }
 

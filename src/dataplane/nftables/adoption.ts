@@ -1,9 +1,9 @@
 import { SharedElements } from './diff.ts';
 import { ElementList, PackedSet } from '../ruleset/element-list.ts';
 import { PackedIndex } from '../ruleset/packed-index.ts';
-import { elementIdentity, type Element } from '../ruleset/element.ts';
+import { elementIdentity, type Element, type ElementSink } from '../ruleset/element.ts';
 import { frontendLength, isOfOneFrontend } from '../ruleset/layout.ts';
-import { targetElements, type Target } from './target.ts';
+import { addTargetElements, targetElements, type Target } from './target.ts';
 import type { TimeSlice } from '../../system/time-slice.ts';
 
 /** The desired elements of several owners, each element once, with the number of owners of each shared element. */
@@ -15,8 +15,14 @@ export interface DesiredElements {
 export async function desiredElements(targets: ReadonlyMap<string, Target>, timeSlice: TimeSlice): Promise<DesiredElements> {
   const elements = new ElementList();
   const shared = new SharedElements();
+  const sink: ElementSink = {
+    push(element) {
+      if (shared.addUser(element) === 1) elements.push(element);
+    },
+    pushSlots: (...slots) => elements.pushSlots(...slots),
+  };
   for (const target of targets.values()) {
-    for (const element of targetElements(target)) if (shared.addUser(element) === 1) elements.push(element);
+    addTargetElements(target, sink);
     if (timeSlice.isUsedUp) await timeSlice.yield();
   }
   return { elements, shared };

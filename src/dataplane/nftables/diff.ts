@@ -1,6 +1,8 @@
 import { ElementList } from '../ruleset/element-list.ts';
-import { elementIdentity, type Element } from '../ruleset/element.ts';
-import { isOfOneFrontend } from '../ruleset/layout.ts';
+import type { Family } from '../../net/address.ts';
+import { elementIdentity, type Element, type ElementSink } from '../ruleset/element.ts';
+import { isOfOneFrontend, type SetName } from '../ruleset/layout.ts';
+import type { Octets } from '../ruleset/octets.ts';
 
 /** The present and the desired elements of one owner. */
 interface ElementChange {
@@ -56,8 +58,11 @@ export class SharedElements {
   }
 }
 
-/** The smallest set of element changes for a batch. Its cost depends on the changes, not on the size of the tables. */
-export class Difference {
+/**
+ * The smallest set of element changes for a batch. Its cost depends on the changes, not on the size of the tables. As a sink, it receives
+ * the elements of an owner that has none in the kernel.
+ */
+export class Difference implements ElementSink {
   /** Deleted before the additions. A map element whose value changes is in both lists. */
   readonly deletes = new ElementList();
   readonly adds = new ElementList();
@@ -92,18 +97,30 @@ export class Difference {
       else this.#touch(element).users--;
     }
     for (const element of after) {
-      if (!isOfOneFrontend(element.set)) {
-        const entry = this.#touch(element);
-        entry.users++;
-        entry.element = element;
+      const identity = own.size === 0 || !isOfOneFrontend(element.set) ? '' : elementIdentity(element);
+      const known = own.get(identity);
+      if (known === undefined) {
+        this.push(element);
         continue;
       }
-      const identity = own.size === 0 ? '' : elementIdentity(element);
-      const known = own.get(identity);
-      if (known !== undefined) own.delete(identity);
+      own.delete(identity);
       this.#replace(known, element);
     }
     for (const element of own.values()) this.deletes.push(element);
+  }
+
+  push(element: Element): void {
+    if (isOfOneFrontend(element.set)) {
+      this.adds.push(element);
+      return;
+    }
+    const entry = this.#touch(element);
+    entry.users++;
+    entry.element = element;
+  }
+
+  pushSlots(family: Family, set: SetName, frontend: Octets, values: readonly Octets[]): void {
+    this.adds.pushSlots(family, set, frontend, values);
   }
 
   /** Called after the last change: deletes a shared element with its last user and adds it with its first. */

@@ -11,8 +11,8 @@ import { CommitOutcomeUnknown, GenerationMismatch, type NftExecutor } from './ex
 import { families } from '../ruleset/layout.ts';
 import { elementsPerTransaction } from '../limits.ts';
 import type { Skeleton } from '../ruleset/skeleton.ts';
-import { targetElements, targetFrontend, type Target } from './target.ts';
-import { TimeSlice } from '../../system/time-slice.ts';
+import { addTargetElements, targetElements, targetFrontend, type Target } from './target.ts';
+import { allWithoutWaiting, TimeSlice } from '../../system/time-slice.ts';
 
 /** The owner of the elements that belong to no frontend. */
 export const nodeOwner = 'node';
@@ -260,6 +260,8 @@ export class KernelTable {
    */
   async #difference(changes: readonly Change[], start: number, bound: number, pending?: Difference): Promise<PlannedPart> {
     const timeSlice = new TimeSlice(this.#clock);
+    // First the previous part is sent, so that the kernel has work meanwhile.
+    if (pending !== undefined && start < changes.length) await allWithoutWaiting();
     const difference = new Difference(this.#shared, pending);
     let end = start;
     while (difference.size < bound) {
@@ -267,10 +269,9 @@ export class KernelTable {
       if (change === undefined) break;
       const { owner, target } = change;
       const before = this.#present.get(owner);
-      difference.includeChange({
-        before: before === undefined ? [] : targetElements(before),
-        after: target === undefined ? [] : targetElements(target),
-      });
+      if (before !== undefined)
+        difference.includeChange({ before: targetElements(before), after: target === undefined ? [] : targetElements(target) });
+      else if (target !== undefined) addTargetElements(target, difference);
       if (timeSlice.isUsedUp) await timeSlice.yield();
     }
     difference.complete();

@@ -1,7 +1,7 @@
 import { ok as assert } from 'node:assert';
 import type { Frontend } from '../../net/frontend.ts';
-import { frontendElements } from '../ruleset/elements.ts';
-import type { Element } from '../ruleset/element.ts';
+import { addFrontendElements, frontendElements } from '../ruleset/elements.ts';
+import type { Element, ElementSink } from '../ruleset/element.ts';
 
 /** The desired elements of one owner. The elements of a frontend are computed each time they are needed. */
 export type Target = { readonly frontend: Frontend } | { readonly elements: readonly Element[] };
@@ -12,6 +12,12 @@ export function targetElements(target: Target): readonly Element[] {
   const result = frontendElements(target.frontend);
   assert(result.ok);
   return result.elements;
+}
+
+/** Passes the desired elements to `to`, without an object for each backend. */
+export function addTargetElements(target: Target, to: ElementSink): void {
+  if ('frontend' in target) addFrontendElements(target.frontend, to);
+  else for (const element of target.elements) to.push(element);
 }
 
 export function targetFrontend(target: Target | undefined): Frontend | undefined {

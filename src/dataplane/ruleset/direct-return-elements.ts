@@ -1,6 +1,6 @@
 import type { Frontend, NodeForwarding } from '../../net/frontend.ts';
 import type { Element } from './element.ts';
-import { addressOctets, linkOctets, markOctets, type Octets } from './octets.ts';
+import { addressOctets, linkOctets, markOctets, slotOctets, type Octets } from './octets.ts';
 import { segmentLadder } from './layout.ts';
 import { nodeMark } from './direct-return-identity.ts';
 
@@ -8,7 +8,6 @@ import { nodeMark } from './direct-return-identity.ts';
 export function* directReturnElements(
   { match, slots, backends, directReturn }: Frontend,
   key: Octets,
-  slotOctets: (slot: number) => Octets,
 ): Generator<Pick<Element, 'set' | 'key' | 'value'>> {
   if (directReturn === undefined || slots === undefined || match.kind !== 'address') return;
   const address = addressOctets(match.address);

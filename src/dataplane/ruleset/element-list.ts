@@ -1,11 +1,11 @@
 import { ok as assert } from 'node:assert';
 import type { Family } from '../../net/address.ts';
-import type { Element } from './element.ts';
+import type { Element, ElementSink } from './element.ts';
 import { allSets, fieldsLength, type SetName, type SetShape } from './layout.ts';
-import type { Octets } from './octets.ts';
+import { slotOctets, type Octets } from './octets.ts';
 
 /** A packed list of elements by set: half a million elements take some ten megabytes and cause no work for the garbage collector. */
-export class ElementList implements Iterable<Element> {
+export class ElementList implements Iterable<Element>, ElementSink {
   readonly #sets = new Map<SetName, { 4?: PackedSet; 6?: PackedSet }>();
   #size = 0;
 
@@ -20,10 +20,19 @@ export class ElementList implements Iterable<Element> {
   }
 
   push({ family, set, key, value }: Element): void {
+    this.#packedFor(family, set).push(key, value);
+    this.#size++;
+  }
+
+  pushSlots(family: Family, set: SetName, frontend: Octets, values: readonly Octets[]): void {
+    this.#packedFor(family, set).pushSlots(frontend, values);
+    this.#size += values.length;
+  }
+
+  #packedFor(family: Family, set: SetName): PackedSet {
     let families = this.#sets.get(set);
     if (families === undefined) this.#sets.set(set, (families = {}));
-    (families[family] ??= new PackedSet(family, set)).push(key, value);
-    this.#size++;
+    return (families[family] ??= new PackedSet(family, set));
   }
 
   /** Appends a set, of which the list must have no elements yet. The list then owns it. */
@@ -88,10 +97,24 @@ export class PackedSet {
   }
 
   push(key: Octets, value: Octets = ''): void {
-    assert(key.length === this.keyLength && value.length === this.valueLength, `no element of ${this.set}`);
+    assert(key.length === this.keyLength && value.length === this.valueLength, this.set);
     const at = this.#extend(1);
     this.#write(key, at);
     this.#write(value, at + this.keyLength);
+  }
+
+  /** Appends an element for each slot, see `ElementSink`. Objects and joined strings for half a million would take most of the time. */
+  pushSlots(frontend: Octets, values: readonly Octets[]): void {
+    const { keyLength, valueLength, recordLength } = this;
+    let at = this.#extend(values.length);
+    for (let slot = 0; slot < values.length; slot++) {
+      const [number, value] = [slotOctets(slot), values[slot] ?? ''];
+      assert(frontend.length + number.length === keyLength && value.length === valueLength, this.set);
+      this.#write(frontend, at);
+      this.#write(number, at + frontend.length);
+      this.#write(value, at + keyLength);
+      at += recordLength;
+    }
   }
 
   /** Appends the elements of another packed set of the same shape from index `first` up to `end`, which is exclusive. */

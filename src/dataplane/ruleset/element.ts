@@ -1,5 +1,5 @@
 import type { Family } from '../../net/address.ts';
-import type { SetName } from './layout.ts';
+import { allSets, type SetName } from './layout.ts';
 import type { Octets } from './octets.ts';
 
 /** One element of a set or map, in the kernel's encoding. element-text.ts converts it to nft's text. */
@@ -12,7 +12,19 @@ export interface Element {
   readonly value?: Octets;
 }
 
-/** Identifies an element. The kernel cannot hold two elements with the same identity. */
-export function elementIdentity(element: Element): string {
-  return `${element.family} ${element.set} ${element.key}`;
+/** Receives elements one by one, or those of all slots of a frontend at once. */
+export interface ElementSink {
+  push(element: Element): void;
+  /** `values`: by slot. The key of each element is `frontend`, followed by the slot. */
+  pushSlots(family: Family, set: SetName, frontend: Octets, values: readonly Octets[]): void;
 }
+
+/** Identifies an element. The kernel cannot hold two elements with the same identity. Short, because there is a map of many thousand. */
+export function elementIdentity({ family, set, key }: Element): string {
+  return (tags[family].get(set) ?? set) + key;
+}
+
+const tagsFrom = (first: number): ReadonlyMap<SetName, string> =>
+  new Map(Array.from(allSets.keys(), (set, index) => [set, String.fromCharCode(first + index)]));
+/** A character for each set. */
+const tags: Readonly<Record<Family, ReadonlyMap<SetName, string>>> = { 4: tagsFrom(0), 6: tagsFrom(0x80) };

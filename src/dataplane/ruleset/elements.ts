@@ -1,4 +1,4 @@
-import { type Element, elementIdentity } from './element.ts';
+import { type Element, elementIdentity, type ElementSink } from './element.ts';
 import { formatAddress, type Family } from '../../net/address.ts';
 import {
   frontendFamily,
@@ -14,7 +14,7 @@ import { directReturnElements, directReturnNodeElements } from './direct-return-
 import { affinityId, backendId, classNumber, classOf, hashedClass, rejectClass, slotsFor, slotText, type Kind } from './classid.ts';
 import { affinityLadder, type SetName } from './layout.ts';
 import { maximumSlots } from '../limits.ts';
-import { addressOctets, classOctets, portOctets, protocolOctets, rangeOctets, type Octets } from './octets.ts';
+import { addressOctets, classOctets, portOctets, protocolOctets, rangeOctets, slotOctets, type Octets } from './octets.ts';
 
 type FrontendElements =
   | { readonly ok: true; readonly elements: readonly Element[] }
@@ -25,14 +25,24 @@ type FrontendElements =
 export function frontendElements(frontend: Frontend): FrontendElements {
   const problem = frontendProblem(frontend);
   if (problem !== undefined) return { ok: false, problem };
+  const elements: Element[] = [];
+  addFrontendElements(frontend, {
+    push: (element) => void elements.push(element),
+    pushSlots(family, set, key, values) {
+      for (const [slot, value] of values.entries()) elements.push({ family, set, key: key + slotOctets(slot), value });
+    },
+  });
+  return { ok: true, elements };
+}
+
+/** Passes the same elements to `to`. The frontend must have no problem. */
+export function addFrontendElements(frontend: Frontend, to: ElementSink): void {
   const { match } = frontend;
   const family = frontendFamily(match);
   const key = matchKey(match);
   const view = match.kind === 'address' ? addressSets : nodePortSets;
-  const elements: Element[] = [];
-  const add = (set: SetName, key: Octets, value?: Octets): void => {
-    elements.push(value === undefined ? { family, set, key } : { family, set, key, value });
-  };
+  const add = (set: SetName, key: Octets, value?: Octets): void =>
+    to.push(value === undefined ? { family, set, key } : { family, set, key, value });
 
   if (match.kind === 'address' && frontend.scope === 'internal') add('cluster_ips', addressOctets(match.address));
   if (match.kind === 'address' && frontend.echoFrom !== undefined)
@@ -46,7 +56,7 @@ export function frontendElements(frontend: Frontend): FrontendElements {
   }
   if (frontend.backends.length === 0) {
     add(view.frontends, key, classOctets(rejectClass));
-    return { ok: true, elements };
+    return;
   }
 
   const { slots, affinity } = frontend;
@@ -58,14 +68,14 @@ export function frontendElements(frontend: Frontend): FrontendElements {
     addRemembered(add, view.backends, key, usable);
     addRemembered(add, view.backendsLocal, key, local);
   }
-  if (slots === undefined) addBackends(add, view.backends, key, usable);
+  if (slots === undefined) to.pushSlots(family, view.backends, key, drawnBackends(usable));
   else {
-    addSlots(add, view.backends, key, usable, slots);
-    for (const direct of directReturnElements(frontend, key, slotOctets)) add(direct.set, direct.key, direct.value);
+    to.pushSlots(family, view.backends, key, hashedBackends(usable, slots));
+    for (const direct of directReturnElements(frontend, key)) add(direct.set, direct.key, direct.value);
   }
   if (local.length > 0) {
     add(view.frontendsLocal, key, classOctets(slotText(slotsFor(local.length))));
-    addBackends(add, view.backendsLocal, key, local);
+    to.pushSlots(family, view.backendsLocal, key, drawnBackends(local));
   }
   const hairpins = new Set<Octets>();
   for (const backends of [usable, local])
@@ -75,7 +85,6 @@ export function frontendElements(frontend: Frontend): FrontendElements {
       hairpins.add(address + address + protocolOctets(match.protocol) + portOctets(backend.port));
     }
   for (const hairpin of hairpins) add('hairpins', hairpin);
-  return { ok: true, elements };
 }
 
 /** A pod cannot reply to a connection from 127.0.0.1. ::/8 contains ::1 and no address that a node uses (RFC 4291 2.4). */
@@ -136,11 +145,11 @@ const nodePortSets = {
   allowedSources: 'nodeport_allowed_sources',
 } as const;
 
-/** Fills the slots round-robin. */
-function addBackends(add: Add, set: BackendSets, key: Octets, backends: readonly Backend[]): void {
+/** Returns the backend of each slot, filled round-robin. */
+function drawnBackends(backends: readonly Backend[]): readonly Octets[] {
   const distinct = [...new Set(backends.map(backendOctets))];
   const slots = slotsFor(backends.length);
-  for (let slot = 0; slot < slots; slot++) add(set, key + slotOctets(slot), distinct[slot % distinct.length] ?? '');
+  return slots === distinct.length ? distinct : Array.from({ length: slots }, (_, slot) => distinct[slot % distinct.length] ?? '');
 }
 
 /**
@@ -156,13 +165,11 @@ function addRemembered(add: Add, set: BackendSets, key: Octets, backends: readon
   for (const [id, backend] of ids) add(set, key + classOctets(id), backendOctets(backend));
 }
 
-function addSlots(add: Add, set: BackendSets, key: Octets, backends: readonly Backend[], { backendOf }: SlotTable): void {
+/** Returns the backend of each slot of the table. */
+function hashedBackends(backends: readonly Backend[], { backendOf }: SlotTable): readonly Octets[] {
   const octets = backends.map(backendOctets);
-  for (const [slot, backend] of backendOf.entries()) add(set, key + slotOctets(slot), octets[backend] ?? '');
+  return Array.from(backendOf, (backend) => octets[backend] ?? '');
 }
-
-const slots: Octets[] = [];
-const slotOctets = (slot: number): Octets => (slots[slot] ??= classOctets(slotText(slot)));
 
 function classOfFrontend(frontend: Frontend, drawn: number): string {
   const { slots, affinity } = frontend;

@@ -1,6 +1,5 @@
-import { slotText } from './classid.ts';
 import { PackedSet } from './element-list.ts';
-import { classOctets } from './octets.ts';
+import { slotOctets } from './octets.ts';
 import { PackedIndex } from './packed-index.ts';
 
 /**
@@ -20,7 +19,7 @@ export function leftoverSlots(wanted: PackedSet, present: PackedSet | undefined,
     const { key, value = '' } = present.at(index);
     // The lower half of a class is the number of slots, in the machine's byte order.
     const slots = value.charCodeAt(0) + (value.charCodeAt(1) << 8);
-    for (let slot = 0; slot < slots; slot++) candidates.push(key + classOctets(slotText(slot)), noValue);
+    for (let slot = 0; slot < slots; slot++) candidates.push(key + slotOctets(slot), noValue);
   }
   const wantedIndex = new PackedIndex(wanted);
   for (let index = 0; index < candidates.length; index++)

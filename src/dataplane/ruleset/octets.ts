@@ -1,7 +1,7 @@
 import type { Address } from '../../net/address.ts';
 import type { Protocol } from '../../net/frontend.ts';
 import { lastAddress, type Prefix } from '../../net/prefix.ts';
-import { classNumber } from './classid.ts';
+import { classNumber, slotText } from './classid.ts';
 
 /**
  * Octets as the kernel compares them, each one a character below 256, so that strings can be joined with +, compared with === and used as
@@ -41,6 +41,11 @@ export function portOctets(port: number): Octets {
 export function classOctets(text: string): Octets {
   return markOctets(classNumber(text));
 }
+
+/** Encodes a slot, like `classOctets`. */
+export const slotOctets = (slot: number): Octets => (slots[slot] ??= classOctets(slotText(slot)));
+
+const slots: Octets[] = [];
 
 /** Encodes a packet mark in the machine's byte order. */
 export function markOctets(mark: number): Octets {

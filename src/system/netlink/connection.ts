@@ -83,13 +83,13 @@ export class NetlinkConnection {
     });
   }
 
-  /** Sends a request for one object and returns the payload of the answer. */
+  /** Sends a request for one object, for which the kernel never waits, and returns the payload of the answer. */
   request(request: Request): Promise<Uint8Array> {
     return this.#queue.run(async () => {
       const sequence = this.#sequence++;
       const writer = new MessageWriter();
       writeRequest(writer, request, 0, sequence);
-      await this.#socket.send(writer.bytes());
+      await this.#socket.send(writer.bytes(), true);
       const answer = this.#receiveAll().find((message) => message.sequence === sequence);
       if (answer === undefined) throw new NetlinkError('no answer from the kernel', ENODATA);
       if (answer.type === messageTypes.error) throw new NetlinkError('asking the kernel', readAcknowledgement(answer).errno);

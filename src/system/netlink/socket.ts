@@ -39,8 +39,10 @@ export interface NetlinkSocket {
   /**
    * Sends a datagram in another thread, because a transaction of many thousand elements takes long and may wait for another program's
    * transaction. When it resolves, the kernel has done the work and the answers can be received. Only one send at a time is allowed.
+   * `isBrief`: the kernel never waits for this request, so it is sent in this thread. The answer of another thread would reach a busy event
+   * loop late.
    */
-  send(datagram: Uint8Array): Promise<void>;
+  send(datagram: Uint8Array, isBrief?: boolean): Promise<void>;
   /**
    * Returns the next waiting datagram, or undefined when there is none; never blocks. Throws NetlinkError ENOBUFS when datagrams were lost.
    */
@@ -111,8 +113,12 @@ class LinuxNetlinkSocket implements NetlinkSocket {
     }
   }
 
-  async send(datagram: Uint8Array): Promise<void> {
+  async send(datagram: Uint8Array, isBrief = false): Promise<void> {
     assert(!this.#closed && this.#sending === undefined);
+    if (isBrief) {
+      this.#sendHere(datagram);
+      return;
+    }
     const sending = this.#libc.sendInThread(this.fd, datagram, datagram.length, 0);
     this.#sending = sending;
     try {
@@ -123,6 +129,10 @@ class LinuxNetlinkSocket implements NetlinkSocket {
     }
     // The kernel refused the datagram before the subsystem saw it. Sending again in this thread gives the errno.
     assert(!this.#closed);
+    this.#sendHere(datagram);
+  }
+
+  #sendHere(datagram: Uint8Array): void {
     if (this.#libc.send(this.fd, datagram, datagram.length, 0) < 0) throw new NetlinkError('sending to the kernel', this.#libc.errno());
   }
 

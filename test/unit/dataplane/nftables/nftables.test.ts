@@ -167,6 +167,33 @@ describe('batches', () => {
     expect(kernel.contents()).toEqual(contents);
   });
 
+  test('the kernel gets a transaction before the next one is computed', async () => {
+    const { kernel, dataplane } = setup();
+    const order: string[] = [];
+    const pods = Array.from({ length: 64 }, (_, pod) => pod + 1);
+    const services = new Map(
+      Array.from({ length: 400 }, (_, index): [string, ServiceForwarding] => {
+        const plain = frontend(`172.30.${index >> 8}.${index & 255}`, 80, pods);
+        const { backends } = plain;
+        let looks = 0;
+        // The first look checks the frontend, and the next one computes its elements.
+        return [
+          `s${index}`,
+          service(
+            Object.defineProperty({ ...plain }, 'backends', {
+              get: () => (looks++ === 0 ? '' : order.push(`computed ${index}`), backends),
+            }),
+          ),
+        ];
+      }),
+    );
+    kernel.fault = () => void order.push('sent');
+    await dataplane.replace(node, services);
+    const sent = order.indexOf('sent');
+    expect(order.filter((step) => step === 'sent').length).toBeGreaterThan(1);
+    expect([order.slice(0, sent).includes('computed 399'), order.slice(sent).includes('computed 399')]).toEqual([false, true]);
+  });
+
   test('an element that two frontends share is deleted with the last of them', async () => {
     const { kernel, dataplane } = setup();
     await dataplane.replace(node, new Map([['a', service(frontend('172.30.0.1', 80, [1]), frontend('172.30.0.1', 443, [1]))]]));

@@ -9,14 +9,15 @@ import { VirtualClock } from '../../../../../src/system/virtual-clock.ts';
 
 /** A kernel whose latest transaction has number 7. `answer` may replace that by an error number, or by silence. */
 function bed() {
-  const state = { opened: 0, closed: 0, answer: 'generation' as 'generation' | 'silence' | number };
+  const state = { opened: 0, closed: 0, brief: 0, answer: 'generation' as 'generation' | 'silence' | number };
   const open = (): NetlinkSocket => {
     state.opened++;
     const waiting: Uint8Array[] = [];
     return {
       fd: -1,
       port: 1,
-      send(datagram) {
+      send(datagram, isBrief = false) {
+        state.brief += Number(isBrief);
         const sequence = Buffer.from(datagram).readUInt32LE(8);
         const writer = new MessageWriter();
         const isError = typeof state.answer === 'number';
@@ -50,6 +51,13 @@ test('all questions share one socket, and close closes it', async () => {
   expect(state).toMatchObject({ opened: 1, closed: 1 });
   expect(await lookup.generation()).toBe(7);
   expect(state).toMatchObject({ opened: 2, closed: 1 });
+});
+
+test('a question is sent as a brief one, so that its answer does not wait for other work', async () => {
+  const { state, lookup } = bed();
+  await lookup.generation();
+  await lookup.hasNetdevTable('herald');
+  expect(state.brief).toBe(2);
 });
 
 test('a generation that the kernel does not tell is undefined, and the next question opens another socket', async () => {
