@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 /**
@@ -10,7 +11,18 @@ export default defineConfig({
   test: {
     projects: [
       // Timeouts are long, so that a busy machine does not fail a test. A test that hangs fails after 90 s.
-      { ssr, test: { name: 'unit', include: ['test/unit/**/*.test.ts'], maxWorkers: 2, testTimeout: 90_000, hookTimeout: 90_000 } },
+      {
+        ssr,
+        test: {
+          name: 'unit',
+          include: ['test/unit/**/*.test.ts'],
+          maxWorkers: 2,
+          testTimeout: 90_000,
+          hookTimeout: 90_000,
+          // The programs that tests start are compiled once. Otherwise that takes three quarters of the processor time of a command that only prints.
+          env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/compiled') },
+        },
+      },
       // Labs with the kernel and routers, each in its own namespaces. They mostly wait, so two files run at once, and they have long timeouts because the
       // machines are shared.
       {
