@@ -45,7 +45,6 @@ export async function measureDirectReturn(layout: Layout, turns: number, packets
           }
       }
     }
-    flood.close();
     return [...Map.groupBy(all, ({ by, traffic, family }) => `${by} ${traffic} ${family}`).values()].flatMap((runs) =>
       runs.toSorted((a, b) => a.microseconds - b.microseconds).slice(0, 1),
     );

@@ -44,6 +44,7 @@ export class Flood {
 
   constructor(path: Path) {
     this.#path = path;
+    process.once('exit', () => rmSync(this.#directory, { recursive: true, force: true }));
     const own = runInside(path.client, ['cat /sys/class/net/eth0/address']).trim();
     this.#ethernet = `eth(da=${path.gateway}, sa=${own})`;
     for (const pod of path.pods) execFileSync('ip', ['netns', 'exec', pod, 'nft', '-f', '-'], { input: arrivals });
@@ -90,10 +91,6 @@ export class Flood {
     const { stdout } = await run('ip', ['netns', 'exec', this.#path.client, ...trafgen]);
     const [, seconds, rest] = clock.exec(stdout) ?? [];
     return Number(seconds) * 1e6 + Number(rest);
-  }
-
-  close(): void {
-    rmSync(this.#directory, { recursive: true, force: true });
   }
 
   #arrived(): number {

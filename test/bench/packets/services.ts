@@ -51,7 +51,6 @@ export async function measureServices(services: number, turns: number, packets: 
           }
       }
     }
-    flood.close();
     return [...Map.groupBy(all, ({ by, traffic, to }) => `${by} ${traffic} ${to}`).values()].flatMap((runs) =>
       runs.toSorted((a, b) => a.microseconds - b.microseconds).slice(0, 1),
     );
