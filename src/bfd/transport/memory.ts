@@ -102,7 +102,7 @@ export class MemoryTransport implements Transport {
     this.#events = undefined;
   }
 
-  /** Returns the time for which the manager lets a transport block the thread, in milliseconds. Undefined: nobody listens. */
+  /** Returns how many milliseconds a transport may block the thread, as the manager has said. Undefined: no manager listens. */
   timeToSpare(): number | undefined {
     return this.#events?.timeToSpare();
   }

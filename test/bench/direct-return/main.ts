@@ -1,10 +1,11 @@
 import process from 'node:process';
-import { DataPlanes, type ClusterOptions } from '../../lab/direct-return/cluster.ts';
+import { DataPlanes } from '../../lab/direct-return/cluster.ts';
 import { endTogether } from '../../lab/ends-together.ts';
 import { conditionLines, conditions } from '../runner/conditions.ts';
 import { versionOf } from '../runner/versions.ts';
 import { ThreeNodes, vip, type Layout } from '../../lab/direct-return/three-nodes.ts';
 import type { Family } from '../../../src/net/address.ts';
+import { waysOf } from './ways.ts';
 
 /**
  * Measures how fast connections are opened through the first of three nodes, one after the other, each with one reply and a reset. Rounds
@@ -14,24 +15,6 @@ const quick = process.argv.includes('--quick');
 const rounds = quick ? 1 : 5;
 const milliseconds = quick ? 500 : 2_000;
 const families: readonly Family[] = [4, 6];
-
-const setups: readonly (readonly [Layout, readonly (readonly [string, ClusterOptions])[]])[] = [
-  [
-    'link',
-    [
-      ['translated', { mode: 'auto', direct: false }],
-      ['route', { mode: 'route' }],
-      ['l2', { mode: 'l2' }],
-    ],
-  ],
-  [
-    'routed',
-    [
-      ['translated', { mode: 'auto', direct: false }],
-      ['vxlan', { mode: 'vxlan' }],
-    ],
-  ],
-];
 
 interface Rate {
   readonly connections: number;
@@ -50,7 +33,8 @@ interface Row {
 
 endTogether();
 const rows: Row[] = [];
-for (const [layout, wishes] of setups) {
+for (const layout of ['link', 'routed'] as const) {
+  const wishes = waysOf[layout];
   const lab = await ThreeNodes.start(layout);
   const planes = new DataPlanes(layout);
   const seen = new Map<string, Rate[]>();

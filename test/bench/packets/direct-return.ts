@@ -1,7 +1,8 @@
 import type { Family } from '../../../src/net/address.ts';
-import { DataPlanes, type ClusterOptions } from '../../lab/direct-return/cluster.ts';
+import { DataPlanes } from '../../lab/direct-return/cluster.ts';
 import { clientAddress, inside, namespaceOf, nodes, ThreeNodes, vip, type Layout } from '../../lab/direct-return/three-nodes.ts';
-import { Flood, kindsOfTraffic, type Traffic } from './flood.ts';
+import { waysOf } from '../direct-return/ways.ts';
+import { Flood, kindsOfTraffic, leastOf, type Traffic } from './flood.ts';
 
 /** Microseconds of a packet from the client over the router and the first of three nodes to a pod, in two of three cases on another node. */
 export interface DirectReturnPackets {
@@ -11,18 +12,6 @@ export interface DirectReturnPackets {
   readonly traffic: Traffic;
   readonly microseconds: number;
 }
-
-export const waysOf: Readonly<Record<Layout, readonly (readonly [string, ClusterOptions])[]>> = {
-  link: [
-    ['translated', { mode: 'auto', direct: false }],
-    ['route', { mode: 'route' }],
-    ['l2', { mode: 'l2' }],
-  ],
-  routed: [
-    ['translated', { mode: 'auto', direct: false }],
-    ['vxlan', { mode: 'vxlan' }],
-  ],
-};
 
 export async function measureDirectReturn(layout: Layout, turns: number, packets: number): Promise<DirectReturnPackets[]> {
   const lab = await ThreeNodes.start(layout);
@@ -45,9 +34,7 @@ export async function measureDirectReturn(layout: Layout, turns: number, packets
           }
       }
     }
-    return [...Map.groupBy(all, ({ by, traffic, family }) => `${by} ${traffic} ${family}`).values()].flatMap((runs) =>
-      runs.toSorted((a, b) => a.microseconds - b.microseconds).slice(0, 1),
-    );
+    return leastOf(all, ({ by, traffic, family }) => `${by} ${traffic} ${family}`);
   } finally {
     await planes.close();
     lab.stop();

@@ -99,3 +99,8 @@ export class Flood {
       .reduce((sum, [, count]) => sum + Number(count), 0);
   }
 }
+
+/** Returns the quickest turn of each kind. */
+export function leastOf<T extends { readonly microseconds: number }>(turns: readonly T[], kind: (turn: T) => string): T[] {
+  return [...Map.groupBy(turns, kind).values()].flatMap((same) => same.toSorted((a, b) => a.microseconds - b.microseconds).slice(0, 1));
+}

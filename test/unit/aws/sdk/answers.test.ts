@@ -114,7 +114,7 @@ describe('an answer about a Classic Load Balancer', () => {
     });
   });
 
-  test('has an empty health check where AWS names none', () => {
+  test('becomes a health check with an empty target and zeros when AWS sends no health check', () => {
     const none = { Target: '', Interval: 0, Timeout: 0, HealthyThreshold: 0, UnhealthyThreshold: 0 };
     const given = { Target: 'TCP:30080', Interval: 10, Timeout: 6, HealthyThreshold: 2, UnhealthyThreshold: 3 };
     expect(toClassicLoadBalancer(named).HealthCheck).toEqual(none);

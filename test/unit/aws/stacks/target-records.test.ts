@@ -32,7 +32,7 @@ describe('the record of registered targets', () => {
     expect(written).toEqual([text, text]);
   });
 
-  test('is removed from the Service when no group is left', async () => {
+  test('Herald removes its record from the Service when the Service has no target group any more', async () => {
     const { records, written } = recordsOf();
     await records.write('default/web', new Map());
     expect(written).toEqual([undefined]);
