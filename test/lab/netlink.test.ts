@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ElementList, PackedSet } from '../../src/dataplane/ruleset/element-list.ts';
 import { elementFromText, keyText } from '../../src/dataplane/ruleset/element-text.ts';
 import type { Element } from '../../src/dataplane/ruleset/element.ts';
-import type { MonitorEvents, NftExecutor, TableChange, Transaction } from '../../src/dataplane/nftables/executor.ts';
+import type { MonitorEvents, NftExecutor, TableChange, TablePart, Transaction } from '../../src/dataplane/nftables/executor.ts';
 import { markerChain, type SetName } from '../../src/dataplane/ruleset/layout.ts';
 import { maximumListedBackends, maximumListedElements } from '../../src/dataplane/limits.ts';
 import { netlinkExecutor } from '../../src/dataplane/nftables/netlink/netlink-executor.ts';
@@ -45,8 +45,15 @@ const change = ({ create, deletes = [], adds = [] }: Work): Transaction => ({
   create: create ?? [],
   deletes: ElementList.of(deletes),
   adds: ElementList.of(adds),
+  parts: { remove: partsOf(deletes), add: partsOf(adds) },
   revision: { remove: revision === 0 || create !== undefined ? [] : [revision], add: ++revision },
 });
+/** Returns the chains of the parts among these elements. */
+const partsOf = (elements: readonly Element[]): TablePart[] =>
+  elements.flatMap(({ family, set, key }) => {
+    const chains = set === 'parts' ? skeleton(family, bit).parts.get(key) : undefined;
+    return chains === undefined ? [] : [{ family, chains }];
+  });
 const tables = families.map((family) => skeleton(family, bit));
 const pods = { names: ['cni0', 'cali*', 'abcdefghijklmno'], masqueraded: false };
 
@@ -196,7 +203,7 @@ describe.each(['netlink', 'command'] as const)('by %s', (name) => {
     const own = revision;
     await reported(1);
     inside(name, 'nft', 'add', 'table', 'ip', 'other');
-    inside(name, 'nft', 'flush', 'chain', 'ip6', 'herald', 'services');
+    inside(name, 'nft', 'flush', 'chain', 'ip6', 'herald', 'nat_prerouting');
     await reported(2);
     expect(changes.map(({ revisions }) => revisions)).toEqual([[own], []]);
     expect(problems).toEqual([]);
@@ -217,8 +224,8 @@ describe('netlink only', () => {
 
   test.each<[string, () => unknown]>([
     ['a rule', () => replaceRule('refuse', 'accept')],
-    ['the constant of a rule', () => replaceRule('masquerading', rule('masquerading').replaceAll('0x4000', '0x8000'))],
-    ['the set of a rule', () => replaceRule('services', rule('services').replace('@frontends', '@frontends_local'))],
+    ['the constant of a rule', () => replaceRule('nat_postrouting', rule('nat_postrouting').replaceAll('0x4000', '0x8000'))],
+    ['the set of a rule', () => replaceRule('nat_prerouting', rule('nat_prerouting').replace('@frontends', '@frontends_local'))],
     ['the members of a set without a name', () => replaceRule('deliver', rule('deliver').replace('sctp', 'dccp'))],
     ['the policy of a chain', () => inside('netlink', 'nft', 'chain ip herald filter_forward { policy drop ; }')],
     [
@@ -305,7 +312,7 @@ describe('netlink only', () => {
       const { ElementList } = await import(${JSON.stringify(new URL('../../src/dataplane/ruleset/element-list.ts', import.meta.url).href)});
       const { systemClock } = await import(${JSON.stringify(new URL('../../src/system/clock.ts', import.meta.url).href)});
       const executor = netlinkExecutor(systemClock, { own: true });
-      await executor.run({ create: [], deletes: new ElementList(), adds: new ElementList(), revision: { remove: [], add: 1 } }).catch((error) => console.log(error.name, error.code));
+      await executor.run({ create: [], deletes: new ElementList(), adds: new ElementList(), parts: { remove: [], add: [] }, revision: { remove: [], add: 1 } }).catch((error) => console.log(error.name, error.code));
       process.exit(0);`;
     // Only the capability is removed, because another user could not read these files.
     const words = ['setpriv', '--bounding-set=-net_admin', process.execPath, '--input-type=module', '-e', program];

@@ -395,7 +395,7 @@ describe('changes of the ruleset', () => {
     }
   });
 
-  test.each(['flush ruleset', 'delete table ip herald', 'delete table ip6 herald', 'flush chain ip herald services'])(
+  test.each(['flush ruleset', 'delete table ip herald', 'delete table ip6 herald', 'flush chain ip herald nat_prerouting'])(
     'nft %s by another program is noticed and repaired, and our own changes are not reported',
     async (command) => {
       // Restart, so that the rest of a previous repair does not count here.

@@ -19,6 +19,21 @@ export class DirectReturn {
     this.#ingress = new IngressSet(ports, events.repaired);
   }
 
+  /** True: there may be a tunnel, so the tables must restrict what it receives. */
+  get hasTunnels(): boolean {
+    return this.#paths.hasTunnels;
+  }
+
+  /** Looks for tunnels of an earlier process. Never rejects. */
+  findTunnels(): Promise<void> {
+    return this.#paths.findTunnels();
+  }
+
+  /** Called before `probe` creates tunnels. */
+  expectTunnels(): void {
+    this.#paths.expectTunnels();
+  }
+
   /** Sets the desired paths. Called before the frontends change. Never rejects. */
   async setNode(node: DirectReturnNode | undefined): Promise<void> {
     this.#ingress.setNode(node);

@@ -68,6 +68,10 @@ export function ipPaths(commandPrefix: readonly string[] = []): PathTable {
       }
       return items;
     },
+    async hasTunnel() {
+      const links = await listed('ip', '-j', 'link', 'show', 'type', 'vxlan');
+      return links.some(({ ifname }) => ifname?.startsWith(tunnelPrefix) === true);
+    },
     async change(add, remove) {
       const problems: (DataplaneError | undefined)[] = [];
       const of = (items: readonly PathItem[], family: Family, ...kinds: PathItem['kind'][]): PathItem[] =>
@@ -98,6 +102,7 @@ export function ipPaths(commandPrefix: readonly string[] = []): PathTable {
 
 /** The fields of an object printed by ip and bridge that are read here. */
 interface Listed {
+  readonly ifname?: string;
   readonly flags?: readonly string[];
   readonly mtu?: number;
   readonly address?: string;

@@ -4,7 +4,7 @@ import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { pathCheckInterval } from './limits.ts';
-import { itemKey, pathDifference, planPaths, tunnelItem, type PathPlan, type PathTable } from './paths.ts';
+import { itemKey, pathDifference, planPaths, tunnelItem, type PathItem, type PathPlan, type PathTable } from './paths.ts';
 import { kernelRefusal } from './kernel-refusal.ts';
 import { SerialQueue } from '../../system/serial-queue.ts';
 
@@ -17,7 +17,7 @@ export interface PathPorts {
 export interface PathEvents {
   /** Called after something that another program had changed is restored. */
   readonly repaired: (what: string) => void;
-  /** Called when the result of `reaches` changes for some node. */
+  /** Called when the result of `reaches` changes for some node, and when the last tunnel is gone. */
   readonly changed: () => void;
 }
 
@@ -36,12 +36,31 @@ export class PathSet {
   #present: ReadonlySet<string> = new Set();
   readonly #serial = new SerialQueue();
   #cancelCheck: Cancel | undefined;
+  #tunnels = false;
+  #looked = false;
   #begun = false;
   #closed = false;
 
   constructor(ports: PathPorts, events: PathEvents) {
     this.#ports = ports;
     this.#events = events;
+  }
+
+  /** True: there may be a tunnel, which can receive packets. */
+  get hasTunnels(): boolean {
+    return this.#tunnels;
+  }
+
+  /** Looks for tunnels of an earlier process. Never rejects: where this cannot be told, there may be one. */
+  async findTunnels(): Promise<void> {
+    if (this.#looked) return;
+    this.#looked = true;
+    this.#tunnels ||= await this.#ports.paths.hasTunnel().catch(() => true);
+  }
+
+  /** Says that tunnels will be created. */
+  expectTunnels(): void {
+    this.#tunnels = true;
   }
 
   /** Sets the desired paths. Never rejects: a node whose path cannot be created is not reachable. */
@@ -52,6 +71,7 @@ export class PathSet {
       this.#begun = true;
       this.#wanted = wanted;
       this.#plan = node === undefined ? nothing : planPaths(node);
+      this.#tunnels ||= this.#plan.items.some(isTunnel);
       // Items of an earlier process are removed in a later check, because nothing waits for that.
       if (node !== undefined) await this.#complete();
       this.#scheduleCheck();
@@ -97,10 +117,7 @@ export class PathSet {
         const difference = pathDifference(await paths.list(), this.#plan.items);
         missing = difference.missing;
         if (missing.length === 0) break;
-        await paths.change(
-          missing,
-          difference.extra.filter(({ kind }) => kind === 'tunnel'),
-        );
+        await paths.change(missing, difference.extra.filter(isTunnel));
         missing = [];
       }
     } catch (error) {
@@ -145,5 +162,10 @@ export class PathSet {
       if (lost && this.#plan.items.every((item) => this.#present.has(itemKey(item)))) this.#events.repaired('paths to other nodes');
     }
     if (extra.length > 0) await paths.change([], extra);
+    if (!this.#tunnels || this.#plan.items.some(isTunnel)) return;
+    this.#tunnels = false;
+    this.#events.changed();
   }
 }
+
+const isTunnel = ({ kind }: PathItem): boolean => kind === 'tunnel';

@@ -30,6 +30,8 @@ export interface PathItem {
 export interface PathTable {
   /** Lists the items that carry our marks. Rejects with DataplaneError. */
   list(): Promise<readonly PathItem[]>;
+  /** Returns true if a device has the name of one of our tunnels. Rejects with DataplaneError. */
+  hasTunnel(): Promise<boolean>;
   /** Changes items one by one; a failed item does not stop the others. Rejects (DataplaneError) with the first refusal. */
   change(add: readonly PathItem[], remove: readonly PathItem[]): Promise<void>;
 }

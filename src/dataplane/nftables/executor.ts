@@ -1,6 +1,8 @@
+import type { Family } from '../../net/address.ts';
 import { DataplaneError } from '../dataplane.ts';
 import type { ElementList } from '../ruleset/element-list.ts';
 import type { TableListing } from './listing.ts';
+import type { PartChains } from '../ruleset/parts.ts';
 import type { Skeleton } from '../ruleset/skeleton.ts';
 
 /** The kernel's reply was lost, so the transaction may or may not have been committed. The tables must be read again. */
@@ -26,10 +28,18 @@ export interface Transaction {
   /** Done before the additions, so that an element may change its value and a prefix its length. */
   readonly deletes: ElementList;
   readonly adds: ElementList;
+  /** The chains of the parts whose elements are deleted, and of those whose elements are added. */
+  readonly parts: { readonly remove: readonly TablePart[]; readonly add: readonly TablePart[] };
   /** The change to the revision set of the IPv4 table. */
   readonly revision: { readonly remove: readonly number[]; readonly add: number };
   /** The result of `generation` on which the transaction is based. If it has changed, the transaction fails with `GenerationMismatch`. */
   readonly generation?: number;
+}
+
+/** Chains of optional parts of one table. */
+export interface TablePart {
+  readonly family: Family;
+  readonly chains: PartChains;
 }
 
 /** A transaction on our tables, by any program. */

@@ -7,9 +7,10 @@ import { DataplaneError } from '../dataplane.ts';
 import { groupByOwner, desiredElements, type DesiredElements, type FoundElements } from './adoption.ts';
 import { Difference, SharedElements } from './diff.ts';
 import { ElementList } from '../ruleset/element-list.ts';
-import { CommitOutcomeUnknown, GenerationMismatch, type NftExecutor } from './executor.ts';
+import { CommitOutcomeUnknown, GenerationMismatch, type NftExecutor, type TablePart } from './executor.ts';
 import { families } from '../ruleset/layout.ts';
 import { elementsPerTransaction } from '../limits.ts';
+import { chainsOfParts } from '../ruleset/parts.ts';
 import type { Skeleton } from '../ruleset/skeleton.ts';
 import { addTargetElements, targetElements, targetFrontend, type Target } from './target.ts';
 import { allWithoutWaiting, TimeSlice } from '../../system/time-slice.ts';
@@ -56,6 +57,8 @@ export class KernelTable {
   readonly #clock: Clock;
   readonly #log: Log;
   #shared = new SharedElements();
+  /** By family, from the latest synchronisation on. */
+  readonly #skeletons = new Map<Family, Skeleton>();
   /** By owner: its elements in the kernel. */
   #present = new Map<string, Target>();
   /** The numbers in the revision set, as far as known. */
@@ -124,6 +127,7 @@ export class KernelTable {
     const want = (): Promise<DesiredElements> => (wanted ??= desiredElements(targets, timeSlice));
     for (const family of families) {
       const table = skeletonOf(family);
+      this.#skeletons.set(family, table);
       const listing = await this.#executor.readTable(table, async () => (await want()).elements);
       existed &&= listing !== undefined;
       if (listing?.intact === true) {
@@ -290,7 +294,8 @@ export class KernelTable {
     this.#expected.add(add);
     try {
       const guard = generation === undefined ? {} : { generation };
-      await this.#executor.run({ create, deletes, adds, revision: { remove, add }, ...guard });
+      const parts = { remove: this.#partsOf(deletes), add: this.#partsOf(adds) };
+      await this.#executor.run({ create, deletes, adds, parts, revision: { remove, add }, ...guard });
     } catch (error) {
       this.#expected.delete(add);
       throw error;
@@ -298,6 +303,15 @@ export class KernelTable {
     this.#revisions = [add];
     // Without a running monitor, expected revisions are never removed. This bounds their number.
     if (this.#expected.size > 1_000) this.#expected.delete(this.#expected.values().next().value ?? add);
+  }
+
+  /** Returns the chains of the parts whose elements are in the list. */
+  #partsOf(elements: ElementList): TablePart[] {
+    return families.flatMap((family) => {
+      const chains = chainsOfParts(this.#skeletons.get(family)?.parts ?? new Map(), elements.packed(family, 'parts'));
+      assert(chains !== undefined, 'an unknown part of a table');
+      return chains.size === 0 ? [] : [{ family, chains }];
+    });
   }
 }
 

@@ -3,7 +3,7 @@ import { ElementList } from '../ruleset/element-list.ts';
 import { elementFromText } from '../ruleset/element-text.ts';
 import type { Element } from '../ruleset/element.ts';
 import { affinityMap, allSets, revisionSet, type Field, type SetName } from '../ruleset/layout.ts';
-import type { Skeleton } from '../ruleset/skeleton.ts';
+import { expectedChains, type Skeleton } from '../ruleset/skeleton.ts';
 
 /** One of our tables, as `nft -j list table` or netlink lists it. */
 export interface TableListing {
@@ -54,11 +54,13 @@ export function readListing(json: unknown, skeleton: Skeleton): TableListing {
     }
   }
   const expected = [...skeleton.sets.keys(), ...skeleton.maps.keys(), ...skeleton.verdicts.keys()];
+  const chains = expectedChains(skeleton, elements.packed(skeleton.family, 'parts'));
   const intact =
+    chains !== undefined &&
     sets.size === expected.length &&
     expected.every((name) => sets.has(name)) &&
-    rules.size === skeleton.chains.size &&
-    [...skeleton.chains].every(([name, chain]) => rules.get(name) === chain.rules.length);
+    rules.size === chains.size &&
+    [...chains].every(([name, chain]) => rules.get(name) === chain.rules.length);
   return intact ? { intact, elements, revisions } : broken;
 }
 

@@ -24,7 +24,8 @@ import { DesiredFrontends } from './desired-frontends.ts';
 import { frontendProblem, nodeElements } from '../ruleset/elements.ts';
 import type { NftExecutor } from './executor.ts';
 import { KernelTable, nodeOwner, type CommitResult } from './kernel-table.ts';
-import { markerChain, type PodInterfaces } from '../ruleset/layout.ts';
+import { families, markerChain, type PodInterfaces } from '../ruleset/layout.ts';
+import { partElement } from '../ruleset/parts.ts';
 import { repairDelay, repairInterval, repairRetry, retriesPerBatch } from '../limits.ts';
 import { skeleton } from '../ruleset/skeleton.ts';
 import { targetFrontend, type Target } from './target.ts';
@@ -133,8 +134,14 @@ export class NftablesDataplane implements Dataplane {
     return this.#unreachable.setPrefixes(prefixes);
   }
 
-  probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnShortcomings> {
-    return this.#direct.probe(interfaces, tunnels);
+  async probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnShortcomings> {
+    if (tunnels.length > 0 && !this.#direct.hasTunnels) {
+      // Before there is a tunnel, the tables restrict what it may receive.
+      this.#direct.expectTunnels();
+      this.#nodeTouched = true;
+      if (this.#node !== undefined && !this.#cleared) await this.#flush();
+    }
+    return await this.#direct.probe(interfaces, tunnels);
   }
 
   onFailure(listener: (error: DataplaneError) => void): void {
@@ -251,6 +258,7 @@ export class NftablesDataplane implements Dataplane {
     // Set before the read, so that a request for another read during this one is not lost.
     this.#synchronised = true;
     try {
+      await this.#direct.findTunnels();
       await this.#direct.setNode(this.#node.directReturn);
       const targets = new Map<string, Target>([[nodeOwner, this.#nodeTarget()]]);
       this.#refused.clear();
@@ -284,10 +292,14 @@ export class NftablesDataplane implements Dataplane {
     }
   }
 
-  /** Called when other nodes become reachable or unreachable: the backends whose packets are sent there unchanged are then different. */
+  /**
+   * Called when other nodes become reachable or unreachable: the backends whose packets are sent there unchanged are then different. Also
+   * when the last tunnel is gone.
+   */
   #pathsChanged(): void {
     this.#pathsTouched = true;
-    if (this.#closed || this.#node === undefined) return;
+    this.#nodeTouched = true;
+    if (this.#closed || this.#cleared || this.#node === undefined) return;
     this.#flush().catch((error: unknown) =>
       this.#ports.log.warn({ error: String(error) }, 'changed paths could not be written to the tables'),
     );
@@ -295,7 +307,8 @@ export class NftablesDataplane implements Dataplane {
 
   #nodeTarget(): Target {
     assert(this.#node !== undefined);
-    return { elements: nodeElements(this.#node) };
+    const parts = this.#direct.hasTunnels ? families.map((family) => partElement(family, 'direct_return')) : [];
+    return { elements: [...nodeElements(this.#node), ...parts] };
   }
 
   #recordResult(attempted: readonly string[], result: CommitResult): void {

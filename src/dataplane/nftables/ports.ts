@@ -5,8 +5,13 @@ import { ingressTableName } from '../direct-return/ingress-script.ts';
 import { nftIngress } from '../direct-return/nft-ingress.ts';
 import { ipCommand } from '../routes/ip-command.ts';
 import { routeNetlink } from '../routes/route-netlink.ts';
+import { defined } from '../../lang/defined.ts';
+import { tunnelPrefix } from '../ruleset/direct-return-identity.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
+import { NetlinkConnection } from '../../system/netlink/connection.ts';
+import { listLinks, readLink } from '../../system/netlink/link-messages.ts';
+import { openNetlink, routeProtocol } from '../../system/netlink/socket.ts';
 import { netlinkExecutor } from './netlink/netlink-executor.ts';
 import { RulesetLookup } from './netlink/ruleset-lookup.ts';
 import { nftCommand } from './nft/nft-command.ts';
@@ -57,6 +62,19 @@ async function hasIngressTable(clock: Clock, networkNamespace: string | undefine
   }
 }
 
+/** Asks by netlink, for the same reason. */
+async function hasTunnel(clock: Clock, networkNamespace: string | undefined): Promise<boolean> {
+  const socket = openNetlink({ protocol: routeProtocol, ...defined({ networkNamespace }) });
+  // No FFI, so nothing is known.
+  if (socket === undefined) return true;
+  try {
+    const links = await new NetlinkConnection(socket, clock).list(listLinks, readLink);
+    return links.some(({ name }) => name.startsWith(tunnelPrefix));
+  } finally {
+    socket.close();
+  }
+}
+
 /** Returns the ports to this machine's kernel: netlink where FFI is available, otherwise the commands nft, ip and conntrack. */
 export function machinePorts(clock: Clock, log: Log, options: MachineOptions): NftablesPorts {
   const { namespace, own } = options;
@@ -66,7 +84,12 @@ export function machinePorts(clock: Clock, log: Log, options: MachineOptions): N
   return {
     ...ports,
     executor: executor ?? ports.executor,
-    ...(executor === undefined ? {} : { ingress: { ...ports.ingress, exists: () => hasIngressTable(clock, namespace?.file) } }),
+    ...(executor === undefined
+      ? {}
+      : {
+          ingress: { ...ports.ingress, exists: () => hasIngressTable(clock, namespace?.file) },
+          paths: { ...ports.paths, hasTunnel: () => hasTunnel(clock, namespace?.file) },
+        }),
     routes: routeNetlink(clock, namespace?.file) ?? ports.routes,
     conntrack: conntrackNetlink(clock, namespace?.file) ?? ports.conntrack,
   };

@@ -2,6 +2,7 @@ import type { Family } from '../../net/address.ts';
 import { hashSeed } from '../../net/connection-hash.ts';
 import { backendIdModulus, timeoutId, timeoutMask } from './classid.ts';
 import { affinityLadder, affinityMap, type Chain } from './layout.ts';
+import type { PartChains } from './parts.ts';
 
 /**
  * Returns the key of the affinity map: affinity id (in the register) and client. nft 1.0.6 limits the key of an "update" of a map to 16
@@ -29,11 +30,6 @@ const hashModulus = 0xffff_ffff;
  * entry keeps the backend and restarts the timeout.
  */
 export function rememberChains(ip: 'ip' | 'ip6'): [string, Chain][] {
-  const protocols = ['tcp', 'udp', 'sctp'];
-  const choose = `meta priority and ${timeoutMask} vmap @timeouts`;
-  const address = `ct original ${ip} daddr`;
-  // nft knows the type of a conntrack port only next to the protocol.
-  const port = 'meta l4proto . ct original proto-dst';
   const backend = `jhash ${ip} daddr . th dport mod ${backendIdModulus} seed 0x${hashSeed.toString(16)}`;
   return [
     ...affinityLadder.map((seconds): [string, Chain] => [
@@ -43,20 +39,30 @@ export function rememberChains(ip: 'ip' | 'ip6'): [string, Chain][] {
     [
       'remember_nodeport',
       {
-        rules: protocols.map((protocol) => `meta l4proto ${protocol} meta priority set ${port} map @nodeport_affinity_ids ${choose}`),
-      },
-    ],
-    [
-      'remember',
-      {
-        rules: [
-          ...protocols.map((protocol) => `meta l4proto ${protocol} meta priority set ${address} . ${port} map @affinity_ids ${choose}`),
-          `ct status dnat ${address} @nodeport_ips goto remember_nodeport`,
-        ],
+        rules: protocols.map(
+          (protocol) => `meta l4proto ${protocol} meta priority set ${originalPort} map @nodeport_affinity_ids ${chooseTimeout}`,
+        ),
       },
     ],
   ];
 }
+
+/** Builds the chain that every first packet of a connection meets. Without session affinity, it is empty. */
+export function affinityPart(ip: 'ip' | 'ip6'): PartChains {
+  const rules = [
+    ...protocols.map((protocol) => `meta l4proto ${protocol} meta priority set ${original(ip)} map @affinity_ids ${chooseTimeout}`),
+    `ct status dnat ct original ${ip} daddr @nodeport_ips goto remember_nodeport`,
+  ];
+  return new Map([[rememberChain, { rules }]]);
+}
+
+export const rememberChain = 'remember';
+
+const protocols = ['tcp', 'udp', 'sctp'];
+const chooseTimeout = `meta priority and ${timeoutMask} vmap @timeouts`;
+// nft knows the type of a conntrack port only next to the protocol.
+const originalPort = 'meta l4proto . ct original proto-dst';
+const original = (ip: 'ip' | 'ip6'): string => `ct original ${ip} daddr . ${originalPort}`;
 
 /** Maps the timeout in an affinity id to the chain that remembers a client for that time. */
 export const timeoutVerdicts: ReadonlyMap<string, string> = new Map(

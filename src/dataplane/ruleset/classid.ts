@@ -5,8 +5,8 @@ import { exactSlots, maximumSlots } from '../limits.ts';
 /**
  * The kind of a frontend, as encoded in its class.
  *
- * `meta priority` carries 32-bit numbers of nft's type classid from lookup to lookup. There are four sorts: a class (major 0x1..0x53, minor
- * the number of slots), a slot (major 0), an affinity id and a backend id.
+ * `meta priority` carries 32-bit numbers of nft's type classid from lookup to lookup. There are five sorts: a class (major 0x1..0x53, minor
+ * the number of slots), a slot (major 0), a remainder, an affinity id and a backend id.
  */
 export type Kind = 'internal' | 'internal_local' | 'external' | 'external_local';
 
@@ -16,8 +16,11 @@ const stickyMajor = 0x10;
 const hashedMajors: Readonly<Record<HashInput, number>> = { connection: 0x20, client: 0x30 };
 const directMajor = 0x20;
 
-/** The class of a frontend without any backend. */
-export const rejectClass = '5:0';
+/**
+ * What becomes of a packet to a frontend that has no backend for it: refused when there is no backend at all, under policy Local dropped,
+ * for an external frontend unless a pod or the node itself sent it.
+ */
+export const remainders = { refused: '5:0', dropped: '2:0', droppedFromOutside: '4:0' } as const;
 
 /** Returns the class of a frontend with `slots` slots. */
 export function classOf(kind: Kind, sticky: boolean, slots: number): string {

@@ -1,5 +1,6 @@
 import { segmentLadder, type Chain } from './layout.ts';
 import { markMask, tunnelPrefix } from './direct-return-identity.ts';
+import type { PartChains } from './parts.ts';
 
 /**
  * Builds the constant part of direct server return in the table of one family.
@@ -20,7 +21,6 @@ export function directReturnChains(
   podMatches: readonly string[],
   requestMasquerade: string,
 ): [string, Chain][] {
-  const [mark, mask] = markMask.split('/');
   return [
     [
       'external_direct',
@@ -48,6 +48,14 @@ export function directReturnChains(
         ],
       },
     ],
+    ['segments', { rules: segmentLadder.map((size) => `${ip} saddr @segment_${size} tcp option maxseg size set ${size} return`) }],
+  ];
+}
+
+/** Builds the chains with a hook. They are needed while a frontend has direct server return, or a tunnel can receive packets. */
+export function directReturnHooks(ip: 'ip' | 'ip6'): PartChains {
+  const [mark, mask] = markMask.split('/');
+  return new Map<string, Chain>([
     [
       'direct_before',
       {
@@ -68,7 +76,6 @@ export function directReturnChains(
         rules: [`meta l4proto udp meta mark and ${mask} == ${mark} meta mark set meta mark and 0x0`],
       },
     ],
-    ['segments', { rules: segmentLadder.map((size) => `${ip} saddr @segment_${size} tcp option maxseg size set ${size} return`) }],
     [
       'direct_answers',
       {
@@ -77,5 +84,5 @@ export function directReturnChains(
         rules: [`tcp flags syn ${ip} saddr @direct_addresses jump segments`],
       },
     ],
-  ];
+  ]);
 }

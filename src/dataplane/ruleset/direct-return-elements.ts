@@ -3,6 +3,7 @@ import type { Element } from './element.ts';
 import { addressOctets, linkOctets, markOctets, slotOctets, type Octets } from './octets.ts';
 import { segmentLadder } from './layout.ts';
 import { nodeMark } from './direct-return-identity.ts';
+import { partElement } from './parts.ts';
 
 /** Yields the elements that direct server return adds to those of every frontend with slots. `key`: the frontend's key. */
 export function* directReturnElements(
@@ -11,6 +12,7 @@ export function* directReturnElements(
 ): Generator<Pick<Element, 'set' | 'key' | 'value'>> {
   if (directReturn === undefined || slots === undefined || match.kind !== 'address') return;
   const address = addressOctets(match.address);
+  yield partElement(match.address.family, 'direct_return');
   yield { set: 'direct_addresses', key: address };
   const segment = segmentLadder.find((size) => size <= (directReturn.segmentSize ?? 0));
   if (segment !== undefined) yield { set: `segment_${segment}`, key: address };

@@ -11,8 +11,9 @@ import {
 } from '../../net/frontend.ts';
 import { comparePrefixes, prefix, prefixContains, withoutPrefix, type Prefix } from '../../net/prefix.ts';
 import { directReturnElements, directReturnNodeElements } from './direct-return-elements.ts';
-import { affinityId, backendId, classNumber, classOf, hashedClass, rejectClass, slotsFor, slotText, type Kind } from './classid.ts';
+import { affinityId, backendId, classNumber, classOf, hashedClass, remainders, slotsFor, slotText, type Kind } from './classid.ts';
 import { affinityLadder, type SetName } from './layout.ts';
+import { partElement } from './parts.ts';
 import { maximumSlots } from '../limits.ts';
 import { addressOctets, classOctets, portOctets, protocolOctets, rangeOctets, slotOctets, type Octets } from './octets.ts';
 
@@ -50,12 +51,13 @@ export function addFrontendElements(frontend: Frontend, to: ElementSink): void {
   if (frontend.sourceRanges !== undefined) {
     const ranges = disjointPrefixes(frontend.sourceRanges, family);
     if (!ranges.some((range) => range.length === 0)) {
+      to.push(partElement(family, view.sourceRangesPart));
       add(view.restricted, key);
       for (const range of ranges) add(view.allowedSources, rangeOctets(range, key));
     }
   }
   if (frontend.backends.length === 0) {
-    add(view.frontends, key, classOctets(rejectClass));
+    add(view.withoutBackends, key, classOctets(remainders.refused));
     return;
   }
 
@@ -64,6 +66,7 @@ export function addFrontendElements(frontend: Frontend, to: ElementSink): void {
   const local = frontend.policy === 'Local' ? frontend.localBackends.slice(0, maximumSlots) : [];
   add(view.frontends, key, classOctets(classOfFrontend(frontend, slotsFor(usable.length))));
   if (affinity !== undefined) {
+    to.push(partElement(family, 'affinity'));
     add(view.affinityIds, key, classOctets(affinityId(affinityTimeout(affinity.seconds), affinity.servicePort)));
     addRemembered(add, view.backends, key, usable);
     addRemembered(add, view.backendsLocal, key, local);
@@ -76,6 +79,9 @@ export function addFrontendElements(frontend: Frontend, to: ElementSink): void {
   if (local.length > 0) {
     add(view.frontendsLocal, key, classOctets(slotText(slotsFor(local.length))));
     to.pushSlots(family, view.backendsLocal, key, drawnBackends(local));
+  } else if (frontend.policy === 'Local') {
+    const remainder = frontend.scope === 'internal' ? remainders.dropped : remainders.droppedFromOutside;
+    add(view.withoutBackends, key, classOctets(remainder));
   }
   const hairpins = new Set<Octets>();
   for (const backends of [usable, local])
@@ -130,9 +136,11 @@ const addressSets = {
   frontendsLocal: 'frontends_local',
   backends: 'backends',
   backendsLocal: 'backends_local',
+  withoutBackends: 'without_backends',
   affinityIds: 'affinity_ids',
   restricted: 'restricted',
   allowedSources: 'allowed_sources',
+  sourceRangesPart: 'source_ranges',
 } as const;
 
 const nodePortSets = {
@@ -140,9 +148,11 @@ const nodePortSets = {
   frontendsLocal: 'nodeports_local',
   backends: 'nodeport_backends',
   backendsLocal: 'nodeport_backends_local',
+  withoutBackends: 'nodeports_without_backends',
   affinityIds: 'nodeport_affinity_ids',
   restricted: 'nodeport_restricted',
   allowedSources: 'nodeport_allowed_sources',
+  sourceRangesPart: 'nodeport_source_ranges',
 } as const;
 
 /** Returns the backend of each slot, filled round-robin. */

@@ -7,7 +7,7 @@ export const families: readonly Family[] = [4, 6];
 export const tableFamily = (family: Family): 'ip' | 'ip6' => (family === 4 ? 'ip' : 'ip6');
 
 /** Raised with every change of the skeleton. A table of another version is replaced, one of this version is adopted. */
-const layoutVersion = 8;
+const layoutVersion = 9;
 
 /** Interfaces of pods. They are written into rules, because a set cannot hold the beginning of a name. */
 export interface PodInterfaces {
@@ -72,6 +72,9 @@ const setShapes = {
   frontends_local: { key: frontend, value: ['class'] },
   nodeports: { key: nodePort, value: ['class'] },
   nodeports_local: { key: nodePort, value: ['class'] },
+  /** Frontends that have no backend for some packets, to a class that says what becomes of these (classid.ts). */
+  without_backends: { key: frontend, value: ['class'] },
+  nodeports_without_backends: { key: nodePort, value: ['class'] },
   /** Frontend and slot to backend. With session affinity also frontend and backend id to backend. */
   backends: { key: [...frontend, 'class'], value: backend },
   backends_local: { key: [...frontend, 'class'], value: backend },
@@ -104,6 +107,8 @@ const setShapes = {
   allowed_sources: { key: [...frontend, 'source'], interval: true },
   nodeport_restricted: { key: nodePort },
   nodeport_allowed_sources: { key: [...nodePort, 'source'], interval: true },
+  /** The optional parts of the table that are there (parts.ts). */
+  parts: { key: ['mark'] },
 } as const satisfies Record<string, SetShape>;
 
 /** The maps from frontend and slot to backend, each with the map that gives the number of slots. */

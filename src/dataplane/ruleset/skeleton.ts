@@ -1,8 +1,8 @@
 import type { Family } from '../../net/address.ts';
 import { hashSeed, type HashInput } from '../../net/connection-hash.ts';
 import { slotTableSizes } from '../../net/frontend.ts';
-import { affinityKey, affinityType, rememberChains, timeoutVerdicts } from './affinity.ts';
-import { classOf, hashedClass, kinds, rejectClass, slotCounts, slotText, type Kind } from './classid.ts';
+import { affinityKey, affinityPart, affinityType, rememberChain, rememberChains, timeoutVerdicts } from './affinity.ts';
+import { classOf, hashedClass, kinds, remainders, slotCounts, slotText, type Kind } from './classid.ts';
 import {
   affinityMap,
   allSets,
@@ -15,8 +15,11 @@ import {
   type PodInterfaces,
   type Chain,
 } from './layout.ts';
-import { directReturnChains } from './direct-return-chains.ts';
+import { directReturnChains, directReturnHooks } from './direct-return-chains.ts';
+import { chainsOfParts, partsByKey, type PartChains } from './parts.ts';
 import { maximumAffinityClients } from '../limits.ts';
+import type { PackedSet } from './element-list.ts';
+import type { Octets } from './octets.ts';
 
 /** The constant part of one table: chains with their rules in order of creation, sets, and constant verdict maps. */
 export interface Skeleton {
@@ -26,17 +29,20 @@ export interface Skeleton {
   readonly maps: ReadonlyMap<string, string>;
   readonly verdicts: ReadonlyMap<string, ReadonlyMap<string, string>>;
   readonly chains: ReadonlyMap<string, Chain>;
+  /** Chains that are there while an element of the set `parts` is, by its key. A chain without a hook is also in `chains`, without rules. */
+  readonly parts: ReadonlyMap<Octets, PartChains>;
 }
 
 /**
  * Builds the constant part of a table. A packet passes (with the semantics of kube-proxy's nftables mode):
  *
- * - before connection tracking: packets for a backend of another node are sent there unchanged (direct-return-chains.ts);
- * - before translation: source ranges;
+ * - before connection tracking, while a frontend has direct server return: packets for a backend of another node are sent there unchanged
+ *   (direct-return-chains.ts);
+ * - before translation, while a frontend has them: source ranges;
  * - nat prerouting and output: the class of the frontend selects a chain by kind, which marks for masquerade, draws a slot and
  *   translates to the backend of that slot;
  * - filter: a packet that is still addressed to a frontend has no backend. It is refused, or dropped under policy Local.
- *   A translated packet is remembered if the frontend has session affinity;
+ *   A translated packet is remembered if the frontend has session affinity. A packet of an established connection meets one rule;
  * - nat postrouting: masquerade for the mark and for hairpins.
  *
  * `meta priority` is the scratch register: a lookup that misses ends its rule, and IPv4 forwarding overwrites it anyway.
@@ -54,6 +60,7 @@ export function skeleton(family: Family, masqueradeBit: number, pods = noPodInte
   sets.set(revisionSet, 'type mark ;');
   maps.set(affinityMap, `${affinityType(family)} ; size ${maximumAffinityClients} ; flags dynamic,timeout ; timeout 1d ;`);
   const views = [addressView(ip), nodePortView(ip)];
+  const [key, nodePortKey] = [addressView(ip).key, nodePortView(ip).key];
   const requestMasquerade = `meta mark set meta mark or ${mark}`;
   const podMatches = [`${ip} saddr @pod_prefixes`, ...pods.names.map((name) => `iifname "${name}"`)];
   return {
@@ -64,21 +71,31 @@ export function skeleton(family: Family, masqueradeBit: number, pods = noPodInte
       ['kinds', kindVerdicts('', kinds)],
       ['nodeport_kinds', kindVerdicts('nodeport_', ['external', 'external_local'])],
       ['draws', drawVerdicts()],
-      ['remainders', remainderVerdicts()],
+      ['remainders', remainderVerdicts],
       ['timeouts', timeoutVerdicts],
     ]),
     chains: new Map<string, Chain>([
       [markerChain(masqueradeBit, pods), { rules: [] }],
-      [masqueradeUnlessPod, { rules: masqueradeUnlessPodRules(ip, requestMasquerade, pods) }],
+      ...podInterfaceChains(ip, requestMasquerade, pods),
       ...slotCounts.map((count): [string, Chain] => [`draw_${count}`, { rules: [`meta priority set numgen random mod ${count}`] }]),
       ...hashedSlots.map(([hashed, slots]): [string, Chain] => [`hash_${hashed}_${slots}`, { rules: [hashRule(ip, hashed, slots)] }]),
       ...views.flatMap((view) => deliveryChains(ip, view)),
-      ...kindChains(views[0] ?? addressView(ip), podMatches, requestMasquerade, kinds),
-      ...kindChains(views[1] ?? nodePortView(ip), podMatches, requestMasquerade, ['external', 'external_local']),
+      ...kindChains(ip, addressView(ip), kinds, { podMatches, requestMasquerade, pods }),
+      ...kindChains(ip, nodePortView(ip), ['external', 'external_local'], { podMatches, requestMasquerade, pods }),
       ...directReturnChains(ip, addressView(ip).key, podMatches, requestMasquerade),
       ...rememberChains(ip),
+      [rememberChain, { rules: [] }],
       ...hookChains(ip, podMatches, mark),
     ]),
+    parts: partsByKey({
+      direct_return: directReturnHooks(ip),
+      source_ranges: sourceRangeHooks('source_ranges', `${key} @restricted ${key} . ${ip} saddr != @allowed_sources drop`),
+      nodeport_source_ranges: sourceRangeHooks(
+        'nodeport_source_ranges',
+        `${nodePortKey} @nodeport_restricted ${ip} daddr @nodeport_ips fib daddr type local ${nodePortKey} . ${ip} saddr != @nodeport_allowed_sources drop`,
+      ),
+      affinity: affinityPart(ip),
+    }),
   };
 }
 
@@ -88,10 +105,8 @@ export function skeletonScript(skeleton: Skeleton): string[] {
   const lines = [`add table ${table}`, `delete table ${table}`, `add table ${table}`];
   for (const [name, body] of skeleton.sets) lines.push(`add set ${table} ${name} { ${body} }`);
   for (const [name, body] of skeleton.maps) lines.push(`add map ${table} ${name} { ${body} }`);
-  for (const name of skeleton.verdicts.keys()) lines.push(`add map ${table} ${name} { type classid : verdict ; }`);
-  for (const [name, chain] of skeleton.chains) {
-    lines.push(chain.hook === undefined ? `add chain ${table} ${name}` : `add chain ${table} ${name} { ${chain.hook} ; }`);
-  }
+  for (const [name, elements] of skeleton.verdicts) lines.push(`add map ${table} ${name} { ${verdictMap(elements)} }`);
+  for (const [name, chain] of skeleton.chains) lines.push(chainScript(table, name, chain));
   for (const [name, elements] of skeleton.verdicts) {
     const text = [...elements].map(([key, verdict]) => `${key} : ${verdict}`).join(' , ');
     lines.push(`add element ${table} ${name} { ${text} }`);
@@ -99,6 +114,31 @@ export function skeletonScript(skeleton: Skeleton): string[] {
   for (const [name, chain] of skeleton.chains) for (const rule of chain.rules) lines.push(`add rule ${table} ${name} ${rule}`);
   return lines;
 }
+
+/** Returns the chains of a table that has these parts. Undefined: there is an unknown part. */
+export function expectedChains({ chains, parts }: Skeleton, present: PackedSet | undefined): ReadonlyMap<string, Chain> | undefined {
+  const ofParts = chainsOfParts(parts, present);
+  return ofParts === undefined ? undefined : new Map([...chains, ...ofParts]);
+}
+
+const chainScript = (table: string, name: string, { hook }: Chain): string =>
+  hook === undefined ? `add chain ${table} ${name}` : `add chain ${table} ${name} { ${hook} ; }`;
+
+/** Returns the commands that add or remove the chains of parts. */
+export function partScript(verb: 'add' | 'remove', family: Family, chains: PartChains): string[] {
+  const table = `${tableFamily(family)} ${tableName}`;
+  return [...chains].flatMap(([name, chain]) =>
+    verb === 'add'
+      ? [
+          ...(chain.hook === undefined ? [] : [chainScript(table, name, chain)]),
+          ...chain.rules.map((rule) => `add rule ${table} ${name} ${rule}`),
+        ]
+      : [`flush chain ${table} ${name}`, ...(chain.hook === undefined ? [] : [`delete chain ${table} ${name}`])],
+  );
+}
+
+/** Declares a map of verdicts. With a size, the kernel takes its quickest kind of set. */
+export const verdictMap = (elements: ReadonlyMap<string, string>): string => `type classid : verdict ; size ${elements.size} ;`;
 
 /** The destination of a packet: a Service address, or a NodePort on any address of the node. */
 interface View {
@@ -131,17 +171,12 @@ function deliveryChains(ip: 'ip' | 'ip6', view: View): [string, Chain][] {
   const remembered = affinityKey(ip);
   const identify = `meta priority set ${key} map @${prefix}affinity_ids`;
   const chains: [string, Chain][] = [];
-  for (const local of ['', '_local']) {
+  for (const local of ['', '_local'] as const) {
     const deliver = `${prefix}deliver${local}`;
     const draw = `meta priority set ${key} map @${view.frontends}${local} meta priority vmap @draws`;
-    const backends = `meta l4proto { tcp, udp, sctp } dnat ${ip} addr . port to ${key} . meta priority map @${prefix}backends${local}`;
     chains.push(
-      [deliver, { rules: [backends] }],
-      // The class is already in the register, except for the local view.
-      [
-        `${prefix}balance${local}`,
-        { rules: [local === '' ? 'meta priority vmap @draws' : draw, `jump ${deliver}`, draw, `goto ${deliver}`] },
-      ],
+      [deliver, { rules: [deliveryRule(ip, view, local)] }],
+      [`${prefix}balance${local}`, { rules: balanceRules(ip, view, local) }],
       [
         `${prefix}balance${local}_sticky`,
         {
@@ -164,30 +199,67 @@ function deliveryChains(ip: 'ip' | 'ip6', view: View): [string, Chain][] {
   return chains;
 }
 
-const masqueradeUnlessPod = 'masquerade_unless_pod';
-
-function masqueradeUnlessPodRules(ip: 'ip' | 'ip6', requestMasquerade: string, pods: PodInterfaces): string[] {
-  const interfaces = pods.masqueraded ? [] : pods.names;
-  return [`${ip} saddr @unmasqueraded return`, ...interfaces.map((name) => `iifname "${name}" return`), requestMasquerade];
+function deliveryRule(ip: 'ip' | 'ip6', { prefix, key }: View, local: '' | '_local'): string {
+  return `meta l4proto { tcp, udp, sctp } dnat ${ip} addr . port to ${key} . meta priority map @${prefix}backends${local}`;
 }
 
-function kindChains(view: View, podMatches: readonly string[], requestMasquerade: string, of: readonly Kind[]): [string, Chain][] {
+/** Draws a slot and translates to its backend. The class is already in the register, except for the local view. */
+function balanceRules(ip: 'ip' | 'ip6', view: View, local: '' | '_local'): string[] {
+  const draw = `meta priority set ${view.key} map @${view.frontends}${local} meta priority vmap @draws`;
+  const deliver = deliveryRule(ip, view, local);
+  return [local === '' ? 'meta priority vmap @draws' : draw, deliver, draw, deliver];
+}
+
+const masqueradeUnlessPod = 'masquerade_unless_pod';
+
+/** Where pods are known by their addresses alone, one rule does the same without a chain. */
+function podInterfaceChains(ip: 'ip' | 'ip6', requestMasquerade: string, pods: PodInterfaces): [string, Chain][] {
+  const interfaces = pods.masqueraded ? [] : pods.names;
+  if (interfaces.length === 0) return [];
+  const returns = interfaces.map((name) => `iifname "${name}" return`);
+  return [[masqueradeUnlessPod, { rules: [`${ip} saddr @unmasqueraded return`, ...returns, requestMasquerade] }]];
+}
+
+/** What the rules of a kind contain besides its own: matches for packets of pods, and statements. */
+interface KindParts {
+  readonly podMatches: readonly string[];
+  readonly requestMasquerade: string;
+  readonly pods: PodInterfaces;
+}
+
+function kindChains(ip: 'ip' | 'ip6', view: View, of: readonly Kind[], parts: KindParts): [string, Chain][] {
   return of.flatMap((kind) =>
     ['', '_sticky'].map((sticky): [string, Chain] => [
       `${view.prefix}${kind}${sticky}`,
-      { rules: kindRules(kind, podMatches, requestMasquerade, `${view.prefix}balance${sticky}`, `${view.prefix}balance_local${sticky}`) },
+      {
+        rules: kindRules(kind, ip, parts, {
+          // One jump less for most packets.
+          anyRules: sticky === '' ? balanceRules(ip, view, '') : [`goto ${view.prefix}balance_sticky`],
+          any: `${view.prefix}balance${sticky}`,
+          local: `${view.prefix}balance_local${sticky}`,
+        }),
+      },
     ]),
   );
 }
 
-function kindRules(kind: Kind, podMatches: readonly string[], requestMasquerade: string, any: string, local: string): string[] {
+function kindRules(
+  kind: Kind,
+  ip: 'ip' | 'ip6',
+  { podMatches, requestMasquerade, pods }: KindParts,
+  { anyRules, any, local }: { readonly anyRules: readonly string[]; readonly any: string; readonly local: string },
+): string[] {
+  const unlessPod =
+    podInterfaceChains(ip, requestMasquerade, pods).length === 0
+      ? `${ip} saddr != @unmasqueraded ${requestMasquerade}`
+      : `jump ${masqueradeUnlessPod}`;
   switch (kind) {
     case 'internal':
-      return [`jump ${masqueradeUnlessPod}`, `goto ${any}`];
+      return [unlessPod, ...anyRules];
     case 'internal_local':
-      return [`jump ${masqueradeUnlessPod}`, `goto ${local}`];
+      return [unlessPod, `goto ${local}`];
     case 'external':
-      return [requestMasquerade, `goto ${any}`];
+      return [requestMasquerade, ...anyRules];
     case 'external_local':
       // Pods and the node itself get what an external load balancer with all nodes as targets would give them.
       return [
@@ -198,85 +270,68 @@ function kindRules(kind: Kind, podMatches: readonly string[], requestMasquerade:
   }
 }
 
+function sourceRangeHooks(name: string, rule: string): PartChains {
+  return new Map(
+    ['prerouting', 'output'].map((hook): [string, Chain] => [
+      `${name}_${hook}`,
+      { hook: `type filter hook ${hook} priority ${priorities.before}`, rules: [`ct state new ${rule}`] },
+    ]),
+  );
+}
+
 function hookChains(ip: 'ip' | 'ip6', podMatches: readonly string[], mark: string): [string, Chain][] {
-  const views = [addressView(ip), nodePortView(ip)] as const;
-  const { key } = views[0];
-  const translated = 'ct status dnat goto remember';
-  const leaves = 'ct state new goto new_leaving';
+  const { key } = addressView(ip);
+  const nodePortKey = nodePortView(ip).key;
+  const services = [
+    `meta priority set ${key} map @frontends meta priority vmap @kinds`,
+    `${ip} daddr @nodeport_ips fib daddr type local meta priority set ${nodePortKey} map @nodeports meta priority vmap @nodeport_kinds`,
+    // Delivered to the node itself, which need not own the address.
+    `${ip === 'ip' ? 'icmp' : 'icmpv6'} type echo-request dnat to ${ip} daddr map @echo`,
+  ];
+  // The first packet of a connection. A translated one has a backend, which may itself be a frontend: the address of a host network pod is
+  // an address of the node. If the backend is the very same frontend, conntrack reports no translation.
+  const translated = `ct status dnat goto ${rememberChain}`;
+  const undelivered = `meta priority set ${key} map @without_backends meta priority vmap @remainders`;
+  const leaving = [undelivered, `${ip} daddr @cluster_ips goto refuse`, `${ip} daddr @service_prefixes drop`, `goto ${rememberChain}`];
   return [
-    [
-      'services',
-      {
-        rules: [
-          `meta priority set ${key} map @frontends meta priority vmap @kinds`,
-          `${ip} daddr @nodeport_ips fib daddr type local meta priority set ${nodePortView(ip).key} map @nodeports meta priority vmap @nodeport_kinds`,
-          // Delivered to the node itself, which need not own the address.
-          `${ip === 'ip' ? 'icmp' : 'icmpv6'} type echo-request dnat to ${ip} daddr map @echo`,
-        ],
-      },
-    ],
-    [
-      'source_ranges',
-      {
-        rules: [
-          `${key} @restricted ${key} . ${ip} saddr != @allowed_sources drop`,
-          `${views[1].key} @nodeport_restricted ${ip} daddr @nodeport_ips fib daddr type local ${views[1].key} . ${ip} saddr != @nodeport_allowed_sources drop`,
-        ],
-      },
-    ],
     // The kernel limits the rate of ICMP errors. A TCP reset refuses twenty connections in a row without delay.
     ['refuse', { rules: ['meta l4proto tcp reject with tcp reset', 'reject'] }],
     // Pods and the node itself may use all backends, also when the backend that they got is the frontend itself.
     ['nothing_local', { rules: [...podMatches.map((match) => `${match} return`), 'fib saddr type local return', 'drop'] }],
-    // The first packet of a connection. A translated one has a backend, which may itself be a frontend: the address of a host network pod is
-    // an address of the node.
-    ['new_arriving', { rules: [translated, 'jump nodeport_undelivered', 'jump undelivered', 'goto remember'] }],
-    ['new_leaving', { rules: [translated, `meta priority set ${key} map @frontends goto new_to_frontend`, 'goto unowned'] }],
-    ['new_to_frontend', { rules: ['jump undelivered', 'jump unowned', 'goto remember'] }],
-    // If the backend is the very same frontend, conntrack reports no translation, but there is a local backend.
     [
-      'undelivered',
+      'new_arriving',
       {
         rules: [
-          `meta priority set ${key} map @frontends_local return`,
-          `meta priority set ${key} map @frontends meta priority vmap @remainders`,
+          translated,
+          `${ip} daddr @nodeport_ips meta priority set ${nodePortKey} map @nodeports_without_backends meta priority vmap @remainders`,
+          undelivered,
+          `goto ${rememberChain}`,
         ],
       },
     ],
+    ['new_leaving', { rules: [translated, ...leaving] }],
+    ['new_or_stray', { rules: [translated, 'ct state invalid goto stray', ...leaving] }],
+    // Conntrack does not translate back packets that it cannot match to a connection. The client would then see the backend's own address
+    // and reset a good connection (kubernetes/kubernetes#74839). Only packets from our backends are dropped.
+    ['stray', { rules: [`${ip} saddr . ${ip} saddr . meta l4proto . th sport @hairpins drop`] }],
+    ['nat_prerouting', { hook: `type nat hook prerouting priority ${priorities.destination}`, rules: services }],
+    ['nat_output', { hook: `type nat hook output priority ${priorities.destination}`, rules: services }],
+    ['filter_input', { hook: `type filter hook input priority ${priorities.filter}`, rules: ['ct state new goto new_arriving'] }],
     [
-      'nodeport_undelivered',
-      {
-        rules: [
-          `${ip} daddr != @nodeport_ips return`,
-          `meta priority set ${views[1].key} map @nodeports_local return`,
-          `meta priority set ${views[1].key} map @nodeports meta priority vmap @remainders`,
-        ],
-      },
+      'filter_forward',
+      { hook: `type filter hook forward priority ${priorities.filter}`, rules: ['ct state new,invalid goto new_or_stray'] },
     ],
-    ['unowned', { rules: [`${ip} daddr @cluster_ips goto refuse`, `${ip} daddr @service_prefixes drop`] }],
+    ['filter_output', { hook: `type filter hook output priority ${priorities.filter}`, rules: ['ct state new goto new_leaving'] }],
     [
-      'masquerading',
+      'nat_postrouting',
       {
+        hook: `type nat hook postrouting priority ${priorities.source}`,
         rules: [
           `meta mark and ${mark} != 0 meta mark set meta mark xor ${mark} masquerade fully-random`,
           `ct status dnat ${ip} saddr . ${ip} daddr . meta l4proto . th dport @hairpins masquerade fully-random`,
         ],
       },
     ],
-    [
-      'prerouting_before',
-      { hook: `type filter hook prerouting priority ${priorities.before}`, rules: ['ct state new jump source_ranges'] },
-    ],
-    ['output_before', { hook: `type filter hook output priority ${priorities.before}`, rules: ['ct state new jump source_ranges'] }],
-    ['nat_prerouting', { hook: `type nat hook prerouting priority ${priorities.destination}`, rules: ['jump services'] }],
-    ['nat_output', { hook: `type nat hook output priority ${priorities.destination}`, rules: ['jump services'] }],
-    ['filter_input', { hook: `type filter hook input priority ${priorities.filter}`, rules: ['ct state new goto new_arriving'] }],
-    // Conntrack does not translate back packets that it cannot match to a connection. The client would then see the backend's own address
-    // and reset a good connection (kubernetes/kubernetes#74839). Only packets from our backends are dropped.
-    ['stray', { rules: [`${ip} saddr . ${ip} saddr . meta l4proto . th sport @hairpins drop`] }],
-    ['filter_forward', { hook: `type filter hook forward priority ${priorities.filter}`, rules: [leaves, 'ct state invalid jump stray'] }],
-    ['filter_output', { hook: `type filter hook output priority ${priorities.filter}`, rules: [leaves] }],
-    ['nat_postrouting', { hook: `type nat hook postrouting priority ${priorities.source}`, rules: ['jump masquerading'] }],
   ];
 }
 
@@ -318,17 +373,12 @@ function drawVerdicts(): ReadonlyMap<string, string> {
   return verdicts;
 }
 
-/** Maps the class of a frontend to the fate of a packet without a backend. Frontends of other classes always have a backend. */
-function remainderVerdicts(): ReadonlyMap<string, string> {
-  const verdicts = new Map([[rejectClass, 'goto refuse']]);
-  for (const [kind, verdict] of [
-    ['internal_local', 'drop'],
-    ['external_local', 'goto nothing_local'],
-  ] as const) {
-    for (const sticky of [false, true]) for (const slots of slotCounts) verdicts.set(classOf(kind, sticky, slots), verdict);
-  }
-  return verdicts;
-}
+/** Maps a remainder to what becomes of the packet. */
+const remainderVerdicts: ReadonlyMap<string, string> = new Map([
+  [remainders.refused, 'goto refuse'],
+  [remainders.dropped, 'drop'],
+  [remainders.droppedFromOutside, 'jump nothing_local'],
+]);
 
 function typeText(family: Family, fields: readonly Field[]): string {
   const types: Record<Field, string> = {

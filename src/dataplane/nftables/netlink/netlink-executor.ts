@@ -25,7 +25,7 @@ import { writeData } from './elements/entry-form.ts';
 import { hostNumber } from './rules/expressions.ts';
 import { followChanges } from './change-reader.ts';
 import { readTable } from './read-table.ts';
-import { tableText, writeRemoval, writeSkeleton, writeTable } from './skeleton-messages.ts';
+import { tableText, writePart, writePartRemoval, writeRemoval, writeSkeleton, writeTable } from './skeleton-messages.ts';
 import { runMuted, type MutableMonitor } from './muted-transaction.ts';
 
 /** Transient errors: memory, another program's transaction, a change between two reads. */
@@ -157,14 +157,16 @@ class NetlinkExecutor implements NftExecutor {
 }
 
 async function writeTransaction(batch: Batch, transaction: Transaction, flags: number, timeSlice: TimeSlice): Promise<void> {
-  const { create, deletes, adds, revision } = transaction;
+  const { create, deletes, adds, parts, revision } = transaction;
   let id = 0;
   for (const skeleton of create) {
     await writeSkeleton(batch, skeleton, flags, () => ++id, timeSlice);
     if (timeSlice.isUsedUp) await timeSlice.yield();
   }
+  for (const { family, chains } of parts.remove) writePartRemoval(batch, family, chains);
   await writeElements(batch, 'delete', deletes, timeSlice);
   await writeElements(batch, 'add', adds, timeSlice);
+  for (const { family, chains } of parts.add) writePart(batch, family, chains, () => ++id);
   writeRevisions(batch, messages.delElement, revision.remove);
   writeRevisions(batch, messages.newElement, [revision.add]);
   if (batch.length > maximumBatchBytes)

@@ -3,10 +3,10 @@ import { listAttributes, readAttributes, readNumber } from '../../../system/netl
 import { NetlinkError } from '../../../system/netlink/error.ts';
 import { ElementList, PackedSet } from '../../ruleset/element-list.ts';
 import { classOctets } from '../../ruleset/octets.ts';
-import { allSets, revisionSet, slotMaps, tableName, type SetName } from '../../ruleset/layout.ts';
+import { allSets, revisionSet, slotMaps, tableName, type Chain, type SetName } from '../../ruleset/layout.ts';
 import { maximumListedBackends, maximumListedElements } from '../../limits.ts';
 import type { TableListing } from '../listing.ts';
-import type { Skeleton } from '../../ruleset/skeleton.ts';
+import { expectedChains, type Skeleton } from '../../ruleset/skeleton.ts';
 import type { TimeSlice } from '../../../system/time-slice.ts';
 import {
   chainAttributes,
@@ -64,9 +64,12 @@ class TableReader {
     const broken: TableListing = { intact: false, elements: new ElementList(), revisions: [] };
     const tables = await this.#connection.list({ type: messages.getTable, family: this.#family, attributes: [] });
     if (!tables.some((table) => attributeText(readAttributes(table), tableAttributes.name) === tableName)) return undefined;
-    if (!(await this.#hasChains()) || !(await this.#hasRules()) || !(await this.#hasSets()) || !(await this.#hasVerdicts())) return broken;
     const elements = new ElementList();
-    for (const set of allSets.keys()) if (!(await this.#readSet(set, elements))) return broken;
+    if (!(await this.#hasSets()) || !(await this.#readSet('parts', elements))) return broken;
+    const chains = expectedChains(this.#skeleton, elements.packed(this.#family, 'parts'));
+    if (chains === undefined || !(await this.#hasChains(chains)) || !(await this.#hasRules(chains)) || !(await this.#hasVerdicts()))
+      return broken;
+    for (const set of allSets.keys()) if (set !== 'parts' && !(await this.#readSet(set, elements))) return broken;
     const revisions = this.#skeleton.sets.has(revisionSet) ? (await this.#payloads(revisionSet)).flatMap(parseSetElements) : [];
     return {
       intact: true,
@@ -76,18 +79,18 @@ class TableReader {
     };
   }
 
-  async #hasChains(): Promise<boolean> {
+  async #hasChains(wanted: ReadonlyMap<string, Chain>): Promise<boolean> {
     const chains = await this.#inTable(messages.getChain, chainAttributes.table);
     const byName = new Map(chains.map((chain) => [attributeText(readAttributes(chain), chainAttributes.name), chain]));
-    if (byName.size !== this.#skeleton.chains.size) return false;
-    for (const [name, chain] of this.#skeleton.chains) {
+    if (byName.size !== wanted.size) return false;
+    for (const [name, chain] of wanted) {
       const listed = byName.get(name);
       if (listed === undefined || !hasAttributes(listed, chainContent(name, chain))) return false;
     }
     return true;
   }
 
-  async #hasRules(): Promise<boolean> {
+  async #hasRules(wanted: ReadonlyMap<string, Chain>): Promise<boolean> {
     const byChain = new Map<string, Uint8Array[]>();
     for (const rule of await this.#inTable(messages.getRule, ruleAttributes.table)) {
       const attributes = readAttributes(rule);
@@ -97,7 +100,7 @@ class TableReader {
       if (others === undefined) byChain.set(chain, [expressions]);
       else others.push(expressions);
     }
-    for (const [name, { rules }] of this.#skeleton.chains) {
+    for (const [name, { rules }] of wanted) {
       const listed = byChain.get(name) ?? [];
       if (listed.length !== rules.length) return false;
       for (const [index, rule] of rules.entries()) if (!(await this.#isRule(listed[index] ?? new Uint8Array(), rule))) return false;

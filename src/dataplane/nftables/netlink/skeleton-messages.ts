@@ -5,7 +5,8 @@ import { MessageWriter } from '../../../system/netlink/message-writer.ts';
 import type { TimeSlice } from '../../../system/time-slice.ts';
 import { classNumber } from '../../ruleset/classid.ts';
 import { tableFamily, tableName } from '../../ruleset/layout.ts';
-import type { Skeleton } from '../../ruleset/skeleton.ts';
+import type { PartChains } from '../../ruleset/parts.ts';
+import { verdictMap, type Skeleton } from '../../ruleset/skeleton.ts';
 import type { Chain } from '../../ruleset/layout.ts';
 import type { Batch } from './batch.ts';
 import {
@@ -67,7 +68,7 @@ export async function writeSkeleton(
   writeRemoval(batch, family);
   writeTable(batch, family, flags);
   for (const [name, text] of [...sets, ...maps]) writeSet(batch, family, name, nextId(), readDeclaration(text));
-  for (const name of verdicts.keys()) writeSet(batch, family, name, nextId(), readDeclaration('type classid : verdict ;'));
+  for (const [name, elements] of verdicts) writeSet(batch, family, name, nextId(), readDeclaration(verdictMap(elements)));
   for (const [name, chain] of chains) writeChain(batch, family, name, chain);
   for (const [name, elements] of verdicts) {
     writeVerdicts(batch, family, name, elements);
@@ -76,6 +77,30 @@ export async function writeSkeleton(
   for (const [name, chain] of chains) {
     for (const rule of chain.rules) writeRule(batch, family, name, rule, nextId);
     if (timeSlice.isUsedUp) await timeSlice.yield();
+  }
+}
+
+/** Adds the chains of parts, or the rules of chains that are always there. */
+export function writePart(batch: Batch, family: Family, chains: PartChains, nextId: () => number): void {
+  for (const [name, chain] of chains) {
+    if (chain.hook !== undefined) writeChain(batch, family, name, chain);
+    for (const rule of chain.rules) writeRule(batch, family, name, rule, nextId);
+  }
+}
+
+/** Removes what `writePart` adds. */
+export function writePartRemoval(batch: Batch, family: Family, chains: PartChains): void {
+  for (const [name, { hook }] of chains) {
+    const about = `chain ${tableFamily(family)} ${tableName} ${name}`;
+    batch.appendMessage(messages.delRule, 0, family, `rules of ${about}`, [
+      [ruleAttributes.table, tableName],
+      [ruleAttributes.chain, name],
+    ]);
+    if (hook !== undefined)
+      batch.appendMessage(messages.delChain, 0, family, about, [
+        [chainAttributes.table, tableName],
+        [chainAttributes.name, name],
+      ]);
   }
 }
 

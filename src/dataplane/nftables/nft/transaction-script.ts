@@ -3,15 +3,17 @@ import { keyText, valueText } from '../../ruleset/element-text.ts';
 import type { Transaction } from '../executor.ts';
 import { families, revisionSet, tableFamily, tableName } from '../../ruleset/layout.ts';
 import { elementsPerStatement } from '../../limits.ts';
-import { skeletonScript } from '../../ruleset/skeleton.ts';
+import { partScript, skeletonScript } from '../../ruleset/skeleton.ts';
 
 /** Returns the transaction as lines for `nft -f -`. */
-export function transactionScript({ create, deletes, adds, revision }: Transaction): string[] {
+export function transactionScript({ create, deletes, adds, parts, revision }: Transaction): string[] {
   const where = `element ip ${tableName} ${revisionSet}`;
   return [
     ...create.flatMap(skeletonScript),
+    ...parts.remove.flatMap(({ family, chains }) => partScript('remove', family, chains)),
     ...statements('delete', deletes),
     ...statements('add', adds),
+    ...parts.add.flatMap(({ family, chains }) => partScript('add', family, chains)),
     ...(revision.remove.length === 0 ? [] : [`delete ${where} { ${revision.remove.join(' , ')} }`]),
     `add ${where} { ${revision.add} }`,
   ];

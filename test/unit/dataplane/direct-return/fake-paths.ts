@@ -13,6 +13,10 @@ export class FakePaths implements PathTable {
     return Promise.resolve([...this.items.values()]);
   }
 
+  hasTunnel(): Promise<boolean> {
+    return Promise.resolve([...this.items.values()].some(({ kind }) => kind === 'tunnel'));
+  }
+
   change(add: readonly PathItem[], remove: readonly PathItem[]): Promise<void> {
     for (const item of remove) {
       this.log.push(`-${itemKey(item)}`);

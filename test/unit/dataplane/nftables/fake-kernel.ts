@@ -79,7 +79,7 @@ export class FakeKernel implements NftExecutor {
 
   /** Returns every changing element as "family set key : value", sorted. */
   contents(): string[] {
-    const constant = new Set(['kinds', 'nodeport_kinds', 'draws', 'revision']);
+    const constant = new Set(['kinds', 'nodeport_kinds', 'draws', 'remainders', 'timeouts', 'revision']);
     return [...this.tables]
       .flatMap(([family, table]) =>
         [...table.sets].flatMap(([set, { elements }]) =>
@@ -105,7 +105,8 @@ function step(tables: Map<string, FakeTable>, line: string): void {
   const table = tables.get(family) ?? refuse('No such file or directory');
   switch (object) {
     case 'chain':
-      table.chains.set(name, 0);
+      if (verb === 'delete') table.chains.delete(name);
+      else table.chains.set(name, 0);
       return;
     case 'rule':
       table.chains.set(name, (table.chains.get(name) ?? refuse('No such file or directory')) + 1);
@@ -131,7 +132,7 @@ function step(tables: Map<string, FakeTable>, line: string): void {
 function json(text: string): unknown {
   const parts = text.split(' . ').map((part): unknown => {
     if (part === '0:0') return 'none';
-    if (/^\d+$/.test(part)) return Number(part);
+    if (/^(0x[0-9a-f]+|\d+)$/.test(part)) return Number(part);
     const [addr, len] = part.split('/');
     return len === undefined ? part : { prefix: { addr, len: Number(len) } };
   });

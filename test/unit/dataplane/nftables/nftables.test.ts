@@ -161,7 +161,7 @@ describe('batches', () => {
       expect(parts).toHaveLength(1);
     }
     const contents = kernel.contents();
-    kernel.tables.get('ip')?.chains.delete('services');
+    kernel.tables.get('ip')?.chains.delete('nat_prerouting');
     await setup(kernel).dataplane.replace(node, services);
     expect(kernel.transactions.length).toBe(created + 1);
     expect(kernel.contents()).toEqual(contents);

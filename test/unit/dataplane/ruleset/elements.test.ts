@@ -45,10 +45,19 @@ describe('elements of a frontend', () => {
     [
       'an address that answers echo',
       { backends: [], echoFrom: address('10.0.0.9') },
-      ['echo 192.0.2.1 = 10.0.0.9', 'frontends 192.0.2.1 . tcp . 80 = 5:0'],
+      ['echo 192.0.2.1 = 10.0.0.9', 'without_backends 192.0.2.1 . tcp . 80 = 5:0'],
     ],
-    ['no backend: refused, whatever the policy', { backends: [], policy: 'Local' }, ['frontends 192.0.2.1 . tcp . 80 = 5:0']],
-    ['Local without local backend: no local view', { policy: 'Local' }, ['frontends 192.0.2.1 . tcp . 80 = 4:2', ...slots, hairpin]],
+    ['no backend: refused, whatever the policy', { backends: [], policy: 'Local' }, ['without_backends 192.0.2.1 . tcp . 80 = 5:0']],
+    [
+      'Local without local backend: no local view, dropped from outside',
+      { policy: 'Local' },
+      ['frontends 192.0.2.1 . tcp . 80 = 4:2', ...slots, 'without_backends 192.0.2.1 . tcp . 80 = 4:0', hairpin],
+    ],
+    [
+      'internal, Local without local backend: dropped',
+      { policy: 'Local', scope: 'internal' },
+      ['cluster_ips 192.0.2.1', 'frontends 192.0.2.1 . tcp . 80 = 2:2', ...slots, 'without_backends 192.0.2.1 . tcp . 80 = 2:0', hairpin],
+    ],
     [
       'Local with one',
       { policy: 'Local', localBackends: backends('10.0.0.1!') },
@@ -64,26 +73,32 @@ describe('elements of a frontend', () => {
       'source ranges: nested prefixes are one',
       { backends: [], sourceRanges: [prefix('10.1.0.0/16'), prefix('10.0.0.0/8'), prefix('11.0.0.1/32'), prefix('fd00::/8')] },
       [
+        'parts 0x00000002',
         'restricted 192.0.2.1 . tcp . 80',
         'allowed_sources 192.0.2.1 . tcp . 80 . 10.0.0.0/8',
         'allowed_sources 192.0.2.1 . tcp . 80 . 11.0.0.1',
-        'frontends 192.0.2.1 . tcp . 80 = 5:0',
+        'without_backends 192.0.2.1 . tcp . 80 = 5:0',
       ],
     ],
     [
       'source ranges that contain every address',
       { backends: [], sourceRanges: [prefix('0.0.0.0/0')] },
-      ['frontends 192.0.2.1 . tcp . 80 = 5:0'],
+      ['without_backends 192.0.2.1 . tcp . 80 = 5:0'],
     ],
     [
       'empty source ranges',
       { backends: [], sourceRanges: [] },
-      ['restricted 192.0.2.1 . tcp . 80', 'frontends 192.0.2.1 . tcp . 80 = 5:0'],
+      ['parts 0x00000002', 'restricted 192.0.2.1 . tcp . 80', 'without_backends 192.0.2.1 . tcp . 80 = 5:0'],
     ],
     [
       'source ranges on a NodePort',
       { match: { kind: 'nodePort', family: 4, protocol: 'TCP', port: 30_000 }, backends: [], sourceRanges: [prefix('10.0.0.0/8')] },
-      ['nodeport_restricted tcp . 30000', 'nodeport_allowed_sources tcp . 30000 . 10.0.0.0/8', 'nodeports tcp . 30000 = 5:0'],
+      [
+        'parts 0x00000003',
+        'nodeport_restricted tcp . 30000',
+        'nodeport_allowed_sources tcp . 30000 . 10.0.0.0/8',
+        'nodeports_without_backends tcp . 30000 = 5:0',
+      ],
     ],
     [
       'NodePort, IPv6, UDP',

@@ -1,6 +1,7 @@
 /** The words of nft's language that our rules use, with the kernel's numbers for them. */
 export const protocols: Readonly<Record<string, number>> = { tcp: 6, udp: 17, sctp: 132 };
-export const states: Readonly<Record<string, number>> = { invalid: 1, established: 2, related: 4, new: 8, untracked: 64 };
+/** Each state is a bit. */
+export const states: Readonly<Record<string, number>> = { invalid: 1, established: 2, related: 4, new: 8, 'new,invalid': 9, untracked: 64 };
 export const statuses: Readonly<Record<string, number>> = { snat: 16, dnat: 32 };
 export const tcpFlags: Readonly<Record<string, number>> = { fin: 1, syn: 2, rst: 4, ack: 16 };
 /** The option's kind (RFC 9293 3.7.1), and the offset of the size after its kind and length. */
