@@ -96,8 +96,8 @@ interface PortListener {
 interface Backends {
   readonly cluster: readonly Backend[];
   readonly local: readonly Backend[];
-  /** Serving endpoints in neither list, for protocols whose flows the kernel must forget. */
-  readonly retained: readonly Backend[];
+  /** By policy: serving endpoints that it does not choose, for protocols whose flows the kernel must forget. */
+  readonly retained: Readonly<Record<Frontend['policy'], readonly Backend[]>>;
   /** For frontends with consistent hashing, the same on every node. Absent without hashing or backends. */
   readonly hashed?: HashedBackends;
 }
@@ -160,7 +160,7 @@ function backendsByFamily(
       const backends = {
         cluster: toBackends(cluster, place),
         local: toBackends(local, place),
-        retained: retainedBeside(new Set([...cluster, ...local])),
+        retained: { Cluster: retainedBeside(new Set(cluster)), Local: retainedBeside(new Set([...cluster, ...local])) },
       };
       if (hashing === undefined || everywhere.length === 0) return [family, backends];
       const sorted = sortTargets(everywhere);
@@ -205,12 +205,12 @@ function frontend(
 ): Frontend {
   const policy = scope === 'internal' ? service.internalTrafficPolicy : service.externalTrafficPolicy;
   const hashed = scope === 'external' && match.kind === 'address' ? choice.hashed : undefined;
-  const { cluster, retained } = hashed ?? choice;
+  const retained = hashed?.retained ?? choice.retained[policy];
   return {
     match,
     scope,
     policy,
-    backends: cluster,
+    backends: (hashed ?? choice).cluster,
     ...(hashed === undefined ? {} : { slots: hashed.slots }),
     localBackends: policy === 'Local' ? choice.local : [],
     ...(hashed === undefined ? affinityOf(service, port) : {}),

@@ -147,18 +147,27 @@ describe('the frontends of a Service', () => {
     expect(from('10.0.1.0/24')).toBe('from 10.0.1.0/24');
   });
 
+  const retainedOf = (protocol: string, endpoints: readonly string[], more: object = {}): string[] => {
+    const snapshot = cluster({
+      services: [{ name: 'web', ports: [`80/${protocol}`], ...more }],
+      slices: [{ service: 'web', ports: [`8080/${protocol}`], endpoints }],
+    });
+    const service = snapshot.services.get('default/web');
+    if (service === undefined) throw new RangeError('web');
+    return (decideForwarding(snapshot, service, 'here').forwarding?.frontends[0]?.retained ?? []).map(backend);
+  };
+
   test('UDP and SCTP frontends retain backends that serve but get no new connections', () => {
     const endpoints = ['10.1.0.1@here', '10.1.0.2@two draining', '10.1.0.3@two terminating', '10.1.0.4@two notready'];
-    const retained = (protocol: string): string[] => {
-      const snapshot = cluster({
-        services: [{ name: 'web', ports: [`80/${protocol}`] }],
-        slices: [{ service: 'web', ports: [`8080/${protocol}`], endpoints }],
-      });
-      const service = snapshot.services.get('default/web');
-      if (service === undefined) throw new RangeError('web');
-      return (decideForwarding(snapshot, service, 'here').forwarding?.frontends[0]?.retained ?? []).map(backend);
-    };
+    const retained = (protocol: string): string[] => retainedOf(protocol, endpoints);
     expect([retained('UDP'), retained('SCTP'), retained('TCP')]).toEqual([['10.1.0.2:8080'], ['10.1.0.2:8080'], []]);
+  });
+
+  test('under policy Cluster a UDP frontend retains a draining backend of this node, also when no other backend of the node is ready', () => {
+    const endpoints = ['10.1.0.1@here draining', '10.1.0.2@two'];
+    expect(retainedOf('UDP', endpoints)).toEqual(['10.1.0.1:8080 local']);
+    // Under policy Local it gets new connections.
+    expect(retainedOf('UDP', endpoints, { internalTrafficPolicy: 'Local' })).toEqual([]);
   });
 
   test('resetOnRemoval marks TCP frontends and makes them retain serving backends', () => {
