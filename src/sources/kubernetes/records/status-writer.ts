@@ -105,6 +105,10 @@ export class KubernetesStatusWriter {
     return !sameContent(known.ingress, this.#components.snapshot.services.get(key)?.ingress);
   }
 
+  isOwnWrite(key: ServiceKey, version: ObjectVersion): boolean {
+    return this.#own.isResult(key, version);
+  }
+
   /** Removes our conditions and leaves the addresses to another controller. */
   async disownService(key: ServiceKey, from: ObjectVersion): Promise<void> {
     const known = this.#known.get(key);
@@ -235,6 +239,7 @@ export class KubernetesStatusWriter {
         path: `${servicePath(key)}/status`,
         contentType: 'application/strategic-merge-patch+json',
         body,
+        answer: 'identity',
       });
       this.#own.recordWrite(key, from, rawObject(answer).metadata.resourceVersion);
     } catch (error) {

@@ -174,6 +174,25 @@ test('the observer is called for every request with verb and outcome, and for a 
   away.close();
 });
 
+test('a write of which only the identity is wanted accepts protobuf, and another one does not', async () => {
+  const identity = { metadata: { name: 'a', resourceVersion: '7' } };
+  for (const answer of ['identity', 'object'] as const) {
+    server.next((response) => response.end(JSON.stringify({ ...identity, spec: {} })));
+    expect(await client.write({ method: 'PATCH', path: '/api/v1/things/a', body: {}, answer })).toMatchObject(identity);
+  }
+  expect(server.accepts).toEqual(['application/vnd.kubernetes.protobuf,application/json', 'application/json']);
+});
+
+test('a bigint is written with all its digits', async () => {
+  let body = '';
+  server.next((response, _, request) => {
+    request.on('data', (chunk) => (body += String(chunk)));
+    request.on('end', () => response.end('{}'));
+  });
+  await client.write({ method: 'PATCH', path: '/api/v1/things/a', body: { most: 2n ** 63n - 1n, few: [1] } });
+  expect(body).toBe('{"most":9223372036854775807,"few":[1]}');
+});
+
 test("the client compares the clock with the header Date of the API server's answers", async () => {
   // The virtual clock is far from that of the fake API server.
   for (let i = 0; i < limits.skewAnswers; i++) await client.get('/api/v1/things');
