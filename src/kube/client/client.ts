@@ -76,7 +76,10 @@ export class KubeClient {
   }
 
   /** Sends a write and returns the decoded response: the object after the write, or the part of it that `answer` names. */
-  async write({ method, path, query = {}, contentType = jsonType, body, answer = 'object' }: Write, signal?: AbortSignal): Promise<unknown> {
+  async write(
+    { method, path, query = {}, contentType = jsonType, body, answer = 'object' }: Write,
+    signal?: AbortSignal,
+  ): Promise<unknown> {
     const accept = answer === 'object' ? jsonType : identityAccept;
     const headers = { Accept: accept, 'Content-Type': contentType };
     const content = body === undefined ? {} : { body: jsonText(body) };

@@ -66,7 +66,12 @@ export async function readKubeconfig(files: string | readonly string[], context?
 }
 
 interface WithParts {
-  getCurrentUser(): { readonly certFile?: string; readonly keyFile?: string; readonly exec?: unknown; readonly authProvider?: unknown } | null;
+  getCurrentUser(): {
+    readonly certFile?: string;
+    readonly keyFile?: string;
+    readonly exec?: unknown;
+    readonly authProvider?: unknown;
+  } | null;
   getCurrentCluster(): { readonly caFile?: string } | null;
 }
 
