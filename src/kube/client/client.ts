@@ -6,7 +6,10 @@ import type { Connection } from './connection.ts';
 import { StallTimeout } from './stall-timeout.ts';
 import { answerError, KubeError } from '../error.ts';
 import { jsonType, jsonValue } from '../format/json/json-format.ts';
+import { FormatChoice } from '../format/format-choice.ts';
 import { identityAccept, readIdentity } from '../format/identity.ts';
+import type { ListPage } from '../format/object-format.ts';
+import type { ObjectTable } from '../format/protobuf/object-table.ts';
 import { readRefusal } from '../format/refusal.ts';
 import { limits } from '../limits.ts';
 import { HttpTransport, type HttpRequest, type HttpResponse } from './transport.ts';
@@ -73,6 +76,13 @@ export class KubeClient {
   /** Sends a GET that accepts these media types, and returns the octets of the response. */
   getAs(accept: string, path: string, query: Query, signal?: AbortSignal): Promise<Answer<Buffer>> {
     return this.#exchange({ method: 'GET', path: withQuery(path, query), headers: { Accept: accept } }, signal);
+  }
+
+  /** Reads one page of a list, in protobuf where the API server has it. Throws KubeError, also while its objects are taken. */
+  async page(path: string, table: ObjectTable, query: Query, signal?: AbortSignal): Promise<ListPage> {
+    const format = new FormatChoice(table);
+    const { contentType, body } = await this.getAs(format.accept, path, query, signal);
+    return format.formatOf(contentType).list(body);
   }
 
   /** Sends a write and returns the decoded response: the object after the write, or the part of it that `answer` names. */

@@ -146,7 +146,9 @@ function* addresses(template: StoredObject): Generator<readonly [string, object]
   }
 }
 
-const nameOf = (index: number): string => (index < count ? `svc-${index}` : `bare-${index - count}`);
+function nameOf(index: number): string {
+  return index < count ? `svc-${index}` : `bare-${index - count}`;
+}
 
 function* indexesOfCopies(): Generator<number> {
   for (let index = 1; index < count + bare; index++) if (index !== count) yield index;
@@ -231,7 +233,9 @@ async function allWritten({ logFile }: LabProcess): Promise<number> {
   }
 }
 
-const timeOf = (line = '{}'): number => Date.parse((JSON.parse(line) as { readonly time: string }).time);
+function timeOf(line = '{}'): number {
+  return Date.parse((JSON.parse(line) as { readonly time: string }).time);
+}
 
 /** Counts the status writes to Services that the API server has accepted since its start. */
 async function statusWrites(): Promise<number> {

@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { KubeError } from '../../../../src/kube/error.ts';
+import { ProtobufError } from '../../../../src/kube/format/protobuf/protobuf-error.ts';
 import { parseObject } from '../../../../src/model/parse.ts';
 import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import { Store } from '../../../../src/model/store/store.ts';
@@ -188,6 +190,14 @@ describe('a controller that begins', () => {
     if (metadata === undefined) throw new Error('there is no Service');
     await records.writeService('shop/waits', { ingress: [], conditions: [{ ...assigned, status: 'False', reason: 'PoolFull' }] }, metadata);
     begin();
+  });
+
+  test('a new leader reads the records in JSON when it cannot read them in protobuf', async () => {
+    see();
+    server.page = () => Promise.reject(new ProtobufError('it ends too early'));
+    expect([...(await records.recorded()).addresses.keys()]).toEqual(['shop/web', 'shop/waits']);
+    server.page = () => Promise.reject(new KubeError('failing', 'etcd is away'));
+    await expect(records.recorded()).rejects.toMatchObject({ code: 'failing' });
   });
 
   test("a new leader reads every Service's addresses and waiting time", async () => {
