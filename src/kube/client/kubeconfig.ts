@@ -55,10 +55,7 @@ export async function readKubeconfig(files: string | readonly string[], context?
     expired() {
       // While another program writes the file, the former content is used.
       loadAll().then(
-        (read) => {
-          config = read;
-          constant = undefined;
-        },
+        (read) => void ([config, constant] = [read, undefined]),
         () => undefined,
       );
     },
