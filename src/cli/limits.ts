@@ -57,4 +57,7 @@ export const limits = {
   traceMaximumSeconds: 86_400,
   /** Octets of one line of a trace from the agent: a message of 65,535 octets takes 88 KB. */
   traceLineBytes: 262_144,
+  /** Lines of a log that are no warnings are written together: this late, or when they have so many characters. */
+  logMilliseconds: 50,
+  logCharacters: 8192,
 } as const;

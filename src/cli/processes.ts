@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { systemClock } from '../system/clock.ts';
 import type { Log } from '../system/log.ts';
 import type { MakeCommand } from './context/command-context.ts';
@@ -14,7 +15,7 @@ export const processCommands: Readonly<Record<string, () => Promise<MakeCommand>
 
 export const example: string = 'herald run examples/one-host     controller and agent of this host, from a directory of manifests';
 
-/** Logs to standard output. */
+/** Logs to standard output, which takes JSON as `BatchedLines` writes it. */
 export async function processLog(level: string, format: 'json' | 'text' = 'json'): Promise<Log> {
   if (format === 'text')
     return textLog(
@@ -23,6 +24,18 @@ export async function processLog(level: string, format: 'json' | 'text' = 'json'
       (line) => void process.stdout.write(`${line}\n`),
     );
   const { pino, stdSerializers } = await import('pino');
-  const log: Log = pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { error: stdSerializers.err } });
+  const { BatchedLines, warning } = await import('./process/batched-lines.ts');
+  const lines = new BatchedLines(pino.destination({ dest: 1, sync: true }), systemClock);
+  process.on('exit', () => lines.flush());
+  const stream = {
+    // pino then sets the level of each line before it writes it.
+    [Symbol.for('pino.metadata')]: true,
+    lastLevel: 0,
+    write(line: string): void {
+      lines.write(line, this.lastLevel >= warning);
+    },
+  };
+  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { error: stdSerializers.err } };
+  const log: Log = pino(options, stream);
   return log;
 }

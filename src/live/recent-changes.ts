@@ -107,8 +107,9 @@ const aboutPeers: ReadonlySet<string> = new Set(['BGPPeer', 'BFDProfile', 'Secre
 
 /** Evicts the oldest key when the map is full: changes of a Service that no provider serves are never reconciled. */
 function bounded<K, V>(map: Map<K, V>): Map<K, V> {
+  if (map.size < limits.historyObjects) return map;
   const [oldest] = map.keys();
-  if (oldest !== undefined && map.size >= limits.historyObjects) map.delete(oldest);
+  if (oldest !== undefined) map.delete(oldest);
   return map;
 }
 

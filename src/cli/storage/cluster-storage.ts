@@ -3,7 +3,7 @@ import type { ClientObserver, WatchObserver } from '../../kube/client/client-obs
 import { atServer, type Connection } from '../../kube/client/connection.ts';
 import { KubeError } from '../../kube/error.ts';
 import { EventRecorder } from '../../kube/events/event-recorder.ts';
-import { FencedClient, type Requests } from '../../kube/client/fenced-client.ts';
+import { FencedClient, type RequestsAndPages } from '../../kube/client/fenced-client.ts';
 import { InCluster, inClusterServer, podNamespace } from '../../kube/client/in-cluster.ts';
 import { readKubeconfig } from '../../kube/client/kubeconfig.ts';
 import { KubernetesSource, type KubernetesSourceOptions } from '../../sources/kubernetes/kubernetes-source.ts';
@@ -43,10 +43,10 @@ export async function openClusterStorage(
   const namespace = options.leaderElectNamespace ?? ownNamespace ?? defaultNamespace;
   const source = new KubernetesSource({ client, clock, random, log, ...observed }, { ...options, agentNamespace: namespace });
   log.info({ server: client.server }, 'reading the API server');
-  const recordsBy = (client: Requests): KubernetesStatusWriter =>
+  const recordsBy = (client: RequestsAndPages): KubernetesStatusWriter =>
     new KubernetesStatusWriter({ client, snapshot: source.snapshot, clock, log });
   const reporter = { controller: 'herald.dev/controller', instance: context.hostname };
-  const writersBy = (client: Requests, writer = recordsBy(client)): WritersOfLeader => ({
+  const writersBy = (client: RequestsAndPages, writer = recordsBy(client)): WritersOfLeader => ({
     writer,
     serviceMetadata: (finalizer) => new KubernetesServiceMetadata({ client, snapshot: source.snapshot }, finalizer),
     readPod: (namespace, name) => getPod(client, namespace, name),

@@ -1,4 +1,5 @@
 import assert from 'node:assert';
+import { FirstOut } from '../../lang/first-out.ts';
 import { limits } from '../limits.ts';
 
 const lines = ['first', 'next', 'last'] as const;
@@ -9,7 +10,7 @@ export type Line = (typeof lines)[number];
  * those of the next one.
  */
 export class WaitingLines<K> {
-  readonly #lines: Readonly<Record<Line, Set<K>>> = { first: new Set(), next: new Set(), last: new Set() };
+  readonly #lines: Readonly<Record<Line, FirstOut<K>>> = { first: new FirstOut(), next: new FirstOut(), last: new FirstOut() };
   #takenBeforeLast = 0;
 
   get size(): number {
@@ -29,7 +30,7 @@ export class WaitingLines<K> {
     const { first, next, last } = this.#lines;
     const isTurnOfLast = first.size === 0 && last.size > 0 && this.#takenBeforeLast >= limits.keysBeforeLastLine;
     const line = isTurnOfLast ? last : ([first, next, last].find(({ size }) => size > 0) ?? last);
-    const [key] = line;
+    const key = line.first();
     assert(key !== undefined);
     if (line === last) this.#takenBeforeLast = 0;
     else if (line === next && last.size > 0) this.#takenBeforeLast++;

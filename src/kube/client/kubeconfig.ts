@@ -34,26 +34,48 @@ export async function readKubeconfig(files: string | readonly string[], context?
     return config;
   };
   let config = await loadAll();
+  /** Those that stand in the file itself. The library decodes them, and makes an agent, each time that it is asked. */
+  let constant: Credentials | undefined;
   const server = serverOf(config.getCurrentCluster(), first);
   return {
     server,
     credentials: async () => {
+      if (constant !== undefined) return constant;
+      const asked = config;
       const options: RequestOptions = {};
       try {
-        await config.applyToHTTPSOptions(options);
+        await asked.applyToHTTPSOptions(options);
       } catch (error) {
         throw unusable(first, error);
       }
-      return credentialsIn(options);
+      const credentials = credentialsIn(options);
+      if (asked === config && areConstant(asked)) constant = credentials;
+      return credentials;
     },
     expired() {
       // While another program writes the file, the former content is used.
       loadAll().then(
-        (read) => void (config = read),
+        (read) => void ([config, constant] = [read, undefined]),
         () => undefined,
       );
     },
   };
+}
+
+interface WithParts {
+  getCurrentUser(): {
+    readonly certFile?: string;
+    readonly keyFile?: string;
+    readonly exec?: unknown;
+    readonly authProvider?: unknown;
+  } | null;
+  getCurrentCluster(): { readonly caFile?: string } | null;
+}
+
+/** False when a program, a provider of tokens or another file has a part of the credentials, which may then change at any time. */
+function areConstant(config: WithParts): boolean {
+  const { certFile, keyFile, exec, authProvider } = config.getCurrentUser() ?? {};
+  return [certFile, keyFile, exec, authProvider, config.getCurrentCluster()?.caFile].every((part) => part === undefined || part === null);
 }
 
 interface Mergeable<Config> {

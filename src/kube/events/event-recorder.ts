@@ -1,3 +1,4 @@
+import { FirstOut } from '../../lang/first-out.ts';
 import type { ObjectEvent } from '../../model/objects/object-event.ts';
 import { sleep, type Cancel, type Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
@@ -53,8 +54,8 @@ export class EventRecorder {
   readonly #rate = new EventBudget({ burst: limits.eventRateBurst, tokenMilliseconds: limits.eventRateMilliseconds, buckets: 1 });
   /** The same while more important requests are under way. */
   readonly #busyRate = new EventBudget({ burst: 1, tokenMilliseconds: limits.eventBusyRateMilliseconds, buckets: 1 });
-  readonly #warnings = new Set<Recorded>();
-  readonly #others = new Set<Recorded>();
+  readonly #warnings = new FirstOut<Recorded>();
+  readonly #others = new FirstOut<Recorded>();
   readonly #lost = new Map<EventLoss, number>();
   readonly #backOff: BackOff;
   readonly #stop = new AbortController();
@@ -115,7 +116,7 @@ export class EventRecorder {
   #enqueue(recorded: Recorded): boolean {
     const [queue, others] = recorded.event.type === 'Warning' ? [this.#warnings, this.#others] : [this.#others, this.#warnings];
     if (!queue.has(recorded) && queue.size + others.size >= limits.eventQueue) {
-      const [displaced] = this.#others;
+      const displaced = this.#others.first();
       this.#lose('queue');
       if (queue === this.#others || displaced === undefined) return false;
       this.#others.delete(displaced);
@@ -159,7 +160,12 @@ export class EventRecorder {
 
   /** A repeated Event waits while it is being written, because a patch needs the created object. */
   #next(): Recorded | undefined {
-    for (const queue of [this.#warnings, this.#others]) for (const recorded of queue) if (!this.#atWork.has(recorded)) return recorded;
+    for (const queue of [this.#warnings, this.#others]) {
+      const first = queue.first();
+      if (first === undefined) continue;
+      if (!this.#atWork.has(first)) return first;
+      for (const recorded of queue) if (!this.#atWork.has(recorded)) return recorded;
+    }
     return undefined;
   }
 
@@ -194,12 +200,13 @@ export class EventRecorder {
     const isThere = recorded.written > 0;
     if (isThere && series !== undefined) {
       const patch = { method: 'PATCH', contentType: 'application/merge-patch+json', body: { series: seriesManifest(series) } } as const;
-      const found = await client.write({ ...patch, path: `${path}/${name}` }).then(() => true, isGone);
+      const found = await client.write({ ...patch, path: `${path}/${name}`, answer: 'identity' }).then(() => true, isGone);
       recorded.written = series.count;
       if (found) return;
     }
     // The Event may exist already because an earlier response was lost. That counts as success.
-    await client.write({ method: 'POST', path, body: eventManifest(name, event, this.#reporter, at, series) }).catch(ignoreConflict);
+    const body = eventManifest(name, event, this.#reporter, at, series);
+    await client.write({ method: 'POST', path, body, answer: 'identity' }).catch(ignoreConflict);
     recorded.written = series?.count ?? 1;
   }
 

@@ -1,6 +1,8 @@
 /** A bounded map. When it is full, the least recently used entry goes. */
 export class LruMap<K, V> {
   readonly #entries = new Map<K, V>();
+  /** All entries before it are gone: an entry that is used moves to the end, and the one that it yields is deleted. */
+  readonly #oldest: Iterator<K> = this.#entries.keys();
   readonly #bound: number;
 
   constructor(bound: number) {
@@ -21,8 +23,9 @@ export class LruMap<K, V> {
   set(key: K, value: V): void {
     this.#entries.delete(key);
     this.#entries.set(key, value);
-    const [oldest] = this.#entries.keys();
-    if (this.#entries.size > this.#bound && oldest !== undefined) this.#entries.delete(oldest);
+    if (this.#entries.size <= this.#bound) return;
+    const oldest = this.#oldest.next();
+    if (oldest.done !== true) this.#entries.delete(oldest.value);
   }
 
   delete(key: K): void {

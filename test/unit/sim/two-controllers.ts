@@ -2,9 +2,8 @@ import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
 import { Controller } from '../../../src/controller/controller.ts';
 import type { Reconciliation } from '../../../src/controller/provider.ts';
 import { decideForwarding } from '../../../src/decisions/forwarding/plan.ts';
-import type { Query, Write } from '../../../src/kube/client/client.ts';
 import { Election } from '../../../src/kube/election/election.ts';
-import { FencedClient, type Requests } from '../../../src/kube/client/fenced-client.ts';
+import { FencedClient, type RequestsAndPages } from '../../../src/kube/client/fenced-client.ts';
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { parseObject } from '../../../src/model/parse.ts';
 import type { Service } from '../../../src/model/objects/service.ts';
@@ -74,9 +73,17 @@ class Process {
       date: () => world.clock.date(),
       after: (milliseconds, callback) => world.clock.after(milliseconds, () => gate.run(callback)),
     };
+    const leases = world.leases.client();
     this.election = new Election(
       {
-        client: this.#client(world.leases.client(), false),
+        client: this.#client(
+          {
+            get: leases.get.bind(leases),
+            write: leases.write.bind(leases),
+            page: () => Promise.reject(new Error('the election lists nothing')),
+          },
+          false,
+        ),
         watch: () => undefined,
         clock: this.#clock,
         random: () => 0.5,
@@ -102,8 +109,9 @@ class Process {
     await gate.pass();
     this.leads = true;
     void this.election.lost.then(() => (this.lost = true));
-    const counting: Requests = {
+    const counting: RequestsAndPages = {
       get: (path, query, signal) => this.#client(this.#world.services).get(path, query, signal),
+      page: (path, table, query, signal) => this.#client(this.#world.services).page(path, table, query, signal),
       write: (write, signal) => {
         this.begun++;
         return this.#client(this.#noted).write(write, signal);
@@ -126,8 +134,9 @@ class Process {
   }
 
   /** The API server; it records which process's write took effect. */
-  readonly #noted: Requests = {
+  readonly #noted: RequestsAndPages = {
     get: (path) => this.#world.services.get(path),
+    page: (path, table) => this.#world.services.page(path, table),
     write: async (write) => {
       const answer = await this.#world.services.write(write);
       this.#world.wrote(this, write.path);
@@ -135,9 +144,9 @@ class Process {
     },
   };
 
-  #client(server: Requests, isStep = true): Requests {
+  #client(server: RequestsAndPages, isStep = true): RequestsAndPages {
     const { gate } = this;
-    const halves = async (request: () => Promise<unknown>, signal: AbortSignal | undefined): Promise<unknown> => {
+    const halves = async <T>(request: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> => {
       await gate.pass(isStep);
       // Bytes in transit cannot be recalled.
       const answer = request().then(
@@ -151,8 +160,9 @@ class Process {
       return result.value;
     };
     return {
-      get: (path: string, query?: Query, signal?: AbortSignal) => halves(() => server.get(path, query), signal),
-      write: (write: Write, signal?: AbortSignal) => halves(() => server.write(write), signal),
+      get: (path, query, signal) => halves(() => server.get(path, query), signal),
+      page: (path, table, query, signal) => halves(() => server.page(path, table, query), signal),
+      write: (write, signal) => halves(() => server.write(write), signal),
     };
   }
 }

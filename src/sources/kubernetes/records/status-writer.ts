@@ -1,7 +1,10 @@
 import { sleep } from '../../../system/clock.ts';
 import { KubeError } from '../../../kube/error.ts';
-import type { Requests } from '../../../kube/client/fenced-client.ts';
-import { listPages } from '../../../kube/reflector/list-pages.ts';
+import type { RequestsAndPages } from '../../../kube/client/fenced-client.ts';
+import type { ListPage } from '../../../kube/format/object-format.ts';
+import { serviceWithRecord } from '../../../kube/format/protobuf/kinds/service.ts';
+import { ProtobufError } from '../../../kube/format/protobuf/protobuf-error.ts';
+import { listPages, pagesBy } from '../../../kube/reflector/list-pages.ts';
 import { rawKey, rawObject, type RawObject } from '../../../kube/raw-object.ts';
 import type { Condition } from '../../../model/objects/condition.ts';
 import { nodeStateManifest } from '../../../model/status-manifest.ts';
@@ -26,7 +29,7 @@ import { OwnWrites, type ObjectVersion } from './own-writes.ts';
 import { datedConditions, isRecorded, ourConditions, sameConditions, statusPatch, type DatedCondition } from './service-status.ts';
 
 interface KubernetesRecordsComponents {
-  readonly client: Requests;
+  readonly client: RequestsAndPages;
   readonly snapshot: Snapshot;
   readonly clock: Clock;
   readonly log: Log;
@@ -105,6 +108,10 @@ export class KubernetesStatusWriter {
     return !sameContent(known.ingress, this.#components.snapshot.services.get(key)?.ingress);
   }
 
+  isOwnWrite(key: ServiceKey, version: ObjectVersion): boolean {
+    return this.#own.isResult(key, version);
+  }
+
   /** Removes our conditions and leaves the addresses to another controller. */
   async disownService(key: ServiceKey, from: ObjectVersion): Promise<void> {
     const known = this.#known.get(key);
@@ -170,10 +177,19 @@ export class KubernetesStatusWriter {
 
   /** Lists the Services with a record of ours. */
   async #list(): Promise<RawObject[]> {
-    const services: RawObject[] = [];
-    for await (const { items } of listPages(this.#components.client, '/api/v1/services', {}, new AbortController().signal))
-      services.push(...items.filter(isRecorded));
-    return services;
+    const { client } = this.#components;
+    const path = '/api/v1/services';
+    const recordedIn = async (pages: AsyncIterable<Pick<ListPage, 'items'>>): Promise<RawObject[]> => {
+      const services: RawObject[] = [];
+      for await (const { items } of pages) for (const service of items) if (isRecorded(service)) services.push(service);
+      return services;
+    };
+    try {
+      return await recordedIn(pagesBy((query) => client.page(path, serviceWithRecord, query), {}));
+    } catch (error) {
+      if (!(error instanceof ProtobufError)) throw error;
+      return recordedIn(listPages(client, path, {}, new AbortController().signal));
+    }
   }
 
   /** Returns the released addresses that pools keep in their status. */
@@ -235,6 +251,7 @@ export class KubernetesStatusWriter {
         path: `${servicePath(key)}/status`,
         contentType: 'application/strategic-merge-patch+json',
         body,
+        answer: 'identity',
       });
       this.#own.recordWrite(key, from, rawObject(answer).metadata.resourceVersion);
     } catch (error) {

@@ -6,6 +6,7 @@ import { KubeClient } from '../../../../src/kube/client/client.ts';
 import { atServer, type Connection, type Credentials } from '../../../../src/kube/client/connection.ts';
 import { connectionError } from '../../../../src/kube/error.ts';
 import { InCluster } from '../../../../src/kube/client/in-cluster.ts';
+import { service } from '../../../../src/kube/format/protobuf/kinds/service.ts';
 import { limits } from '../../../../src/kube/limits.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { FakeApiServer, refuse } from '../fake-api-server.ts';
@@ -172,6 +173,34 @@ test('the observer is called for every request with verb and outcome, and for a 
   expect(counted).toEqual(['GET 200', 'GET 404', 'WATCH 403', 'GET unreachable']);
   observed.close();
   away.close();
+});
+
+test.each([true, false])('a page of a list is read in protobuf if the API server has it: %s', async (hasIt) => {
+  const path = '/api/v1/services';
+  if (hasIt) server.tables.set(path, service);
+  server.put(path, 'a', { spec: { type: 'ClusterIP' } }, 'default');
+  const { items } = await client.page(path, service, { limit: 5 });
+  expect([...items]).toMatchObject([{ metadata: { name: 'a', namespace: 'default' }, spec: { type: 'ClusterIP' } }]);
+  expect(server.accepts).toEqual(['application/vnd.kubernetes.protobuf,application/json']);
+});
+
+test('a write of which only the identity is wanted accepts protobuf, and another one does not', async () => {
+  const identity = { metadata: { name: 'a', resourceVersion: '7' } };
+  for (const answer of ['identity', 'object'] as const) {
+    server.next((response) => response.end(JSON.stringify({ ...identity, spec: {} })));
+    expect(await client.write({ method: 'PATCH', path: '/api/v1/things/a', body: {}, answer })).toMatchObject(identity);
+  }
+  expect(server.accepts).toEqual(['application/vnd.kubernetes.protobuf,application/json', 'application/json']);
+});
+
+test('a bigint is written with all its digits', async () => {
+  let body = '';
+  server.next((response, _, request) => {
+    request.on('data', (chunk) => (body += String(chunk)));
+    request.on('end', () => response.end('{}'));
+  });
+  await client.write({ method: 'PATCH', path: '/api/v1/things/a', body: { most: 2n ** 63n - 1n, few: [1] } });
+  expect(body).toBe('{"most":9223372036854775807,"few":[1]}');
 });
 
 test("the client compares the clock with the header Date of the API server's answers", async () => {

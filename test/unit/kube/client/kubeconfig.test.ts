@@ -66,9 +66,28 @@ test('an exec plugin of a kubeconfig provides a token', async () => {
   expect(await credentials(user)).toMatchObject({ authorization: 'Bearer from a program' });
 });
 
+test('credentials that stand in the file are decoded once, and those in another file are read each time', async () => {
+  await writeFile(file, config({ token: 'abc' }));
+  const constant = await readKubeconfig(file);
+  expect(await constant.credentials()).toBe(await constant.credentials());
+  for (const [name, user, cluster] of [
+    ['a.pem', { token: 'abc' }, { 'certificate-authority-data': undefined, 'certificate-authority': 'a.pem' }],
+    ['b.pem', { 'client-certificate': 'b.pem', 'client-key-data': base64('key') }, {}],
+    ['c.pem', { 'client-certificate-data': base64('certificate'), 'client-key': 'c.pem' }, {}],
+  ] as const) {
+    await writeFile(join(folder, name), 'old');
+    await writeFile(file, config(user, cluster));
+    const connection = await readKubeconfig(file);
+    await connection.credentials();
+    await writeFile(join(folder, name), 'new');
+    expect(Object.values(await connection.credentials()).map(String)).toContain('new');
+  }
+});
+
 test('the kubeconfig is read again after a refusal', async () => {
   await writeFile(file, config({ token: 'old' }));
   const connection = await readKubeconfig(file);
+  expect(await connection.credentials()).toMatchObject({ authorization: 'Bearer old' });
   await writeFile(file, config({ token: 'new' }));
   connection.expired();
   await expect.poll(async () => (await connection.credentials()).authorization).toBe('Bearer new');

@@ -169,12 +169,13 @@ describe('an election', () => {
 
 describe('the fence', () => {
   const write = { method: 'PATCH', path: '/x', body: {} } as const;
+  const reads = { get: async () => ({}), page: async () => ({ items: [], resourceVersion: '1' }) };
 
   test('the fence lets no write begin after six seconds without renewal, by our own clock', async () => {
     const one = candidate('one');
     await pass(3000);
     const written: unknown[] = [];
-    const client = new FencedClient({ get: async () => ({}), write: async (write) => written.push(write) }, one.election);
+    const client = new FencedClient({ ...reads, write: async (write) => written.push(write) }, one.election);
     await client.write(write);
     one.client.cut = true;
     await pass(4900);
@@ -216,7 +217,7 @@ describe('the fence', () => {
     await pass(1000);
     const client = new FencedClient(
       {
-        get: async () => ({}),
+        ...reads,
         write: (_, signal) => new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error))),
       },
       one.election,

@@ -1,5 +1,8 @@
 import type { Query, Write } from '../../../../src/kube/client/client.ts';
 import { answerError, KubeError } from '../../../../src/kube/error.ts';
+import { jsonPage } from '../../../../src/kube/format/json/json-format.ts';
+import type { ListPage } from '../../../../src/kube/format/object-format.ts';
+import type { ObjectTable } from '../../../../src/kube/format/protobuf/object-table.ts';
 
 type Raw = Readonly<Record<string, unknown>> & { readonly metadata: Readonly<Record<string, unknown>> };
 type Condition = Readonly<Record<string, unknown>>;
@@ -47,6 +50,10 @@ export class FakeServices {
     if (path !== '/api/v1/services') throw answerError(404, '');
     this.reads++;
     return structuredClone({ metadata: { resourceVersion: String(this.#version) }, items: [...this.objects.values()] });
+  }
+
+  async page(path: string, _table: ObjectTable, query?: Query, signal?: AbortSignal): Promise<ListPage> {
+    return jsonPage(await this.get(path, query, signal));
   }
 
   async write(write: Write, _signal?: AbortSignal): Promise<unknown> {

@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { KubeError } from '../../../../src/kube/error.ts';
+import { ProtobufError } from '../../../../src/kube/format/protobuf/protobuf-error.ts';
 import { parseObject } from '../../../../src/model/parse.ts';
 import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import { Store } from '../../../../src/model/store/store.ts';
@@ -51,6 +53,17 @@ function seen(): ObjectVersion {
 }
 
 const statusOf = (): unknown => server.objects.get('shop/web')?.['status'];
+
+test('a Service is as the own write left it from when the watch shows that write until another program writes', async () => {
+  expect(records.isOwnWrite('shop/web', seen())).toBe(false);
+  await records.writeService('shop/web', status, seen());
+  expect(records.isOwnWrite('shop/web', seen())).toBe(false);
+  see();
+  expect(records.isOwnWrite('shop/web', seen())).toBe(true);
+  server.put('shop/web');
+  see();
+  expect(records.isOwnWrite('shop/web', seen())).toBe(false);
+});
 
 test('a written status is not written again, whether the watch has shown it or not', async () => {
   await records.writeService('shop/web', status, seen());
@@ -188,6 +201,14 @@ describe('a controller that begins', () => {
     if (metadata === undefined) throw new Error('there is no Service');
     await records.writeService('shop/waits', { ingress: [], conditions: [{ ...assigned, status: 'False', reason: 'PoolFull' }] }, metadata);
     begin();
+  });
+
+  test('a new leader reads the records in JSON when it cannot read them in protobuf', async () => {
+    see();
+    server.page = () => Promise.reject(new ProtobufError('it ends too early'));
+    expect([...(await records.recorded()).addresses.keys()]).toEqual(['shop/web', 'shop/waits']);
+    server.page = () => Promise.reject(new KubeError('failing', 'etcd is away'));
+    await expect(records.recorded()).rejects.toMatchObject({ code: 'failing' });
   });
 
   test("a new leader reads every Service's addresses and waiting time", async () => {

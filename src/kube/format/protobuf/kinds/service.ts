@@ -1,6 +1,6 @@
-import { message } from '../message.ts';
+import { message, type Fields } from '../message.ts';
 import type { ObjectTable } from '../object-table.ts';
-import { bool, int32, intOrString, list, omitEmpty, sharedText, text, textMap } from '../types.ts';
+import { bool, int32, int64, intOrString, list, omitEmpty, sharedText, text, textMap, time } from '../types.ts';
 import { objectMeta } from './object-meta.ts';
 
 const port = message({
@@ -34,20 +34,29 @@ const spec = message({
 
 const ingress = message({ ip: [1, omitEmpty(text)], hostname: [2, omitEmpty(text)], ipMode: [3, sharedText] });
 
-/** meta/v1 Condition. */
-const condition = message({
+/** meta/v1 Condition, as far as decisions on any Service use it. */
+const condition = {
   type: [1, sharedText],
   status: [2, sharedText],
   reason: [5, sharedText],
   message: [6, text],
-});
+} satisfies Fields;
 
 /** core/v1 (k8s.io/api, core/v1/generated.proto). */
-export const service: ObjectTable = {
+const serviceWith = (ofCondition: Fields): ObjectTable => ({
   kind: 'Service',
   message: message({
     metadata: [1, objectMeta],
     spec: [2, spec],
-    status: [3, message({ loadBalancer: [1, message({ ingress: [1, list(ingress)] })], conditions: [2, list(condition)] })],
+    status: [3, message({ loadBalancer: [1, message({ ingress: [1, list(ingress)] })], conditions: [2, list(message(ofCondition))] })],
   }),
-};
+});
+
+export const service: ObjectTable = serviceWith(condition);
+
+/** Also with the fields of conditions that their writer must know. */
+export const serviceWithRecord: ObjectTable = serviceWith({
+  ...condition,
+  observedGeneration: [3, omitEmpty(int64)],
+  lastTransitionTime: [4, time],
+});

@@ -1,12 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import { namespace } from '../../../../../src/kube/format/protobuf/kinds/namespace.ts';
-import { service } from '../../../../../src/kube/format/protobuf/kinds/service.ts';
+import { service, serviceWithRecord } from '../../../../../src/kube/format/protobuf/kinds/service.ts';
 import { protobufFormat } from '../../../../../src/kube/format/protobuf/protobuf-format.ts';
 import { encodedObject, encodedStatus, enclosed, field, frame, framed } from './encode.ts';
 
 const services = protobufFormat(service);
 const eventsIn = (...frames: readonly Buffer[]) => [...services.eventReader().push(Buffer.concat(frames))];
 const metadata = { name: 'web', namespace: 'default', resourceVersion: '199' };
+
+test('a Service with its record has the times and generations of its conditions', () => {
+  const condition = { type: 'herald.dev/Announced', status: 'True', observedGeneration: 3, reason: 'Announced', message: 'by 2 nodes' };
+  const conditions = [{ ...condition, lastTransitionTime: '2026-11-29T04:00:00Z' }];
+  const frames = frame('ADDED', encodedObject(serviceWithRecord, { metadata, status: { loadBalancer: {}, conditions } }));
+  const [event] = [...protobufFormat(serviceWithRecord).eventReader().push(frames)];
+  expect(event).toMatchObject({ object: { metadata, status: { conditions } } });
+});
 
 describe('an event', () => {
   test('of each type is read', () => {
