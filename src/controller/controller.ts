@@ -22,7 +22,6 @@ import { limits } from './limits.ts';
 import { ConfigurationStatuses } from './configuration/configuration-statuses.ts';
 import { serviceConditions } from './services/service-conditions.ts';
 import { DelayedRequeue } from './queue/delayed-requeue.ts';
-import { Echoes } from './queue/echoes.ts';
 import { InstrumentedReconciler } from './queue/instrumented-reconciler.ts';
 import { JudgedBefore } from './queue/judged-before.ts';
 import { completeProvider, keptInPools, poolUsage, type CompleteProvider } from './complete-provider.ts';
@@ -61,7 +60,6 @@ export class Controller {
   readonly #queue: WorkQueue<ServiceKey>;
   /** Services whose provider asked to reconcile them again. */
   readonly #again: DelayedRequeue<ServiceKey>;
-  readonly #echoes: Echoes<ServiceKey>;
   readonly #served: ServedServices;
   readonly #unreadable: UnreadableServices;
   readonly #unreleased: UnreleasedResources;
@@ -83,15 +81,13 @@ export class Controller {
     this.#components = components;
     const { events = noEvents, observer = noControllerObserver, clock } = components;
     this.#observer = observer;
-    this.#work = new InstrumentedReconciler('services', (key) => this.#echoes.during(key, () => this.#reconcile(key)), { observer, clock });
+    this.#work = new InstrumentedReconciler('services', (key) => this.#reconcile(key), { observer, clock });
     this.#queue = new WorkQueue(
       components,
       (key) => this.#work.run(key),
       (key) => this.#served.remoteUrgency(key, components.source.snapshot),
     );
     this.#again = new DelayedRequeue(clock, (key) => this.#queue.add(key), limits.requeueStepMilliseconds);
-    const isOwnWrite = (key: ServiceKey): boolean => this.#isOwnWrite(key);
-    this.#echoes = new Echoes(isOwnWrite, (key, when) => this.#requeue(key, when));
     this.#served = new ServedServices(providers);
     this.#unreadable = new UnreadableServices(components, {
       requeue: (key, when) => (when === 'first' ? this.#queue.addPriority(key) : this.#queue.add(key)),
@@ -185,25 +181,14 @@ export class Controller {
     for (const provider of providers) for (const key of provider.affected(changes, source.snapshot)) this.#queue.addPriority(key);
     const changed = changes.flatMap(({ kind, key }) => (kind === 'Service' ? [key as ServiceKey] : []));
     const { named, others } = this.#affected.afterChanges(changes, source.snapshot);
-    for (const key of inOrderOfCreation(changed, source.snapshot)) this.#echoes.changed(key);
-    for (const key of named) this.#requeue(key, 'soon');
+    for (const key of [...changed, ...named]) this.#judgedBefore.forgetService(key);
+    for (const key of inOrderOfCreation(changed, source.snapshot)) this.#queue.add(key);
+    for (const key of named) this.#queue.add(key);
     for (const key of others) this.#queue.addLast(key);
     for (const key of this.#deniedIPs.affected(changes)) this.#queue.add(key);
     this.#addressOwners.changed(changes, source.snapshot);
     this.#unreadable.recheck();
     this.#configuration.changed(changes);
-  }
-
-  #requeue(key: ServiceKey, when: 'soon' | 'last'): void {
-    if (when === 'last') return this.#queue.addLast(key);
-    this.#judgedBefore.forgetService(key);
-    this.#queue.add(key);
-  }
-
-  #isOwnWrite(key: ServiceKey): boolean {
-    const { source, writer } = this.#components;
-    const service = source.snapshot.services.get(key);
-    return service !== undefined && writer.isOwnWrite?.(key, service.metadata) === true;
   }
 
   async #reconcile(key: ServiceKey): Promise<void> {

@@ -52,8 +52,6 @@ export interface StatusWriter {
    * writes.
    */
   overwritten?(key: ServiceKey, from: ObservedVersion): boolean;
-  /** Returns true when this version is the result of the last write. Absent when the source does not report Herald's writes. */
-  isOwnWrite?(key: ServiceKey, version: ObservedVersion): boolean;
   /**
    * Removes Herald's conditions and leaves the addresses to another controller. Absent when no other program writes; the addresses then
    * stay recorded.

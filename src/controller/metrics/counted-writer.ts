@@ -20,12 +20,11 @@ export function countedWriter(writer: StatusWriter, metrics: Metrics): StatusWri
     }
   };
   const overwritten = writer.overwritten?.bind(writer);
-  const isOwnWrite = writer.isOwnWrite?.bind(writer);
   const disownService = writer.disownService?.bind(writer);
   return {
     recorded: () => writer.recorded(),
     writeService: (...write) => counted('Service', () => writer.writeService(...write)),
-    ...defined({ overwritten, isOwnWrite }),
+    ...defined({ overwritten }),
     ...(disownService === undefined ? {} : { disownService: (...disown) => counted('Service', () => disownService(...disown)) }),
     releaseService: (...remove) => counted('Service', () => writer.releaseService(...remove)),
     writeObject: (of, status) => counted(of.kind, () => writer.writeObject(of, status)),

@@ -32,12 +32,6 @@ export class OwnWrites {
     return chain !== undefined && chain.uid === uid && (chain.last === resourceVersion || chain.before.has(resourceVersion));
   }
 
-  /** True when this version is the result of our last write. */
-  isResult(key: ServiceKey, { uid, resourceVersion }: ObjectVersion): boolean {
-    const chain = this.#chains.get(key);
-    return chain !== undefined && chain.uid === uid && chain.last === resourceVersion;
-  }
-
   recordWrite(key: ServiceKey, from: ObjectVersion, last: string): void {
     const chain = this.isLatest(key, from) ? this.#chains.get(key) : undefined;
     const behind = chain !== undefined && chain.last !== from.resourceVersion && chain.before.size < limits.ownWrites;

@@ -108,10 +108,6 @@ export class KubernetesStatusWriter {
     return !sameContent(known.ingress, this.#components.snapshot.services.get(key)?.ingress);
   }
 
-  isOwnWrite(key: ServiceKey, version: ObjectVersion): boolean {
-    return this.#own.isResult(key, version);
-  }
-
   /** Removes our conditions and leaves the addresses to another controller. */
   async disownService(key: ServiceKey, from: ObjectVersion): Promise<void> {
     const known = this.#known.get(key);

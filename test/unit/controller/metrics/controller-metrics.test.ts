@@ -65,7 +65,6 @@ test('writes are counted by result, and no disownService is added to a writer wi
   const metrics = new Metrics();
   const errors: unknown[] = [undefined, Object.assign(new Error('raced'), { code: 'conflict' }), new Error('no')];
   const inner = {
-    isOwnWrite: (key: string) => key === a,
     writeService: async () => {
       const error = errors.shift();
       if (error !== undefined) throw error as Error;
@@ -77,7 +76,6 @@ test('writes are counted by result, and no disownService is added to a writer wi
   await expect(write()).rejects.toThrow('raced');
   await expect(write()).rejects.toThrow('no');
   expect('disownService' in writer).toBe(false);
-  expect(writer.isOwnWrite?.(a, { uid: '', resourceVersion: '' })).toBe(true);
   const text = await metrics.text();
   for (const result of ['done', 'conflict', 'failed'])
     expect(sampleOf(text, `herald_status_writes_total{kind="Service",result="${result}"}`)).toBe(1);

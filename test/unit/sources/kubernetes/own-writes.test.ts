@@ -15,17 +15,6 @@ test('a decision from before our own writes is written over them, until another 
   expect(own.resourceVersionFor('n/b', at('5'))).toBe('5');
 });
 
-test('only the version that the last write made is its result', () => {
-  const own = new OwnWrites();
-  expect(own.isResult('n/a', at('6'))).toBe(false);
-  own.recordWrite('n/a', at('5'), '6');
-  own.recordWrite('n/a', at('5'), '7');
-  expect(['5', '6', '7', '8'].filter((version) => own.isResult('n/a', at(version)))).toEqual(['7']);
-  expect(own.isResult('n/a', at('7', 'another'))).toBe(false);
-  own.forgetService('n/a');
-  expect(own.isResult('n/a', at('7'))).toBe(false);
-});
-
 test('versions that the watch has passed are forgotten', () => {
   const own = new OwnWrites();
   own.recordWrite('n/a', at('5'), '6');

@@ -54,17 +54,6 @@ function seen(): ObjectVersion {
 
 const statusOf = (): unknown => server.objects.get('shop/web')?.['status'];
 
-test('a Service is as the own write left it from when the watch shows that write until another program writes', async () => {
-  expect(records.isOwnWrite('shop/web', seen())).toBe(false);
-  await records.writeService('shop/web', status, seen());
-  expect(records.isOwnWrite('shop/web', seen())).toBe(false);
-  see();
-  expect(records.isOwnWrite('shop/web', seen())).toBe(true);
-  server.put('shop/web');
-  see();
-  expect(records.isOwnWrite('shop/web', seen())).toBe(false);
-});
-
 test('a written status is not written again, whether the watch has shown it or not', async () => {
   await records.writeService('shop/web', status, seen());
   await records.writeService('shop/web', status, seen());
