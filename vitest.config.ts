@@ -17,10 +17,6 @@ export default defineConfig({
           name: 'unit',
           include: ['test/unit/**/*.test.ts'],
           maxWorkers: 2,
-          // Files share the modules that a worker has loaded: loading them again for each file takes a third of the time. So no file may leave anything behind,
-          // and vitest takes spies back.
-          isolate: false,
-          restoreMocks: true,
           testTimeout: 90_000,
           hookTimeout: 90_000,
           // The programs that tests start are compiled once. Otherwise that takes three quarters of the processor time of a command that only prints.
