@@ -29,9 +29,9 @@ export class DirectReturn {
     return this.#paths.findTunnels();
   }
 
-  /** Called before `probe` creates tunnels. */
-  expectTunnels(): void {
-    this.#paths.expectTunnels();
+  /** Called before `probe` creates tunnels. The returned function is called after it. */
+  expectTunnels(): () => void {
+    return this.#paths.expectTunnels();
   }
 
   /** Sets the desired paths. Called before the frontends change. Never rejects. */

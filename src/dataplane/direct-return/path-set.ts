@@ -37,6 +37,8 @@ export class PathSet {
   readonly #serial = new SerialQueue();
   #cancelCheck: Cancel | undefined;
   #tunnels = false;
+  /** Callers that are about to create tunnels. */
+  #expecting = 0;
   #looked = false;
   #begun = false;
   #closed = false;
@@ -55,12 +57,15 @@ export class PathSet {
   async findTunnels(): Promise<void> {
     if (this.#looked) return;
     this.#looked = true;
-    this.#tunnels ||= await this.#ports.paths.hasTunnel().catch(() => true);
+    // A caller may expect tunnels meanwhile.
+    if (await this.#ports.paths.hasTunnel().catch(() => true)) this.#tunnels = true;
   }
 
-  /** Says that tunnels will be created. */
-  expectTunnels(): void {
+  /** Says that tunnels will be created. Until the returned function is called, no check finds that the last one is gone. */
+  expectTunnels(): () => void {
     this.#tunnels = true;
+    this.#expecting++;
+    return () => void this.#expecting--;
   }
 
   /** Sets the desired paths. Never rejects: a node whose path cannot be created is not reachable. */
@@ -162,7 +167,8 @@ export class PathSet {
       if (lost && this.#plan.items.every((item) => this.#present.has(itemKey(item)))) this.#events.repaired('paths to other nodes');
     }
     if (extra.length > 0) await paths.change([], extra);
-    if (!this.#tunnels || this.#plan.items.some(isTunnel)) return;
+    // A node that takes part may get tunnels at any time.
+    if (!this.#tunnels || this.#expecting > 0 || this.#plan !== nothing) return;
     this.#tunnels = false;
     this.#events.changed();
   }

@@ -135,13 +135,19 @@ export class NftablesDataplane implements Dataplane {
   }
 
   async probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnShortcomings> {
-    if (tunnels.length > 0 && !this.#direct.hasTunnels) {
+    if (tunnels.length === 0) return await this.#direct.probe(interfaces, tunnels);
+    const hadTunnels = this.#direct.hasTunnels;
+    const created = this.#direct.expectTunnels();
+    try {
       // Before there is a tunnel, the tables restrict what it may receive.
-      this.#direct.expectTunnels();
-      this.#nodeTouched = true;
-      if (this.#node !== undefined && !this.#cleared) await this.#flush();
+      if (!hadTunnels) {
+        this.#nodeTouched = true;
+        if (this.#node !== undefined && !this.#cleared) await this.#flush();
+      }
+      return await this.#direct.probe(interfaces, tunnels);
+    } finally {
+      created();
     }
-    return await this.#direct.probe(interfaces, tunnels);
   }
 
   onFailure(listener: (error: DataplaneError) => void): void {

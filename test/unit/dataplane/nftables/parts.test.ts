@@ -121,7 +121,7 @@ describe('tunnels', () => {
   const [, , hooks] = optional[0] ?? ['', {}, []];
   const own = address('10.0.0.1');
 
-  test('are restricted by the chains of direct server return before they exist, until they are gone', async () => {
+  test('Herald restricts what a tunnel receives before it creates the tunnel, until it has removed it', async () => {
     const { kernel, paths, dataplane, pass } = setup();
     await dataplane.replace(node, services(frontend(1)));
     let seen: string[] = [];
@@ -142,7 +142,7 @@ describe('tunnels', () => {
     expect([paths.items.size, parts(kernel), parts(kernel, 6)]).toEqual([0, [], []]);
   });
 
-  test('of an earlier process are restricted until they are removed', async () => {
+  test('Herald restricts the tunnels of an earlier process until it has removed them', async () => {
     const paths = new FakePaths();
     await paths.change([tunnelItem(own)], []);
     const { kernel, dataplane, pass } = setup(new FakeKernel(), paths);
@@ -152,7 +152,44 @@ describe('tunnels', () => {
     expect([paths.items.size, parts(kernel)]).toEqual([0, []]);
   });
 
-  test('that are removed after the tables were cleared do not bring the tables back', async () => {
+  test('Herald restricts a tunnel that it creates while it still looks for tunnels of an earlier process', async () => {
+    const { kernel, paths, dataplane } = setup();
+    const look = Promise.withResolvers<boolean>();
+    paths.hasTunnel = () => look.promise;
+    const replaced = dataplane.replace(node, services(frontend(1)));
+    await new Promise((resolve) => setImmediate(resolve));
+    const probed = dataplane.probeDirectReturn([], [own]);
+    look.resolve(false);
+    await Promise.all([replaced, probed]);
+    expect([paths.items.size, parts(kernel)]).toEqual([1, hooks]);
+  });
+
+  test('a check of the paths removes no restriction while Herald is about to create a tunnel', async () => {
+    const { kernel, paths, dataplane, pass } = setup();
+    await dataplane.replace(node, services(frontend(1)));
+    const transactions = kernel.run.bind(kernel);
+    kernel.run = async (transaction) => {
+      await transactions(transaction);
+      kernel.run = transactions;
+      await pass(pathCheckInterval);
+    };
+    await dataplane.probeDirectReturn([], [own]);
+    expect([paths.items.size, parts(kernel)]).toEqual([1, hooks]);
+  });
+
+  test('a node that takes part in direct server return keeps the restriction without a tunnel', async () => {
+    const { kernel, dataplane, pass } = setup();
+    await dataplane.replace(node, services(frontend(1)));
+    await dataplane.probeDirectReturn([], [own]);
+    await dataplane.setNode({
+      ...node,
+      directReturn: { addresses: [own], interfaces: [], targets: [], linkAddresses: [], tunnels: false },
+    });
+    await pass(pathCheckInterval);
+    expect(parts(kernel)).toEqual(hooks);
+  });
+
+  test('Herald does not make its tables again when it removes tunnels after it has cleared them', async () => {
     const { kernel, paths, dataplane, pass } = setup();
     await dataplane.replace(node, services(frontend(1)));
     await dataplane.probeDirectReturn([], [own]);
