@@ -17,8 +17,8 @@ const hashedMajors: Readonly<Record<HashInput, number>> = { connection: 0x20, cl
 const directMajor = 0x20;
 
 /**
- * What becomes of a packet to a frontend that has no backend for it: refused when there is no backend at all, under policy Local dropped,
- * for an external frontend unless a pod or the node itself sent it.
+ * Say what the node does with a packet when the frontend has no backend for it. It refuses the packet when the frontend has no backend at all.
+ * Under policy Local it drops the packet; that of an external frontend only if neither a pod nor the node itself sent it.
  */
 export const remainders = { refused: '5:0', dropped: '2:0', droppedFromOutside: '4:0' } as const;
 

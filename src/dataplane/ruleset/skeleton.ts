@@ -59,10 +59,11 @@ export function skeleton(family: Family, masqueradeBit: number, pods = noPodInte
   }
   sets.set(revisionSet, 'type mark ;');
   maps.set(affinityMap, `${affinityType(family)} ; size ${maximumAffinityClients} ; flags dynamic,timeout ; timeout 1d ;`);
-  const views = [addressView(ip), nodePortView(ip)];
-  const [key, nodePortKey] = [addressView(ip).key, nodePortView(ip).key];
+  const address = addressView(ip);
   const requestMasquerade = `meta mark set meta mark or ${mark}`;
   const podMatches = [`${ip} saddr @pod_prefixes`, ...pods.names.map((name) => `iifname "${name}"`)];
+  const unlessPod = masqueradeUnlessPod(ip, requestMasquerade, pods);
+  const kindParts = { podMatches, requestMasquerade, unlessPod: unlessPod.rule };
   return {
     family,
     sets,
@@ -76,23 +77,23 @@ export function skeleton(family: Family, masqueradeBit: number, pods = noPodInte
     ]),
     chains: new Map<string, Chain>([
       [markerChain(masqueradeBit, pods), { rules: [] }],
-      ...podInterfaceChains(ip, requestMasquerade, pods),
+      ...unlessPod.chains,
       ...slotCounts.map((count): [string, Chain] => [`draw_${count}`, { rules: [`meta priority set numgen random mod ${count}`] }]),
       ...hashedSlots.map(([hashed, slots]): [string, Chain] => [`hash_${hashed}_${slots}`, { rules: [hashRule(ip, hashed, slots)] }]),
-      ...views.flatMap((view) => deliveryChains(ip, view)),
-      ...kindChains(ip, addressView(ip), kinds, { podMatches, requestMasquerade, pods }),
-      ...kindChains(ip, nodePortView(ip), ['external', 'external_local'], { podMatches, requestMasquerade, pods }),
-      ...directReturnChains(ip, addressView(ip).key, podMatches, requestMasquerade),
+      ...[address, nodePortView].flatMap((view) => deliveryChains(ip, view)),
+      ...kindChains(ip, address, kinds, kindParts),
+      ...kindChains(ip, nodePortView, ['external', 'external_local'], kindParts),
+      ...directReturnChains(ip, address.key, podMatches, requestMasquerade),
       ...rememberChains(ip),
       [rememberChain, { rules: [] }],
       ...hookChains(ip, podMatches, mark),
     ]),
     parts: partsByKey({
       direct_return: directReturnHooks(ip),
-      source_ranges: sourceRangeHooks('source_ranges', `${key} @restricted ${key} . ${ip} saddr != @allowed_sources drop`),
+      source_ranges: sourceRangeHooks('source_ranges', `${address.key} @restricted ${address.key} . ${ip} saddr != @allowed_sources drop`),
       nodeport_source_ranges: sourceRangeHooks(
         'nodeport_source_ranges',
-        `${nodePortKey} @nodeport_restricted ${ip} daddr @nodeport_ips fib daddr type local ${nodePortKey} . ${ip} saddr != @nodeport_allowed_sources drop`,
+        `${nodePortView.key} @nodeport_restricted ${ip} daddr @nodeport_ips fib daddr type local ${nodePortView.key} . ${ip} saddr != @nodeport_allowed_sources drop`,
       ),
       affinity: affinityPart(ip),
     }),
@@ -149,7 +150,7 @@ interface View {
 }
 
 const addressView = (ip: 'ip' | 'ip6'): View => ({ prefix: '', frontends: 'frontends', key: `${ip} daddr . meta l4proto . th dport` });
-const nodePortView = (_ip: 'ip' | 'ip6'): View => ({ prefix: 'nodeport_', frontends: 'nodeports', key: 'meta l4proto . th dport' });
+const nodePortView: View = { prefix: 'nodeport_', frontends: 'nodeports', key: 'meta l4proto . th dport' };
 
 const hashedSlots = (['connection', 'client'] as const).flatMap((hashed) => slotTableSizes.map((slots) => [hashed, slots] as const));
 
@@ -173,7 +174,7 @@ function deliveryChains(ip: 'ip' | 'ip6', view: View): [string, Chain][] {
   const chains: [string, Chain][] = [];
   for (const local of ['', '_local'] as const) {
     const deliver = `${prefix}deliver${local}`;
-    const draw = `meta priority set ${key} map @${view.frontends}${local} meta priority vmap @draws`;
+    const draw = drawRule(view, local);
     chains.push(
       [deliver, { rules: [deliveryRule(ip, view, local)] }],
       [`${prefix}balance${local}`, { rules: balanceRules(ip, view, local) }],
@@ -203,28 +204,38 @@ function deliveryRule(ip: 'ip' | 'ip6', { prefix, key }: View, local: '' | '_loc
   return `meta l4proto { tcp, udp, sctp } dnat ${ip} addr . port to ${key} . meta priority map @${prefix}backends${local}`;
 }
 
+function drawRule({ key, frontends }: View, local: '' | '_local'): string {
+  return `meta priority set ${key} map @${frontends}${local} meta priority vmap @draws`;
+}
+
 /** Draws a slot and translates to its backend. The class is already in the register, except for the local view. */
 function balanceRules(ip: 'ip' | 'ip6', view: View, local: '' | '_local'): string[] {
-  const draw = `meta priority set ${view.key} map @${view.frontends}${local} meta priority vmap @draws`;
+  const draw = drawRule(view, local);
   const deliver = deliveryRule(ip, view, local);
   return [local === '' ? 'meta priority vmap @draws' : draw, deliver, draw, deliver];
 }
 
-const masqueradeUnlessPod = 'masquerade_unless_pod';
-
-/** Where pods are known by their addresses alone, one rule does the same without a chain. */
-function podInterfaceChains(ip: 'ip' | 'ip6', requestMasquerade: string, pods: PodInterfaces): [string, Chain][] {
+/** Returns the rule that requests masquerade unless a pod sent the packet. Only where pods have interfaces it needs a chain. */
+function masqueradeUnlessPod(
+  ip: 'ip' | 'ip6',
+  requestMasquerade: string,
+  pods: PodInterfaces,
+): { readonly rule: string; readonly chains: [string, Chain][] } {
   const interfaces = pods.masqueraded ? [] : pods.names;
-  if (interfaces.length === 0) return [];
-  const returns = interfaces.map((name) => `iifname "${name}" return`);
-  return [[masqueradeUnlessPod, { rules: [`${ip} saddr @unmasqueraded return`, ...returns, requestMasquerade] }]];
+  if (interfaces.length === 0) return { rule: `${ip} saddr != @unmasqueraded ${requestMasquerade}`, chains: [] };
+  const name = 'masquerade_unless_pod';
+  const returns = interfaces.map((each) => `iifname "${each}" return`);
+  return {
+    rule: `jump ${name}`,
+    chains: [[name, { rules: [`${ip} saddr @unmasqueraded return`, ...returns, requestMasquerade] }]],
+  };
 }
 
-/** What the rules of a kind contain besides its own: matches for packets of pods, and statements. */
+/** What the rules of a kind contain besides its own: matches for packets of pods, and rules that request masquerade. */
 interface KindParts {
   readonly podMatches: readonly string[];
   readonly requestMasquerade: string;
-  readonly pods: PodInterfaces;
+  readonly unlessPod: string;
 }
 
 function kindChains(ip: 'ip' | 'ip6', view: View, of: readonly Kind[], parts: KindParts): [string, Chain][] {
@@ -232,7 +243,7 @@ function kindChains(ip: 'ip' | 'ip6', view: View, of: readonly Kind[], parts: Ki
     ['', '_sticky'].map((sticky): [string, Chain] => [
       `${view.prefix}${kind}${sticky}`,
       {
-        rules: kindRules(kind, ip, parts, {
+        rules: kindRules(kind, parts, {
           // One jump less for most packets.
           anyRules: sticky === '' ? balanceRules(ip, view, '') : [`goto ${view.prefix}balance_sticky`],
           any: `${view.prefix}balance${sticky}`,
@@ -245,14 +256,9 @@ function kindChains(ip: 'ip' | 'ip6', view: View, of: readonly Kind[], parts: Ki
 
 function kindRules(
   kind: Kind,
-  ip: 'ip' | 'ip6',
-  { podMatches, requestMasquerade, pods }: KindParts,
+  { podMatches, requestMasquerade, unlessPod }: KindParts,
   { anyRules, any, local }: { readonly anyRules: readonly string[]; readonly any: string; readonly local: string },
 ): string[] {
-  const unlessPod =
-    podInterfaceChains(ip, requestMasquerade, pods).length === 0
-      ? `${ip} saddr != @unmasqueraded ${requestMasquerade}`
-      : `jump ${masqueradeUnlessPod}`;
   switch (kind) {
     case 'internal':
       return [unlessPod, ...anyRules];
@@ -281,7 +287,7 @@ function sourceRangeHooks(name: string, rule: string): PartChains {
 
 function hookChains(ip: 'ip' | 'ip6', podMatches: readonly string[], mark: string): [string, Chain][] {
   const { key } = addressView(ip);
-  const nodePortKey = nodePortView(ip).key;
+  const nodePortKey = nodePortView.key;
   const services = [
     `meta priority set ${key} map @frontends meta priority vmap @kinds`,
     `${ip} daddr @nodeport_ips fib daddr type local meta priority set ${nodePortKey} map @nodeports meta priority vmap @nodeport_kinds`,

@@ -6,8 +6,8 @@ import type { Connection } from './connection.ts';
 import { StallTimeout } from './stall-timeout.ts';
 import { answerError, KubeError } from '../error.ts';
 import { jsonType, jsonValue } from '../format/json/json-format.ts';
-import { FormatChoice } from '../format/format-choice.ts';
-import { identityAccept, readIdentity } from '../format/identity.ts';
+import { FormatChoice, protobufOrJson } from '../format/format-choice.ts';
+import { readIdentity } from '../format/identity.ts';
 import type { ListPage } from '../format/object-format.ts';
 import type { ObjectTable } from '../format/protobuf/object-table.ts';
 import { readRefusal } from '../format/refusal.ts';
@@ -90,7 +90,7 @@ export class KubeClient {
     { method, path, query = {}, contentType = jsonType, body, answer = 'object' }: Write,
     signal?: AbortSignal,
   ): Promise<unknown> {
-    const accept = answer === 'object' ? jsonType : identityAccept;
+    const accept = answer === 'object' ? jsonType : protobufOrJson;
     const headers = { Accept: accept, 'Content-Type': contentType };
     const content = body === undefined ? {} : { body: jsonText(body) };
     const answered = await this.#exchange({ method, path: withQuery(path, query), headers, ...content }, signal);

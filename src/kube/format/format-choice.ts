@@ -4,6 +4,9 @@ import { isProtobuf, protobufType } from './protobuf/media-type.ts';
 import type { ObjectTable } from './protobuf/object-table.ts';
 import { protobufFormat } from './protobuf/protobuf-format.ts';
 
+/** The header Accept of a request that takes protobuf. With JSON in it every API server has an answer: kinds of a CRD have no protobuf. */
+export const protobufOrJson = `${protobufType},${jsonType}`;
+
 /**
  * The format in which the objects of one resource are asked for: protobuf as long as the API server answers in it and Herald can read the
  * answers, JSON otherwise and from then on.
@@ -16,9 +19,9 @@ export class FormatChoice {
     this.#table = table;
   }
 
-  /** The header Accept of a request. With JSON in it every API server has an answer. */
+  /** The header Accept of a request. */
   get accept(): string {
-    return this.#table === undefined ? jsonType : `${protobufType},${jsonType}`;
+    return this.#table === undefined ? jsonType : protobufOrJson;
   }
 
   /** Returns the format of a successful answer. */

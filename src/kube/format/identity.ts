@@ -1,13 +1,10 @@
 import { rawObject, type RawObject } from '../raw-object.ts';
-import { jsonType, jsonValue } from './json/json-format.ts';
+import { jsonValue } from './json/json-format.ts';
 import { openEnvelope } from './protobuf/envelope.ts';
-import { isProtobuf, protobufType } from './protobuf/media-type.ts';
+import { isProtobuf } from './protobuf/media-type.ts';
 import { message } from './protobuf/message.ts';
 import { omitEmpty, text } from './protobuf/types.ts';
 import { WireReader } from './protobuf/wire-reader.ts';
-
-/** The header Accept of a request whose answer is read by `readIdentity`. The API server answers in JSON for kinds of a CRD. */
-export const identityAccept = `${protobufType},${jsonType}`;
 
 /** Any kind: its metadata is field 1, a meta/v1 ObjectMeta. */
 const anyObject = message({

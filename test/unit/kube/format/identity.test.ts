@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { identityAccept, readIdentity } from '../../../../src/kube/format/identity.ts';
+import { protobufOrJson } from '../../../../src/kube/format/format-choice.ts';
+import { readIdentity } from '../../../../src/kube/format/identity.ts';
 import { service } from '../../../../src/kube/format/protobuf/kinds/service.ts';
 import { encodedObject } from './protobuf/encode.ts';
 
@@ -11,7 +12,7 @@ test('name and version are read of an answer in protobuf, whatever its kind', ()
 });
 
 test('an answer in JSON is read, because the API server has no other for kinds of a CRD', () => {
-  expect(identityAccept).toBe('application/vnd.kubernetes.protobuf,application/json');
+  expect(protobufOrJson).toBe('application/vnd.kubernetes.protobuf,application/json');
   expect(readIdentity('application/json', Buffer.from(JSON.stringify({ metadata })))).toMatchObject({ metadata });
 });
 
