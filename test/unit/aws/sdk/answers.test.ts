@@ -82,7 +82,7 @@ describe('an answer about an NLB', () => {
     });
   });
 
-  test('is refused when it lacks what AWS guarantees, with the name of the field', () => {
+  test('Herald refuses an answer that lacks what AWS guarantees, and names the field', () => {
     const health = { Target: { Id: '192.0.2.1' }, TargetHealth: { State: 'healthy' } } as const;
     expect(() => toTargetHealth(health)).toThrow('the answer has no Target.Port');
     expect(() => toTargetHealth({ Target: health.Target })).toThrow('the answer has no TargetHealth');
@@ -98,14 +98,14 @@ describe('an answer about a Classic Load Balancer', () => {
       ListenerDescriptions: [{ Listener: { LoadBalancerPort: 443, InstancePort: 30080, ...fields } as never }],
     }).ListenerDescriptions[0]?.Listener;
 
-  test.each(['SSL', 'HTTPS'])('has the certificate of a listener with %s', (Protocol) => {
+  test.each(['SSL', 'HTTPS'])('Herald reads the certificate of a listener with %s', (Protocol) => {
     expect(listenerOf({ Protocol, InstanceProtocol: 'TCP', SSLCertificateId: 'one' })).toMatchObject({
       InstanceProtocol: 'TCP',
       SSLCertificateId: 'one',
     });
   });
 
-  test('has no certificate for a listener without encryption, whose instances have the protocol of the listener', () => {
+  test('Herald reads no certificate of a listener without encryption, and takes the protocol of the listener for its instances', () => {
     expect(listenerOf({ Protocol: 'TCP', SSLCertificateId: 'None' })).toEqual({
       Protocol: 'TCP',
       LoadBalancerPort: 443,
@@ -114,7 +114,7 @@ describe('an answer about a Classic Load Balancer', () => {
     });
   });
 
-  test('becomes a health check with an empty target and zeros when AWS sends no health check', () => {
+  test('Herald reads a health check with an empty target and zeros when AWS sends none', () => {
     const none = { Target: '', Interval: 0, Timeout: 0, HealthyThreshold: 0, UnhealthyThreshold: 0 };
     const given = { Target: 'TCP:30080', Interval: 10, Timeout: 6, HealthyThreshold: 2, UnhealthyThreshold: 3 };
     expect(toClassicLoadBalancer(named).HealthCheck).toEqual(none);
@@ -122,7 +122,7 @@ describe('an answer about a Classic Load Balancer', () => {
     expect(toClassicLoadBalancer(named)).toMatchObject({ VPCId: '', Subnets: [], Instances: [], BackendServerDescriptions: [] });
   });
 
-  test('has the attributes that AWS names, and a switch without a value is off', () => {
+  test('Herald reads the attributes that AWS names, and takes a switch without a value as off', () => {
     expect(toClassicAttributes(undefined)).toEqual({});
     const unset = { CrossZoneLoadBalancing: {}, AccessLog: {}, ConnectionDraining: {}, ConnectionSettings: {} } as never;
     const off = { Enabled: false };

@@ -38,7 +38,7 @@ describe('the record of registered targets', () => {
     expect(written).toEqual([undefined]);
   });
 
-  test('is known before the API server shows it, until the Service is forgotten', async () => {
+  test('Herald knows a record that it has written before the API server shows it, and forgets it with the Service', async () => {
     const { records } = recordsOf();
     expect(await records.write('default/web', record)).toBe(true);
     expect(records.of(web)).toEqual(record);
@@ -46,17 +46,20 @@ describe('the record of registered targets', () => {
     expect(records.of(web)).toEqual(new Map());
   });
 
-  test('stays what it was when the API server refuses the write', async () => {
+  test('Herald keeps the former record when the API server refuses the write', async () => {
     const { records } = recordsOf(false);
     expect(await records.write('default/web', record)).toBe(false);
     expect(records.of(web)).toEqual(new Map());
   });
 
-  test.each(['', '{', 'null', '"text"', '7', '{"default/web:80/TCP":"192.0.2.1 8080"}'])('is empty where the annotation is %j', (value) => {
-    expect(recordsOf().records.of(withAnnotation(value))).toEqual(new Map());
-  });
+  test.each(['', '{', 'null', '"text"', '7', '{"default/web:80/TCP":"192.0.2.1 8080"}'])(
+    'Herald reads an empty record where the annotation is %j',
+    (value) => {
+      expect(recordsOf().records.of(withAnnotation(value))).toEqual(new Map());
+    },
+  );
 
-  test('has the texts of a list and nothing else', () => {
+  test('Herald reads the texts of a list and nothing else', () => {
     const value = '{"default/web:80/TCP":["192.0.2.1 8080",7,null]}';
     expect(recordsOf().records.of(withAnnotation(value))).toEqual(record);
   });
