@@ -41,9 +41,13 @@ const solicit = (fields = {}): Uint8Array =>
 /** Sends frames and returns the answers for our addresses. */
 const answersTo = (...frames: readonly Uint8Array[]): Frame[] => answers(frames, 0);
 
+/** Waits longer for the expected number of answers: frames of other hosts do not count. */
 function answers(frames: readonly Uint8Array[], expected: number): Frame[] {
-  return segment
-    .exchange(1, frames, 150, expected)
+  return answersAmong(segment.exchange(1, frames, 150, (received) => answersAmong(received).length >= expected));
+}
+
+function answersAmong(received: readonly Uint8Array[]): Frame[] {
+  return received
     .map((octets) => decodeFrame(octets))
     .filter((frame): frame is Frame => typeof frame !== 'string')
     .filter((frame) => (frame.kind === 'arp' ? frame.senderMac === ours() && frame.operation === 'reply' : frame.kind === 'advertisement'))

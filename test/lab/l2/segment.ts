@@ -140,16 +140,21 @@ export class Segment {
   }
 
   /**
-   * Sends frames out of a host, and returns the ARP and NDP frames that it receives within the time. It waits up to ten seconds longer for
-   * `expected` frames, because the machine may be busy.
+   * Sends frames out of a host, and returns the ARP and NDP frames that it receives within the time. It waits up to ten seconds longer until
+   * `isComplete`, because the machine may be busy.
    */
-  exchange(at: number, frames: readonly Uint8Array[], milliseconds: number, expected = 0): Uint8Array[] {
+  exchange(
+    at: number,
+    frames: readonly Uint8Array[],
+    milliseconds: number,
+    isComplete: (received: readonly Uint8Array[]) => boolean = () => true,
+  ): Uint8Array[] {
     return this.#withSockets(at, ({ arp, ipv6 }) => {
       for (const frame of frames) arp.send(frame);
       const received: Uint8Array[] = [];
       const buffer = Buffer.alloc(2048);
       const end = performance.now() + milliseconds;
-      while (performance.now() < end || (received.length < expected && performance.now() < end + 10_000)) {
+      while (performance.now() < end || (!isComplete(received) && performance.now() < end + 10_000)) {
         for (const socket of [arp, ipv6]) {
           for (let length = socket.receive(buffer); length > 0; length = socket.receive(buffer))
             received.push(Uint8Array.from(buffer.subarray(0, length)));
