@@ -15,6 +15,7 @@ export default defineConfig({
         ssr,
         test: {
           name: 'unit',
+          setupFiles: ['test/support/property-setup.ts'],
           include: ['test/unit/**/*.test.ts'],
           maxWorkers: 2,
           testTimeout: 90_000,

@@ -4,6 +4,7 @@ import { sessionStates } from '../../../src/bfd/wire/codes.ts';
 import { decodeControlPacket, emptyControlPacket } from '../../../src/bfd/wire/control-packet.ts';
 import { seededRandom } from '../../../src/system/random.ts';
 import { ourAddress, ScriptedPeer } from './scripted-peer.ts';
+import { runs } from '../../support/property.ts';
 
 /** A packet of the peer, sent after a pause in milliseconds. */
 const packet = fc.record({
@@ -95,6 +96,6 @@ test('BFD-008 BFD-010 BFD-014 BFD-017 BFD-019 BFD-034 all our packets obey the r
         }
       }
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });

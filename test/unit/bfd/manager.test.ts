@@ -8,6 +8,7 @@ import { address } from '../../../src/net/address.ts';
 import { seededRandom } from '../../../src/system/random.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { ourAddress, peerAddress, ScriptedPeer } from './scripted-peer.ts';
+import { runs } from '../../support/property.ts';
 
 /** Two managers on one wire. */
 function pair(seed = 1) {
@@ -84,7 +85,7 @@ describe('two managers', () => {
         clock.advance(20_000);
         expect(changes).toEqual([]);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 

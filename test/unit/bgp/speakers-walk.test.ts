@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { address } from '../../../src/net/address.ts';
 import { pair, type End, type Pair } from './two-speakers.ts';
+import { runs } from '../../support/property.ts';
 
 type Side = 'left' | 'right';
 type Command =
@@ -174,7 +175,7 @@ describe.each([false, true])('two speakers after any sequence of events, with gr
         world.pair.clock.advance(10_000);
         expect([left.host.connections, right.host.connections, world.pair.clock.pending]).toEqual([0, 0, 0]);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 });

@@ -14,6 +14,7 @@ import {
   sameAddress,
   type Address,
 } from '../../../src/net/address.ts';
+import { runs } from '../../support/property.ts';
 
 const anyAddress = fc.oneof(
   fc.bigInt({ min: 0n, max: 2n ** 32n - 1n }).map((value): Address => ({ family: 4, value })),
@@ -52,7 +53,7 @@ describe('strict address parsing', () => {
       fc.property(spelledIpv6, ({ text, value }) => {
         expect(parseAddress(text)).toMatchObject({ ok: true, value: { family: 6, value } });
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   });
 

@@ -5,6 +5,7 @@ import { decideAwsClaim } from '../../../../providers/aws/desire/claim.ts';
 import { classlessModes } from '../../../../providers/aws/model/settings.ts';
 import { BareMetalProvider } from '../../../../providers/bare-metal/provider.ts';
 import { cluster, config, service } from '../../decisions/fixtures.ts';
+import { runs } from '../../../support/property.ts';
 
 const typeKey = 'service.beta.kubernetes.io/aws-load-balancer-type';
 const classes = [
@@ -65,7 +66,7 @@ describe("the AWS provider's claim on a Service", () => {
           expect(claims.filter(Boolean).length).toBeLessThanOrEqual(1);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });

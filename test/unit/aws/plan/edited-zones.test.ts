@@ -14,6 +14,7 @@ import {
   type Choice,
   type ZoneEdit,
 } from '../support/zone-edits.ts';
+import { runs } from '../../../support/property.ts';
 
 const stack = stackOf(awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30080'] }));
 const all = [0, 1, 2];
@@ -192,7 +193,7 @@ describe('from any reachable state and for any edit', () => {
         for (const [index, text] of zoneTexts(fresh).entries())
           for (const address of text.split(' ')) expect(zoneTexts(account)[index]?.split(' ')).toContain(address);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
     // 69 s at a load of 20.
   }, 600_000);

@@ -5,6 +5,7 @@ import { resourceName } from '../../../../providers/aws/model/resource-names.ts'
 import type { World } from '../../../aws/fake/world.ts';
 import { anyMember } from '../support/arbitrary-services.ts';
 import { StackFixture, awsMember } from '../support/stack-fixture.ts';
+import { runs } from '../../../support/property.ts';
 
 const stack = stackOf(awsMember('nlb', { name: 'web' }));
 
@@ -112,7 +113,7 @@ describe('foreign resources', () => {
           for (const [id, text] of known) expect([id, now.get(id)]).toEqual([id, text]);
         },
       ),
-      { numRuns: 40, seed: 11 },
+      { numRuns: runs(40), seed: 11 },
     );
   });
 

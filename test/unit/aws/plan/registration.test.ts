@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { planRegistration, type Registered } from '../../../../providers/aws/plan/steps/registration.ts';
+import { runs } from '../../../support/property.ts';
 
 interface Group {
   readonly registered: Map<string, Registered<string>['state']>;
@@ -112,7 +113,7 @@ describe('a target group without room for old and new targets', () => {
           if (old.length > 0 && desired.length > 0) expect(Math.min(...healthy)).toBeGreaterThan(0);
         },
       ),
-      { numRuns: 300, seed: 7 },
+      { numRuns: runs(300), seed: 7 },
     );
   });
 

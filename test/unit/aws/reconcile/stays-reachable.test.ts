@@ -12,9 +12,10 @@ import { acmCertificate, node, otherCertificate, type AwsServiceLiteral } from '
 import { unreachableReason, unreachableReasonByZone, type Packet } from '../support/reachability.ts';
 import { ProviderFixture } from '../support/provider-fixture.ts';
 import { interruptions, type Gap } from '../support/interruptions.ts';
+import { runs } from '../../../support/property.ts';
 
 /** Deterministic by default. AWS_RUNS and AWS_SEED widen the search. */
-const runs = { numRuns: Number(process.env['AWS_RUNS'] ?? 25), seed: Number(process.env['AWS_SEED'] ?? 11) };
+const sample = { numRuns: Number(process.env['AWS_RUNS'] ?? runs(25)), seed: Number(process.env['AWS_SEED'] ?? 11) };
 
 const client = '192.0.2.77';
 /** How long clients use a published name after it changed. Herald keeps the previous load balancer for a minute. */
@@ -379,7 +380,7 @@ describe('a reachable Service stays reachable', () => {
         const { gaps, history } = await edit(change, crashAt ?? undefined);
         expect(told(gaps, history)).toEqual([]);
       }),
-      runs,
+      sample,
     );
   }, 120_000);
 

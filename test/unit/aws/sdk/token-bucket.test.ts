@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { limits } from '../../../../providers/aws/sdk/limits.ts';
 import { TokenBucket } from '../../../../providers/aws/sdk/token-bucket.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
+import { runs } from '../../../support/property.ts';
 
 /** Takes tokens and records the time of each. */
 function taker(clock: VirtualClock, bucket: TokenBucket): { take: (name: string) => void; taken: Map<string, number> } {
@@ -153,7 +154,7 @@ describe('a token bucket', () => {
           }
         }
       }),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     );
   });
 });

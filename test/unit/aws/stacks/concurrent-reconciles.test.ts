@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Service } from '../../../../src/model/objects/service.ts';
 import { ProviderFixture } from '../support/provider-fixture.ts';
+import { runs } from '../../../support/property.ts';
 
 const nodeGroup = 'sg-00000aaa';
 
@@ -56,7 +57,7 @@ describe('concurrent reconciles', () => {
         expect(nodeRules(fixture)).toEqual(['tcp 30100-30300']);
         expect(fixture.warnings).toEqual([]);
       }),
-      { numRuns: 30, seed: 7 },
+      { numRuns: runs(30), seed: 7 },
     );
   });
 
@@ -75,7 +76,7 @@ describe('concurrent reconciles', () => {
         // A call refused as duplicate or missing was made twice.
         expect(fixture.warnings).toEqual([]);
       }),
-      { numRuns: 20, seed: 7 },
+      { numRuns: runs(20), seed: 7 },
     );
   });
 });

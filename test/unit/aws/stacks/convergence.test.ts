@@ -8,10 +8,11 @@ import { anyDrift, anyMember } from '../support/arbitrary-services.ts';
 import { worldDigest } from '../support/world-digest.ts';
 import { StackFixture, awsMember } from '../support/stack-fixture.ts';
 import { undoneWrites } from '../support/undone-writes.ts';
+import { runs } from '../../../support/property.ts';
 
 const stack = stackOf(awsMember('nlb', { name: 'web' }));
 /** Deterministic by default. AWS_RUNS and AWS_SEED widen the search. */
-const runs = { numRuns: Number(process.env['AWS_RUNS'] ?? 20), seed: Number(process.env['AWS_SEED'] ?? 7) };
+const sample = { numRuns: Number(process.env['AWS_RUNS'] ?? runs(20)), seed: Number(process.env['AWS_SEED'] ?? 7) };
 
 function account(): StackFixture {
   const account = new StackFixture();
@@ -61,7 +62,7 @@ describe('from any state of the account', () => {
           expect(aws.cloud.writes.slice(end)).toEqual([]);
         },
       ),
-      runs,
+      sample,
     );
   });
 
@@ -74,7 +75,7 @@ describe('from any state of the account', () => {
         await fresh.settle(stack, [after]);
         expect(portsOf(aged)).toEqual(portsOf(fresh));
       }),
-      runs,
+      sample,
     );
   });
 });
@@ -145,7 +146,7 @@ describe('crashes', () => {
         await other.settle(stack, [after]);
         expect(worldDigest(crashing.world)).toBe(worldDigest(other.world));
       }),
-      runs,
+      sample,
     );
   });
 
@@ -165,7 +166,7 @@ describe('crashes', () => {
         await other.settle(stack, [after]);
         expect(portsOf(faulty)).toEqual(portsOf(other));
       }),
-      runs,
+      sample,
     );
   });
 });
@@ -189,7 +190,7 @@ describe('deletion', () => {
         const left = aws.owned().map((id) => aws.world.tags.get(id)?.get('herald.dev/resource'));
         expect(left.filter((resource) => resource !== 'backend-security-group')).toEqual([]);
       }),
-      runs,
+      sample,
     );
   });
 });
@@ -210,7 +211,7 @@ describe('resources that AWS lists late', () => {
           .map((call) => JSON.stringify(call));
         expect(made.length).toBe(new Set(made).size);
       }),
-      runs,
+      sample,
     );
   });
 });

@@ -8,6 +8,7 @@ import {
   type ControlPacket,
 } from '../../../../src/bfd/wire/control-packet.ts';
 import { hex, toHex } from '../../bgp/hex.ts';
+import { runs } from '../../../support/property.ts';
 
 const uint32 = fc.nat({ max: 0xffff_ffff });
 const anyPacket: fc.Arbitrary<ControlPacket> = fc
@@ -164,7 +165,7 @@ describe('BFD-002 reasons for which a packet is discarded', () => {
         // Compares all octets except the length, which may be larger than necessary.
         expect(toHex(again.subarray(0, 3)) + toHex(again.subarray(4))).toBe(toHex(octets.subarray(0, 3)) + toHex(octets.subarray(4, 24)));
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     );
   });
 });

@@ -7,6 +7,7 @@ import { AdjRibOut } from '../../../../src/bgp/rib/adj-rib-out.ts';
 import { RibStore } from '../../../../src/bgp/rib/rib-store.ts';
 import type { Community, Route } from '../../../../src/bgp/route.ts';
 import { expectedAttributes, negotiated, nextHops, formatFor, Receiver } from './receiver.ts';
+import { runs } from '../../../support/property.ts';
 
 /** Formats of different sessions; the first two are equal, so that they share packed UPDATEs. */
 const sessions: readonly UpdateFormat[] = [
@@ -138,7 +139,7 @@ test('BGP-095 BGP-092 BGP-094 BGP-098 peers hold the desired routes after any ch
       for (const checkedPeer of checkedPeers) checkedPeer.rib.close();
       expect([store.tables[4].size, store.tables[6].size, store.sets.size, store.groups.size]).toEqual([0, 0, 0, 0]);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 

@@ -8,6 +8,7 @@ import { SharedRoutes } from '../../../../src/bgp/rib/shared-routes.ts';
 import { RibStore } from '../../../../src/bgp/rib/rib-store.ts';
 import type { Community, Route } from '../../../../src/bgp/route.ts';
 import { host, negotiated, variedPrefix, formatFor, Receiver } from './receiver.ts';
+import { runs } from '../../../support/property.ts';
 
 const format = formatFor();
 const standard = (count: number): Community[] => Array.from({ length: count }, (_, value) => ({ kind: 'standard', value }));
@@ -141,7 +142,7 @@ describe('an Adj-RIB-Out', () => {
         expect(small && refused.length > 0).toBe(false);
         for (const { why } of refused) expect(why).toMatch(/attributes take \d+ octets/);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 

@@ -8,6 +8,7 @@ import { SharedRoutes } from '../../../../src/bgp/rib/shared-routes.ts';
 import { updateFormatOf, type UpdateFormat } from '../../../../src/bgp/rib/update-format.ts';
 import type { Community, Route } from '../../../../src/bgp/route.ts';
 import { expectedAttributes, formatFor, negotiated, pathKey, Receiver } from './receiver.ts';
+import { runs } from '../../../support/property.ts';
 
 /** Formats of the sessions; the first four are equal. */
 const formats: readonly UpdateFormat[] = [
@@ -239,6 +240,6 @@ test.each([
       for (const _ of shared.replaceGradually([])) continue;
       expect([store.tables[4].size, store.tables[6].size, store.sets.size, store.groups.size, store.groups.kept]).toEqual([0, 0, 0, 0, 0]);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });

@@ -5,6 +5,7 @@ import { maskedPrefix, prefix, type Prefix } from '../../../../src/net/prefix.ts
 import { PrefixTable } from '../../../../src/bgp/rib/interned/prefix-table.ts';
 import { countNlri, readNlri } from '../../../../src/bgp/wire/nlri.ts';
 import { pathKey } from './receiver.ts';
+import { runs } from '../../../support/property.ts';
 
 const anyPrefix = (family: Family): fc.Arbitrary<Prefix> => {
   const bits = family === 4 ? 32 : 128;
@@ -46,7 +47,7 @@ describe.each([4, 6] as const)('the table of IPv%i prefixes', (family) => {
         table.releaseAll(Int32Array.from([...model.values()].flatMap(({ slot, holders }) => Array<number>(holders).fill(slot))));
         expect([table.size, table.additional]).toEqual([0, undefined]);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 

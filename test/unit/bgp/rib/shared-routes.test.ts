@@ -8,6 +8,7 @@ import { SharedRoutes } from '../../../../src/bgp/rib/shared-routes.ts';
 import { formatPrefix, prefix, type Prefix } from '../../../../src/net/prefix.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { formatFor, Receiver } from './receiver.ts';
+import { runs } from '../../../support/property.ts';
 
 const route = (host: number, med: number): Route => ({ prefix: prefix(`192.0.2.${host}/32`), med });
 const at = (host: number): Prefix => route(host, 0).prefix;
@@ -174,6 +175,6 @@ test('routes that are set in parts give way to every change made meanwhile', () 
       set(shared, []);
       expect(emptyStore(store)).toBe(true);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });

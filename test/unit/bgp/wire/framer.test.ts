@@ -4,6 +4,7 @@ import { Framer } from '../../../../src/bgp/wire/framer.ts';
 import { withHeader, keepaliveMessage } from '../../../../src/bgp/wire/header.ts';
 import { encodeUpdate } from '../../../../src/bgp/wire/update.ts';
 import { hex, marker, toHex } from '../hex.ts';
+import { runs } from '../../../support/property.ts';
 
 const extended = 65_535;
 const none = new Uint8Array(0);
@@ -142,7 +143,7 @@ describe('BGP-008 framing of a stream cut into any chunks', () => {
         expect(frames(chunks, setting)).toEqual(expected);
         expect(frames(octetByOctet(stream), setting)).toEqual(expected);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 

@@ -13,6 +13,7 @@ import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { FakeIngress, FakePaths } from '../direct-return/fake-paths.ts';
 import { FakeKernel } from './fake-kernel.ts';
+import { runs } from '../../../support/property.ts';
 
 const node: NodeForwarding = {
   nodePortAddresses: [prefix('10.0.0.1/32'), prefix('fd00::1/128')],
@@ -269,7 +270,7 @@ describe('any sequence of changes', () => {
         await setup(incremental.kernel).dataplane.replace(node, final);
         expect(incremental.kernel.transactions.length).toBe(count);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
   });
 

@@ -11,6 +11,7 @@ import type { IPAddressPool } from '../../../../src/model/kinds/types.ts';
 import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import { matching, pool } from '../fixtures.ts';
 import { address } from '../../../../src/net/address.ts';
+import { runs } from '../../../support/property.ts';
 
 /** Sets of disjoint pools. They are tiny, so that they fill up, and the sets overlap each other. */
 const poolSets: readonly (readonly IPAddressPool[])[] = [
@@ -187,7 +188,7 @@ describe('an allocator after a random sequence of operations', () => {
   test('Services never get held addresses, move only when their owner asks, and release everything', () => {
     fc.assert(
       fc.property(fc.array(operation, { maxLength: 40 }), (operations) => run(operations)),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 

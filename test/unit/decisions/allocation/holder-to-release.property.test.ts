@@ -7,6 +7,7 @@ import { allocationRequest, type AllocationRequest } from '../../../../src/decis
 import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import { remedyText } from '../../../../src/model/reasons.ts';
 import { cluster, matching, pool, service } from '../fixtures.ts';
+import { runs } from '../../../support/property.ts';
 
 const keys: readonly ServiceKey[] = ['n/a', 'n/b', 'n/c', 'n/d', 'm/e', 'm/f'];
 const addresses = ['192.0.2.0-192.0.2.2', '2001:db8::-2001:db8::1'];
@@ -91,7 +92,7 @@ test('a full pool names a Service of the same namespace whose release lets the w
         assert(isServedWithout(holder, request, of), `${request.service} is served once ${holder} is released`);
       }
     }),
-    { numRuns: 700 },
+    { numRuns: runs(700) },
   );
   expect(count).toBeGreaterThan(50);
 });
@@ -113,6 +114,6 @@ test('in a single full pool without a quota, the first Service by name that can 
         else assert.equal(named(allocator, request), served[0]);
       }
     }),
-    { numRuns: 700 },
+    { numRuns: runs(700) },
   );
 });

@@ -4,6 +4,7 @@ import type { Family } from '../../../../src/net/address.ts';
 import { createAllocator } from '../../../../src/decisions/allocation/allocator.ts';
 import { allocationRequest } from '../../../../src/decisions/allocation/request.ts';
 import { cluster, matching, pool, service, type PoolLiteral } from '../fixtures.ts';
+import { runs } from '../../../support/property.ts';
 
 /**
  * MetalLB 0.16.2 (internal/allocator), written again from its rules: pinned pools first, all of them before any other pool; within each of
@@ -122,6 +123,6 @@ test('new Services get the pool and the families that the rules of MetalLB give 
         expect(got).toBe(model(wanted));
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });

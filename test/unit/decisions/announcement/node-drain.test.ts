@@ -8,6 +8,7 @@ import type { OwnState } from '../../../../src/decisions/announcement/node-drain
 import type { NodeDrainReport } from '../../../../src/model/objects/node-state.ts';
 import { formatPrefix } from '../../../../src/net/prefix.ts';
 import { cluster, matching, type ClusterLiteral, type NodeLiteral } from '../fixtures.ts';
+import { runs } from '../../../support/property.ts';
 
 const peer = { tor: '10.0.0.254' };
 const base: ClusterLiteral = {
@@ -186,7 +187,7 @@ describe('random drains of a cluster', () => {
         if (before.length === 0) return;
         expect(nodes.some(({ name }) => isHeard(name) && announces(outcomeAt(of, name)))).toBe(true);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -201,7 +202,7 @@ describe('random drains of a cluster', () => {
           if (announces(with_)) expect(announces(without)).toBe(true);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -214,7 +215,7 @@ describe('random drains of a cluster', () => {
         expect(kept.length).toBeLessThanOrEqual(1);
         if (heard.some(({ drain }) => drain === undefined)) expect(kept).toEqual([]);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });

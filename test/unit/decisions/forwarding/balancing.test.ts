@@ -5,6 +5,7 @@ import { slotsFor } from '../../../../src/decisions/forwarding/balancing.ts';
 import { formatAddress } from '../../../../src/net/address.ts';
 import { frontendKey, type Frontend } from '../../../../src/net/frontend.ts';
 import { cluster, type ClusterLiteral, type ServiceLiteral, type SliceLiteral } from '../fixtures.ts';
+import { runs } from '../../../support/property.ts';
 
 const anyone = { externalIPPolicies: [{ cidrs: ['0.0.0.0/0', '::/0'] }] };
 const web: ServiceLiteral = {
@@ -123,7 +124,7 @@ describe('consistent hashing', () => {
         }));
         expect(owners(web, slices)).toEqual(expected);
       }),
-      { numRuns: 20 },
+      { numRuns: runs(20) },
     );
   });
 

@@ -4,6 +4,7 @@ import { createL2Decisions, mostCandidates, type L2Decision } from '../../../../
 import { reason, reasonText } from '../../../../src/model/reasons.ts';
 import { address } from '../../../../src/net/address.ts';
 import { cluster, matching, type ClusterLiteral } from '../fixtures.ts';
+import { runs } from '../../../support/property.ts';
 
 const vip = address('192.0.2.100');
 const web = { name: 'web', assigned: ['192.0.2.100'] };
@@ -256,7 +257,7 @@ describe('the order of candidates', () => {
         expect(outcome(createL2Decisions(lan({ services }, nodes.toReversed())).decide(at))).toBe(one);
         expect(one.split(', ')).toHaveLength(Math.min(nodes.length, mostCandidates));
       }),
-      { numRuns: 10_000 },
+      { numRuns: runs(10_000) },
     );
   });
 
@@ -282,7 +283,7 @@ describe('the order of candidates', () => {
           expect([before, added]).toContain(after);
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     );
   });
 

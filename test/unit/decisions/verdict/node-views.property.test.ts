@@ -11,6 +11,7 @@ import { detailsOfOneNode, reason } from '../../../../src/model/reasons.ts';
 import type { Snapshot } from '../../../../src/model/store/snapshot.ts';
 import { prefix } from '../../../../src/net/prefix.ts';
 import { cluster, matching, metadata, type NodeLiteral } from '../fixtures.ts';
+import { runs } from '../../../support/property.ts';
 
 const now = Date.UTC(2026, 0, 1);
 const key = 'shop/web';
@@ -184,7 +185,7 @@ test('nodes with one view do the same for the same reasons, and the verdict is t
       }
       expect(verdictOf(service, views)).toEqual(verdictOf(service, each.map(viewOf)));
     }),
-    { numRuns: 400 },
+    { numRuns: runs(400) },
   );
 });
 

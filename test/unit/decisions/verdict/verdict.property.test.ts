@@ -6,6 +6,7 @@ import type { NodeState, ServiceDifference, SessionStatus } from '../../../../sr
 import { reason } from '../../../../src/model/reasons.ts';
 import type { Snapshot } from '../../../../src/model/store/snapshot.ts';
 import { cluster, metadata, type ClusterLiteral } from '../fixtures.ts';
+import { runs } from '../../../support/property.ts';
 
 const now = Date.UTC(2026, 0, 1);
 const key = 'shop/web';
@@ -91,6 +92,6 @@ test('a verdict is served exactly if clients of every target are answered, and c
       // Ages and counters would rewrite the condition by themselves.
       expect(verdict.line).not.toMatch(/\d+ (?:s|min|h)\b/);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });

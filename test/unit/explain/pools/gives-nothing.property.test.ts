@@ -7,6 +7,7 @@ import { poolReport } from '../../../../src/explain/pools/pool-report.ts';
 import { renderPools } from '../../../../src/explain/pools/render-pools.ts';
 import type { Snapshot } from '../../../../src/model/store/snapshot.ts';
 import { cluster, service, type ClusterLiteral } from '../../decisions/fixtures.ts';
+import { runs } from '../../../support/property.ts';
 
 type Candidate = Parameters<typeof service>[0];
 
@@ -85,7 +86,7 @@ describe('explain pool', () => {
         expect(explanation?.reason === undefined).toBe(someServiceGets(snapshot));
         expect(poolReport(snapshot, { pool: 'main' }).pools[0]?.givesNothing).toEqual(explanation?.reason);
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 

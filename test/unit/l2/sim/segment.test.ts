@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { answersClients } from '../../../../src/l2/claim/fsm.ts';
 import { SegmentBed, type BedNode } from '../segment-bed.ts';
+import { runs } from '../../../support/property.ts';
 
 /**
  * Nodes on one segment with faults at random: lost, delayed and one-way frames, partitions, stalls, restarts, jumps of the wall clock. fast-check
@@ -189,14 +190,14 @@ function simulate(nodes: number, seed: number, faults: readonly (readonly [Fault
   return sampler.problems;
 }
 
-const runs = Number(process.env['L2_RUNS'] ?? 60);
+const faultRuns = Number(process.env['L2_RUNS'] ?? runs(60));
 
 test('2 to 6 nodes: some live node answers, two owners end, and the best candidate owns in the end', () => {
   fc.assert(
     fc.property(fc.integer({ min: 2, max: 6 }), fc.integer(), script, fc.boolean(), (nodes, seed, faults, everHeld) => {
       expect(simulate(nodes, seed, faults, everHeld)).toEqual([]);
     }),
-    { numRuns: runs, endOnFailure: false },
+    { numRuns: faultRuns, endOnFailure: false },
   );
 }, 600_000);
 
@@ -205,7 +206,7 @@ test('7 to 32 nodes: the same', () => {
     fc.property(fc.integer({ min: 7, max: 32 }), fc.integer(), script, fc.boolean(), (nodes, seed, faults, everHeld) => {
       expect(simulate(nodes, seed, faults, everHeld)).toEqual([]);
     }),
-    { numRuns: Math.ceil(runs / 15), endOnFailure: true },
+    { numRuns: Math.ceil(faultRuns / 15), endOnFailure: true },
   );
 }, 600_000);
 
@@ -237,7 +238,7 @@ test('L2-30 a node that wakes from a stall announces nothing that another node t
         expect(announced.length === 0 || taken.length < addresses.length).toBe(true);
       },
     ),
-    { numRuns: 30 },
+    { numRuns: runs(30) },
   );
 });
 

@@ -13,6 +13,7 @@ import {
 } from '../../../../src/l2/wire/ndp.ts';
 import { hex, toHex } from '../../bgp/hex.ts';
 import { advertisement, client, hostileFrame, hostMac, mac, patched, solicitation, unicast6, withChecksum } from '../frames.ts';
+import { runs } from '../../../support/property.ts';
 
 /** A solicitation as Linux sends it, with its source link-layer address. */
 const fromLinux =
@@ -136,7 +137,7 @@ describe('hostile frames', () => {
         if (again !== undefined) expect(decodeFrame(again)).toEqual(result);
         return undefined;
       }),
-      { numRuns: 20_000 },
+      { numRuns: runs(20_000) },
     );
     expect(faults.size).toBeGreaterThan(10);
   });

@@ -5,6 +5,7 @@ import { parseAnyObject } from '../../../../src/model/metallb/read.ts';
 import { translateObject } from '../../../../src/model/metallb/translate.ts';
 import { parseObject } from '../../../../src/model/parse.ts';
 import { anyMetalLBObject } from './any-metallb-object.ts';
+import { runs } from '../../../support/property.ts';
 
 const mode = { compat: 'metallb', namespace: 'metallb-system' } as const;
 
@@ -15,7 +16,7 @@ test('an object that MetalLB accepts is read, or its problems are reported', () 
       expect(ignored).toBe(false);
       expect({ read: object !== undefined, told: problems.length > 0 }).not.toEqual({ read: false, told: false });
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });
 
@@ -26,7 +27,7 @@ test('an object that MetalLB accepts is refused only for the reasons in the refe
       for (const { field, message } of parseAnyObject(raw, mode).problems)
         refused.add(`${raw.kind} ${field}: ${message}`.replace(/"[^"]*"|\d+/g, '...'));
     }),
-    { numRuns: 5000 },
+    { numRuns: runs(5000) },
   );
   const named = [
     /^L\.\.\.Advertisement kind: Herald announces by BGP only/,
@@ -52,7 +53,7 @@ test('a field keeps its value in translation, or the difference is reported', ()
         if (!same && !told.has(name)) expect(meansTheSame(raw.kind, name, value, spec[name])).toBe(true);
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });
 
@@ -65,7 +66,7 @@ test('the parser reads the translated object like the original one', () => {
       expect(problems).toEqual(parseAnyObject(raw, mode).problems);
       expect(object === undefined).toBe(parseAnyObject(raw, mode).object === undefined);
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });
 

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { limits } from '../../../../src/model/limits.ts';
 import { expandList, parseObject } from '../../../../src/model/parse.ts';
 import { ours, service, slice } from './manifests.ts';
+import { runs } from '../../../support/property.ts';
 
 const kinds = [
   ['v1', 'Service'],
@@ -44,7 +45,7 @@ describe('parsing', () => {
           dictionary(constantFrom('spec', 'status', 'metadata', 'items', 'subsets', 'endpoints'), jsonValue()),
           ([apiVersion, kind], body) => explained({ ...(body as object), apiVersion, kind }),
         ),
-        { numRuns: 300 },
+        { numRuns: runs(300) },
       );
     expect(check).not.toThrow();
   });
@@ -67,7 +68,7 @@ describe('parsing', () => {
           if (place !== undefined) place[0][place[1]] = value;
           return explained(copy);
         }),
-        { numRuns: 500 },
+        { numRuns: runs(500) },
       );
     expect(check).not.toThrow();
   });

@@ -4,6 +4,7 @@ import { listAttributes, readAttributes, readNumber, readText } from '../../../.
 import { MalformedNetlink } from '../../../../src/system/netlink/error.ts';
 import { messageFlags, messageTypes, readAcknowledgement, readMessages } from '../../../../src/system/netlink/message.ts';
 import { MessageWriter } from '../../../../src/system/netlink/message-writer.ts';
+import { runs } from '../../../support/property.ts';
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
@@ -134,7 +135,7 @@ describe('netlink message reader', () => {
       }
       return true;
     };
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), total), { numRuns: 2_000 });
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), total), { numRuns: runs(2_000) });
     // Almost valid input: an acknowledgement with some octets changed.
     const valid = acknowledgement(-17, { text: 'no', offset: 48 });
     fc.assert(
@@ -143,7 +144,7 @@ describe('netlink message reader', () => {
         for (const [at, octet] of changes) broken[at] = octet;
         return total(broken);
       }),
-      { numRuns: 5_000 },
+      { numRuns: runs(5_000) },
     );
   });
 });

@@ -6,6 +6,7 @@ import { reasonText, remedyText } from '../../../../../src/model/reasons.ts';
 import type { Call } from '../../../../aws/fake/cloud.ts';
 import { anyMember } from '../../support/arbitrary-services.ts';
 import { awsMember, StackFixture } from '../../support/stack-fixture.ts';
+import { runs } from '../../../../support/property.ts';
 
 const web = { name: 'web', ports: ['http:80/TCP@30080'] };
 const stack = stackOf(awsMember('nlb', web));
@@ -81,7 +82,7 @@ describe('the same write', () => {
         expect(mostRepeated(writes)).toBeLessThanOrEqual(3);
         if (writes.length > 0) expect(errors).toContain('AwsWithoutEffect');
       }),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     );
   });
 });

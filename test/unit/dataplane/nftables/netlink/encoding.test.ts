@@ -25,6 +25,7 @@ import { messageHeaderBytes, readMessages, type Message } from '../../../../../s
 import { MessageWriter } from '../../../../../src/system/netlink/message-writer.ts';
 import { VirtualClock } from '../../../../../src/system/virtual-clock.ts';
 import { elementTexts as texts, randomElements } from './random-elements.ts';
+import { runs } from '../../../../support/property.ts';
 
 const hex = (octets: string): string => Buffer.from(octets, 'latin1').toString('hex');
 const octets = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
@@ -366,7 +367,7 @@ describe('netlink events', () => {
           expect(error).toBeInstanceOf(MalformedNetlink);
         }
       }),
-      { numRuns: 3_000 },
+      { numRuns: runs(3_000) },
     );
   });
 });

@@ -17,6 +17,7 @@ import { parseObject, type ParseOptions } from '../../../../../src/model/parse.t
 import { agentPodObject, endpointSlices, namespaceObject, nodeObject, services } from './built-in-objects.ts';
 import { encodedList, encodedObject, encodedStatus, encodeMessage, frame } from './encode.ts';
 import { pathsOf, projected } from './projection.ts';
+import { runs } from '../../../../support/property.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -153,7 +154,7 @@ describe.each(tables)('random objects of table %#', (table) => {
           }
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
     expect(malformed.filter((code) => code === 'malformed').length).toBeGreaterThan(50);
   });

@@ -6,6 +6,7 @@ import { stringify } from 'yaml';
 import { decodeDocuments } from '../../../../../src/sources/directory/decode/documents.ts';
 import { decodeFully } from '../../../../../src/sources/directory/decode/full-yaml.ts';
 import { decodePlainDocument } from '../../../../../src/sources/directory/decode/plain-document.ts';
+import { runs } from '../../../../support/property.ts';
 
 const root = join(import.meta.dirname, '../../../../..');
 
@@ -109,7 +110,7 @@ describe('decodePlainDocument', () => {
   test('returns what the full parser returns for any lines, and for every word as a value, an element and a key', () => {
     fc.assert(
       fc.property(fc.array(line, { maxLength: 6 }), (lines) => void quicklyAsFully(lines.join(''))),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     );
     for (const text of words)
       for (const form of [`a: ${text}`, `a:\n- ${text}`, `a:\n  - b: ${text}`, `${text}: 1`]) quicklyAsFully(`${form}\n`);
@@ -118,7 +119,7 @@ describe('decodePlainDocument', () => {
   test('returns what the full parser returns, for any manifest and any edit of it', () => {
     fc.assert(
       fc.property(written, edits, (text, changes) => void quicklyAsFully(edited(text, changes))),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     );
   });
 
@@ -145,7 +146,7 @@ describe('decodePlainDocument', () => {
   test('returns what the full parser returns for compact JSON and any edit of it', () => {
     fc.assert(
       fc.property(manifest, edits, (object, changes) => void quicklyAsFully(edited(JSON.stringify(object), changes))),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -201,7 +202,7 @@ describe('decodeDocuments', () => {
     const file = fc.array(written, { minLength: 1, maxLength: 4 }).map((texts) => texts.join('---\n'));
     fc.assert(
       fc.property(file, edits, (text, changes) => fileAsFully(edited(text, changes))),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     );
   });
 
