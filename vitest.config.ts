@@ -7,6 +7,11 @@ import { defineConfig } from 'vitest/config';
  */
 const ssr = { resolve: { conditions: ['herald-source', 'node', 'development|production'] } };
 
+/** Tests of the core, and those of the packages beside their code. */
+const unitTests = ['test/unit/**/*.test.ts', 'src/*/test/**/*.test.ts', 'providers/*/test/**/*.test.ts', 'console/test/**/*.test.ts'];
+/** They need an emulator of AWS or Chromium. */
+const otherSuites = ['providers/aws/test/moto/**', 'console/test/browser/**'];
+
 export default defineConfig({
   test: {
     projects: [
@@ -16,7 +21,8 @@ export default defineConfig({
         test: {
           name: 'unit',
           setupFiles: ['test/support/property-setup.ts'],
-          include: ['test/unit/**/*.test.ts'],
+          include: unitTests,
+          exclude: otherSuites,
           maxWorkers: 2,
           testTimeout: 90_000,
           hookTimeout: 90_000,
@@ -52,15 +58,15 @@ export default defineConfig({
         ssr,
         test: {
           name: 'aws',
-          include: ['test/aws/**/*.test.ts'],
-          exclude: ['test/aws/real/**'],
-          setupFiles: ['test/aws/loopback-only.ts'],
+          include: ['providers/aws/test/moto/**/*.test.ts'],
+          exclude: ['providers/aws/test/moto/real/**'],
+          setupFiles: ['providers/aws/test/moto/loopback-only.ts'],
           maxWorkers: 2,
           testTimeout: 180_000,
           hookTimeout: 300_000,
         },
       },
-      // The real AWS, which costs money. Runs only when HERALD_REAL_AWS names a VPC (test/aws/real/README.md).
+      // The real AWS, which costs money. Runs only when HERALD_REAL_AWS names a VPC (providers/aws/test/moto/real/README.md).
       ...(process.env['HERALD_REAL_AWS'] === undefined
         ? []
         : [
@@ -68,7 +74,7 @@ export default defineConfig({
               ssr,
               test: {
                 name: 'real-aws',
-                include: ['test/aws/real/**/*.test.ts'],
+                include: ['providers/aws/test/moto/real/**/*.test.ts'],
                 fileParallelism: false,
                 testTimeout: 3_600_000,
                 hookTimeout: 600_000,
@@ -89,7 +95,7 @@ export default defineConfig({
       {
         test: {
           name: 'console',
-          include: ['test/console/**/*.test.ts'],
+          include: ['console/test/browser/**/*.test.ts'],
           fileParallelism: false,
           maxWorkers: 1,
           testTimeout: 120_000,

@@ -11,30 +11,18 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync,
 import { join, resolve } from 'node:path';
 import process from 'node:process';
 
-interface Library {
+/** The package.json of a library in the source tree. */
+interface Package {
+  readonly name: string;
   readonly description: string;
   readonly keywords: readonly string[];
-  /** The modules that users import, by their names in `exports`. */
-  readonly entries: Readonly<Record<string, string>>;
-  /** koffi calls functions of the kernel that Node has no API for. */
-  readonly koffi: 'dependencies' | 'optionalDependencies';
+  /** The modules that users import, by name: "./wire" to "./wire/index.ts". */
+  readonly exports: Readonly<Record<string, string>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-const libraries: Readonly<Record<string, Library>> = {
-  bgp: {
-    description: 'A BGP-4 speaker that announces routes: typed, without dependencies. Its message codec can be used alone.',
-    keywords: ['bgp', 'bgp4', 'border-gateway-protocol', 'anycast', 'routing', 'rfc4271', 'network'],
-    entries: { '.': 'index', './wire': 'wire/index', './testing': 'testing' },
-    // Without koffi the speaker runs on plain sockets and reports the missing options.
-    koffi: 'optionalDependencies',
-  },
-  bfd: {
-    description: 'BFD for Linux: detects within a fraction of a second that the path to a peer is lost. Runs in a thread of its own.',
-    keywords: ['bfd', 'bidirectional-forwarding-detection', 'routing', 'rfc5880', 'failover', 'network'],
-    entries: { '.': 'index' },
-    koffi: 'dependencies',
-  },
-};
+const rooms = ['bgp', 'bfd'];
 
 /**
  * Older than the Node.js that Herald itself needs: nothing in these rooms needs 24. From this version on, `require` loads ES modules without an
@@ -43,13 +31,13 @@ const libraries: Readonly<Record<string, Library>> = {
 const engines = { node: '>=22.12' };
 
 const [room = '', target, source] = process.argv.slice(2);
-const library = libraries[room];
-if (library === undefined) {
-  console.error(`usage: node scripts/build-library.ts ${Object.keys(libraries).join('|')} [FOLDER [SOURCE]]`);
+if (!rooms.includes(room)) {
+  console.error(`usage: node scripts/build-library.ts ${rooms.join('|')} [FOLDER [SOURCE]]`);
   process.exit(2);
 }
-const name = `herald-${room}`;
 const root = join(import.meta.dirname, '..');
+const library = JSON.parse(readFileSync(join(root, 'src', room, 'package.json'), 'utf8')) as Package;
+const { name } = library;
 const folder = resolve(target ?? join(root, `dist-${room}`));
 
 if (existsSync(folder) && readdirSync(folder).length > 0 && !isEarlierBuild()) {
@@ -58,9 +46,13 @@ if (existsSync(folder) && readdirSync(folder).length > 0 && !isEarlierBuild()) {
 }
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
-const compiler = spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', join(root, `tsconfig.${room}.json`), '--outDir', folder], {
-  stdio: 'inherit',
-});
+const compiler = spawnSync(
+  join(root, 'node_modules/.bin/tsc'),
+  ['-p', join(root, 'src', room, 'tsconfig.build.json'), '--outDir', folder],
+  {
+    stdio: 'inherit',
+  },
+);
 if (compiler.status !== 0) process.exit(1);
 copyFileSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
 writeFileSync(join(folder, 'README.md'), readme());
@@ -71,14 +63,17 @@ function isEarlierBuild(): boolean {
   return existsSync(file) && (JSON.parse(readFileSync(file, 'utf8')) as { readonly name?: string }).name === name;
 }
 
-function manifest({ description, keywords, entries, koffi }: Library): object {
-  const { version, homepage, license, dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+function manifest({ name, description, keywords, exports: entries, ...others }: Package): object {
+  const { version, homepage, license } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     readonly version: string;
     readonly homepage: string;
     readonly license: string;
-    readonly dependencies: Readonly<Record<string, string>>;
   };
-  const entry = (file: string): object => ({ types: `./${room}/${file}.d.ts`, default: `./${room}/${file}.js` });
+  const entry = (source: string): object => {
+    const file = `./${room}/${source.slice('./'.length, -'.ts'.length)}`;
+    return { types: `${file}.d.ts`, default: `${file}.js` };
+  };
+  const { dependencies, optionalDependencies } = others;
   return {
     name,
     version,
@@ -95,7 +90,8 @@ function manifest({ description, keywords, entries, koffi }: Library): object {
       ...Object.fromEntries(Object.entries(entries).map(([path, file]) => [path, entry(file)])),
       './package.json': './package.json',
     },
-    [koffi]: { koffi: dependencies['koffi'] },
+    ...(dependencies === undefined ? {} : { dependencies }),
+    ...(optionalDependencies === undefined ? {} : { optionalDependencies }),
   };
 }
 

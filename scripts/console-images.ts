@@ -9,7 +9,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { startStage, visit } from '../test/console/stage.ts';
+import { startStage, visit } from '../console/test/browser/stage.ts';
 import { bundleConsole } from './console-bundle.ts';
 import { digestOf, images } from './console-digest.ts';
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs moto, the AWS emulator of `npm run test:aws`, once, into the user's cache. The versions of test/aws/moto-requirements.txt come
+# Installs moto, the AWS emulator of `npm run test:aws`, once, into the user's cache. The versions of providers/aws/test/moto/moto-requirements.txt come
 # from PyPI. Without access to PyPI it uses the moto package of Debian trixie with the libraries of this Debian.
 #
 #   HERALD_MOTO=pypi|debian scripts/setup-aws.sh   uses only this source
@@ -9,7 +9,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 requirements=$here/../test/aws/moto-requirements.txt
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/herald
 version=$(sed -n 's/^moto==//p' "$requirements")
-# test/aws/moto.ts looks in these two directories, in this order.
+# providers/aws/test/moto/moto.ts looks in these two directories, in this order.
 from_pypi=$cache/moto-$version
 debian_version=5.1.1
 from_debian=$cache/moto-$debian_version-debian
@@ -96,7 +96,7 @@ install_from_debian() {
   write_python "$from_debian" /usr/bin/python3
 }
 
-# Writes a Python command that has moto; it runs test/aws/moto-server.py. Written last, so it exists only when everything is installed.
+# Writes a Python command that has moto; it runs providers/aws/test/moto/moto-server.py. Written last, so it exists only when everything is installed.
 write_python() {
   cat >"$1/bin/moto-python.new" <<END
 #!/bin/sh

@@ -44,7 +44,18 @@ const tiers: Readonly<Record<string, () => readonly (() => Promise<Outcome>)[]>>
     () => build(),
     () => check('lint', 'oxlint', ['--type-aware', '--deny-warnings']),
     () => check('generated files', 'node', ['scripts/generate.ts', '--check']),
-    () => check('format', 'oxfmt', ['--check', 'console/src', 'src', 'providers', 'test', 'scripts', 'docs/.vitepress']),
+    () =>
+      check('format', 'oxfmt', [
+        '--check',
+        'console/src',
+        'console/test',
+        'console/bench',
+        'src',
+        'providers',
+        'test',
+        'scripts',
+        'docs/.vitepress',
+      ]),
     () => vitest('unit and property tests', ['--project', 'unit']),
     // A fixed seed, so that every run is the same. New sequences belong in the long run, where a find does not block an unrelated change.
     () =>

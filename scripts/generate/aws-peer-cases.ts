@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { peerReasons, peerTables, type PeerTableOf } from '../../test/unit/aws/support/peer-cases/case-files.ts';
+import { peerReasons, peerTables, type PeerTableOf } from '../../providers/aws/test/support/peer-cases/case-files.ts';
 
 const page = join(import.meta.dirname, '../../docs/reference/aws.md');
 const title = '## Compared with the tests of LBC and CPA';
@@ -31,7 +31,7 @@ function section(): string {
   const { differences, outOfScope } = peerReasons();
   return `${title}
 
-Herald's tests contain the cases of the table tests of both controllers as data (\`test/unit/aws/peer-cases/\`): the input, and the result that the
+Herald's tests contain the cases of the table tests of both controllers as data (\`providers/aws/test/peer-cases/\`): the input, and the result that the
 other controller expects. \`npm test\` computes Herald's result for each case. It fails if Herald differs without one of the reasons below, and if a
 difference no longer exists. \`npm run generate\` writes this section.
 

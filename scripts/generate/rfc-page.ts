@@ -1,9 +1,17 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
-import { bfd } from '../../test/bfd-requirements.ts';
-import { bgp } from '../../test/bgp-requirements.ts';
-import { l2 } from '../../test/l2-requirements.ts';
-import { label, type Catalogue, type Chapter, type Deviation, type Requirement, type Rfc, type Status } from '../../test/requirement.ts';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { bfd } from '../../src/bfd/test/requirements.ts';
+import { bgp } from '../../src/bgp/test/requirements.ts';
+import { l2 } from '../../src/l2/test/requirements.ts';
+import {
+  label,
+  type Catalogue,
+  type Chapter,
+  type Deviation,
+  type Requirement,
+  type Rfc,
+  type Status,
+} from '../../test/support/requirement.ts';
 
 /** The catalogues of requirements, in the order of the page. */
 export const catalogues: readonly Catalogue[] = [bgp, bfd, l2];
@@ -26,7 +34,7 @@ tests that prove it.
 \`npm test -- -t 'BGP-'\` runs all BGP tests, and \`npm test -- -t BFD-016\` the tests of one requirement. "N 1/2" is a NOTIFICATION with code 1, subcode 2.
 *partly* names the missing part.
 
-\`npm run generate\` writes this page from \`test/bgp-requirements.ts\`, \`test/bfd-requirements.ts\`, \`test/l2-requirements.ts\` and the titles of the tests. Edit those, not the page. When
+\`npm run generate\` writes this page from \`src/bgp/test/requirements.ts\`, \`src/bfd/test/requirements.ts\`, \`src/l2/test/requirements.ts\` and the titles of the tests. Edit those, not the page. When
 two branches conflict in it, generate it again.
 `;
 
@@ -52,14 +60,10 @@ export function numberedTests(): NumberedTest[] {
  * .test.ts.
  */
 export function testFiles(): { readonly file: string; readonly text: string }[] {
-  const names = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' });
-  return names
-    .filter(
-      (name) =>
-        name.endsWith('.ts') && !name.startsWith(join('unit', 'house')) && !name.endsWith('-requirements.ts') && name !== 'requirement.ts',
-    )
+  return globSync('{test,src/*/test}/**/*.ts', { cwd: root })
+    .filter((file) => !file.startsWith('test/unit/house/') && !file.endsWith('/requirements.ts') && file !== 'test/support/requirement.ts')
     .toSorted()
-    .map((name) => ({ file: relative(root, join(root, 'test', name)), text: readFileSync(join(root, 'test', name), 'utf8') }));
+    .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }));
 }
 
 export function rfcPage(tests: readonly NumberedTest[] = numberedTests()): string {
@@ -117,7 +121,7 @@ function requirementRow(catalogue: Catalogue, { number, asserts, sources, status
     ({ file }) => file,
   );
   const cells = [...proofs].map(
-    ([file, found]) => `[${file.slice('test/'.length)}](../../${file}): ${found.map(({ name }) => cell(name)).join('; ')}`,
+    ([file, found]) => `[${file.replace(/^test\//, '')}](../../${file}): ${found.map(({ name }) => cell(name)).join('; ')}`,
   );
   const how = status.kind === 'partly' ? `partly: ${cell(status.missing)}` : status.kind;
   return `| <a id="${anchor(catalogue, number)}"></a>${name} | ${cell(asserts)} | ${sources.join('; ')} | ${how} | ${cells.join('<br>')} |`;

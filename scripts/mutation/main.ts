@@ -1,9 +1,10 @@
-import { globSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { seededRandom, systemRandom } from '../../src/system/random.ts';
 import { endTogether } from '../../test/lab/ends-together.ts';
+import { sourceFiles } from '../source-files.ts';
 import { mutantsOf, type Mutant } from './mutants.ts';
 import { relatedTests } from './related.ts';
 import { missesGoal, reportText, type RoomReport, type Tried } from './report.ts';
@@ -89,7 +90,7 @@ interface RoomSample {
 }
 
 function roomSample(room: string): RoomSample {
-  const files = globSync(`${room}/**/*.ts`, { cwd: root }).toSorted();
+  const files = sourceFiles(room).toSorted();
   if (files.length === 0) {
     console.error(`--rooms ${room}: no such folder`);
     process.exit(2);

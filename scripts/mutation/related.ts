@@ -1,5 +1,6 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
+import { isUnitTest } from '../source-files.ts';
 
 const root = join(import.meta.dirname, '../..');
 const statement = /\b(?:import|export)\b[^'";]*?from\s+'([^']+)'|\bimport\(\s*'([^']+)'|^\s*import\s+'([^']+)'/gm;
@@ -13,7 +14,7 @@ export function relatedTests(): (file: string) => readonly string[] {
     // A breadth-first search from the file to what imports it.
     const seen = new Set([file]);
     for (const each of seen) for (const importer of importers.get(each) ?? []) seen.add(importer);
-    return [...seen].filter((each) => each.startsWith('test/unit/') && each.endsWith('.test.ts'));
+    return [...seen].filter((each) => isUnitTest(each));
   };
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { hex, toHex } from '../unit/bgp/hex.ts';
+import { hex, toHex } from '../../src/bgp/test/hex.ts';
 import type { CodecName } from './codec.ts';
 
 const folderOf = (codec: CodecName): string => join(import.meta.dirname, 'cases', codec);

@@ -6,7 +6,7 @@ import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { setImmediate } from 'node:timers/promises';
-import { toHex } from '../unit/bgp/hex.ts';
+import { toHex } from '../../src/bgp/test/hex.ts';
 import { saveCase, savedCases } from './cases.ts';
 import { codecNames, sourcesOf, type CodecName, type FuzzedCodec } from './codec.ts';
 import { Coverage, formatCoverage } from './coverage.ts';

@@ -6,7 +6,7 @@ import { RawSocket } from '../../src/bgp/transport/linux/socket.ts';
 import type { Connection, Listener, SocketOptions } from '../../src/bgp/transport/transport.ts';
 import { address, formatAddress } from '../../src/net/address.ts';
 import { parsePrefix } from '../../src/net/prefix.ts';
-import { ConnectionRecorder, ListenerRecorder } from '../unit/bgp/transport/recorder.ts';
+import { ConnectionRecorder, ListenerRecorder } from '../../src/bgp/test/transport/recorder.ts';
 
 /** The program that bgp-transport.test.ts runs in a namespace: a transport that takes calls over a pipe. */
 interface Call {

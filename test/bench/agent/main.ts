@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { endTogether } from '../../lab/ends-together.ts';
-import { directory } from '../bgp/bench-network.ts';
+import { directory } from '../runner/bench-network.ts';
 import { Attempts } from '../runner/attempts.ts';
 import { conditionLines, conditions } from '../runner/conditions.ts';
 import { frr } from '../runner/versions.ts';

@@ -1,5 +1,5 @@
 import { until } from '../../lab/until.ts';
-import type { VtySession } from '../bgp/vty-session.ts';
+import type { VtySession } from '../runner/vty-session.ts';
 
 /** Waits until FRR has this number of IPv4 routes. */
 export async function untilRoutes(vty: VtySession, wanted: number): Promise<void> {

@@ -4,7 +4,7 @@ import type { NodeState } from '../../../src/model/objects/node-state.ts';
 import type { Service } from '../../../src/model/objects/service.ts';
 import { Store } from '../../../src/model/store/store.ts';
 import { cluster, metadata } from '../../unit/decisions/fixtures.ts';
-import { median } from '../bgp/statistics.ts';
+import { median } from '../runner/statistics.ts';
 import { conditionLines, conditions } from '../runner/conditions.ts';
 
 const help = `npm run bench:conditions -- [--json] [--nodes N,...]

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { quantile } from '../bgp/statistics.ts';
+import { quantile } from '../runner/statistics.ts';
 import { namespaceOf } from '../../lab/dataplane/one-node.ts';
 
 const run = promisify(execFile);

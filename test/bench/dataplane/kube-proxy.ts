@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { FixtureApiServer } from '../../kube-fixture/api-server.ts';
 import { startKubeProxy, type KubeProxy } from '../../kube-fixture/kube-proxy.ts';
 import type { ApiObject } from '../../kube-fixture/object.ts';
-import { median } from '../bgp/statistics.ts';
+import { median } from '../runner/statistics.ts';
 import { Generation, untilQuiet } from './generation.ts';
 import { sharePriority } from './priority.ts';
 

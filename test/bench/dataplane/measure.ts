@@ -1,5 +1,5 @@
 import { readFileSync, writeSync } from 'node:fs';
-import { median, quantile } from '../bgp/statistics.ts';
+import { median, quantile } from '../runner/statistics.ts';
 import { HeraldNode, type ExecutorName } from './herald-node.ts';
 import { serviceObject, sliceObject } from './services.ts';
 

@@ -1,4 +1,4 @@
-import { median } from '../bgp/statistics.ts';
+import { median } from '../runner/statistics.ts';
 import { conditionLines, type Conditions } from '../runner/conditions.ts';
 import type { AgentStart } from './agent-start.ts';
 import type { ConnectTimes } from './client.ts';

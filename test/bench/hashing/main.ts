@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { fillSlots, type SlotCandidate } from '../../../src/decisions/forwarding/slot-table.ts';
 import { slotTableSizes } from '../../../src/net/frontend.ts';
-import { median } from '../bgp/statistics.ts';
+import { median } from '../runner/statistics.ts';
 import { conditionLines, conditions } from '../runner/conditions.ts';
 import { maglev, rendezvous, type Fill } from './peers.ts';
 

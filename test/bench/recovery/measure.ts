@@ -1,5 +1,5 @@
 import { shortTimeouts, RecoveryBed } from '../../lab/recovery-bed.ts';
-import { median } from '../bgp/statistics.ts';
+import { median } from '../runner/statistics.ts';
 import { boundOf, type TermName } from './bounds.ts';
 import { noDamping, type Case } from './cases.ts';
 

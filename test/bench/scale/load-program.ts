@@ -7,7 +7,7 @@ import { KubeClient } from '../../../src/kube/client/client.ts';
 import { listPages } from '../../../src/kube/reflector/list-pages.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import type { Credentials } from '../../conformance/cluster.ts';
-import { answerCalls } from '../bgp/senders/caller.ts';
+import { answerCalls } from '../runner/caller.ts';
 import { churnedAddress, timeNow } from './addresses.ts';
 import { putAll } from './etcd.ts';
 import { Load } from './load.ts';

@@ -12,7 +12,7 @@ import { systemClock } from '../../../src/system/clock.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import { systemRandom } from '../../../src/system/random.ts';
 import type { Credentials } from '../../conformance/cluster.ts';
-import { answerCalls } from '../bgp/senders/caller.ts';
+import { answerCalls } from '../runner/caller.ts';
 import { nodeName, podName, timeNow } from './addresses.ts';
 import { namespace, podUid } from './objects.ts';
 import { RecordedAgent } from './recorded/recorded-agent.ts';

@@ -1,8 +1,8 @@
 /** A BGP peer on every address of its network namespace. It notes when each prefix was announced first. The benchmark calls its methods. */
 import { readNlri } from '../../../src/bgp/wire/nlri.ts';
 import { formatPrefix } from '../../../src/net/prefix.ts';
-import { peerServer } from '../bgp/peer-server.ts';
-import { answerCalls } from '../bgp/senders/caller.ts';
+import { peerServer } from '../runner/peer-server.ts';
+import { answerCalls } from '../runner/caller.ts';
 import { heraldAsn, routerAsn, timeNow } from './addresses.ts';
 
 const times = new Map<string, number>();

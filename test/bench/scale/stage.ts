@@ -11,7 +11,7 @@ import type { LabProcess } from '../../lab/lab-process.ts';
 import { inNamespace, ip, prepareNamespace } from '../../lab/namespace.ts';
 import { until } from '../../lab/until.ts';
 import { sharePriority } from '../dataplane/priority.ts';
-import { Caller } from '../bgp/senders/caller.ts';
+import { Caller } from '../runner/caller.ts';
 import { apiServerAddress, controllerAddress, heraldAsn, nodeAddress, nodeName, podName, routerAddress, routerAsn } from './addresses.ts';
 import { auditLogArguments } from './audit-log.ts';
 import { namespace, podUid } from './objects.ts';

@@ -1,4 +1,4 @@
-import { quantile } from '../bgp/statistics.ts';
+import { quantile } from '../runner/statistics.ts';
 import { churnedSequence } from './addresses.ts';
 import type { Change } from './load-program.ts';
 import type { Times } from './results.ts';

@@ -1,4 +1,4 @@
-// MetalLB's controller, the second judge of test/differential, and its speaker, which test/bench/l2 measures. Their packages are programs, which
+// MetalLB's controller, the second judge of test/differential, and its speaker, which src/l2/bench measures. Their packages are programs, which
 // nothing can import: they are tools of this module.
 module herald.dev/conformance/metallb
 

@@ -1,4 +1,4 @@
-import { hex, marker } from '../../unit/bgp/hex.ts';
+import { hex, marker } from '../../../src/bgp/test/hex.ts';
 
 const nextHop6 = '20010db8000000000000000000000002';
 const attributes = '40010100 40020602010000fde9 4003040a000001';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { encodeMessage, type MessageContent, type WireSession } from '../../../src/bgp/wire/index.ts';
-import { capability, updateContent } from '../../unit/bgp/wire/arbitraries.ts';
+import { capability, updateContent } from '../../../src/bgp/test/wire/arbitraries.ts';
 import { corpus, messageOf } from './corpus.ts';
 import type { Random } from '../random.ts';
 

@@ -1,7 +1,7 @@
 import { address } from '../../../src/net/address.ts';
 import type { Mac } from '../../../src/l2/wire/mac.ts';
-import { advertisement, arpRequest, client, mac, patched, solicitation, vip, vip6, withChecksum } from '../../unit/l2/frames.ts';
-import { macOf } from '../../unit/l2/segment-bed.ts';
+import { advertisement, arpRequest, client, mac, patched, solicitation, vip, vip6, withChecksum } from '../../../src/l2/test/frames.ts';
+import { macOf } from '../../../src/l2/test/segment-bed.ts';
 
 /** The MAC addresses that mean something to a node: a client, a host with an address of ours, itself, another node. */
 export const senders: readonly Mac[] = [client, mac('02:00:00:00:00:66'), macOf(0), macOf(1)];

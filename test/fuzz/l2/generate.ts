@@ -1,4 +1,4 @@
-import { withChecksum } from '../../unit/l2/frames.ts';
+import { withChecksum } from '../../../src/l2/test/frames.ts';
 import type { Random } from '../random.ts';
 import { corpus } from './corpus.ts';
 

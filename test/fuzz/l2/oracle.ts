@@ -4,9 +4,9 @@ import { claimStates } from '../../../src/l2/claim/fsm.ts';
 import { encodeArp } from '../../../src/l2/wire/arp.ts';
 import { decodeFrame, type Frame } from '../../../src/l2/wire/frame.ts';
 import { encodeAdvertisement, encodeSolicitation } from '../../../src/l2/wire/ndp.ts';
-import { withChecksum } from '../../unit/l2/frames.ts';
-import { accepts } from '../../unit/l2/packet-filter.ts';
-import { SegmentBed } from '../../unit/l2/segment-bed.ts';
+import { withChecksum } from '../../../src/l2/test/frames.ts';
+import { accepts } from '../../../src/l2/test/packet-filter.ts';
+import { SegmentBed } from '../../../src/l2/test/segment-bed.ts';
 
 /** Throws when the codec breaks a promise for these octets, which need not be a valid frame. */
 export function checkFrame(bytes: Uint8Array): void {

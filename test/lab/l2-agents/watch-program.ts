@@ -5,7 +5,7 @@ import { decodeFrame } from '../../../src/l2/wire/frame.ts';
 import { formatMac } from '../../../src/l2/wire/mac.ts';
 import { address, formatAddress } from '../../../src/net/address.ts';
 import { loadLibc } from '../../../src/system/ffi/libc.ts';
-import { arpRequest, mac, solicitation } from '../../unit/l2/frames.ts';
+import { arpRequest, mac, solicitation } from '../../../src/l2/test/frames.ts';
 import type { WatchOptions, WatchedFrame } from './watch.ts';
 
 /** Asks for addresses at intervals, and records every ARP reply, neighbor advertisement and announcement that it receives. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { address } from '../../../src/net/address.ts';
 import { decodeFrame, type Frame } from '../../../src/l2/wire/frame.ts';
 import { allNodes, solicitedNodeGroup } from '../../../src/l2/wire/multicast.ts';
-import { advertisement, arpRequest, mac, patched, solicitation, withChecksum } from '../../unit/l2/frames.ts';
+import { advertisement, arpRequest, mac, patched, solicitation, withChecksum } from '../../../src/l2/test/frames.ts';
 import { until } from '../until.ts';
 import { L2Process, Segment } from './segment.ts';
 

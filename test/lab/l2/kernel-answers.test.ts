@@ -14,7 +14,7 @@ import { silentLog } from '../../../src/system/log.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { inNetworkNamespace } from '../../kube-fixture/network-namespace.ts';
 import { run } from '../../peers/link.ts';
-import { mac, solicitation } from '../../unit/l2/frames.ts';
+import { mac, solicitation } from '../../../src/l2/test/frames.ts';
 import { until } from '../until.ts';
 import { L2Process, Segment } from './segment.ts';
 

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { address } from '../../../src/net/address.ts';
 import type { AddressEntry, L2Event, Table } from '../../../src/l2/index.ts';
 import { decodeFrame } from '../../../src/l2/wire/frame.ts';
-import { arpRequest, mac } from '../../unit/l2/frames.ts';
+import { arpRequest, mac } from '../../../src/l2/test/frames.ts';
 import { run } from '../../peers/link.ts';
 import { until } from '../until.ts';
 import { L2Process, Segment } from './segment.ts';

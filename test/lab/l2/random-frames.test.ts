@@ -4,7 +4,7 @@ import { address, formatAddress } from '../../../src/net/address.ts';
 import { decodeFrame } from '../../../src/l2/wire/frame.ts';
 import { frameOf } from '../../fuzz/l2/generate.ts';
 import { Random } from '../../fuzz/random.ts';
-import { arpRequest, mac, vip, vip6 } from '../../unit/l2/frames.ts';
+import { arpRequest, mac, vip, vip6 } from '../../../src/l2/test/frames.ts';
 import { until } from '../until.ts';
 import { L2Process, Segment } from './segment.ts';
 

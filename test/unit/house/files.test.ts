@@ -1,9 +1,10 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { sourceFiles } from '../../../scripts/source-files.ts';
 
 const root = join(import.meta.dirname, '../../..');
-const files = globSync('{src,providers}/**/*.ts', { cwd: root });
+const files = sourceFiles();
 
 test('the search finds source files', () => {
   expect(files.length).toBeGreaterThan(100);

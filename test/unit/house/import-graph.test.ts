@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync, existsSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { sourceFiles } from '../../../scripts/source-files.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
@@ -61,13 +62,6 @@ interface Import {
   readonly isLazy: boolean;
 }
 
-function sourceFiles(folder: string): string[] {
-  if (!existsSync(join(root, folder))) return [];
-  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
-    .map((name) => join(folder, name));
-}
-
 function importsOf(file: string): Import[] {
   const text = readFileSync(join(root, file), 'utf8');
   const statements = text.matchAll(/^\s*(?:import|export)\b[^'";]*?from\s+'([^']+)'|\bimport\(\s*'([^']+)'\s*\)|^\s*import\s+'([^']+)'/gm);
@@ -81,7 +75,8 @@ function roomOf(file: string): string {
   return file.split('/').slice(0, 2).join('/');
 }
 
-const imports = ['src', 'providers'].flatMap(sourceFiles).flatMap(importsOf);
+const files = sourceFiles();
+const imports = files.flatMap(importsOf);
 const inside = imports.filter(({ to }) => to.startsWith('src/') || to.startsWith('providers/'));
 const outside = imports.filter(({ to }) => !to.startsWith('src/') && !to.startsWith('providers/'));
 
@@ -139,6 +134,9 @@ function arrowsInside(folder: string): Import[] {
   });
 }
 
+/** Entries of a package that are not its code. */
+const besideTheCode = new Set(['test', 'bench', 'package.json', 'README.md', 'reference.md']);
+
 /** The most entries of a folder, so that a reader takes it in at a glance. `src/bfd` has more because it is one state machine. */
 const mostEntries = 16;
 const largerFolders: Readonly<Record<string, number>> = { 'src/bfd': 19 };
@@ -149,7 +147,7 @@ describe('the import graph', () => {
   });
 
   test('every room is in the table of allowed imports', () => {
-    const rooms = new Set(['src', 'providers'].flatMap(sourceFiles).map(roomOf));
+    const rooms = new Set(files.map(roomOf));
     expect([...rooms].filter((room) => mayImport[room] === undefined)).toEqual([]);
   });
 
@@ -176,7 +174,7 @@ describe('the import graph', () => {
 
   test('one file loads node:http, because an import statement costs every process 14 MB', () => {
     const loads = (file: string) => /^import (?!type )[^;]*from 'node:http';/m.test(readFileSync(join(root, file), 'utf8'));
-    expect(['src', 'providers'].flatMap(sourceFiles).filter(loads)).toEqual([]);
+    expect(files.filter(loads)).toEqual([]);
   });
 
   test('only the composition root loads a provider', () => {
@@ -189,15 +187,15 @@ describe('the import graph', () => {
   });
 
   test('sub-rooms of a folder import one way', () => {
-    const cyclic = foldersOf(['src', 'providers'].flatMap(sourceFiles)).flatMap((folder) =>
+    const cyclic = foldersOf(files).flatMap((folder) =>
       cyclesIn(arrowsInside(folder)).map((entries) => `${folder}: ${entries.join(', ')}`),
     );
     expect(cyclic).toEqual([]);
   });
 
   test('no folder has too many entries', () => {
-    const crowded = foldersOf(['src', 'providers'].flatMap(sourceFiles)).flatMap((folder) => {
-      const entries = readdirSync(join(root, folder)).length;
+    const crowded = foldersOf(files).flatMap((folder) => {
+      const entries = readdirSync(join(root, folder)).filter((name) => !besideTheCode.has(name)).length;
       return entries > (largerFolders[folder] ?? mostEntries) ? [`${folder}: ${entries}`] : [];
     });
     expect(crowded).toEqual([]);

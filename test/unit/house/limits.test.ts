@@ -1,10 +1,11 @@
-import { globSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { sourceFiles } from '../../../scripts/source-files.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const page = readFileSync(join(root, 'docs/reference/limits.md'), 'utf8');
-const files = globSync('{src,providers}/**/limits.ts', { cwd: root });
+const files = sourceFiles('{src,providers}', 'limits.ts');
 
 /** Returns the rows of the chapter about one limits.ts: name to the rest of the row. */
 function rowsOf(file: string): Map<string, string> {

@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { sourceFiles } from '../../../scripts/source-files.ts';
 import { anchorsOf } from '../../../scripts/site/anchors.ts';
 import { deadLinks, linksOf } from '../../../scripts/site/links.ts';
 import { navigationOf } from '../../../scripts/site/navigation.ts';
@@ -16,7 +17,10 @@ test('every link of a page leads to an existing file, and to an existing heading
 });
 
 test('every page that a program, a manifest or a script names exists', () => {
-  const files = globSync(['{src,providers,scripts,bin}/**/*.{ts,sh}', 'manifests/**/*.{yaml,json}', 'Containerfile'], { cwd: root });
+  const files = [
+    ...sourceFiles(),
+    ...globSync(['{scripts,bin}/**/*.{ts,sh}', 'manifests/**/*.{yaml,json}', 'Containerfile'], { cwd: root }),
+  ];
   const named = files.flatMap((file) =>
     [...readFileSync(join(root, file), 'utf8').matchAll(/\bdocs\/[\w/-]+\.(?:md|svg|json)\b/g)].map(([path]) => ({ file, path })),
   );

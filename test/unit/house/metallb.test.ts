@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { sourceFiles } from '../../../scripts/source-files.ts';
 import { metallbPage } from '../../../scripts/generate/metallb-page.ts';
 import { metallbBehaviour, metallbEvents, metallbMetrics } from '../../../scripts/generate/metallb-tables.ts';
 import { eventTable } from '../../../src/controller/events/event-table.ts';
@@ -132,11 +133,7 @@ const filesThatMayKnow = [
 ];
 
 test('no other file knows MetalLB', () => {
-  const files = ['src', 'providers'].flatMap((folder) =>
-    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.ts'))
-      .map((name) => `${folder}/${name}`),
-  );
+  const files = sourceFiles();
   const knowing = files.filter((file) => {
     const code = readFileSync(join(root, file), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, '');
     return /from '[^']*\/metallb\/|['"`]metallb\.|universe\.tf/.test(code);

