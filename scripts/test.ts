@@ -1,7 +1,7 @@
 /**
  * Runs a tier of tests and ends with the line "N passed, N failed", which counts every test and every static check.
  *
- *   node scripts/test.ts quick   `npm test`: types, build, lint, generated files, format, unit and property tests, a short model test, a lab smoke run
+ *   node scripts/test.ts quick   `npm test`: unit and property tests beside types, lint, generated files and format; a short model test, a lab smoke run
  *   node scripts/test.ts model   random sequences of objects and faults: the kernel's tables against a fresh plan, a million operations on addresses
  *   node scripts/test.ts lab     every lab suite, two files at a time
  *   node scripts/test.ts peers   Herald's speaker against BIRD, FRR, GoBGP and OpenBGPD
@@ -18,6 +18,7 @@
  *   node scripts/test.ts quick -t 'BGP-'   passes further arguments to vitest and runs nothing else; with -t the tests are listed
  */
 import { spawn } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -35,28 +36,17 @@ interface Outcome {
 const root = join(import.meta.dirname, '..');
 const bin = join(root, 'node_modules/.bin');
 endTogether();
-const environment = { ...process.env, PATH: `${bin}:${process.env['PATH'] ?? ''}` };
+const environment: NodeJS.ProcessEnv = {
+  // All processes of the run take their examples from one seed.
+  PROPERTY_SEED: String(randomInt(2 ** 31)),
+  ...process.env,
+  PATH: `${bin}:${process.env['PATH'] ?? ''}`,
+};
 
 const tiers: Readonly<Record<string, () => readonly (() => Promise<Outcome>)[]>> = {
   quick: () => [
-    () => check('types', 'tsc', ['-p', '.']),
-    () => check('types of the console', 'tsc', ['-p', 'console']),
-    () => build(),
-    () => check('lint', 'oxlint', ['--type-aware', '--deny-warnings']),
-    () => check('generated files', 'node', ['scripts/generate.ts', '--check']),
-    () =>
-      check('format', 'oxfmt', [
-        '--check',
-        'console/src',
-        'console/test',
-        'console/bench',
-        'src',
-        'providers',
-        'test',
-        'scripts',
-        'docs/.vitepress',
-      ]),
-    () => vitest('unit and property tests', ['--project', 'unit']),
+    // Beside the tests, because these programs leave the processors idle at times.
+    () => together(unitTests, staticChecks),
     // A fixed seed, so that every run is the same. New sequences belong in the long run, where a find does not block an unrelated change.
     () =>
       vitest('model test, a short run', ['--project', 'model'], {
@@ -78,6 +68,8 @@ const tiers: Readonly<Record<string, () => readonly (() => Promise<Outcome>)[]>>
   lab: () => [() => withRealSystems('lab suites', 'lab')],
 };
 
+const formatted = ['console/src', 'console/test', 'console/bench', 'src', 'providers', 'test', 'scripts', 'docs/.vitepress'];
+
 /** When more files than this fail, a busy machine is not the cause, so they are not run again. */
 const mostFilesRepeated = 3;
 
@@ -89,34 +81,54 @@ if (run === undefined) {
 }
 const chosen = vitestArguments.length > 0 ? [() => vitest(vitestArguments.join(' '), inProject(vitestArguments))] : run();
 const outcomes: Outcome[] = [];
+const share = process.env['TIER'] === 'full' ? 'all examples' : 'a tenth of the examples, TIER=full for all';
+console.log(`property tests: PROPERTY_SEED=${environment['PROPERTY_SEED']}, ${share}`);
 for (const one of chosen) outcomes.push(await one());
-const passed = outcomes.reduce((sum, outcome) => sum + outcome.passed, 0);
-const failed = outcomes.reduce((sum, outcome) => sum + outcome.failed, 0);
-const lines = outcomes.flatMap((outcome) => outcome.lines);
+const { passed, failed, lines } = sumOf(outcomes);
 if (lines.length > 0) console.log(['', '== what failed', ...lines].join('\n'));
 console.log(`${passed} passed, ${failed} failed`);
 process.exit(failed > 0 || passed === 0 ? 1 : 0);
 
+/** Runs both, and resolves to the sum of their outcomes. */
+async function together(...runs: readonly (() => Promise<Outcome>)[]): Promise<Outcome> {
+  return sumOf(await Promise.all(runs.map((run) => run())));
+}
+
+function unitTests(): Promise<Outcome> {
+  return vitest('unit and property tests', ['--project', 'unit*']);
+}
+
+/** Runs the checks one after the other, and prints what each printed when it has ended. */
+async function staticChecks(): Promise<Outcome> {
+  const outcomes = [
+    // With declarations, so that a type that a library cannot export is an error, as in the build.
+    await check('types', 'tsc', ['-p', '.', '--declaration']),
+    await check('types of the console', 'tsc', ['-p', 'console']),
+    await check('lint', 'oxlint', ['--type-aware', '--deny-warnings']),
+    await check('generated files', 'node', ['scripts/generate.ts', '--check']),
+    await check('format', 'oxfmt', ['--check', ...formatted]),
+  ];
+  return sumOf(outcomes);
+}
+
+function sumOf(outcomes: readonly Outcome[]): Outcome {
+  return {
+    passed: outcomes.reduce((sum, outcome) => sum + outcome.passed, 0),
+    failed: outcomes.reduce((sum, outcome) => sum + outcome.failed, 0),
+    lines: outcomes.flatMap((outcome) => outcome.lines),
+  };
+}
+
 /** Adds the project of the tier when the arguments name no file. A title alone would also select lab tests, which take minutes. */
 function inProject(args: readonly string[]): readonly string[] {
-  const chosen = args.some((arg) => arg.startsWith('test/') || arg.startsWith('--project'));
-  return chosen ? args : ['--project', tier === 'quick' ? 'unit' : tier, ...args];
+  const chosen = args.some((arg) => /^((test|src|providers|console)\/|--project)/.test(arg));
+  return chosen ? args : ['--project', tier === 'quick' ? 'unit*' : tier, ...args];
 }
 
 /** Runs a static check, which counts as one test. */
 async function check(title: string, command: string, args: readonly string[]): Promise<Outcome> {
-  const status = await execute(title, command, args);
+  const status = await execute(title, command, args, { output: 'at its end' });
   return status === 0 ? { passed: 1, failed: 0, lines: [] } : { passed: 0, failed: 1, lines: [`failed: ${title}`] };
-}
-
-/** Runs `npm run build` into a temporary folder. With dist/ in the tree, bin/herald would run from it. */
-async function build(): Promise<Outcome> {
-  const folder = mkdtempSync(join(tmpdir(), 'herald-build-'));
-  try {
-    return await check('build', 'tsc', ['-p', 'tsconfig.build.json', '--outDir', folder]);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
 }
 
 /** Runs vitest once. A run that fails without a failed test (a crash, an uncaught error) counts as one failure. */
@@ -151,7 +163,7 @@ async function runOnce(title: string, args: readonly string[], variables: NodeJS
   try {
     const file = join(folder, 'report.json');
     const words = ['run', ...args, ...listing(args), '--reporter=json', `--outputFile.json=${file}`];
-    const status = await execute(title, 'vitest', words, variables);
+    const status = await execute(title, 'vitest', words, { variables });
     const report = readReport(file);
     return { report, verdict: verdictOf(report ?? { testResults: [] }), status };
   } finally {
@@ -179,10 +191,25 @@ function readReport(file: string): Report | undefined {
   }
 }
 
+interface Execution {
+  readonly variables?: NodeJS.ProcessEnv;
+  /** `at its end` for a command that runs beside another one: the lines of both would mix. */
+  readonly output?: 'at once' | 'at its end';
+}
+
 /** Resolves to the exit status. Null when a signal ended the command. */
-async function execute(title: string, command: string, args: readonly string[], variables: NodeJS.ProcessEnv = {}): Promise<number | null> {
-  console.log(`\n== ${title}: ${command} ${args.filter((arg) => !arg.startsWith('--outputFile')).join(' ')}`);
-  const child = spawn(join(bin, command), args, { cwd: root, env: { ...variables, ...environment }, stdio: 'inherit' });
-  const [status] = (await once(child, 'exit')) as [number | null];
+async function execute(title: string, command: string, args: readonly string[], execution: Execution = {}): Promise<number | null> {
+  const { variables = {}, output = 'at once' } = execution;
+  const opening = `\n== ${title}: ${command} ${args.filter((arg) => !arg.startsWith('--outputFile')).join(' ')}`;
+  if (output === 'at once') console.log(opening);
+  const child = spawn(join(bin, command), args, {
+    cwd: root,
+    env: { ...variables, ...environment },
+    stdio: output === 'at once' ? 'inherit' : 'pipe',
+  });
+  const printed: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => printed.push(chunk));
+  const [status] = (await once(child, 'close')) as [number | null];
+  if (output === 'at its end') console.log(`${opening}\n${Buffer.concat(printed).toString('utf8').trimEnd()}`);
   return status;
 }

@@ -19,7 +19,7 @@ const groups: readonly (readonly [text: string, pattern: RegExp])[] = [
   ['Explanation', /^docs\/(explanation\/|ARCHITECTURE\.md)/],
   ['Decisions', /^docs\/adr\//],
   ['Project', /^[A-Z]+\.md$/],
-  ['Libraries and examples', /^(src|examples)\//],
+  ['Libraries and examples', /^(src|providers|console|examples)\//],
   ['Tests', /^test\//],
 ];
 

@@ -19,13 +19,14 @@ interface Fields {
   readonly integrity?: string;
   readonly license?: string;
   readonly optional?: boolean;
+  readonly link?: boolean;
 }
 
-/** Reads package-lock.json, or node_modules/.package-lock.json, which lists what is installed. */
+/** Reads package-lock.json, or node_modules/.package-lock.json, which lists what is installed. Leaves out the workspaces: they are this repository. */
 export function readLockFile(path: string): LockedPackage[] {
   const { packages } = JSON.parse(readFileSync(path, 'utf8')) as { readonly packages: Readonly<Record<string, Fields>> };
   return Object.entries(packages)
-    .filter(([place]) => place !== '')
+    .filter(([place, { link = false }]) => place.startsWith('node_modules/') && !link)
     .map(([place, { version = '', integrity = '', license, optional = false }]) => {
       return { place, name: place.split('node_modules/').at(-1) ?? '', version, integrity, license, optional };
     });

@@ -82,6 +82,8 @@ async function serve(request: IncomingMessage, response: ServerResponse, answer:
     ),
     readBody: (octets) => readBody(request, octets),
   });
+  // The client has gone while the answer was made.
+  if (response.closed) return;
   if (typeof body === 'string' || body instanceof Uint8Array) {
     const late = setTimeout(() => response.destroy(), milliseconds);
     response.once('close', () => clearTimeout(late));

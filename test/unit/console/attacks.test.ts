@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { request } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { consolePaths, manifestType, type PlanView } from '../../../src/console/contract.ts';
-import type { Facts, PlannedChanges } from '../../../src/console/picture.ts';
+import type { Facts, Picture, PlannedChanges } from '../../../src/console/picture.ts';
 import { startConsole, type PageFile } from '../../../src/console/server.ts';
 import { limits } from '../../../src/console/limits.ts';
 import { systemClock } from '../../../src/system/clock.ts';
@@ -129,7 +129,8 @@ describe('a browser that opened the printed address', () => {
 });
 
 test('the page is there while the first read takes its time, and a pulse says that there is no picture yet', async () => {
-  const slow: Facts = { ...facts, read: () => new Promise(() => undefined) };
+  const { promise: picture, resolve: answer } = Promise.withResolvers<Picture>();
+  const slow: Facts = { ...facts, read: () => picture };
   const stopping = new AbortController();
   const running = await startConsole(0, { facts: slow, files, clock: systemClock, stopped: stopping.signal });
   port = Number(new URL(running.address).port);
@@ -138,6 +139,8 @@ test('the page is there while the first read takes its time, and a pulse says th
   expect((await ask('/')).status).toBe(200);
   expect((await events(1))[0]).toContain('data: {"versions":{}}');
   stopping.abort('SIGINT');
+  answer(pictureOf({}));
+  await running.ended;
 });
 
 describe('a client without the cookie', () => {

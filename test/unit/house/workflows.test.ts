@@ -35,7 +35,7 @@ const workflow = (path: string): Workflow => parse(text(path)) as Workflow;
 const jobs = paths.flatMap((path) => Object.entries(workflow(path).jobs).map(([name, job]) => ({ name: `${path}: ${name}`, job })));
 const scripts = Object.keys((JSON.parse(text('package.json')) as { scripts: object }).scripts);
 /** The suites of `.ci/run`, each with its command. */
-const suites = [...text('.ci/run').matchAll(/^ *suite (\w+) (npm .*?)(?: &)?$/gm)].map(([, name = '', command = '']) => ({
+const suites = [...text('.ci/run').matchAll(/^ *suite(?:_if_changed)? (\w+) (npm .*?)(?: &)?$/gm)].map(([, name = '', command = '']) => ({
   name,
   command,
 }));
@@ -134,11 +134,21 @@ describe('.ci/run', () => {
   });
 
   /** Runs .ci/run with an npm that prints its arguments and one passed test. */
-  const run = (...args: readonly string[]): { readonly status: number | null; readonly lines: readonly string[] } => {
+  const run = (...args: readonly string[]): { readonly status: number | null; readonly lines: readonly string[] } => runOf({}, ...args);
+  const runOf = (
+    variables: NodeJS.ProcessEnv,
+    ...args: readonly string[]
+  ): { readonly status: number | null; readonly lines: readonly string[] } => {
     const folder = mkdtempSync(join(tmpdir(), 'herald-ci-'));
     try {
       writeFileSync(join(folder, 'npm'), '#!/bin/sh\necho "npm $*"\necho "1 passed, 0 failed"\n', { mode: 0o755 });
-      const environment = { ...process.env, PATH: `${folder}:${process.env['PATH'] ?? ''}` };
+      const environment = {
+        ...process.env,
+        TIER: '',
+        CI_PASSED: join(folder, 'passed'),
+        PATH: `${folder}:${process.env['PATH'] ?? ''}`,
+        ...variables,
+      };
       const { status, stdout } = spawnSync('bash', [join(root, '.ci/run'), ...args], { env: environment, encoding: 'utf8' });
       return { status, lines: stdout.trimEnd().split('\n') };
     } finally {
@@ -155,6 +165,24 @@ describe('.ci/run', () => {
 
   test('runs every suite without arguments', () => {
     expect(run().lines.at(-1)).toBe(`${suites.length} passed, 0 failed`);
+  });
+
+  test('leaves out the suites whose files are as the full run recorded them', () => {
+    const record = join(mkdtempSync(join(tmpdir(), 'herald-ci-')), 'passed');
+    const ranOf = (variables: NodeJS.ProcessEnv): string[] => {
+      const { lines } = runOf({ CI_PASSED: record, ...variables });
+      return lines
+        .filter((line) => line.includes(' | npm '))
+        .map((line) => line.split(' ')[0] ?? '')
+        .toSorted();
+    };
+    const all = suites.map(({ name }) => name).toSorted();
+    expect(ranOf({ TIER: 'full' })).toEqual(all);
+    const left = ['console', 'differential', 'docs', 'metallb'];
+    expect(ranOf({})).toEqual(all.filter((name) => !left.includes(name)));
+    writeFileSync(record, readFileSync(record, 'utf8').replace(/^docs .*/m, 'docs 0'));
+    expect(ranOf({})).toEqual(all.filter((name) => name === 'docs' || !left.includes(name)));
+    rmSync(dirname(record), { recursive: true });
   });
 
   test('fails for a suite that does not exist', () => {

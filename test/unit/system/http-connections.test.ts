@@ -2,11 +2,19 @@ import assert from 'node:assert';
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { HttpConnections, type Connection, type EndCause } from '../../../src/system/http/http-connections.ts';
 import { isOwn, networkOf } from '../../../src/system/http/client-address.ts';
 
 const bounds = { perAddress: 3, own: 2, total: 12, totalOwn: 3, headerMilliseconds: 60_000 };
+
+const sockets = new Set<FakeSocket>();
+
+// An open connection has a timer.
+afterEach(() => {
+  for (const socket of sockets) socket.emit('close');
+  sockets.clear();
+});
 
 class FakeSocket extends EventEmitter {
   readonly localAddress = '10.0.0.1';
@@ -16,6 +24,7 @@ class FakeSocket extends EventEmitter {
   constructor(remoteAddress: string) {
     super();
     this.remoteAddress = remoteAddress;
+    sockets.add(this);
   }
 
   resetAndDestroy(): void {

@@ -156,7 +156,7 @@ describe.each(tables)('random objects of table %#', (table) => {
       }),
       { numRuns: runs(500) },
     );
-    expect(malformed.filter((code) => code === 'malformed').length).toBeGreaterThan(50);
+    expect(malformed.filter((code) => code === 'malformed').length).toBeGreaterThan(runs(50));
   });
 });
 
