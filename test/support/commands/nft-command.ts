@@ -1,11 +1,15 @@
-import { DataplaneError } from '../../dataplane.ts';
-import { followCommand, runCommand, type CommandLine, type CommandOutcome } from '../../run-command.ts';
-import { CommitOutcomeUnknown, type NftExecutor } from '../executor.ts';
-import { tableFamily, tableName } from '../../ruleset/layout.ts';
-import { commandTimeout, maximumMonitorLine, maximumOutputBytes } from '../../limits.ts';
-import { readListing } from '../listing.ts';
-import { TransactionReader } from './monitor-output.ts';
-import { removalScript, transactionScript } from './transaction-script.ts';
+import { DataplaneError } from '../../../src/dataplane/dataplane.ts';
+import { CommitOutcomeUnknown, type NftExecutor } from '../../../src/dataplane/nftables/executor.ts';
+import { tableFamily, tableName } from '../../../src/dataplane/ruleset/layout.ts';
+import { runCommand, type CommandLine, type CommandOutcome } from '../../../src/dataplane/run-command.ts';
+import { commandBounds } from './command-bounds.ts';
+import { followCommand } from './follow-command.ts';
+import { readListing } from './nft-listing.ts';
+import { TransactionReader } from './nft-monitor.ts';
+import { removalScript, transactionScript } from './nft-script.ts';
+
+/** Bytes of one line of the monitor. The rest of a longer line is ignored; its beginning is sufficient. */
+const maximumMonitorLine = 4_096;
 
 /**
  * Drives the kernel through the `nft` command (1.0.1 or later), in the network namespace of this process or through a prefix such as ['ip',
@@ -16,9 +20,8 @@ export function nftCommand(prefix: readonly string[] = []): NftExecutor {
     const [first = 'nft', ...others] = [...prefix, 'nft', ...args];
     return [first, ...others];
   };
-  const bounds = { timeout: commandTimeout, outputBytes: maximumOutputBytes };
   const runScript = async (lines: readonly string[]): Promise<void> => {
-    const outcome = await runCommand(commandLine('-f', '-'), `${lines.join('\n')}\n`, bounds).catch((error: unknown) => {
+    const outcome = await runCommand(commandLine('-f', '-'), `${lines.join('\n')}\n`, commandBounds).catch((error: unknown) => {
       // The command was killed, perhaps after the kernel had committed.
       if (error instanceof DataplaneError && error.code === 'failed') throw new CommitOutcomeUnknown(error.message, { cause: error });
       throw error;
@@ -29,7 +32,7 @@ export function nftCommand(prefix: readonly string[] = []): NftExecutor {
     run: (transaction) => runScript(transactionScript(transaction)),
     removeTables: () => runScript(removalScript()),
     async readTable(skeleton) {
-      const outcome = await runCommand(commandLine('-j', 'list', 'table', tableFamily(skeleton.family), tableName), '', bounds);
+      const outcome = await runCommand(commandLine('-j', 'list', 'table', tableFamily(skeleton.family), tableName), '', commandBounds);
       if (outcome.status === 0) return readListing(JSON.parse(outcome.stdout) as unknown, skeleton);
       if (/No such file or directory/.test(outcome.stderr) && /list table/.test(outcome.stderr)) return undefined;
       throw errorOf(outcome);

@@ -1,24 +1,10 @@
-import { formatAddress, parseAddress, type Family } from '../../net/address.ts';
-import { ElementList } from '../ruleset/element-list.ts';
-import { elementFromText } from '../ruleset/element-text.ts';
-import type { Element } from '../ruleset/element.ts';
-import { affinityMap, allSets, revisionSet, type Field, type SetName } from '../ruleset/layout.ts';
-import { expectedChains, type Skeleton } from '../ruleset/skeleton.ts';
-
-/** One of our tables, as `nft -j list table` or netlink lists it. */
-export interface TableListing {
-  /**
-   * True when every set and every chain with its number of rules matches the skeleton. By netlink, every rule, policy and verdict matches
-   * as well.
-   */
-  readonly intact: boolean;
-  /** The elements that change with Services. Empty unless the table is intact. */
-  readonly elements: ElementList;
-  /** The numbers in the revision set. */
-  readonly revisions: readonly number[];
-  /** True when reading added elements that were wanted and missing. */
-  readonly completed?: true;
-}
+import { formatAddress, parseAddress, type Family } from '../../../src/net/address.ts';
+import type { TableListing } from '../../../src/dataplane/nftables/executor.ts';
+import { ElementList } from '../../../src/dataplane/ruleset/element-list.ts';
+import type { Element } from '../../../src/dataplane/ruleset/element.ts';
+import { affinityMap, allSets, revisionSet, type Field, type SetName } from '../../../src/dataplane/ruleset/layout.ts';
+import { expectedChains, type Skeleton } from '../../../src/dataplane/ruleset/skeleton.ts';
+import { elementFromText } from './element-from-text.ts';
 
 /**
  * Reads the JSON of a listing and compares it with the skeleton. If anything in it is not understood, the table counts as not intact and is

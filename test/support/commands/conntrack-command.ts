@@ -1,18 +1,16 @@
-import { formatAddress, parseAddress } from '../../net/address.ts';
-import type { Protocol } from '../../net/frontend.ts';
-import { DataplaneError } from '../dataplane.ts';
-import { maximumOutputBytes } from '../limits.ts';
-import { runCommand, type CommandLine, type CommandOutcome } from '../run-command.ts';
-import type { ConntrackCleaner, Flow, StaleFlows } from './conntrack-cleaner.ts';
-
-const bounds = { timeout: 30_000, outputBytes: maximumOutputBytes };
+import { formatAddress, parseAddress } from '../../../src/net/address.ts';
+import type { Protocol } from '../../../src/net/frontend.ts';
+import { DataplaneError } from '../../../src/dataplane/dataplane.ts';
+import { runCommand, type CommandLine, type CommandOutcome } from '../../../src/dataplane/run-command.ts';
+import type { ConntrackCleaner, Flow, StaleFlows } from '../../../src/dataplane/conntrack/conntrack-cleaner.ts';
+import { commandBounds } from './command-bounds.ts';
 
 /** Lists and deletes flows with `conntrack` of conntrack-tools, one process for each description of stale flows. */
 export function conntrackCommand(prefix: readonly string[] = []): ConntrackCleaner {
   const conntrack = async (args: readonly string[]): Promise<CommandOutcome> => {
     const [first = 'conntrack', ...others] = [...prefix, 'conntrack', ...args];
     const command: CommandLine = [first, ...others];
-    const outcome = await runCommand(command, '', bounds);
+    const outcome = await runCommand(command, '', commandBounds);
     // conntrack exits with status 1 and this text when it finds no flow.
     if (outcome.status === 0 || outcome.stderr.includes('0 flow entries')) return outcome;
     throw new DataplaneError(/permitted|CAP_NET_ADMIN/.test(outcome.stderr) ? 'permission' : 'failed', outcome.stderr.trim().slice(0, 500));

@@ -1,8 +1,16 @@
-import type { Family } from '../../net/address.ts';
-import { formatPrefix, parsePrefix, type Prefix } from '../../net/prefix.ts';
-import { DataplaneError } from '../dataplane.ts';
-import { runCommand, type CommandLine, type CommandOutcome } from '../run-command.ts';
-import { familiesOf, findRoutes, routeProtocol, routingTable, rulePreference, type UnreachableRouteTable } from './unreachable-routes.ts';
+import type { Family } from '../../../src/net/address.ts';
+import { formatPrefix, parsePrefix, type Prefix } from '../../../src/net/prefix.ts';
+import { DataplaneError } from '../../../src/dataplane/dataplane.ts';
+import { runCommand, type CommandLine, type CommandOutcome } from '../../../src/dataplane/run-command.ts';
+import {
+  familiesOf,
+  findRoutes,
+  routeProtocol,
+  routingTable,
+  rulePreference,
+  type UnreachableRouteTable,
+} from '../../../src/dataplane/routes/unreachable-routes.ts';
+import { commandBounds } from './command-bounds.ts';
 
 /** Errors of the kernel that mean that the desired state already exists. */
 const alreadyDone = /No such process|No such file|File exists|FIB table does not exist/;
@@ -10,14 +18,12 @@ const alreadyDone = /No such process|No such file|File exists|FIB table does not
 /** Our rule as `ip -N rule show` prints it. */
 const ruleLine = new RegExp(`^${rulePreference}:\\s+not from all iif lo lookup ${routingTable} proto ${routeProtocol}$`);
 
-const bounds = { timeout: 30_000, outputBytes: 16 * 1024 * 1024 };
-
 /** Manages routes with `ip` of iproute2, in the network namespace of this process or through a command prefix. */
 export function ipCommand(commandPrefix: readonly string[] = []): UnreachableRouteTable {
   const run = async (args: readonly string[], input: string): Promise<CommandOutcome> => {
     const [first = 'ip', ...others] = [...commandPrefix, 'ip', ...args];
     const command: CommandLine = [first, ...others];
-    return await runCommand(command, input, bounds);
+    return await runCommand(command, input, commandBounds);
   };
   const change = async (args: readonly string[], input = ''): Promise<void> => {
     const outcome = await run(args, input);

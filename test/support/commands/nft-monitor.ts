@@ -1,5 +1,5 @@
-import type { MonitorEvents } from '../executor.ts';
-import { revisionSet, tableName } from '../../ruleset/layout.ts';
+import type { MonitorEvents } from '../../../src/dataplane/nftables/executor.ts';
+import { revisionSet, tableName } from '../../../src/dataplane/ruleset/layout.ts';
 
 /** Reads the output of `nft monitor`: the changes of a transaction, then a line "# new generation". */
 export class TransactionReader {
