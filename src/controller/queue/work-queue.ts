@@ -5,7 +5,7 @@ import type { Random } from '../../system/random.ts';
 import { allWithoutWaiting, TurnSlice } from '../../system/time-slice.ts';
 import { limits } from '../limits.ts';
 import type { Urgency } from '../provider-parts.ts';
-import { RemoteLine } from './remote-line.ts';
+import { Semaphore } from './semaphore.ts';
 import { earlierLine, WaitingLines, type Line } from './waiting-lines.ts';
 
 const retryDelays = {
@@ -37,7 +37,7 @@ export class WorkQueue<K extends string> {
   readonly #remoteUrgency: (key: K) => Urgency | undefined;
   readonly #waiting = new WaitingLines<K>();
   /** Remote keys whose turn has come and that wait for a remote slot. */
-  readonly #remote = new RemoteLine<K>();
+  readonly #remote = new Semaphore<K>();
   readonly #atWork = new Set<K>();
   /** Keys that were added while at work, and where they will wait. */
   readonly #requeued = new Map<K, Line>();

@@ -1,4 +1,4 @@
-import { FirstOut } from '../../lang/first-out.ts';
+import { FifoSet } from '../../lang/fifo-set.ts';
 import type { ObjectEvent } from '../../model/objects/object-event.ts';
 import { sleep, type Cancel, type Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
@@ -50,8 +50,8 @@ export class EventRecorder {
   readonly #rate = new TokenBucket({ burst: limits.eventRateBurst, refillMilliseconds: limits.eventRateMilliseconds });
   /** The same while more important requests are under way. */
   readonly #busyRate = new TokenBucket({ burst: 1, refillMilliseconds: limits.eventBusyRateMilliseconds });
-  readonly #warnings = new FirstOut<Recorded>();
-  readonly #others = new FirstOut<Recorded>();
+  readonly #warnings = new FifoSet<Recorded>();
+  readonly #others = new FifoSet<Recorded>();
   readonly #lost = new Map<EventLoss, number>();
   readonly #backOff: BackOff;
   readonly #stop = new AbortController();

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { isOwn, networkOf } from './client-address.ts';
-import { Crowd, type Phase, type Visitor } from './crowd.ts';
+import { ConnectionLimiter, type Phase, type LimitedConnection } from './connection-limiter.ts';
 
 /** Limits on the connections of all listeners of a process. */
 export interface ConnectionBounds {
@@ -20,7 +20,7 @@ export type EndCause = 'address' | 'listener' | 'process' | 'late';
 
 /** A limit, and the connections that share it. */
 interface Place {
-  readonly crowd: Crowd<Connection>;
+  readonly limiter: ConnectionLimiter<Connection>;
   readonly maximum: number;
   readonly cause: EndCause;
 }
@@ -39,8 +39,8 @@ export class HttpConnections {
   constructor(bounds: ConnectionBounds, onEnded: (cause: EndCause) => void) {
     this.bounds = bounds;
     this.onEnded = onEnded;
-    this.#foreign = { crowd: new Crowd(), maximum: bounds.total, cause: 'process' };
-    this.#own = { crowd: new Crowd(), maximum: bounds.totalOwn, cause: 'process' };
+    this.#foreign = { limiter: new ConnectionLimiter(), maximum: bounds.total, cause: 'process' };
+    this.#own = { limiter: new ConnectionLimiter(), maximum: bounds.totalOwn, cause: 'process' };
   }
 
   /** Returns a larger number each time. */
@@ -50,9 +50,9 @@ export class HttpConnections {
 
   /** Returns the function that admits the connections of a new listener. Clients from elsewhere may have `maximum` of them. */
   ofListener(maximum: number, idleMilliseconds: number): (socket: Socket) => Connection | undefined {
-    const here = new Crowd<Connection>();
-    const foreign: readonly Place[] = [{ crowd: here, maximum, cause: 'listener' }, this.#foreign];
-    const own: readonly Place[] = [{ crowd: new Crowd(), maximum: this.bounds.own, cause: 'listener' }, this.#own];
+    const here = new ConnectionLimiter<Connection>();
+    const foreign: readonly Place[] = [{ limiter: here, maximum, cause: 'listener' }, this.#foreign];
+    const own: readonly Place[] = [{ limiter: new ConnectionLimiter(), maximum: this.bounds.own, cause: 'listener' }, this.#own];
     return (socket) => {
       const { remoteAddress, localAddress } = socket;
       // The client has gone again.
@@ -62,7 +62,7 @@ export class HttpConnections {
       const client = { address: remoteAddress, network: networkOf(remoteAddress) };
       if (isForeign && here.sizeOf(client.address, client.network) >= this.bounds.perAddress)
         here.dispensableOf(client.address, client.network)?.end('address');
-      for (const { crowd, maximum: most, cause } of places) if (crowd.size >= most) crowd.dispensable()?.end(cause);
+      for (const { limiter, maximum: most, cause } of places) if (limiter.size >= most) limiter.dispensable()?.end(cause);
       return new Connection(socket, client, { places, connections: this, idleMilliseconds });
     };
   }
@@ -75,7 +75,7 @@ interface ConnectionOptions {
 }
 
 /** One connection, from its acceptance to its end. */
-export class Connection implements Visitor {
+export class Connection implements LimitedConnection {
   readonly address: string;
   readonly network: string;
   readonly #socket: Socket;
@@ -86,13 +86,13 @@ export class Connection implements Visitor {
   #unanswered = 0;
   #deadline: NodeJS.Timeout | undefined;
 
-  constructor(socket: Socket, { address, network }: Pick<Visitor, 'address' | 'network'>, options: ConnectionOptions) {
+  constructor(socket: Socket, { address, network }: Pick<LimitedConnection, 'address' | 'network'>, options: ConnectionOptions) {
     this.address = address;
     this.network = network;
     this.#socket = socket;
     this.#options = options;
     this.since = options.connections.nextPhase();
-    for (const { crowd } of options.places) crowd.add(this);
+    for (const { limiter } of options.places) limiter.add(this);
     const { headerMilliseconds } = options.connections.bounds;
     // After a stall of the process the timer is due before the header is read that has arrived meanwhile. The next turn has read it.
     this.#deadline = setTimeout(() => setImmediate(() => this.#endLate()), headerMilliseconds);
@@ -129,14 +129,14 @@ export class Connection implements Visitor {
 
   #enter(phase: Phase): void {
     clearTimeout(this.#deadline);
-    for (const { crowd } of this.#options.places) crowd.delete(this);
+    for (const { limiter } of this.#options.places) limiter.delete(this);
     this.phase = phase;
     this.since = this.#options.connections.nextPhase();
-    for (const { crowd } of this.#options.places) crowd.add(this);
+    for (const { limiter } of this.#options.places) limiter.add(this);
   }
 
   #leave(): void {
     clearTimeout(this.#deadline);
-    for (const { crowd } of this.#options.places) crowd.delete(this);
+    for (const { limiter } of this.#options.places) limiter.delete(this);
   }
 }

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { RankedLine, turnsPerOldest } from '../../../src/lang/ranked-line.ts';
+import { PriorityQueue, turnsPerOldest } from '../../../src/lang/priority-queue.ts';
 
-function takeAll(line: RankedLine<string>): string[] {
+function takeAll(line: PriorityQueue<string>): string[] {
   const taken: string[] = [];
   for (let next = line.take(); next !== undefined; next = line.take()) taken.push(next.item);
   return taken;
@@ -10,7 +10,7 @@ function takeAll(line: RankedLine<string>): string[] {
 
 describe('a ranked line', () => {
   test('gives turns by rank, and by arrival within a rank', () => {
-    const line = new RankedLine<string>();
+    const line = new PriorityQueue<string>();
     for (const [item, rank] of [
       ['c', 2],
       ['a1', 0],
@@ -24,7 +24,7 @@ describe('a ranked line', () => {
   });
 
   test('gives every eighth turn to the item that has waited longest', () => {
-    const line = new RankedLine<string>();
+    const line = new PriorityQueue<string>();
     for (const item of ['old', 'older']) line.add(item, 3);
     for (let index = 0; index < 20; index++) line.add(`new ${index}`, 0);
     const taken = takeAll(line);
@@ -32,7 +32,7 @@ describe('a ranked line', () => {
   });
 
   test('passes over ranks that may not have a turn', () => {
-    const line = new RankedLine<string>();
+    const line = new PriorityQueue<string>();
     for (const [item, rank] of [
       ['a', 0],
       ['b', 1],
@@ -49,7 +49,7 @@ describe('a ranked line', () => {
     const rounds = fc.array(fc.array(rank, { maxLength: 3 }), { minLength: 1, maxLength: 300 });
     fc.assert(
       fc.property(rounds, (all) => {
-        const line = new RankedLine<number>();
+        const line = new PriorityQueue<number>();
         const limit = new Map<number, number>();
         let [items, turns] = [0, 0];
         for (const arrivals of all) {

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { FirstOut } from '../../../src/lang/first-out.ts';
+import { FifoSet } from '../../../src/lang/fifo-set.ts';
 
 test('a line has the order, the first item and the size of a Set after any steps', () => {
   const step = fc.record({ what: fc.constantFrom('add', 'delete', 'look', 'take', 'clear'), item: fc.nat(5) });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const line = new FirstOut<number>();
+      const line = new FifoSet<number>();
       const set = new Set<number>();
       for (const { what, item } of steps) {
         const [first] = set;
@@ -26,7 +26,7 @@ test('a line has the order, the first item and the size of a Set after any steps
 });
 
 test('an item that is deleted and added again after a look goes to the end', () => {
-  const line = new FirstOut<string>();
+  const line = new FifoSet<string>();
   for (const item of ['a', 'b']) line.add(item);
   expect(line.first()).toBe('a');
   line.delete('a');

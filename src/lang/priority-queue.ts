@@ -7,11 +7,11 @@ interface Turn<Item> {
 }
 
 /**
- * Items that wait for their turn: those of a lower rank first, those of one rank in their order of arrival. No item waits for ever,
- * because every eighth turn goes to the oldest one: an item that finds n others in the line has its turn after at most 8 × (n + 1) turns,
+ * A queue of items that wait for their turn: those of a lower rank first, those of one rank in their order of arrival. No item waits for ever,
+ * because every eighth turn goes to the oldest one: an item that finds n others in the queue has its turn after at most 8 × (n + 1) turns,
  * whatever comes later.
  */
-export class RankedLine<Item> {
+export class PriorityQueue<Item> {
   /** By rank: the items with the number of their arrival. */
   readonly #ranks = new Map<number, Map<Item, number>>();
   #arrivals = 0;
@@ -31,7 +31,7 @@ export class RankedLine<Item> {
     return this.#ranks.entries().find(([, items]) => items.has(item))?.[0];
   }
 
-  /** Adds an item that is not in the line. */
+  /** Adds an item that is not in the queue. */
   add(item: Item, rank: number): void {
     const items = this.#ranks.get(rank);
     const arrival = this.#arrivals++;

@@ -2,7 +2,7 @@
  * A set in order of arrival whose first item is found at once. The iterator of a Set passes over the places of all items that were deleted
  * from its front, so a long line that is taken from its front would cost the square of its length.
  */
-export class FirstOut<Item> {
+export class FifoSet<Item> {
   readonly #items = new Set<Item>();
   /** Goes on where it is, also past items that were added since. All items before it have been deleted, except for `#first`. */
   #rest: Iterator<Item> = this.#items.values();

@@ -7,7 +7,7 @@ import type { RecordedStatus } from '../status-writer.ts';
  * conditions of all of them, and a Service without an address must not wait for that. So the controller first decides on the addresses of all
  * Services, which is quick, in the order that protects them, and then judges the conditions of those whose addresses stay.
  */
-export class JudgedBefore {
+export class DeferredServices {
   readonly #judge: (key: ServiceKey) => void;
   /** Those whose addresses have not been decided on yet. */
   readonly #undecided = new Set<ServiceKey>();

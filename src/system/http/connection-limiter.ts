@@ -1,8 +1,8 @@
 /** What a connection does: wait for a whole request header, or for the client to take an answer. */
 export type Phase = 'waiting' | 'serving';
 
-/** A connection as a crowd sees it. */
-export interface Visitor {
+/** A connection as a limiter sees it. */
+export interface LimitedConnection {
   /** The address of its client. */
   readonly address: string;
   /** The subnet of the address: one machine may use all its addresses. */
@@ -13,7 +13,7 @@ export interface Visitor {
 }
 
 /** The connections of one address in the order of their phases' beginnings, which is the order of insertion. */
-class Client<V extends Visitor> {
+class Client<V extends LimitedConnection> {
   readonly #byPhase: Readonly<Record<Phase, Set<V>>> = { waiting: new Set(), serving: new Set() };
 
   get size(): number {
@@ -32,7 +32,7 @@ class Client<V extends Visitor> {
   }
 }
 
-class Network<V extends Visitor> {
+class Network<V extends LimitedConnection> {
   readonly clients = new Map<string, Client<V>>();
   size = 0;
 }
@@ -41,7 +41,7 @@ class Network<V extends Visitor> {
  * The connections that share a limit. When there are too many, `dispensable` names the one to close: of the client with the most in the
  * subnet with the most. So a client with one connection keeps it while another client or subnet has more.
  */
-export class Crowd<V extends Visitor> {
+export class ConnectionLimiter<V extends LimitedConnection> {
   readonly #networks = new Map<string, Network<V>>();
   #size = 0;
 
@@ -53,23 +53,23 @@ export class Crowd<V extends Visitor> {
     return this.#networks.get(network)?.clients.get(address)?.size ?? 0;
   }
 
-  add(visitor: V): void {
-    let network = this.#networks.get(visitor.network);
-    if (network === undefined) this.#networks.set(visitor.network, (network = new Network()));
-    let client = network.clients.get(visitor.address);
-    if (client === undefined) network.clients.set(visitor.address, (client = new Client()));
-    client.in(visitor.phase).add(visitor);
+  add(connection: V): void {
+    let network = this.#networks.get(connection.network);
+    if (network === undefined) this.#networks.set(connection.network, (network = new Network()));
+    let client = network.clients.get(connection.address);
+    if (client === undefined) network.clients.set(connection.address, (client = new Client()));
+    client.in(connection.phase).add(connection);
     network.size++;
     this.#size++;
   }
 
-  delete(visitor: V): void {
-    const network = this.#networks.get(visitor.network);
-    const client = network?.clients.get(visitor.address);
-    if (network === undefined || client?.in(visitor.phase).delete(visitor) !== true) return;
-    if (client.size === 0) network.clients.delete(visitor.address);
+  delete(connection: V): void {
+    const network = this.#networks.get(connection.network);
+    const client = network?.clients.get(connection.address);
+    if (network === undefined || client?.in(connection.phase).delete(connection) !== true) return;
+    if (client.size === 0) network.clients.delete(connection.address);
     network.size--;
-    if (network.size === 0) this.#networks.delete(visitor.network);
+    if (network.size === 0) this.#networks.delete(connection.network);
     this.#size--;
   }
 
@@ -92,7 +92,7 @@ function largest<T extends { readonly size: number }>(all: readonly T[]): readon
   return all.filter((one) => one.size === size);
 }
 
-function isBefore(one: Visitor, other: Visitor): boolean {
+function isBefore(one: LimitedConnection, other: LimitedConnection): boolean {
   if (one.phase !== other.phase) return one.phase === 'waiting';
   return one.since < other.since;
 }

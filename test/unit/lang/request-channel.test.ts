@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Questions } from '../../../src/lang/questions.ts';
+import { RequestChannel } from '../../../src/lang/request-channel.ts';
 
 interface Answers {
   readonly name: string;
@@ -7,9 +7,9 @@ interface Answers {
   readonly stop: undefined;
 }
 
-function asked(): { readonly sent: string[]; readonly questions: Questions<Answers> } {
+function asked(): { readonly sent: string[]; readonly questions: RequestChannel<Answers> } {
   const sent: string[] = [];
-  const questions = new Questions<Answers>(
+  const questions = new RequestChannel<Answers>(
     ({ type }) => void sent.push(type),
     () => ({ name: '', count: 0, stop: undefined }),
   );

@@ -1,4 +1,4 @@
-import { RankedLine } from '../../lang/ranked-line.ts';
+import { PriorityQueue } from '../../lang/priority-queue.ts';
 import { limits } from '../limits.ts';
 import type { Urgency } from '../provider-parts.ts';
 
@@ -9,12 +9,12 @@ const order = ['new', 'change', 'repair', 'reread'] as const satisfies readonly 
 const slots = [limits.remoteKeysAtWork, limits.remoteChangesAtWork, limits.remoteRepairsAtWork, limits.remoteRereadsAtWork];
 
 /**
- * Keys that wait for one of the slots for work outside the cluster, and those that have one. Less urgent keys get only some of the slots,
+ * The slots for work outside the cluster: keys that wait for one, and those that have one. Less urgent keys get only some of the slots,
  * so that a slot for a more urgent key becomes free however long the others take. Of eight slots that become free, one goes to the key that
  * has waited longest among those that may have one, so that no key waits for ever.
  */
-export class RemoteLine<K extends string> {
-  readonly #waiting = new RankedLine<K>();
+export class Semaphore<K extends string> {
+  readonly #waiting = new PriorityQueue<K>();
   /** The rank of each key that has a slot. */
   readonly #atWork = new Map<K, number>();
 
