@@ -1,6 +1,6 @@
 import { parseAnyObject, type ReadingMode } from '../../model/metallb/read.ts';
 import { expandList, type FieldProblem } from '../../model/parse.ts';
-import { identityText, type ObjectIdentity } from '../../model/parse/result.ts';
+import { identityText, type ObjectIdentity } from '../../model/reading/result.ts';
 import type { HeraldObject } from '../../model/store/snapshot.ts';
 import type { SourceProblem } from '../source.ts';
 import type { Position } from './decode/decoded-document.ts';

@@ -1,5 +1,5 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, type Document, type ErrorCode } from 'yaml';
-import type { FieldPath } from '../../../model/parse/problem.ts';
+import type { FieldPath } from '../../../model/reading/problem.ts';
 import { limits } from '../limits.ts';
 import type { DecodedDocument, Position } from './decoded-document.ts';
 

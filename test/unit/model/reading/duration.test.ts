@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseDuration } from '../../../../src/model/parse/duration.ts';
+import { parseDuration } from '../../../../src/model/reading/duration.ts';
 
 describe('duration', () => {
   test.each([
