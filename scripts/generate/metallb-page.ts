@@ -1,4 +1,4 @@
-import { annotationRows, deprecatedPrefix, metallbPrefix } from '../../src/model/parse/metallb-annotations.ts';
+import { annotationRows, deprecatedPrefix, metallbPrefix } from '../../src/model/reading/metallb-annotations.ts';
 import { metallbKinds, reportKinds, type MetalLBKind } from '../../src/model/metallb/kinds.ts';
 import { metallbEvents, metallbMetrics, metallbBehaviour, type Row } from './metallb-tables.ts';
 

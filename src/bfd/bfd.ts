@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { firstUnknownName } from '../lang/closest-name.ts';
-import { Questions } from '../lang/questions.ts';
+import { RequestChannel } from '../lang/request-channel.ts';
 import { loadLibc } from '../system/ffi/libc.ts';
 import { newDiscards } from './counters.ts';
 import { minimumInterval } from './limits.ts';
@@ -48,7 +48,7 @@ export type BfdListener = (name: string, transition: Transition) => void;
 export class Bfd {
   readonly #worker: Worker;
   readonly #listeners = new Set<BfdListener>();
-  readonly #questions: Questions<Answers>;
+  readonly #requests: RequestChannel<Answers>;
   readonly #started = Promise.withResolvers<boolean>();
   readonly #ended: Promise<void>;
   #stopping: Promise<void> | undefined;
@@ -63,7 +63,7 @@ export class Bfd {
     const program = new URL(import.meta.url.endsWith('.ts') ? './worker/thread.ts' : './worker/thread.js', import.meta.url);
     this.#worker = new Worker(program, { workerData, name: 'bfd' });
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
-    this.#questions = new Questions((question) => this.#worker.postMessage(question), whenStopped);
+    this.#requests = new RequestChannel((request) => this.#worker.postMessage(request), whenStopped);
     this.#worker.on('message', (message: Message) => this.#onMessage(message));
     // An error in the thread is a bug. Without a listener for `error` it ends the process, as an error in the main thread does.
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -94,7 +94,7 @@ export class Bfd {
 
   /** Has the thread tell another thread the states of the sessions, so that it does not wait for the main thread. */
   feed({ port, wake }: StateFeed): void {
-    if (this.#questions.closed) return;
+    if (this.#requests.closed) return;
     const message: FeedMessage = { type: 'feed', port, wake };
     this.#worker.postMessage(message, [port]);
   }
@@ -123,12 +123,12 @@ export class Bfd {
 
   async #stop(): Promise<void> {
     // While it closes its sessions the thread would answer out of order, and afterwards not at all.
-    await this.#questions.askLast({ type: 'stop' });
+    await this.#requests.askLast({ type: 'stop' });
     await this.#ended;
   }
 
   #ask<Q extends Question>(question: Q): Promise<Answers[Q['type']]> {
-    return this.#questions.ask(question);
+    return this.#requests.ask(question);
   }
 
   #onMessage(message: Message): void {
@@ -137,7 +137,7 @@ export class Bfd {
         this.#started.resolve(message.realTime);
         return;
       case 'answer':
-        this.#questions.answered(message.value);
+        this.#requests.answered(message.value);
         return;
       case 'changed':
         for (const listener of this.#listeners) listener(message.name, message.transition);

@@ -23,7 +23,7 @@ import { ConfigurationStatuses } from './configuration/configuration-statuses.ts
 import { serviceConditions } from './services/service-conditions.ts';
 import { DelayedRequeue } from './queue/delayed-requeue.ts';
 import { InstrumentedReconciler } from './queue/instrumented-reconciler.ts';
-import { JudgedBefore } from './queue/judged-before.ts';
+import { DeferredServices } from './queue/deferred-services.ts';
 import { completeProvider, keptInPools, poolUsage, type CompleteProvider } from './complete-provider.ts';
 import type { Provider, Reconciliation } from './provider.ts';
 import { goneAddresses, ServedServices, type Served } from './services/served-services.ts';
@@ -71,7 +71,7 @@ export class Controller {
   readonly #configuration: ConfigurationStatuses;
   readonly #sourceEvents: SourceEvents;
   readonly #competingWriters = new CompetingWriters();
-  readonly #judgedBefore = new JudgedBefore((key) => this.#queue.addLast(key));
+  readonly #deferred = new DeferredServices((key) => this.#queue.addLast(key));
   readonly #unsubscribe: (() => void)[] = [];
   #cancelTimeoutCheck: (() => void) | undefined;
 
@@ -131,7 +131,7 @@ export class Controller {
       }),
     );
     this.#served.adopt(recorded, snapshot);
-    this.#judgedBefore.adopt(recorded, (key) => this.#served.remoteUrgency(key, snapshot) === undefined);
+    this.#deferred.adopt(recorded, (key) => this.#served.remoteUrgency(key, snapshot) === undefined);
     const keys = inOrderOfService(snapshot, recorded.waitingSince ?? new Map());
     for (const key of new Set([...keys, ...recorded.addresses.keys(), ...recorded.unreadable.keys()])) this.#queue.add(key);
     this.#queue.start();
@@ -168,7 +168,7 @@ export class Controller {
     this.#configuration.usageChanged();
     for (const key of this.#affected.afterSilence(source.snapshot, now)) this.#queue.addLast(key);
     this.#configuration.checkTimeouts();
-    this.#judgedBefore.judgeNow();
+    this.#deferred.judgeNow();
     for (const key of this.#competingWriters.takeExpired(clock.now())) this.#queue.add(key);
     this.#unclaimed.reportDue(source.snapshot, clock.now());
     this.#cancelTimeoutCheck = clock.after(limits.reportWatchMilliseconds, () => this.#checkTimeouts());
@@ -181,7 +181,7 @@ export class Controller {
     for (const provider of providers) for (const key of provider.affected(changes, source.snapshot)) this.#queue.addPriority(key);
     const changed = changes.flatMap(({ kind, key }) => (kind === 'Service' ? [key as ServiceKey] : []));
     const { named, others } = this.#affected.afterChanges(changes, source.snapshot);
-    for (const key of [...changed, ...named]) this.#judgedBefore.forgetService(key);
+    for (const key of [...changed, ...named]) this.#deferred.forgetService(key);
     for (const key of inOrderOfCreation(changed, source.snapshot)) this.#queue.add(key);
     for (const key of named) this.#queue.add(key);
     for (const key of others) this.#queue.addLast(key);
@@ -194,7 +194,7 @@ export class Controller {
   async #reconcile(key: ServiceKey): Promise<void> {
     const { snapshot } = this.#components.source;
     const service = snapshot.services.get(key);
-    const wasJudged = this.#judgedBefore.take(key);
+    const wasJudged = this.#deferred.take(key);
     if (service === undefined) {
       this.#unclaimed.forget(key);
       this.#deniedIPs.forget(key);
@@ -232,7 +232,7 @@ export class Controller {
     this.#recordReleased(key, gone, twice === undefined ? 'the Service asks for something else' : reasonText(twice));
     this.#served.recordServed(key, { provider, service, ingress });
     const isAsRecorded = unmet === undefined && sameContent(service.ingress, ingress) && !changedSinceDecision(service);
-    if (wasJudged && isAsRecorded && others.length === 0) this.#judgedBefore.judgeLater(key);
+    if (wasJudged && isAsRecorded && others.length === 0) this.#deferred.judgeLater(key);
     else {
       await this.#write(key, { ...service, ingress }, unmet, details, twice);
       this.#statuses.recordRemarks(service, result);

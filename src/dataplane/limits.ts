@@ -52,12 +52,6 @@ export const maximumMissingKeys = 1_000;
 /** Elements of our own transaction up to which its events are received. For a larger one, the agent compares generation numbers instead. */
 export const maximumMonitoredElements = 10_000;
 
-/** Bytes of output read from one command. A listing of 300,000 elements is about 40 MB. */
-export const maximumOutputBytes = 512 * 1024 * 1024;
-
-/** Milliseconds after which a command counts as hung and is killed. */
-export const commandTimeout = 60_000;
-
 /** Milliseconds from a foreign change to the check. One transaction causes many events. */
 export const repairDelay = 100;
 
@@ -69,9 +63,6 @@ export const monitorRestart = { first: 200, maximum: 30_000 } as const;
 
 /** Milliseconds within which a new monitor has subscribed. A check afterwards finds changes that it missed. */
 export const monitorSettle = 300;
-
-/** Bytes of one line of the monitor. The rest of a longer line is ignored; its beginning is sufficient. */
-export const maximumMonitorLine = 4_096;
 
 /** Descriptions of stale flows waiting for deletion. Beyond this number, all flows are compared with the frontends instead. */
 export const maximumConntrackQueue = 4_096;

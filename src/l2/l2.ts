@@ -1,5 +1,5 @@
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
-import { Questions } from '../lang/questions.ts';
+import { RequestChannel } from '../lang/request-channel.ts';
 import { systemClock, type Cancel } from '../system/clock.ts';
 import { loadLibc, type Libc } from '../system/ffi/libc.ts';
 import { newCounters, type Counters } from './counters.ts';
@@ -46,7 +46,7 @@ export class L2 {
   readonly #worker: Worker;
   readonly #wake: number;
   readonly #listeners = new Set<Listener>();
-  readonly #questions: Questions<Answers>;
+  readonly #requests: RequestChannel<Answers>;
   readonly #started = Promise.withResolvers<boolean>();
   readonly #ended: Promise<void>;
   readonly #beats: Int32Array<SharedArrayBuffer>;
@@ -67,7 +67,7 @@ export class L2 {
     // The compiled program ends in `.js`.
     const program = new URL(import.meta.url.endsWith('.ts') ? './worker/thread.ts' : './worker/thread.js', import.meta.url);
     this.#worker = new Worker(program, { workerData, name: 'l2' });
-    this.#questions = new Questions((question) => this.#send(question), whenStopped);
+    this.#requests = new RequestChannel((request) => this.#send(request), whenStopped);
     this.#worker.on('message', (message: Message) => this.#onMessage(message));
     // An error in the thread is a bug. Without a listener for `error` it ends the process, as an error in the main thread does.
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -142,17 +142,17 @@ export class L2 {
   }
 
   async #stop(): Promise<void> {
-    await this.#questions.askLast({ type: 'stop' });
+    await this.#requests.askLast({ type: 'stop' });
     await this.#ended;
     this.#libc.close(this.#wake);
   }
 
   #ask<Q extends Question>(question: Q): Promise<Answers[Q['type']]> {
-    return this.#questions.ask(question);
+    return this.#requests.ask(question);
   }
 
   #post(message: SessionMessage | FeedMessage, transfer: readonly MessagePort[] = []): void {
-    if (!this.#questions.closed) this.#send(message, transfer);
+    if (!this.#requests.closed) this.#send(message, transfer);
   }
 
   #send(message: object, transfer: readonly MessagePort[] = []): void {
@@ -166,7 +166,7 @@ export class L2 {
         this.#started.resolve(message.realTime);
         return;
       case 'answer':
-        this.#questions.answered(message.value);
+        this.#requests.answered(message.value);
         return;
       case 'events':
         for (const event of message.events) for (const listener of this.#listeners) listener(event);

@@ -5,22 +5,22 @@ import { limits } from './limits.ts';
 import { metallbGroup } from './parse/metallb-group.ts';
 import { readEndpointSlice } from './parse/kubernetes/endpoint-slice.ts';
 import { readEndpoints } from './parse/kubernetes/endpoints.ts';
-import { FieldReader } from './parse/fields.ts';
-import { isSubdomainName } from './parse/metadata.ts';
+import { FieldReader } from './reading/fields.ts';
+import { isSubdomainName } from './reading/metadata.ts';
 import { readNamespaceObject } from './parse/kubernetes/namespace.ts';
 import { closestName } from '../lang/closest-name.ts';
 import { readNode } from './parse/kubernetes/node.ts';
 import type { EndpointSlice } from './objects/endpoint-slice.ts';
-import { addProblem, type FieldPath, type FieldProblem, type Findings } from './parse/problem.ts';
-import type { ObjectIdentity, ParseOptions, ReadResult } from './parse/result.ts';
+import { addProblem, type FieldPath, type FieldProblem, type Findings } from './reading/problem.ts';
+import type { ObjectIdentity, ParseOptions, ReadResult } from './reading/result.ts';
 import { readSecret } from './parse/kubernetes/secret.ts';
 import { readServiceCIDR } from './parse/kubernetes/service-cidr.ts';
 import { readService } from './parse/service/service.ts';
 import type { HeraldObject } from './store/snapshot.ts';
 
 export { heraldApiVersion } from './kinds.ts';
-export type { FieldProblem } from './parse/problem.ts';
-export type { ObjectIdentity, ParseOptions } from './parse/result.ts';
+export type { FieldProblem } from './reading/problem.ts';
+export type { ObjectIdentity, ParseOptions } from './reading/result.ts';
 
 export interface ParseResult {
   /** Absent when problems make the object unusable. Problems beside an object concern a part that is left out. */

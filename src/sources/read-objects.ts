@@ -2,7 +2,7 @@ import { clusterConfig } from '../model/kinds/default-config.ts';
 import { MergedObjects } from '../model/metallb/merge.ts';
 import { readingModeOf, parseAnyObject, type ReadingMode } from '../model/metallb/read.ts';
 import type { ParseOptions, ParseResult } from '../model/parse.ts';
-import { identityText } from '../model/parse/result.ts';
+import { identityText } from '../model/reading/result.ts';
 import { Store } from '../model/store/store.ts';
 import { shadowProblems } from './shadow-problems.ts';
 import type { SourceProblem } from './source.ts';

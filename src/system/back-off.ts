@@ -9,7 +9,14 @@ export interface BackOffOptions {
   readonly jitter: number;
 }
 
-/** Computes the delay before each retry: it doubles with every failure in a row, up to a maximum, and part of it is random. */
+/** Returns the delay after so many failures in a row: it doubles with every failure, up to a maximum, and part of it is random. */
+export function backOffDelay(failures: number, options: BackOffOptions, random: Random, leastMilliseconds = 0): number {
+  const { minimumMilliseconds, maximumMilliseconds, jitter } = options;
+  const longest = Math.min(maximumMilliseconds, minimumMilliseconds * 2 ** (failures - 1));
+  return Math.max(longest * (1 - jitter), leastMilliseconds) + longest * jitter * random();
+}
+
+/** Counts the failures in a row, and computes the delay before each retry. */
 export class BackOff {
   readonly #random: Random;
   readonly #options: BackOffOptions;
@@ -25,9 +32,7 @@ export class BackOff {
    * server that asks for a longer wait; the random part is added to it, so that clients do not all return at once.
    */
   failed(leastMilliseconds = 0): number {
-    const { minimumMilliseconds, maximumMilliseconds, jitter } = this.#options;
-    const longest = Math.min(maximumMilliseconds, minimumMilliseconds * 2 ** this.#failures++);
-    return Math.max(longest * (1 - jitter), leastMilliseconds) + longest * jitter * this.#random();
+    return backOffDelay(++this.#failures, this.#options, this.#random, leastMilliseconds);
   }
 
   /** Makes the next delay the shortest one again. */

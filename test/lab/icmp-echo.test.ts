@@ -1,7 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { NftablesDataplane } from '../../src/dataplane/nftables/nftables.ts';
-import { commandPorts, machinePorts, namespaceNamed } from '../../src/dataplane/nftables/ports.ts';
+import { commandPorts } from '../support/commands/command-ports.ts';
+import { machinePorts, namespaceNamed } from '../../src/dataplane/nftables/ports.ts';
 import { nodeForwarding } from '../../src/decisions/forwarding/node.ts';
 import { decideForwarding } from '../../src/decisions/forwarding/plan.ts';
 import type { Family } from '../../src/net/address.ts';

@@ -1,13 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ElementList, PackedSet } from '../../src/dataplane/ruleset/element-list.ts';
-import { elementFromText, keyText } from '../../src/dataplane/ruleset/element-text.ts';
+import { elementFromText } from '../support/commands/element-from-text.ts';
+import { keyText } from '../../src/dataplane/ruleset/element-text.ts';
 import type { Element } from '../../src/dataplane/ruleset/element.ts';
 import type { MonitorEvents, NftExecutor, TableChange, TablePart, Transaction } from '../../src/dataplane/nftables/executor.ts';
 import { markerChain, type SetName } from '../../src/dataplane/ruleset/layout.ts';
 import { maximumListedBackends, maximumListedElements } from '../../src/dataplane/limits.ts';
 import { netlinkExecutor } from '../../src/dataplane/nftables/netlink/netlink-executor.ts';
-import { nftCommand } from '../../src/dataplane/nftables/nft/nft-command.ts';
+import { nftCommand } from '../support/commands/nft-command.ts';
 import { skeleton } from '../../src/dataplane/ruleset/skeleton.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { netfilterProtocol, openNetlink } from '../../src/system/netlink/socket.ts';
@@ -28,9 +29,7 @@ const inside = (name: Name, ...words: string[]): string =>
   });
 
 function byNetlink(name: Name, own = false): NftExecutor {
-  const executor = netlinkExecutor(systemClock, { own, networkNamespace: `/run/netns/${names[name]}` });
-  if (executor === undefined) throw new Error('netlink is not available here');
-  return executor;
+  return netlinkExecutor(systemClock, { own, networkNamespace: `/run/netns/${names[name]}` });
 }
 const byCommand = (name: Name): NftExecutor => nftCommand(['ip', 'netns', 'exec', names[name]]);
 const executors: Record<Name, NftExecutor> = {} as Record<Name, NftExecutor>;
@@ -361,7 +360,7 @@ describe('tables that Herald owns (Linux 6.9)', () => {
     const second = byNetlink('netlink', true);
     await expect(second.readTable(skeleton(4, bit))).rejects.toMatchObject({ code: 'permission' });
     first.close();
-    // The tables have no owner now. Any program may change them, as the fall-back to the nft command needs.
+    // The tables have no owner now. Any program may change them.
     expect(texts((await second.readTable(skeleton(4, bit)))?.elements)).toEqual(texts([element]));
     expect((await second.readTable(skeleton(6, bit)))?.intact).toBe(true);
     expect(nft('delete', 'table', 'ip6', 'herald')).toBe('refused');

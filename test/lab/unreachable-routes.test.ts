@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { routeCheckInterval } from '../../src/dataplane/limits.ts';
-import { ipCommand } from '../../src/dataplane/routes/ip-command.ts';
+import { ipCommand } from '../support/commands/ip-command.ts';
 import { routeNetlink } from '../../src/dataplane/routes/route-netlink.ts';
 import type { UnreachableRouteTable } from '../../src/dataplane/routes/unreachable-routes.ts';
 import { UnreachableSet } from '../../src/dataplane/routes/unreachable-set.ts';
@@ -48,9 +48,7 @@ describe.each(['netlink', 'the command'])('by %s', (transport) => {
   let table: UnreachableRouteTable;
 
   beforeEach(() => {
-    const byNetlink = routeNetlink(systemClock, `/run/netns/${namespace}`);
-    if (byNetlink === undefined) throw new Error('netlink is not available here');
-    table = transport === 'netlink' ? byNetlink : ipCommand(['ip', 'netns', 'exec', namespace]);
+    table = transport === 'netlink' ? routeNetlink(systemClock, `/run/netns/${namespace}`) : ipCommand(['ip', 'netns', 'exec', namespace]);
   });
 
   afterEach(async () => {
@@ -159,7 +157,7 @@ describe.each(['netlink', 'the command'])('by %s', (transport) => {
 
 test('netlink events report changes by other programs in our table and nothing else', async () => {
   const table = routeNetlink(systemClock, `/run/netns/${namespace}`);
-  if (table?.watch === undefined) throw new Error('netlink is not available here');
+  if (table.watch === undefined) throw new Error('netlink is not available here');
   const events: string[] = [];
   const stop = table.watch(() => events.push('changed'));
   const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 400));

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DataplaneError, type ApplyResult } from '../../src/dataplane/dataplane.ts';
 import { netlinkExecutor } from '../../src/dataplane/nftables/netlink/netlink-executor.ts';
 import { CommitOutcomeUnknown, type NftExecutor } from '../../src/dataplane/nftables/executor.ts';
-import { nftCommand } from '../../src/dataplane/nftables/nft/nft-command.ts';
+import { nftCommand } from '../support/commands/nft-command.ts';
 import type { Frontend, NodeForwarding } from '../../src/net/frontend.ts';
 import { anyEvent, type Event } from './events.ts';
 import { anyFaultPlan, type FaultPlan } from './any-fault.ts';
@@ -38,9 +38,7 @@ afterAll(() => {
 });
 
 function byNetlink({ namespace }: KernelNamespace, faults?: Faults): NftExecutor {
-  const executor = netlinkExecutor(quickClock, { own: false, networkNamespace: `/run/netns/${namespace}` }, faults?.open);
-  if (executor === undefined) throw new Error('netlink is not available here');
-  return executor;
+  return netlinkExecutor(quickClock, { own: false, networkNamespace: `/run/netns/${namespace}` }, faults?.open);
 }
 
 function byCommand({ namespace }: KernelNamespace, faults: Faults): NftExecutor {

@@ -1,5 +1,6 @@
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Reason, ReasonCode } from '../../../src/model/reasons.ts';
+import { backOffDelay, type BackOffOptions } from '../../../src/system/back-off.ts';
 import type { Random } from '../../../src/system/random.ts';
 import { limits } from '../model/limits.ts';
 
@@ -12,10 +13,16 @@ import { limits } from '../model/limits.ts';
  */
 type RetryClass = 'transient' | 'throttled' | 'permanent';
 
-const waits: Readonly<Record<RetryClass, { readonly first: number; readonly longest: number }>> = {
-  transient: { first: limits.transientRetrySeconds, longest: limits.transientRetryMaximumSeconds },
-  throttled: { first: limits.throttledRetrySeconds, longest: limits.throttledRetryMaximumSeconds },
-  permanent: { first: limits.permanentRetrySeconds, longest: limits.permanentRetryMaximumSeconds },
+/** Up to half of a wait is random, so that a thousand Services do not retry at the same time. */
+const between = (first: number, longest: number): BackOffOptions => ({
+  minimumMilliseconds: first * 1000,
+  maximumMilliseconds: longest * 1000,
+  jitter: 0.5,
+});
+const waits: Readonly<Record<RetryClass, BackOffOptions>> = {
+  transient: between(limits.transientRetrySeconds, limits.transientRetryMaximumSeconds),
+  throttled: between(limits.throttledRetrySeconds, limits.throttledRetryMaximumSeconds),
+  permanent: between(limits.permanentRetrySeconds, limits.permanentRetryMaximumSeconds),
 };
 
 const transient: ReadonlySet<ReasonCode> = new Set(['AwsCallFailed', 'AwsCredentials', 'AwsPlaceUnknown', 'AwsPodsUnreadable']);
@@ -54,15 +61,11 @@ export class Backoff {
     return this.#failures.get(key) ?? 0;
   }
 
-  /**
-   * Records a failure. Returns the seconds to wait, up to half of them random, so that a thousand Services do not retry at the same time.
-   */
+  /** Records a failure. Returns the seconds to wait. */
   recordFailure(key: ServiceKey, retryClass: RetryClass): number {
     const failures = this.failuresOf(key) + 1;
     this.#failures.set(key, failures);
-    const { first, longest } = waits[retryClass];
-    const seconds = Math.min(longest, first * 2 ** Math.min(failures - 1, 20));
-    return seconds * (0.5 + this.#random() / 2);
+    return backOffDelay(failures, waits[retryClass], this.#random) / 1000;
   }
 
   /** An attempt succeeded, or the Service asks for something else now. */

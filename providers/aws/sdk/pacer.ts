@@ -1,3 +1,4 @@
+import { backOffDelay } from '../../../src/system/back-off.ts';
 import { sleep, type Clock } from '../../../src/system/clock.ts';
 import type { Log } from '../../../src/system/log.ts';
 import type { Random } from '../../../src/system/random.ts';
@@ -9,6 +10,13 @@ import { Fence } from './fence.ts';
 import { limits } from './limits.ts';
 import { firstRate } from './rates.ts';
 import { TokenBucket } from './token-bucket.ts';
+
+/** All of a delay is random, so that requests throttled together do not return together. */
+const retryDelays = {
+  minimumMilliseconds: limits.retryMinimumMilliseconds,
+  maximumMilliseconds: limits.retryMaximumMilliseconds,
+  jitter: 1,
+};
 
 /** Counts requests. Must be fast and must not throw. */
 interface RequestObserver {
@@ -92,12 +100,10 @@ export class Pacer {
     }
   }
 
-  /** Pauses for a random time from zero to the bound, so that requests throttled together do not return together. */
   async #pause(operation: Operation, attempt: number): Promise<void> {
     const { clock, random, stopped } = this.#components;
-    const longest = Math.min(limits.retryMaximumMilliseconds, limits.retryMinimumMilliseconds * 2 ** (attempt - 1));
     try {
-      await sleep(clock, longest * random(), stopped);
+      await sleep(clock, backOffDelay(attempt, retryDelays, random), stopped);
     } catch {
       throw classify(operation, stoppedError(stopped));
     }

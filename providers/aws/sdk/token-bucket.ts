@@ -1,4 +1,4 @@
-import { RankedLine } from '../../../src/lang/ranked-line.ts';
+import { PriorityQueue } from '../../../src/lang/priority-queue.ts';
 import type { Cancel, Clock } from '../../../src/system/clock.ts';
 import { limits } from './limits.ts';
 
@@ -24,14 +24,14 @@ export class QueueFullError extends Error {
 }
 
 /**
- * Lets requests pass at a rate, in the order of RankedLine. The rate adapts to AWS, because
+ * Lets requests pass at a rate, in the order of PriorityQueue. The rate adapts to AWS, because
  * other programs in the account use the same limits: it halves when AWS throttles, and grows again by a fixed step per second until it is
  * back at the first rate.
  */
 export class TokenBucket {
   readonly #clock: Clock;
   readonly #rate: Rate;
-  readonly #waiting = new RankedLine<Waiting>();
+  readonly #waiting = new PriorityQueue<Waiting>();
   #perSecond: number;
   #tokens: number;
   #counted: number;

@@ -48,16 +48,16 @@ export const roots: Readonly<Record<string, string>> = {
   'base-files': 'the directories of Debian',
   'base-passwd': 'the names of users and groups',
   'ca-certificates': 'certificate authorities',
-  conntrack: 'connections of removed endpoints, where netlink cannot be used',
+  conntrack: 'the counters of connection tracking in a bug report',
   coreutils: 'readlink and dirname, with which bin/herald finds itself',
   dash: 'the shell of bin/herald',
-  iproute2: 'links and routes, where netlink cannot be used',
+  iproute2: 'the tunnels and rules of direct server return',
   ipset: 'removal of the rules of kube-proxy',
   iptables: 'the rules of kube-proxy and of network plugins',
   ipvsadm: 'removal of the rules of kube-proxy',
   'libc-bin': 'the order in which names are looked up',
   'libstdc++6': 'Node.js needs it',
-  nftables: 'rules, where netlink cannot be used',
+  nftables: 'the filters of other programs, and the frames of direct server return',
 };
 
 /** Packages that are left out although others depend on them, with the reason. */

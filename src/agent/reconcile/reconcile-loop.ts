@@ -2,7 +2,7 @@ import { DataplaneError } from '../../dataplane/dataplane.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Change, Snapshot } from '../../model/store/snapshot.ts';
 import type { Source } from '../../sources/source.ts';
-import { Budget } from '../budget.ts';
+import { TokenBucket } from '../../lang/token-bucket.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
@@ -50,7 +50,7 @@ export class ReconcileLoop {
   readonly #handlers: ReconcileHandlers;
   readonly #work: PendingWork;
   readonly #retry: RetryTimer;
-  readonly #budget: Budget;
+  readonly #budget = new TokenBucket({ burst: limits.passBurst, refillMilliseconds: limits.passRefillMilliseconds });
   /** Counts how often the data plane lost the committed forwarding. */
   #dataplaneLosses = 0;
   #error: DataplaneError | undefined;
@@ -65,7 +65,6 @@ export class ReconcileLoop {
     this.#handlers = handlers;
     this.#work = new PendingWork(node);
     this.#retry = new RetryTimer(components, () => this.#run());
-    this.#budget = new Budget(components.clock, { burst: limits.passBurst, refillMilliseconds: limits.passRefillMilliseconds });
   }
 
   /** Why the data plane did not take the last changes. Undefined: it took them. */
@@ -152,7 +151,8 @@ export class ReconcileLoop {
       this.#withdrawOnly();
       return;
     }
-    const wait = this.#budget.dueAt() - this.#components.clock.now();
+    const now = this.#components.clock.now();
+    const wait = this.#budget.dueAt(now) - now;
     const pass = wait > 0 ? this.#waitForTurn(wait).then(() => this.#onePass()) : this.#onePass();
     this.#pass = pass.finally(() => {
       this.#pass = undefined;
@@ -183,8 +183,8 @@ export class ReconcileLoop {
   async #onePass(): Promise<void> {
     // While the pass waited for its turn, the loop was stopped or the data plane failed.
     if (this.#stopped || this.#retry.waiting) return;
-    this.#budget.spend();
     this.#runningSince = this.#components.clock.now();
+    this.#budget.spend(this.#runningSince);
     const work = this.#work.take();
     const services = new Set(work.services);
     const isIntact = this.#commitGuard();

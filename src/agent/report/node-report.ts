@@ -2,7 +2,7 @@ import { defined } from '../../lang/defined.ts';
 import type { AgentPodName } from '../../model/objects/agent-pod.ts';
 import type { Metadata } from '../../model/objects/metadata.ts';
 import type { NodeState } from '../../model/objects/node-state.ts';
-import { Budget } from '../budget.ts';
+import { TokenBucket } from '../../lang/token-bucket.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
@@ -46,7 +46,7 @@ export class NodeReport {
   readonly #options: NodeReportOptions;
   readonly #writer: string;
   /** A whole cluster of agents sees the same router fail, and the API server must take all of their reports. */
-  readonly #budget: Budget;
+  readonly #budget = new TokenBucket({ burst: limits.reportBurst, refillMilliseconds: limits.reportRefillMilliseconds });
   #last: Attempt | undefined;
   /** When the present difference may be written, if all agents have one of its kind at this moment. Undefined: no difference waits. */
   #turn: { readonly urgency: WriteUrgency; readonly at: number } | undefined;
@@ -59,7 +59,6 @@ export class NodeReport {
     this.#components = components;
     this.#options = options;
     this.#writer = Math.floor(components.random() * 2 ** 48).toString(16);
-    this.#budget = new Budget(components.clock, { burst: limits.reportBurst, refillMilliseconds: limits.reportRefillMilliseconds });
   }
 
   /** Schedules a write soon if the content has changed by then. */
@@ -104,13 +103,14 @@ export class NodeReport {
     if (last === undefined) return 0;
     if (this.#turn?.urgency !== urgency) this.#turn = undefined;
     const repeatAt = this.#repeatAt(last);
+    const now = this.#components.clock.now();
     switch (urgency) {
       case 'now':
-        return Math.min(repeatAt, this.#budget.dueAt());
+        return Math.min(repeatAt, this.#budget.dueAt(now));
       case 'acknowledgement':
         return Math.min(
           repeatAt,
-          Math.max(this.#turnAt(urgency, limits.reportSpreadMilliseconds), this.#budget.dueAt(limits.reportBurst / 2)),
+          Math.max(this.#turnAt(urgency, limits.reportSpreadMilliseconds), this.#budget.dueAt(now, limits.reportBurst / 2)),
         );
       case 'details':
         return Math.min(repeatAt, Math.max(this.#turnAt(urgency, limits.detailsSpreadMilliseconds), this.#detailsAt(last)));
@@ -155,7 +155,7 @@ export class NodeReport {
   async #write(content: ReportContent, updated = this.#components.clock.date().toISOString()): Promise<void> {
     const { clock, random, log, writeNodeState } = this.#components;
     this.#turn = undefined;
-    this.#budget.spend();
+    this.#budget.spend(clock.now());
     let failed = false;
     try {
       if (this.#options.mayWrite?.(this.#writer) === false) failed = true;

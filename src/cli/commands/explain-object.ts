@@ -71,7 +71,7 @@ export const peerSubject: Subject = {
   names: ({ snapshot }) => snapshot.peers.keys(),
   asksAgents: true,
   explain({ snapshot, now, sourceOf, live }, name, { node }) {
-    const data = explainPeer(snapshot, name, now, sourceOf, node, live);
+    const data = explainPeer(snapshot, name, now, { sourceOf, only: node, live });
     if (data === undefined) return undefined;
     if (node !== undefined && !snapshot.nodes.has(node)) throw unknownNameError('node', node, snapshot.nodes.keys());
     return { data, lines: (of: typeof data) => renderPeer(of, node !== undefined) };

@@ -1,4 +1,5 @@
 import { CommanderError } from 'commander';
+import { DataplaneError } from '../../dataplane/dataplane.ts';
 import { KubeError } from '../../kube/error.ts';
 import { SourceError } from '../../sources/source.ts';
 import { UsageError } from './command-context.ts';
@@ -23,6 +24,7 @@ export function failureOf(error: unknown): Failure | undefined {
   // Commander also throws to end after --help and --version.
   if (error instanceof CommanderError) return { status: error.exitCode === 0 ? 0 : exitStatus.usage };
   if (error instanceof UsageError) return { status: error.exitCode, message: error.message };
-  if (error instanceof SourceError || error instanceof KubeError) return { status: exitStatus.error, message: error.message };
+  if (error instanceof SourceError || error instanceof KubeError || error instanceof DataplaneError)
+    return { status: exitStatus.error, message: error.message };
   return undefined;
 }

@@ -1,5 +1,5 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
-import { parseDuration } from '../../model/parse/duration.ts';
+import { parseDuration } from '../../model/reading/duration.ts';
 import { drain } from './drain.ts';
 import type { CommandContext } from '../context/command-context.ts';
 import { limits } from '../limits.ts';

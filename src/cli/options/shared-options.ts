@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { ListenAddress } from '../../bgp/index.ts';
 import { formatAddress, parseAddress } from '../../net/address.ts';
-import { isSubdomainName } from '../../model/parse/metadata.ts';
+import { isSubdomainName } from '../../model/reading/metadata.ts';
 import type { DaemonSetName } from '../../sources/kubernetes/installation.ts';
 import type { SocketAddress } from '../../system/http/http-listener.ts';
 

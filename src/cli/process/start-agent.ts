@@ -28,7 +28,7 @@ import { machinePorts } from '../../dataplane/nftables/ports.ts';
 import { receivedNetlink } from '../../dataplane/received-routes/received-netlink.ts';
 import { L2 } from '../../l2/index.ts';
 import { debugPaths } from '../../live/contract.ts';
-import { isSubdomainName } from '../../model/parse/metadata.ts';
+import { isSubdomainName } from '../../model/reading/metadata.ts';
 import { reason, reasonText } from '../../model/reasons.ts';
 import { systemHost } from '../../system/host.ts';
 import { tcpForwarding } from '../../system/http/tcp-forwarder.ts';

@@ -10,9 +10,9 @@ import { heraldApiVersion } from '../../model/kinds.ts';
 import type { Condition } from '../../model/objects/condition.ts';
 import { originText } from '../../model/objects/metadata.ts';
 import type { ObjectEvent, ObjectReference } from '../../model/objects/object-event.ts';
-import type { Reason } from '../../model/reasons.ts';
+import { type Reason, reason } from '../../model/reasons.ts';
 import type { Change, Snapshot } from '../../model/store/snapshot.ts';
-import type { Source } from '../../sources/source.ts';
+import type { Source, SourceProblem } from '../../sources/source.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
@@ -22,12 +22,19 @@ import { limits } from '../limits.ts';
 import { InstrumentedReconciler } from '../queue/instrumented-reconciler.ts';
 import type { StatusWriter } from '../status-writer.ts';
 import { WorkQueue } from '../queue/work-queue.ts';
-import { configurationObject, isConfigurationKind, keysOf, objectKeyOf, partsOf, translatedObject } from './configuration-objects.ts';
-import type { ConfigurationObject, ObjectKey } from './configuration-objects.ts';
+import {
+  configurationObject,
+  isConfigurationKind,
+  keysOf,
+  objectKeyOf,
+  partsOf,
+  translatedObject,
+  type ConfigurationObject,
+  type ObjectKey,
+} from './configuration-objects.ts';
 import { objectConditions, objectEvents } from './object-conditions.ts';
 import { KeyThrottle } from '../queue/key-throttle.ts';
 import { PeerSessionCounts } from './peer-session-counts.ts';
-import { unreadableObjects, type Unreadable } from './unreadable-objects.ts';
 
 interface ConfigurationStatusesComponents {
   readonly source: Source;
@@ -284,4 +291,34 @@ function objectReferenceOf(
 
 function jsonText(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? String(part) : part)) ?? '';
+}
+
+/** A configuration object whose current version the source refuses. An earlier version may still be in force. */
+interface Unreadable {
+  readonly reason: Reason;
+  /** Of the refused version. "" and undefined when the source does not report them. */
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly generation: number | undefined;
+}
+
+/** Returns the first error of each configuration object. */
+function unreadableObjects(problems: readonly SourceProblem[], snapshot: Snapshot): ReadonlyMap<ObjectKey, Unreadable> {
+  const found = new Map<ObjectKey, Unreadable>();
+  const errors = problems.filter(({ severity }) => severity === 'error');
+  const named = errors.flatMap((problem) => [problem.object ?? '', ...(problem.keeps ?? [])].map((object) => ({ ...problem, object })));
+  for (const { object, about, field = '', message, fix } of named) {
+    const [kind = '', name = '', ...further] = object.split('/');
+    if (!isConfigurationKind(kind) || name === '' || further.length > 0) continue;
+    const key = objectKeyOf(kind, name);
+    if (found.has(key)) continue;
+    const inForce = configurationObject(snapshot, key) !== undefined;
+    found.set(key, {
+      reason: reason('ObjectUnreadable', { field, problem: message, remedy: fix, inForce }),
+      uid: about?.uid ?? '',
+      resourceVersion: about?.resourceVersion ?? '',
+      generation: about?.generation,
+    });
+  }
+  return found;
 }

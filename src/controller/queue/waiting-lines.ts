@@ -1,5 +1,5 @@
 import assert from 'node:assert';
-import { FirstOut } from '../../lang/first-out.ts';
+import { FifoSet } from '../../lang/fifo-set.ts';
 import { limits } from '../limits.ts';
 
 const lines = ['first', 'next', 'last'] as const;
@@ -10,7 +10,7 @@ export type Line = (typeof lines)[number];
  * those of the next one.
  */
 export class WaitingLines<K> {
-  readonly #lines: Readonly<Record<Line, FirstOut<K>>> = { first: new FirstOut(), next: new FirstOut(), last: new FirstOut() };
+  readonly #lines: Readonly<Record<Line, FifoSet<K>>> = { first: new FifoSet(), next: new FifoSet(), last: new FifoSet() };
   #takenBeforeLast = 0;
 
   get size(): number {

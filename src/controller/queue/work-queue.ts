@@ -1,11 +1,18 @@
+import { backOffDelay } from '../../system/back-off.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
 import { allWithoutWaiting, TurnSlice } from '../../system/time-slice.ts';
 import { limits } from '../limits.ts';
 import type { Urgency } from '../provider-parts.ts';
-import { RemoteLine } from './remote-line.ts';
+import { Semaphore } from './semaphore.ts';
 import { earlierLine, WaitingLines, type Line } from './waiting-lines.ts';
+
+const retryDelays = {
+  minimumMilliseconds: limits.retryMinimumMilliseconds,
+  maximumMilliseconds: limits.retryMaximumMilliseconds,
+  jitter: 0.25,
+};
 
 interface WorkQueueComponents {
   readonly clock: Clock;
@@ -30,7 +37,7 @@ export class WorkQueue<K extends string> {
   readonly #remoteUrgency: (key: K) => Urgency | undefined;
   readonly #waiting = new WaitingLines<K>();
   /** Remote keys whose turn has come and that wait for a remote slot. */
-  readonly #remote = new RemoteLine<K>();
+  readonly #remote = new Semaphore<K>();
   readonly #atWork = new Set<K>();
   /** Keys that were added while at work, and where they will wait. */
   readonly #requeued = new Map<K, Line>();
@@ -202,8 +209,7 @@ export class WorkQueue<K extends string> {
     if (!this.#started) return;
     const asked = pauseAskedFor(error);
     if (asked > 0) this.#pause(asked);
-    const longest = Math.min(limits.retryMaximumMilliseconds, limits.retryMinimumMilliseconds * 2 ** (failures - 1));
-    const milliseconds = Math.max(longest * (0.75 + 0.25 * this.#random()), asked);
+    const milliseconds = Math.max(backOffDelay(failures, retryDelays, this.#random), asked);
     const fields = { key, error, failures, retryInMilliseconds: Math.round(milliseconds) };
     if (isExpected(error) || isFileSystem(error)) this.#log.debug(fields, 'expected error, will be retried');
     else this.#log.warn(fields, 'failed, will be retried');

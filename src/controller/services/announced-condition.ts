@@ -2,13 +2,12 @@ import { causesOf, isAnnounced } from '../../decisions/verdict/causes.ts';
 import { waysOf, type AddressView, type NodeView } from '../../decisions/verdict/node-view.ts';
 import { secondAnswers, type L2View } from '../../decisions/verdict/l2-view.ts';
 import { conditionTypes } from '../../model/objects/condition-types.ts';
-import { conditionText, reason, type Reason } from '../../model/reasons.ts';
+import { conditionText, reason, type Reason, reasonText, remedyText } from '../../model/reasons.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
 import { runningReport } from '../../model/objects/node-state.ts';
 import { assignedAddresses } from '../../model/objects/service.ts';
 import { formatAddress } from '../../net/address.ts';
 import type { Condition } from '../status-writer.ts';
-import { withHeldBackNodes } from './held-back-nodes.ts';
 import { negative, reportCut, type Assessment, type Judgement } from './service-judgement.ts';
 
 /**
@@ -103,4 +102,25 @@ function notAnnounced({ snapshot, service, views }: Judgement): Assessment {
     return nodes.some((node) => isAnnounced(node, text)) ? [] : causesOf(nodes, text).slice(0, 1);
   });
   return negative(type, cause?.reason ?? reason('NoAddress', undefined));
+}
+
+/**
+ * Adds to the condition of an announced Service the nodes that cannot forward: how many hold their routes back, or that an address is
+ * announced by such nodes only. Costs nothing while every node forwards.
+ */
+function withHeldBackNodes(condition: Condition, { reports, views, verdict }: Judgement): Condition {
+  const withdrawn: Reason[] = [];
+  for (const { metadata } of reports.holding) {
+    const { addresses } = views.of(metadata.name);
+    const kept = addresses.find(({ heldBack }) => heldBack?.code === 'HeldBackLastNextHop')?.heldBack;
+    if (kept !== undefined) {
+      const { code, line } = verdict();
+      return { ...condition, reason: kept.code, message: code === kept.code ? line : conditionText(kept) };
+    }
+    withdrawn.push(...addresses.flatMap(({ reason }) => (reason?.code === 'NodeHeldBack' ? [reason] : [])).slice(0, 1));
+  }
+  const [first] = withdrawn;
+  if (first === undefined) return condition;
+  const some = `${withdrawn.length} of ${reports.nodes.length} nodes ${withdrawn.length === 1 ? 'holds its' : 'hold their'} routes back`;
+  return { ...condition, message: `${condition.message}. ${some}: ${reasonText(first)}. Fix: ${remedyText(first)}` };
 }

@@ -3,24 +3,18 @@ import { sameAddress, type Family } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
 import { NetlinkConnection } from '../../system/netlink/connection.ts';
 import { MalformedNetlink, NetlinkError } from '../../system/netlink/error.ts';
-import { netfilterProtocol, openNetlink } from '../../system/netlink/socket.ts';
+import { netfilterProtocol } from '../../system/netlink/socket.ts';
 import { DataplaneError } from '../dataplane.ts';
+import { requiredNetlink } from '../required-netlink.ts';
 import type { ConntrackCleaner, Flow, StaleFlows } from './conntrack-cleaner.ts';
 import { deleteRequest, listRequest, readFlow, type Selection, type TrackedFlow } from './flow-messages.ts';
 
 /**
- * Returns the port to conntrack by netlink. Undefined: FFI is not available on this machine, or the kernel refuses the socket.
- * `networkNamespace`: a file such as /run/netns/node1. Absent: that of this process.
+ * Returns the port to conntrack by netlink. Throws DataplaneError `unavailable`. `networkNamespace`: a file such as /run/netns/node1.
+ * Absent: that of this process.
  */
-export function conntrackNetlink(clock: Clock, networkNamespace?: string): ConntrackCleaner | undefined {
-  let socket;
-  try {
-    socket = openNetlink({ protocol: netfilterProtocol, ...defined({ networkNamespace }) });
-  } catch (error) {
-    if (error instanceof NetlinkError) return undefined;
-    throw error;
-  }
-  if (socket === undefined) return undefined;
+export function conntrackNetlink(clock: Clock, networkNamespace?: string): ConntrackCleaner {
+  const socket = requiredNetlink({ protocol: netfilterProtocol, ...defined({ networkNamespace }) });
   const connection = new NetlinkConnection(socket, clock);
 
   /** Lists the flows of a selection for which `wanted` returns true. */

@@ -1,15 +1,13 @@
 import { formatAddress } from '../../net/address.ts';
 import type { DirectReturnNode } from '../../net/direct-return.ts';
 import { frontendFamily, type Frontend } from '../../net/frontend.ts';
-import type { Clock } from '../../system/clock.ts';
-import type { Log } from '../../system/log.ts';
 import { DataplaneError } from '../dataplane.ts';
+import { KernelSet, type KernelSetPorts } from '../kernel-set.ts';
 import { hashedClass, slotText } from '../ruleset/classid.ts';
 import { elementsPerStatement } from '../limits.ts';
 import { ingressChanges, ingressRemoval, ingressSkeleton, type IngressElement } from './ingress-script.ts';
 import { pathCheckInterval } from './limits.ts';
 import { kernelRefusal } from './kernel-refusal.ts';
-import { SerialQueue } from '../../system/serial-queue.ts';
 
 /** The port for the table of mode l2. It runs lines of nft's language as one transaction. Rejects with DataplaneError. */
 export interface IngressTable {
@@ -20,18 +18,15 @@ export interface IngressTable {
   exists(): Promise<boolean>;
 }
 
-export interface IngressPorts {
+export interface IngressPorts extends KernelSetPorts {
   readonly ingress: IngressTable;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 /**
  * Keeps the table of mode l2 in the kernel. The table is only a shortcut: where it is missing or out of date, packets take a route. So it
  * is updated after the other tables and created anew at every start. Its failures are logged and block nothing.
  */
-export class IngressSet {
-  readonly #ports: IngressPorts;
+export class IngressSet extends KernelSet<IngressPorts> {
   readonly #repaired: (what: string) => void;
   /** By frontendKey: the desired elements. */
   readonly #wanted = new Map<string, ReadonlyMap<string, IngressElement>>();
@@ -41,12 +36,9 @@ export class IngressSet {
   #skeleton: readonly string[] = [];
   #skeletonText = '';
   #begun = false;
-  readonly #serial = new SerialQueue();
-  #cancelCheck: (() => void) | undefined;
-  #closed = false;
 
   constructor(ports: IngressPorts, repaired: (what: string) => void) {
-    this.#ports = ports;
+    super(ports, { what: 'the ingress table', interval: pathCheckInterval, level: 'warn' });
     this.#repaired = repaired;
   }
 
@@ -72,27 +64,21 @@ export class IngressSet {
   /** Brings the kernel to the desired state. Never rejects. */
   commit(): Promise<void> {
     const isDone = this.#present !== undefined && this.#touched.size === 0;
-    return isDone ? Promise.resolve() : this.#serial.run(() => this.#commit());
+    return isDone ? Promise.resolve() : this.run(() => this.#commit());
   }
 
   /** Returns why frames cannot be forwarded at these interfaces. Undefined: they can. */
   probe(interfaces: readonly string[]): Promise<string | undefined> {
-    return kernelRefusal(() => this.#ports.ingress.check(ingressSkeleton(interfaces, [])));
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true;
-    this.#cancelCheck?.();
-    await this.#serial.idle();
+    return kernelRefusal(() => this.ports.ingress.check(ingressSkeleton(interfaces, [])));
   }
 
   /** Removes the table. Called after `close`. */
   async remove(): Promise<void> {
-    if (await this.#ports.ingress.exists()) await this.#ports.ingress.run(ingressRemoval());
+    if (await this.ports.ingress.exists()) await this.ports.ingress.run(ingressRemoval());
   }
 
   async #commit(): Promise<void> {
-    const { ingress, log } = this.#ports;
+    const { ingress, log } = this.ports;
     try {
       if (this.#present === undefined) await this.#make();
       else if (this.#touched.size > 0) await this.#change(this.#present);
@@ -103,11 +89,11 @@ export class IngressSet {
       log.warn({ error: error.message }, 'the ingress table could not be changed: packets take routes instead');
       await ingress.run(ingressRemoval()).catch(() => undefined);
     }
-    this.#scheduleCheck();
+    this.scheduleNextCheck();
   }
 
   async #make(): Promise<void> {
-    const { ingress } = this.#ports;
+    const { ingress } = this.ports;
     const nothingToDo = this.#skeleton.length === 0 && (this.#begun || !(await ingress.exists()));
     this.#begun = true;
     if (!nothingToDo) {
@@ -130,7 +116,7 @@ export class IngressSet {
       for (const [id, element] of after) if ((before.get(id) as IngressElement | undefined)?.value !== element.value) adds.push(element);
     }
     if (this.#skeleton.length > 0 && deletes.length + adds.length > 0)
-      await this.#ports.ingress.run(ingressChanges(deletes, adds, elementsPerStatement));
+      await this.ports.ingress.run(ingressChanges(deletes, adds, elementsPerStatement));
     for (const key of this.#touched) {
       const after = this.#wanted.get(key);
       if (after === undefined) present.delete(key);
@@ -138,19 +124,13 @@ export class IngressSet {
     }
   }
 
-  #scheduleCheck(): void {
-    this.#cancelCheck?.();
-    if (this.#closed || this.#skeleton.length === 0) return;
-    this.#cancelCheck = this.#ports.clock.after(pathCheckInterval, () => {
-      this.#serial
-        .run(() => this.#check())
-        .catch((error: unknown) => this.#ports.log.warn({ error: String(error) }, 'the ingress table could not be checked'));
-    });
+  protected override scheduleNextCheck(): void {
+    this.cancelCheck();
+    if (this.#skeleton.length > 0) this.scheduleCheck();
   }
 
-  async #check(): Promise<void> {
-    if (this.#closed) return;
-    const lost = this.#present !== undefined && !(await this.#ports.ingress.exists());
+  protected override async check(): Promise<void> {
+    const lost = this.#present !== undefined && !(await this.ports.ingress.exists());
     if (lost) this.#present = undefined;
     await this.#commit();
     if (lost && this.#present !== undefined) this.#repaired('the ingress table');

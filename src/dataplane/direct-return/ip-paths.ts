@@ -16,7 +16,7 @@ const alreadyDone = /No such process|No such file|File exists|FIB table does not
 const usualMtu = 1500;
 
 /** Manages paths with `ip` and `bridge` of iproute2, in the network namespace of this process or through a command prefix. */
-export function ipPaths(commandPrefix: readonly string[] = []): PathTable {
+export function ipPaths(commandPrefix: readonly string[] = []): Omit<PathTable, 'hasTunnel'> {
   const run = async (words: readonly string[], input = ''): Promise<CommandOutcome> => {
     const [first = '', ...others] = [...commandPrefix, ...words];
     const command: CommandLine = [first, ...others];
@@ -68,10 +68,6 @@ export function ipPaths(commandPrefix: readonly string[] = []): PathTable {
       }
       return items;
     },
-    async hasTunnel() {
-      const links = await listed('ip', '-j', 'link', 'show', 'type', 'vxlan');
-      return links.some(({ ifname }) => ifname?.startsWith(tunnelPrefix) === true);
-    },
     async change(add, remove) {
       const problems: (DataplaneError | undefined)[] = [];
       const of = (items: readonly PathItem[], family: Family, ...kinds: PathItem['kind'][]): PathItem[] =>
@@ -102,7 +98,6 @@ export function ipPaths(commandPrefix: readonly string[] = []): PathTable {
 
 /** The fields of an object printed by ip and bridge that are read here. */
 interface Listed {
-  readonly ifname?: string;
   readonly flags?: readonly string[];
   readonly mtu?: number;
   readonly address?: string;

@@ -1,30 +1,19 @@
 import { DataplaneError } from '../dataplane.ts';
 import { runCommand, type CommandLine, type CommandOutcome } from '../run-command.ts';
 import type { IngressTable } from './ingress-set.ts';
-import { ingressTable } from './ingress-script.ts';
 import { commandTimeout, maximumOutputBytes } from './limits.ts';
 
 /** Manages the table of mode l2 with the `nft` command, in the network namespace of this process or through a command prefix. */
-export function nftIngress(commandPrefix: readonly string[] = []): IngressTable {
-  const run = async (words: readonly string[], input = ''): Promise<CommandOutcome> => {
-    const [first = '', ...others] = [...commandPrefix, 'nft', ...words];
-    const command: CommandLine = [first, ...others];
-    return await runCommand(command, input, { timeout: commandTimeout, outputBytes: maximumOutputBytes });
-  };
+export function nftIngress(commandPrefix: readonly string[] = []): Omit<IngressTable, 'exists'> {
   const script = async (words: readonly string[], lines: readonly string[]): Promise<void> => {
-    const outcome = await run([...words, '-f', '-'], `${lines.join('\n')}\n`);
+    const [first = '', ...others] = [...commandPrefix, 'nft', ...words, '-f', '-'];
+    const command: CommandLine = [first, ...others];
+    const outcome = await runCommand(command, `${lines.join('\n')}\n`, { timeout: commandTimeout, outputBytes: maximumOutputBytes });
     if (outcome.status !== 0) throw errorOf(outcome);
   };
   return {
     run: (lines) => script([], lines),
     check: (lines) => script(['-c'], lines),
-    async exists() {
-      // For "list tables", nft would first read every element of every table.
-      const outcome = await run(['-t', 'list', 'table', ...ingressTable.split(' ')]);
-      if (outcome.status === 0) return true;
-      if (/No such file or directory/.test(outcome.stderr)) return false;
-      throw errorOf(outcome);
-    },
   };
 }
 

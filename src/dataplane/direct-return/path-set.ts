@@ -1,17 +1,13 @@
 import { formatAddress, type Address } from '../../net/address.ts';
 import type { DirectReturnNode } from '../../net/direct-return.ts';
-import type { Cancel, Clock } from '../../system/clock.ts';
-import type { Log } from '../../system/log.ts';
 import { DataplaneError } from '../dataplane.ts';
+import { KernelSet, type KernelSetPorts } from '../kernel-set.ts';
 import { pathCheckInterval } from './limits.ts';
 import { itemKey, pathDifference, planPaths, tunnelItem, type PathItem, type PathPlan, type PathTable } from './paths.ts';
 import { kernelRefusal } from './kernel-refusal.ts';
-import { SerialQueue } from '../../system/serial-queue.ts';
 
-export interface PathPorts {
+export interface PathPorts extends KernelSetPorts {
   readonly paths: PathTable;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 export interface PathEvents {
@@ -27,24 +23,20 @@ const nothing: PathPlan = { items: [], byTarget: new Map() };
  * Keeps the paths to other nodes in the kernel. New paths exist when `setNode` resolves, before any element uses them. Old paths are
  * removed in a later check, after the elements: a marked packet without a path is lost.
  */
-export class PathSet {
-  readonly #ports: PathPorts;
+export class PathSet extends KernelSet<PathPorts> {
   readonly #events: PathEvents;
   #wanted = '';
   #plan = nothing;
   /** Keys of the items that the kernel has. */
   #present: ReadonlySet<string> = new Set();
-  readonly #serial = new SerialQueue();
-  #cancelCheck: Cancel | undefined;
   #tunnels = false;
   /** Callers that are about to create tunnels. */
   #expecting = 0;
   #looked = false;
   #begun = false;
-  #closed = false;
 
   constructor(ports: PathPorts, events: PathEvents) {
-    this.#ports = ports;
+    super(ports, { what: 'paths to other nodes', interval: pathCheckInterval, level: 'warn' });
     this.#events = events;
   }
 
@@ -58,7 +50,7 @@ export class PathSet {
     if (this.#looked) return;
     this.#looked = true;
     // A caller may expect tunnels meanwhile.
-    if (await this.#ports.paths.hasTunnel().catch(() => true)) this.#tunnels = true;
+    if (await this.ports.paths.hasTunnel().catch(() => true)) this.#tunnels = true;
   }
 
   /** Says that tunnels will be created. Until the returned function is called, no check finds that the last one is gone. */
@@ -72,14 +64,15 @@ export class PathSet {
   setNode(node: DirectReturnNode | undefined): Promise<void> {
     const wanted = JSON.stringify(node, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)) ?? '';
     if (this.#begun && wanted === this.#wanted) return Promise.resolve();
-    return this.#serial.run(async () => {
+    return this.run(async () => {
       this.#begun = true;
       this.#wanted = wanted;
       this.#plan = node === undefined ? nothing : planPaths(node);
       this.#tunnels ||= this.#plan.items.some(isTunnel);
       // Items of an earlier process are removed in a later check, because nothing waits for that.
       if (node !== undefined) await this.#complete();
-      this.#scheduleCheck();
+      this.cancelCheck();
+      this.scheduleCheck();
     });
   }
 
@@ -91,29 +84,23 @@ export class PathSet {
 
   /** Creates tunnels from these addresses. Returns the error if that is not possible. */
   probe(addresses: readonly Address[]): Promise<string | undefined> {
-    return this.#serial.run(() =>
+    return this.run(() =>
       kernelRefusal(async () => {
-        const { missing } = pathDifference(await this.#ports.paths.list(), addresses.map(tunnelItem));
-        if (missing.length > 0) await this.#ports.paths.change(missing, []);
+        const { missing } = pathDifference(await this.ports.paths.list(), addresses.map(tunnelItem));
+        if (missing.length > 0) await this.ports.paths.change(missing, []);
       }),
     );
   }
 
-  async close(): Promise<void> {
-    this.#closed = true;
-    this.#cancelCheck?.();
-    await this.#serial.idle();
-  }
-
   /** Removes all paths. Called after `close`. */
   async remove(): Promise<void> {
-    const { paths } = this.#ports;
+    const { paths } = this.ports;
     await paths.change([], pathDifference(await paths.list(), []).extra);
   }
 
   /** Adds missing items. Never rejects: a node whose items are missing afterwards is not reachable. */
   async #complete(): Promise<void> {
-    const { paths, log } = this.#ports;
+    const { paths, log } = this.ports;
     const before = this.#reached();
     let missing = this.#plan.items;
     try {
@@ -143,22 +130,12 @@ export class PathSet {
       .join();
   }
 
-  #scheduleCheck(): void {
-    this.#cancelCheck?.();
-    if (this.#closed) return;
-    this.#cancelCheck = this.#ports.clock.after(pathCheckInterval, () => {
-      this.#serial
-        .run(() => this.#check())
-        .catch((error: unknown) => this.#ports.log.warn({ error: String(error) }, 'paths to other nodes could not be checked'))
-        .finally(() => {
-          if (this.#plan.items.length > 0) this.#scheduleCheck();
-        });
-    });
+  protected override scheduleNextCheck(): void {
+    if (this.#plan.items.length > 0) this.scheduleCheck();
   }
 
-  async #check(): Promise<void> {
-    if (this.#closed) return;
-    const { paths } = this.#ports;
+  protected override async check(): Promise<void> {
+    const { paths } = this.ports;
     const { missing, extra } = pathDifference(await paths.list(), this.#plan.items);
     if (missing.length > 0) {
       const lost = missing.some((item) => this.#present.has(itemKey(item)));

@@ -1,11 +1,13 @@
 import { defined } from '../../lang/defined.ts';
 import type { HostLink } from '../../net/host-link.ts';
 import type { Clock } from '../../system/clock.ts';
-import { NetlinkConnection } from '../../system/netlink/connection.ts';
+import { NetlinkConnection, type Request } from '../../system/netlink/connection.ts';
 import { listLinks, readLink } from '../../system/netlink/link-messages.ts';
 import { openNetlink, routeProtocol } from '../../system/netlink/socket.ts';
 import { wirelessInterfaces } from './wireless-interfaces.ts';
-import { listAddresses, readListedAddress } from './address-messages.ts';
+import { addressFromBytes, bitsOf, type Address } from '../../net/address.ts';
+import { maskedPrefix, type Prefix } from '../../net/prefix.ts';
+import { readAttributes, readHostNumber } from '../../system/netlink/attributes.ts';
 
 /**
  * Returns the interfaces of this host with their addresses, sorted by name. Empty when this machine has no FFI. Rejects with NetlinkError.
@@ -36,4 +38,35 @@ export async function readHostLinks(clock: Clock, networkNamespace?: string): Pr
   } finally {
     socket.close();
   }
+}
+
+/** The numbers of linux/rtnetlink.h and linux/if_addr.h that a list of addresses needs. */
+const getAddress = 22;
+const addressAttributes = { address: 1, local: 2 } as const;
+/** Octets of struct ifaddrmsg. */
+const addressHeader = 8;
+
+interface ListedAddress {
+  readonly index: number;
+  readonly address: Address;
+  /** Absent: the address is that of a single host. */
+  readonly network?: Prefix;
+}
+
+const listAddresses: Request = {
+  type: getAddress,
+  write(writer) {
+    writer.raw(new Uint8Array(addressHeader));
+  },
+};
+
+/** Reads one address of a list. On a link between two hosts IFA_ADDRESS is the other host's, so IFA_LOCAL counts first. */
+function readListedAddress(payload: Uint8Array): ListedAddress | undefined {
+  const index = readHostNumber(payload.subarray(4, 8));
+  const attributes = readAttributes(payload.subarray(addressHeader));
+  const bytes = attributes.get(addressAttributes.local) ?? attributes.get(addressAttributes.address);
+  const length = payload[1];
+  if (index === undefined || length === undefined || (bytes?.length !== 4 && bytes?.length !== 16)) return undefined;
+  const address = addressFromBytes(bytes);
+  return length >= bitsOf(address.family) ? { index, address } : { index, address, network: maskedPrefix(address, length) };
 }

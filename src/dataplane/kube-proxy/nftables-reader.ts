@@ -6,15 +6,23 @@ import type { Message } from '../../system/netlink/message.ts';
 import { netfilterProtocol, openNetlink, type NetlinkOptions, type NetlinkSocket } from '../../system/netlink/socket.ts';
 import { families } from '../ruleset/layout.ts';
 import type { Monitor } from '../nftables/executor.ts';
-import { elementListAttributes, messages, ruleAttributes } from '../nftables/netlink/constants.ts';
+import {
+  elementListAttributes,
+  messages,
+  ruleAttributes,
+  protocolFamily,
+  tableAttribute,
+  dataAttributes,
+  expressionAttributes,
+} from '../nftables/netlink/constants.ts';
 import { NfTablesConnection } from '../nftables/netlink/nf-tables-connection.ts';
 import { followEvents } from '../nftables/netlink/follow-events.ts';
-import { parseSetElements } from '../nftables/netlink/elements/entries.ts';
+import { parseSetElements, attributeText } from '../nftables/netlink/elements/entries.ts';
 import { limits } from './limits.ts';
-import { maskedBit } from './masquerade-bit.ts';
-import { readMapEvent } from './map-event.ts';
 import { frontendOfKey, kubeProxyMaps, kubeProxyTable, masqueradeChain } from './nftables-maps.ts';
 import { SeenFrontends, type MapKind } from './seen-frontends.ts';
+import { readAttributes, listAttributes, readText } from '../../system/netlink/attributes.ts';
+import { netfilterHeaderBytes } from '../nftables/netlink/batch.ts';
 
 /** Reads the maps of kube-proxy's nftables mode once by netlink, and then follows the kernel's events for them. */
 export class NftablesReader {
@@ -221,4 +229,49 @@ async function listMapElements(connection: NfTablesConnection, family: Family, m
     if (error instanceof NetlinkError && error.code === 'ENOENT') return undefined;
     throw error;
   }
+}
+
+/** A change of kube-proxy's maps. structure: a table or a set was created or removed, so the maps must be read again. */
+export type MapEvent =
+  | { readonly kind: 'structure' }
+  | { readonly kind: 'added' | 'removed'; readonly part: MapKind; readonly frontends: readonly string[] };
+
+const structuralMessages: ReadonlySet<number> = new Set([messages.newTable, messages.delTable, messages.newSet, messages.delSet]);
+
+/** Returns undefined for messages about anything else than kube-proxy's maps. */
+export function readMapEvent(message: Message): MapEvent | undefined {
+  const isElement = message.type === messages.newElement || message.type === messages.delElement;
+  if (!isElement && !structuralMessages.has(message.type)) return undefined;
+  const family = families.find((each) => message.payload[0] === protocolFamily[each === 4 ? 'ip' : 'ip6']);
+  if (family === undefined) return undefined;
+  const attributes = message.payload.subarray(netfilterHeaderBytes);
+  const byType = readAttributes(attributes);
+  if (attributeText(byType, tableAttribute) !== kubeProxyTable) return undefined;
+  if (!isElement) return { kind: 'structure' };
+  const part = kubeProxyMaps[attributeText(byType, elementListAttributes.set)];
+  if (part === undefined) return undefined;
+  const frontends = parseSetElements(attributes).flatMap(({ key }) => frontendOfKey(family, Buffer.from(key, 'latin1')) ?? []);
+  return { kind: message.type === messages.newElement ? 'added' : 'removed', part, frontends };
+}
+
+const bitwiseMask = 4;
+
+/**
+ * Returns the bit of the packet mark that a rule matches ("mark and 0x4000 != 0"), from the rule's attributes as the kernel lists them: the
+ * mask of the first bitwise operation, if it is one bit of 32.
+ */
+function maskedBit(attributes: Uint8Array): number | undefined {
+  const expressions = readAttributes(attributes).get(ruleAttributes.expressions);
+  for (const { value } of expressions === undefined ? [] : listAttributes(expressions)) {
+    const expression = readAttributes(value);
+    const [name, data] = [expression.get(expressionAttributes.name), expression.get(expressionAttributes.data)];
+    if (name === undefined || data === undefined || readText(name) !== 'bitwise') continue;
+    const nested = readAttributes(data).get(bitwiseMask);
+    const mask = nested === undefined ? undefined : readAttributes(nested).get(dataAttributes.value);
+    if (mask?.length !== 4) continue;
+    // Marks are in the machine's byte order.
+    const bit = Math.log2(new DataView(mask.buffer, mask.byteOffset).getUint32(0, true));
+    if (Number.isInteger(bit)) return bit;
+  }
+  return undefined;
 }

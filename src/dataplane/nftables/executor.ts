@@ -1,7 +1,6 @@
 import type { Family } from '../../net/address.ts';
 import { DataplaneError } from '../dataplane.ts';
 import type { ElementList } from '../ruleset/element-list.ts';
-import type { TableListing } from './listing.ts';
 import type { PartChains } from '../ruleset/parts.ts';
 import type { Skeleton } from '../ruleset/skeleton.ts';
 
@@ -42,6 +41,18 @@ export interface TablePart {
   readonly chains: PartChains;
 }
 
+/** One of our tables, as it is in the kernel. */
+export interface TableListing {
+  /** True when every set, chain, rule, policy and verdict matches the skeleton. */
+  readonly intact: boolean;
+  /** The elements that change with Services. Empty unless the table is intact. */
+  readonly elements: ElementList;
+  /** The numbers in the revision set. */
+  readonly revisions: readonly number[];
+  /** True when reading added elements that were wanted and missing. */
+  readonly completed?: true;
+}
+
 /** A transaction on our tables, by any program. */
 export interface TableChange {
   /** The numbers that it wrote into the revision set. */
@@ -65,8 +76,7 @@ export interface Monitor {
 }
 
 /**
- * The port to the kernel's nf_tables: our own netlink code, or the nft command where FFI is not available. Failures are DataplaneError:
- * `unavailable`, `permission`, or `failed` with the kernel's text.
+ * The port to the kernel's nf_tables. Failures are DataplaneError: `unavailable`, `permission`, or `failed` with the kernel's text.
  */
 export interface NftExecutor {
   /** On `failed`, nothing has changed, except for `CommitOutcomeUnknown`. */

@@ -1,9 +1,8 @@
-import { conntrackCommand } from '../conntrack/conntrack-command.ts';
 import { conntrackNetlink } from '../conntrack/conntrack-netlink.ts';
 import { ipPaths } from '../direct-return/ip-paths.ts';
 import { ingressTableName } from '../direct-return/ingress-script.ts';
 import { nftIngress } from '../direct-return/nft-ingress.ts';
-import { ipCommand } from '../routes/ip-command.ts';
+import { requiredNetlink } from '../required-netlink.ts';
 import { routeNetlink } from '../routes/route-netlink.ts';
 import { defined } from '../../lang/defined.ts';
 import { tunnelPrefix } from '../ruleset/direct-return-identity.ts';
@@ -11,10 +10,9 @@ import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import { NetlinkConnection } from '../../system/netlink/connection.ts';
 import { listLinks, readLink } from '../../system/netlink/link-messages.ts';
-import { openNetlink, routeProtocol } from '../../system/netlink/socket.ts';
+import { routeProtocol } from '../../system/netlink/socket.ts';
 import { netlinkExecutor } from './netlink/netlink-executor.ts';
 import { RulesetLookup } from './netlink/ruleset-lookup.ts';
-import { nftCommand } from './nft/nft-command.ts';
 import type { NftablesPorts } from './nftables.ts';
 
 /** A network namespace other than that of this process: its file for sockets, and the prefix for commands. */
@@ -31,25 +29,9 @@ export function namespaceNamed(name: string): Namespace {
 }
 
 interface MachineOptions {
-  /** True: no other program can change the tables, see NetlinkExecutorOptions. The nft command cannot set this. */
+  /** True: no other program can change the tables, see NetlinkExecutorOptions. */
   readonly own: boolean;
   readonly namespace?: Namespace;
-}
-
-/**
- * Returns the ports that use the commands nft, ip and conntrack, found in PATH. `commandPrefix`, such as ['ip', 'netns', 'exec', 'node1'],
- * goes before each command.
- */
-export function commandPorts(clock: Clock, log: Log, commandPrefix: readonly string[] = []): NftablesPorts {
-  return {
-    executor: nftCommand(commandPrefix),
-    routes: ipCommand(commandPrefix),
-    conntrack: conntrackCommand(commandPrefix),
-    paths: ipPaths(commandPrefix),
-    ingress: nftIngress(commandPrefix),
-    clock,
-    log,
-  };
 }
 
 /** Asks by netlink: to start a command takes tens of milliseconds, the more memory the agent has. */
@@ -64,9 +46,7 @@ async function hasIngressTable(clock: Clock, networkNamespace: string | undefine
 
 /** Asks by netlink, for the same reason. */
 async function hasTunnel(clock: Clock, networkNamespace: string | undefined): Promise<boolean> {
-  const socket = openNetlink({ protocol: routeProtocol, ...defined({ networkNamespace }) });
-  // No FFI, so nothing is known.
-  if (socket === undefined) return true;
+  const socket = requiredNetlink({ protocol: routeProtocol, ...defined({ networkNamespace }) });
   try {
     const links = await new NetlinkConnection(socket, clock).list(listLinks, readLink);
     return links.some(({ name }) => name.startsWith(tunnelPrefix));
@@ -75,22 +55,21 @@ async function hasTunnel(clock: Clock, networkNamespace: string | undefined): Pr
   }
 }
 
-/** Returns the ports to this machine's kernel: netlink where FFI is available, otherwise the commands nft, ip and conntrack. */
-export function machinePorts(clock: Clock, log: Log, options: MachineOptions): NftablesPorts {
-  const { namespace, own } = options;
-  const ports = commandPorts(clock, log, namespace?.commandPrefix);
-  const executor = netlinkExecutor(clock, { own, ...(namespace === undefined ? {} : { networkNamespace: namespace.file }) });
-  log.info({ by: executor === undefined ? 'the nft command' : 'netlink' }, 'nftables is driven');
+/**
+ * Returns the ports to this machine's kernel: netlink, and for the paths and the table of direct server return the commands ip, bridge and
+ * nft. Throws DataplaneError `unavailable` when this machine has no netlink for Herald.
+ */
+export function machinePorts(clock: Clock, log: Log, { namespace, own }: MachineOptions): NftablesPorts {
+  const { file, commandPrefix } = namespace ?? {};
+  const executor = netlinkExecutor(clock, { own, ...defined({ networkNamespace: file }) });
+  log.info({ by: 'netlink' }, 'nftables is driven');
   return {
-    ...ports,
-    executor: executor ?? ports.executor,
-    ...(executor === undefined
-      ? {}
-      : {
-          ingress: { ...ports.ingress, exists: () => hasIngressTable(clock, namespace?.file) },
-          paths: { ...ports.paths, hasTunnel: () => hasTunnel(clock, namespace?.file) },
-        }),
-    routes: routeNetlink(clock, namespace?.file) ?? ports.routes,
-    conntrack: conntrackNetlink(clock, namespace?.file) ?? ports.conntrack,
+    executor,
+    routes: routeNetlink(clock, file),
+    conntrack: conntrackNetlink(clock, file),
+    paths: { ...ipPaths(commandPrefix), hasTunnel: () => hasTunnel(clock, file) },
+    ingress: { ...nftIngress(commandPrefix), exists: () => hasIngressTable(clock, file) },
+    clock,
+    log,
   };
 }

@@ -1,7 +1,10 @@
+import { BackOff } from '../../system/back-off.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Monitor, NftExecutor } from './executor.ts';
 import { monitorRestart, monitorSettle } from '../limits.ts';
+
+const delays = { minimumMilliseconds: monitorRestart.first, maximumMilliseconds: monitorRestart.maximum, jitter: 0 };
 
 interface WatchHandlers {
   /** Returns true if our own transaction wrote this revision. */
@@ -19,14 +22,14 @@ interface WatchHandlers {
 export function watchRuleset(executor: NftExecutor, clock: Clock, log: Log, handlers: WatchHandlers): { stop(): Promise<void> } {
   let stopped = false;
   let restarted = false;
-  let delay: number = monitorRestart.first;
+  const backOff = new BackOff(() => 0, delays);
   let monitor: Monitor | undefined;
   let cancel: Cancel = () => undefined;
 
   const start = (): void => {
     monitor = executor.monitor({
       onChange({ revisions, what }) {
-        delay = monitorRestart.first;
+        backOff.succeeded();
         // Every revision is checked, because `isOurs` also removes it from the expected ones.
         const ours = revisions.filter((revision) => handlers.isOurs(revision));
         if (ours.length === 0) handlers.onForeignChange(what);
@@ -36,9 +39,9 @@ export function watchRuleset(executor: NftExecutor, clock: Clock, log: Log, hand
         if (stopped) return;
         cancel();
         monitor = undefined;
+        const delay = backOff.failed();
         log.warn({ why, delay }, 'nftables monitor ended');
         cancel = clock.after(delay, start);
-        delay = Math.min(delay * 2, monitorRestart.maximum);
       },
     });
     const missesNothing = !restarted && monitor.subscribed;

@@ -1,15 +1,11 @@
 import { familyOf, formatPrefix, prefix, type Prefix } from '../../net/prefix.ts';
-import type { Cancel, Clock } from '../../system/clock.ts';
-import type { Log } from '../../system/log.ts';
-import { SerialQueue } from '../../system/serial-queue.ts';
 import { DataplaneError } from '../dataplane.ts';
-import { repairDelay, repairInterval, routeCheckInterval } from '../limits.ts';
+import { KernelSet, type KernelSetPorts } from '../kernel-set.ts';
+import { routeCheckInterval } from '../limits.ts';
 import { routeText, type KernelRoute, type ReceivedRouteTable } from './received-table.ts';
 
-interface ReceivedRouteSetPorts {
+interface ReceivedRouteSetPorts extends KernelSetPorts {
   readonly table: ReceivedRouteTable;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 /**
@@ -17,10 +13,8 @@ interface ReceivedRouteSetPorts {
  * stay until they are asked for, changed, or `settle` removes them, so that traffic flows while sessions are built anew. Routes that another
  * program or a lost link removed are found by events and by a check every `routeCheckInterval`, and set again.
  */
-export class ReceivedRouteSet {
-  readonly #ports: ReceivedRouteSetPorts;
+export class ReceivedRouteSet extends KernelSet<ReceivedRouteSetPorts> {
   readonly #changed: () => void;
-  readonly #serial = new SerialQueue();
   /** By the text of the prefix, as all of these. */
   readonly #wanted = new Map<string, KernelRoute>();
   /** Prefixes that are to be compared with the kernel. */
@@ -33,16 +27,10 @@ export class ReceivedRouteSet {
   /** Routes of an earlier process that have not been decided yet. Undefined: the kernel was not read yet. */
   #adopted: Set<string> | undefined;
   #settled = false;
-  #cancelCheck: Cancel | undefined;
-  /** The time of the next check, on the clock. */
-  #checkAt = Number.POSITIVE_INFINITY;
-  #checkedAt = Number.NEGATIVE_INFINITY;
-  #stopWatching: (() => void) | undefined;
-  #closed = false;
 
   /** `changed` is called after the routes in the kernel, or the errors, changed without a call of `change`. */
   constructor(ports: ReceivedRouteSetPorts, changed: () => void) {
-    this.#ports = ports;
+    super(ports, { what: 'received routes', interval: routeCheckInterval, level: 'error' });
     this.#changed = changed;
   }
 
@@ -69,7 +57,7 @@ export class ReceivedRouteSet {
 
   /** Compares the kernel with the wanted routes soon, because a link or an address has changed. */
   checkSoon(): void {
-    if (this.#wanted.size > 0) this.#scheduleCheck(Math.max(repairDelay, this.#untilNextRepair()));
+    if (this.#wanted.size > 0) this.scheduleCheckSoon();
   }
 
   /** True when the kernel has the route as it was asked for, as far as known. */
@@ -84,35 +72,44 @@ export class ReceivedRouteSet {
     return this.#errors.get(key);
   }
 
-  /** Stops watching. The routes stay, so that traffic flows while an agent restarts. */
-  async close(): Promise<void> {
-    this.#closed = true;
-    this.#cancelCheck?.();
-    this.#stopWatching?.();
-    await this.#serial.idle();
-    this.#ports.table.close();
+  override async close(): Promise<void> {
+    await super.close();
+    this.ports.table.close();
   }
 
   #run(): Promise<void> {
-    return this.#serial.run(async () => {
-      if (this.#closed) return;
-      try {
-        await this.#apply();
-      } catch (error) {
-        if (!(error instanceof DataplaneError)) throw error;
-        this.#isKnown = false;
-        this.#ports.log.warn({ error: error.message }, 'received routes could not be set');
-        for (const key of this.#wanted.keys()) this.#errors.set(key, error.message);
-      }
-      if (this.#wanted.size > 0) {
-        this.#stopWatching ??= this.#ports.table.watch(() => this.checkSoon());
-        this.#scheduleCheck(routeCheckInterval);
-      } else if (!this.#isKnown) this.#scheduleCheck(routeCheckInterval);
+    return this.run(async () => {
+      if (this.isClosed) return;
+      await this.#applyOrReport();
+      this.scheduleNextCheck();
     });
   }
 
+  protected override scheduleNextCheck(): void {
+    if (this.#wanted.size > 0) this.watch((changed) => this.ports.table.watch(changed));
+    if (this.#wanted.size > 0 || !this.#isKnown) this.scheduleCheck();
+  }
+
+  protected override async check(): Promise<void> {
+    const before = this.#text();
+    this.#isKnown = false;
+    await this.#applyOrReport();
+    if (this.#text() !== before) this.#changed();
+  }
+
+  async #applyOrReport(): Promise<void> {
+    try {
+      await this.#apply();
+    } catch (error) {
+      if (!(error instanceof DataplaneError)) throw error;
+      this.#isKnown = false;
+      this.ports.log.warn({ error: error.message }, 'received routes could not be set');
+      for (const key of this.#wanted.keys()) this.#errors.set(key, error.message);
+    }
+  }
+
   async #apply(): Promise<void> {
-    const { table, log } = this.#ports;
+    const { table, log } = this.ports;
     const present = this.#isKnown ? this.#present : await this.#read();
     const keys = new Set(this.#due);
     this.#due.clear();
@@ -153,42 +150,17 @@ export class ReceivedRouteSet {
 
   /** Reads the kernel. Every wanted route is then compared. */
   async #read(): Promise<Map<string, KernelRoute>> {
-    const { routes, unruled } = await this.#ports.table.list();
+    const { routes, unruled } = await this.ports.table.list();
     // A route without our rules has no effect: it is set again, together with the rules.
     const found = new Map(routes.map((route) => [formatPrefix(route.prefix), route]));
     const present = new Map([...found].filter(([key, route]) => !this.#wanted.has(key) || !unruled.has(familyOf(route.prefix))));
     if (this.#adopted === undefined) {
       this.#adopted = new Set([...present.keys()].filter((key) => !this.#wanted.has(key)));
-      if (this.#adopted.size > 0) this.#ports.log.info({ routes: this.#adopted.size }, 'received routes of an earlier process are kept');
+      if (this.#adopted.size > 0) this.ports.log.info({ routes: this.#adopted.size }, 'received routes of an earlier process are kept');
     }
     for (const key of this.#wanted.keys()) this.#due.add(key);
     for (const key of present.keys()) if (!this.#wanted.has(key) && !this.#adopted.has(key)) this.#due.add(key);
     return present;
-  }
-
-  /** Limits the rate of repairs: a program that fights for our routes must not keep a core busy. */
-  #untilNextRepair(): number {
-    return this.#checkedAt + repairInterval - this.#ports.clock.now();
-  }
-
-  /** Keeps one scheduled check: the earlier one. */
-  #scheduleCheck(delay: number): void {
-    const { clock, log } = this.#ports;
-    const at = clock.now() + delay;
-    if (this.#closed || at >= this.#checkAt) return;
-    this.#cancelCheck?.();
-    this.#checkAt = at;
-    this.#cancelCheck = clock.after(delay, () => {
-      this.#checkAt = Number.POSITIVE_INFINITY;
-      this.#checkedAt = clock.now();
-      const before = this.#text();
-      this.#isKnown = false;
-      void this.#run()
-        .catch((error: unknown) => log.error({ error: String(error) }, 'received routes could not be checked'))
-        .finally(() => {
-          if (this.#text() !== before) this.#changed();
-        });
-    });
   }
 
   /** Equal while the same routes are missing. */

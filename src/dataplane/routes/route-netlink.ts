@@ -5,8 +5,9 @@ import type { Clock } from '../../system/clock.ts';
 import { NetlinkConnection } from '../../system/netlink/connection.ts';
 import { MalformedNetlink, NetlinkError } from '../../system/netlink/error.ts';
 import { followChanges } from '../../system/netlink/follow-changes.ts';
-import { openNetlink, routeProtocol as rtnetlink } from '../../system/netlink/socket.ts';
+import { routeProtocol as rtnetlink } from '../../system/netlink/socket.ts';
 import { DataplaneError } from '../dataplane.ts';
+import { requiredNetlink } from '../required-netlink.ts';
 import { routeWatchRestart } from '../limits.ts';
 import { eventGroups, listRoutes, listRules, readRoute, readRule, routeRequest, ruleRequest, tableOffset } from './route-messages.ts';
 import { familiesOf, findRoutes, routingTable, type UnreachableRouteTable } from './unreachable-routes.ts';
@@ -14,20 +15,10 @@ import { familiesOf, findRoutes, routingTable, type UnreachableRouteTable } from
 /** Errors of the kernel that mean that the desired state already exists: EEXIST when adding a rule, ESRCH and ENOENT when removing. */
 const alreadyDone = new Set(['EEXIST', 'ESRCH', 'ENOENT']);
 
-/**
- * Returns the port to routes by netlink. Undefined: FFI is not available on this machine, or the kernel refuses the socket.
- * `networkNamespace`: a file such as /run/netns/node1.
- */
-export function routeNetlink(clock: Clock, networkNamespace?: string): UnreachableRouteTable | undefined {
+/** Returns the port to routes by netlink. Throws DataplaneError `unavailable`. `networkNamespace`: a file such as /run/netns/node1. */
+export function routeNetlink(clock: Clock, networkNamespace?: string): UnreachableRouteTable {
   const where = { protocol: rtnetlink, ...defined({ networkNamespace }) };
-  let socket;
-  try {
-    socket = openNetlink({ ...where, strict: true });
-  } catch (error) {
-    if (error instanceof NetlinkError) return undefined;
-    throw error;
-  }
-  if (socket === undefined) return undefined;
+  const socket = requiredNetlink({ ...where, strict: true });
   const { port } = socket;
   const connection = new NetlinkConnection(socket, clock);
 

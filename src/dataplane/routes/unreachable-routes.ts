@@ -18,7 +18,7 @@ export interface UnreachableRouteTable {
   close(): void;
 }
 
-interface RoutesFound {
+export interface RoutesFound {
   /** Our unreachable routes of both families: those with `routeProtocol` in `routingTable`. */
   readonly prefixes: readonly Prefix[];
   /** The families without our rule, whose routes therefore have no effect. Absent: none. */

@@ -10,12 +10,22 @@ import {
   type SlotTable,
 } from '../../net/frontend.ts';
 import { comparePrefixes, prefix, prefixContains, withoutPrefix, type Prefix } from '../../net/prefix.ts';
-import { directReturnElements, directReturnNodeElements } from './direct-return-elements.ts';
 import { affinityId, backendId, classNumber, classOf, hashedClass, remainders, slotsFor, slotText, type Kind } from './classid.ts';
-import { affinityLadder, type SetName } from './layout.ts';
+import { affinityLadder, type SetName, segmentLadder } from './layout.ts';
 import { partElement } from './parts.ts';
 import { maximumSlots } from '../limits.ts';
-import { addressOctets, classOctets, portOctets, protocolOctets, rangeOctets, slotOctets, type Octets } from './octets.ts';
+import {
+  addressOctets,
+  classOctets,
+  portOctets,
+  protocolOctets,
+  rangeOctets,
+  slotOctets,
+  type Octets,
+  linkOctets,
+  markOctets,
+} from './octets.ts';
+import { nodeMark } from './direct-return-identity.ts';
 
 type FrontendElements =
   | { readonly ok: true; readonly elements: readonly Element[] }
@@ -240,4 +250,30 @@ function disjointPrefixes(prefixes: readonly Prefix[], family: Family): Prefix[]
     if (last === undefined || last.length > prefix.length || !prefixContains(last, prefix.address)) result.push(prefix);
   }
   return result;
+}
+
+/** Yields the elements that direct server return adds to those of every frontend with slots. `key`: the frontend's key. */
+function* directReturnElements(
+  { match, slots, backends, directReturn }: Frontend,
+  key: Octets,
+): Generator<Pick<Element, 'set' | 'key' | 'value'>> {
+  if (directReturn === undefined || slots === undefined || match.kind !== 'address') return;
+  const address = addressOctets(match.address);
+  yield partElement(match.address.family, 'direct_return');
+  yield { set: 'direct_addresses', key: address };
+  const segment = segmentLadder.find((size) => size <= (directReturn.segmentSize ?? 0));
+  if (segment !== undefined) yield { set: `segment_${segment}`, key: address };
+  const marks = backends.map(({ node, path }) =>
+    path?.routed === undefined || node === undefined ? undefined : markOctets(nodeMark(node)),
+  );
+  for (const [slot, index] of slots.backendOf.entries()) {
+    const mark = marks[index];
+    if (backends[index]?.local === true) yield { set: 'direct_local', key: key + slotOctets(slot) };
+    else if (mark !== undefined) yield { set: 'passed_on', key: key + slotOctets(slot), value: mark };
+  }
+}
+
+function* directReturnNodeElements({ directReturn }: NodeForwarding): Generator<Element> {
+  for (const link of directReturn?.linkAddresses ?? [])
+    for (const family of [4, 6] as const) yield { family, set: 'node_links', key: linkOctets(link) };
 }

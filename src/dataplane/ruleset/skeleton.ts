@@ -10,7 +10,6 @@ import {
   noPodInterfaces,
   revisionSet,
   tableFamily,
-  tableName,
   type Field,
   type PodInterfaces,
   type Chain,
@@ -100,42 +99,10 @@ export function skeleton(family: Family, masqueradeBit: number, pods = noPodInte
   };
 }
 
-/** Returns the commands that create the table from nothing, as one transaction that also deletes an older table of that name. */
-export function skeletonScript(skeleton: Skeleton): string[] {
-  const table = `${tableFamily(skeleton.family)} ${tableName}`;
-  const lines = [`add table ${table}`, `delete table ${table}`, `add table ${table}`];
-  for (const [name, body] of skeleton.sets) lines.push(`add set ${table} ${name} { ${body} }`);
-  for (const [name, body] of skeleton.maps) lines.push(`add map ${table} ${name} { ${body} }`);
-  for (const [name, elements] of skeleton.verdicts) lines.push(`add map ${table} ${name} { ${verdictMap(elements)} }`);
-  for (const [name, chain] of skeleton.chains) lines.push(chainScript(table, name, chain));
-  for (const [name, elements] of skeleton.verdicts) {
-    const text = [...elements].map(([key, verdict]) => `${key} : ${verdict}`).join(' , ');
-    lines.push(`add element ${table} ${name} { ${text} }`);
-  }
-  for (const [name, chain] of skeleton.chains) for (const rule of chain.rules) lines.push(`add rule ${table} ${name} ${rule}`);
-  return lines;
-}
-
 /** Returns the chains of a table that has these parts. Undefined: there is an unknown part. */
 export function expectedChains({ chains, parts }: Skeleton, present: PackedSet | undefined): ReadonlyMap<string, Chain> | undefined {
   const ofParts = chainsOfParts(parts, present);
   return ofParts === undefined ? undefined : new Map([...chains, ...ofParts]);
-}
-
-const chainScript = (table: string, name: string, { hook }: Chain): string =>
-  hook === undefined ? `add chain ${table} ${name}` : `add chain ${table} ${name} { ${hook} ; }`;
-
-/** Returns the commands that add or remove the chains of parts. */
-export function partScript(verb: 'add' | 'remove', family: Family, chains: PartChains): string[] {
-  const table = `${tableFamily(family)} ${tableName}`;
-  return [...chains].flatMap(([name, chain]) =>
-    verb === 'add'
-      ? [
-          ...(chain.hook === undefined ? [] : [chainScript(table, name, chain)]),
-          ...chain.rules.map((rule) => `add rule ${table} ${name} ${rule}`),
-        ]
-      : [`flush chain ${table} ${name}`, ...(chain.hook === undefined ? [] : [`delete chain ${table} ${name}`])],
-  );
 }
 
 /** Declares a map of verdicts. With a size, the kernel takes its quickest kind of set. */

@@ -48,7 +48,7 @@ const hasFamilyOf = ({ families, keepsAddresses }: AllocationRequest, { family }
 function keepOrReplace(ledger: Ledger, request: AllocationRequest, held: Holding): RecheckResult {
   const invalid = whyInvalid(request);
   const asked = held.seeking || differs(held.request, request);
-  if (invalid !== undefined) return keep(held, request, held.addresses, invalid, { seeking: asked });
+  if (invalid !== undefined) return keep(held, request, { addresses: held.addresses, reason: invalid, seeking: asked });
   if (asksForOthers(ledger, request, held, asked)) return replace(ledger, request, held);
   const { addresses: wanted, lacking } = inFamilies(ledger, request, held);
   if (wanted.length === 0) return replace(ledger, request, held);
@@ -60,7 +60,7 @@ function keepOrReplace(ledger: Ledger, request: AllocationRequest, held: Holding
   }
   const disputed = held.disputed && conflict !== undefined;
   const why = lacking ?? (disputed ? conflict : undefined) ?? whyAddressNotInPool(ledger, request, wanted);
-  return keep(held, request, addresses, why, { seeking: false, disputed });
+  return keep(held, request, { addresses, reason: why, seeking: false, disputed });
 }
 
 /** Returns a reason for the first address that another Service holds and may not share with this one. */
@@ -185,7 +185,7 @@ function releaseDisputed(ledger: Ledger, request: AllocationRequest, held: Holdi
   const { addresses, lacking } = inFamilies(ledger, request, { ...held, addresses: own });
   if (addresses.length === 0 || lacking !== undefined) return undefined;
   const why = whyAddressNotInPool(ledger, request, addresses);
-  return keep(held, request, withKept(request, addresses, own), why, { seeking: false, disputed: false });
+  return keep(held, request, { addresses: withKept(request, addresses, own), reason: why, seeking: false, disputed: false });
 }
 
 function replace(ledger: Ledger, request: AllocationRequest, held: Holding): RecheckResult {
@@ -195,20 +195,26 @@ function replace(ledger: Ledger, request: AllocationRequest, held: Holding): Rec
     const keepable = held.addresses.filter((address) => ledger.holdings.conflict(request, address) === undefined);
     const addresses = withKept(request, found.addresses, keepable);
     if (addresses.length > limits.ingress)
-      return keep(held, request, held.addresses, reason('TooManyAddresses', { most: limits.ingress }), { seeking: true });
+      return keep(held, request, {
+        addresses: held.addresses,
+        reason: reason('TooManyAddresses', { most: limits.ingress }),
+        seeking: true,
+      });
     return { holding: { request, addresses, seeking: false, disputed: false }, pools: [] };
   }
-  return keep(held, request, held.addresses, found.reason, { seeking: true }, found.pools);
+  return keep(held, request, { addresses: held.addresses, reason: found.reason, seeking: true, pools: found.pools });
 }
 
-function keep(
-  held: Holding,
-  request: AllocationRequest,
-  addresses: readonly Address[],
-  reason: Reason | undefined,
-  { seeking, disputed }: { readonly seeking: boolean; readonly disputed?: boolean },
-  pools: readonly PoolRefusal[] = [],
-): RecheckResult {
+interface Kept {
+  readonly addresses: readonly Address[];
+  readonly reason: Reason | undefined;
+  readonly seeking: boolean;
+  /** Default: as the Service holds them. */
+  readonly disputed?: boolean;
+  readonly pools?: readonly PoolRefusal[];
+}
+
+function keep(held: Holding, request: AllocationRequest, { addresses, reason, seeking, disputed, pools = [] }: Kept): RecheckResult {
   const isDisputed = disputed ?? held.disputed;
   const holding = {
     request,

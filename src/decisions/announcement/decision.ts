@@ -1,7 +1,7 @@
 import { namesOf } from './advertisement-names.ts';
 import { defined } from '../../lang/defined.ts';
 import type { Address, Family } from '../../net/address.ts';
-import type { AddressType } from '../../model/kinds/types.ts';
+import type { AddressType, HeraldConfig } from '../../model/kinds/types.ts';
 import { isExcludedNode } from '../../model/objects/cluster.ts';
 import { requestedDrain } from '../../model/kinds/requested-drain.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
@@ -19,7 +19,7 @@ import { isAnnouncedElsewhere, isDrainSettled, type OwnState } from './node-drai
 import { originOf } from './origin.ts';
 import { routesToPeer, type PeerAnnouncement } from './peer-routes.ts';
 import { peersOfNode, type NodePeer } from './peers.ts';
-import { whySwitchedOff } from './switches.ts';
+import { annotations } from '../../model/annotations.ts';
 
 export type { PeerAnnouncement } from './peer-routes.ts';
 
@@ -250,4 +250,31 @@ function resultOf(peers: readonly PeerAnnouncement[]): AddressResult {
   const [first] = peers.flatMap(({ result }) => ('reason' in result ? [result.reason] : []));
   if (first === undefined) throw new RangeError('there is at least one peer');
   return { announce: false, reason: first, peers };
+}
+
+/**
+ * Returns why an address stays unannounced although a BGPAdvertisement covers it: its Service switched it off, or HeraldConfig does for
+ * Services without the annotation. A Service cannot switch an announcement on by itself: permission to write Services is no authority over
+ * the network.
+ */
+function whySwitchedOff(service: Service, type: AddressType, config: HeraldConfig): Reason | undefined {
+  switch (type) {
+    case 'LoadBalancer':
+      return undefined;
+    case 'ClusterIP':
+      return offBy(type, service.advertiseClusterIP, config.advertiseClusterIPs, annotations.advertiseClusterIP, 'advertiseClusterIPs');
+    case 'ExternalIP':
+      return offBy(
+        type,
+        service.advertiseExternalIPs,
+        config.advertiseExternalIPs,
+        annotations.advertiseExternalIPs,
+        'advertiseExternalIPs',
+      );
+  }
+}
+
+function offBy(type: AddressType, own: boolean | undefined, usual: boolean, annotation: string, field: string): Reason | undefined {
+  if (own ?? usual) return undefined;
+  return reason('AdvertisingOff', { type, annotation, by: own === undefined ? `${field} of HeraldConfig` : 'the Service' });
 }

@@ -19,7 +19,6 @@ import { consistentHashing, slotTable, sortTargets, type ConsistentHashing } fro
 import { whyHeldTwice } from '../allocation/held-twice.ts';
 import { planDirectReturn } from '../direct-return/plan.ts';
 import { chooseEndpoints, topologyOf, targetsOf, type NodeTopology, type Target } from './endpoints.ts';
-import { withIcmpEcho } from './icmp-echo.ts';
 import { whyExternalIPDenied } from './external-ips.ts';
 import { isInScope } from './scope.ts';
 import { whyNotForwarded } from './service-proxy-name.ts';
@@ -224,4 +223,21 @@ function frontend(
 function affinityOf({ metadata, affinitySeconds }: Service, { name, protocol }: ServicePort): Pick<Frontend, 'affinity'> {
   if (affinitySeconds === undefined) return {};
   return { affinity: { seconds: affinitySeconds, servicePort: `${serviceKey(metadata)} ${name} ${protocol}` } };
+}
+
+/**
+ * Marks frontends whose address answers ICMP echo with the node's first address of the family, which answers in its place. An address
+ * answers when one of its ports has a backend that this node may use for outside clients, so that "ping" tells of this node what it tells
+ * of a server.
+ */
+function withIcmpEcho(snapshot: Snapshot, service: Service, nodeName: string, frontends: readonly Frontend[]): readonly Frontend[] {
+  if (!(service.icmpEcho ?? snapshot.config.icmpEcho)) return frontends;
+  const own = snapshot.nodes.get(nodeName)?.internalIPs ?? [];
+  return frontends.map((frontend) => {
+    const { match, scope, policy, backends, localBackends } = frontend;
+    if (match.kind !== 'address' || scope !== 'external') return frontend;
+    const usable = policy === 'Local' ? localBackends : backends;
+    const echoFrom = own.find(({ family }) => family === match.address.family);
+    return usable.length === 0 || echoFrom === undefined ? frontend : { ...frontend, echoFrom };
+  });
 }

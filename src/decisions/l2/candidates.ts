@@ -5,17 +5,17 @@ import { anySelects, selects } from '../../model/objects/label-selector.ts';
 import type { AddressClaim, HeldBackFamily, NodeLink } from '../../model/objects/node-state.ts';
 import { reason, reasonText, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import { formatAddress, type Address, type Family } from '../../net/address.ts';
-import { formatPrefix } from '../../net/prefix.ts';
+import { formatAddress, type Address, type Family, bitsOf } from '../../net/address.ts';
+import { formatPrefix, maskedPrefix, type Prefix } from '../../net/prefix.ts';
 import { namesOf } from '../announcement/advertisement-names.ts';
 import { causeOf, heldBackFamily } from '../announcement/hold-back.ts';
 import { drainsInFavourOf } from '../announcement/last-resort.ts';
 import { advertisedAt, type Advertised } from './advertised.ts';
-import { nodesWithEndpoints } from './endpoint-nodes.ts';
 import { lastClaims, type LastClaim } from './last-claims.ts';
-import { Networks } from './networks.ts';
 import { linksFor, linksText, wantedText } from './node-links.ts';
-import { inOrderOfRank } from './rank.ts';
+import type { Service } from '../../model/objects/service.ts';
+import { nodesOfEndpoints, reachability, topologyOf } from '../forwarding/endpoints.ts';
+import { textHash } from '../../net/text-hash.ts';
 
 /**
  * The most nodes that stand ready for an address. Each watches each other one by BFD, so a node has at most this many sessions less one on a
@@ -217,4 +217,76 @@ function networksOf({ nodes }: Snapshot, linksOf: (node: string) => readonly Nod
   const all = new Networks();
   for (const node of nodes.keys()) for (const { networks } of linksOf(node) ?? []) for (const network of networks) all.add(network);
   return all;
+}
+
+/**
+ * Returns the nodes at which traffic for the Services of one address reaches an endpoint: every node as soon as one Service with policy
+ * Cluster has an endpoint, otherwise those with an endpoint of their own.
+ */
+function nodesWithEndpoints(
+  snapshot: Snapshot,
+  services: readonly Service[],
+  family: Family,
+): 'all' | ReadonlySet<string> | { readonly reason: Reason } {
+  const nodes = new Set<string>();
+  let endpoints = 0;
+  for (const service of services) {
+    const places = service.externalTrafficPolicy === 'Local' ? nodesOfEndpoints(snapshot, service) : [''];
+    for (const node of places) {
+      const reach = reachability(snapshot, service, family, topologyOf(snapshot, node));
+      endpoints = Math.max(endpoints, reach.endpoints);
+      if (service.externalTrafficPolicy !== 'Local' && reach.cluster) return 'all';
+      if (service.externalTrafficPolicy === 'Local' && reach.local) nodes.add(node);
+    }
+  }
+  return nodes.size > 0 ? nodes : { reason: reason('NoEndpoints', { endpoints }) };
+}
+
+/** The networks of all nodes. Finding those around an address costs as much as there are lengths, however many nodes have a network of their own. */
+class Networks {
+  readonly #byLength: Readonly<Record<Family, Map<number, Set<bigint>>>> = { 4: new Map(), 6: new Map() };
+
+  add({ address, length }: Prefix): void {
+    const lengths = this.#byLength[address.family];
+    const values = lengths.get(length) ?? new Set<bigint>();
+    values.add(bitsAbove(address, length));
+    lengths.set(length, values);
+  }
+
+  /** Returns the networks that contain the address, the longest first. */
+  around(address: Address): Prefix[] {
+    const lengths = [...this.#byLength[address.family]].filter(([length, values]) => values.has(bitsAbove(address, length)));
+    return lengths.map(([length]) => maskedPrefix(address, length)).sort((a, b) => b.length - a.length);
+  }
+}
+
+function bitsAbove({ family, value }: Address, length: number): bigint {
+  return value >> BigInt(bitsOf(family) - length);
+}
+
+/** Any constant works. It must never change, or addresses move during an upgrade. */
+const basis = 0x6c_32_61_64;
+
+interface Ranked {
+  readonly node: string;
+  readonly weight: number;
+  /** Present: the node answers only while no other candidate lives. */
+  readonly lastResort?: unknown;
+}
+
+/**
+ * Sorts candidates, the best one first: nodes that are no last resort, then by the weight of preferences, then by rendezvous hash of node
+ * and `key`. Nodes that come or go therefore move only the addresses that they get or had. Every node computes the same order.
+ */
+function inOrderOfRank<C extends Ranked>(candidates: readonly C[], key: string): C[] {
+  return candidates
+    .map((candidate) => ({ candidate, score: textHash(`${candidate.node} ${key}`, basis) }))
+    .toSorted(
+      ({ candidate: a, score: scoreA }, { candidate: b, score: scoreB }) =>
+        Number(a.lastResort !== undefined) - Number(b.lastResort !== undefined) ||
+        b.weight - a.weight ||
+        scoreB - scoreA ||
+        (a.node < b.node ? -1 : 1),
+    )
+    .map(({ candidate }) => candidate);
 }

@@ -1,10 +1,10 @@
 import { defined } from '../../lang/defined.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
 import { currentReport, isRunning, type NodeState, whyNoReport } from '../../model/objects/node-state.ts';
-import type { Reason } from '../../model/reasons.ts';
+import { type Reason, reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import { formatAddress } from '../../net/address.ts';
+import { formatAddress, sameAddress, type Address, type Family } from '../../net/address.ts';
 import { frontendKey, type Frontend } from '../../net/frontend.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import { decideAnnouncement, type AddressAnnouncement, type RefusedAdvertisement } from '../announcement/decision.ts';
@@ -12,8 +12,9 @@ import { missingRouteReason } from '../announcement/missing-route-reason.ts';
 import type { RouteIntent } from '../announcement/route.ts';
 import { frontendsOfAddress } from '../forwarding/address-frontends.ts';
 import { decideForwarding } from '../forwarding/plan.ts';
-import { lostEndpoints, type LostEndpoints } from './lost-endpoints.ts';
 import { l2ViewsOf, type L2View, type L2Views } from './l2-view.ts';
+import { causeOf, heldBackFamily } from '../announcement/hold-back.ts';
+import { chooseEndpoints, targetsOf } from '../forwarding/endpoints.ts';
 
 /** What one node does for a Service: its decisions, corrected by the report of its agent. */
 export interface NodeView {
@@ -179,4 +180,31 @@ function idleFrontend({ match, policy, backends, localBackends }: Frontend): Idl
   const frontend = frontendKey(match);
   if (backends.length === 0) return [{ frontend, effect: 'refused' }];
   return policy === 'Local' && localBackends.length === 0 ? [{ frontend, effect: 'dropped' }] : [];
+}
+
+/** Endpoints on a node that does not let the packets of other nodes through to them. */
+interface LostEndpoints {
+  readonly family: Family;
+  /** No endpoint of the family is elsewhere. */
+  readonly areAll: boolean;
+  readonly reason: Reason;
+}
+
+/**
+ * Returns the families in which other nodes send connections to endpoints on this node that never arrive, because it does not forward the
+ * family. Under policy Local no other node does. An endpoint at an address of the node itself needs no forwarding.
+ */
+function lostEndpoints(snapshot: Snapshot, service: Service, node: string): LostEndpoints[] {
+  if (service.externalTrafficPolicy === 'Local') return [];
+  const own = snapshot.nodes.get(node)?.internalIPs ?? [];
+  return service.ipFamilies.flatMap((family): LostEndpoints[] => {
+    const held = heldBackFamily(snapshot, node, family);
+    if (held === undefined) return [];
+    const choices = service.ports.map((port) => chooseEndpoints(targetsOf(snapshot, service, port, family), { name: node }));
+    const isLost = ({ nodeName, address }: { readonly nodeName?: string; readonly address: Address }): boolean =>
+      nodeName !== undefined && heldBackFamily(snapshot, nodeName, family) !== undefined && !own.some((one) => sameAddress(one, address));
+    if (!choices.some(({ local }) => local.some(isLost))) return [];
+    const areAll = choices.every(({ everywhere }) => everywhere.every(isLost));
+    return [{ family, areAll, reason: reason('EndpointsCutOff', { node, family: held.family, ...causeOf(held.reason) }) }];
+  });
 }

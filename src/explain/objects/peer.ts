@@ -47,18 +47,18 @@ interface PeerNode {
   readonly received?: readonly LiveReceivedRoute[];
 }
 
-/**
- * `now` is in milliseconds since the epoch. The age of agents' reports is measured by it. `sourceOf` says what the snapshot is based on.
- * `only`: the one node that is explained; all if absent, or if the peer does not select it. `live`: the answers of agents.
- */
-export function explainPeer(
-  snapshot: Snapshot,
-  name: string,
-  now: number,
-  sourceOf: (node: string) => NodeSources = (node) => sourcesOf(snapshot, node, now),
-  only?: string,
-  live: LiveNodes = new Map(),
-): PeerOverview | undefined {
+interface PeerView {
+  /** Says what the snapshot is based on. */
+  readonly sourceOf?: (node: string) => NodeSources;
+  /** The one node that is explained. All if absent, or if the peer does not select it. */
+  readonly only?: string | undefined;
+  /** The answers of agents. */
+  readonly live?: LiveNodes;
+}
+
+/** `now` is in milliseconds since the epoch. The age of agents' reports is measured by it. */
+export function explainPeer(snapshot: Snapshot, name: string, now: number, view: PeerView = {}): PeerOverview | undefined {
+  const { sourceOf = (node: string) => sourcesOf(snapshot, node, now), only, live = new Map() } = view;
   const peer = snapshot.peers.get(name);
   if (peer === undefined) return undefined;
   const all = [...snapshot.nodes.keys()].toSorted();

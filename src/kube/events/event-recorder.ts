@@ -1,14 +1,14 @@
-import { FirstOut } from '../../lang/first-out.ts';
+import { FifoSet } from '../../lang/fifo-set.ts';
 import type { ObjectEvent } from '../../model/objects/object-event.ts';
 import { sleep, type Cancel, type Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
+import { TokenBucket } from '../../lang/token-bucket.ts';
 import { BackOff } from '../../system/back-off.ts';
 import { retryDelays } from '../reflector/retry-delays.ts';
 import type { KubeClient } from '../client/client.ts';
 import { KubeError, type KubeErrorCode } from '../error.ts';
 import { limits } from '../limits.ts';
-import { EventBudget } from './event-budget.ts';
 import { eventManifest, eventName, eventNamespace, seriesManifest, type EventReporter, type EventSeries } from './event-object.ts';
 import { LruMap } from './lru-map.ts';
 
@@ -45,17 +45,13 @@ export class EventRecorder {
   readonly #reporter: EventReporter;
   readonly #series = new LruMap<string, Recorded>(limits.eventSeries);
   /** Budget of one object, with client-go's sizes. A flapping object must not fill the API server. */
-  readonly #budget = new EventBudget({
-    burst: limits.eventBurst,
-    tokenMilliseconds: limits.eventTokenMilliseconds,
-    buckets: limits.eventObjects,
-  });
+  readonly #budgets = new LruMap<string, TokenBucket>(limits.eventObjects);
   /** Budget of all objects: something that affects ten thousand Services at once must not keep the API server from more important work. */
-  readonly #rate = new EventBudget({ burst: limits.eventRateBurst, tokenMilliseconds: limits.eventRateMilliseconds, buckets: 1 });
+  readonly #rate = new TokenBucket({ burst: limits.eventRateBurst, refillMilliseconds: limits.eventRateMilliseconds });
   /** The same while more important requests are under way. */
-  readonly #busyRate = new EventBudget({ burst: 1, tokenMilliseconds: limits.eventBusyRateMilliseconds, buckets: 1 });
-  readonly #warnings = new FirstOut<Recorded>();
-  readonly #others = new FirstOut<Recorded>();
+  readonly #busyRate = new TokenBucket({ burst: 1, refillMilliseconds: limits.eventBusyRateMilliseconds });
+  readonly #warnings = new FifoSet<Recorded>();
+  readonly #others = new FifoSet<Recorded>();
   readonly #lost = new Map<EventLoss, number>();
   readonly #backOff: BackOff;
   readonly #stop = new AbortController();
@@ -91,7 +87,7 @@ export class EventRecorder {
       if (isSecond) this.#enqueue(before);
       return;
     }
-    if (!this.#budget.take(objectOf(event), clock.now())) return this.#lose('budget');
+    if (!this.#budgetOf(objectOf(event)).take(clock.now())) return this.#lose('budget');
     const recorded: Recorded = { event, name: eventName(event, at, random), at, series: undefined, written: 0 };
     if (!this.#enqueue(recorded)) return;
     this.#series.set(key, recorded);
@@ -127,6 +123,14 @@ export class EventRecorder {
     return true;
   }
 
+  #budgetOf(object: string): TokenBucket {
+    const known = this.#budgets.get(object);
+    if (known !== undefined) return known;
+    const budget = new TokenBucket({ burst: limits.eventBurst, refillMilliseconds: limits.eventTokenMilliseconds });
+    this.#budgets.set(object, budget);
+    return budget;
+  }
+
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -138,7 +142,7 @@ export class EventRecorder {
         if (next === undefined || this.#stop.signal.aborted) break;
         const { isBusy, clock } = this.#components;
         const rate = isBusy?.() === true ? this.#busyRate : this.#rate;
-        if (!rate.take('', clock.now())) {
+        if (!rate.take(clock.now())) {
           this.#resumeLater();
           break;
         }

@@ -250,7 +250,7 @@ export class Engine {
   #setLink(link: Link): void {
     const { clock, transport } = this.#components;
     const present = this.#links.get(link.interface);
-    const view = present ?? new LinkView(link.interface, clock.now());
+    const view = present ?? new LinkView(link.interface);
     this.#links.set(link.interface, view);
     const change = view.take(link, this.#sessions, clock.now());
     if (present === undefined || change.promiscuous) transport.open(link.interface, { promiscuous: view.promiscuous });

@@ -5,7 +5,7 @@ import { Alarm } from '../../system/schedule.ts';
 import type { Link, Peer, PeerSession } from '../table.ts';
 import type { LinkNews } from '../transport/transport.ts';
 import { parseMac, type Mac } from '../wire/mac.ts';
-import { TokenBucket } from './token-bucket.ts';
+import { TokenBucket } from '../../lang/token-bucket.ts';
 
 /** What of a link has changed. */
 export interface LinkChange {
@@ -48,11 +48,10 @@ export class LinkView {
   #losses: number[] = [];
   readonly settling = new Alarm(() => this.onSettleTime());
   onSettleTime: () => void = () => undefined;
-  readonly answers: TokenBucket;
+  readonly answers = new TokenBucket({ burst: answersPerInterface / 10, refillMilliseconds: 1_000 / answersPerInterface });
 
-  constructor(networkInterface: string, now: number) {
+  constructor(networkInterface: string) {
     this.interface = networkInterface;
-    this.answers = new TokenBucket(answersPerInterface, answersPerInterface / 10, now);
   }
 
   get mac(): Mac {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../system/clock.ts';
 import { Alarm, type Schedule } from '../../system/schedule.ts';
 import { announcementBurst, announcementsPerSecond } from '../limits.ts';
-import { TokenBucket } from './token-bucket.ts';
+import { TokenBucket } from '../../lang/token-bucket.ts';
 
 /** Work that waits for its turn. `send` sends one frame, or returns false if the work is no longer wanted. */
 export type Job = () => boolean;
@@ -14,7 +14,7 @@ export type Urgency = (typeof urgencies)[number];
 export class Pacer {
   readonly #clock: Clock;
   readonly #schedule: Schedule;
-  readonly #bucket: TokenBucket;
+  readonly #bucket = new TokenBucket({ burst: announcementBurst, refillMilliseconds: 1_000 / announcementsPerSecond });
   readonly #queues: Readonly<Record<Urgency, JobQueue>> = {
     defence: new JobQueue(),
     claim: new JobQueue(),
@@ -23,10 +23,9 @@ export class Pacer {
   };
   readonly #alarm = new Alarm(() => this.#drain());
 
-  constructor(clock: Clock, schedule: Schedule, perSecond = announcementsPerSecond, burst = announcementBurst) {
+  constructor(clock: Clock, schedule: Schedule) {
     this.#clock = clock;
     this.#schedule = schedule;
-    this.#bucket = new TokenBucket(perSecond, burst, clock.now());
   }
 
   get size(): number {

@@ -7,7 +7,7 @@ import { isUnspecified } from '../wire/multicast.ts';
 import type { NeighborSolicitation } from '../wire/ndp.ts';
 import type { LinkView } from './link-view.ts';
 import { arpAnswer, ndpAnswer } from './messages.ts';
-import { TokenBucket } from './token-bucket.ts';
+import { TokenBucket } from '../../lang/token-bucket.ts';
 
 /** Answers requests for held addresses, within the limits for each host and each interface. */
 export class Responder {
@@ -48,7 +48,7 @@ export class Responder {
     const present = this.#byMac.get(mac);
     if (present !== undefined) return present;
     if (this.#byMac.size >= maximumCountedMacs) this.#forget(now);
-    const bucket = new TokenBucket(answersPerMac, answersPerMac / 10, now);
+    const bucket = new TokenBucket({ burst: answersPerMac / 10, refillMilliseconds: 1_000 / answersPerMac });
     this.#byMac.set(mac, bucket);
     return bucket;
   }

@@ -2,7 +2,7 @@ import { formatAddress, type Address } from '../../net/address.ts';
 import { formatRange, rangeContains, rangesOverlap, type AddressRange } from '../../net/range.ts';
 import { limits } from '../limits.ts';
 import { serviceKey, type ServiceKey } from '../objects/metadata.ts';
-import type { FieldReader } from '../parse/fields.ts';
+import type { FieldReader } from '../reading/fields.ts';
 import { addressRange } from '../schema/address-range.ts';
 import { boolean, integer, list, object, parsed, text } from '../schema/fields.ts';
 import { address, labelName } from '../schema/grammars.ts';

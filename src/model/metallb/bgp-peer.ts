@@ -1,5 +1,5 @@
 import { isRecord } from '../../lang/is-record.ts';
-import { parseDuration } from '../parse/duration.ts';
+import { parseDuration } from '../reading/duration.ts';
 import { normaliseAddress } from './addresses.ts';
 import { note, type FieldContext, type FieldRow, type TranslatedValue } from './rows.ts';
 

@@ -2,7 +2,7 @@ import { isRecord } from '../../lang/is-record.ts';
 import { annotations } from '../annotations.ts';
 import { defined } from '../../lang/defined.ts';
 import { serviceKey, type ServiceKey } from '../objects/metadata.ts';
-import { metallbAnnotation, translateAnnotations } from '../parse/metallb-annotations.ts';
+import { metallbAnnotation, translateAnnotations } from '../reading/metallb-annotations.ts';
 import type { RawInput, Remark } from './import.ts';
 import { parseAnyObject } from './read.ts';
 import { consent, sharedAcross, type SharedAcross } from './shared-across.ts';

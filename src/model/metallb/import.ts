@@ -1,7 +1,7 @@
 import { isRecord } from '../../lang/is-record.ts';
 import { originText, type TranslatedFrom } from '../objects/metadata.ts';
 import { parseObject } from '../parse.ts';
-import { fieldText } from '../parse/problem.ts';
+import { fieldText } from '../reading/problem.ts';
 import { metallbGroup } from '../parse/metallb-group.ts';
 import { metallbKinds } from './kinds.ts';
 import { translateObject, type Translation } from './translate.ts';

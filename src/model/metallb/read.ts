@@ -4,9 +4,9 @@ import type { Compat, HeraldConfig } from '../kinds/types.ts';
 import { defaultConfig } from '../kinds/default-config.ts';
 import type { TranslatedFrom } from '../objects/metadata.ts';
 import { parseObject, type ParseResult } from '../parse.ts';
-import { addProblem, fieldText, type FieldPath, type FieldProblem } from '../parse/problem.ts';
-import type { ObjectIdentity, ParseOptions } from '../parse/result.ts';
-import { translateAnnotations, type TranslatedAnnotations } from '../parse/metallb-annotations.ts';
+import { addProblem, fieldText, type FieldPath, type FieldProblem } from '../reading/problem.ts';
+import type { ObjectIdentity, ParseOptions } from '../reading/result.ts';
+import { translateAnnotations, type TranslatedAnnotations } from '../reading/metallb-annotations.ts';
 import { metallbGroup } from '../parse/metallb-group.ts';
 import { translateObject } from './translate.ts';
 

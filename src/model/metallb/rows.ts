@@ -1,7 +1,7 @@
 import { isRecord } from '../../lang/is-record.ts';
 import { limits } from '../limits.ts';
 import { closestName } from '../../lang/closest-name.ts';
-import type { FieldPath } from '../parse/problem.ts';
+import type { FieldPath } from '../reading/problem.ts';
 
 /** A difference found when one object was translated. */
 export interface Finding {

@@ -1,6 +1,6 @@
 import { invalid, type Parsed } from '../../net/parsed.ts';
 import { parseRange, type AddressRange } from '../../net/range.ts';
-import { unusableIn } from '../parse/special-address.ts';
+import { unusableIn } from '../reading/special-address.ts';
 import { matches } from './cel.ts';
 import { addressLength } from './grammars.ts';
 import type { Grammar } from './schema.ts';

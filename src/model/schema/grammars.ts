@@ -2,9 +2,9 @@ import { parseAddress } from '../../net/address.ts';
 import { parseInterfacePattern } from '../../net/interface-pattern.ts';
 import { parsed, invalid, type Parsed } from '../../net/parsed.ts';
 import { parsePrefix } from '../../net/prefix.ts';
-import { parseCommunity, parseCommunityValue } from '../parse/community-value.ts';
-import { parseWholeSeconds } from '../parse/duration.ts';
-import { isLabelName } from '../parse/metadata.ts';
+import { parseCommunity, parseCommunityValue } from '../reading/community-value.ts';
+import { parseWholeSeconds } from '../reading/duration.ts';
+import { isLabelName } from '../reading/metadata.ts';
 import { matches } from './cel.ts';
 import type { Grammar, ValueRule } from './schema.ts';
 

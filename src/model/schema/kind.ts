@@ -1,8 +1,8 @@
 import type { Metadata } from '../objects/metadata.ts';
-import { FieldReader } from '../parse/fields.ts';
-import { readMetadata } from '../parse/metadata.ts';
-import type { Findings } from '../parse/problem.ts';
-import type { ParseOptions, ReadResult } from '../parse/result.ts';
+import { FieldReader } from '../reading/fields.ts';
+import { readMetadata } from '../reading/metadata.ts';
+import type { Findings } from '../reading/problem.ts';
+import type { ParseOptions, ReadResult } from '../reading/result.ts';
 import type { ObjectOf } from './fields.ts';
 import { completed, readFields } from './read.ts';
 import type { ObjectSchema, ValueRule } from './schema.ts';

@@ -1,5 +1,5 @@
 import { isRecord } from '../../lang/is-record.ts';
-import type { FieldReader } from '../parse/fields.ts';
+import type { FieldReader } from '../reading/fields.ts';
 import { invalid, type Parsed } from '../../net/parsed.ts';
 import type { ObjectOf } from './fields.ts';
 import type { ListSchema, ObjectSchema, ParsedSchema, Schema, ValueRule } from './schema.ts';

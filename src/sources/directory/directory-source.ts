@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { HeraldObject, Change, Snapshot } from '../../model/store/snapshot.ts';
 import { MergedObjects, sourceKey } from '../../model/metallb/merge.ts';
-import { identityText } from '../../model/parse/result.ts';
+import { identityText } from '../../model/reading/result.ts';
 import { readingModeOf, sameReadingMode, type ReadingMode } from '../../model/metallb/read.ts';
 import { Store } from '../../model/store/store.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';

@@ -1,4 +1,4 @@
-import { isSubdomainName } from '../../model/parse/metadata.ts';
+import { isSubdomainName } from '../../model/reading/metadata.ts';
 import type { NamespacedName } from '../../model/objects/metadata.ts';
 import { SourceError } from '../source.ts';
 

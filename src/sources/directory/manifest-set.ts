@@ -1,4 +1,4 @@
-import { identityText, type ObjectIdentity } from '../../model/parse/result.ts';
+import { identityText, type ObjectIdentity } from '../../model/reading/result.ts';
 import type { HeraldObject } from '../../model/store/snapshot.ts';
 import type { SourceProblem } from '../source.ts';
 import type { Position } from './decode/decoded-document.ts';

@@ -1,10 +1,9 @@
-import { defined } from '../../lang/defined.ts';
 import { parseAnyObject, type ReadingMode } from '../../model/metallb/read.ts';
 import { expandList, type FieldProblem } from '../../model/parse.ts';
-import { identityText, type ObjectIdentity } from '../../model/parse/result.ts';
+import { identityText, type ObjectIdentity } from '../../model/reading/result.ts';
 import type { HeraldObject } from '../../model/store/snapshot.ts';
 import type { SourceProblem } from '../source.ts';
-import type { DecodedDocument, Position } from './decode/decoded-document.ts';
+import type { Position } from './decode/decoded-document.ts';
 import { decodeDocuments } from './decode/documents.ts';
 
 /** One object of a file: its identity and its parsed form. */
@@ -68,9 +67,13 @@ export function readManifests(
       }
       // Further errors would hide the broken syntax that caused them.
       if (broken) continue;
-      const object = result.identity === undefined ? undefined : identityText(result.identity);
-      for (const problem of result.problems) problems.push(locate('error', file, object, problem, document, path));
-      for (const warning of result.warnings) problems.push(locate('warning', file, object, warning, document, path));
+      const about = { file, ...(result.identity === undefined ? {} : { object: identityText(result.identity) }) };
+      const located = (severity: SourceProblem['severity'], { path: field, ...problem }: FieldProblem): SourceProblem => {
+        const { line, column } = document.locate([...path, ...field]);
+        return { severity, ...about, line, column, field: problem.field, message: problem.message, fix: problem.fix };
+      };
+      for (const problem of result.problems) problems.push(located('error', problem));
+      for (const warning of result.warnings) problems.push(located('warning', warning));
     }
   }
   return { empty, entries, problems, unidentified, ignored };
@@ -80,15 +83,3 @@ const misplaced = {
   manifest: { message: 'is what an agent reports, and is read only from .herald/nodes', fix: 'remove the object' },
   nodeState: { message: 'is no NodeState, and only those are read from .herald/nodes', fix: 'move the object out of .herald' },
 } as const;
-
-function locate(
-  severity: SourceProblem['severity'],
-  file: string,
-  object: string | undefined,
-  { path, field, message, fix }: FieldProblem,
-  document: DecodedDocument,
-  base: readonly (string | number)[],
-): SourceProblem {
-  const { line, column } = document.locate([...base, ...path]);
-  return { severity, file, line, column, ...defined({ object }), field, message, fix };
-}

@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net';
-import { isOwn, networkOf } from './client-address.ts';
-import { Crowd, type Phase, type Visitor } from './crowd.ts';
+import { ConnectionLimiter, type Phase, type LimitedConnection } from './connection-limiter.ts';
 
 /** Limits on the connections of all listeners of a process. */
 export interface ConnectionBounds {
@@ -20,7 +19,7 @@ export type EndCause = 'address' | 'listener' | 'process' | 'late';
 
 /** A limit, and the connections that share it. */
 interface Place {
-  readonly crowd: Crowd<Connection>;
+  readonly limiter: ConnectionLimiter<Connection>;
   readonly maximum: number;
   readonly cause: EndCause;
 }
@@ -39,8 +38,8 @@ export class HttpConnections {
   constructor(bounds: ConnectionBounds, onEnded: (cause: EndCause) => void) {
     this.bounds = bounds;
     this.onEnded = onEnded;
-    this.#foreign = { crowd: new Crowd(), maximum: bounds.total, cause: 'process' };
-    this.#own = { crowd: new Crowd(), maximum: bounds.totalOwn, cause: 'process' };
+    this.#foreign = { limiter: new ConnectionLimiter(), maximum: bounds.total, cause: 'process' };
+    this.#own = { limiter: new ConnectionLimiter(), maximum: bounds.totalOwn, cause: 'process' };
   }
 
   /** Returns a larger number each time. */
@@ -50,9 +49,9 @@ export class HttpConnections {
 
   /** Returns the function that admits the connections of a new listener. Clients from elsewhere may have `maximum` of them. */
   ofListener(maximum: number, idleMilliseconds: number): (socket: Socket) => Connection | undefined {
-    const here = new Crowd<Connection>();
-    const foreign: readonly Place[] = [{ crowd: here, maximum, cause: 'listener' }, this.#foreign];
-    const own: readonly Place[] = [{ crowd: new Crowd(), maximum: this.bounds.own, cause: 'listener' }, this.#own];
+    const here = new ConnectionLimiter<Connection>();
+    const foreign: readonly Place[] = [{ limiter: here, maximum, cause: 'listener' }, this.#foreign];
+    const own: readonly Place[] = [{ limiter: new ConnectionLimiter(), maximum: this.bounds.own, cause: 'listener' }, this.#own];
     return (socket) => {
       const { remoteAddress, localAddress } = socket;
       // The client has gone again.
@@ -62,7 +61,7 @@ export class HttpConnections {
       const client = { address: remoteAddress, network: networkOf(remoteAddress) };
       if (isForeign && here.sizeOf(client.address, client.network) >= this.bounds.perAddress)
         here.dispensableOf(client.address, client.network)?.end('address');
-      for (const { crowd, maximum: most, cause } of places) if (crowd.size >= most) crowd.dispensable()?.end(cause);
+      for (const { limiter, maximum: most, cause } of places) if (limiter.size >= most) limiter.dispensable()?.end(cause);
       return new Connection(socket, client, { places, connections: this, idleMilliseconds });
     };
   }
@@ -75,7 +74,7 @@ interface ConnectionOptions {
 }
 
 /** One connection, from its acceptance to its end. */
-export class Connection implements Visitor {
+export class Connection implements LimitedConnection {
   readonly address: string;
   readonly network: string;
   readonly #socket: Socket;
@@ -86,13 +85,13 @@ export class Connection implements Visitor {
   #unanswered = 0;
   #deadline: NodeJS.Timeout | undefined;
 
-  constructor(socket: Socket, { address, network }: Pick<Visitor, 'address' | 'network'>, options: ConnectionOptions) {
+  constructor(socket: Socket, { address, network }: Pick<LimitedConnection, 'address' | 'network'>, options: ConnectionOptions) {
     this.address = address;
     this.network = network;
     this.#socket = socket;
     this.#options = options;
     this.since = options.connections.nextPhase();
-    for (const { crowd } of options.places) crowd.add(this);
+    for (const { limiter } of options.places) limiter.add(this);
     const { headerMilliseconds } = options.connections.bounds;
     // After a stall of the process the timer is due before the header is read that has arrived meanwhile. The next turn has read it.
     this.#deadline = setTimeout(() => setImmediate(() => this.#endLate()), headerMilliseconds);
@@ -129,14 +128,35 @@ export class Connection implements Visitor {
 
   #enter(phase: Phase): void {
     clearTimeout(this.#deadline);
-    for (const { crowd } of this.#options.places) crowd.delete(this);
+    for (const { limiter } of this.#options.places) limiter.delete(this);
     this.phase = phase;
     this.since = this.#options.connections.nextPhase();
-    for (const { crowd } of this.#options.places) crowd.add(this);
+    for (const { limiter } of this.#options.places) limiter.add(this);
   }
 
   #leave(): void {
     clearTimeout(this.#deadline);
-    for (const { crowd } of this.#options.places) crowd.delete(this);
+    for (const { limiter } of this.#options.places) limiter.delete(this);
   }
+}
+
+/**
+ * Returns the subnet whose addresses one machine may use: the /24 of an IPv4 address, the /64 of an IPv6 address. `address` is canonical
+ * text, as the kernel's addresses are written (RFC 5952), perhaps with a zone.
+ */
+export function networkOf(address: string): string {
+  if (!address.includes(':')) return address.split('.').slice(0, 3).join('.');
+  const [head = '', tail] = (address.split('%')[0] ?? '').split('::');
+  const first = head === '' ? [] : head.split(':');
+  const last = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = tail === undefined ? [] : Array.from({ length: 8 - first.length - last.length }, () => '0');
+  return [...first, ...zeros, ...last].slice(0, 4).join(':');
+}
+
+/**
+ * Reports whether a client runs on this host, such as the kubelet: the kernel sends from the address that it sends to, unless the client
+ * chooses another one. The kernel drops packets from outside that claim to come from an address of the host.
+ */
+export function isOwn(remote: string, local: string): boolean {
+  return remote === local || remote === '::1' || remote.startsWith('127.');
 }

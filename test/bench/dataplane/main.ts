@@ -49,7 +49,7 @@ const sizes = numbers(values.sizes ?? (values.quick ? '1000' : '1000,10000,50000
 const kubeProxySizes = numbers(values['kube-proxy'] ?? (values.quick ? '1000' : '1000,10000'));
 const agentSizes = numbers(values.agent ?? '10000,50000');
 const parts = new Set((values.only ?? (values.quick ? 'load,connections,kube-proxy' : 'load,connections,kube-proxy,agent')).split(','));
-/** The nft command is the fallback and is slow with many Services. */
+/** The nft command, for comparison, is slow with many Services. */
 const maximumByCommand = 10_000;
 /** Turns of each stand in one round. */
 const connectionRounds = 5;

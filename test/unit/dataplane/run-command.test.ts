@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { runCommand } from '../../../src/dataplane/run-command.ts';
 
 const module = join(import.meta.dirname, '../../../src/dataplane/run-command.ts');
+const followModule = join(import.meta.dirname, '../../support/commands/follow-command.ts');
 const bounds = { timeout: 10_000, outputBytes: 1000 };
 
 test('a command that ends resolves, whatever its status', async () => {
@@ -32,7 +33,8 @@ test('a command that cannot start leaves no timer behind', async () => {
 test('a process without free file descriptors gets errors and goes on', async () => {
   const program = `
     import { openSync } from 'node:fs';
-    import { followCommand, runCommand } from ${JSON.stringify(module)};
+    import { runCommand } from ${JSON.stringify(module)};
+    import { followCommand } from ${JSON.stringify(followModule)};
     const ended = Promise.withResolvers();
     const say = (error) => console.log(error.name, error.code, error.message);
     await runCommand(['true'], '', { timeout: 10_000, outputBytes: 1000 });

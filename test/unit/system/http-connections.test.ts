@@ -3,8 +3,7 @@ import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
-import { HttpConnections, type Connection, type EndCause } from '../../../src/system/http/http-connections.ts';
-import { isOwn, networkOf } from '../../../src/system/http/client-address.ts';
+import { HttpConnections, type Connection, type EndCause, isOwn, networkOf } from '../../../src/system/http/http-connections.ts';
 
 const bounds = { perAddress: 3, own: 2, total: 12, totalOwn: 3, headerMilliseconds: 60_000 };
 

@@ -1,7 +1,7 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { Capture } from '../../../bgp/index.ts';
-import { parseDuration } from '../../../model/parse/duration.ts';
+import { parseDuration } from '../../../model/reading/duration.ts';
 import { hint, UsageError, type CommandContext } from '../../context/command-context.ts';
 import { limits } from '../../limits.ts';
 import { agentSocket, readSocket } from '../../options/live-options.ts';

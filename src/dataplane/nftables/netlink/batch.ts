@@ -13,6 +13,13 @@ export function netfilterHeader(family: number, resource = 0): Uint8Array {
   return Uint8Array.of(family, 0, resource >> 8, resource & 0xff);
 }
 
+interface MessageHeader {
+  readonly type: number;
+  readonly flags: number;
+  readonly family: number;
+  readonly resource: number;
+}
+
 /**
  * A transaction in the kernel's format: one datagram whose messages are between "begin" and "end". Each message has its own sequence
  * number, which errors refer to. The last message inside requests an acknowledgement, which signals success.
@@ -32,10 +39,7 @@ export class Batch {
     this.#firstSequence = firstSequence;
     this.#writer = writer;
     this.#message(
-      messages.batchBegin,
-      0,
-      0,
-      subsystem,
+      { type: messages.batchBegin, flags: 0, family: 0, resource: subsystem },
       () => 'the transaction',
       (writer) => {
         if (generation !== undefined) writer.numberAttribute(batchAttributes.generation, generation);
@@ -50,10 +54,7 @@ export class Batch {
   /** Appends one message that creates or removes an object. `about` describes the object for people. */
   appendMessage(type: number, flags: number, family: Family, about: string, attributes: Attributes): void {
     this.#message(
-      type,
-      flags,
-      protocolFamily[tableFamily(family)],
-      0,
+      { type, flags, family: protocolFamily[tableFamily(family)], resource: 0 },
       () => about,
       (writer) => writeAttributes(writer, attributes),
     );
@@ -67,7 +68,7 @@ export class Batch {
     about: (entry: number | undefined) => string,
     write: (writer: MessageWriter) => void,
   ): void {
-    this.#message(type, flags, protocolFamily[tableFamily(family)], 0, about, write);
+    this.#message({ type, flags, family: protocolFamily[tableFamily(family)], resource: 0 }, about, write);
   }
 
   /** Returns the datagram, the sequence number whose acknowledgement means success, and the next free sequence number. */
@@ -76,10 +77,7 @@ export class Batch {
     // The flags are at offset 6 of a header.
     const flagsAt = (this.#starts[last] ?? 0) + 6;
     this.#message(
-      messages.batchEnd,
-      0,
-      0,
-      subsystem,
+      { type: messages.batchEnd, flags: 0, family: 0, resource: subsystem },
       () => 'the transaction',
       () => {},
     );
@@ -118,10 +116,7 @@ export class Batch {
   }
 
   #message(
-    type: number,
-    flags: number,
-    family: number,
-    resource: number,
+    { type, flags, family, resource }: MessageHeader,
     about: (entry: number | undefined) => string,
     write: (writer: MessageWriter) => void,
   ): void {

@@ -3,6 +3,7 @@ import { sleep, type Clock } from '../../../system/clock.ts';
 import { AcknowledgementLost, MalformedNetlink, NetlinkError } from '../../../system/netlink/error.ts';
 import { netfilterProtocol, openNetlink, type NetlinkOptions, type NetlinkSocket } from '../../../system/netlink/socket.ts';
 import { DataplaneError } from '../../dataplane.ts';
+import { requiredNetlink } from '../../required-netlink.ts';
 import type { ElementList } from '../../ruleset/element-list.ts';
 import {
   CommitOutcomeUnknown,
@@ -10,11 +11,11 @@ import {
   type Monitor,
   type MonitorEvents,
   type NftExecutor,
+  type TableListing,
   type Transaction,
 } from '../executor.ts';
 import { families, revisionSet, tableName } from '../../ruleset/layout.ts';
 import { attemptPause, maximumAttempts, maximumBatchBytes, maximumMonitoredElements } from '../../limits.ts';
-import type { TableListing } from '../listing.ts';
 import type { Skeleton } from '../../ruleset/skeleton.ts';
 import { TimeSlice } from '../../../system/time-slice.ts';
 import type { Batch } from './batch.ts';
@@ -42,23 +43,10 @@ interface NetlinkExecutorOptions {
   readonly own: boolean;
 }
 
-/**
- * Returns the port to nf_tables by netlink. Undefined: FFI is not available on this machine, or the kernel refuses the socket. `open` lets
- * tests inject errors.
- */
-export function netlinkExecutor(
-  clock: Clock,
-  { networkNamespace, own }: NetlinkExecutorOptions,
-  open = openNetlink,
-): NftExecutor | undefined {
+/** Returns the port to nf_tables by netlink. Throws DataplaneError `unavailable`. `open` lets tests inject errors. */
+export function netlinkExecutor(clock: Clock, { networkNamespace, own }: NetlinkExecutorOptions, open = openNetlink): NftExecutor {
   const options = { protocol: netfilterProtocol, ...defined({ networkNamespace }) };
-  try {
-    const socket = open(options);
-    return socket === undefined ? undefined : new NetlinkExecutor(socket, options, clock, own);
-  } catch (error) {
-    if (error instanceof NetlinkError) return undefined;
-    throw error;
-  }
+  return new NetlinkExecutor(requiredNetlink(options, open), options, clock, own);
 }
 
 class NetlinkExecutor implements NftExecutor {

@@ -1,3 +1,4 @@
+import type { TableListing } from '../executor.ts';
 import type { Family } from '../../../net/address.ts';
 import { listAttributes, readAttributes, readNumber } from '../../../system/netlink/attributes.ts';
 import { NetlinkError } from '../../../system/netlink/error.ts';
@@ -5,7 +6,6 @@ import { ElementList, PackedSet } from '../../ruleset/element-list.ts';
 import { classOctets } from '../../ruleset/octets.ts';
 import { allSets, revisionSet, slotMaps, tableName, type Chain, type SetName } from '../../ruleset/layout.ts';
 import { maximumListedBackends, maximumListedElements } from '../../limits.ts';
-import type { TableListing } from '../listing.ts';
 import { expectedChains, type Skeleton } from '../../ruleset/skeleton.ts';
 import type { TimeSlice } from '../../../system/time-slice.ts';
 import {

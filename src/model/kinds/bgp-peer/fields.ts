@@ -1,6 +1,6 @@
 import { formatAddress, isLinkLocal, type Address } from '../../../net/address.ts';
 import { limits } from '../../limits.ts';
-import { specialAddress } from '../../parse/special-address.ts';
+import { specialAddress } from '../../reading/special-address.ts';
 import { hasText, matches } from '../../schema/cel.ts';
 import { boolean, choice, integer, object, parsed, text } from '../../schema/fields.ts';
 import { address, durationPattern, interfaceName, seconds } from '../../schema/grammars.ts';

@@ -4,11 +4,11 @@ import { annotations, labels, lastChangeTrigger } from '../../annotations.ts';
 import type { Endpoint, EndpointPort, EndpointSlice } from '../../objects/endpoint-slice.ts';
 import { limits } from '../../limits.ts';
 import type { Labels, Metadata } from '../../objects/metadata.ts';
-import { readMetadata } from '../metadata.ts';
-import type { FieldReader } from '../fields.ts';
-import type { ParseOptions, ReadResult } from '../result.ts';
+import { readMetadata } from '../../reading/metadata.ts';
+import type { FieldReader } from '../../reading/fields.ts';
+import type { ParseOptions, ReadResult } from '../../reading/result.ts';
 import { protocols } from '../service/service-ports.ts';
-import { specialAddress } from '../special-address.ts';
+import { specialAddress } from '../../reading/special-address.ts';
 
 /** Reads a discovery.k8s.io/v1 EndpointSlice. */
 export function readEndpointSlice(fields: FieldReader, options: ParseOptions): ReadResult<EndpointSlice> {

@@ -5,9 +5,9 @@ import type { Node } from '../../objects/cluster.ts';
 import { annotations } from '../../annotations.ts';
 import { limits } from '../../limits.ts';
 import type { Labels } from '../../objects/metadata.ts';
-import { readMetadata } from '../metadata.ts';
-import type { FieldReader } from '../fields.ts';
-import type { ParseOptions, ReadResult } from '../result.ts';
+import { readMetadata } from '../../reading/metadata.ts';
+import type { FieldReader } from '../../reading/fields.ts';
+import type { ParseOptions, ReadResult } from '../../reading/result.ts';
 
 /** The cluster autoscaler sets this taint before it removes a node. */
 const toBeDeletedTaint = 'ToBeDeletedByClusterAutoscaler';

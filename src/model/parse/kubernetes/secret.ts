@@ -1,9 +1,9 @@
 import { defined } from '../../../lang/defined.ts';
 import type { Secret } from '../../objects/cluster.ts';
 import { limits } from '../../limits.ts';
-import { readMetadata } from '../metadata.ts';
-import type { FieldReader } from '../fields.ts';
-import type { ParseOptions, ReadResult } from '../result.ts';
+import { readMetadata } from '../../reading/metadata.ts';
+import type { FieldReader } from '../../reading/fields.ts';
+import type { ParseOptions, ReadResult } from '../../reading/result.ts';
 
 /**
  * Reads the key `password` of a core/v1 Secret. As in the API server, stringData takes precedence over data. No message contains a value.

@@ -2,7 +2,7 @@ import { defined } from '../../../lang/defined.ts';
 import { parseAddressLeniently } from '../../../net/address.ts';
 import { limits } from '../../limits.ts';
 import type { Ingress } from '../../objects/service.ts';
-import type { FieldReader } from '../fields.ts';
+import type { FieldReader } from '../../reading/fields.ts';
 
 /**
  * Reads status.loadBalancer of a Service, from a manifest or a record. Other programs may have written it, with more entries than Herald

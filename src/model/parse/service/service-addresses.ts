@@ -1,8 +1,8 @@
 import { formatAddress, parseAddressLeniently, sameAddress, type Address, type Family } from '../../../net/address.ts';
 import { parsed, invalid, type Parsed } from '../../../net/parsed.ts';
 import type { Service } from '../../objects/service.ts';
-import type { FieldReader } from '../fields.ts';
-import type { ParseOptions } from '../result.ts';
+import type { FieldReader } from '../../reading/fields.ts';
+import type { ParseOptions } from '../../reading/result.ts';
 
 type ClusterAddresses = Pick<Service, 'headless' | 'clusterIPs' | 'ipFamilies' | 'ipFamilyPolicy'>;
 

@@ -4,8 +4,8 @@ import { annotations } from '../../annotations.ts';
 import { limits } from '../../limits.ts';
 import type { Labels } from '../../objects/metadata.ts';
 import type { Service } from '../../objects/service.ts';
-import { isSubdomainName } from '../metadata.ts';
-import type { FieldReader } from '../fields.ts';
+import { isSubdomainName } from '../../reading/metadata.ts';
+import type { FieldReader } from '../../reading/fields.ts';
 import { readSwitch } from './switch-annotation.ts';
 
 /** Reads the annotations about announcing a Service. An invalid one is left out, because a mistake must not withdraw the Service. */

@@ -3,7 +3,7 @@ import { slotTableSizes } from '../../../net/frontend.ts';
 import { annotations } from '../../annotations.ts';
 import type { Labels } from '../../objects/metadata.ts';
 import { loadBalancings, type Service } from '../../objects/service.ts';
-import type { FieldReader } from '../fields.ts';
+import type { FieldReader } from '../../reading/fields.ts';
 
 /** Reads how a backend is chosen. An invalid annotation is left out, because a mistake must not stop the Service's forwarding. */
 export function readBalancing(

@@ -1,8 +1,8 @@
 import { limits } from '../../limits.ts';
 import type { Service, ServicePort } from '../../objects/service.ts';
-import { isLabelName } from '../metadata.ts';
-import type { FieldReader } from '../fields.ts';
-import type { ParseOptions } from '../result.ts';
+import { isLabelName } from '../../reading/metadata.ts';
+import type { FieldReader } from '../../reading/fields.ts';
+import type { ParseOptions } from '../../reading/result.ts';
 
 export const protocols = ['TCP', 'UDP', 'SCTP'] as const;
 

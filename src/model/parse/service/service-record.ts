@@ -5,9 +5,9 @@ import type { Condition } from '../../objects/condition.ts';
 import { conditionTypes } from '../../objects/condition-types.ts';
 import { termsInMessage } from '../../objects/sharing-terms.ts';
 import type { ReasonCode } from '../../reasons.ts';
-import { FieldReader } from '../fields.ts';
+import { FieldReader } from '../../reading/fields.ts';
 import { readIngress } from './load-balancer-ingress.ts';
-import type { FieldProblem, Findings } from '../problem.ts';
+import type { FieldProblem, Findings } from '../../reading/problem.ts';
 
 export interface ServiceRecord {
   /** Absent when the record is not usable. */

@@ -4,10 +4,10 @@ import { annotationPrefix, annotations, annotationTable, awsAnnotationPrefix } f
 import { limits } from '../../limits.ts';
 import type { Labels } from '../../objects/metadata.ts';
 import type { Service } from '../../objects/service.ts';
-import { isLabelName, isSubdomainName } from '../metadata.ts';
+import { isLabelName, isSubdomainName } from '../../reading/metadata.ts';
 import { closestName } from '../../../lang/closest-name.ts';
-import type { FieldPath } from '../problem.ts';
-import type { FieldReader } from '../fields.ts';
+import type { FieldPath } from '../../reading/problem.ts';
+import type { FieldReader } from '../../reading/fields.ts';
 
 type Request = Pick<
   Service,

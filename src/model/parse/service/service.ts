@@ -4,9 +4,9 @@ import { parsePrefixLeniently, type Prefix } from '../../../net/prefix.ts';
 import { annotations, labels } from '../../annotations.ts';
 import { limits } from '../../limits.ts';
 import type { Service } from '../../objects/service.ts';
-import { isLabelName, readMetadata } from '../metadata.ts';
-import type { FieldReader } from '../fields.ts';
-import type { ParseOptions, ReadResult } from '../result.ts';
+import { isLabelName, readMetadata } from '../../reading/metadata.ts';
+import type { FieldReader } from '../../reading/fields.ts';
+import type { ParseOptions, ReadResult } from '../../reading/result.ts';
 import { readIngress } from './load-balancer-ingress.ts';
 import { readPrecedence } from './service-record.ts';
 import { readAnnouncement } from './service-announcement.ts';
@@ -15,7 +15,7 @@ import { readClusterAddresses } from './service-addresses.ts';
 import { readServicePorts } from './service-ports.ts';
 import { readSwitch } from './switch-annotation.ts';
 import { readRequest } from './service-request.ts';
-import { specialAddress } from '../special-address.ts';
+import { specialAddress } from '../../reading/special-address.ts';
 
 /** Reads a core/v1 Service with the defaults and checks of the API server (pkg/apis/core/validation, Kubernetes 1.36). */
 export function readService(fields: FieldReader, options: ParseOptions): ReadResult<Service> {

@@ -1,5 +1,5 @@
 import type { Labels } from '../../objects/metadata.ts';
-import type { FieldReader } from '../fields.ts';
+import type { FieldReader } from '../../reading/fields.ts';
 
 /**
  * Reads an annotation that is "true" or "false". An invalid value is left out, because a mistake must not stop the Service's forwarding.

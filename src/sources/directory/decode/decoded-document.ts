@@ -1,4 +1,4 @@
-import type { FieldPath } from '../../../model/parse/problem.ts';
+import type { FieldPath } from '../../../model/reading/problem.ts';
 
 /** The place of a value in a file. Lines and columns start at 1. */
 export interface Position {

@@ -1,4 +1,4 @@
-import type { FieldPath } from '../../../model/parse/problem.ts';
+import type { FieldPath } from '../../../model/reading/problem.ts';
 import { limits } from '../limits.ts';
 import type { DecodedDocument, Position } from './decoded-document.ts';
 import { decodeFully } from './full-yaml.ts';

@@ -1,4 +1,4 @@
-import { sleep } from '../../../system/clock.ts';
+import { sleep, type Clock } from '../../../system/clock.ts';
 import { KubeError } from '../../../kube/error.ts';
 import type { RequestsAndPages } from '../../../kube/client/fenced-client.ts';
 import type { ListPage } from '../../../kube/format/object-format.ts';
@@ -19,14 +19,22 @@ import { sameContent } from '../../../model/store/same-content.ts';
 import type { Ingress } from '../../../model/objects/service.ts';
 import type { Snapshot } from '../../../model/store/snapshot.ts';
 import { formatAddress, type Address } from '../../../net/address.ts';
-import type { Clock } from '../../../system/clock.ts';
 import type { Log } from '../../../system/log.ts';
 import type { RecordedAddresses } from '../../directory/recorded-addresses.ts';
 import type { RecordedObjectStatus, RecordedServiceStatus } from '../../directory/records/status-writer.ts';
 import { limits } from '../limits.ts';
-import { objectPatch, recordedConditions } from './object-status.ts';
 import { OwnWrites, type ObjectVersion } from './own-writes.ts';
-import { datedConditions, isRecorded, ourConditions, sameConditions, statusPatch, type DatedCondition } from './service-status.ts';
+import {
+  datedConditions,
+  isRecorded,
+  ourConditions,
+  sameConditions,
+  statusPatch,
+  type DatedCondition,
+  conditionsOf,
+  dated,
+} from './service-status.ts';
+import { isRecord } from '../../../lang/is-record.ts';
 
 interface KubernetesRecordsComponents {
   readonly client: RequestsAndPages;
@@ -289,4 +297,30 @@ function addressTexts(ingress: readonly Ingress[] = []): string[] {
 
 function isNotFound(error: unknown): boolean {
   return error instanceof KubeError && error.code === 'notFound';
+}
+
+/** Builds a merge patch for the whole status of one of our objects, which has no other writer. Undefined when nothing differs. */
+export function objectPatch(object: RawObject, { conditions, fields }: RecordedObjectStatus, now: Date): object | undefined {
+  const before = isRecord(object['status']) ? object['status'] : {};
+  const status = { ...fields, conditions: conditions.map((condition) => dated(condition, conditionsOf(object), now)) };
+  if (Object.entries(status).every(([name, value]) => sameContent(before[name], asRead(value)))) return undefined;
+  const { uid, resourceVersion } = object.metadata;
+  return { metadata: { uid, resourceVersion }, status };
+}
+
+/** Returns the recorded conditions that can be parsed. */
+export function recordedConditions(object: RawObject): readonly Condition[] {
+  return conditionsOf(object).flatMap(({ type, status, reason, message }) => {
+    if (typeof type !== 'string' || typeof reason !== 'string' || (status !== 'True' && status !== 'False' && status !== 'Unknown'))
+      return [];
+    return [{ type, status, reason, message: typeof message === 'string' ? message : '' }];
+  });
+}
+
+/** An int64 is read as the nearest JavaScript number. */
+function asRead(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value);
+  if (Array.isArray(value)) return value.map(asRead);
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, asRead(item)]));
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { serviceDifferences } from '../../../../src/agent/report/service-differences.ts';
+import { serviceDifferences } from '../../../../src/agent/report/report-content.ts';
 import { reason } from '../../../../src/model/reasons.ts';
 
 test('the report lists a Service that another program translates first, with aspect Programmed', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { assessProgrammed } from '../../../../src/controller/services/programmed-condition.ts';
+import { assessProgrammed } from '../../../../src/controller/services/service-conditions.ts';
 import { judgementOf } from '../../../../src/controller/services/service-judgement.ts';
 import type { NodeState } from '../../../../src/model/objects/node-state.ts';
 import { reason } from '../../../../src/model/reasons.ts';

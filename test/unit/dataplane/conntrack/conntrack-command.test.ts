@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { conntrackCommand } from '../../../../src/dataplane/conntrack/conntrack-command.ts';
+import { conntrackCommand } from '../../../support/commands/conntrack-command.ts';
 import type { Flow } from '../../../../src/dataplane/conntrack/conntrack-cleaner.ts';
 import { address, formatAddress } from '../../../../src/net/address.ts';
 

@@ -7,7 +7,7 @@ import {
   type Flow,
   type StaleFlows,
 } from '../../../../src/dataplane/conntrack/conntrack-cleaner.ts';
-import { readFlow } from '../../../../src/dataplane/conntrack/conntrack-command.ts';
+import { readFlow } from '../../../support/commands/conntrack-command.ts';
 import { address, formatAddress } from '../../../../src/net/address.ts';
 import { frontendKey, type Backend, type Frontend, type Protocol } from '../../../../src/net/frontend.ts';
 import { prefix, type Prefix } from '../../../../src/net/prefix.ts';

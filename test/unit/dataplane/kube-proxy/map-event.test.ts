@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readMapEvent } from '../../../../src/dataplane/kube-proxy/map-event.ts';
+import { readMapEvent } from '../../../../src/dataplane/kube-proxy/nftables-reader.ts';
 import { Batch } from '../../../../src/dataplane/nftables/netlink/batch.ts';
 import { messages } from '../../../../src/dataplane/nftables/netlink/constants.ts';
 import { readMessages, type Message } from '../../../../src/system/netlink/message.ts';

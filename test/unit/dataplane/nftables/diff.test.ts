@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Difference, SharedElements } from '../../../../src/dataplane/nftables/diff.ts';
-import { elementFromText } from '../../../../src/dataplane/ruleset/element-text.ts';
+import { elementFromText } from '../../../support/commands/element-from-text.ts';
 import type { Element } from '../../../../src/dataplane/ruleset/element.ts';
 import type { ElementList } from '../../../../src/dataplane/ruleset/element-list.ts';
 

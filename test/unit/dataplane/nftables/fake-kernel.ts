@@ -1,8 +1,9 @@
 import { DataplaneError } from '../../../../src/dataplane/dataplane.ts';
 import type { Monitor, MonitorEvents, NftExecutor, Transaction } from '../../../../src/dataplane/nftables/executor.ts';
-import { readListing, type TableListing } from '../../../../src/dataplane/nftables/listing.ts';
-import { TransactionReader } from '../../../../src/dataplane/nftables/nft/monitor-output.ts';
-import { removalScript, transactionScript } from '../../../../src/dataplane/nftables/nft/transaction-script.ts';
+import { readListing } from '../../../support/commands/nft-listing.ts';
+import { type TableListing } from '../../../../src/dataplane/nftables/executor.ts';
+import { TransactionReader } from '../../../support/commands/nft-monitor.ts';
+import { removalScript, transactionScript } from '../../../support/commands/nft-script.ts';
 import type { Skeleton } from '../../../../src/dataplane/ruleset/skeleton.ts';
 
 interface FakeTable {

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { ipCommand } from '../../../../src/dataplane/routes/ip-command.ts';
+import { ipCommand } from '../../../support/commands/ip-command.ts';
 import { formatPrefix, prefix } from '../../../../src/net/prefix.ts';
 
 /** A shell that runs the script instead of `ip`; its arguments are those of `ip`. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { affinityId, classNumber, slotsFor, timeoutId, timeoutMask } from '../../../../src/dataplane/ruleset/classid.ts';
-import { keyText, valueText } from '../../../../src/dataplane/ruleset/element-text.ts';
+import { keyText } from '../../../../src/dataplane/ruleset/element-text.ts';
+import { valueText } from '../../../support/commands/element-from-text.ts';
 import { affinityTimeout, frontendElements, nodeElements } from '../../../../src/dataplane/ruleset/elements.ts';
 import type { Element } from '../../../../src/dataplane/ruleset/element.ts';
 import { affinityLadder } from '../../../../src/dataplane/ruleset/layout.ts';

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { elementFromText, keyText } from '../../../../src/dataplane/ruleset/element-text.ts';
+import { elementFromText } from '../../../support/commands/element-from-text.ts';
+import { keyText } from '../../../../src/dataplane/ruleset/element-text.ts';
 import { ElementList, PackedSet } from '../../../../src/dataplane/ruleset/element-list.ts';
 import type { SetName } from '../../../../src/dataplane/ruleset/layout.ts';
 import { leftoverSlots } from '../../../../src/dataplane/ruleset/leftover-slots.ts';

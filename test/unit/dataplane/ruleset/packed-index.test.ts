@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ElementList, PackedSet } from '../../../../src/dataplane/ruleset/element-list.ts';
-import { elementFromText } from '../../../../src/dataplane/ruleset/element-text.ts';
+import { elementFromText } from '../../../support/commands/element-from-text.ts';
 import { PackedIndex } from '../../../../src/dataplane/ruleset/packed-index.ts';
 
 function frontends(numbers: readonly number[], value: string): PackedSet {

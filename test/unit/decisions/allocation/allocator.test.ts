@@ -8,7 +8,7 @@ import { effectivePools } from '../../../../src/decisions/allocation/pools/pools
 import { allocationRequest, type AllocationRequest } from '../../../../src/decisions/allocation/request.ts';
 import { reasonLine } from '../../../../src/decisions/verdict/verdict-text.ts';
 import { conditionText, reasonText, remedyText, type Reason } from '../../../../src/model/reasons.ts';
-import { servicesToRetry } from '../../../../src/decisions/allocation/services-to-retry.ts';
+import { servicesToRetry } from '../../../../src/decisions/allocation/address-queue.ts';
 import { cluster, matching, pool, service, type PoolLiteral, type ServiceLiteral } from '../fixtures.ts';
 
 const dual = { clusterIPs: ['10.96.0.1', 'fd96::1'] };

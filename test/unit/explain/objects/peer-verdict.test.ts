@@ -50,7 +50,7 @@ function snapshotOf(
 }
 
 function lines(snapshot: Snapshot, peer = 'tor1-v4', node?: string): string[] {
-  const found = explainPeer(snapshot, peer, now, undefined, node);
+  const found = explainPeer(snapshot, peer, now, { only: node });
   if (found === undefined) throw new Error('there is no such peer');
   return renderPeer(found, false);
 }

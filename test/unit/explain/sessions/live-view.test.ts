@@ -128,7 +128,7 @@ describe('the view of a node whose agent answers', () => {
     const view = liveView(snapshot, answer(), now);
     const sources = sourcesOf(snapshot, 'n1', now, view);
     const node = explainNode(view.snapshot, 'n1', now, sources);
-    const peer = explainPeer(view.snapshot, 'tor', now, () => sources);
+    const peer = explainPeer(view.snapshot, 'tor', now, { sourceOf: () => sources });
     const texts = [
       renderNodeOverview(node as NonNullable<typeof node>),
       renderPeer(peer as NonNullable<typeof peer>, false),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { rawObject } from '../../../../src/kube/raw-object.ts';
-import { objectPatch, recordedConditions } from '../../../../src/sources/kubernetes/records/object-status.ts';
+import { objectPatch, recordedConditions } from '../../../../src/sources/kubernetes/records/status-writer.ts';
 
 const now = new Date('2026-01-02T00:00:00Z');
 const metadata = { name: 'main', uid: 'u', resourceVersion: '7' };

@@ -14,7 +14,8 @@ import { compileRule } from '../../../../../src/dataplane/nftables/netlink/rules
 import { readDeclaration, typeLength, typeNumber } from '../../../../../src/dataplane/nftables/netlink/rules/set-declaration.ts';
 import { verdictContent, writeRemoval, writeSkeleton } from '../../../../../src/dataplane/nftables/netlink/skeleton-messages.ts';
 import { ElementList, PackedSet } from '../../../../../src/dataplane/ruleset/element-list.ts';
-import { elementFromText, keyText } from '../../../../../src/dataplane/ruleset/element-text.ts';
+import { elementFromText } from '../../../../support/commands/element-from-text.ts';
+import { keyText } from '../../../../../src/dataplane/ruleset/element-text.ts';
 import type { Element } from '../../../../../src/dataplane/ruleset/element.ts';
 import type { TableChange } from '../../../../../src/dataplane/nftables/executor.ts';
 import { skeleton } from '../../../../../src/dataplane/ruleset/skeleton.ts';

@@ -1,6 +1,7 @@
 import { maskedPrefix, formatPrefix } from '../../../../../src/net/prefix.ts';
 import { address, formatAddress, type Family } from '../../../../../src/net/address.ts';
-import { elementFromText, keyText, valueText } from '../../../../../src/dataplane/ruleset/element-text.ts';
+import { elementFromText, valueText } from '../../../../support/commands/element-from-text.ts';
+import { keyText } from '../../../../../src/dataplane/ruleset/element-text.ts';
 import { elementIdentity, type Element } from '../../../../../src/dataplane/ruleset/element.ts';
 import { allSets, type Field } from '../../../../../src/dataplane/ruleset/layout.ts';
 
