@@ -359,7 +359,7 @@ describe('peers that share one store', () => {
     const [fast, slow] = [new AdjRibOut(store), new AdjRibOut(store)];
     const reader = new Receiver();
     for (const rib of [fast, slow]) reader.drain(rib);
-    for (let n = 0; n < 10_000; n++) {
+    for (let n = 0; n < 2_000; n++) {
       shared.announce({ prefix: host(n) });
       if (n >= 10) shared.withdraw(host(n - 10));
       reader.drain(fast);

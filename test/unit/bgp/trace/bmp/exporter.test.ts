@@ -200,7 +200,7 @@ describe('BMP export', () => {
     clock.advance(2_000);
     const restore = network.cut(left.host, collectorHost);
     // Each route has an UPDATE of its own, of about a kilobyte.
-    const communities = Array.from({ length: 250 }, (_, index) => `64512:${index}`);
+    const communities = Array.from({ length: 250 }, (_, index) => ({ kind: 'standard' as const, value: 64512 * 65_536 + index }));
     for (let round = 0; round < 100 && left.speaker.bmp()?.state === 'connected'; round++) {
       const routes = Array.from({ length: 250 }, (_, index) => ({ prefix: `10.0.${index}.1/32`, med: 1_000 * round + index, communities }));
       right.speaker.rib.set(routes);
