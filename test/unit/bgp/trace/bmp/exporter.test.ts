@@ -200,7 +200,12 @@ describe('BMP export', () => {
     clock.advance(2_000);
     const restore = network.cut(left.host, collectorHost);
     // Each route has an UPDATE of its own, of about a kilobyte.
-    const communities = Array.from({ length: 250 }, (_, index) => ({ kind: 'standard' as const, value: 64512 * 65_536 + index }));
+    const communities = Array.from({ length: 84 }, (_, localData2) => ({
+      kind: 'large' as const,
+      globalAdministrator: 64512,
+      localData1: 0,
+      localData2,
+    }));
     for (let round = 0; round < 100 && left.speaker.bmp()?.state === 'connected'; round++) {
       const routes = Array.from({ length: 250 }, (_, index) => ({ prefix: `10.0.${index}.1/32`, med: 1_000 * round + index, communities }));
       right.speaker.rib.set(routes);
