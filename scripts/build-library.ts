@@ -24,7 +24,13 @@ const libraries: Readonly<Record<string, Library>> = {
   bgp: {
     description: 'A BGP-4 speaker that announces routes: typed, without dependencies. Its message codec can be used alone.',
     keywords: ['bgp', 'bgp4', 'border-gateway-protocol', 'anycast', 'routing', 'rfc4271', 'network'],
-    entries: { '.': 'index', './wire': 'wire/index', './testing': 'testing' },
+    entries: {
+      '.': 'index',
+      './wire': 'wire/index',
+      './testing': 'testing',
+      './bmp': 'extensions/bmp/index',
+      './tcp-ao': 'extensions/tcp-ao/index',
+    },
     // Without koffi the speaker runs on plain sockets and reports the missing options.
     koffi: 'optionalDependencies',
   },

@@ -63,6 +63,19 @@ test('the README has no link to a place outside the package', () => {
   expect(text).not.toContain('herald/bgp');
 });
 
+test('the entry of the speaker loads no extension', () => {
+  const seen = new Set<string>();
+  const load = (file: string): void => {
+    if (seen.has(file)) return;
+    seen.add(file);
+    const targets = readFileSync(file, 'utf8').matchAll(/^\s*(?:import|export)\b[^'";]*?from '(\.[^']+)'/gm);
+    for (const [, target = ''] of targets) load(join(file, '..', target));
+  };
+  load(join(built, 'bgp/index.js'));
+  expect(seen.size).toBeGreaterThan(50);
+  expect([...seen].filter((file) => file.includes('/extensions/'))).toEqual([]);
+});
+
 test('plain Node imports the codec', () => {
   const program = `
     import { decodeOpen, encodeOpen, Framer } from 'herald-bgp/wire';
@@ -153,7 +166,7 @@ test("the README's test example runs and prints the output in its last comment",
   expect(printed).toBe(`${promised}\n`);
 });
 
-test('a TypeScript program finds the types of all three entries', () => {
+test('a TypeScript program finds the types of all entries', () => {
   mkdirSync(join(consumer, 'node_modules/@types'), { recursive: true });
   for (const name of ['@types/node', 'undici-types']) symlinkSync(join(root, 'node_modules', name), join(consumer, 'node_modules', name));
   const options = {
@@ -166,8 +179,12 @@ test('a TypeScript program finds the types of all three entries', () => {
   };
   const program = `
     import { Speaker, type PeerStatus } from 'herald-bgp';
+    import { bmp } from 'herald-bgp/bmp';
+    import { tcpAo } from 'herald-bgp/tcp-ao';
     import { VirtualClock } from 'herald-bgp/testing';
     import { decodeOpen } from 'herald-bgp/wire';
+    export const speaker = new Speaker({ extensions: [bmp({ host: '10.0.0.50', port: 11019 })] });
+    speaker.addPeer({ address: '10.0.0.1', peerAsn: 65001, tcpAo: tcpAo([{ sendId: 1, receiveId: 2, secret: 'text' }]) });
     export const status = (speaker: Speaker): PeerStatus[] => speaker.peers.map((peer) => peer.status());
     export const pending: number = new VirtualClock().pending;
     export const { ok } = decodeOpen(new Uint8Array(0));
