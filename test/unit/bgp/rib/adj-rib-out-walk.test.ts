@@ -95,7 +95,7 @@ class CheckedPeer {
   }
 }
 
-test('BGP-095 BGP-092 BGP-094 BGP-098 peers hold the desired routes after any changes, resets and refreshes', () => {
+test('BGP-095 BGP-092 BGP-094 BGP-098 peers hold the desired routes after any change, reset and refresh', () => {
   fc.assert(
     fc.property(fc.array(action, { maxLength: 40 }), (walk) => {
       const store = new RibStore();

@@ -79,7 +79,7 @@ class ModelPeer {
   #format: UpdateFormat;
   #receiver = new Receiver();
   readonly #askedAgain = new Set<string>();
-  /** Whether `changed` was called, or the session began, since the peer had everything. */
+  /** True if `changed` was called, or the session began, since the peer had everything. */
   #isNotified = true;
 
   constructor(store: RibStore, shared: Routes, format: UpdateFormat) {
@@ -121,7 +121,7 @@ class ModelPeer {
       assert(this.#isNotified, 'a peer that is not told of a change would wait for ever');
       const { announced } = this.#receiver;
       this.#receiver.onAnnounced = (key, attributes) => {
-        // What is announced is what the peer should have now, and it is a change or was asked for.
+        // An announcement has the attributes that the peer should have now, and it is a change or was asked for.
         assert.equal(attributes, wanted.get(key));
         assert(before.get(key) !== attributes || this.#askedAgain.has(key), `${key} is announced without a change`);
         this.#askedAgain.delete(key);
@@ -180,9 +180,9 @@ function canCarry({ maximumLength, nextHops, families, extendedNextHop, peerAddr
 test.each([
   ['with the bounds of production', { retainedChanges: 65_536, longDelta: 1_024 }],
   ['when long bursts are not merged', { retainedChanges: 65_536, longDelta: 2 }],
-  ['when changes for slow peers are merged at once', { retainedChanges: 1, longDelta: 1_024 }],
-  ['when changes for slow peers are merged now and then', { retainedChanges: 60, longDelta: 3 }],
-])('BGP-094 BGP-095 BGP-098 every peer gets what an Adj-RIB-Out of its own would send, %s', (_, feedLimits) => {
+  ['when slow peers are merged at once', { retainedChanges: 1, longDelta: 1_024 }],
+  ['when slow peers are merged now and then', { retainedChanges: 60, longDelta: 3 }],
+])('BGP-094 BGP-095 BGP-098 peers get what an own Adj-RIB-Out would send, %s', (_, feedLimits) => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80 }), (walk) => {
       const store = new RibStore(feedLimits);

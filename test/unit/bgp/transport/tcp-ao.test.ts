@@ -79,7 +79,7 @@ describe('struct tcp_ao_del', () => {
     expect(parts(bytes)).toEqual(expected);
   });
 
-  it('has the keys with which the connection goes on, the current one by send ID and the next by receive ID', () => {
+  it('names the keys to go on with: the current one by send ID, the next by receive ID', () => {
     const bytes = encodeDeleteKey(prefix('192.0.2.1/32'), key(1, 2, 'secret'), { current: key(3, 4, 'b'), next: key(5, 6, 'c') });
     expect(parts(bytes)).toEqual({ 0: '02', 4: 'c0', 6: '0201', 132: '03', 138: '2001020306' });
   });
