@@ -3,8 +3,7 @@
  * time why a session is down or a route is not announced.
  */
 export { Speaker, type PeerListener, type SpeakerOptions, type SpeakerRoutes, type StopOptions } from './speaker.ts';
-export type { BmpOptions, BmpView } from './options/bmp-options.ts';
-export type { BmpStatus } from './trace/bmp/collector.ts';
+export type { MonitoredSession, SessionWatcher, SpeakerExtension } from './session/monitored-session.ts';
 export { SpeakerError, type ListenInput } from './options/speaker-options.ts';
 export { UnknownOptionError } from './options/known-options.ts';
 export type { Peer, PeerRoutes, PeerStatus, PerFamily } from './peer.ts';
@@ -55,7 +54,6 @@ export {
   type PeerOptions,
   type ResolvedOptions,
 } from './options/peer-options.ts';
-export type { TcpAoKeyInput } from './options/tcp-ao-options.ts';
 export { PeerGroupError, type PeerGroupOptions } from './options/peer-group-options.ts';
 export type { GroupMember, PeerGroup, PeerGroupStatus } from './session/peer-group.ts';
 export type { AsnRange } from './negotiation/local-open.ts';
@@ -79,7 +77,7 @@ export {
   NO_EXPORT_SUBCONFED,
   NO_LLGR,
 } from './wire/attributes/well-known-communities.ts';
-export type { StateName } from './session-state.ts';
+export type { StateName } from './diagnosis/session-state.ts';
 export type { ListenAddress } from './options/speaker-options.ts';
 export type { ListeningStatus } from './session/listeners.ts';
 export type { Role } from './negotiation/local-open.ts';
@@ -100,6 +98,7 @@ export type {
   ListenOptions,
   PeerKey,
   SocketOptions,
+  TcpAo,
   TcpAoAlgorithm,
   TcpAoKey,
   Transport,

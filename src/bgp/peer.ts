@@ -3,7 +3,7 @@ import { formatAddress, type Address, type Family } from '../net/address.ts';
 import { formatPrefix, type Prefix } from '../net/prefix.ts';
 import { advertisedRoute, type AdvertisedRoute } from './rib/advertised-route.ts';
 import { copyOfCounters, type Counters } from './diagnosis/counters.ts';
-import type { StateName } from './session-state.ts';
+import type { StateName } from './diagnosis/session-state.ts';
 import { maximumNotPossible } from './limits.ts';
 import { fieldClass, endpointFields, PeerOptionsError, type PeerOptions, type ResolvedOptions } from './options/peer-options.ts';
 import type { OutageStatus } from './diagnosis/outage.ts';
@@ -20,10 +20,9 @@ import { notificationStatus, type NotificationStatus, type PeerEvent, type PeerE
 import type { BgpComponents } from './options/components.ts';
 import type { DampingStatus } from './session/damper.ts';
 import { applyLiveKeys } from './session/live-keys.ts';
-import { monitoredSessionOf } from './session/monitored-session-of.ts';
+import { monitoredSessionOf, type MonitoredSession } from './session/monitored-session.ts';
 import { isFromPeer, peerKeyOf } from './session/session-config.ts';
 import { Session, type HistoryEntry, type Restart } from './session/session.ts';
-import type { MonitoredSession } from './trace/bmp/monitored-session.ts';
 import type { TraceStream } from './trace/tap.ts';
 import type { Incoming, PeerKey } from './transport/transport.ts';
 import { cease } from './wire/codes.ts';
@@ -310,7 +309,7 @@ export class Peer {
     return this.remove();
   }
 
-  /** @internal The session as the export of routes to a collector sees it. */
+  /** @internal The session as extensions of the speaker see it. */
   get monitored(): MonitoredSession {
     return monitoredSessionOf(this.#session, this.#rib);
   }

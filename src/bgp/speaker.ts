@@ -1,7 +1,5 @@
 import type { Family } from '../net/address.ts';
 import type { Prefix } from '../net/prefix.ts';
-import type { BmpStatus } from './trace/bmp/collector.ts';
-import { BmpExporter } from './trace/bmp/exporter.ts';
 import type { BgpComponents } from './options/components.ts';
 import { throwLater } from './diagnosis/events.ts';
 import { maximumPeers } from './limits.ts';
@@ -9,6 +7,7 @@ import { Listeners, type ListeningStatus } from './session/listeners.ts';
 import { PeerOptionsError, resolveOptions, type PeerDefaults, type PeerOptions, type ResolvedOptions } from './options/peer-options.ts';
 import { resolvePeerGroup, type PeerGroupOptions, type ResolvedPeerGroup } from './options/peer-group-options.ts';
 import { Peer, type PeerHost } from './peer.ts';
+import type { SpeakerExtension } from './session/monitored-session.ts';
 import { PeerGroup } from './session/peer-group.ts';
 import { demandRoom, toPath, toPrefix, toRoute, toRoutes, type PathInput, type RouteInput } from './options/route-input.ts';
 import { selectBestPath, selectBestPaths, type Selection, type SelectionOptions } from './rib/received/best-path.ts';
@@ -16,7 +15,6 @@ import { ReplacementRunner } from './rib/replace-routes.ts';
 import { RibStore } from './rib/rib-store.ts';
 import { SharedRoutes } from './rib/shared-routes.ts';
 import {
-  bmpOptionsOf,
   componentsOf,
   listenAddressesOf,
   peerDefaultsOf,
@@ -33,6 +31,8 @@ export type PeerListener = (peer: Peer) => void;
 export interface SpeakerOptions extends SpeakerSettings {
   /** The first listener; `onChange` adds others. */
   readonly onChange?: PeerListener;
+  /** Parts that not every program needs, such as `bmp()` of herald/bgp/bmp. Default: none. */
+  readonly extensions?: readonly SpeakerExtension[];
 }
 
 /** The routes for all peers, including peers that are added later. A peer's own route of a prefix takes precedence. */
@@ -78,22 +78,22 @@ export class Speaker {
   readonly #closing = new Set<Promise<void>>();
   readonly #listenSockets: Listeners;
   readonly #host: PeerHost;
-  readonly #bmp: BmpExporter | undefined;
+  readonly #extensions: readonly SpeakerExtension[];
   #stopped = false;
 
   /** Starts to listen if `listen` is set. Throws SpeakerError if the options cannot work, UnknownOptionError for a key that is none. */
   constructor(options: SpeakerOptions = {}) {
-    refuseUnknownSettings(options, { onChange: 0 });
+    refuseUnknownSettings(options, { onChange: 0, extensions: 0 });
     this.#defaults = peerDefaultsOf(options);
     const listen = listenAddressesOf(options);
-    const bmp = bmpOptionsOf(options);
     const store = new RibStore();
     this.#components = { ...componentsOf(options), store };
-    this.#bmp = bmp === undefined ? undefined : new BmpExporter(this.#components, bmp);
     this.#shared = new SharedRoutes(store);
     this.#replacement = new ReplacementRunner(this.#components.clock);
     this.rib = this.#makeRib();
-    const { restarted = false } = options;
+    const { restarted = false, extensions = [] } = options;
+    this.#extensions = extensions;
+    for (const extension of extensions) extension.start(this.#components);
     this.#host = {
       shared: this.#shared,
       get restarted() {
@@ -141,11 +141,6 @@ export class Speaker {
     return { sockets: this.#listenSockets.status(), strangers: this.#listenSockets.strangers };
   }
 
-  /** Returns the state of the connection to the BMP collector. Undefined without the option `bmp`. */
-  bmp(): BmpStatus | undefined {
-    return this.#bmp?.status();
-  }
-
   /**
    * Adds a peer and opens its session in a later turn of the event loop. Throws PeerOptionsError if the options cannot work,
    * UnknownOptionError for a key that is no option, SpeakerError if the name is taken or the speaker is stopped.
@@ -158,7 +153,7 @@ export class Speaker {
     if (this.#peers.size >= maximumPeers) throw new SpeakerError('ERR_BGP_TOO_MANY_PEERS', `a speaker has at most ${maximumPeers} peers`);
     const peer = new Peer(this.#components, this.#host, resolved);
     this.#peers.set(name, peer);
-    this.#bmp?.add(name, peer.monitored);
+    for (const extension of this.#extensions) extension.peerAdded(name, peer.monitored);
     this.#listenSockets.keysChanged();
     return peer;
   }
@@ -220,7 +215,7 @@ export class Speaker {
       void this.#close(peer, { subcode: cease.administrativeShutdown, message, forRestart: mode === 'restart' });
     }
     this.#peers.clear();
-    await Promise.all([...this.#closing, this.#bmp?.stop()]);
+    await Promise.all([...this.#closing, ...this.#extensions.map((extension) => extension.stop())]);
   }
 
   /**
@@ -256,7 +251,7 @@ export class Speaker {
     }
     const subcode = reason === undefined ? cease.peerDeconfigured : cease.administrativeShutdown;
     const closed = this.#close(peer, { subcode, message: reason });
-    if (!this.#peers.has(peer.name)) this.#bmp?.remove(peer.name);
+    if (!this.#peers.has(peer.name)) for (const extension of this.#extensions) extension.peerRemoved(peer.name);
     await closed;
   }
 

@@ -22,7 +22,7 @@ export type L2Event =
     }
   /** A foreign host uses the address. Repeated at most every 10 s for an address, every second when the MAC address is another one. */
   | { readonly kind: 'conflict'; readonly at: Date; readonly address: string; readonly interface: string; readonly mac: string }
-  /** That host is silent, and does not answer when it is asked. */
+  /** The foreign host is silent, and does not answer when it is asked. */
   | { readonly kind: 'conflictEnded'; readonly at: Date; readonly address: string; readonly interface: string }
   /** Another node claims the address again and again although this one answers: frames get lost in one direction, or ranks differ. */
   | { readonly kind: 'disputed'; readonly at: Date; readonly address: string; readonly interface: string; readonly node: string }

@@ -1,5 +1,5 @@
 /**
- * What the main thread tells the library. All of it is plain data that can be sent to a thread. The library knows addresses, interfaces
+ * The messages of the main thread to the library. All of it is plain data that can be sent to a thread. The library knows addresses, interfaces
  * and nodes; why a node is a candidate, and in which order, is the caller's decision.
  */
 

@@ -5,6 +5,7 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bmp, type Bmp } from '../../src/bgp/extensions/bmp/index.ts';
 import { Speaker, type Peer } from '../../src/bgp/index.ts';
 import { until } from '../lab/until.ts';
 
@@ -44,11 +45,12 @@ async function isOpen(port: number): Promise<boolean> {
   }
 }
 
-/** pmbmpd of pmacct decodes what a speaker with `bmp` exports, on loopback addresses. */
+/** pmbmpd of pmacct decodes what a speaker with `bmp()` exports, on loopback addresses. */
 describe('BMP export to pmbmpd', () => {
   const folder = mkdtempSync(join(tmpdir(), 'herald-pmbmpd-'));
   const log = join(folder, 'messages.json');
   let collector: ChildProcess;
+  let exported: Bmp;
   let speaker: Speaker;
   let router: Speaker;
   let seen: Peer;
@@ -72,11 +74,8 @@ describe('BMP export to pmbmpd', () => {
     collector = spawn('pmbmpd', ['-f', configuration], { cwd: folder, stdio: 'ignore' });
     await once(collector, 'spawn');
     await until('pmbmpd listens', () => isOpen(bmpPort));
-    speaker = new Speaker({
-      asn: 64_512,
-      routerId: '10.0.0.11',
-      bmp: { host: '127.0.0.1', port: bmpPort, systemName: 'node1', statisticsTime: 1 },
-    });
+    exported = bmp({ host: '127.0.0.1', port: bmpPort, systemName: 'node1', statisticsTime: 1 });
+    speaker = new Speaker({ asn: 64_512, routerId: '10.0.0.11', extensions: [exported] });
     router = new Speaker({ asn: 65_001, routerId: '10.0.0.1', listen: [{ address: '127.0.0.2', port: bgpPort }] });
     // An address of loopback is no next hop.
     router.addPeer({ address: '127.0.0.1', peerAsn: 64_512, passive: true, nextHop: { ipv4: '10.0.0.1' } });
@@ -93,7 +92,7 @@ describe('BMP export to pmbmpd', () => {
     });
     speaker.rib.set([{ prefix: '192.0.2.1/32' }]);
     await seen.established({ signal: AbortSignal.timeout(20_000) });
-    await until('the speaker connects to pmbmpd', () => speaker.bmp()?.state === 'connected');
+    await until('the speaker connects to pmbmpd', () => exported.status()?.state === 'connected');
   });
 
   afterAll(async () => {

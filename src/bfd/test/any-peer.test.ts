@@ -74,7 +74,7 @@ class Inspector {
   }
 }
 
-test('BFD-008 BFD-010 BFD-014 BFD-017 BFD-019 BFD-034 all our packets obey the rules, for any peer and options', () => {
+test('BFD-008 BFD-010 BFD-014 BFD-017 BFD-019 BFD-034 our packets obey the rules for any peer and options', () => {
   fc.assert(
     fc.property(fc.nat(), fc.array(act, { maxLength: 60 }), (seed, acts) => {
       const peer = new ScriptedPeer({}, seededRandom(seed));

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { newDiscriminator } from '../../../src/bfd/manager.ts';
 import { Manager } from '../../../src/bfd/manager.ts';
 import { resolveSession, SessionOptionsError, type SessionOptions } from '../../../src/bfd/session-options.ts';
-import { MemoryWire } from '../../../src/bfd/transport/memory.ts';
+import { MemoryWire } from './memory-wire.ts';
 import { address } from '../../../src/net/address.ts';
 import { seededRandom } from '../../../src/system/random.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';

@@ -1,7 +1,7 @@
 import { Manager, type ManagerOptions } from '../../../src/bfd/manager.ts';
 import type { SessionOptions } from '../../../src/bfd/session-options.ts';
 import type { SessionStatus, Transition } from '../../../src/bfd/session-status.ts';
-import { MemoryWire, type MemoryTransport } from '../../../src/bfd/transport/memory.ts';
+import { MemoryWire, type MemoryTransport } from './memory-wire.ts';
 import { decodeControlPacket, emptyControlPacket, encodeControlPacket, type ControlPacket } from '../../../src/bfd/wire/control-packet.ts';
 import { address } from '../../../src/net/address.ts';
 import type { Random } from '../../../src/system/random.ts';

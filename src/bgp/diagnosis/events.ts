@@ -1,7 +1,7 @@
 import { defined } from '../../lang/defined.ts';
 import type { Family } from '../../net/address.ts';
 import { EventStream, type Streamed } from './event-stream.ts';
-import type { StateName } from '../session-state.ts';
+import type { StateName } from './session-state.ts';
 import { maximumQueuedEvents } from '../limits.ts';
 import type { NegotiatedStatus } from '../negotiation/open-status.ts';
 import type { Problem } from './problem.ts';

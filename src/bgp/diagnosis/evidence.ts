@@ -6,7 +6,7 @@ import { innermost, shutdownMessageOf, type Notification } from '../wire/notific
 /** The side that refused the other: `us` sent the NOTIFICATION, or `peer` did. */
 export type RefusedBy = 'us' | 'peer';
 
-/** What a problem shows about its cause, for programs that act on it or word it themselves. Contains no counts. */
+/** The evidence of a problem for its cause, for programs that act on it or word it themselves. Contains no counts. */
 export type Evidence =
   /** Not caused by the peer or the path: stopped by this program, or this host cannot connect. */
   | { readonly kind: 'local'; readonly detail: string }

@@ -108,22 +108,24 @@ interface Offer {
   gracefulRestart: (Capability & { readonly kind: 'gracefulRestart' }) | undefined;
 }
 
+const emptyOffer = (): Offer => ({
+  families: new Set(),
+  roles: new Set(),
+  addPathReceive: new Set(),
+  addPathSend: new Set(),
+  longLived: new Set(),
+  multiprotocol: false,
+  routeRefresh: false,
+  enhancedRouteRefresh: false,
+  extendedMessages: false,
+  extendedNextHop: false,
+  asn: undefined,
+  gracefulRestart: undefined,
+});
+
 /** Collects the capabilities. Duplicates are allowed (RFC 5492 4); the last AS number and the last restart time count. */
 function summarize(capabilities: readonly Capability[]): Offer {
-  const offer: Offer = {
-    families: new Set(),
-    roles: new Set(),
-    addPathReceive: new Set(),
-    addPathSend: new Set(),
-    longLived: new Set(),
-    multiprotocol: false,
-    routeRefresh: false,
-    enhancedRouteRefresh: false,
-    extendedMessages: false,
-    extendedNextHop: false,
-    asn: undefined,
-    gracefulRestart: undefined,
-  };
+  const offer = emptyOffer();
   for (const capability of capabilities) {
     switch (capability.kind) {
       case 'multiprotocol':

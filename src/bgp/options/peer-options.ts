@@ -5,8 +5,7 @@ import { refuseUnknownOptions } from './known-options.ts';
 import { maximumAsnRanges, maximumPassword, maximumRestartTime, maximumStaleTime, openHoldTime } from '../limits.ts';
 import type { NextHops } from '../rib/update-format.ts';
 import type { MaximumPrefixes } from '../rib/received/prefix-counts.ts';
-import { refuseUnknownTcpAo, resolveTcpAo, type TcpAoKeyInput } from './tcp-ao-options.ts';
-import type { TcpAoKey } from '../transport/transport.ts';
+import type { TcpAo } from '../transport/transport.ts';
 import { refuseUnknownImport, resolveImport, type ImportOptions, type ResolvedImport } from './import-options.ts';
 
 /** An address, or its text as `parseAddress` reads it. */
@@ -56,9 +55,10 @@ export interface PeerOptions {
   /** TCP MD5 key (RFC 2385), 1 to 80 octets of UTF-8. */
   readonly password?: string;
   /**
-   * The keys of TCP-AO (RFC 5925); the session begins with the first. Not together with `password`. Needs Linux 6.7 with CONFIG_TCP_AO.
+   * The keys of TCP-AO (RFC 5925), from `tcpAo()` of herald/bgp/tcp-ao; the session begins with the first. Not together with `password`. Needs
+   * Linux 6.7 with CONFIG_TCP_AO.
    */
-  readonly tcpAo?: readonly TcpAoKeyInput[];
+  readonly tcpAo?: TcpAo;
   /** The external peer is more than one hop away. Internal peers always may be. */
   readonly ebgpMultiHop?: boolean;
   /**
@@ -125,7 +125,6 @@ export interface ResolvedOptions extends PeerOptions {
   readonly addPathReceive: readonly Family[];
   readonly addPathSend: readonly Family[];
   readonly import?: ResolvedImport;
-  readonly tcpAo?: readonly TcpAoKey[];
   readonly capabilityFallback: boolean;
   readonly flapDamping: boolean;
   readonly adminDown: boolean;
@@ -198,7 +197,7 @@ export const endpointFields: ReadonlySet<keyof PeerOptions> = new Set(['address'
 /** Parses text and fills in defaults. Throws PeerOptionsError, and UnknownOptionError for a key that is no option. */
 export function resolveOptions(options: PeerOptions, defaults: PeerDefaults = {}): ResolvedOptions {
   refuseUnknown(options);
-  const { gracefulRestart, address: _, sourceAddress: __, import: imported, tcpAo, ...rest } = options;
+  const { gracefulRestart, address: _, sourceAddress: __, import: imported, ...rest } = options;
   const address = read('address', options.address);
   const sourceAddress = read('sourceAddress', options.sourceAddress);
   const resolved: ResolvedOptions = {
@@ -222,7 +221,6 @@ export function resolveOptions(options: PeerOptions, defaults: PeerDefaults = {}
     addPathReceive: sorted(options.addPathReceive ?? []),
     addPathSend: sorted(options.addPathSend ?? []),
     ...(imported === undefined ? {} : { import: readImport(imported) }),
-    ...(tcpAo === undefined ? {} : { tcpAo: readTcpAo(tcpAo) }),
     capabilityFallback: options.capabilityFallback ?? true,
     flapDamping: options.flapDamping ?? true,
     adminDown: options.adminDown ?? false,
@@ -238,7 +236,6 @@ function refuseUnknown(options: PeerOptions): void {
   refuseUnknownOptions('peer', gracefulRestart, { restartTime: 0 }, 'gracefulRestart.');
   refuseUnknownOptions('peer', maximumPrefixes, { ipv4: 0, ipv6: 0 }, 'maximumPrefixes.');
   refuseUnknownImport(imported);
-  refuseUnknownTcpAo(options.tcpAo ?? []);
 }
 
 function read(field: keyof PeerOptions, address: AddressInput | undefined): Address | undefined {
@@ -251,12 +248,6 @@ function read(field: keyof PeerOptions, address: AddressInput | undefined): Addr
 function readImport(imported: ImportOptions): ResolvedImport {
   const resolved = resolveImport(imported);
   if (typeof resolved === 'string') throw new PeerOptionsError('import', resolved);
-  return resolved;
-}
-
-function readTcpAo(keys: readonly TcpAoKeyInput[]): readonly TcpAoKey[] {
-  const resolved = resolveTcpAo(keys);
-  if (typeof resolved === 'string') throw new PeerOptionsError('tcpAo', resolved);
   return resolved;
 }
 
@@ -319,6 +310,7 @@ function check(options: ResolvedOptions): void {
   demand('nextHop', nextHop.ipv6LinkLocal === undefined || isLinkLocal(nextHop.ipv6LinkLocal), 'ipv6LinkLocal is an address of fe80::/10');
   const octets = options.password === undefined ? 1 : new TextEncoder().encode(options.password).length;
   demand('password', octets >= 1 && octets <= maximumPassword, `a password has 1 to ${maximumPassword} octets`);
+  demand('tcpAo', options.tcpAo === undefined || 'sockets' in options.tcpAo, 'is what tcpAo() of herald/bgp/tcp-ao returns');
   demand(
     'tcpAo',
     options.tcpAo === undefined || options.password === undefined,

@@ -1,11 +1,9 @@
-import { hostname } from 'node:os';
 import { defined } from '../../lang/defined.ts';
 import type { Address } from '../../net/address.ts';
 import { parseAddress } from '../../net/address.ts';
 import { systemClock, type Clock } from '../../system/clock.ts';
 import { silentLog, type Log } from '../../system/log.ts';
 import { systemRandom, type Random } from '../../system/random.ts';
-import { resolveBmp, type BmpOptions, type ResolvedBmp } from './bmp-options.ts';
 import type { BgpComponents } from './components.ts';
 import { refuseUnknownOptions, type OptionNames } from './known-options.ts';
 import { isAsn, isInterfaceName, type AddressInput, type PeerDefaults } from './peer-options.ts';
@@ -36,8 +34,6 @@ export interface SpeakerSettings {
    * programs that learn the answer later.
    */
   readonly restarted?: boolean | (() => boolean);
-  /** Reports sessions and routes to a collector by the BGP Monitoring Protocol (RFC 7854). Default: none. */
-  readonly bmp?: BmpOptions;
   /** Default: none. */
   readonly log?: Log;
   /** Default: `linuxTransport()`. */
@@ -69,7 +65,6 @@ const speakerOptionNames: OptionNames<SpeakerSettings> = {
   routerId: 0,
   listen: 0,
   restarted: 0,
-  bmp: 0,
   log: 0,
   transport: 0,
   clock: 0,
@@ -79,16 +74,6 @@ const speakerOptionNames: OptionNames<SpeakerSettings> = {
 /** Throws UnknownOptionError. `others`: options that the caller reads itself. */
 export function refuseUnknownSettings<T extends SpeakerSettings>(options: T, others: OptionNames<Omit<T, keyof SpeakerSettings>>): void {
   refuseUnknownOptions<SpeakerSettings>('speaker', options, { ...speakerOptionNames, ...others });
-}
-
-/** Throws SpeakerError, and UnknownOptionError. */
-export function bmpOptionsOf({ bmp }: Pick<SpeakerSettings, 'bmp'>): ResolvedBmp | undefined {
-  if (bmp === undefined) return undefined;
-  const known = { host: 0, port: 0, views: 0, systemName: 0, systemDescription: 0, statisticsTime: 0 };
-  refuseUnknownOptions<BmpOptions>('speaker', bmp, known, 'bmp.');
-  const resolved = resolveBmp(bmp, toAddress('bmp', bmp.host), hostname());
-  if (typeof resolved === 'string') throw refused('bmp', resolved);
-  return resolved;
 }
 
 /** Fills in the defaults for clock, random numbers, log and transport. */

@@ -22,8 +22,8 @@ interface AdvertisedUpdates {
 }
 
 /**
- * The Adj-RIB-Out of one peer. The desired routes are the shared ones of the store, and the peer's own, which take precedence. What the peer
- * has of them is a cursor in the feed of the table, so that peers with the same routes share everything else. The session takes one UPDATE at
+ * The Adj-RIB-Out of one peer. The desired routes are the shared ones of the store, and the peer's own, which take precedence. A
+ * cursor in the feed of the table marks those that the peer has, so that peers with the same routes share everything else. The session takes one UPDATE at
  * a time, as fast as the peer reads. After `close` the RIB is empty and accepts no more routes.
  */
 export class AdjRibOut {

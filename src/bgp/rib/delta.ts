@@ -24,7 +24,7 @@ export interface DesiredRoutes {
   readonly end: number;
 }
 
-/** What some sessions should announce. */
+/** The routes that some sessions should announce. */
 export interface Targets {
   readonly table: DesiredRoutes;
   /** The attribute set to announce for the slot, or `none`. */

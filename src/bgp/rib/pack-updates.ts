@@ -87,7 +87,7 @@ interface FittingPrefixes {
 
 /** Writes as many of the first prefixes as fit into `room` octets. Returns a view that the next call overwrites. */
 function fit({ prefixes: table, slots, start, end }: PrefixList, room: number, { pathIds }: PrefixFormat): FittingPrefixes {
-  const { count, length } = table.write(slots, start, end, scratch, room, pathIds.includes(table.family));
+  const { count, length } = table.write({ slots, start, end }, scratch, room, pathIds.includes(table.family));
   assert(count > 0, 'the attributes of a route leave no room for its prefix');
   return { count, prefixes: scratch.subarray(0, length) };
 }

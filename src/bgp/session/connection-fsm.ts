@@ -2,7 +2,7 @@ import type { Address, Family } from '../../net/address.ts';
 import type { Direction } from '../negotiation/collision.ts';
 import { countNotification, type Counters } from '../diagnosis/counters.ts';
 import type { Effect, FsmConfig, FsmEvent, FsmState } from './fsm-events.ts';
-import type { StateName } from '../session-state.ts';
+import type { StateName } from '../diagnosis/session-state.ts';
 import { step } from './fsm.ts';
 import { localOpenMessage, type LocalOpen } from '../negotiation/local-open.ts';
 import { lingerMilliseconds, maximumExtendedMessageLength } from '../limits.ts';

@@ -4,7 +4,7 @@ import type { Negotiated } from '../negotiation/negotiate.ts';
 import type { Problem } from '../diagnosis/problem.ts';
 import type { TransportFailure } from '../transport/transport.ts';
 import type { Fault } from '../wire/fault.ts';
-import type { StateName } from '../session-state.ts';
+import type { StateName } from '../diagnosis/session-state.ts';
 import type { Notification } from '../wire/notification.ts';
 import type { OpenMessage } from '../wire/open.ts';
 

@@ -11,7 +11,7 @@ import {
   type Step,
   type TimerName,
 } from './fsm-events.ts';
-import type { StateName } from '../session-state.ts';
+import type { StateName } from '../diagnosis/session-state.ts';
 import type { LocalOpen } from '../negotiation/local-open.ts';
 import { negotiate, type Negotiated } from '../negotiation/negotiate.ts';
 import type { Problem } from '../diagnosis/problem.ts';

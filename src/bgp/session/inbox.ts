@@ -9,12 +9,12 @@ import type { ResolvedOptions } from '../options/peer-options.ts';
 import { PrefixCounts, tooManyPrefixes } from '../rib/received/prefix-counts.ts';
 import { routerIdAddress, type ReceivedRoute } from '../rib/received/received-route.ts';
 import { ReceivedRoutes } from '../rib/received/received-routes.ts';
-import { retentionOf } from '../rib/received/retention.ts';
-import { refreshSubtype, safi } from '../wire/codes.ts';
+import { retentionOf, type Retention } from '../rib/received/retention.ts';
+import { cease, errorCode, refreshSubtype, safi } from '../wire/codes.ts';
+import type { Notification } from '../wire/notification.ts';
 import { encodeRouteRefresh, type RouteRefresh } from '../wire/route-refresh.ts';
 import { afiOf, familyOfAfi, type UpdateMessage } from '../wire/update.ts';
 import type { ConnectionFsm } from './connection-fsm.ts';
-import { outlives } from './outlives.ts';
 
 interface Components extends Pick<BgpComponents, 'clock'> {
   readonly counters: Counters;
@@ -119,3 +119,31 @@ export class Inbox {
     fsm?.write(encodeRouteRefresh({ afi: afiOf(family), subtype: refreshSubtype.request, safi: safi.unicast }));
   }
 }
+
+/**
+ * Tells whether the routes of a session outlive its end: if the connection was lost or the peer restarted (RFC 4724 4.2), and after a
+ * NOTIFICATION of either side if both agreed on that (RFC 8538 4). Not after a Hard Reset, not if this side closed the session on purpose,
+ * and not if the routes themselves were too many.
+ */
+function outlives(problem: Problem, { afterNotification }: Retention): boolean {
+  switch (problem.kind) {
+    case 'lost':
+    case 'peerRestarted':
+      return true;
+    case 'holdTimerExpired':
+    case 'sendHoldTimerExpired':
+      return afterNotification;
+    case 'received':
+      return afterNotification && !isCease(problem.notification, cease.hardReset);
+    case 'sent':
+      return afterNotification && !isCease(problem.notification, cease.maximumPrefixes) && !isCease(problem.notification, cease.hardReset);
+    case 'connectFailed':
+    case 'connectTimeout':
+    case 'stopped':
+    case 'suspended':
+    case 'collision':
+      return false;
+  }
+}
+
+const isCease = ({ code, subcode }: Notification, which: number): boolean => code === errorCode.cease && subcode === which;

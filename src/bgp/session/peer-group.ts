@@ -7,8 +7,7 @@ import { strangerLogInterval } from '../limits.ts';
 import type { BgpComponents } from '../options/components.ts';
 import type { PeerGroupOptions, ResolvedPeerGroup } from '../options/peer-group-options.ts';
 import type { PeerOptions } from '../options/peer-options.ts';
-import { withAlgorithms } from '../options/tcp-ao-options.ts';
-import type { StateName } from '../session-state.ts';
+import type { StateName } from '../diagnosis/session-state.ts';
 import type { Incoming, PeerKey } from '../transport/transport.ts';
 
 /** A peer, as far as a group uses it. */
@@ -162,7 +161,7 @@ export class PeerGroup<P extends GroupMember = GroupMember> {
     const { ranges, member } = this.#options;
     const { password, tcpAo, vrf } = member;
     const scopes = ranges.map((prefix) => ({ prefix, ...defined({ vrf }) }));
-    if (tcpAo !== undefined) return scopes.map((scope) => ({ ...scope, tcpAo: withAlgorithms(tcpAo) }));
+    if (tcpAo !== undefined) return scopes.map((scope) => ({ ...scope, tcpAo }));
     return password === undefined ? [] : scopes.map((scope) => ({ ...scope, password }));
   }
 

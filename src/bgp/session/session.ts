@@ -5,7 +5,7 @@ import { ConnectionFsm, type Opens, type SessionCallbacks } from './connection-f
 import { countFlap, newCounters, type Counters } from '../diagnosis/counters.ts';
 import { Damper } from './damper.ts';
 import { initialState, type FsmEvent, type FsmState } from './fsm-events.ts';
-import { stateNames, type StateName } from '../session-state.ts';
+import { stateNames, type StateName } from '../diagnosis/session-state.ts';
 import { admits } from './fsm.ts';
 import { countsAsFlap } from './flap-damping.ts';
 import { notificationStatus, PeerEvents } from '../diagnosis/events.ts';

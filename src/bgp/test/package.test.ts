@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -12,6 +12,10 @@ let built: string;
 beforeAll(() => {
   consumer = mkdtempSync(join(tmpdir(), 'herald-bgp-'));
   built = join(consumer, 'node_modules/herald-bgp');
+  // In place of an earlier build.
+  mkdirSync(built, { recursive: true });
+  writeFileSync(join(built, 'package.json'), '{ "name": "herald-bgp" }');
+  writeFileSync(join(built, 'earlier.js'), '');
   build(built);
   writeFileSync(join(consumer, 'package.json'), '{ "type": "module" }');
 });
@@ -57,6 +61,19 @@ test('the README has no link to a place outside the package', () => {
   const text = readFileSync(join(built, 'README.md'), 'utf8');
   expect(text).not.toContain('](../');
   expect(text).not.toContain('herald/bgp');
+});
+
+test('the entry of the speaker loads no extension', () => {
+  const seen = new Set<string>();
+  const load = (file: string): void => {
+    if (seen.has(file)) return;
+    seen.add(file);
+    const targets = readFileSync(file, 'utf8').matchAll(/^\s*(?:import|export)\b[^'";]*?from '(\.[^']+)'/gm);
+    for (const [, target = ''] of targets) load(join(file, '..', target));
+  };
+  load(join(built, 'bgp/index.js'));
+  expect(seen.size).toBeGreaterThan(50);
+  expect([...seen].filter((file) => file.includes('/extensions/'))).toEqual([]);
 });
 
 test('plain Node imports the codec', () => {
@@ -149,7 +166,7 @@ test("the README's test example runs and prints the output in its last comment",
   expect(printed).toBe(`${promised}\n`);
 });
 
-test('a TypeScript program finds the types of all three entries', () => {
+test('a TypeScript program finds the types of all entries', () => {
   mkdirSync(join(consumer, 'node_modules/@types'), { recursive: true });
   for (const name of ['@types/node', 'undici-types']) symlinkSync(join(root, 'node_modules', name), join(consumer, 'node_modules', name));
   const options = {
@@ -160,22 +177,26 @@ test('a TypeScript program finds the types of all three entries', () => {
     strict: true,
     noEmit: true,
   };
-  writeFileSync(join(consumer, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, files: ['program.ts'] }));
-  const check = (program: string): string => {
-    writeFileSync(join(consumer, 'program.ts'), program);
-    return spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', consumer], { encoding: 'utf8' }).stdout;
-  };
   const program = `
     import { Speaker, type PeerStatus } from 'herald-bgp';
+    import { bmp } from 'herald-bgp/bmp';
+    import { tcpAo } from 'herald-bgp/tcp-ao';
     import { VirtualClock } from 'herald-bgp/testing';
     import { decodeOpen } from 'herald-bgp/wire';
+    export const speaker = new Speaker({ extensions: [bmp({ host: '10.0.0.50', port: 11019 })] });
+    speaker.addPeer({ address: '10.0.0.1', peerAsn: 65001, tcpAo: tcpAo([{ sendId: 1, receiveId: 2, secret: 'text' }]) });
     export const status = (speaker: Speaker): PeerStatus[] => speaker.peers.map((peer) => peer.status());
     export const pending: number = new VirtualClock().pending;
     export const { ok } = decodeOpen(new Uint8Array(0));
   `;
-  expect(check(program)).toBe('');
-  expect([check(example(0)), check(example(1)), check(example(2))]).toEqual(['', '', '']);
-  expect(check(program.replace('pending: number', 'pending: string'))).toContain('TS2322');
+  const wrong = program.replace('pending: number', 'pending: string');
+  const programs = { program, first: example(0), second: example(1), third: example(2), wrong };
+  for (const [name, text] of Object.entries(programs)) writeFileSync(join(consumer, `${name}.ts`), text);
+  const files = Object.keys(programs).map((name) => `${name}.ts`);
+  writeFileSync(join(consumer, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, files }));
+  const { stdout } = spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', consumer], { encoding: 'utf8' });
+  // The only complaint is the one about the wrong program.
+  expect(stdout.match(/^\S.*: error TS\d+/gm)).toEqual([expect.stringMatching(/wrong\.ts.*TS2322$/)]);
 });
 
 test('the build refuses to overwrite a folder that holds other files', () => {
@@ -184,5 +205,8 @@ test('the build refuses to overwrite a folder that holds other files', () => {
   writeFileSync(join(folder, 'thesis.txt'), 'years of work');
   expect(() => build(folder)).toThrow('nothing was written');
   expect(readFileSync(join(folder, 'thesis.txt'), 'utf8')).toBe('years of work');
-  expect(() => build(built)).not.toThrow();
+});
+
+test('the build replaces an earlier build of the package', () => {
+  expect(existsSync(join(built, 'earlier.js'))).toBe(false);
 });

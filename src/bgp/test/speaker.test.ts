@@ -211,7 +211,7 @@ describe('End-of-RIB of shared routes with graceful restart', () => {
   test('a long list is put in place in several turns, and End-of-RIB follows the last part', () => {
     const { announcer, ended } = meet(() => {});
     const sent = (): number => announcer.peers[0]?.status().prefixesAdvertised.ipv4 ?? 0;
-    const list = Array.from({ length: 70_000 }, (_, n) => ({ prefix: `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}/32` }));
+    const list = Array.from({ length: 40_000 }, (_, n) => ({ prefix: `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}/32` }));
     announcer.rib.set(list);
     // Sessions and timers have their turn before the list is in place.
     const between: unknown[] = [];

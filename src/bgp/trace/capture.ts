@@ -27,6 +27,13 @@ interface Conversation {
   received: number;
 }
 
+interface Segment {
+  readonly direction: 'sent' | 'received';
+  readonly flags: number;
+  readonly payload?: Uint8Array;
+  readonly comment?: string | undefined;
+}
+
 /**
  * Turns trace events into a capture file for Wireshark and tcpdump. The IP and TCP headers are synthetic. Addresses, ports, order, times
  * and message octets are real; segments, acknowledgements and the time to live are not those of the wire. A connection that is older than
@@ -70,9 +77,9 @@ export class Capture {
     const opening = connection.openedBy === 'us' ? 'sent' : 'received';
     const answering = opening === 'sent' ? 'received' : 'sent';
     return joined(
-      this.#packet(at, conversation, opening, tcpFlag.syn, nothing),
-      this.#packet(at, conversation, answering, tcpFlag.syn + tcpFlag.ack, nothing),
-      this.#packet(at, conversation, opening, tcpFlag.ack, nothing),
+      this.#packet(at, conversation, { direction: opening, flags: tcpFlag.syn }),
+      this.#packet(at, conversation, { direction: answering, flags: tcpFlag.syn + tcpFlag.ack }),
+      this.#packet(at, conversation, { direction: opening, flags: tcpFlag.ack }),
     );
   }
 
@@ -83,7 +90,7 @@ export class Capture {
       const payload = message.subarray(from, from + segmentLength);
       const isLast = from + segmentLength >= message.length;
       const flags = tcpFlag.ack + (isLast ? tcpFlag.psh : 0);
-      packets.push(this.#packet(at, conversation, direction, flags, payload, isLast ? comment : undefined));
+      packets.push(this.#packet(at, conversation, { direction, flags, payload, comment: isLast ? comment : undefined }));
     }
     return joined(...packets);
   }
@@ -94,17 +101,10 @@ export class Capture {
     if (conversation === undefined) return joined();
     this.#conversations.delete(connection.number);
     const flags = tcpFlag.ack + (problem === undefined ? tcpFlag.fin : tcpFlag.rst);
-    return this.#packet(at, conversation, by === 'us' ? 'sent' : 'received', flags, nothing, problem);
+    return this.#packet(at, conversation, { direction: by === 'us' ? 'sent' : 'received', flags, comment: problem });
   }
 
-  #packet(
-    at: Date,
-    conversation: Conversation,
-    direction: 'sent' | 'received',
-    flags: number,
-    payload: Uint8Array,
-    comment?: string,
-  ): Uint8Array {
+  #packet(at: Date, conversation: Conversation, { direction, flags, payload = nothing, comment }: Segment): Uint8Array {
     const { local, remote } = conversation.ends;
     const [from, to] = direction === 'sent' ? [local, remote] : [remote, local];
     const other = direction === 'sent' ? 'received' : 'sent';

@@ -15,7 +15,6 @@ import { RouterDiscovery } from './linux/router-discovery.ts';
 import { factsOf, openRouterSocket } from './linux/router-socket.ts';
 import { readKernelDrops } from './linux/kernel-drops.ts';
 import { RawSocket } from './linux/socket.ts';
-import { addTcpAoKey } from './linux/tcp-ao.ts';
 import { bindToVrf, vrfProblem } from './linux/vrf.ts';
 import { nodeTransport } from './node.ts';
 import type { DialOptions, Transport } from './transport.ts';
@@ -44,7 +43,7 @@ export function linuxTransport(components: LinuxTransportComponents = {}): Trans
       } catch (error) {
         return failedConnection(failureOf(error as NodeJS.ErrnoException), events);
       }
-      const { address, tcpAo = [] } = options;
+      const { address, tcpAo } = options;
       const live = LiveKeys.ofDialed(address, tcpAo);
       return connectSocket(socket, { host: connectHost(options), port: options.port }, events, (_, wanted) =>
         live.replace(new RawSocket(libc, descriptorOf(socket), address.family), address, wanted),
@@ -58,7 +57,7 @@ export function linuxTransport(components: LinuxTransportComponents = {}): Trans
 
 /** Opens a socket that is ready to connect. On failure it closes the descriptor and throws an error with the system's code. */
 function openSocket(libc: Libc, options: DialOptions): Socket {
-  const { address, sourceAddress, password, tcpAo = [], vrf, interface: networkInterface } = options;
+  const { address, sourceAddress, password, tcpAo, vrf, interface: networkInterface } = options;
   const socket = RawSocket.tcp(libc, address.family);
   try {
     if (networkInterface !== undefined) socket.bindToInterface(networkInterface);
@@ -66,7 +65,7 @@ function openSocket(libc: Libc, options: DialOptions): Socket {
     socket.setOptions(options);
     socket.setTrafficClass();
     if (password !== undefined) setSignatureKey(socket, hostPrefix(address), password);
-    for (const [index, key] of tcpAo.entries()) addTcpAoKey(socket, hostPrefix(address), key, index === 0);
+    tcpAo?.sockets.dial(socket, hostPrefix(address), tcpAo.keys);
     if (sourceAddress !== undefined) socket.bind(sourceAddress, 0, 'binding the source address');
     // The handle inside the Socket owns the descriptor now. Without `manualStart` it would read before it is connected.
     return new Socket({ fd: socket.fd, readable: true, writable: true, manualStart: true } as ConstructorParameters<typeof Socket>[0]);

@@ -233,7 +233,7 @@ export class MemoryHost implements Transport {
   /** Tells whether the SYN has the expected signature. The kernel drops segments with a wrong, missing or unexpected one (RFC 2385 2). */
   #signatureIsRight(keys: readonly PeerKey[], source: Address, { password, tcpAo }: DialOptions): boolean {
     const [key] = keys.filter(({ prefix }) => prefixContains(prefix, source)).sort((a, b) => b.prefix.length - a.prefix.length);
-    if (tcpAo !== undefined || key?.tcpAo !== undefined) return tcpAo !== undefined && isTcpAoRight(key?.tcpAo ?? [], tcpAo[0]);
+    if (tcpAo !== undefined || key?.tcpAo !== undefined) return isTcpAoRight(key?.tcpAo?.keys ?? [], tcpAo?.keys[0]);
     if (key?.password === password) return true;
     this.countDrop(password === undefined ? 'missing' : key === undefined ? 'unexpected' : 'wrong');
     return false;

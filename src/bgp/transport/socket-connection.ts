@@ -3,10 +3,10 @@ import { defined } from '../../lang/defined.ts';
 import { parseAddress, type Address } from '../../net/address.ts';
 import { drainMilliseconds } from '../limits.ts';
 import { failureOf } from './failure.ts';
-import type { Connection, ConnectionEvents, Endpoints, Incoming, SocketOptions, TcpAoKey, TransportFailure } from './transport.ts';
+import type { Connection, ConnectionEvents, Endpoints, Incoming, SocketOptions, TcpAo, TransportFailure } from './transport.ts';
 
 /** Changes the TCP-AO keys of an open connection. Throws when it cannot. */
-type ReplaceKeys = (remote: Address, keys: readonly TcpAoKey[]) => void;
+type ReplaceKeys = (remote: Address, keys: TcpAo) => void;
 
 const withoutKeys: ReplaceKeys = () => {
   throw new Error('TCP-AO needs Linux and the native module koffi, which could not be loaded');
@@ -153,7 +153,7 @@ class SocketConnection implements Connection {
     return { local: { address: local.address, port: localPort }, remote: { address: remote.address, port: remotePort } };
   }
 
-  replaceKeys(keys: readonly TcpAoKey[]): string | undefined {
+  replaceKeys(keys: TcpAo): string | undefined {
     const remote = this.endpoints()?.remote.address;
     if (remote === undefined) return 'the connection is not open';
     try {

@@ -31,6 +31,38 @@ export interface TcpAoKey {
 /** The algorithms of RFC 5926, by the names of Linux. */
 export type TcpAoAlgorithm = 'hmac(sha1)' | 'cmac(aes128)';
 
+/** The keys of TCP-AO, at least one, and the code that gives them to sockets. `tcpAo()` of herald/bgp/tcp-ao returns it. */
+export interface TcpAo {
+  readonly keys: readonly TcpAoKey[];
+  readonly sockets: TcpAoSockets;
+}
+
+/** A socket of Linux, as far as keys need it. */
+export interface KeySocket {
+  setSocketOption(level: number, name: number, value: Uint8Array, what: string): void;
+}
+
+/** A key of an open connection. The kernel finds it by the prefix with which it was set. */
+export interface LiveKey {
+  readonly key: TcpAoKey;
+  readonly prefix: Prefix;
+}
+
+/** Gives keys of TCP-AO to sockets of Linux. Each method throws when the kernel refuses, without a secret in the message. */
+export interface TcpAoSockets {
+  /** Returns why these cannot be the keys of a connection, without quoting a secret. Undefined: they can. */
+  problem(keys: readonly TcpAoKey[]): string | undefined;
+  /** Gives the keys to a socket that will connect. It begins with the first. */
+  dial(socket: KeySocket, to: Prefix, keys: readonly TcpAoKey[]): void;
+  /** Replaces the keys that a listening socket has for a prefix. If it throws, the socket has none of them. */
+  replace(socket: KeySocket, prefix: Prefix, before: readonly TcpAoKey[], after: readonly TcpAoKey[]): void;
+  /**
+   * Makes these the keys of an open connection with the address, and returns them with their prefixes. If it throws, the connection must be
+   * closed.
+   */
+  replaceLive(socket: KeySocket, remote: Address, present: readonly LiveKey[], wanted: readonly TcpAoKey[]): LiveKey[];
+}
+
 export interface DialOptions extends SocketOptions {
   readonly address: Address;
   readonly port: number;
@@ -41,8 +73,8 @@ export interface DialOptions extends SocketOptions {
   readonly vrf?: string;
   /** TCP MD5 signature key (RFC 2385), at most 80 octets of UTF-8. It must not be logged. */
   readonly password?: string;
-  /** The keys of TCP-AO, at least one. The connection begins with the first one. Not together with `password`. */
-  readonly tcpAo?: readonly TcpAoKey[];
+  /** The connection begins with the first key. Not together with `password`. */
+  readonly tcpAo?: TcpAo;
 }
 
 /** Events of a connection. None comes before `dial` or `accept` has returned, and none after `closed`. */
@@ -83,7 +115,7 @@ export interface Connection {
    * Makes these the TCP-AO keys of the open connection, exactly. It had keys before. Returns why it cannot, without a secret; then the
    * connection must be closed, because some of the keys may have changed. Absent if the transport never can.
    */
-  replaceKeys?(keys: readonly TcpAoKey[]): string | undefined;
+  replaceKeys?(keys: TcpAo): string | undefined;
 }
 
 export interface ListenOptions {
@@ -115,9 +147,9 @@ export interface Incoming {
   reject(): void;
 }
 
-/** The keys for connections from these addresses: one of TCP MD5, or at least one of TCP-AO. */
+/** The keys for connections from these addresses: one of TCP MD5, or those of TCP-AO. */
 export type PeerKey = KeyScope &
-  ({ readonly password: string; readonly tcpAo?: undefined } | { readonly password?: undefined; readonly tcpAo: readonly TcpAoKey[] });
+  ({ readonly password: string; readonly tcpAo?: undefined } | { readonly password?: undefined; readonly tcpAo: TcpAo });
 
 /** The remote addresses for which a key holds, and the interface or VRF to which it is bound. */
 export interface KeyScope {

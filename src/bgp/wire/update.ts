@@ -67,10 +67,10 @@ export function decodeUpdate(body: Uint8Array, session: UpdateSession): Decoded<
   const { attributes, mpReach, mpUnreach, has } = decodeAttributes(attributeBytes, session, faults);
   const routes: Routes = { withdrawn: [], announced: [], ignored: false };
   if (faults.strongest?.disposition !== 'reset') {
-    readPlain(withdrawnBytes, session, faults, routes, 'withdrawn', undefined);
+    readPlain({ into: 'withdrawn', bytes: withdrawnBytes, nextHop: undefined }, session, faults, routes);
     if (mpUnreach !== undefined) readMpUnreach(mpUnreach.value, session, faults, routes);
     if (mpReach !== undefined) readMpReach(mpReach.value, session, faults, routes);
-    readPlain(nlriBytes, session, faults, routes, 'announced', attributes.nextHop);
+    readPlain({ into: 'announced', bytes: nlriBytes, nextHop: attributes.nextHop }, session, faults, routes);
     const carriesRoutes = routes.announced.some(({ count }) => count > 0);
     if (carriesRoutes) addMissing(has, nlriBytes.length > 0, faults);
     if (faults.strongest?.disposition === 'withdraw' && !carriesRoutes && !routes.ignored) {
@@ -160,15 +160,14 @@ function encodeMpUnreach({ family, bytes }: Nlri): Uint8Array {
   return encodeAttribute(attributeFlags.optionalNonTransitive, attributeType.mpUnreach, octets(u16(afiOf(family)), safi.unicast, bytes));
 }
 
-/** Reads one of the two fields of RFC 4271, which carry IPv4 only. */
-function readPlain(
-  bytes: Uint8Array,
-  session: UpdateSession,
-  faults: UpdateFaults,
-  routes: Routes,
-  into: 'withdrawn' | 'announced',
-  nextHop: Uint8Array | undefined,
-): void {
+/** One of the two fields of RFC 4271, which carry IPv4 only. */
+interface PlainField {
+  readonly into: 'withdrawn' | 'announced';
+  readonly bytes: Uint8Array;
+  readonly nextHop: Uint8Array | undefined;
+}
+
+function readPlain({ into, bytes, nextHop }: PlainField, session: UpdateSession, faults: UpdateFaults, routes: Routes): void {
   if (bytes.length === 0) return;
   const pathIds = session.addPathReceive?.includes(4) ?? false;
   const count = countNlri(4, bytes, pathIds);

@@ -7,7 +7,7 @@ import type { Mac } from '../wire/mac.ts';
 import { AnswerRate } from './answer-rate.ts';
 import type { ClaimEvent, ClaimState } from './fsm.ts';
 
-/** What happened to an address, for people: times are milliseconds of the clock. */
+/** The history of an address, for people: times are milliseconds of the clock. */
 export interface ClaimNotes {
   since: number;
   cause: ClaimEvent | undefined;

@@ -44,7 +44,7 @@ export const claimEvents = [
 export type ClaimEvent = (typeof claimEvents)[number];
 
 /**
- * What the owner of the state machine does.
+ * The actions of the owner of the state machine.
  *
  * - `announce`: begin the schedule of announcements.
  * - `defend`: announce once, because another node of ours claims the address. `defendForeign`: the same against a foreign host.

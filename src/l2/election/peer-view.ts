@@ -2,7 +2,7 @@ import type { Peer, PeerSession } from '../table.ts';
 import type { Mac } from '../wire/mac.ts';
 
 /**
- * What this node thinks of another one, as a candidate. `in`: it owns what it is best for. `out`: it does not count. `suspect`: it must be
+ * The opinion of this node about another one, as a candidate. `in`: it owns the addresses that it is best for. `out`: it does not count. `suspect`: it must be
  * asked before its addresses are claimed.
  */
 export type Standing = 'in' | 'suspect' | 'out';

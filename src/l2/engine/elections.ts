@@ -51,7 +51,7 @@ export class Elections {
     }
   }
 
-  /** Decides many addresses. Those for which most requests were heard come first. */
+  /** Decides many addresses, first the ones for which most requests were heard. */
   evaluateAll(link: LinkView, claims: Iterable<Claim>): void {
     for (const claim of [...claims].sort((a, b) => b.notes.requests - a.notes.requests)) this.evaluate(link, claim);
   }

@@ -29,10 +29,7 @@ interface EngineComponents {
   readonly transport: Transport;
 }
 
-/**
- * All addresses of a node on all its segments: takes frames, the table of the main thread and the states of BFD sessions, and sends frames
- * and events. Everything that it does is a consequence of one of these or of the clock.
- */
+/** All addresses of a node on all its segments. All that it does follows from a frame, the table, the state of a BFD session or the clock. */
 export class Engine {
   readonly schedule: Schedule;
   readonly #components: EngineComponents;
@@ -105,14 +102,7 @@ export class Engine {
       isOwnMac: (mac) => this.#links.values().some((link) => link.mac === mac),
       transmit: (link, octets) => this.#transmit(link.interface, octets, undefined),
     });
-    transport.listen({
-      received: (networkInterface, octets) => receiver.receive(networkInterface, octets),
-      reopened: (networkInterface) => this.#membership.rejoin(networkInterface),
-      linkChanged: (networkInterface, news) => {
-        const view = this.#links.get(networkInterface);
-        if (view !== undefined) this.#react(view, view.takeNews(news));
-      },
-    });
+    this.#listen(receiver);
     const forEachLink = (interval: number, act: (link: LinkView) => void): void =>
       schedule.every(interval, interval * (0.5 + random()), () => this.#links.forEach((link) => act(link)));
     forEachLink(watchdogInterval, (link) => this.#elections.watch(link));
@@ -232,6 +222,17 @@ export class Engine {
   close(): void {
     this.schedule.stop();
     for (const { interface: networkInterface } of this.#links.values()) this.#components.transport.close(networkInterface);
+  }
+
+  #listen(receiver: Receiver): void {
+    this.#components.transport.listen({
+      received: (networkInterface, octets) => receiver.receive(networkInterface, octets),
+      reopened: (networkInterface) => this.#membership.rejoin(networkInterface),
+      linkChanged: (networkInterface, news) => {
+        const view = this.#links.get(networkInterface);
+        if (view !== undefined) this.#react(view, view.takeNews(news));
+      },
+    });
   }
 
   #setLinks(links: readonly Link[]): Refusal[] {

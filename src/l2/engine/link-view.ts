@@ -7,7 +7,7 @@ import type { LinkNews } from '../transport/transport.ts';
 import { parseMac, type Mac } from '../wire/mac.ts';
 import { TokenBucket } from '../../lang/token-bucket.ts';
 
-/** What of a link has changed. */
+/** The changes of a link. */
 export interface LinkChange {
   /** It has another MAC address, or is reached by another way. */
   readonly moved: boolean;
@@ -19,11 +19,11 @@ interface TableChange extends LinkChange {
   readonly peers: boolean;
 }
 
-/** What this node knows of one segment. The engine changes it. */
+/** The knowledge of this node about one segment. The engine changes it. */
 export class LinkView {
   readonly interface: string;
   #told = { mac: 0 as Mac, carrier: true };
-  /** What the kernel said since. It is newer than the table, which takes a while to follow. */
+  /** The latest news of the kernel. They are newer than the table, which takes a while to follow. */
   #kernel: { readonly mac: Mac | undefined; readonly carrier: boolean } | undefined;
   promiscuous = false;
   /** Claims by address. */

@@ -35,7 +35,7 @@ export class Responder {
       return undefined;
     }
     claim.notes.answers++;
-    // Other nodes ask whether this one lives. Whether clients reach it is seen by the others.
+    // A question of another node only shows that this one lives; one of a client shows that clients reach it.
     if (!isOfNode) {
       claim.notes.lastAnswer = { at: now, from };
       claim.notes.rate.add(now);

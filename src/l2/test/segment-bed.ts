@@ -3,7 +3,7 @@ import { Engine } from '../../../src/l2/engine/engine.ts';
 import { stallTime } from '../../../src/l2/limits.ts';
 import type { L2Event } from '../../../src/l2/status.ts';
 import type { AddressEntry, PeerSession, Table } from '../../../src/l2/table.ts';
-import { MemorySegment, type Flight, type MemoryTransport } from '../../../src/l2/transport/memory.ts';
+import { MemorySegment, type Flight, type MemoryTransport } from './memory-segment.ts';
 import { encodeArp } from '../../../src/l2/wire/arp.ts';
 import { decodeFrame, type Frame } from '../../../src/l2/wire/frame.ts';
 import { broadcastMac, formatMac, type Mac } from '../../../src/l2/wire/mac.ts';

@@ -2,7 +2,7 @@ import { acceptWholePacket, jumpIfEqual, loadOctet, returnVerdict, type FilterIn
 
 /**
  * The classic BPF program of a packet socket, as data. It takes well-formed ARP for IPv4 on Ethernet, and solicitations and advertisements
- * with hop limit 255, so that other traffic never wakes the thread. What costs a loop (checksum, options) stays with the codec.
+ * with hop limit 255, so that other traffic never wakes the thread. Checks that need a loop (checksum, options) stay with the codec.
  */
 const loadHalf = 0x28;
 const loadLength = 0x80;

@@ -13,6 +13,13 @@ interface Written {
   readonly length: number;
 }
 
+/** The slots from `start` to `end`, without `end`. */
+export interface SlotRange {
+  readonly slots: Int32Array;
+  readonly start: number;
+  readonly end: number;
+}
+
 /**
  * Gives each held prefix of one family a small number, its slot. Facts about a prefix are kept in typed arrays indexed by slot: half a
  * million prefixes take a few octets each instead of an object, and all peers share one table. A hash index with open addressing leads from
@@ -147,10 +154,10 @@ export class PrefixTable {
   }
 
   /**
-   * Writes the prefixes of `slots` from `start` to `end` as an UPDATE carries them: the length, then the octets of the address that the
+   * Writes the prefixes of the range as an UPDATE carries them: the length, then the octets of the address that the
    * length covers (RFC 4271 4.3). With `pathIds` the path identifier precedes each (RFC 7911 3). Stops when `room` is used.
    */
-  write(slots: Int32Array, start: number, end: number, bytes: Uint8Array, room: number, pathIds = false): Written {
+  write({ slots, start, end }: SlotRange, bytes: Uint8Array, room: number, pathIds = false): Written {
     // One loop without calls: a burst spends its time here, often before the code has been compiled.
     const lengths = this.#lengths;
     const addresses = this.#addresses;

@@ -38,7 +38,7 @@ export interface ReceivedPath {
   /** The nearest AS first, with the AS numbers of AS4_PATH from a peer with two-octet AS numbers (RFC 6793). */
   readonly asPath: readonly AsPathSegment[];
   readonly med?: number;
-  /** That of the import rule, else that of an internal peer, else 100. */
+  /** The value of the import rule, else of an internal peer, else 100. */
   readonly localPref: number;
   readonly communities: readonly Community[];
   /** The router that brought the route into the AS (RFC 4456). */

@@ -13,7 +13,7 @@ export interface FamilyRetention {
   readonly longLivedPreserved: boolean;
 }
 
-/** What both sides agreed about routes of a session that has ended. Without graceful restart no family outlives it. */
+/** The agreement of both sides about routes of a session that has ended. Without graceful restart no family outlives it. */
 export interface Retention {
   readonly restartSeconds: number;
   /** The routes also outlive a session that a NOTIFICATION ended (RFC 8538). */

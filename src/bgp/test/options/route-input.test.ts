@@ -56,7 +56,7 @@ test.each([
   ['an array', (inputs: RouteInput[]) => inputs],
   ['a set', (inputs: RouteInput[]) => new Set(inputs)],
   ['an iterator that can be read only once', (inputs: RouteInput[]) => inputs.values()],
-])('toRoutes reads routes from %s, checks all of them first, and its result can be iterated twice', (_, from) => {
+])('toRoutes checks all routes of %s first, and its result can be iterated twice', (_, from) => {
   const good: RouteInput[] = [{ prefix: '192.0.2.1/32' }, { prefix: prefix('192.0.2.2/32'), med: 1 }];
   const routes = toRoutes(from(good));
   for (let n = 0; n < 2; n++) {

@@ -216,7 +216,7 @@ describe('packed UPDATEs', () => {
     expect(ipv6).toContain('0200000000010040010100');
   });
 
-  test('BGP-128 the routes that a peer has are encoded as they were sent, for a BMP collector that comes later', () => {
+  test('BGP-128 the routes of a peer are encoded as they were sent, for a later BMP collector', () => {
     const rib = ribOf(...routes('192.0.2.1/32', '0.0.0.0/0'));
     const change = { addPathSend: [4] } as const;
     const messages = sent(rib, change);
@@ -253,7 +253,7 @@ describe('packed UPDATEs', () => {
   test.each([
     [{ extendedMessages: false }, 4096],
     [{ extendedMessages: true }, 65_535],
-  ])("BGP-007 BGP-091 BGP-092 messages are filled up to the session's maximum length: %j", (change, maximum) => {
+  ])('BGP-007 BGP-091 BGP-092 messages are as long as the session allows: %j', (change, maximum) => {
     const rib = ribOf(...Array.from({ length: 20_000 }, (_, n) => ({ prefix: host(n) })));
     const lengths = (): number[] => sent(rib, change).map((message) => message.length / 2);
     for (const fixed of [19 + 4 + 20, 19 + 4]) {

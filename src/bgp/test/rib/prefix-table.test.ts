@@ -59,8 +59,8 @@ describe.each([4, 6] as const)('the table of IPv%i prefixes', (family) => {
         const bytes = new Uint8Array(40).fill(0xee);
         const slots = Int32Array.of(slot);
         const size = 1 + Math.ceil(prefix.length / 8);
-        expect(table.write(slots, 0, 1, bytes, size - 1)).toEqual({ count: 0, length: 0 });
-        expect(table.write(slots, 0, 1, bytes, size)).toEqual({ count: 1, length: size });
+        expect(table.write({ slots, start: 0, end: 1 }, bytes, size - 1)).toEqual({ count: 0, length: 0 });
+        expect(table.write({ slots, start: 0, end: 1 }, bytes, size)).toEqual({ count: 1, length: size });
         expect(bytes.subarray(size).every((byte) => byte === 0xee)).toBe(true);
         expect(countNlri(family, bytes.subarray(0, size))).toBe(1);
         expect([...readNlri(family, bytes.subarray(0, size))]).toEqual([prefix]);

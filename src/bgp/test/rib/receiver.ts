@@ -92,8 +92,18 @@ function nextHopAsText({ family, nextHop = new Uint8Array() }: Nlri, { nextHops:
   return ` via ${formatAddress(addressFromBytes(nextHop))}`;
 }
 
-/** Returns the attributes, as text, that a receiver must hold for the route. */
+const expected = new WeakMap<Route, WeakMap<UpdateFormat, string>>();
+
+/** Returns the attributes, as text, that a receiver must hold for the route. Walks ask for the same ones after each step. */
 export function expectedAttributes(route: Route, session: UpdateFormat): string {
+  const ofRoute = expected.get(route) ?? new WeakMap<UpdateFormat, string>();
+  expected.set(route, ofRoute);
+  const text = ofRoute.get(session) ?? attributesExpectedOf(route, session);
+  ofRoute.set(session, text);
+  return text;
+}
+
+function attributesExpectedOf(route: Route, session: UpdateFormat): string {
   const { med, asPathPrepend = 0, communities = [], localPref = 100, linkBandwidth } = route;
   const hexOfKind = (kind: Community['kind']): string =>
     [...new Set(communities.filter((c) => c.kind === kind).map(communityHex))].toSorted().join('');

@@ -204,7 +204,7 @@ describe('the own next hop of a route', () => {
     expect(viaOf(format, route)).toMatch(why);
   });
 
-  test('BGP-131 that is the address of a peer gives this peer the next path, also when the session was up before', () => {
+  test('BGP-131 that is the address of a peer gives it the next path, also in a running session', () => {
     const bench = new Bench();
     const [router, other] = [bench.peer({ ...withoutPathIds, peerAddress: address('10.0.0.9') }), bench.peer(withoutPathIds)];
     bench.shared.announce({ prefix: nets[4], pathId: 2, med: 2 });

@@ -42,7 +42,7 @@ function left(store: RibStore, shared: SharedRoutes, ...peers: readonly Peer[]):
   return store.tables[4].size + store.tables[6].size + store.sets.size + store.groups.size;
 }
 
-test('a shorter list withdraws the other routes from sessions of two kinds, one of which reads late, and holds nothing of them', () => {
+test('a shorter list withdraws the other routes from two kinds of sessions and holds nothing of them', () => {
   const store = new RibStore();
   const shared = new SharedRoutes(store);
   const peers = [new Peer(store), new Peer(store, extended), new Peer(store, extended)];
@@ -154,7 +154,7 @@ test('a list withdraws a route that no session can carry, and a prefix with anot
   expect(left(store, shared, peer)).toBe(0);
 });
 
-test('a shared route takes the place of an own one that a list withdraws, and an own route stays when the shared ones go', () => {
+test('a shared route replaces a withdrawn own one, and an own route stays when the shared ones go', () => {
   const store = new RibStore();
   const shared = new SharedRoutes(store);
   const peer = new Peer(store);

@@ -1,4 +1,4 @@
-import { stateNames, type StateName } from '../../../../src/bgp/session-state.ts';
+import { stateNames, type StateName } from '../../../../src/bgp/diagnosis/session-state.ts';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { initialState, type EventType, type FsmConfig, type FsmEvent, type FsmState } from '../../../../src/bgp/session/fsm-events.ts';

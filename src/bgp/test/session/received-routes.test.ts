@@ -165,7 +165,7 @@ describe('a change of the import rules', () => {
     wait(1);
   };
 
-  test('BGP-111 decides about all routes again without a new session: the peer sends refused ones again (RFC 2918)', () => {
+  test('BGP-111 decides about all routes again in the session: the peer sends refused ones again', () => {
     start({ import: { rules: [{ prefixes: ['198.51.100.0/24'] }] } });
     reconfigure({ import: { rules: [{ prefixes: ['203.0.113.0/24'] }] } });
     expect(changes).toEqual(['announced 198.51.100.0/24', 'withdrawn 198.51.100.0/24', 'announced 203.0.113.0/24']);
@@ -269,7 +269,7 @@ describe('BGP-116 graceful restart of the peer (RFC 4724 4.2)', () => {
     expect(received()).toEqual([]);
   });
 
-  test('BGP-117 keeps its routes as long-lived stale after the restart time, if both sides agreed on that (RFC 9494)', () => {
+  test('BGP-117 keeps its routes as long-lived stale after the restart time, if both agreed (RFC 9494)', () => {
     start({ ...graceful, longLivedStaleTime: 1 }, { gracefulRestart, longLivedStaleTime: 600 });
     both.right.speaker.rib.announce({ prefix: '203.0.113.0/24', communities: ['no-llgr'] });
     wait(1);

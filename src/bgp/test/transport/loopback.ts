@@ -7,8 +7,8 @@ import type { TransportSetup } from './compliance.ts';
 export const loopback = { 4: address('127.0.0.1'), 6: address('::1') };
 export const hasIpv6 = Object.values(networkInterfaces()).some((addresses) => addresses?.some((one) => one.address === '::1'));
 
-/** Waits until the condition holds; throws with its description when the time is over. */
-export async function until(what: string, holds: () => boolean, seconds = 10): Promise<void> {
+/** Waits until the condition holds; throws with its description shortly before the runner would end the test without one. */
+export async function until(what: string, holds: () => boolean, seconds = 80): Promise<void> {
   const deadline = performance.now() + seconds * 1_000;
   while (!holds()) {
     if (performance.now() > deadline) throw new Error(`not within ${seconds} s: ${what}`);

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { linuxTransport } from '../../../../src/bgp/transport/linux.ts';
-import { encodeAddKey, encodeDeleteKey, encodeInfo } from '../../../../src/bgp/transport/linux/tcp-ao.ts';
+import { encodeAddKey, encodeDeleteKey, encodeInfo } from '../../../../src/bgp/extensions/tcp-ao/socket-options.ts';
+import { tcpAoSockets } from '../../../../src/bgp/extensions/tcp-ao/tcp-ao-sockets.ts';
 import { nodeTransport } from '../../../../src/bgp/transport/node.ts';
-import type { Connection, TcpAoKey, Transport } from '../../../../src/bgp/transport/transport.ts';
+import type { Connection, TcpAo, TcpAoKey, Transport } from '../../../../src/bgp/transport/transport.ts';
 import { hostPrefix, prefix } from '../../../../src/net/prefix.ts';
 import { loadLibc } from '../../../../src/system/ffi/libc.ts';
 import { loopback, until } from './loopback.ts';
@@ -23,6 +24,8 @@ const key = (sendId: number, receiveId: number, secret: string, algorithm: TcpAo
   secret,
   algorithm,
 });
+
+const ao = (...keys: readonly TcpAoKey[]): TcpAo => ({ keys, sockets: tcpAoSockets });
 
 /** Shows the octets that are not zero, by their offset. */
 function parts(bytes: Uint8Array): Record<number, string> {
@@ -76,7 +79,7 @@ describe('struct tcp_ao_del', () => {
     expect(parts(bytes)).toEqual(expected);
   });
 
-  it('has the keys with which the connection goes on, the current one by send ID and the next by receive ID', () => {
+  it('names the keys to go on with: the current one by send ID, the next by receive ID', () => {
     const bytes = encodeDeleteKey(prefix('192.0.2.1/32'), key(1, 2, 'secret'), { current: key(3, 4, 'b'), next: key(5, 6, 'c') });
     expect(parts(bytes)).toEqual({ 0: '02', 4: 'c0', 6: '0201', 132: '03', 138: '2001020306' });
   });
@@ -119,7 +122,7 @@ describe.runIf(process.platform === 'linux')('TCP-AO on Linux', () => {
   it('BGP-126 gives a dialed socket all keys, the first one to begin with', async () => {
     const { transport, options } = withKernel(() => 0);
     const recorder = new ConnectionRecorder();
-    transport.dial({ ...peer, tcpAo: [key(1, 2, 'old'), key(3, 4, 'new')] }, recorder);
+    transport.dial({ ...peer, tcpAo: ao(key(1, 2, 'old'), key(3, 4, 'new')) }, recorder);
     expect(options).toEqual(['add 1/2 first', 'add 3/4']);
     await until('it is closed', () => recorder.isClosed);
   });
@@ -129,7 +132,7 @@ describe.runIf(process.platform === 'linux')('TCP-AO on Linux', () => {
     const listener = listen(transport);
     const set = (...tcpAo: TcpAoKey[]): string[] => {
       options.length = 0;
-      expect(listener.setKeys(tcpAo.length === 0 ? [] : [{ prefix: range, tcpAo }])).toEqual(new Map());
+      expect(listener.setKeys(tcpAo.length === 0 ? [] : [{ prefix: range, tcpAo: ao(...tcpAo) }])).toEqual(new Map());
       return [...options];
     };
     expect(set(key(1, 1, 'a'))).toEqual(['add 1/1']);
@@ -146,7 +149,7 @@ describe.runIf(process.platform === 'linux')('TCP-AO on Linux', () => {
     const { transport, options } = withKernel(() => 0);
     const listener = listen(transport);
     listener.setKeys([{ prefix: range, password: 'hush' }]);
-    listener.setKeys([{ prefix: range, tcpAo: [key(1, 1, 'a')] }]);
+    listener.setKeys([{ prefix: range, tcpAo: ao(key(1, 1, 'a')) }]);
     listener.setKeys([{ prefix: range, password: 'hush' }]);
     expect(options).toEqual(['set password', 'delete password', 'add 1/1', 'delete 1/1', 'set password']);
     listener.close();
@@ -155,7 +158,7 @@ describe.runIf(process.platform === 'linux')('TCP-AO on Linux', () => {
   it('BGP-126 leaves no part of the keys behind when the kernel refuses one, and reports the peer', () => {
     const { transport, options } = withKernel((option) => (option === 'add 2/2' ? ENOMEM : 0));
     const listener = listen(transport);
-    const keys = [{ prefix: range, tcpAo: [key(1, 1, 'hush'), key(2, 2, 'hush')] }];
+    const keys = [{ prefix: range, tcpAo: ao(key(1, 1, 'hush'), key(2, 2, 'hush')) }];
     expect(listener.setKeys(keys).get(0)).toContain('raise net.core.optmem_max');
     expect(options).toEqual(['add 1/1', 'add 2/2', 'delete 1/1']);
     expect([...listener.setKeys(keys).keys()]).toEqual([0]);
@@ -166,24 +169,24 @@ describe.runIf(process.platform === 'linux')('TCP-AO on Linux', () => {
     const { transport } = withKernel(() => ENOPROTOOPT);
     const why = 'this kernel has no TCP-AO: use Linux 6.7 or later with CONFIG_TCP_AO, or a TCP MD5 password instead';
     const recorder = new ConnectionRecorder();
-    transport.dial({ ...peer, tcpAo: [key(1, 2, 'hush')] }, recorder);
+    transport.dial({ ...peer, tcpAo: ao(key(1, 2, 'hush')) }, recorder);
     await until('it is closed', () => recorder.isClosed);
     expect(recorder.failure).toEqual({ kind: 'unsupported', detail: why });
     const listener = listen(transport);
-    expect(listener.setKeys([{ prefix: range, tcpAo: [key(1, 2, 'hush')] }])).toEqual(new Map([[0, why]]));
+    expect(listener.setKeys([{ prefix: range, tcpAo: ao(key(1, 2, 'hush')) }])).toEqual(new Map([[0, why]]));
     listener.close();
   });
 
   it('refuses keys that cannot work, without their secrets', () => {
     const { transport } = withKernel(() => 0);
     const long = 'hush'.repeat(21);
-    expect(transport.cannot({ ...peer, tcpAo: [] })).toBe('TCP-AO needs at least one key');
-    expect(transport.cannot({ ...peer, tcpAo: [key(1, 2, long)] })).toBe('a secret of TCP-AO has from 1 to 80 octets');
-    expect(transport.cannot({ ...peer, tcpAo: [key(1, 2, 'hush')], password: 'hush' })).toContain('not both');
+    expect(transport.cannot({ ...peer, tcpAo: ao() })).toBe('TCP-AO needs at least one key');
+    expect(transport.cannot({ ...peer, tcpAo: ao(key(1, 2, long)) })).toBe('a secret of TCP-AO has from 1 to 80 octets');
+    expect(transport.cannot({ ...peer, tcpAo: ao(key(1, 2, 'hush')), password: 'hush' })).toContain('not both');
     const listener = listen(transport);
     const refused = listener.setKeys([
-      { prefix: range, tcpAo: [key(1, 2, 'hush')], interface: 'eth0' },
-      { prefix: range, tcpAo: [key(1, 2, 'hush')], interface: 'eth1' },
+      { prefix: range, tcpAo: ao(key(1, 2, 'hush')), interface: 'eth0' },
+      { prefix: range, tcpAo: ao(key(1, 2, 'hush')), interface: 'eth1' },
       { prefix: range, password: 'hush', interface: 'eth2' },
     ]);
     expect([...refused]).toEqual([[2, expect.stringContaining('198.51.100.0/24 has other TCP-AO keys')]]);
@@ -200,16 +203,16 @@ describe.runIf(process.platform === 'linux')('the TCP-AO keys of an open connect
     const { transport, options } = withKernel((option) => (inUse.some((ids) => option === `delete ${ids}`) ? EBUSY : answer(option)));
     const events = new ListenerRecorder();
     const listener = transport.listen({ address: loopback[4], port: 0 }, events);
-    if (tcpAo.length > 0) listener.setKeys([{ prefix: prefix('127.0.0.0/8'), tcpAo }]);
+    if (tcpAo.length > 0) listener.setKeys([{ prefix: prefix('127.0.0.0/8'), tcpAo: ao(...tcpAo) }]);
     await until('it listens', () => events.port !== undefined);
     const recorder = new ConnectionRecorder();
-    const dialed = transport.dial({ ...peer, port: events.port ?? 0, tcpAo }, recorder);
+    const dialed = transport.dial({ ...peer, port: events.port ?? 0, ...(tcpAo.length === 0 ? {} : { tcpAo: ao(...tcpAo) }) }, recorder);
     await until('both ends are open', () => recorder.isConnected && events.accepted[0]?.recorder.isConnected === true);
     const accepted = events.accepted[0]?.connection;
     if (accepted === undefined) throw new Error('nothing was accepted');
     const replace = (connection: Connection, ...keys: readonly TcpAoKey[]) => {
       options.length = 0;
-      return { problem: connection.replaceKeys?.(keys), options: [...options] };
+      return { problem: connection.replaceKeys?.(ao(...keys)), options: [...options] };
     };
     const close = (): void => {
       for (const end of [dialed, accepted]) end.destroy();
@@ -282,15 +285,15 @@ describe.runIf(process.platform === 'linux')('the TCP-AO keys of an open connect
     const bed = await open([]);
     expect(bed.replace(bed.dialed, fresh)).toEqual({ problem: 'the connection has no TCP-AO keys', options: [] });
     bed.close();
-    await until('it is closed', () => bed.dialed.replaceKeys?.([fresh]) === 'the connection is not open');
+    await until('it is closed', () => bed.dialed.replaceKeys?.(ao(fresh)) === 'the connection is not open');
   });
 });
 
 it('BGP-127 refuses TCP-AO with plain Node sockets', () => {
-  expect(nodeTransport.cannot({ ...peer, tcpAo: [key(1, 2, 'hush')] })).toBe(
+  expect(nodeTransport.cannot({ ...peer, tcpAo: ao(key(1, 2, 'hush')) })).toBe(
     'TCP-AO needs Linux and the native module koffi, which could not be loaded',
   );
   const listener = nodeTransport.listen({ address: loopback[4], port: 0 }, new ListenerRecorder());
-  expect(listener.setKeys([{ prefix: hostPrefix(loopback[4]), tcpAo: [key(1, 2, 'hush')] }]).get(0)).toContain('TCP-AO needs Linux');
+  expect(listener.setKeys([{ prefix: hostPrefix(loopback[4]), tcpAo: ao(key(1, 2, 'hush')) }]).get(0)).toContain('TCP-AO needs Linux');
   listener.close();
 });

@@ -58,7 +58,7 @@ describe.runIf(process.platform === 'linux')('a VRF on Linux', () => {
     listening.close();
   });
 
-  it('BGP-124 binds the listening sockets to the VRF before they get an address, and reports the VRF with each connection', async () => {
+  it('BGP-124 binds listening sockets to the VRF before the address, and reports it with each connection', async () => {
     const { transport, ofSockets } = withRed();
     const red = await listenIn(transport, 'red', true);
     expect(ofSockets()).toHaveLength(hasIpv6 ? 2 : 1);

@@ -192,30 +192,39 @@ function readValue(raw: RawAttribute, session: AttributeSession, into: Draft): b
       into[type === t.aggregator ? 'aggregator' : 'as4Aggregator'] = { asn, routerId: reader.u32() };
       return true;
     }
+    default:
+      readOptional(raw, reader, into);
+      return true;
+  }
+}
+
+/** Decodes the values that are acceptable whatever they are. */
+function readOptional(raw: RawAttribute, reader: Reader, into: Draft): void {
+  const { type, value } = raw;
+  switch (type) {
     case t.communities:
       into.standard = decodeCommunities(value);
-      return true;
+      break;
     case t.extendedCommunities:
       into.extended = decodeExtendedCommunities(value);
-      return true;
+      break;
     case t.largeCommunities:
       into.large = decodeLargeCommunities(value);
-      return true;
+      break;
     case t.originatorId:
       into.originatorId = reader.u32();
-      return true;
+      break;
     case t.clusterList: {
       const list: number[] = [];
       while (reader.left > 0) list.push(reader.u32());
       into.clusterList = list;
-      return true;
+      break;
     }
     case t.onlyToCustomer:
       into.onlyToCustomer = reader.u32();
-      return true;
+      break;
     default:
       (into.other ??= []).push(raw);
-      return true;
   }
 }
 

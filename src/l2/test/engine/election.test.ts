@@ -107,7 +107,7 @@ describe('failover', () => {
     expect(bed.owners(vip)).toEqual(['n0']);
   });
 
-  test('rule 9: the next candidate takes over within 1.5 s when the main thread of the owner hangs and its BFD goes on', () => {
+  test("rule 9: the next candidate takes over within 1.5 s when the owner's main thread hangs", () => {
     const addresses = Array.from({ length: 50 }, (_, at) => `192.0.2.${at + 1}`);
     const bed = new SegmentBed({ nodes: 3, addresses, ranks: () => [0, 1, 2] });
     bed.clock.advance(5_000);
@@ -252,7 +252,7 @@ describe('two owners', () => {
     expect(bed.owners(vip)).toEqual(['n0']);
   });
 
-  test('L2-9 a healed partition has one owner within 300 ms before any session is up again, and for every address soon after', () => {
+  test('L2-9 a healed partition has one owner within 300 ms, before any session is up again', () => {
     const addresses = Array.from({ length: 20 }, (_, at) => `192.0.2.${at + 10}`);
     const bed = new SegmentBed({ nodes: 3, addresses, ranks: () => [0, 1, 2] });
     bed.clock.advance(1000);
@@ -268,7 +268,7 @@ describe('two owners', () => {
     expect(addresses.filter((text) => bed.owners(text).join() !== 'n0')).toEqual([]);
   });
 
-  test('rule 6: a node that took over asks the one that is gone four times a second, whatever the number of addresses', () => {
+  test('rule 6: a node that took over asks the lost one four times a second, for any number of addresses', () => {
     const addresses = Array.from({ length: 50 }, (_, at) => `192.0.2.${at + 10}`);
     const bed = new SegmentBed({ nodes: 2, addresses, ranks: () => [0, 1] });
     bed.clock.advance(1000);
@@ -338,7 +338,7 @@ describe('stalls', () => {
     expect(bed.answers).toEqual([]);
   });
 
-  test('L2-9 the kernel tells that the carrier is gone and back: an address that another node took is left to it, others are announced', () => {
+  test('L2-9 after a lost carrier, addresses that another node took stay there, and others are announced', () => {
     const bed = new SegmentBed({ nodes: 2, addresses: [vip], ranks: () => [1, 0] });
     bed.clock.advance(2000);
     const [other, node] = [bed.node(0), bed.node(1)];
@@ -354,7 +354,7 @@ describe('stalls', () => {
     expect(bed.owners(vip)).toEqual(['n1']);
   });
 
-  test('L2-9 the kernel tells a new MAC address: the addresses are announced with it at once, although the table has the old one', () => {
+  test('L2-9 a new MAC address of the kernel is announced at once, although the table has the old one', () => {
     const bed = new SegmentBed({ nodes: 1, addresses: [vip] });
     bed.clock.advance(100);
     const since = bed.clock.now();
@@ -389,7 +389,7 @@ describe('stalls', () => {
 });
 
 describe('loss in one direction', () => {
-  test('L2-13 an owner that the next one does not hear gives way and reports it, and has the address again after the repair', () => {
+  test('L2-13 an owner that the next node does not hear gives way, and owns again after the repair', () => {
     const bed = new SegmentBed({ nodes: 2, addresses: [vip] });
     bed.clock.advance(5_000);
     bed.block(['n0', 'n1']);

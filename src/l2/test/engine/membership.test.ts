@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { address, addressBytes } from '../../../../src/net/address.ts';
 import { Membership } from '../../../../src/l2/engine/membership.ts';
 import { joinRetryInterval } from '../../../../src/l2/limits.ts';
-import { MemorySegment, type MemoryTransport } from '../../../../src/l2/transport/memory.ts';
+import { MemorySegment, type MemoryTransport } from '../memory-segment.ts';
 import { solicitedNodeGroup } from '../../../../src/l2/wire/multicast.ts';
 import type { Clock } from '../../../../src/system/clock.ts';
 import { Schedule } from '../../../../src/system/schedule.ts';

@@ -279,7 +279,7 @@ describe('foreign hosts', () => {
     expect(bed.owners(vip)).toEqual(['n0']);
   });
 
-  test('L2-12 hosts that claim the address with ever other MAC addresses are reported once a second, the latest one', () => {
+  test('L2-12 foreign claims with changing MAC addresses are reported once a second, the latest one', () => {
     const bed = owner({}, [vip], 1);
     const since = bed.clock.now();
     for (let host = 0; host < 1_000; host++) {

@@ -23,7 +23,7 @@ describe('the table', () => {
     ['on an interface that is not in the table', { interface: 'eth7' }, /no link eth7/],
     ['with a candidate twice', { candidates: ['n0', 'n0'] }, /named twice/],
     ['with too many candidates', { candidates: Array.from({ length: 33 }, (_, at) => `n${at}`) }, /at most 32/],
-  ])('an entry %s is refused with the reason, and the others are in force', (_, fields, message) => {
+  ])('an entry %s is refused with the reason, others are in force', (_, fields, message) => {
     const { node, clock } = ((made) => ({ node: made.node(0), clock: made.clock }))(bed());
     const refused = node.engine.changeAddresses({ set: [entry(fields), entry({ address: '192.0.2.20' })], remove: [] });
     expect(refused).toHaveLength(1);

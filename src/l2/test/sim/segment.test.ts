@@ -36,7 +36,7 @@ const fault: fc.Arbitrary<Fault> = fc.oneof(
 );
 const script = fc.array(fc.tuple(fault, fc.integer({ min: 10, max: 3_000 })), { minLength: 1, maxLength: 8 });
 
-/** What the network does at present, apart from the nodes. */
+/** The faults of the network at present, apart from the nodes. */
 class Weather {
   readonly #cut = new Set<string>();
   share = 0;
@@ -210,7 +210,7 @@ test('7 to 32 nodes: the same', () => {
   );
 }, 600_000);
 
-test('L2-30 a node that wakes from a stall announces nothing that another node took, before its sessions have settled', () => {
+test('L2-30 a node that wakes from a stall announces nothing that another node took meanwhile', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 2, max: 6 }),
@@ -242,7 +242,7 @@ test('L2-30 a node that wakes from a stall announces nothing that another node t
   );
 });
 
-test('the best candidate owns again when the path to the node that did not hear it is mended while both insist', () => {
+test('the best candidate owns again when the path to a node that insists is mended', () => {
   const deaf = { kind: 'oneWay', from: 1, to: 2 } as const;
   const faults = [
     [{ kind: 'bfd', isBlocked: true }, 10],

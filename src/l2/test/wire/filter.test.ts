@@ -11,7 +11,7 @@ test.each([
   ['a solicitation', solicitation()],
   ['a solicitation with options', solicitation({ sourceLink: client })],
   ['an advertisement', advertisement()],
-])('L2-32 the socket filter takes %s, unless it is ours, for another host or of a VLAN', (_, frame) => {
+])('L2-32 the socket filter takes %s, unless ours, for another host or of a VLAN', (_, frame) => {
   expect(accepts(frame)).toBe(true);
   expect([1, 2].map((packetType) => accepts(frame, { packetType }))).toEqual([true, true]);
   expect([3, 4].map((packetType) => accepts(frame, { packetType }))).toEqual([false, false]);

@@ -21,7 +21,7 @@ const fromLinux =
   '87 00 3b0c 00000000 20010db8000000000000000000000010 01 01 020000000099';
 
 describe('groups', () => {
-  test('L2-20 the group of an address has its low 24 bits (RFC 4291 2.7.1), and its MAC the low 32 of the group (RFC 2464 7)', () => {
+  test('L2-20 the group of an address has its low 24 bits, and the MAC of the group its low 32 bits', () => {
     const group = solicitedNodeGroup(address('4037::1:800:200e:8c6c'));
     expect([formatAddress(group), formatMac(multicastMac(group))]).toEqual(['ff02::1:ff0e:8c6c', '33:33:ff:0e:8c:6c']);
   });

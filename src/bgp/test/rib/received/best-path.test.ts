@@ -62,7 +62,7 @@ describe('BGP-114 MULTI_EXIT_DISC', () => {
     expect(selectBestPath([low, high])).toMatchObject({ best: high, eliminated: [{ route: low, step: 'routerId' }] });
   });
 
-  test('eliminates within each group before other steps, so that the order of arrival does not matter (RFC 4271 9.1.2.2 c)', () => {
+  test('eliminates within each group first, so that the order of arrival does not matter', () => {
     const a = route({ med: 10, from: { peer: 'a', routerId: address('10.0.0.1'), address: address('10.0.0.1') } });
     const b = route({ med: 5, from: { peer: 'b', routerId: address('10.0.0.3'), address: address('10.0.0.3') } });
     const c = route({ asPath: [65002], from: { peer: 'c', routerId: address('10.0.0.2'), address: address('10.0.0.2') } });

@@ -92,17 +92,17 @@ describe('the conditions and the decision of a rule', () => {
 });
 
 test.each([
-  [{ rules: [{ prefixes: ['192.0.2.1/24'] }] }, '"192.0.2.1/24"'],
-  [{ rules: [{ prefixes: [{ prefix: '10.0.0.0/8', ge: 7 }] }] }, '10.0.0.0/8: ge and le are lengths from 8 to 32'],
-  [{ rules: [{ prefixes: [{ prefix: '10.0.0.0/8', ge: 24, le: 16 }] }] }, 'ge is not above le'],
-  [{ rules: [{ prefixes: [{ prefix: '10.0.0.0/8', le: 33 }] }] }, 'lengths from 8 to 32'],
-  [{ rules: [{ communities: ['nonsense'] }] }, '"nonsense"'],
-  [{ rules: [{ action: 'refuse', setLocalPref: 5 }] }, 'cannot set their LOCAL_PREF'],
-  [{ rules: [{ setLocalPref: -1 }] }, 'setLocalPref'],
-  [{ maximumRoutes: 1.5 }, 'maximumRoutes'],
-  [{ rules: Array.from({ length: 1_001 }, () => ({})) }, 'more than 1000 rules'],
-  [{ rules: [{ originAsns: Array.from({ length: 1_001 }, (_, i) => i + 1) }] }, 'more than 1000 entries'],
-] as const)('import options that cannot work are refused: %j', (options, message) => {
+  ['"192.0.2.1/24"', { rules: [{ prefixes: ['192.0.2.1/24'] }] }],
+  ['10.0.0.0/8: ge and le are lengths from 8 to 32', { rules: [{ prefixes: [{ prefix: '10.0.0.0/8', ge: 7 }] }] }],
+  ['ge is not above le', { rules: [{ prefixes: [{ prefix: '10.0.0.0/8', ge: 24, le: 16 }] }] }],
+  ['lengths from 8 to 32', { rules: [{ prefixes: [{ prefix: '10.0.0.0/8', le: 33 }] }] }],
+  ['"nonsense"', { rules: [{ communities: ['nonsense'] }] }],
+  ['cannot set their LOCAL_PREF', { rules: [{ action: 'refuse', setLocalPref: 5 }] }],
+  ['setLocalPref', { rules: [{ setLocalPref: -1 }] }],
+  ['maximumRoutes', { maximumRoutes: 1.5 }],
+  ['more than 1000 rules', { rules: Array.from({ length: 1_001 }, () => ({})) }],
+  ['more than 1000 entries', { rules: [{ originAsns: Array.from({ length: 1_001 }, (_, i) => i + 1) }] }],
+] as const)('import options that cannot work are refused: %s', (message, options) => {
   const wrong = (): unknown => resolveOptions({ ...routerOptions, import: options });
   expect(wrong).toThrow(PeerOptionsError);
   expect(wrong).toThrow(message);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { BmpOptions, PeerOptions } from '../../../../../src/bgp/index.ts';
+import { bmp, type Bmp, type BmpOptions } from '../../../../../src/bgp/extensions/bmp/index.ts';
+import type { PeerOptions } from '../../../../../src/bgp/index.ts';
 import { bmpMaximumQueue } from '../../../../../src/bgp/limits.ts';
 import type { MemoryHost } from '../../../../../src/bgp/transport/memory-network.ts';
 import { decodeMessage } from '../../../../../src/bgp/wire/index.ts';
@@ -7,12 +8,13 @@ import { address, formatAddress } from '../../../../../src/net/address.ts';
 import { pair, type Pair } from '../../two-speakers.ts';
 import { MemoryCollector, out, postIn, preIn } from './memory-collector.ts';
 
-const bmp: BmpOptions = { host: '10.0.0.9', port: 11_019, systemName: 'left', statisticsTime: 0 };
+const common: BmpOptions = { host: '10.0.0.9', port: 11_019, systemName: 'left', statisticsTime: 0 };
 const importAll: Partial<PeerOptions> = { import: { rules: [{ prefixes: [{ prefix: '198.51.100.0/24', le: 32 }] }] } };
 
 interface Bed extends Pair {
   readonly collector: MemoryCollector;
   readonly collectorHost: MemoryHost;
+  readonly exported: Bmp;
 }
 
 /** Two speakers with routes for each other; the left one reports to a collector, which may start later. */
@@ -29,9 +31,10 @@ function bed({
 } {
   const { left, right, network, clock } = pair();
   const collectorHost = network.host([address('10.0.0.9')]);
-  const startCollector = (): MemoryCollector => new MemoryCollector(collectorHost, bmp.port);
+  const startCollector = (): MemoryCollector => new MemoryCollector(collectorHost, common.port);
   let collector = early ? startCollector() : undefined;
-  left.start(change, { listen: [{}], bmp: { ...bmp, ...options } });
+  const exported = bmp({ ...common, ...options });
+  left.start(change, { listen: [{}], extensions: [exported] });
   right.start();
   right.speaker.rib.set([{ prefix: '198.51.100.1/32' }, { prefix: '203.0.113.1/32' }]);
   left.speaker.rib.set([{ prefix: '192.0.2.1/32', asPathPrepend: 1 }]);
@@ -41,6 +44,7 @@ function bed({
     network,
     clock,
     collectorHost,
+    exported,
     get collector() {
       return (collector ??= startCollector());
     },
@@ -85,12 +89,12 @@ describe('BMP export', () => {
   });
 
   it('BGP-120 gives the present sessions and routes to a collector that comes later', () => {
-    const { clock, left, right, startCollector } = bed({ early: false });
+    const { clock, left, right, startCollector, exported } = bed({ early: false });
     clock.advance(10_000);
     const routes = Array.from({ length: 3_000 }, (_, index) => ({ prefix: `192.0.${index >> 8}.${index & 255}/32`, med: index % 3 }));
     left.speaker.rib.set(routes);
     clock.advance(1_000);
-    expect(left.speaker.bmp()).toMatchObject({
+    expect(exported.status()).toMatchObject({
       state: 'waiting',
       collector: '10.0.0.9:11019',
       connections: 0,
@@ -98,7 +102,7 @@ describe('BMP export', () => {
     });
     const collector = startCollector();
     clock.advance(40_000);
-    expect(left.speaker.bmp()).toMatchObject({ state: 'connected', connections: 1, queued: 0 });
+    expect(exported.status()).toMatchObject({ state: 'connected', connections: 1, queued: 0 });
     expect(collector.routes(postIn)).toEqual(['198.51.100.1/32 by 65001', 'end']);
     expect(collector.routes(out)).toHaveLength(3_001);
     // The peer sends the routes again that are not kept here.
@@ -166,11 +170,11 @@ describe('BMP export', () => {
   });
 
   it('BGP-121 connects again with growing pauses, and begins with the present state', () => {
-    const { collector, clock, left } = bed({});
+    const { collector, clock, exported } = bed({});
     clock.advance(2_000);
     collector.close();
     clock.advance(1_000);
-    expect(left.speaker.bmp()).toMatchObject({ state: 'waiting', lastError: expect.any(String) });
+    expect(exported.status()).toMatchObject({ state: 'waiting', lastError: expect.any(String) });
     clock.advance(31_000);
     expect(collector.connections).toBe(2);
     collector.close();
@@ -183,37 +187,42 @@ describe('BMP export', () => {
   });
 
   it('BGP-119 sends a Termination when the speaker stops, after the sessions', async () => {
-    const { collector, clock, left } = bed({});
+    const { collector, clock, left, exported } = bed({});
     clock.advance(2_000);
     const stopped = left.speaker.stop();
     clock.advance(2_000);
     await stopped;
     expect(collector.kinds.slice(-2)).toEqual(['peerDown', 'termination']);
     expect(collector.closed).toBe(1);
-    expect(left.speaker.bmp()?.state).toBe('stopped');
+    expect(exported.status()?.state).toBe('stopped');
     clock.advance(1_000_000);
     expect(collector.connections).toBe(1);
   });
 
   it('BGP-121 ends the connection to a collector that does not read, and the session goes on', () => {
-    const { collector, clock, left, right, network, collectorHost } = bed({});
+    const { collector, clock, left, right, network, collectorHost, exported } = bed({});
     clock.advance(2_000);
     const restore = network.cut(left.host, collectorHost);
     // Each route has an UPDATE of its own, of about a kilobyte.
-    const communities = Array.from({ length: 250 }, (_, index) => `64512:${index}`);
-    for (let round = 0; round < 100 && left.speaker.bmp()?.state === 'connected'; round++) {
+    const communities = Array.from({ length: 84 }, (_, localData2) => ({
+      kind: 'large' as const,
+      globalAdministrator: 64512,
+      localData1: 0,
+      localData2,
+    }));
+    for (let round = 0; round < 100 && exported.status()?.state === 'connected'; round++) {
       const routes = Array.from({ length: 250 }, (_, index) => ({ prefix: `10.0.${index}.1/32`, med: 1_000 * round + index, communities }));
       right.speaker.rib.set(routes);
       clock.advance(20);
-      expect(left.speaker.bmp()?.queued).toBeLessThanOrEqual(bmpMaximumQueue);
+      expect(exported.status()?.queued).toBeLessThanOrEqual(bmpMaximumQueue);
     }
-    expect(left.speaker.bmp()).toMatchObject({ state: 'waiting', queued: 0, lastError: 'the collector has not read 8 MiB' });
+    expect(exported.status()).toMatchObject({ state: 'waiting', queued: 0, lastError: 'the collector has not read 8 MiB' });
     expect([left.state, left.peer.status().counters.flaps]).toEqual(['Established', 0]);
     restore();
     clock.advance(60_000);
     const reasons = collector.of('termination').flatMap(({ information }) => information.map(({ type, value }) => [type, ...value]));
     expect(reasons).toEqual([[1, 0, 2]]);
-    expect(left.speaker.bmp()).toMatchObject({ state: 'connected', connections: 2 });
+    expect(exported.status()).toMatchObject({ state: 'connected', connections: 2 });
     expect(collector.kinds.slice(collector.kinds.lastIndexOf('initiation'))).toContain('peerUp');
   });
 
@@ -225,7 +234,11 @@ describe('BMP export', () => {
     [{ host: '10.0.0.9', port: 1, statisticsTime: 0.5 }, 'bmp: statisticsTime is 0 or from 1'],
     [{ host: '10.0.0.9', port: 1, statisticTime: 5 }, 'did you mean bmp.statisticsTime?'],
   ])('refuses the options %o', (options, message) => {
-    const { left } = pair();
-    expect(() => left.start({}, { bmp: options as BmpOptions })).toThrow(message);
+    expect(() => bmp(options as BmpOptions)).toThrow(message);
+  });
+
+  it('belongs to one speaker', () => {
+    const { exported, right } = bed({});
+    expect(() => right.start({}, { extensions: [exported] })).toThrow('extensions: another speaker has this bmp()');
   });
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert';
 import type { Prefix } from '../../../net/prefix.ts';
 import { maximumPassword } from '../../limits.ts';
-import type { TcpAoKey } from '../transport.ts';
-import { IPPROTO_TCP, socketAddress, type RawSocket } from './socket.ts';
+import { IPPROTO_TCP, socketAddress } from '../../transport/linux/socket.ts';
+import type { KeySocket, TcpAoKey } from '../../transport/transport.ts';
 
 // include/uapi/linux/tcp.h, from Linux 6.7 on.
 const TCP_AO_ADD_KEY = 38;
@@ -12,18 +12,11 @@ const TCP_AO_INFO = 40;
 const setNext = 0b10;
 const setCurrentAndNext = 0b11;
 
-/** Returns why these cannot be the keys of a connection, without quoting a secret. Undefined: they can. */
-export function tcpAoProblem(keys: readonly TcpAoKey[]): string | undefined {
-  if (keys.length === 0) return 'TCP-AO needs at least one key';
-  const isLong = ({ secret }: TcpAoKey): boolean => secret === '' || Buffer.byteLength(secret) > maximumPassword;
-  return keys.some(isLong) ? `a secret of TCP-AO has from 1 to ${maximumPassword} octets` : undefined;
-}
-
 /**
  * Makes the socket sign segments to these addresses and require signed segments from them (RFC 5925). `first`: the socket will connect, and
  * begins with this key; a listening socket has no such key.
  */
-export function addTcpAoKey(socket: RawSocket, prefix: Prefix, key: TcpAoKey, first = false): void {
+export function addTcpAoKey(socket: KeySocket, prefix: Prefix, key: TcpAoKey, first = false): void {
   setOption(socket, TCP_AO_ADD_KEY, encodeAddKey(prefix, key, first));
 }
 
@@ -37,7 +30,7 @@ interface Successors {
  * Removes a key. The present connections of a listening socket keep theirs. A connection that uses the key goes on with its successors, or,
  * without them, keeps it: the kernel refuses.
  */
-export function removeTcpAoKey(socket: RawSocket, prefix: Prefix, key: TcpAoKey, successors?: Successors): void {
+export function removeTcpAoKey(socket: KeySocket, prefix: Prefix, key: TcpAoKey, successors?: Successors): void {
   try {
     setOption(socket, TCP_AO_DEL_KEY, encodeDeleteKey(prefix, key));
   } catch (error) {
@@ -47,7 +40,7 @@ export function removeTcpAoKey(socket: RawSocket, prefix: Prefix, key: TcpAoKey,
 }
 
 /** Asks the peer of a connection to sign with this key from now on (RNextKeyID, RFC 5925 2.2). A peer without the key goes on as before. */
-export function requestTcpAoKey(socket: RawSocket, key: TcpAoKey): void {
+export function requestTcpAoKey(socket: KeySocket, key: TcpAoKey): void {
   setOption(socket, TCP_AO_INFO, encodeInfo(key));
 }
 
@@ -97,7 +90,7 @@ export function encodeInfo({ receiveId }: TcpAoKey): Uint8Array {
   return bytes;
 }
 
-function setOption(socket: RawSocket, name: number, value: Uint8Array): void {
+function setOption(socket: KeySocket, name: number, value: Uint8Array): void {
   try {
     socket.setSocketOption(IPPROTO_TCP, name, value, 'setting a TCP-AO key');
   } catch (error) {

@@ -1,6 +1,6 @@
-import { formatAddress, type Address } from '../../net/address.ts';
-import type { VirtualClock } from '../../system/virtual-clock.ts';
-import type { Channel, Endpoint, Transport, TransportEvents } from './transport.ts';
+import { formatAddress, type Address } from '../../../src/net/address.ts';
+import type { VirtualClock } from '../../../src/system/virtual-clock.ts';
+import type { Channel, Endpoint, Transport, TransportEvents } from '../../../src/bfd/transport/transport.ts';
 
 /** A packet in flight. */
 interface Flight {
@@ -11,7 +11,7 @@ interface Flight {
   readonly at: number;
 }
 
-/** A network inside the process, for tests. Packets take `delay` milliseconds; the test chooses which are lost. */
+/** A network inside the process. Packets take `delay` milliseconds; the test chooses which are lost. */
 export class MemoryWire {
   delay = 1;
   /** All sent packets, including lost ones. */

@@ -1,7 +1,7 @@
-import type { Random } from '../../system/random.ts';
-import type { Clock } from '../../system/clock.ts';
-import { isGroupMac, readMac, type Mac } from '../wire/mac.ts';
-import type { LinkNews, Transport, TransportEvents } from './transport.ts';
+import type { Random } from '../../../src/system/random.ts';
+import type { Clock } from '../../../src/system/clock.ts';
+import { isGroupMac, readMac, type Mac } from '../../../src/l2/wire/mac.ts';
+import type { LinkNews, Transport, TransportEvents } from '../../../src/l2/transport/transport.ts';
 
 /** A frame on its way from one host to another. */
 export interface Flight {
@@ -10,7 +10,7 @@ export interface Flight {
   readonly octets: Uint8Array;
 }
 
-/** A segment inside the process, for tests: a switch that delivers to the MAC address, or to all. The test decides what is lost and delayed. */
+/** A segment inside the process: a switch that delivers to the MAC address, or to all. The test decides what is lost and delayed. */
 export class MemorySegment {
   /** Every frame that a host sent, with the time. The test may shorten it. */
   readonly log: { readonly from: string; readonly at: number; readonly octets: Uint8Array }[] = [];

@@ -10,9 +10,9 @@ import { safi } from '../../wire/codes.ts';
 import { octets, u16, u32 } from '../../wire/writer.ts';
 import { bmpPeerDown, bmpStatistic } from '../../wire/bmp/bmp-codes.ts';
 import { encodeBmpMessage, type BmpPeer, type BmpTlv } from '../../wire/bmp/bmp-message.ts';
-import type { BmpView } from '../../options/bmp-options.ts';
+import type { BmpView } from './bmp-options.ts';
 import type { EstablishedSession } from '../../negotiation/established-session.ts';
-import type { MonitoredSession, SessionWatcher } from './monitored-session.ts';
+import type { MonitoredSession, SessionWatcher } from '../../session/monitored-session.ts';
 import { updatesOfChanges, updatesOfRoutes } from './post-policy-updates.ts';
 
 /** Numbers of events of RFC 4271 8.1 for a session that ended without a NOTIFICATION. */

@@ -1,6 +1,11 @@
-import { maximumPassword, maximumTcpAoKeys } from '../limits.ts';
-import type { TcpAoAlgorithm, TcpAoKey } from '../transport/transport.ts';
-import { refuseUnknownOptions } from './known-options.ts';
+/** TCP-AO (RFC 5925): the keys of a peer or of a peer group, for the option `tcpAo`. */
+import { maximumPassword, maximumTcpAoKeys } from '../../limits.ts';
+import { refuseUnknownOptions } from '../../options/known-options.ts';
+import { PeerOptionsError } from '../../options/peer-options.ts';
+import type { TcpAo, TcpAoAlgorithm, TcpAoKey } from '../../transport/transport.ts';
+import { tcpAoSockets } from './tcp-ao-sockets.ts';
+
+export type { TcpAo, TcpAoAlgorithm, TcpAoKey } from '../../transport/transport.ts';
 
 /** A key of TCP-AO (RFC 5925 3.1). The peer has the same key with the two IDs exchanged. */
 export interface TcpAoKeyInput {
@@ -16,13 +21,22 @@ export interface TcpAoKeyInput {
 
 const algorithms: { readonly [Name in TcpAoAlgorithm]: true } = { 'hmac(sha1)': true, 'cmac(aes128)': true };
 
-/** Throws UnknownOptionError. */
-export function refuseUnknownTcpAo(keys: readonly TcpAoKeyInput[]): void {
+/**
+ * Returns the value of the option `tcpAo`; a session begins with the first key. Throws PeerOptionsError, whose message never contains a secret, and
+ * UnknownOptionError.
+ */
+export function tcpAo(keys: readonly TcpAoKeyInput[]): TcpAo {
   for (const key of keys) refuseUnknownOptions<TcpAoKeyInput>('peer', key, { sendId: 0, receiveId: 0, secret: 0, algorithm: 0 }, 'tcpAo.');
+  const problem = problemOf(keys);
+  if (problem !== undefined) throw new PeerOptionsError('tcpAo', problem);
+  return {
+    keys: keys.map(({ sendId, receiveId, secret, algorithm = 'hmac(sha1)' }): TcpAoKey => ({ sendId, receiveId, secret, algorithm })),
+    sockets: tcpAoSockets,
+  };
 }
 
-/** Returns the keys with their defaults, or the first problem in words, which never contain a secret. */
-export function resolveTcpAo(keys: readonly TcpAoKeyInput[]): readonly TcpAoKey[] | string {
+/** Returns the first problem of the keys in words, which never contain a secret. */
+function problemOf(keys: readonly TcpAoKeyInput[]): string | undefined {
   if (keys.length === 0 || keys.length > maximumTcpAoKeys) return `has from 1 to ${maximumTcpAoKeys} keys`;
   for (const { sendId, receiveId, secret, algorithm = 'hmac(sha1)' } of keys) {
     if (!isId(sendId) || !isId(receiveId)) return 'sendId and receiveId are numbers from 0 to 255';
@@ -33,12 +47,7 @@ export function resolveTcpAo(keys: readonly TcpAoKeyInput[]): readonly TcpAoKey[
   const differ = (ids: readonly number[]): boolean => new Set(ids).size === ids.length;
   if (!differ(keys.map(({ sendId }) => sendId))) return 'two keys have the same sendId';
   if (!differ(keys.map(({ receiveId }) => receiveId))) return 'two keys have the same receiveId';
-  return withAlgorithms(keys);
-}
-
-/** Fills in the default algorithm. */
-export function withAlgorithms(keys: readonly TcpAoKeyInput[]): TcpAoKey[] {
-  return keys.map(({ sendId, receiveId, secret, algorithm = 'hmac(sha1)' }) => ({ sendId, receiveId, secret, algorithm }));
+  return undefined;
 }
 
 const isId = (id: number): boolean => Number.isInteger(id) && id >= 0 && id <= 255;

@@ -1,10 +1,10 @@
 import type { BgpComponents } from '../../options/components.ts';
 import { bmpInitiation, bmpTermination, bmpTerminationReason } from '../../wire/bmp/bmp-codes.ts';
 import { bmpText, encodeBmpMessage } from '../../wire/bmp/bmp-message.ts';
-import type { ResolvedBmp } from '../../options/bmp-options.ts';
+import type { ResolvedBmp } from './bmp-options.ts';
 import { Collector, type BmpStatus } from './collector.ts';
 import { MonitoredPeer } from './monitored-peer.ts';
-import type { MonitoredSession } from './monitored-session.ts';
+import type { MonitoredSession } from '../../session/monitored-session.ts';
 import { octets, u16 } from '../../wire/writer.ts';
 
 /**
@@ -13,7 +13,7 @@ import { octets, u16 } from '../../wire/writer.ts';
  * as the collector reads.
  */
 export class BmpExporter {
-  readonly #components: BgpComponents;
+  readonly #components: Omit<BgpComponents, 'store'>;
   readonly #options: ResolvedBmp;
   readonly #sessions = new Map<string, MonitoredSession>();
   readonly #collector: Collector;
@@ -23,7 +23,7 @@ export class BmpExporter {
   #isScheduled = false;
   #cancelStatistics: (() => void) | undefined;
 
-  constructor(components: BgpComponents, options: ResolvedBmp) {
+  constructor(components: Omit<BgpComponents, 'store'>, options: ResolvedBmp) {
     this.#components = components;
     this.#options = options;
     this.#collector = new Collector(components, options, {
