@@ -58,7 +58,7 @@ interface PeerView {
 
 /** `now` is in milliseconds since the epoch. The age of agents' reports is measured by it. */
 export function explainPeer(snapshot: Snapshot, name: string, now: number, view: PeerView = {}): PeerOverview | undefined {
-  const { sourceOf = (node: string) => sourcesOf(snapshot, node, now), only, live = new Map() } = view;
+  const { sourceOf = (node: string) => sourcesOf(snapshot, node, now), only, live = new Map() as LiveNodes } = view;
   const peer = snapshot.peers.get(name);
   if (peer === undefined) return undefined;
   const all = [...snapshot.nodes.keys()].toSorted();
