@@ -129,7 +129,8 @@ const filesThatMayKnow = [
   /^src\/model\/metallb\//,
   /^src\/sources\//,
   /^src\/cli\/commands\/import\//,
-  /^src\/model\/parse(\.ts|\/metadata\.ts|\/metallb-(annotations|group)\.ts)$/,
+  /^src\/model\/parse(\.ts|\/metadata\.ts|\/metallb-group\.ts)$/,
+  /^src\/model\/reading\/metallb-annotations\.ts$/,
 ];
 
 test('no other file knows MetalLB', () => {
