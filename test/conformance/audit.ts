@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** One request to the API server. */
@@ -18,6 +18,7 @@ export interface AuditedCall {
 interface AuditEvent {
   readonly verb: string;
   readonly user: { readonly username: string };
+  readonly requestReceivedTimestamp: string;
   readonly objectRef?: {
     readonly apiGroup?: string;
     readonly resource?: string;
@@ -32,15 +33,36 @@ interface AuditEvent {
 export function auditArguments(directory: string): readonly string[] {
   const policy = join(directory, 'audit-policy.yaml');
   writeFileSync(policy, JSON.stringify({ apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules: [{ level: 'Metadata' }] }));
-  return [`--audit-policy-file=${policy}`, `--audit-log-path=${join(directory, 'audit.log')}`];
+  // A larger file than the default of 100 MB, because kube-apiserver begins a new one at that size.
+  return [`--audit-policy-file=${policy}`, `--audit-log-path=${join(directory, 'audit.log')}`, '--audit-log-maxsize=10000'];
 }
 
-export function auditedCalls(directory: string): readonly AuditedCall[] {
-  const lines = readFileSync(join(directory, 'audit.log'), 'utf8').split('\n').slice(0, -1);
-  return lines.map((line) => {
-    const { verb, user, objectRef = {}, responseStatus } = JSON.parse(line) as AuditEvent;
-    const { apiGroup = '', resource = '', subresource, namespace = '', name = '' } = objectRef;
-    const whole = subresource === undefined ? resource : `${resource}/${subresource}`;
-    return { user: user.username, verb, group: apiGroup, resource: whole, namespace, name, code: responseStatus?.code ?? 0 };
-  });
+/**
+ * Returns the requests that kube-apiserver got at `since` or later (ISO 8601). An earlier request can be logged later, when its connection ends.
+ * `offset`: where in the file they begin.
+ */
+export function auditedCalls(
+  directory: string,
+  { offset, since }: { readonly offset: number; readonly since: string },
+): readonly AuditedCall[] {
+  return textFrom(join(directory, 'audit.log'), offset)
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as AuditEvent)
+    .filter(({ requestReceivedTimestamp }) => requestReceivedTimestamp >= since)
+    .map(({ verb, user, objectRef = {}, responseStatus }) => {
+      const { apiGroup = '', resource = '', subresource, namespace = '', name = '' } = objectRef;
+      const whole = subresource === undefined ? resource : `${resource}/${subresource}`;
+      return { user: user.username, verb, group: apiGroup, resource: whole, namespace, name, code: responseStatus?.code ?? 0 };
+    });
+}
+
+function textFrom(file: string, offset: number): string {
+  const descriptor = openSync(file, 'r');
+  try {
+    const text = Buffer.alloc(fstatSync(descriptor).size - offset);
+    return text.toString('utf8', 0, readSync(descriptor, text, 0, text.length, offset));
+  } finally {
+    closeSync(descriptor);
+  }
 }

@@ -1,6 +1,5 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -9,8 +8,9 @@ import { Moto } from '../../providers/aws/test/moto/moto.ts';
 import { makeAccount } from '../../providers/aws/test/moto/moto-account.ts';
 import { LabProcess } from '../lab/lab-process.ts';
 import { until } from '../lab/until.ts';
-import { auditArguments, auditedCalls, type AuditedCall } from './audit.ts';
-import { KubernetesCluster } from './cluster.ts';
+import type { AuditedCall } from './audit.ts';
+import { borrowCluster } from './borrowed-cluster.ts';
+import type { KubernetesCluster } from './cluster.ts';
 import { killedWithParent } from './foreground.ts';
 import { apply, definition, shipped } from './manifests.ts';
 
@@ -21,14 +21,13 @@ const example = parseAllDocuments(readFileSync(join(import.meta.dirname, '../../
 const user = 'system:serviceaccount:herald-system:herald-controller';
 const path = '/api/v1/namespaces/default/services/web';
 
-const audit = mkdtempSync(join(tmpdir(), 'herald-aws-audit-'));
 let cluster: KubernetesCluster;
 let moto: Moto;
 let account: Account;
 let controller: LabProcess;
 
 beforeAll(async () => {
-  [cluster, moto] = await Promise.all([KubernetesCluster.start({ apiServerArguments: auditArguments(audit) }), Moto.start()]);
+  [cluster, moto] = await Promise.all([borrowCluster(), Moto.start()]);
   account = await makeAccount(moto);
   for (const file of ['namespace', 'controller-rbac']) await apply(cluster, ...shipped(`base/${file}.yaml`));
   await apply(cluster, definition('IPAddressPool'), ...example);
@@ -62,7 +61,6 @@ afterAll(async () => {
   await controller?.exited;
   await moto?.stop();
   await cluster?.stop();
-  rmSync(audit, { recursive: true });
 });
 
 interface Service {
@@ -178,7 +176,7 @@ interface Events {
   readonly items: readonly { readonly reason: string; readonly note: string }[];
 }
 
-const calls = (): readonly AuditedCall[] => auditedCalls(audit).filter((one) => one.user === user);
+const calls = (): readonly AuditedCall[] => cluster.auditedCalls().filter((one) => one.user === user);
 
 test('no request is refused', () => {
   expect(calls().length).toBeGreaterThan(10);

@@ -60,6 +60,7 @@ let agent: LabProcess | undefined;
 
 beforeAll(async () => {
   await makeNetwork();
+  // A cluster of its own: it is a machine of this network.
   cluster = await KubernetesCluster.start({ inside: { namespace: names.server, address: real } });
   await apply(cluster, ...shipped('base/namespace.yaml'), ...shipped('base/agent-rbac.yaml'), ...overIPv6, node);
   await cluster.request({

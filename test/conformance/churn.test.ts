@@ -7,14 +7,15 @@ import type { Log } from '../../src/system/log.ts';
 import { systemRandom } from '../../src/system/random.ts';
 import { Random } from '../fuzz/random.ts';
 import { until } from '../lab/until.ts';
-import { KubernetesCluster } from './cluster.ts';
+import { borrowCluster } from './borrowed-cluster.ts';
+import type { KubernetesCluster } from './cluster.ts';
 import { Wire } from './wire.ts';
 
 const path = '/api/v1/namespaces/default/services';
 let cluster: KubernetesCluster;
 
 beforeAll(async () => {
-  cluster = await KubernetesCluster.start();
+  cluster = await borrowCluster();
 });
 
 afterAll(() => cluster?.stop());

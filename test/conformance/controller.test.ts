@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { writeFile } from 'node:fs/promises';
 import type { LabProcess } from '../lab/lab-process.ts';
 import { until } from '../lab/until.ts';
-import { KubernetesCluster } from './cluster.ts';
+import { borrowCluster } from './borrowed-cluster.ts';
+import type { KubernetesCluster } from './cluster.ts';
 import { foreground } from './foreground.ts';
 import { apply, definition, shipped } from './manifests.ts';
 
@@ -16,7 +17,7 @@ let controller: LabProcess;
 let started = 0;
 
 beforeAll(async () => {
-  cluster = await KubernetesCluster.start();
+  cluster = await borrowCluster();
   for (const file of ['namespace', 'controller-rbac']) await apply(cluster, ...shipped(`base/${file}.yaml`));
   await apply(cluster, definition('IPAddressPool'));
   const spec = { addresses: ['192.0.2.0/24', '2001:db8::/120'] };

@@ -13,7 +13,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { brokenRules, exampleOf, outOfBounds } from '../kinds/bent-objects.ts';
 import { objectsOf } from '../kinds/random-specs.ts';
 import { until } from '../lab/until.ts';
-import { KubernetesCluster } from './cluster.ts';
+import { borrowCluster } from './borrowed-cluster.ts';
+import type { KubernetesCluster } from './cluster.ts';
 import { apply, definition, shipped } from './manifests.ts';
 import type { ApiResponse } from './request.ts';
 
@@ -26,7 +27,7 @@ const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 let cluster: KubernetesCluster;
 
 beforeAll(async () => {
-  cluster = await KubernetesCluster.start();
+  cluster = await borrowCluster();
   for (const { kind } of all) await apply(cluster, definition(kind));
   for (const { plural } of all)
     await until(`${plural} are served`, async () => (await cluster.attempt({ path: `${group}/${plural}` })).status === 200, 30_000);

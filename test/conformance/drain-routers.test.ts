@@ -74,6 +74,7 @@ async function kubeconfigOf(account: string): Promise<string> {
 
 beforeAll(async () => {
   lab = await Lab.start(standardTopology({ nodes: nodes.length, pods: nodes.map((node) => ({ name: `web-${node}`, node })) }));
+  // A cluster of its own: it is a machine of the lab.
   cluster = await KubernetesCluster.start({ inside: { namespace: lab.machine('client').namespace, address: '10.9.0.2' } });
   for (const kind of configurationKinds) await apply(cluster, definition(kind));
   await apply(cluster, ...shipped('base/namespace.yaml'), ...shipped('base/agent-rbac.yaml'), ...shipped('base/drain-rbac.yaml'));

@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { defined } from '../../src/lang/defined.ts';
@@ -9,15 +8,15 @@ import type { NodeDrainReport, NodeState } from '../../src/model/objects/node-st
 import { until } from '../lab/until.ts';
 import { inProcess } from '../unit/cli/in-process.ts';
 import type { Outcome } from '../unit/cli/program.ts';
-import { auditArguments, auditedCalls, type AuditedCall } from './audit.ts';
-import { KubernetesCluster } from './cluster.ts';
+import type { AuditedCall } from './audit.ts';
+import { borrowCluster } from './borrowed-cluster.ts';
+import type { KubernetesCluster } from './cluster.ts';
 import { apply, configurationKinds, definition, ours, shipped } from './manifests.ts';
 
 const annotation = 'herald.dev/drain';
 const mergePatch = 'application/merge-patch+json';
 
 let cluster: KubernetesCluster;
-let audit: string;
 let kubeconfig: string;
 
 /** Creates a Service with policy Local and with endpoints on these nodes. */
@@ -95,11 +94,10 @@ const drain = (...words: readonly string[]): Promise<Outcome> =>
   inProcess(drainCommand, ['node1', '--kubeconfig', kubeconfig, '--timeout', '60s', ...words]);
 
 const calls = (): readonly AuditedCall[] =>
-  auditedCalls(audit).filter(({ user }) => user === 'system:serviceaccount:herald-system:operator');
+  cluster.auditedCalls().filter(({ user }) => user === 'system:serviceaccount:herald-system:operator');
 
 beforeAll(async () => {
-  audit = await mkdtemp(join(tmpdir(), 'herald-audit-'));
-  cluster = await KubernetesCluster.start({ apiServerArguments: auditArguments(audit) });
+  cluster = await borrowCluster();
   for (const kind of configurationKinds) await apply(cluster, definition(kind));
   await apply(cluster, ...shipped('base/namespace.yaml'), ...shipped('base/drain-rbac.yaml'));
   await apply(cluster, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
@@ -136,7 +134,6 @@ beforeEach(async () => {
 
 afterAll(async () => {
   await cluster?.stop();
-  if (audit !== undefined) await rm(audit, { recursive: true });
 });
 
 test('a Service that only this node announces is named, and nothing is written', async () => {

@@ -4,7 +4,8 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { limits } from '../../src/kube/limits.ts';
 import type { LabProcess } from '../lab/lab-process.ts';
 import { until } from '../lab/until.ts';
-import { KubernetesCluster } from './cluster.ts';
+import { borrowCluster } from './borrowed-cluster.ts';
+import type { KubernetesCluster } from './cluster.ts';
 import { foreground } from './foreground.ts';
 import { apply, definition, shipped } from './manifests.ts';
 
@@ -21,7 +22,7 @@ let count = 0;
 const running = new Set<LabProcess>();
 
 beforeAll(async () => {
-  cluster = await KubernetesCluster.start();
+  cluster = await borrowCluster();
   for (const file of ['namespace', 'controller-rbac']) await apply(cluster, ...shipped(`base/${file}.yaml`));
   await apply(cluster, definition('IPAddressPool'));
   await until('the pool is accepted', async () => {

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { heraldApiVersion, kinds, pluralOf } from '../../src/model/kinds.ts';
 import type { LabProcess } from '../lab/lab-process.ts';
 import { until } from '../lab/until.ts';
-import { KubernetesCluster } from './cluster.ts';
+import { borrowCluster } from './borrowed-cluster.ts';
+import type { KubernetesCluster } from './cluster.ts';
 import { foreground } from './foreground.ts';
 import { apply, definition, shipped } from './manifests.ts';
 
@@ -55,7 +56,7 @@ const sampleObjects = {
 const nameOf = (kind: keyof typeof sampleObjects): string => (sampleObjects[kind] as { metadata: { name: string } }).metadata.name;
 
 beforeAll(async () => {
-  cluster = await KubernetesCluster.start();
+  cluster = await borrowCluster();
   for (const file of ['namespace', 'controller-rbac']) await apply(cluster, ...shipped(`base/${file}.yaml`));
   for (const { kind } of kinds) await apply(cluster, definition(kind));
   await until('every object is accepted', async () => {
@@ -66,6 +67,8 @@ beforeAll(async () => {
   await writeFile(kubeconfig, cluster.kubeconfig(await cluster.serviceAccountToken('herald-system', 'herald-controller')), { mode: 0o600 });
   controller = foreground([program, 'controller', '--kubeconfig', kubeconfig], join(cluster.directory, 'controller.log'));
   await controller.waitForLine(/controller started/, 60_000);
+  // Its Event comes after half a minute. Other tests run meanwhile.
+  await apply(cluster, service('classless', { loadBalancerClass: undefined }));
 });
 
 afterAll(async () => {
@@ -154,7 +157,6 @@ describe('Events', () => {
   });
 
   test('a LoadBalancer without a class that no controller serves gets one Warning with both fixes, and nothing else', async () => {
-    await apply(cluster, service('classless', { loadBalancerClass: undefined }));
     const find = async (): Promise<Event | undefined> => (await eventsOf('classless')).find(({ reason }) => reason === 'ClassNotSet');
     const event = await until('classless has an Event', find, 120_000);
     expect(event).toMatchObject({ type: 'Warning', action: 'AssignAddress', regarding: { kind: 'Service', name: 'classless' } });

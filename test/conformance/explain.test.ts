@@ -1,7 +1,6 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
@@ -13,12 +12,12 @@ import { planCommand } from '../../src/cli/commands/plan-command.ts';
 import { inProcess } from '../unit/cli/in-process.ts';
 import { root, type Outcome } from '../unit/cli/program.ts';
 import { until } from '../lab/until.ts';
-import { auditArguments, auditedCalls, type AuditedCall } from './audit.ts';
-import { KubernetesCluster } from './cluster.ts';
+import type { AuditedCall } from './audit.ts';
+import { borrowCluster } from './borrowed-cluster.ts';
+import type { KubernetesCluster } from './cluster.ts';
 import { apply, configurationKinds, definition, ours, shipped } from './manifests.ts';
 
 let cluster: KubernetesCluster;
-let audit: string;
 
 const peerSpec = { myASN: 64_512, peerASN: 65_101, peerAddress: '10.1.0.1', holdTime: '90s', keepaliveTime: '30s' };
 const web = (spec: object = {}): object => ({
@@ -35,8 +34,7 @@ const web = (spec: object = {}): object => ({
 });
 
 beforeAll(async () => {
-  audit = await mkdtemp(join(tmpdir(), 'herald-audit-'));
-  cluster = await KubernetesCluster.start({ controllerManager: true, apiServerArguments: auditArguments(audit) });
+  cluster = await borrowCluster({ controllerManager: true });
   for (const kind of configurationKinds) await apply(cluster, definition(kind));
   await apply(cluster, ...shipped('base/namespace.yaml'), ...shipped('base/explain-rbac.yaml'));
   await apply(cluster, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
@@ -66,7 +64,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await cluster?.stop();
-  if (audit !== undefined) await rm(audit, { recursive: true });
 });
 
 /** Writes a kubeconfig of a service account with the rights of a ClusterRole, cluster-wide or in one namespace. */
@@ -89,7 +86,7 @@ async function callerWith(name: string, roleName: string, namespace?: string): P
 }
 
 const callsOf = (name: string): readonly AuditedCall[] =>
-  auditedCalls(audit).filter(({ user }) => user === `system:serviceaccount:herald-system:${name}`);
+  cluster.auditedCalls().filter(({ user }) => user === `system:serviceaccount:herald-system:${name}`);
 
 const explain = (kubeconfig: string, ...words: readonly string[]): Promise<Outcome> =>
   inProcess(explainCommand, ['service', 'shop/web', '--kubeconfig', kubeconfig, ...words]);

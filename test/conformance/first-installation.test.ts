@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -12,7 +10,6 @@ import { run } from '../lab/command.ts';
 import type { LabProcess } from '../lab/lab-process.ts';
 import { inNamespace, ip, prepareNamespace } from '../lab/namespace.ts';
 import { until } from '../lab/until.ts';
-import { auditArguments, auditedCalls } from './audit.ts';
 import { Clients, objectsOf, clientTimeoutMs, succeeded, type Manifest } from './clients.ts';
 import { KubernetesCluster } from './cluster.ts';
 import { apply } from './manifests.ts';
@@ -26,7 +23,6 @@ import { foreground } from './foreground.ts';
 const namespace = `hl-ku-${process.pid}-first`;
 const program = join(import.meta.dirname, '../../bin/herald');
 const chart = join(import.meta.dirname, '../../manifests/chart');
-const audit = mkdtempSync(join(tmpdir(), 'herald-audit-'));
 const release = ['herald', chart, '--namespace', 'herald-system'];
 let cluster: KubernetesCluster;
 let clients: Clients;
@@ -36,9 +32,10 @@ let started = 0;
 beforeAll(async () => {
   await ip([`netns add ${namespace}`]);
   await prepareNamespace(namespace, true);
+  // A cluster of its own, in the network namespace of the agent.
   cluster = await KubernetesCluster.start({
     controllerManager: true,
-    apiServerArguments: auditArguments(audit),
+    audit: true,
     inside: { namespace, address: '127.0.0.1' },
   });
   clients = new Clients(cluster, { namespace });
@@ -49,7 +46,6 @@ afterAll(async () => {
   await cluster?.stop();
   await run(['ip', 'netns', 'del', namespace], { check: false });
   clients?.remove();
-  rmSync(audit, { recursive: true, force: true });
 });
 
 const install = async (...values: string[]): Promise<string> =>
@@ -155,7 +151,7 @@ describe('a HeraldConfig that the controller created', () => {
   });
 
   test('the creation needed no right that the controller did not have', () => {
-    const calls = auditedCalls(audit).filter(({ user }) => user === 'system:serviceaccount:herald-system:herald-controller');
+    const calls = cluster.auditedCalls().filter(({ user }) => user === 'system:serviceaccount:herald-system:herald-controller');
     // The controller starts after the installation, so its bindings exist before its first request.
     expect(calls.filter(({ code }) => code === 401 || code === 403)).toEqual([]);
     const made = calls.filter(({ resource, verb, code }) => resource === 'heraldconfigs' && verb === 'patch' && code === 201);

@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sampleOf } from '../unit/telemetry/scrape.ts';
-import { KubernetesCluster } from './cluster.ts';
+import { borrowCluster } from './borrowed-cluster.ts';
+import type { KubernetesCluster } from './cluster.ts';
 import { apply, shipped } from './manifests.ts';
 
 /** kube-apiserver counts the requests of each FlowSchema and level. */
 let cluster: KubernetesCluster;
 
 beforeAll(async () => {
-  cluster = await KubernetesCluster.start();
+  cluster = await borrowCluster();
   for (const file of ['namespace', 'agent-rbac', 'controller-rbac', 'flow-control']) await apply(cluster, ...shipped(`base/${file}.yaml`));
 });
 

@@ -2,8 +2,9 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../lab/until.ts';
+import { borrowCluster } from './borrowed-cluster.ts';
 import { Clients, objectsOf, clientTimeoutMs, succeeded, type Labels, type Manifest } from './clients.ts';
-import { KubernetesCluster } from './cluster.ts';
+import type { KubernetesCluster } from './cluster.ts';
 import { apply } from './manifests.ts';
 import { metallbDefinitions } from './metallb-definitions.ts';
 
@@ -15,7 +16,7 @@ let cluster: KubernetesCluster;
 let clients: Clients;
 
 beforeAll(async () => {
-  cluster = await KubernetesCluster.start({ controllerManager: true });
+  cluster = await borrowCluster({ controllerManager: true });
   clients = new Clients(cluster);
 });
 

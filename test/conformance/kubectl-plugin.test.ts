@@ -12,7 +12,8 @@ import { parse } from 'yaml';
 import { run, type CommandResult } from '../lab/command.ts';
 import { until } from '../lab/until.ts';
 import { Clients, succeeded } from './clients.ts';
-import { KubernetesCluster } from './cluster.ts';
+import { borrowCluster } from './borrowed-cluster.ts';
+import type { KubernetesCluster } from './cluster.ts';
 import { apply, configurationKinds, definition, shipped } from './manifests.ts';
 import { programPath } from './programs.ts';
 
@@ -46,7 +47,7 @@ beforeAll(async () => {
   const archive = readdirSync(built).find((file) => file.startsWith('kubectl-herald-linux-')) ?? '';
   await run(['tar', '-xzf', join(built, archive), '-C', installed]);
   symlinkSync(join(installed, 'kubectl-herald'), join(plugins, 'kubectl-herald'));
-  cluster = await KubernetesCluster.start();
+  cluster = await borrowCluster();
   clients = new Clients(cluster);
   for (const kind of configurationKinds) await apply(cluster, definition(kind));
   await apply(cluster, ...shipped('base/namespace.yaml'));

@@ -84,6 +84,7 @@ beforeAll(async () => {
     ],
     namespace,
   );
+  // A cluster of its own, because the API server connects to the agent.
   cluster = await KubernetesCluster.start({ inside: { namespace, address } });
   const tokenOf = async (account: string, of = 'default'): Promise<void> => {
     const token = await cluster.serviceAccountToken(of, account);

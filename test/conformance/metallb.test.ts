@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -15,8 +14,8 @@ import { silentLog } from '../../src/system/log.ts';
 import { systemRandom } from '../../src/system/random.ts';
 import type { LabProcess } from '../lab/lab-process.ts';
 import { until } from '../lab/until.ts';
-import { auditArguments, auditedCalls } from './audit.ts';
-import { KubernetesCluster } from './cluster.ts';
+import { borrowCluster } from './borrowed-cluster.ts';
+import type { KubernetesCluster } from './cluster.ts';
 import { foreground } from './foreground.ts';
 import { apply, configurationKinds, definition, shipped } from './manifests.ts';
 import { metallbDefinitions } from './metallb-definitions.ts';
@@ -27,12 +26,10 @@ const example = (file: string): object[] =>
   parseAllDocuments(readFileSync(join(import.meta.dirname, '../../examples/metallb', file), 'utf8')).map((one) => one.toJS() as object);
 
 let cluster: KubernetesCluster;
-let audit: string;
 let controller: LabProcess;
 
 beforeAll(async () => {
-  audit = await mkdtemp(join(tmpdir(), 'herald-audit-'));
-  cluster = await KubernetesCluster.start({ apiServerArguments: auditArguments(audit) });
+  cluster = await borrowCluster();
   for (const kind of configurationKinds) await apply(cluster, definition(kind));
   for (const file of ['namespace', 'agent-rbac', 'controller-rbac']) await apply(cluster, ...shipped(`base/${file}.yaml`));
   for (const name of ['metallb-system', 'shop', 'partners'])
@@ -50,7 +47,6 @@ afterAll(async () => {
   controller?.kill('SIGKILL');
   await controller?.exited;
   await cluster?.stop();
-  await rm(audit, { recursive: true });
 });
 
 function setCompat(compat: 'none' | 'metallb'): Promise<void> {
@@ -214,9 +210,9 @@ test('the Role of the component is enough and grants nothing more', () => {
     ),
   );
   for (const account of ['herald-agent', 'herald-controller']) {
-    const calls = auditedCalls(audit).filter(
-      ({ user, namespace }) => user === `system:serviceaccount:herald-system:${account}` && namespace === 'metallb-system',
-    );
+    const calls = cluster
+      .auditedCalls()
+      .filter(({ user, namespace }) => user === `system:serviceaccount:herald-system:${account}` && namespace === 'metallb-system');
     expect(calls.filter(({ code }) => code === 403)).toEqual([]);
     const used = new Set(calls.map(({ group, resource }) => `${group}/${resource}`));
     // The Role of the base allows these Events.

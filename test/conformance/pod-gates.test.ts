@@ -7,7 +7,8 @@ import { readKubeconfig } from '../../src/kube/client/kubeconfig.ts';
 import { getPod } from '../../src/sources/kubernetes/read-pod.ts';
 import { openPodGate } from '../../src/sources/kubernetes/records/pod-gates.ts';
 import { systemClock } from '../../src/system/clock.ts';
-import { KubernetesCluster } from './cluster.ts';
+import { borrowCluster } from './borrowed-cluster.ts';
+import type { KubernetesCluster } from './cluster.ts';
 
 const path = '/api/v1/namespaces/default/pods';
 const gate = 'target-health.elbv2.k8s.aws/web';
@@ -18,7 +19,7 @@ let client: KubeClient;
 let folder: string;
 
 beforeAll(async () => {
-  cluster = await KubernetesCluster.start();
+  cluster = await borrowCluster();
   folder = await mkdtemp(join(tmpdir(), 'herald-gates-'));
   const file = join(folder, 'kubeconfig');
   await writeFile(file, cluster.kubeconfig(), { mode: 0o600 });

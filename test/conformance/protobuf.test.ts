@@ -19,7 +19,8 @@ import { silentLog } from '../../src/system/log.ts';
 import { systemRandom } from '../../src/system/random.ts';
 import { until } from '../lab/until.ts';
 import { pathsIn, pathsOf, projected } from '../unit/kube/format/protobuf/projection.ts';
-import { KubernetesCluster } from './cluster.ts';
+import { borrowCluster } from './borrowed-cluster.ts';
+import type { KubernetesCluster } from './cluster.ts';
 import { apply, pathOf } from './manifests.ts';
 import { agentPodObject, endpointSlices, namespaceObject, nodeObject, services } from '../unit/kube/format/protobuf/built-in-objects.ts';
 
@@ -28,7 +29,7 @@ let client: KubeClient;
 const signal = new AbortController().signal;
 
 beforeAll(async () => {
-  cluster = await KubernetesCluster.start();
+  cluster = await borrowCluster();
   const { server, certificateAuthority: ca, token } = cluster.admin;
   const credentials = async () => ({ ca, authorization: `Bearer ${token}` });
   client = new KubeClient({ server: new URL(server), credentials, expired: () => undefined }, { clock: systemClock });

@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -8,7 +6,7 @@ import { run } from '../lab/command.ts';
 import type { LabProcess } from '../lab/lab-process.ts';
 import { inNamespace, ip, prepareNamespace } from '../lab/namespace.ts';
 import { until } from '../lab/until.ts';
-import { auditArguments, auditedCalls, type AuditedCall } from './audit.ts';
+import type { AuditedCall } from './audit.ts';
 import { KubernetesCluster } from './cluster.ts';
 import { foreground } from './foreground.ts';
 import { apply, configurationKinds, definition, shipped } from './manifests.ts';
@@ -16,7 +14,6 @@ import { apply, configurationKinds, definition, shipped } from './manifests.ts';
 /** Runs Herald with only the Roles of manifests/base: every request is granted, and every granted right is used. */
 const namespace = `hl-ku-${process.pid}-rbac`;
 const program = join(import.meta.dirname, '../../bin/herald');
-const audit = mkdtempSync(join(tmpdir(), 'herald-audit-'));
 let cluster: KubernetesCluster;
 let agent: LabProcess;
 let controller: LabProcess;
@@ -65,7 +62,8 @@ const objects = [
 beforeAll(async () => {
   await ip([`netns add ${namespace}`]);
   await prepareNamespace(namespace, true);
-  cluster = await KubernetesCluster.start({ apiServerArguments: auditArguments(audit), inside: { namespace, address: '127.0.0.1' } });
+  // A cluster of its own, in the network namespace of the agent.
+  cluster = await KubernetesCluster.start({ audit: true, inside: { namespace, address: '127.0.0.1' } });
   for (const kind of configurationKinds) await apply(cluster, definition(kind));
   await until('the kinds are served', async () => {
     const { status } = await cluster.attempt({ path: '/apis/herald.dev/v1alpha1/nodestates' });
@@ -89,7 +87,6 @@ afterAll(async () => {
   }
   await cluster?.stop();
   await run(['ip', 'netns', 'del', namespace], { check: false });
-  rmSync(audit, { recursive: true });
 });
 
 async function start(command: 'agent' | 'controller', ...further: readonly string[]): Promise<LabProcess> {
@@ -102,7 +99,7 @@ async function start(command: 'agent' | 'controller', ...further: readonly strin
 }
 
 const callsOf = (account: string): readonly AuditedCall[] =>
-  auditedCalls(audit).filter(({ user }) => user === `system:serviceaccount:herald-system:herald-${account}`);
+  cluster.auditedCalls().filter(({ user }) => user === `system:serviceaccount:herald-system:herald-${account}`);
 
 async function get(path: string): Promise<{ readonly status?: Record<string, unknown> }> {
   return (await cluster.request({ path })) as { readonly status?: Record<string, unknown> };
@@ -219,6 +216,8 @@ function unusedRights(account: string): readonly string[] {
 }
 
 test('Herald reads only the Secrets that peers name', () => {
-  const secrets = auditedCalls(audit).filter(({ user, resource }) => user.startsWith('system:serviceaccount:') && resource === 'secrets');
+  const secrets = cluster
+    .auditedCalls()
+    .filter(({ user, resource }) => user.startsWith('system:serviceaccount:') && resource === 'secrets');
   expect(new Set(secrets.map(({ namespace, name }) => `${namespace}/${name}`))).toEqual(new Set(['herald-system/tor', 'network/spine']));
 });

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { request as httpsRequest } from 'node:https';
+import { Agent, request as httpsRequest } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { defined } from '../../src/lang/defined.ts';
@@ -25,13 +25,17 @@ export interface ApiResponse {
   readonly body: unknown;
 }
 
-/** Sends one request on its own connection. Rejects when there is no answer. */
-export async function send({ server, certificateAuthority, token, socket }: Credentials, request: ApiRequest): Promise<ApiResponse> {
+/** Connections stay open for the next request, because each handshake costs both sides milliseconds of a processor. */
+const agent = new Agent({ keepAlive: true });
+
+/** Sends one request. Rejects when there is no answer. */
+export async function send(credentials: Credentials, request: ApiRequest): Promise<ApiResponse> {
+  const { server, certificateAuthority, token, socket } = credentials;
   const { method = 'GET', path, body, contentType = 'application/json', accept, raw = false } = request;
   const outgoing = httpsRequest(new URL(path, server), {
     method,
     ca: certificateAuthority,
-    agent: false,
+    agent,
     ...(socket === undefined ? {} : { socketPath: socket, servername: 'kubernetes.default.svc' }),
     headers: {
       authorization: `Bearer ${token}`,
@@ -40,8 +44,14 @@ export async function send({ server, certificateAuthority, token, socket }: Cred
     },
   });
   outgoing.end(body === undefined ? undefined : raw ? body : JSON.stringify(body));
-  const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
-  return { status: response.statusCode ?? 0, body: parsed(await text(response)) };
+  try {
+    const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+    return { status: response.statusCode ?? 0, body: parsed(await text(response)) };
+  } catch (error) {
+    // The server ended since the last request on this connection.
+    if (outgoing.reusedSocket && (error as { code?: string }).code === 'ECONNRESET') return send(credentials, request);
+    throw error;
+  }
 }
 
 function parsed(answer: string): unknown {

@@ -8,7 +8,8 @@ import { parseObject } from '../../src/model/parse.ts';
 import { Store } from '../../src/model/store/store.ts';
 import { KubernetesServiceMetadata } from '../../src/sources/kubernetes/records/service-metadata.ts';
 import { systemClock } from '../../src/system/clock.ts';
-import { KubernetesCluster } from './cluster.ts';
+import { borrowCluster } from './borrowed-cluster.ts';
+import type { KubernetesCluster } from './cluster.ts';
 
 const path = '/api/v1/namespaces/default/services';
 const ours = 'herald.dev/test';
@@ -21,7 +22,7 @@ let store: Store;
 let metadata: KubernetesServiceMetadata;
 
 beforeAll(async () => {
-  cluster = await KubernetesCluster.start();
+  cluster = await borrowCluster();
   folder = await mkdtemp(join(tmpdir(), 'herald-metadata-'));
   const file = join(folder, 'kubeconfig');
   await writeFile(file, cluster.kubeconfig(), { mode: 0o600 });

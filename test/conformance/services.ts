@@ -2,7 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { LabProcess } from '../lab/lab-process.ts';
 import { until } from '../lab/until.ts';
-import { KubernetesCluster, type ClusterOptions } from './cluster.ts';
+import { borrowCluster } from './borrowed-cluster.ts';
+import type { KubernetesCluster } from './cluster.ts';
 import { foreground } from './foreground.ts';
 import { apply, shipped } from './manifests.ts';
 import type { ApiResponse } from './request.ts';
@@ -33,8 +34,9 @@ export class ServiceCluster {
     this.#kubeconfig = join(cluster.directory, 'controller.kubeconfig');
   }
 
-  static async start(pool: readonly string[], options: ClusterOptions = {}): Promise<ServiceCluster> {
-    const cluster = await KubernetesCluster.start(options);
+  /** Takes over the cluster; by default one that other files have used. */
+  static async start(pool: readonly string[], given?: KubernetesCluster): Promise<ServiceCluster> {
+    const cluster = given ?? (await borrowCluster());
     const result = new ServiceCluster(cluster);
     for (const file of ['namespace', 'controller-rbac', 'agent-rbac']) await apply(cluster, ...shipped(`base/${file}.yaml`));
     for (const kind of ['ipaddresspools', 'nodestates']) await apply(cluster, ...shipped(`crds/${kind}.yaml`));

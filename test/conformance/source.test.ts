@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { rootCertificates } from 'node:tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { defined } from '../../src/lang/defined.ts';
 import { KubeClient } from '../../src/kube/client/client.ts';
@@ -13,24 +14,21 @@ import { systemClock } from '../../src/system/clock.ts';
 import type { Log } from '../../src/system/log.ts';
 import { systemRandom } from '../../src/system/random.ts';
 import { until } from '../lab/until.ts';
-import { auditArguments, auditedCalls } from './audit.ts';
-import { KubernetesCluster } from './cluster.ts';
+import { borrowCluster } from './borrowed-cluster.ts';
+import type { KubernetesCluster } from './cluster.ts';
 import { apply, definition, shipped } from './manifests.ts';
 import { Wire } from './wire.ts';
 
 let cluster: KubernetesCluster;
 let folder: string;
-let audit: string;
 
 beforeAll(async () => {
-  audit = await mkdtemp(join(tmpdir(), 'herald-audit-'));
-  cluster = await KubernetesCluster.start({ apiServerArguments: auditArguments(audit) });
+  cluster = await borrowCluster();
   await apply(cluster, ...shipped('base/namespace.yaml'), ...shipped('base/agent-rbac.yaml'));
 });
 
 afterAll(async () => {
   await cluster?.stop();
-  await rm(audit, { recursive: true });
 });
 
 beforeEach(async () => {
@@ -99,7 +97,7 @@ test('objects that the API server creates itself are in the first snapshot', asy
 test('the source streams lists and sends no list request', async () => {
   await started();
   const account = 'system:serviceaccount:herald-system:herald-agent';
-  const verbs = auditedCalls(audit).filter(({ user }) => user === account);
+  const verbs = cluster.auditedCalls().filter(({ user }) => user === account);
   expect(new Set(verbs.map(({ verb }) => verb))).toEqual(new Set(['watch']));
 });
 
@@ -206,13 +204,9 @@ describe('an API server with a wrong certificate', () => {
   };
 
   test('a certificate of another authority is refused', async () => {
-    const other = await KubernetesCluster.start();
-    try {
-      const error = refusal(cluster.admin.server, other.admin.certificateAuthority);
-      await expect(error).rejects.toMatchObject({ code: 'untrusted', fix: expect.stringContaining('certificate-authority') });
-    } finally {
-      await other.stop();
-    }
+    const [other = ''] = rootCertificates;
+    const error = refusal(cluster.admin.server, other);
+    await expect(error).rejects.toMatchObject({ code: 'untrusted', fix: expect.stringContaining('certificate-authority') });
   });
 
   test('a certificate for other names is refused', async () => {

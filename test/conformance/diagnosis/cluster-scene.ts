@@ -8,7 +8,8 @@ import type { Reports } from '../../lab/diagnosis/same-code.ts';
 import type { LabProcess } from '../../lab/lab-process.ts';
 import { until } from '../../lab/until.ts';
 import { inProcess } from '../../unit/cli/in-process.ts';
-import { KubernetesCluster } from '../cluster.ts';
+import { borrowCluster } from '../borrowed-cluster.ts';
+import type { KubernetesCluster } from '../cluster.ts';
 import { foreground } from '../foreground.ts';
 import { freePorts } from '../free-port.ts';
 import { apply, configurationKinds, definition, pathOf, shipped } from '../manifests.ts';
@@ -57,7 +58,7 @@ export class ClusterScene {
   static async start(): Promise<ClusterScene> {
     // That controller would call Nodes without a kubelet dead, and make their Pods unready.
     const controllerManagerArguments = ['--controllers=*,-node-lifecycle-controller'];
-    const cluster = await KubernetesCluster.start({ controllerManager: true, controllerManagerArguments });
+    const cluster = await borrowCluster({ controllerManager: true, controllerManagerArguments });
     const [port = 0] = await freePorts(1);
     const scene = new ClusterScene(cluster, port);
     for (const file of ['namespace', 'controller-rbac', 'explain-rbac']) await apply(cluster, ...shipped(`base/${file}.yaml`));
