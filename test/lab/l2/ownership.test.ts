@@ -28,7 +28,7 @@ afterEach(async () => {
 /** Starts the library on the first hosts, with BFD among them. The last host is the client. */
 async function start(count: number, hosts = count + 1, entry: Partial<AddressEntry> = {}): Promise<Segment> {
   segment = new Segment(hosts);
-  for (let at = 0; at < count; at++) nodes.push(new L2Process(segment.host(at)));
+  for (let at = 0; at < count; at++) nodes.push(new L2Process(segment.host(at), { realTime: true }));
   for (const [at, node] of nodes.entries()) {
     expect(await node.set(tableOf(segment, at, count, entry))).toEqual([]);
     const peers = peersOf(at, count).map((peer) => ({ name: `bfd-n${peer}`, peer: `10.77.0.${10 + peer}` }));
@@ -94,7 +94,7 @@ describe('two nodes and a client', () => {
     expect(answers(bed)).toEqual([mac(bed.macOf(1))]);
     // An announcement replaces the entry of the client at once (L2-7).
     await until('the client knows the new owner', (note) => note(bed.run(2, 'ip', 'neigh', 'show', vip)).includes(bed.macOf(1)));
-    nodes[0] = new L2Process(bed.host(0));
+    nodes[0] = new L2Process(bed.host(0), { realTime: true });
     await node(0).set(tableOf(bed, 0, 2, {}));
     await node(0).call('bfd', [{ name: 'bfd-n1', peer: '10.77.0.11' }]);
     await untilOwner(0);
