@@ -1,12 +1,19 @@
-import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/conformance/longest-first.ts';
+import { leftOut } from './test/peers/tier.ts';
+import { compileCache } from './test/support/compile-cache.ts';
 
 /**
  * The condition `herald-source` resolves `herald/bgp` to the source, so that no dist/ is needed. The others are Vite's defaults without `module`: of the
  * AWS SDK it selects files for bundlers, which Node.js cannot load.
  */
 const ssr = { resolve: { conditions: ['herald-source', 'node', 'development|production'] } };
+
+/**
+ * The programs that tests start are compiled once. Otherwise that takes three quarters of the processor time of a command that only prints, and half of that
+ * of an agent.
+ */
+const compiledOnce = { NODE_COMPILE_CACHE: compileCache };
 
 /** Tests of the core, and those of the packages beside their code. */
 const unitTests = ['test/unit/**/*.test.ts', 'src/*/test/**/*.test.ts', 'providers/*/test/**/*.test.ts', 'console/test/**/*.test.ts'];
@@ -20,8 +27,7 @@ const unit = {
   maxWorkers: 2,
   testTimeout: 90_000,
   hookTimeout: 90_000,
-  // The programs that tests start are compiled once. Otherwise that takes three quarters of the processor time of a command that only prints.
-  env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/compiled') },
+  env: compiledOnce,
 };
 
 export default defineConfig({
@@ -34,27 +40,31 @@ export default defineConfig({
       { ssr, test: { ...unit, name: 'unit', include: unitTests, exclude: [...otherSuites, ...alone], isolate: false, setupFiles } },
       // Files that measure the process itself.
       { ssr, test: { ...unit, name: 'unit-alone', include: alone, setupFiles: setupFiles.slice(0, 1) } },
-      // Labs with the kernel and routers, each in its own namespaces. They mostly wait, so two files run at once, and they have long timeouts because the
-      // machines are shared.
+      // Labs with the kernel and routers, each in its own namespaces. They mostly wait, so more files run at once than there are cores, and they have long
+      // timeouts because the machines are shared.
       {
         test: {
           name: 'lab',
+          globalSetup: ['test/support/compile-herald.ts'],
           include: ['test/lab/**/*.test.ts'],
-          maxWorkers: 2,
+          maxWorkers: 4,
           testTimeout: 300_000,
           hookTimeout: 300_000,
+          env: compiledOnce,
         },
       },
       // Compares the kernel's tables with a fresh plan, in its own namespaces. Measures no times, so it can run beside other tests.
       { test: { name: 'model', include: ['test/model/**/*.test.ts'], testTimeout: 3_600_000, hookTimeout: 60_000 } },
-      // Other BGP daemons, each in its own namespaces. Tests measure no times, so two files may run at once.
+      // Other BGP daemons, each in its own namespaces. Tests measure no times and mostly wait, so more files run at once than there are cores.
       {
         test: {
           name: 'peers',
           include: ['test/peers/**/*.test.ts'],
-          maxWorkers: 2,
+          exclude: [...leftOut],
+          maxWorkers: 4,
           testTimeout: 180_000,
           hookTimeout: 180_000,
+          env: compiledOnce,
         },
       },
       // Each file has its own AWS emulator, so two files may run at once.

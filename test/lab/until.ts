@@ -3,13 +3,17 @@ import { inspect } from 'node:util';
 
 export type Note = <V>(seen: V) => V;
 
-const pollMs = 20;
+/**
+ * The time between two attempts: 20 ms at first, and a twentieth of the time that has passed, up to 100 ms. Most attempts start a program, and a long wait
+ * would otherwise take the processor from what it waits for.
+ */
+const pause = (waited: number): number => Math.min(Math.max(20, waited / 20), 100);
 
 /** Default timeout of `until` in milliseconds. Most waits end within two seconds, but shared machines can be slow. */
 export const patience = 60_000;
 
 /**
- * Repeats `attempt` every 20 ms until it returns a value other than false, null or undefined, and returns that value.
+ * Repeats `attempt` until it returns a value other than false, null or undefined, and returns that value.
  *
  * An attempt that throws is repeated too. At the timeout, AwaitedError says what was awaited and what was seen last: the value given to
  * `note`, or else the result of the last attempt. The error of the last attempt is added.
@@ -19,7 +23,7 @@ export async function until<T>(
   attempt: (note: Note) => T | Promise<T>,
   timeoutMs = patience,
 ): Promise<Exclude<T, false | null | undefined>> {
-  const deadline = performance.now() + timeoutMs;
+  const began = performance.now();
   for (;;) {
     let seen: unknown = nothing;
     let failure: unknown = nothing;
@@ -35,8 +39,9 @@ export async function until<T>(
     if (failure === nothing && result !== false && result !== null && result !== undefined) {
       return result as Exclude<T, false | null | undefined>;
     }
-    if (performance.now() >= deadline) throw new AwaitedError(what, timeoutMs, seen === nothing ? result : seen, failure);
-    await sleep(pollMs);
+    const waited = performance.now() - began;
+    if (waited >= timeoutMs) throw new AwaitedError(what, timeoutMs, seen === nothing ? result : seen, failure);
+    await sleep(pause(waited));
   }
 }
 

@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
+import { join } from 'node:path';
 import process from 'node:process';
+
+const keepCompiled = join(import.meta.dirname, '../support/keep-compiled.ts');
 
 export type Call = (method: string, ...args: unknown[]) => Promise<unknown>;
 
@@ -15,7 +18,8 @@ export interface CalledProcess {
  * such as setpriv.
  */
 export function startProgram(namespace: string, script: string, options: object, wrapper: readonly string[] = []): CalledProcess {
-  const child = spawn('ip', ['netns', 'exec', namespace, ...wrapper, process.execPath, script, JSON.stringify(options)], {
+  const program = [process.execPath, '--import', keepCompiled, script, JSON.stringify(options)];
+  const child = spawn('ip', ['netns', 'exec', namespace, ...wrapper, ...program], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();

@@ -1,5 +1,5 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
-import { run as runCommand } from '../lab/command.ts';
+import { CommandError, run as runCommand } from '../lab/command.ts';
 import { until } from '../lab/until.ts';
 import {
   asnOf,
@@ -52,6 +52,7 @@ class Openbgpd implements Daemon {
   readonly #options: DaemonOptions;
   readonly #programs: Programs;
   readonly #neighbor: string;
+  #isRunning: () => boolean = () => false;
 
   constructor(root: Root, link: Link, options: DaemonOptions) {
     this.#root = root;
@@ -67,6 +68,7 @@ class Openbgpd implements Daemon {
     writeFileSync(file, this.#configuration());
     chmodSync(file, 0o600);
     const { running } = this.#programs.start('bgpd', ['/usr/sbin/bgpd', '-d', '-v', '-f', `${this.#programs.directory}/bgpd.conf`]);
+    this.#isRunning = running;
     await until('OpenBGPD has its neighbor', async () => {
       if (!running()) throw new Error(this.#programs.log('bgpd'));
       return !['None', 'Idle'].includes((await this.#status())?.state ?? 'None');
@@ -152,9 +154,14 @@ allow to any
   }
 
   async #bgpctl(...words: readonly string[]): Promise<string> {
-    const socket = `${this.#programs.directory}/bgpd.sock`;
-    const { stdout } = await runCommand(inRoot(this.#root, ['bgpctl', '-s', socket, ...words]));
-    return stdout;
+    const command = inRoot(this.#root, ['bgpctl', '-s', `${this.#programs.directory}/bgpd.sock`, ...words]);
+    // A busy daemon may refuse its control program. One that has ended does so for good.
+    const result = await until(`bgpctl ${words.join(' ')} has an answer`, async (note) => {
+      const once = note(await runCommand(command, { check: false }));
+      return once.code === 0 || !this.#isRunning() ? once : undefined;
+    });
+    if (result.code !== 0) throw new CommandError(command, result);
+    return result.stdout;
   }
 }
 

@@ -303,7 +303,7 @@ class Run {
     const killed = timeNow();
     this.#audit.take();
     await this.#stage.cluster.stopApiServer();
-    await this.#stage.cluster.startApiServer(patience);
+    await this.#stage.cluster.startApiServer();
     this.#stage.sharePriority();
     const ready = timeNow();
     const requests: AuditedRequest[] = [];

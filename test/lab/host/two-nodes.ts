@@ -1,20 +1,19 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { withoutDuplicateDetection } from '../dataplane/one-node.ts';
 import { inNamespace } from '../namespace.ts';
 import { run, type CommandOptions, type CommandResult } from '../command.ts';
+import { startProgram, type CalledProcess } from '../../peers/called-process.ts';
 import { until } from '../until.ts';
 import type { Manifest } from './objects.ts';
 
 const program = join(import.meta.dirname, '../../../bin/herald');
-const start = promisify(execFile);
 
 export type Place = 'client' | 'node1' | 'node2';
 export const places: readonly Place[] = ['client', 'node1', 'node2'];
@@ -56,6 +55,7 @@ export interface Report {
 export class TwoNodes {
   readonly directory: string;
   readonly #processes: ChildProcess[] = [];
+  #http: CalledProcess | undefined;
 
   private constructor(directory: string) {
     this.directory = directory;
@@ -139,13 +139,8 @@ export class TwoNodes {
 
   /** Returns the answer that the client gets, or undefined if none comes within so many milliseconds. */
   async get(url: string, milliseconds = 10_000): Promise<HttpReply | undefined> {
-    const script = `const r = await fetch(${JSON.stringify(url)}, { signal: AbortSignal.timeout(${milliseconds}) }).catch(() => undefined);
-      console.log(r === undefined ? 'null' : JSON.stringify({ status: r.status, headers: Object.fromEntries(r.headers), body: await r.text() }));
-      // A connection without an answer would keep the program running.
-      process.exit(0);`;
-    const [file = '', ...args] = inNamespace(namespaceOf('client'), [process.execPath, '--input-type=module', '-e', script]);
-    const { stdout } = await start(file, args);
-    return (JSON.parse(stdout) as HttpReply | null) ?? undefined;
+    this.#http ??= startProgram(namespaceOf('client'), join(import.meta.dirname, 'http-program.ts'), {});
+    return (await this.#http.call('get', url, milliseconds)) as HttpReply | undefined;
   }
 
   async report(node: 'node1' | 'node2'): Promise<Report> {
@@ -160,6 +155,7 @@ export class TwoNodes {
   }
 
   async stop(): Promise<void> {
+    await this.#http?.kill();
     for (const child of this.#processes) {
       if (child.exitCode !== null || child.signalCode !== null) continue;
       const exit = once(child, 'exit');

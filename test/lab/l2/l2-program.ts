@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs';
 import process from 'node:process';
 import { Bfd } from '../../../src/bfd/index.ts';
 import { L2, type AddressChanges, type L2Event, type PeerSession, type Table } from '../../../src/l2/index.ts';
@@ -35,12 +36,13 @@ const methods: Record<string, (...args: never[]) => unknown> = {
   },
   /** Holds 10,000 addresses on v0 and reports what it took. */
   claimMany: (count: number, mac: string) => claimMany(count, mac),
-  /** Blocks the main thread for this many milliseconds, working or sleeping. */
+  /** Keeps the main thread at work for this many milliseconds. */
   block: (milliseconds: number) => {
     const end = performance.now() + milliseconds;
     while (performance.now() < end);
   },
-  sleep: (milliseconds: number) => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds),
+  /** The main thread sleeps until another process opens this named pipe for writing. */
+  hang: (pipe: string) => closeSync(openSync(pipe, 'r')),
   stop: () => Promise.all([bfd?.stop(), l2.stop()]),
   exit: () => void setImmediate(() => process.exit()),
 };
