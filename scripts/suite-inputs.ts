@@ -61,7 +61,7 @@ if (process.argv[1] === import.meta.filename) {
   if (first === '--write') {
     const all = passed();
     for (const suite of suites) if (suite in inputs) all.set(suite, digestOf(suite));
-    const lines = [...all].toSorted().map((row) => row.join(' '));
+    const lines = [...all].map((row) => row.join(' ')).toSorted();
     writeFileSync(
       record,
       ['# Written by `TIER=full .ci/run`: the files of each suite when it last passed (scripts/suite-inputs.ts).', ...lines, ''].join('\n'),

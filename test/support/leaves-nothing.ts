@@ -44,7 +44,7 @@ function present(): State {
   for (const type of process.getActiveResourcesInfo()) handles.set(type, (handles.get(type) ?? 0) + 1);
   return {
     handles,
-    globals: new Map(Object.entries(Object.getOwnPropertyDescriptors(globalThis)).map(([name, { get, value }]) => [name, get ?? value])),
+    globals: new Map(Object.getOwnPropertyNames(globalThis).map((name) => [name, propertyOf(name)])),
     variables: new Map(Object.entries(process.env)),
     listeners: new Map(process.eventNames().map((name) => [String(name), process.listenerCount(name)])),
     others: new Map<string, unknown>([
@@ -52,4 +52,10 @@ function present(): State {
       ['exit code', process.exitCode],
     ]),
   };
+}
+
+/** A getter is compared in place of its value, which it may make anew. */
+function propertyOf(name: string): unknown {
+  const property = Object.getOwnPropertyDescriptor(globalThis, name);
+  return property !== undefined && 'value' in property ? property.value : property?.get;
 }

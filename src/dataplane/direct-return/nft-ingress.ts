@@ -6,7 +6,7 @@ import { commandTimeout, maximumOutputBytes } from './limits.ts';
 /** Manages the table of mode l2 with the `nft` command, in the network namespace of this process or through a command prefix. */
 export function nftIngress(commandPrefix: readonly string[] = []): Omit<IngressTable, 'exists'> {
   const script = async (words: readonly string[], lines: readonly string[]): Promise<void> => {
-    const [first = '', ...others] = [...commandPrefix, 'nft', ...words, '-f', '-'];
+    const [first, ...others] = [...commandPrefix, 'nft', ...words, '-f', '-'];
     const command: CommandLine = [first, ...others];
     const outcome = await runCommand(command, `${lines.join('\n')}\n`, { timeout: commandTimeout, outputBytes: maximumOutputBytes });
     if (outcome.status !== 0) throw errorOf(outcome);

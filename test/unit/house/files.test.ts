@@ -46,7 +46,7 @@ describe('functions have at most five parameters and 60 lines', () => {
       files: ['src/**', 'providers/**'],
       rules: { 'max-params': ['error', 5], 'max-lines-per-function': ['error', 60] },
     });
-    expect(ofTests?.files).toEqual(['src/*/test/**', 'providers/*/test/**']);
+    expect(ofTests?.files).toEqual(['src/*/{test,bench}/**', 'providers/*/{test,bench}/**']);
   });
 
   test('each exception is still needed and no larger than that: the table may only shrink', () => {
@@ -65,7 +65,7 @@ describe('functions have at most five parameters and 60 lines', () => {
       const key = `${filename} ${/\((.+)\)/.exec(code)?.[1]}`;
       needed.set(key, Math.max(needed.get(key) ?? 0, Number(/\((\d+)\)/.exec(message)?.[1])));
     }
-    expect([...allowed].toSorted()).toEqual([...needed].map(([key, most]) => [key, ['error', most]]).toSorted());
+    expect(Object.fromEntries(allowed)).toEqual(Object.fromEntries([...needed].map(([key, most]) => [key, ['error', most]])));
   });
 });
 

@@ -178,10 +178,10 @@ describe('.ci/run', () => {
     };
     const all = suites.map(({ name }) => name).toSorted();
     expect(ranOf({ TIER: 'full' })).toEqual(all);
-    const left = ['console', 'differential', 'docs', 'metallb'];
-    expect(ranOf({})).toEqual(all.filter((name) => !left.includes(name)));
+    const left = new Set(['console', 'differential', 'docs', 'metallb']);
+    expect(ranOf({})).toEqual(all.filter((name) => !left.has(name)));
     writeFileSync(record, readFileSync(record, 'utf8').replace(/^docs .*/m, 'docs 0'));
-    expect(ranOf({})).toEqual(all.filter((name) => name === 'docs' || !left.includes(name)));
+    expect(ranOf({})).toEqual(all.filter((name) => name === 'docs' || !left.has(name)));
     rmSync(dirname(record), { recursive: true });
   });
 
