@@ -126,8 +126,8 @@ export class KubernetesCluster {
   }
 
   /** Starts kube-apiserver on the same port with the data of etcd. Resolves when it is ready. */
-  startApiServer(): Promise<void> {
-    return this.#plane.startApiServer();
+  startApiServer(patience?: number): Promise<void> {
+    return this.#plane.startApiServer(patience);
   }
 
   /** Makes etcd forget all versions before the latest. kube-apiserver has it done every five minutes. */

@@ -35,7 +35,7 @@ export interface ControlPlane {
   readonly etcdPort: number;
   readonly pids: { readonly apiServer: number; readonly etcd: number };
   stopApiServer(name: 'SIGTERM' | 'SIGKILL'): Promise<void>;
-  startApiServer(): Promise<void>;
+  startApiServer(patience?: number): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -109,7 +109,7 @@ export class OwnControlPlane implements ControlPlane {
     await this.#apiServer?.exited;
   }
 
-  async startApiServer(): Promise<void> {
+  async startApiServer(patience = startTimeoutMs): Promise<void> {
     const { apiServerArguments: further = [], audit = false, inside } = this.#options;
     const running = this.#run('kube-apiserver', [
       ...apiServerArguments(this.directory, this.#ports.etcd, this.#ports.apiServer, inside?.address),
@@ -124,7 +124,7 @@ export class OwnControlPlane implements ControlPlane {
       const answers = await Promise.all(paths.map((path) => send(this.admin, { path })));
       return answers.every(({ status }) => status === 200);
     };
-    await until('kube-apiserver is ready', async () => !running.running || (await ready()), startTimeoutMs);
+    await until('kube-apiserver is ready', async () => !running.running || (await ready()), patience);
     if (!running.running) throw new Error(`kube-apiserver has ended: ${running.lines().slice(-20).join('\n')}`);
   }
 
