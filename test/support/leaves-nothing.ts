@@ -54,8 +54,8 @@ function present(): State {
   };
 }
 
-/** A getter is compared in place of its value, which it may make anew. */
+/** Returns the value of a global. Of one with a getter, which may make its value anew, only that it is there. */
 function propertyOf(name: string): unknown {
   const property = Object.getOwnPropertyDescriptor(globalThis, name);
-  return property !== undefined && 'value' in property ? property.value : property?.get;
+  return property?.get === undefined ? property?.value : 'a getter';
 }

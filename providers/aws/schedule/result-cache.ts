@@ -79,7 +79,8 @@ export class ResultCache {
 
   /** Returns the Services whose time has come, each once, and drops their results. */
   takeDue(now: number): ServiceKey[] {
-    const due = [...this.#due].filter(([, at]) => at <= now).map(([key]) => key);
+    const due: ServiceKey[] = [];
+    for (const [key, at] of this.#due) if (at <= now) due.push(key);
     for (const key of due) this.#expire(key);
     return due;
   }

@@ -27,7 +27,7 @@ export function formatRecord(record: TargetRecord): string | undefined {
 /** Reads the text of the annotation. A text that cannot be read counts as no record: then nothing is deregistered because of it. */
 export function parseRecord(text: string | undefined): TargetRecord {
   const record = new Map<string, ReadonlySet<string>>();
-  for (const [group, targets] of Object.entries(readJson(text ?? '')))
+  for (const [group, targets] of Object.entries(text === undefined ? {} : readJson(text)))
     if (Array.isArray(targets)) record.set(group, new Set(targets.filter((one) => typeof one === 'string')));
   return record;
 }

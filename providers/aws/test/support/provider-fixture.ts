@@ -160,8 +160,8 @@ export class ProviderFixture {
     for (let passed = 0; passed < seconds; passed += 10) {
       this.cloud.world.clock.advance(10_000);
       for (const key of this.provider.runDue(this.cloud.world.clock.date().getTime())) await this.#reconcile(key);
-      // Lets background work run.
-      for (let turn = 0; turn < 200; turn++) await Promise.resolve();
+      // Lets background work run until it waits for something else than an answer of the fake.
+      await new Promise(setImmediate);
     }
   }
 

@@ -7,8 +7,12 @@ import { refuse, type Mutable, type World } from './world.ts';
 
 type Own = Exclude<Extract<Operation, `ec2:${string}`>, `ec2:${string}VpcEndpoint${string}`>;
 
-const matchesTags = (filters: readonly Filter[], tags: ReadonlyMap<string, string> | undefined): boolean =>
-  filters.filter(({ Name }) => Name.startsWith('tag:')).every(({ Name, Values }) => Values.includes(tags?.get(Name.slice(4)) ?? '\0'));
+/** The wanted values by tag. */
+const tagFilters = (filters: readonly Filter[]): [string, readonly string[]][] =>
+  filters.filter(({ Name }) => Name.startsWith('tag:')).map(({ Name, Values }) => [Name.slice('tag:'.length), Values]);
+
+const matchesTags = (wanted: readonly [string, readonly string[]][], tags: ReadonlyMap<string, string> | undefined): boolean =>
+  wanted.every(([key, values]) => values.includes(tags?.get(key) ?? '\0'));
 
 const value = (filters: readonly Filter[], name: string): readonly string[] | undefined =>
   filters.find(({ Name }) => Name === name)?.Values;
@@ -41,12 +45,13 @@ export const ec2Handlers: Pick<Handlers, Own> = {
   'ec2:DescribeRouteTables': (world) => ({ RouteTables: world.routeTables }),
   'ec2:DescribeSecurityGroups': (world, { GroupIds, Filters = [] }) => {
     const names = value(Filters, 'group-name');
+    const tags = tagFilters(Filters);
     const found = [...world.securityGroups.values()].filter(
       ({ GroupId, GroupName }) =>
         (GroupIds === undefined || GroupIds.includes(GroupId)) &&
-        world.isVisible(GroupId) &&
         (names === undefined || names.includes(GroupName)) &&
-        matchesTags(Filters, world.shownTags(GroupId)),
+        matchesTags(tags, world.shownTags(GroupId)) &&
+        world.isVisible(GroupId),
     );
     if (GroupIds !== undefined && found.length < GroupIds.length) refuse('ec2:DescribeSecurityGroups', 'notFound', 'InvalidGroup.NotFound');
     return { SecurityGroups: found.map((group) => ({ ...group, Tags: world.tagsOf(group.GroupId) })) };

@@ -13,11 +13,25 @@ interface Need {
 /** Refuses a call that the policy does not allow, as IAM does: each need must be allowed by one statement. Everything else is denied. */
 export function authorize(policy: IamPolicy, world: World, operation: Operation, input: object): void {
   for (const { action, values } of needsOf(world, operation, input)) {
-    const isAllowed = policy.Statement.some(
-      ({ Action, Condition = {} }) => [Action].flat().includes(action) && conditionsHold(Condition, values),
-    );
+    const isAllowed = (conditionsOf(policy).get(action) ?? []).some((conditions) => conditionsHold(conditions, values));
     if (!isAllowed) refuse(operation, 'denied', 'AccessDenied', `${action} ${JSON.stringify([...values])}`);
   }
+}
+
+const known = new WeakMap<IamPolicy, ReadonlyMap<string, readonly IamConditions[]>>();
+
+/** Returns the conditions of the statements that allow each action. They are collected once for each policy. */
+function conditionsOf(policy: IamPolicy): ReadonlyMap<string, readonly IamConditions[]> {
+  const found = known.get(policy) ?? collectConditions(policy);
+  known.set(policy, found);
+  return found;
+}
+
+function collectConditions({ Statement }: IamPolicy): Map<string, IamConditions[]> {
+  const byAction = new Map<string, IamConditions[]>();
+  for (const { Action, Condition = {} } of Statement)
+    for (const action of [Action].flat()) byAction.set(action, [...(byAction.get(action) ?? []), Condition]);
+  return byAction;
 }
 
 /** The fields of inputs that name resources or tags. */

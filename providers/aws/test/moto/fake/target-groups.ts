@@ -1,4 +1,4 @@
-import type { HealthCheckSettings, TargetDescription, TargetGroup, TargetHealthDescription } from '../../../cloud/elbv2.ts';
+import type { HealthCheckSettings, Listener, TargetDescription, TargetGroup, TargetHealthDescription } from '../../../cloud/elbv2.ts';
 import { forwardingOf } from '../../../cloud/forwarding.ts';
 import type { Operation } from '../../../cloud/operations.ts';
 import { parseAddress } from '../../../../../src/net/address.ts';
@@ -31,8 +31,15 @@ function attributesOfNew({ TargetType, Protocol }: Pick<TargetGroup, 'TargetType
 }
 
 export function serversOf(world: World, targetGroupArn: string): string[] {
-  const listeners = world.listeners.values().filter(({ value }) => forwardingOf(value).groups.has(targetGroupArn));
-  return [...new Set(listeners.map(({ value }) => value.LoadBalancerArn))];
+  const servers = new Set<string>();
+  for (const { value } of world.listeners.values()) if (forwardsTo(value, targetGroupArn)) servers.add(value.LoadBalancerArn);
+  return [...servers];
+}
+
+function forwardsTo({ DefaultActions }: Pick<Listener, 'DefaultActions'>, targetGroupArn: string): boolean {
+  const [action] = DefaultActions;
+  if (action?.ForwardConfig === undefined) return action?.TargetGroupArn === targetGroupArn && DefaultActions.length === 1;
+  return forwardingOf({ DefaultActions }).groups.has(targetGroupArn);
 }
 
 /** Starts the health checks when a listener forwards to the group. */
