@@ -22,7 +22,7 @@ import { metallbPage } from './generate/metallb-page.ts';
 import { metricsPage } from './generate/metrics-page.ts';
 import { generatedFiles } from './generate/objects/generated-files.ts';
 import { reasonsPage } from './generate/reasons-page.ts';
-import { rfcPage } from './generate/rfc-page.ts';
+import { requirementPages } from './generate/rfc-page.ts';
 import { e2ePage } from '../test/cluster/e2e/page.ts';
 
 /** Returns the files of one generator: path from the repository's root, and content. */
@@ -39,8 +39,8 @@ const generators: Readonly<Record<string, Generator>> = {
   metallb: () => [['docs/reference/metallb-compatibility.md', metallbPage()]],
   'aws-annotations': () => [['docs/reference/aws-annotations.md', awsAnnotationsPage()]],
   aws: () => [['docs/reference/aws.md', awsPage()]],
-  // When two branches add requirements, only this page conflicts. Take either side and generate it again.
-  rfc: () => [['docs/reference/rfc.md', rfcPage()]],
+  // When two branches add requirements, only these pages conflict. Take either side and generate them again.
+  requirements: requirementPages,
   'kubernetes-e2e': () => [['docs/reference/kubernetes-e2e.md', e2ePage()]],
   manual: async () => [['docs/herald.1', await manualPage()]],
   decisions: () => [['docs/adr/README.md', decisionsPage()]],

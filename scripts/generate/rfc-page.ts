@@ -1,3 +1,4 @@
+import assert from 'node:assert';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bfd } from '../../src/bfd/test/requirements.ts';
@@ -27,16 +28,24 @@ export interface NumberedTest {
 
 const root = join(import.meta.dirname, '../..');
 
-const opening = `# What BGP, BFD, ARP and NDP keep to
+/** The package of a catalogue: its folder, and what its page is about. */
+const packages: Readonly<Record<string, { readonly folder: string; readonly subject: string }>> = {
+  BGP: { folder: 'src/bgp', subject: 'a BGP speaker' },
+  BFD: { folder: 'src/bfd', subject: 'BFD' },
+  L2: { folder: 'src/l2', subject: 'the announcement of addresses by ARP and Neighbor Discovery (L2)' },
+};
 
-This page lists the RFCs and their numbered requirements for a BGP speaker, for BFD, and for the announcement of addresses by ARP and Neighbor Discovery (L2), each with the
-tests that prove it.
-\`npm test -- -t 'BGP-'\` runs all BGP tests, and \`npm test -- -t BFD-016\` the tests of one requirement. "N 1/2" is a NOTIFICATION with code 1, subcode 2.
-*partly* names the missing part.
+function opening({ prefix }: Catalogue): string {
+  const { folder, subject } = packages[prefix] ?? assert.fail(prefix);
+  return `# What ${prefix === 'L2' ? 'ARP and NDP keep' : `${prefix} keeps`} to
 
-\`npm run generate\` writes this page from \`src/bgp/test/requirements.ts\`, \`src/bfd/test/requirements.ts\`, \`src/l2/test/requirements.ts\` and the titles of the tests. Edit those, not the page. When
-two branches conflict in it, generate it again.
+This page lists the RFCs and the numbered requirements for ${subject}, each with the tests that prove it. \`npm test -- -t '${prefix}-'\` runs all
+of these tests, and a whole number in place of the end those of one requirement. "N 1/2" is a NOTIFICATION with code 1, subcode 2. *partly* names the missing part.
+
+\`npm run generate\` writes this page from \`${folder}/test/requirements.ts\` and the titles of the tests. Edit those, not the page. When two branches
+conflict in it, generate it again.
 `;
+}
 
 /**
  * Returns the numbered titles in the text of a test file: titles of tests and groups, and rows of tables. A number counts only at the start
@@ -66,18 +75,20 @@ export function testFiles(): { readonly file: string; readonly text: string }[] 
     .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }));
 }
 
-export function rfcPage(tests: readonly NumberedTest[] = numberedTests()): string {
-  return [opening, ...catalogues.map((catalogue) => catalogueLines(catalogue, tests).join('\n'))].join('\n');
+/** Returns the reference page of each library: path and text. */
+export function requirementPages(tests: readonly NumberedTest[] = numberedTests()): (readonly [path: string, text: string])[] {
+  return catalogues.map((catalogue) => {
+    const { folder } = packages[catalogue.prefix] ?? assert.fail(catalogue.prefix);
+    return [`${folder}/reference.md`, [opening(catalogue), ...catalogueLines(catalogue, tests)].join('\n')];
+  });
 }
 
 function catalogueLines(catalogue: Catalogue, tests: readonly NumberedTest[]): string[] {
-  const { prefix, chapters, requirements, rfcs } = catalogue;
+  const { chapters, requirements, rfcs } = catalogue;
   const counts = (['met', 'partly', 'open'] as const).map(
     (kind) => `${requirements.filter(({ status }) => status.kind === kind).length} ${kind}`,
   );
   return [
-    `## ${prefix}`,
-    '',
     `Of ${requirements.length} requirements: ${counts.join(', ')}.`,
     '',
     '| RFC | what | status | extent | requirements |',
@@ -111,7 +122,7 @@ function chapterLines(catalogue: Catalogue, { title, first, last }: Chapter, tes
   const rows = catalogue.requirements
     .filter(({ number }) => number >= first && number <= last)
     .map((requirement) => requirementRow(catalogue, requirement, tests));
-  return [`### ${title}`, '', '| number | requirement | RFC and section | status | tests |', '|---|---|---|---|---|', ...rows, ''];
+  return [`## ${title}`, '', '| number | requirement | RFC and section | status | tests |', '|---|---|---|---|---|', ...rows, ''];
 }
 
 function requirementRow(catalogue: Catalogue, { number, asserts, sources, status }: Requirement, tests: readonly NumberedTest[]): string {
@@ -133,7 +144,7 @@ function deviationLines(catalogue: Catalogue): string[] {
   const row = ({ requirement, source, demands, instead }: Deviation): string =>
     `| [${label(catalogue, requirement)}](#${anchor(catalogue, requirement)}) | ${source} | ${cell(demands)} | ${cell(instead)} |`;
   return [
-    '### Where Herald differs from the text',
+    '## Where Herald differs from the text',
     '',
     '| requirement | RFC and section | the RFC demands | Herald, and why |',
     '|---|---|---|---|',

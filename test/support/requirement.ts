@@ -1,6 +1,6 @@
 /**
  * The promises of a protocol as numbered assertions. They are kept with the tests because the tests prove them: a test that proves one
- * carries its label, such as `BGP-014`, at the start of its name. `npm run generate -- rfc` makes docs/reference/rfc.md from these lists
+ * carries its label, such as `BGP-014`, at the start of its name. `npm run generate -- requirements` makes the reference.md of each library from these lists
  * and the test names, and test/unit/house/rfc.test.ts checks that all three agree.
  *
  * `met` means that a numbered test proves the assertion in full. `partly` says what is missing.

@@ -1,7 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { catalogues, numberedNames, numberedTests, requirementsOf, rfcPage, testFiles } from '../../../scripts/generate/rfc-page.ts';
+import {
+  catalogues,
+  numberedNames,
+  numberedTests,
+  requirementPages,
+  requirementsOf,
+  testFiles,
+} from '../../../scripts/generate/rfc-page.ts';
 import { label } from '../../support/requirement.ts';
 
 const sizes: Readonly<Record<string, number>> = { BGP: 132, BFD: 36, L2: 32 };
@@ -9,8 +16,8 @@ const each = catalogues.map((catalogue) => [catalogue.prefix, catalogue] as cons
 const numbersTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
 const labels = new Set(catalogues.flatMap((catalogue) => catalogue.requirements.map(({ number }) => label(catalogue, number))));
 
-test('docs/reference/rfc.md is what npm run generate writes', () => {
-  expect(readFileSync(join(import.meta.dirname, '../../../docs/reference/rfc.md'), 'utf8')).toBe(rfcPage());
+test.each(requirementPages())('%s is what npm run generate writes', (path, text) => {
+  expect(readFileSync(join(import.meta.dirname, '../../..', path), 'utf8')).toBe(text);
 });
 
 test.each(each)('every requirement of %s is listed once, in order, in one chapter', (prefix, { requirements, chapters }) => {
