@@ -1,5 +1,8 @@
 import { once } from 'node:events';
+import { mkdtempSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { inject } from 'vitest';
 import { KubernetesCluster, type ControllerManagerOptions } from './cluster.ts';
@@ -11,7 +14,7 @@ import type { Answer, Request } from './keeper.ts';
  * arguments of its own or another network namespace starts its own cluster.
  */
 export async function borrowCluster(options: ControllerManagerOptions = {}): Promise<KubernetesCluster> {
-  const cluster = new KubernetesCluster(await BorrowedControlPlane.borrow());
+  const cluster = new KubernetesCluster(await BorrowedControlPlane.borrow(), mkdtempSync(join(tmpdir(), 'herald-cluster-')));
   if (options.controllerManager === true) cluster.startControllerManager(options.controllerManagerArguments);
   return cluster;
 }

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inNamespace } from '../lab/namespace.ts';
 import type { LabProcess } from '../lab/lab-process.ts';
@@ -30,16 +29,17 @@ export interface ControllerManagerOptions {
  *   await cluster.stop();
  */
 export class KubernetesCluster {
-  /** The kubeconfig of cluster-admin, and files of tests. `stop` removes it. */
-  readonly directory = mkdtempSync(join(tmpdir(), 'herald-cluster-'));
+  /** The kubeconfig of cluster-admin, and files of tests. `stop` removes it. A cluster that is not borrowed has its keys, data and logs here too. */
+  readonly directory: string;
   readonly #plane: ControlPlane;
   /** Requests before it are of other tests. */
   readonly #audit: { readonly offset: number; readonly since: string };
   #controllerManager: LabProcess | undefined;
 
   /** Takes over the control plane. `stop` ends it, or gives it back. */
-  constructor(plane: ControlPlane) {
+  constructor(plane: ControlPlane, directory = plane.directory) {
     this.#plane = plane;
+    this.directory = directory;
     const { size = 0 } = statSync(join(plane.directory, 'audit.log'), { throwIfNoEntry: false }) ?? {};
     // Without the Z, because kube-apiserver writes more digits.
     this.#audit = { offset: size, since: new Date().toISOString().slice(0, -1) };
