@@ -8,9 +8,7 @@ import { systemRandom } from '../system/random.ts';
 import { awsOptionsOf } from './options/aws-options.ts';
 import { commandsFor } from './command-list.ts';
 import type { ClaimingProvider, CommandContext, ProviderRequest } from './context/command-context.ts';
-import { painterFor, plain } from './context/colour.ts';
-import { failureOf } from './context/exit-status.ts';
-import { makeProgram } from './context/program.ts';
+import { makeProgram, runProgram } from './context/program.ts';
 import { completionRequest } from './commands/completion/scripts.ts';
 import { example, processLog } from './processes.ts';
 import { stopSignals } from './context/stop-signals.ts';
@@ -22,12 +20,11 @@ let endAtOnce = false;
 /** The composition root: the only place that knows the process, the real clock and the providers. */
 async function main(argv: readonly string[]): Promise<number> {
   let status = 0;
-  let paint = plain;
   const context: CommandContext = {
     clock: systemClock,
     random: systemRandom,
     log: processLog,
-    print: (line) => void process.stdout.write(`${paint(line)}\n`),
+    print: (line) => void process.stdout.write(`${line}\n`),
     write: (octets) =>
       new Promise((resolve) => {
         if (process.stdout.write(octets)) resolve();
@@ -72,19 +69,8 @@ async function main(argv: readonly string[]): Promise<number> {
     endAtOnce = true;
     return 0;
   }
-  const program = makeProgram(context, await commandsFor(words), { version, example });
-  program.hook('preAction', (_, action) => void (paint = painterFor(action.opts(), context)));
-  try {
-    await program.parseAsync(argv);
-    return status;
-  } catch (error) {
-    const failure = failureOf(error);
-    if (failure?.message !== undefined) process.stderr.write(`herald: ${failure.message}\n`);
-    if (failure !== undefined) return failure.status;
-    // Stopped before the command had begun.
-    if (context.stopped.aborted && error === context.stopped.reason) return 0;
-    throw error;
-  }
+  const makers = await commandsFor(words);
+  return (await runProgram((painting) => makeProgram(painting, makers, { version, example }), context, words)) ?? status;
 }
 
 /** Loads the AWS SDK only when it is needed: it takes 35 MB and a quarter of a second. */

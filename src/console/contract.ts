@@ -7,6 +7,8 @@ import type { SessionRow } from '../explain/sessions/session-report.ts';
 import type { OutsideResource } from '../model/objects/outside-resource.ts';
 import type { PoolRow } from '../explain/pools/pool-report.ts';
 
+export { toneOf } from '../live/history-events.ts';
+
 /** What the page of the console asks its server for. Both are of one version, because the server sends the page. Everything is plain data. */
 export const consolePaths = {
   /** Server-sent events: a `Pulse` whenever something changed, and as a sign of life. */

@@ -234,11 +234,8 @@ export const historyKinds = ['Service', 'BGPPeer', 'Node'] as const;
 export type HistoryKind = (typeof historyKinds)[number];
 
 /**
- * Something that happened to a Service, a BGPPeer or a node. An agent records for a Service: Announced, Withdrawn, Changed (attributes of its
- * routes), Programmed (the kernel has other frontends or endpoints), Removed (the kernel has none any more), Refused, Accepted (after
- * Refused), Owner and NotOwner (it began or ceased to answer ARP or NDP for an address), Conflict (another host uses one), Disputed (another
- * node claims one again and again); for a BGPPeer: SessionUp, SessionDown; and for its node: Stalled, Suspended, Resumed, Isolated, Rejoined. The controller records the reasons of Events (docs/reference/events.md), such as
- * AddressAssigned and AddressReleased.
+ * Something that happened to a Service, a BGPPeer or a node. `what` is a name of history-events.ts, or the reason code of a warning of the
+ * controller.
  */
 export interface HistoryEntry {
   /** RFC 3339 with milliseconds. */

@@ -2,12 +2,14 @@ import { defined } from '../lang/defined.ts';
 import { remedyText, reasonText, type Reason } from '../model/reasons.ts';
 import type { Clock } from '../system/clock.ts';
 import { historyKinds, type HistoryCause, type HistoryEntry, type HistoryKind, type HistoryRoute } from './contract.ts';
+import type { HistoryEventName } from './history-events.ts';
 import { limits } from './limits.ts';
 import type { LiveList } from './live-api.ts';
 import { pageOf } from './query.ts';
 
 /** The data of a new entry. Entries share values where they can, to stay small. */
 export interface NewHistoryEntry {
+  /** A name of history-events.ts, or the reason code of a warning. */
   readonly what: string;
   /** The text without the routes, which are appended to it. */
   readonly text: string;
@@ -16,6 +18,11 @@ export interface NewHistoryEntry {
   readonly routes?: readonly HistoryRoute[] | undefined;
   /** Number of further routes. */
   readonly moreRoutes?: number | undefined;
+}
+
+/** An entry of an agent, which records only events of the table. */
+export interface NamedHistoryEntry extends NewHistoryEntry {
+  readonly what: HistoryEventName;
 }
 
 interface Kept extends NewHistoryEntry {

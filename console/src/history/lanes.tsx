@@ -1,8 +1,7 @@
 import type { TargetedPointerEvent } from 'preact';
 import { useState } from 'preact/hooks';
-import type { HistoryView } from '../../../src/console/contract.ts';
+import { toneOf, type HistoryView } from '../../../src/console/contract.ts';
 import { clockText } from '../state/time.ts';
-import { toneOf } from './tone.ts';
 import { between, type Window } from './window.ts';
 
 const laneHeight = 26;

@@ -2,8 +2,9 @@ import type { Peer } from '../../bgp/index.ts';
 import type { QuarantinedFrontend } from '../../dataplane/dataplane.ts';
 import { withGracefulShutdownAttributes } from '../../decisions/announcement/last-resort.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
+import type { HistoryKind } from '../../live/contract.ts';
 import { RecentChanges } from '../../live/recent-changes.ts';
-import type { NewHistoryEntry, History } from '../../live/history.ts';
+import type { History, NamedHistoryEntry } from '../../live/history.ts';
 import { limits } from '../../live/limits.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reasonText, type Reason } from '../../model/reasons.ts';
@@ -105,8 +106,8 @@ export class AgentHistory {
 
   /** Records the sessions with a peer until the peer is removed. */
   recordSessionsOf(peer: Peer): void {
-    const record = (what: string, text: string): void =>
-      this.#history.record('BGPPeer', peer.name, { what, text: shortened(text), causes: this.#causes.causesOfPeer(peer.name) });
+    const record = (what: 'SessionUp' | 'SessionDown', text: string): void =>
+      this.#write('BGPPeer', peer.name, { what, text: shortened(text), causes: this.#causes.causesOfPeer(peer.name) });
     peer.on('established', () => {
       const { address, peerAsn } = peer.status();
       record('SessionUp', `session established with ${address}, AS ${peerAsn}`);
@@ -116,7 +117,7 @@ export class AgentHistory {
 
   /** Called when the node no longer has the peer. */
   peerRemoved(peer: string, why: string): void {
-    this.#history.record('BGPPeer', peer, { what: 'SessionDown', text: why, causes: this.#causes.causesOfPeer(peer) });
+    this.#write('BGPPeer', peer, { what: 'SessionDown', text: why, causes: this.#causes.causesOfPeer(peer) });
     this.#history.markDeleted('BGPPeer', peer);
   }
 
@@ -138,9 +139,13 @@ export class AgentHistory {
     this.#record(service, { what: 'Refused', text });
   }
 
-  #record(service: ServiceKey, entry: NewHistoryEntry): void {
+  #write(kind: HistoryKind, name: string, entry: NamedHistoryEntry): void {
+    this.#history.record(kind, name, entry);
+  }
+
+  #record(service: ServiceKey, entry: NamedHistoryEntry): void {
     const causes = this.#causes.causesOf(service, this.#passPosition);
-    this.#history.record('Service', service, { ...entry, text: shortened(entry.text), causes });
+    this.#write('Service', service, { ...entry, text: shortened(entry.text), causes });
   }
 }
 

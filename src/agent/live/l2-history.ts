@@ -1,5 +1,5 @@
 import type { L2Event } from '../../l2/index.ts';
-import type { History, NewHistoryEntry } from '../../live/history.ts';
+import type { History, NamedHistoryEntry } from '../../live/history.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { causeText } from '../l2/cause-text.ts';
 import { ownerChangeOf } from '../l2/owner-changes.ts';
@@ -38,7 +38,7 @@ export class L2History {
 
 type AddressEvent = Extract<L2Event, { readonly address: string }>;
 
-function addressEntry(event: AddressEvent): NewHistoryEntry | undefined {
+function addressEntry(event: AddressEvent): NamedHistoryEntry | undefined {
   const where = `${event.address} on ${event.interface}`;
   switch (event.kind) {
     case 'conflict':
@@ -52,7 +52,7 @@ function addressEntry(event: AddressEvent): NewHistoryEntry | undefined {
   }
 }
 
-function ownerEntry(event: Extract<L2Event, { readonly kind: 'changed' }>, where: string): NewHistoryEntry | undefined {
+function ownerEntry(event: Extract<L2Event, { readonly kind: 'changed' }>, where: string): NamedHistoryEntry | undefined {
   const { cause, node, mac, previous } = event;
   const change = ownerChangeOf(event);
   if (change === undefined) return undefined;
@@ -64,7 +64,7 @@ function ownerEntry(event: Extract<L2Event, { readonly kind: 'changed' }>, where
   return { what: 'Owner', text: `answers for ${where}: ${because}${before}` };
 }
 
-function nodeEntry(event: Exclude<L2Event, AddressEvent>): NewHistoryEntry {
+function nodeEntry(event: Exclude<L2Event, AddressEvent>): NamedHistoryEntry {
   switch (event.kind) {
     case 'stalled':
       return {

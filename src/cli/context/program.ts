@@ -1,6 +1,7 @@
 import { Command } from 'commander';
-import { addColourOption } from './colour.ts';
+import { addColourOption, painterFor, plain } from './colour.ts';
 import { hint, type CommandContext, type MakeCommand } from './command-context.ts';
+import { failureOf } from './exit-status.ts';
 
 /** Makes the program of some commands, with the settings that every command shares. */
 export function makeProgram(
@@ -17,4 +18,25 @@ export function makeProgram(
   for (const make of makers) program.addCommand(make(context).exitOverride().showHelpAfterError(hint));
   addColourOption(program);
   return program;
+}
+
+/**
+ * Runs the command that these words name, with its lines in colour where its options and the terminal want that. Resolves to the exit status
+ * of a failure, which it has printed. Undefined: the command ended, and has set its status. Rejects with an error that is a bug.
+ */
+export async function runProgram(make: MakeCommand, context: CommandContext, words: readonly string[]): Promise<number | undefined> {
+  let paint = plain;
+  const program = make({ ...context, print: (line) => context.print(paint(line)) });
+  program.hook('preAction', (_, action) => void (paint = painterFor(action.opts(), context)));
+  try {
+    await program.parseAsync(words, { from: 'user' });
+    return undefined;
+  } catch (error) {
+    const failure = failureOf(error);
+    if (failure?.message !== undefined) context.printError(`herald: ${failure.message}`);
+    if (failure !== undefined) return failure.status;
+    // Stopped before the command had begun.
+    if (context.stopped.aborted && error === context.stopped.reason) return 0;
+    throw error;
+  }
 }

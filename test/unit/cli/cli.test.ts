@@ -5,21 +5,20 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { discard, herald, heraldWithoutPrivileges, root, scratch, Service } from './program.ts';
-
-/** Several processes start at once, on a machine that may be busy. */
-const patient = { timeout: 110_000 };
+import { commands } from '../../../src/cli/command-list.ts';
+import { herald } from './in-process.ts';
+import { discard, heraldProcess, heraldProcessWithoutPrivileges, root, scratch, Service } from './program.ts';
 
 /** Options of a process that listens nowhere: other processes may run on this host at the same time. */
 const deaf = ['--socket', 'none', '--metrics-address', 'none', '--health-address', 'none'];
 
 const fabric = ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml', '40-ledger.yaml'];
 
-describe.concurrent('help', patient, () => {
+describe('help', () => {
   test.each([['controller'], ['agent'], ['run'], ['plan'], ['explain'], ['explain', 'service'], []])(
     'herald %s --help shows an example',
     async (...command) => {
-      const { code, stdout, stderr } = await herald(...command, '--help');
+      const { code, stdout, stderr } = await herald([...command, '--help']);
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       expect(stdout).toContain(`Usage: herald${command.map((word) => ` ${word}`).join('')}`);
       expect(stdout).toMatch(/\nExample:\n {2}.*herald /);
@@ -27,7 +26,43 @@ describe.concurrent('help', patient, () => {
   );
 });
 
-describe.concurrent('mistakes on the command line', patient, () => {
+/**
+ * A command line for each command, and what its process prints and how it ends. All other tests of commands run in the test's process, so this is
+ * what shows that bin/herald and main.ts pass on words, both outputs and the exit status.
+ */
+describe('the process of each command', () => {
+  const source = ['--source', 'examples/fabric'];
+  const none = 'herald: there is no directory /no/such/place\n';
+  const lines: Readonly<Record<string, readonly [words: readonly string[], code: number, stdout: unknown, stderr: unknown]>> = {
+    controller: [['controller', '--source', '/no/such/place'], 1, '', none],
+    agent: [['agent', '--bgp-listen', '99999'], 64, '', expect.stringContaining('[2001:db8::1]:179')],
+    run: [['run', '/no/such/place'], 1, '', none],
+    status: [['status', '--problems', ...source], 3, expect.stringContaining('AgentSilent'), ''],
+    peers: [['peers', '--node', 'x', ...source], 1, '', expect.stringContaining('herald: there is no valid node x')],
+    routes: [['routes', ...source], 0, expect.stringContaining('node1  tor1-v4  192.0.2.10/32'), ''],
+    pools: [['pools', ...source], 0, expect.stringContaining('2 Services wait for an address.\n'), ''],
+    explain: [['explain', 'service', 'shop/web', ...source], 0, expect.stringContaining('Service shop/web (LoadBalancer)\n'), ''],
+    ui: [['ui', '--port', '65536'], 64, '', expect.stringContaining('Write a port, 0 to 65535.')],
+    history: [['history', 'service', 'shop/web', '--socket', 'none', '-o', 'json'], 1, expect.stringContaining('"shop/web"'), ''],
+    plan: [['plan', '-f', 'examples/one-host', '--source', 'none'], 2, expect.stringContaining('default/web: none -> 198.51.100.1\n'), ''],
+    drain: [['drain', 'none', ...source], 1, '', expect.stringContaining('none')],
+    bgp: [['bgp', 'trace', '--peer', 'a', '--socket', '/no/such/socket'], 1, '', expect.stringContaining('/no/such/socket')],
+    bundle: [['bundle', '--host', 'never', '--source', '/no/such/place', '-o', '/no/such/b.tar.gz'], 1, '', none],
+    completion: [['completion', 'bash'], 0, expect.stringContaining('complete '), ''],
+    aws: [['aws', 'iam-policy', '--cluster', 'a'], 0, expect.stringContaining('"aws:ResourceTag/herald.dev/cluster": "a"'), ''],
+    import: [['import', 'metallb', '-f', '/no/such/file'], 1, '', expect.stringContaining('/no/such/file')],
+  };
+
+  test('the list has every command', () => {
+    expect(Object.keys(lines)).toEqual(Object.keys(commands));
+  });
+
+  test.each(Object.entries(lines))('herald %s', async (_, [words, code, stdout, stderr]) => {
+    expect(await heraldProcess(...words)).toEqual({ code, stdout, stderr });
+  });
+});
+
+describe('mistakes on the command line', () => {
   test.each([
     ['an unknown command', ['controler'], 'Did you mean controller?'],
     ['an unknown option', ['explain', 'service', 'a', '--source', '.', '--outptu', 'x'], 'Did you mean --output?'],
@@ -51,14 +86,14 @@ describe.concurrent('mistakes on the command line', patient, () => {
     ['an unknown option of plan', ['plan', '--fle', 'x', '-f', 'y'], 'Did you mean --file?'],
     ['a missing option of plan', ['plan'], '-f, --file <path>'],
   ])('%s gives exit status 64 and a hint', async (_, command, told) => {
-    const { code, stdout, stderr } = await herald(...command);
+    const { code, stdout, stderr } = await herald(command);
     expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
     expect(stderr).toContain(told);
     expect(stderr).toContain('herald --help lists the commands');
   });
 
   test('agent --cleanup-kube-proxy keeps the rules while Herald forwards nothing, and needs no --node or --source', async () => {
-    const { code, stdout, stderr } = await herald('agent', '--cleanup-kube-proxy');
+    const { code, stdout, stderr } = await heraldProcess('agent', '--cleanup-kube-proxy');
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
     expect(stderr).toContain('Herald forwards no ClusterIPs on this node');
   });
@@ -71,29 +106,21 @@ describe.concurrent('mistakes on the command line', patient, () => {
     [['plan', '-f', '/no/such/place', '--source', 'none']],
     [['plan', '-f', '/no/such/place', '--source', '.']],
   ])('a missing directory is reported: %j', async (command) => {
-    expect(await herald(...command)).toEqual({ code: 1, stdout: '', stderr: 'herald: there is no directory /no/such/place\n' });
+    expect(await herald(command)).toEqual({ code: 1, stdout: '', stderr: 'herald: there is no directory /no/such/place\n' });
   });
 
   test('a missing directory is reported before anything is opened', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const health = `127.0.0.1:${(taken.address() as AddressInfo).port}`;
-    const { stdout, stderr } = await herald(
-      'run',
-      '/no/such/place',
-      '--health-address',
-      health,
-      '--metrics-address',
-      'none',
-      '--socket',
-      'none',
-    );
+    const words = ['run', '/no/such/place', '--health-address', health, '--metrics-address', 'none', '--socket', 'none'];
+    const { stdout, stderr } = await herald(words);
     taken.close();
     expect({ stdout, stderr }).toEqual({ stdout: '', stderr: 'herald: there is no directory /no/such/place\n' });
   });
 
   test('a file in place of a directory is reported', async () => {
-    expect((await herald('explain', 'service', 'shop/web', '--source', 'package.json')).stderr).toBe(
+    expect((await herald(['explain', 'service', 'shop/web', '--source', 'package.json'])).stderr).toBe(
       'herald: package.json is not a directory\n',
     );
   });
@@ -102,14 +129,14 @@ describe.concurrent('mistakes on the command line', patient, () => {
     const directory = await scratch();
     try {
       await chmod(directory, 0o300);
-      expect(await heraldWithoutPrivileges('plan', '-f', directory, '--source', 'none')).toEqual({
+      expect(await heraldProcessWithoutPrivileges('plan', '-f', directory, '--source', 'none')).toEqual({
         code: 1,
         stdout: '',
         stderr: `herald: ${directory} cannot be read: permission denied\n`,
       });
       await chmod(directory, 0o500);
       const because = 'permission denied: run this as root, or as the user that owns the directory';
-      expect(await heraldWithoutPrivileges('controller', '--source', directory, ...deaf)).toEqual({
+      expect(await heraldProcessWithoutPrivileges('controller', '--source', directory, ...deaf)).toEqual({
         code: 1,
         stdout: '',
         stderr: `herald: ${directory}/.herald/controller.lock cannot be written: ${because}\n`,
@@ -121,7 +148,7 @@ describe.concurrent('mistakes on the command line', patient, () => {
   });
 });
 
-test('plan and explain report an unreadable folder instead of reading it as empty', patient, async () => {
+test('plan and explain report an unreadable folder instead of reading it as empty', async () => {
   const [directory, proposal] = [await scratch(...fabric), await scratch(...fabric)];
   await record(directory, 'web', '198.51.100.10', '2001:db8:100::10');
   await record(directory, 'ledger', '198.51.100.11', '2001:db8:100::11');
@@ -129,15 +156,15 @@ test('plan and explain report an unreadable folder instead of reading it as empt
   await mkdir(join(proposal, 'others'), { mode: 0o300 });
   try {
     const fix = '(let this user list the folder: its content is unknown)';
-    const plan = await heraldWithoutPrivileges('plan', '-f', proposal, '--source', directory);
+    const plan = await heraldProcessWithoutPrivileges('plan', '-f', proposal, '--source', directory);
     expect(plan.stdout).toContain(`problem: ${directory}/more: cannot be read: EACCES ${fix}\n`);
     expect(plan.stdout).toContain(`problem: others: cannot be read: EACCES ${fix}\n`);
     expect(plan.stdout).toContain('Nothing would change in the part that could be read.');
     expect(plan).toMatchObject({ code: 1, stdout: expect.not.stringContaining('Nothing would change.') });
-    const explained = await heraldWithoutPrivileges('explain', 'service', 'shop/web', '--source', directory);
+    const explained = await heraldProcessWithoutPrivileges('explain', 'service', 'shop/web', '--source', directory);
     expect(explained.stdout).toContain(`problem: more: cannot be read: EACCES ${fix}\n`);
     // Manifests for a cluster (-f) are read by other code.
-    expect(await heraldWithoutPrivileges('explain', 'service', 'shop/web', '-f', directory)).toEqual({
+    expect(await heraldProcessWithoutPrivileges('explain', 'service', 'shop/web', '-f', directory)).toEqual({
       code: 1,
       stdout: '',
       stderr: `herald: ${directory}/more cannot be read: EACCES\n`,
@@ -147,7 +174,7 @@ test('plan and explain report an unreadable folder instead of reading it as empt
   }
 });
 
-describe.concurrent('missing --source', patient, () => {
+describe('missing --source', () => {
   test.each([
     [
       'an agent outside a pod, without --source',
@@ -156,7 +183,7 @@ describe.concurrent('missing --source', patient, () => {
     ],
     ['a missing kubeconfig', ['controller', '--kubeconfig', '/no/such/file', ...deaf], '/no/such/file cannot be used: ENOENT'],
   ] as const)('a command without cluster or directory says what to add: %s', async (_, command, told) => {
-    const { code, stdout, stderr } = await herald(...command);
+    const { code, stdout, stderr } = await herald(command);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain(told);
   });
@@ -170,7 +197,7 @@ describe('a copy of examples/fabric', () => {
   afterAll(() => discard(directory));
 
   test('explain prints why a Service is announced', async () => {
-    const { code, stdout } = await herald('explain', 'service', 'shop/ledger', '-o', 'wide', '--source', directory);
+    const { code, stdout } = await herald(['explain', 'service', 'shop/ledger', '-o', 'wide', '--source', directory]);
     expect(code).toBe(0);
     expect(stdout).toContain('Service shop/ledger (LoadBalancer)\n\nAddress    none yet: the controller has not assigned one');
     expect(stdout).toContain('Endpoints  2 ready');
@@ -178,7 +205,7 @@ describe('a copy of examples/fabric', () => {
   });
 
   test('explain -o json prints one object', async () => {
-    const { code, stdout } = await herald('explain', 'service', 'shop/web', '--source', directory, '-o', 'json');
+    const { code, stdout } = await herald(['explain', 'service', 'shop/web', '--source', directory, '-o', 'json']);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
       service: 'shop/web',
@@ -188,7 +215,7 @@ describe('a copy of examples/fabric', () => {
   });
 
   test('plan without a directory in force reports everything as new', async () => {
-    const { code, stdout } = await herald('plan', '-f', directory, '--source', 'none');
+    const { code, stdout } = await herald(['plan', '-f', directory, '--source', 'none']);
     expect(code).toBe(2);
     expect(stdout).toContain('shop/ledger: none -> 198.51.100.11, 2001:db8:100::11');
     expect(stdout).toContain('+ tor1-v6: start  on node1, node2, node3\n');
@@ -199,14 +226,14 @@ describe('a copy of examples/fabric', () => {
   });
 
   test('plan of examples/one-host finds no problem, and its first address suits every client', async () => {
-    const { code, stdout } = await herald('plan', '-f', join(root, 'examples/one-host'), '--source', 'none');
+    const { code, stdout } = await herald(['plan', '-f', join(root, 'examples/one-host'), '--source', 'none']);
     expect(code).toBe(2);
     expect(stdout).toContain('default/web: none -> 198.51.100.1\n');
     expect(stdout).not.toMatch(/problem|warning/);
   });
 
   test('plan -o json prints one object, even when the reader stops early', async () => {
-    const { stdout } = await herald('plan', '-f', directory, '--source', 'none', '-o', 'json');
+    const { stdout } = await herald(['plan', '-f', directory, '--source', 'none', '-o', 'json']);
     const { addresses, sessions, problems } = JSON.parse(stdout) as Record<string, unknown[]>;
     expect([addresses?.length, sessions?.length, problems?.length]).toEqual([2, 12, 0]);
   });
@@ -218,7 +245,7 @@ describe('a copy of examples/fabric', () => {
   });
 
   test('explain of a missing Service lists the Services that exist', async () => {
-    const { code, stdout, stderr } = await herald('explain', 'service', 'shop/wbe', '--source', directory);
+    const { code, stdout, stderr } = await herald(['explain', 'service', 'shop/wbe', '--source', directory]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toBe(
       `herald: there is no valid Service shop/wbe in ${directory} (did you mean shop/web?): there are shop/ledger, shop/web\n`,
@@ -236,7 +263,7 @@ describe('a broken manifest', () => {
       join(directory, 'web.yaml'),
       'apiVersion: v1\nkind: Service\nmetadata: { namespace: shop, name: web }\nspec:\n  clusterIP: 10.96.0.1\n  ports:\n    - port: eighty\n',
     );
-    const { code, stderr } = await herald('explain', 'service', 'shop/web', '--source', directory);
+    const { code, stderr } = await herald(['explain', 'service', 'shop/web', '--source', directory]);
     expect(code).toBe(1);
     expect(stderr).toContain('there is no valid Service shop/web');
     expect(stderr).toMatch(/\n {2}web\.yaml:7:7: Service\/shop\/web: spec\.ports\[0\]\.port: must be a whole number/);
@@ -245,7 +272,7 @@ describe('a broken manifest', () => {
   test('explain names a manifest that is not valid YAML', async () => {
     directory = await scratch('10-cluster.yaml');
     await writeFile(join(directory, 'web.yaml'), 'apiVersion: v1\nkind: Service\nmetadata:\n\tname: web\n');
-    const { code, stderr } = await herald('explain', 'service', 'default/web', '--source', directory);
+    const { code, stderr } = await herald(['explain', 'service', 'default/web', '--source', directory]);
     expect(code).toBe(1);
     expect(stderr).toMatch(/\n {2}web\.yaml:4:\d+: not valid YAML/);
   });
@@ -256,7 +283,7 @@ describe('a broken manifest', () => {
       join(directory, 'pool.yaml'),
       'apiVersion: herald.dev/v1alpha1\nkind: IPAddressPool\nmetadata: { name: bad }\nspec: { adresses: [192.0.2.0/24] }\n',
     );
-    const { code, stdout } = await herald('plan', '-f', directory, '--source', 'none');
+    const { code, stdout } = await herald(['plan', '-f', directory, '--source', 'none']);
     expect(code).toBe(1);
     expect(stdout).toContain('problem: pool.yaml:4:');
     expect(stdout).toContain('did you mean addresses?');
@@ -276,7 +303,7 @@ describe('a broken manifest', () => {
     const proposal = await scratch(...fabric.filter((name) => name !== '30-web.yaml'));
     try {
       await writeFile(join(proposal, file), (await readFile(join(directory, '30-web.yaml'), 'utf8')).replace(from, to));
-      const { code, stdout } = await herald('plan', '-f', proposal, '--source', directory);
+      const { code, stdout } = await herald(['plan', '-f', proposal, '--source', directory]);
       expect(stdout).toMatch(/^(problem|warning): 3/);
       expect(stdout).toContain(to === '' ? 'Nothing would change.' : 'Nothing would change in the part that could be read.');
       expect(code).toBe(to === '' ? 0 : 1);
@@ -305,14 +332,14 @@ describe('herald run', () => {
 
   test('herald run without a Node manifest says what to add, and ends', async () => {
     directory = await scratch('30-web.yaml');
-    const { code, stderr } = await herald('run', directory);
+    const { code, stderr } = await herald(['run', directory]);
     expect(code).toBe(1);
     expect(stderr).toMatch(/there is no Node manifest\. Add a Node named \S+, or use --node NAME/);
   });
 
   test('herald run with Nodes of other hosts names them', async () => {
     directory = await scratch('10-cluster.yaml');
-    const { code, stderr } = await herald('run', directory);
+    const { code, stderr } = await herald(['run', directory]);
     expect(code).toBe(1);
     expect(stderr).toContain('the Node manifests are node1, node2, node3');
   });
@@ -349,8 +376,8 @@ describe('herald controller', () => {
     const health = `127.0.0.1:${(taken.address() as AddressInfo).port}`;
     const ports = ['--health-address', health, '--metrics-address', 'none', '--socket', 'none'];
     const [second, whole] = await Promise.all([
-      herald('controller', '--source', directory, ...ports),
-      herald('run', directory, '--node', 'node1', ...ports),
+      heraldProcess('controller', '--source', directory, ...ports),
+      heraldProcess('run', directory, '--node', 'node1', ...ports),
     ]);
     taken.close();
     // The lock is checked before any port is opened, so no message about a used port.
@@ -372,8 +399,8 @@ describe('herald controller', () => {
       conditions: { 'herald.dev/Programmed': 'Unknown' },
     });
 
-    expect(await herald('plan', '-f', directory, '--source', directory)).toMatchObject({ code: 0, stdout: 'Nothing would change.\n' });
-    const explained = await herald('explain', 'service', 'shop/web', '--source', directory);
+    expect(await herald(['plan', '-f', directory, '--source', directory])).toMatchObject({ code: 0, stdout: 'Nothing would change.\n' });
+    const explained = await herald(['explain', 'service', 'shop/web', '--source', directory]);
     expect(explained.stdout).toContain('Address    198.51.100.10 (pool public), 2001:db8:100::10 (pool public)');
 
     // A Service that sorts earlier by name does not take their addresses.

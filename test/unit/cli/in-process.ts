@@ -1,8 +1,11 @@
 import type { Command } from 'commander';
 import { decideAwsClaim } from '../../../providers/aws/desire/claim.ts';
 import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
-import type { CommandContext } from '../../../src/cli/context/command-context.ts';
-import { failureOf } from '../../../src/cli/context/exit-status.ts';
+import { commandsFor } from '../../../src/cli/command-list.ts';
+import type { CommandContext, MakeCommand } from '../../../src/cli/context/command-context.ts';
+import { makeProgram, runProgram } from '../../../src/cli/context/program.ts';
+import { example } from '../../../src/cli/processes.ts';
+import { version } from '../../../src/cli/version.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import type { Outcome } from './program.ts';
@@ -41,30 +44,33 @@ export function collecting(changes: Partial<CommandContext> = {}): {
   return { context, stdout, stderr, status: () => status };
 }
 
-/** Runs a command as main.ts does, but in this process, which is many times faster. */
-export async function inProcess(
-  command: (context: CommandContext) => Command,
-  words: readonly string[],
-  changes: Partial<CommandContext> = {},
-): Promise<Outcome> {
-  const { context, stdout, stderr, status } = collecting(changes);
-  const outcome = (code: number): Outcome => ({ code, stdout: text(stdout), stderr: text(stderr) });
-  const quiet = (one: Command): Command => {
-    one
-      .exitOverride()
-      .configureOutput({ writeErr: (line) => void stderr.push(line.trimEnd()), writeOut: (line) => void stdout.push(line.trimEnd()) });
-    for (const inner of one.commands) quiet(inner);
+/** Runs a command line with the whole program, as main.ts does, but in this process, which is many times faster. */
+export async function herald(words: readonly string[], changes: Partial<CommandContext> = {}): Promise<Outcome> {
+  const makers = await commandsFor(words);
+  return outcomeOf((context) => makeProgram(context, makers, { version, example }), words, changes);
+}
+
+/** Runs one command without the program around it. Its words begin after its name. */
+export async function inProcess(command: MakeCommand, words: readonly string[], changes: Partial<CommandContext> = {}): Promise<Outcome> {
+  const each = (one: Command): Command => {
+    for (const inner of one.exitOverride().commands) each(inner);
     return one;
   };
-  try {
-    await quiet(command(context)).parseAsync(words, { from: 'user' });
-    return outcome(status());
-  } catch (error) {
-    const failure = failureOf(error);
-    if (failure === undefined) throw error;
-    if (failure.message !== undefined) stderr.push(`herald: ${failure.message}`);
-    return outcome(failure.status);
-  }
+  return outcomeOf((context) => each(command(context)), words, changes);
+}
+
+async function outcomeOf(command: MakeCommand, words: readonly string[], changes: Partial<CommandContext>): Promise<Outcome> {
+  const { context, stdout, stderr, status } = collecting(changes);
+  const collected = (one: Command): Command => {
+    one.configureOutput({
+      writeErr: (line) => void stderr.push(line.trimEnd()),
+      writeOut: (line) => void stdout.push(line.trimEnd()),
+    });
+    for (const inner of one.commands) collected(inner);
+    return one;
+  };
+  const failed = await runProgram((painting) => collected(command(painting)), context, words);
+  return { code: failed ?? status(), stdout: text(stdout), stderr: text(stderr) };
 }
 
 function text(lines: readonly string[]): string {

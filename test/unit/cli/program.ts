@@ -1,3 +1,16 @@
+/**
+ * `bin/herald` as a process. Each start costs half a second of processor time, so tests call `herald` of in-process.ts, which runs the same
+ * program. These need a process:
+ *
+ * - cli.test.ts: one command line for each command, which proves that main.ts and bin/herald pass on words, output and exit status; signals,
+ *   the lock of a directory, a reader that ends early, and folders whose mode root ignores.
+ * - context/colour.test.ts: a terminal and a pipe as standard output.
+ * - commands/import/import.test.ts: standard input.
+ * - commands/completion/completion.test.ts: the words with which a shell asks for candidates.
+ * - context/provider-modules.test.ts and commands/provider-module-claims.test.ts: a module that Node.js loads from its path, and that may keep
+ *   the process from ending.
+ * - commands/plan-aws.test.ts: the AWS SDK, which only main.ts loads.
+ */
 import { execFile, spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
@@ -16,13 +29,15 @@ export interface Outcome {
 }
 
 /** Runs a command that prints and ends. A command that does not end is killed and returns code -1. */
-export function herald(...command: readonly string[]): Promise<Outcome> {
+export function heraldProcess(...command: readonly string[]): Promise<Outcome> {
   return run(program, command);
 }
 
-/** Like `herald`, but with no privilege except owning files: root may read and write files whatever their modes. */
-export function heraldWithoutPrivileges(...command: readonly string[]): Promise<Outcome> {
-  return process.getuid?.() === 0 ? run('setpriv', ['--inh-caps=-all', '--bounding-set=-all', program, ...command]) : herald(...command);
+/** Like `heraldProcess`, but with no privilege except owning files: root may read and write files whatever their modes. */
+export function heraldProcessWithoutPrivileges(...command: readonly string[]): Promise<Outcome> {
+  return process.getuid?.() === 0
+    ? run('setpriv', ['--inh-caps=-all', '--bounding-set=-all', program, ...command])
+    : heraldProcess(...command);
 }
 
 function run(file: string, command: readonly string[]): Promise<Outcome> {

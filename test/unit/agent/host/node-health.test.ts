@@ -4,6 +4,7 @@ import { DataplaneError } from '../../../../src/dataplane/dataplane.ts';
 import type { HeraldObject } from '../../../../src/model/store/snapshot.ts';
 import { config, node, service, slice, type ServiceLiteral } from '../../decisions/fixtures.ts';
 import { basics, testbed, type Testbed } from '../testbed.ts';
+import { lowered } from '../../../support/lowered.ts';
 
 /** The node has no IPv6 address, unless the objects say otherwise. */
 async function started(...objects: readonly HeraldObject[]): Promise<Testbed> {
@@ -155,6 +156,7 @@ describe('health-check node ports', () => {
   });
 
   test('ports beyond the limit are reported, and served once there is room', async () => {
+    using _ = lowered(limits, { healthCheckListeners: 20 });
     const many = Array.from({ length: limits.healthCheckListeners }, (_, index) =>
       local(`s${index}`, 20_000 + index, { clusterIPs: [`10.96.${1 + (index >> 8)}.${index & 255}`] }),
     );

@@ -16,6 +16,7 @@ import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { FakeReceivedTable } from '../../dataplane/received-routes/fake-received-table.ts';
 import { node, peer } from '../../decisions/fixtures.ts';
+import { lowered } from '../../../support/lowered.ts';
 
 /** Node n1 between two routers, with real speakers on a network in memory. */
 class Fabric {
@@ -236,6 +237,7 @@ describe('routes of an earlier process', () => {
 
 test('the kernel gets a bounded number of routes, and another one when there is room', async () => {
   await fabric.stop();
+  using _ = lowered(limits, { receivedRoutes: 300 });
   fabric = new Fabric({ maximumRoutes: limits.receivedRoutes + 10 });
   const routes = Array.from({ length: limits.receivedRoutes + 1 }, (_, index) => ({
     prefix: `10.${100 + (index >> 8)}.${index & 255}.0/24`,

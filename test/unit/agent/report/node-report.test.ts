@@ -213,11 +213,13 @@ describe('the report of an agent in a Pod', () => {
     let version = 0;
     for (let second = 0; second < 1_800; second++) {
       version++;
-      for (const { set, report, advance } of agents) {
+      for (const { set, report, clock } of agents) {
         set({ consumed: { Service: `${version}` }, sessions: [{ ...down, state: 'Established', prefixesSent: version }] });
         report.scheduleWrite();
-        await advance(1_000);
+        clock.advance(1_000);
       }
+      // The writes of all agents end.
+      await setImmediate();
     }
     const each = agents.map(({ written }) => written.length - 1);
     const sum = each.reduce((total, one) => total + one, 0) / agents.length;

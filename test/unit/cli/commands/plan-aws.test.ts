@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { discard, herald, scratch } from '../program.ts';
+import { discard, heraldProcess, scratch } from '../program.ts';
 
 let directory: string;
 
@@ -29,7 +29,16 @@ test.each([
   ['does not know where the cluster is', [], 'which region?', 'set --aws-region'],
   ['has no credentials', ['--aws-region', 'eu-west-1', '--aws-vpc-id', 'vpc-1'], 'Could not load credentials', 'set AWS_PROFILE'],
 ])('plan for AWS that %s reports that once, with the fix', async (_, options, what, fix) => {
-  const { code, stdout, stderr } = await herald('plan', '-f', directory, '--source', 'none', '--aws-cluster-name', 'test', ...options);
+  const { code, stdout, stderr } = await heraldProcess(
+    'plan',
+    '-f',
+    directory,
+    '--source',
+    'none',
+    '--aws-cluster-name',
+    'test',
+    ...options,
+  );
   expect([code, stderr]).toEqual([1, '']);
   expect(stdout.split(what)).toHaveLength(2);
   expect(stdout).toContain(fix);

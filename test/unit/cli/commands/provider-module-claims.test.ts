@@ -9,11 +9,10 @@ import { explainCommand } from '../../../../src/cli/commands/explain-command.ts'
 import { planCommand } from '../../../../src/cli/commands/plan-command.ts';
 import type { Claim, Preview } from '../../../../src/controller/provider-module.ts';
 import { inProcess } from '../in-process.ts';
-import { discard, herald, root, scratch, type Outcome } from '../program.ts';
+import { discard, heraldProcess, root, scratch, type Outcome } from '../program.ts';
 import { providerComponents } from '../provider-components.ts';
 
 /** `herald explain` and `herald plan` with the provider module of examples/provider. */
-const patient = { timeout: 60_000 };
 const example = join(root, 'examples/provider/provider.ts');
 
 const service = (name: string, more: string, ports = 'ports: [{ name: http, port: 80, nodePort: 30080 }]'): string =>
@@ -57,7 +56,7 @@ beforeEach(async () => {
 });
 afterEach(() => discard(directory));
 
-describe('herald explain service --provider', patient, () => {
+describe('herald explain service --provider', () => {
   const explain = (changes: Partial<CommandContext>, ...more: readonly string[]): Promise<Outcome> =>
     inProcess(explainCommand, ['service', 'shop/web', '-f', directory, '--provider', example, ...more], changes);
 
@@ -135,7 +134,7 @@ describe('herald explain service --provider', patient, () => {
   });
 });
 
-describe('herald plan --provider', patient, () => {
+describe('herald plan --provider', () => {
   let proposed: string;
   beforeEach(async () => {
     proposed = await scratch();
@@ -207,16 +206,16 @@ describe('herald plan --provider', patient, () => {
   });
 });
 
-describe('a provider module in a read-only command', patient, () => {
+describe('a provider module in a read-only command', () => {
   beforeAll(() => void vi.stubEnv('BALANCER_API', 'http://127.0.0.1:1'));
   afterAll(() => void vi.unstubAllEnvs());
 
   test('explain and plan load the module from its path', async () => {
-    const { code, stdout } = await herald('explain', 'service', 'shop/web', '-f', directory, '--provider', example);
+    const { code, stdout } = await heraldProcess('explain', 'service', 'shop/web', '-f', directory, '--provider', example);
     expect(code).toBe(0);
     expect(stdout).toContain('Provider   example: spec.loadBalancerClass is example.com/balancer\n');
-    expect((await herald('explain', 'service', 'shop/web', '-f', directory)).stdout).toContain('Provider   none: ');
-    const planned = await herald('plan', '-f', directory, '--source', 'none', '--provider', example);
+    expect((await inProcess(explainCommand, ['service', 'shop/web', '-f', directory])).stdout).toContain('Provider   none: ');
+    const planned = await heraldProcess('plan', '-f', directory, '--source', 'none', '--provider', example);
     expect(planned.code).toBe(2);
     expect(planned.stdout).toContain('  + shop/web: provider example would serve it\n');
   });
@@ -231,22 +230,22 @@ describe('a provider module in a read-only command', patient, () => {
          return make(components);
        };`,
     );
-    const { code, stderr } = await herald('explain', 'service', 'shop/web', '-f', file('web.yaml'), '--provider', module);
+    const { code, stderr } = await heraldProcess('explain', 'service', 'shop/web', '-f', file('web.yaml'), '--provider', module);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
 
   test('a handle that the module keeps open does not keep the command from ending', async () => {
     const module = file('open.mjs');
     await writeFile(module, `setInterval(() => undefined, 1000);\nexport { createProvider } from ${JSON.stringify(example)};`);
-    const { code, stdout } = await herald('explain', 'service', 'shop/web', '-f', file('web.yaml'), '--provider', module);
+    const { code, stdout } = await heraldProcess('explain', 'service', 'shop/web', '-f', file('web.yaml'), '--provider', module);
     expect(code).toBe(0);
     expect(stdout).toContain('Provider   example: ');
   });
 
   test('a faulty module is an error', async () => {
-    const missing = await herald('explain', 'service', 'shop/web', '-f', directory, '--provider', file('none.ts'));
+    const missing = await heraldProcess('explain', 'service', 'shop/web', '-f', directory, '--provider', file('none.ts'));
     expect([missing.code, missing.stderr]).toEqual([1, expect.stringMatching(/^herald: --provider .*none\.ts: it could not be loaded: /)]);
-    const planned = await herald('plan', '-f', directory, '--source', 'none', '--provider', file('none.ts'));
+    const planned = await heraldProcess('plan', '-f', directory, '--source', 'none', '--provider', file('none.ts'));
     expect([planned.code, planned.stderr]).toEqual([1, expect.stringContaining('it could not be loaded')]);
   });
 });

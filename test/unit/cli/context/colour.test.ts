@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { painterFor } from '../../../../src/cli/context/colour.ts';
-import { herald, root } from '../program.ts';
+import { herald } from '../in-process.ts';
+import { heraldProcess, root } from '../program.ts';
 
 const on = { isTerminal: true, variables: { TERM: 'xterm' } };
 const text = { color: 'auto', output: 'text' } as const;
@@ -62,30 +63,41 @@ describe('colour', () => {
   });
 });
 
-describe('the program on a terminal and in a pipe', { timeout: 60_000 }, () => {
+describe('the program on a terminal and in a pipe', () => {
   const escape = '\u001B[';
+  const red = `${escape}31mFalse${escape}0m`;
   const words = ['status', '--source', 'examples/fabric'];
-  /** Runs the program with a terminal as its standard output (script(1) of util-linux). */
-  async function onTerminal(environment: Readonly<Record<string, string>>, ...more: readonly string[]): Promise<string> {
-    const command = [join(root, 'bin/herald'), ...words, ...more].join(' ');
-    const { NO_COLOR: _, ...others } = process.env;
-    const env = { ...others, TERM: 'xterm', ...environment };
-    return (await promisify(execFile)('script', ['-qec', command, '/dev/null'], { cwd: root, env })).stdout;
-  }
+  const onTerminal = async (variables: Readonly<Record<string, string>>, ...more: readonly string[]): Promise<string> =>
+    (await herald([...words, ...more], { isTerminal: true, variables: { TERM: 'xterm', ...variables } })).stdout;
 
   test('a terminal gets colour', async () => {
-    expect(await onTerminal({})).toContain(`${escape}31mFalse${escape}0m`);
+    expect(await onTerminal({})).toContain(red);
+    // A process with a terminal as its standard output (script(1) of util-linux).
+    const { NO_COLOR: _, ...others } = process.env;
+    const command = [join(root, 'bin/herald'), ...words].join(' ');
+    const { stdout } = await promisify(execFile)('script', ['-qec', command, '/dev/null'], {
+      cwd: root,
+      env: { ...others, TERM: 'xterm' },
+    });
+    expect(stdout).toContain(red);
   });
 
   test('a terminal gets no colour with NO_COLOR, TERM=dumb, --color never or -o json', async () => {
-    expect(await onTerminal({ NO_COLOR: '1' })).not.toContain(escape);
-    expect(await onTerminal({ TERM: 'dumb' })).not.toContain(escape);
-    expect(await onTerminal({}, '--color', 'never')).not.toContain(escape);
-    expect(await onTerminal({}, '-o', 'json', '--color', 'always')).not.toContain(escape);
+    for (const stdout of [
+      await onTerminal({ NO_COLOR: '1' }),
+      await onTerminal({ TERM: 'dumb' }),
+      await onTerminal({}, '--color', 'never'),
+      await onTerminal({}, '-o', 'json', '--color', 'always'),
+    ]) {
+      expect(stdout).toContain('False');
+      expect(stdout).not.toContain(escape);
+    }
   });
 
   test('a pipe gets colour only with --color always', async () => {
-    expect((await herald('status', '--source', join(root, 'examples/fabric'))).stdout).not.toContain(escape);
-    expect((await herald('status', '--source', join(root, 'examples/fabric'), '--color', 'always')).stdout).toContain(escape);
+    const { stdout } = await heraldProcess(...words);
+    expect(stdout).toContain('False');
+    expect(stdout).not.toContain(escape);
+    expect((await herald([...words, '--color', 'always'])).stdout).toContain(escape);
   });
 });

@@ -1,17 +1,9 @@
 import { join } from 'node:path';
-import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { commandsFor } from '../../../../src/cli/command-list.ts';
-import type { CommandContext } from '../../../../src/cli/context/command-context.ts';
-import { inProcess } from '../in-process.ts';
+import { herald as program } from '../in-process.ts';
 import { root, type Outcome } from '../program.ts';
 
-const makers = await commandsFor([]);
-const herald = (...words: readonly string[]): Promise<Outcome> =>
-  inProcess(
-    (context: CommandContext) => makers.reduce((all, make) => all.addCommand(make(context)), new Command('herald')),
-    [...words, '--source', join(root, 'examples/fabric')],
-  );
+const herald = (...words: readonly string[]): Promise<Outcome> => program([...words, '--source', join(root, 'examples/fabric')]);
 
 describe('a Service on the command line', () => {
   test.each([['service'], ['svc'], ['services']])('herald explain %s web -n shop is herald explain service shop/web', async (word) => {

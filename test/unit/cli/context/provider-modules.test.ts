@@ -1,13 +1,21 @@
 import { createServer, type Server } from 'node:http';
+import nodeModule from 'node:module';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { MemoryApi } from '../../../../examples/provider/memory-api.ts';
 import { BalancerProvider } from '../../../../examples/provider/provider.ts';
 import { loadProviders } from '../../../../src/cli/context/provider-modules.ts';
-import { discard, herald, root, scratch, Service } from '../program.ts';
+import { discard, heraldProcess, root, scratch, Service } from '../program.ts';
 import { providerComponents } from '../provider-components.ts';
+
+/** What loading leaves in the process. The test with a module in a directory without Herald shows that it works. */
+beforeAll(() => void vi.spyOn(nodeModule, 'registerHooks').mockReturnValue({ deregister: () => undefined }));
+afterAll(() => {
+  vi.restoreAllMocks();
+  Reflect.deleteProperty(globalThis, Symbol.for('herald/provider'));
+});
 
 const components = providerComponents(true);
 const right = (): BalancerProvider => new BalancerProvider(new MemoryApi(), components);
@@ -53,9 +61,9 @@ test('a controller that cannot load its provider reports that, and ends', async 
   const directory = await scratch('20-herald.yaml');
   vi.stubEnv('BALANCER_API', undefined);
   try {
-    const missing = await herald('controller', '--source', directory, '--provider', join(directory, 'none.ts'));
+    const missing = await heraldProcess('controller', '--source', directory, '--provider', join(directory, 'none.ts'));
     expect([missing.code, missing.stderr]).toEqual([1, expect.stringMatching(/^herald: --provider .*none\.ts: it could not be loaded: /m)]);
-    const unset = await herald('controller', '--source', directory, '--provider', join(root, 'examples/provider/provider.ts'));
+    const unset = await heraldProcess('controller', '--source', directory, '--provider', join(root, 'examples/provider/provider.ts'));
     expect([unset.code, unset.stderr]).toEqual([1, expect.stringContaining('createProvider failed: BALANCER_API is not set')]);
   } finally {
     vi.unstubAllEnvs();

@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { acquireLock, LockedError, requireUnlocked } from '../../../../src/sources/directory/lock.ts';
+import { runs } from '../../../support/property.ts';
 
 let directory: string;
 let file: string;
@@ -149,7 +150,7 @@ describe('the lock of a directory', () => {
     const stale = await leave({ pid: await deadProcess() });
     const racers = await Promise.all(Array.from({ length: 6 }, () => Racer.start(file)));
     try {
-      for (let round = 0; round < 150; round++) {
+      for (let round = 0; round < runs(150); round++) {
         await writeFile(file, JSON.stringify({ ...stale, attempt: `round ${round}` }));
         const outcomes = await Promise.all(racers.map((racer) => racer.ask('take')));
         expect(outcomes.filter((outcome) => outcome === 'taken')).toHaveLength(1);

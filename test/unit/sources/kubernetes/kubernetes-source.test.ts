@@ -8,6 +8,7 @@ import { problemText } from '../../../../src/sources/source.ts';
 import { systemClock } from '../../../../src/system/clock.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { FakeApiServer, refuse } from '../../kube/fake-api-server.ts';
+import { lowered } from '../../../support/lowered.ts';
 
 const services = '/api/v1/services';
 const nodes = '/api/v1/nodes';
@@ -232,6 +233,7 @@ describe('an object that cannot be used', () => {
 });
 
 test('errors are reported before warnings when there are too many problems', async () => {
+  using _ = lowered(limits, { problems: 40 });
   const odd = { metadata: { annotations: { 'herald.dev/unknown': 'x' } } };
   for (let index = 0; index < limits.problems; index++) server.put(services, `odd${index}`, { ...web, ...odd }, 'shop');
   server.put(pools, 'main', { spec: { addresses: [] } });

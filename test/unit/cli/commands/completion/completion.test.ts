@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,23 +7,31 @@ import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { commandsFor } from '../../../../../src/cli/command-list.ts';
 import { answerCompletion } from '../../../../../src/cli/commands/completion/answer-completion.ts';
+import { completionCommand } from '../../../../../src/cli/commands/completion/completion-command.ts';
 import { positionOf } from '../../../../../src/cli/commands/completion/position.ts';
+import { completionRequest } from '../../../../../src/cli/commands/completion/scripts.ts';
 import { argumentValues, optionValues } from '../../../../../src/cli/commands/completion/value-kinds.ts';
 import type { CommandContext } from '../../../../../src/cli/context/command-context.ts';
 import { makeProgram } from '../../../../../src/cli/context/program.ts';
-import { collecting } from '../../in-process.ts';
-import { herald, root } from '../../program.ts';
+import { limits } from '../../../../../src/cli/limits.ts';
+import { VirtualClock } from '../../../../../src/system/virtual-clock.ts';
+import { collecting, inProcess } from '../../in-process.ts';
+import { root } from '../../program.ts';
 
 const fabric = join(root, 'examples/fabric');
 const load = async (words: readonly string[]): Promise<Command> =>
   makeProgram({} as CommandContext, await commandsFor(words), { version: '1', example: '' });
 
-/** Returns the candidates without their descriptions, and the directive. */
-async function complete(words: readonly string[], changes: Partial<CommandContext> = {}): Promise<readonly string[]> {
-  const { context, stdout } = collecting(changes);
+/** Returns the lines of the answer. The limit of time of a completion never passes, unless the test advances the clock. */
+async function answer(words: readonly string[], clock = new VirtualClock()): Promise<readonly string[]> {
+  const { context, stdout } = collecting({ clock });
   await answerCompletion(context, words, load);
-  return stdout.map((line) => line.replace(/\t.*/, ''));
+  return stdout;
 }
+
+/** Returns the candidates without their descriptions, and the directive. */
+const complete = async (...args: Parameters<typeof answer>): Promise<readonly string[]> =>
+  (await answer(...args)).map((line) => line.replace(/\t.*/, ''));
 
 describe('completion', () => {
   test.each([
@@ -56,7 +64,8 @@ describe('completion', () => {
   });
 
   test('a cluster that does not answer ends the completion without a word', async () => {
-    const silent = createServer().listen(0, '127.0.0.1');
+    const clock = new VirtualClock();
+    const silent = createServer(() => clock.advance(limits.completionMilliseconds)).listen(0, '127.0.0.1');
     await new Promise((resolve) => silent.once('listening', resolve));
     const directory = mkdtempSync(join(tmpdir(), 'herald-complete-'));
     const kubeconfig = join(directory, 'config');
@@ -73,7 +82,7 @@ describe('completion', () => {
       }),
     );
     try {
-      expect(await complete(['explain', 'pool', '--kubeconfig', kubeconfig, ''])).toEqual([':4']);
+      expect(await complete(['explain', 'pool', '--kubeconfig', kubeconfig, ''], clock)).toEqual([':4']);
     } finally {
       silent.close();
       rmSync(directory, { recursive: true });
@@ -115,36 +124,59 @@ test('a position knows the values of the options before it', async () => {
   expect(place).toMatchObject({ type: 'value', option: expect.objectContaining({ long: '--peer' }) });
 });
 
-/** zsh and fish are packages of Debian: `sh scripts/setup.sh zsh=zsh fish=fish`. */
-describe('a shell with the completion script', { timeout: 60_000 }, () => {
-  let directory: string;
-  let environment: NodeJS.ProcessEnv;
+/**
+ * zsh and fish are packages of Debian: `sh scripts/setup.sh zsh=zsh fish=fish`. The shells run a `herald` that prints the answer of this process to
+ * the words that the test expects, and fails for other words.
+ */
+describe('a shell with the completion script', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'herald-shell-'));
+  const environment = { ...process.env, PATH: `${directory}:${process.env['PATH'] ?? ''}`, HOME: directory };
   beforeAll(async () => {
-    directory = mkdtempSync(join(tmpdir(), 'herald-shell-'));
-    symlinkSync(join(root, 'bin/herald'), join(directory, 'herald'));
+    const program = `#!/bin/sh\nIFS='|'\ncat "${directory}/answers/$(printf %s "$*" | tr / :)"\n`;
+    writeFileSync(join(directory, 'herald'), program, { mode: 0o755 });
+    mkdirSync(join(directory, 'answers'));
     for (const shell of ['bash', 'zsh', 'fish', 'kubectl'])
-      writeFileSync(join(directory, `herald.${shell}`), (await herald('completion', shell)).stdout);
-    environment = { ...process.env, PATH: `${directory}:${process.env['PATH'] ?? ''}`, HOME: directory };
+      writeFileSync(join(directory, `herald.${shell}`), (await inProcess(completionCommand, [shell])).stdout);
   });
   afterAll(() => rmSync(directory, { recursive: true }));
 
-  /** Returns what bash offers for a command line, as `complete -F` would have it. */
-  function bash(line: string): readonly string[] {
-    const script = `source ${directory}/herald.bash; COMP_LINE=$1; COMP_POINT=\${#1}; _herald herald; printf '%s\\n' "\${COMPREPLY[@]}"`;
-    const out = execFileSync('bash', ['-c', script, 'bash', line], { env: environment, cwd: root, encoding: 'utf8' });
-    return out.split('\n').filter((word) => word !== '');
+  /** Runs a shell in which `herald` has the answer to these words only. */
+  async function run(shell: string, words: readonly string[], ...args: readonly string[]): Promise<string> {
+    const lines = (await answer(words)).map((line) => `${line}\n`).join('');
+    writeFileSync(join(directory, 'answers', [completionRequest, ...words].join('|').replaceAll('/', ':')), lines);
+    return execFileSync(shell, args, { env: environment, cwd: root, encoding: 'utf8' });
   }
 
+  /** Prints what bash offers for a command line, as `complete -F` would have it. */
+  const script = `source ${directory}/herald.bash; COMP_LINE=$1; COMP_POINT=\${#1}; _herald herald; printf '%s\\n' "\${COMPREPLY[@]}"`;
+
   test.each([
-    ['herald stat', ['status']],
-    ['herald explain service --source examples/fabric shop/', ['shop/ledger', 'shop/web']],
-    ['herald explain node --source=examples/fabric ', ['node1', 'node2', 'node3']],
-    ['herald status --output=j', ['json']],
-    ['herald peers --source examples/fabric --peer tor2', ['tor2-v4', 'tor2-v6']],
-    ['herald run examples/fab', ['examples/fabric']],
-    ['herald plan --file=examples/fabric/3', ['examples/fabric/30-web.yaml']],
-  ])('bash completes %j', (line, expected) => {
-    expect(bash(line)).toEqual(expected);
+    ['herald stat', ['stat'], ['status']],
+    [
+      'herald explain service --source examples/fabric shop/',
+      ['explain', 'service', '--source', 'examples/fabric', 'shop/'],
+      ['shop/ledger', 'shop/web'],
+    ],
+    ['herald explain node --source=examples/fabric ', ['explain', 'node', '--source=examples/fabric', ''], ['node1', 'node2', 'node3']],
+    ['herald status --output=j', ['status', '--output=j'], ['json']],
+    [
+      'herald peers --source examples/fabric --peer tor2',
+      ['peers', '--source', 'examples/fabric', '--peer', 'tor2'],
+      ['tor2-v4', 'tor2-v6'],
+    ],
+    ['herald run examples/fab', ['run', 'examples/fab'], ['examples/fabric']],
+    ['herald plan --file=examples/fabric/3', ['plan', '--file=examples/fabric/3'], ['examples/fabric/30-web.yaml']],
+  ])('bash completes %j', async (line, words, expected) => {
+    const out = await run('bash', words, '-c', script, 'bash', line);
+    expect(out.split('\n').filter((word) => word !== '')).toEqual(expected);
+  });
+
+  test('bash asks the program itself', () => {
+    const programs = join(directory, 'programs');
+    mkdirSync(programs);
+    symlinkSync(join(root, 'bin/herald'), join(programs, 'herald'));
+    const env = { ...environment, PATH: `${programs}:${environment.PATH}` };
+    expect(execFileSync('bash', ['-c', script, 'bash', 'herald stat'], { env, cwd: root, encoding: 'utf8' })).toBe('status\n');
   });
 
   test('bash registers the function for herald', () => {
@@ -152,23 +184,22 @@ describe('a shell with the completion script', { timeout: 60_000 }, () => {
     expect(out.trim()).toBe('complete -F _herald herald');
   });
 
-  test('fish completes names with their descriptions', () => {
-    const of = (line: string): string =>
-      execFileSync('fish', ['-c', `source ${directory}/herald.fish; complete -C ${JSON.stringify(line)}`], {
-        env: environment,
-        cwd: root,
-        encoding: 'utf8',
-      });
-    expect(of('herald explain node --source examples/fabric ')).toBe('node1\nnode2\nnode3\n');
-    expect(of('herald pool')).toMatch(/^pools\tshow the IPAddressPools\n$/);
-    expect(of('herald run examples/fab')).toContain('examples/fabric/');
+  test('fish completes names with their descriptions', async () => {
+    const of = (line: string, ...words: readonly string[]): Promise<string> =>
+      run('fish', words, '-c', `source ${directory}/herald.fish; complete -C ${JSON.stringify(line)}`);
+    const node = ['explain', 'node', '--source', 'examples/fabric', ''];
+    expect(await of('herald explain node --source examples/fabric ', ...node)).toBe('node1\nnode2\nnode3\n');
+    expect(await of('herald pool', 'pool')).toMatch(/^pools\tshow the IPAddressPools\n$/);
+    expect(await of('herald run examples/fab', 'run', 'examples/fab')).toContain('examples/fabric/');
   });
 
-  test('zsh loads the script, and its function offers names and descriptions', () => {
+  test('zsh loads the script, and its function offers names and descriptions', async () => {
     // _describe needs the line editor, so this one prints its candidates.
-    const script = `compdef() { print "compdef $*" }; _describe() { print -l -- "\${(@P)3}" }; source ${directory}/herald.zsh; words=(herald explain node --source examples/fabric node); CURRENT=6; _herald; words=(herald pool); CURRENT=2; _herald`;
-    const out = execFileSync('zsh', ['-f', '-c', script], { env: environment, cwd: root, encoding: 'utf8' });
-    expect(out).toBe('compdef _herald herald\nnode1\nnode2\nnode3\npools:show the IPAddressPools\n');
+    const prelude = `compdef() { print "compdef $*" }; _describe() { print -l -- "\${(@P)3}" }; source ${directory}/herald.zsh`;
+    const of = (...words: readonly string[]): Promise<string> =>
+      run('zsh', words, '-f', '-c', `${prelude}; words=(herald ${words.join(' ')}); CURRENT=${words.length + 1}; _herald`);
+    expect(await of('explain', 'node', '--source', 'examples/fabric', 'node')).toBe('compdef _herald herald\nnode1\nnode2\nnode3\n');
+    expect(await of('pool')).toBe('compdef _herald herald\npools:show the IPAddressPools\n');
   });
 
   test('the program for kubectl passes the words on', () => {

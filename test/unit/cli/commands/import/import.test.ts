@@ -4,13 +4,14 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
+import { importCommand } from '../../../../../src/cli/commands/import/import-command.ts';
 import { parseObject } from '../../../../../src/model/parse.ts';
 import { FakeApiServer } from '../../../kube/fake-api-server.ts';
-import { discard, herald, root, scratch, type Outcome } from '../../program.ts';
+import { inProcess } from '../../in-process.ts';
+import { discard, root, scratch, type Outcome } from '../../program.ts';
 
-const patient = { timeout: 30_000 };
 const installation = join(root, 'examples/metallb');
-const importing = (...options: readonly string[]): Promise<Outcome> => herald('import', 'metallb', ...options);
+const importing = (...options: readonly string[]): Promise<Outcome> => inProcess(importCommand, ['metallb', ...options]);
 
 interface Manifest {
   readonly kind: string;
@@ -36,7 +37,7 @@ async function file(name: string, text: string): Promise<string> {
 
 const pool = 'apiVersion: metallb.io/v1beta1\nkind: IPAddressPool\nmetadata: {name: a, namespace: lb}\nspec: {addresses: [192.0.2.0/24]}\n';
 
-describe('herald import metallb of a whole installation', patient, () => {
+describe('herald import metallb of a whole installation', () => {
   test('import prints manifests that Herald reads, with names and labels, referenced objects first', async () => {
     const { stdout } = await importing('-f', installation);
     const found = documents(stdout);
@@ -102,7 +103,7 @@ describe('herald import metallb of a whole installation', patient, () => {
   });
 });
 
-describe('exit status of herald import metallb', patient, () => {
+describe('exit status of herald import metallb', () => {
   test.each<[string, number, string, string]>([
     ['equal objects', 0, pool, 'exact: IPAddressPool.metallb.io/lb/a'],
     ['differing objects', 2, pool.replace('spec: {', 'spec: {serviceAllocation: {priority: -1}, '), 'differs: '],
@@ -146,7 +147,7 @@ describe('exit status of herald import metallb', patient, () => {
   });
 });
 
-describe('herald import metallb of a cluster', patient, () => {
+describe('herald import metallb of a cluster', () => {
   let server: FakeApiServer;
 
   beforeEach(async () => {
