@@ -26,7 +26,6 @@ export function collecting(changes: Partial<CommandContext> = {}): {
     log: async () => silentLog,
     print: (line) => void stdout.push(line),
     write: async (octets) => void stdout.push(Buffer.from(octets).toString('latin1')),
-    printError: (line) => void stderr.push(line),
     readInput: async () => '',
     setExitStatus: (code) => void (status = code),
     stopped: new AbortController().signal,
@@ -40,6 +39,10 @@ export function collecting(changes: Partial<CommandContext> = {}): {
       { name: 'aws', claim: (service, { config }) => decideAwsClaim(service, config, { classless }) },
     ],
     ...changes,
+    printError: (line) => {
+      stderr.push(line);
+      changes.printError?.(line);
+    },
   };
   return { context, stdout, stderr, status: () => status };
 }
