@@ -14,7 +14,6 @@ import { FabricCluster } from '../fabric-cluster.ts';
 import { inProcess } from '../in-process.ts';
 import { discard, scratch, type Outcome } from '../program.ts';
 
-const patient = { timeout: 60_000 };
 /** A bundle must contain none of these, wherever they appear. */
 const secrets = {
   field: 'field-secret-1',
@@ -65,7 +64,7 @@ const peerWith = (name: string): object => ({
   spec: { myASN: 64512, peerASN: 65009, peerAddress: '192.0.2.9', password: secrets.field },
 });
 
-describe('herald bundle of a cluster', patient, () => {
+describe('herald bundle of a cluster', () => {
   let cluster: FabricCluster;
   beforeEach(async () => {
     cluster = await FabricCluster.start();
@@ -183,7 +182,7 @@ describe('herald bundle of a cluster', patient, () => {
   });
 });
 
-test('the bundle of a directory has its objects and records without secrets, broken objects included', patient, async () => {
+test('the bundle of a directory has its objects and records without secrets, broken objects included', async () => {
   const manifests = await scratch('10-cluster.yaml', '20-herald.yaml', '30-web.yaml');
   try {
     await writeFile(join(manifests, 'peer.yaml'), JSON.stringify(peerWith('planted')));
@@ -215,7 +214,7 @@ test('bundle reports a missing directory and writes nothing, also on a node', as
   expect(existsSync(archive)).toBe(false);
 });
 
-test("the host part has the kernel's tables and settings, and lists what it could not collect", patient, async () => {
+test("the host part has the kernel's tables and settings, and lists what it could not collect", async () => {
   const archive = join(directory, 'b.tar.gz');
   const words = ['--socket', '/nonexistent/agent.sock', '--host', 'always', '--source', 'examples/fabric', '-o', archive];
   const other = spawn('sh', ['-c', 'echo; read line', 'herald', '--token', secrets.argument], { stdio: ['pipe', 'pipe', 'ignore'] });
@@ -250,7 +249,7 @@ async function whereProgramsSay(programs: Readonly<Record<string, string>>, ...w
   return unpacked(archive);
 }
 
-test('the bundle never asks ss for TCP MD5 keys, as it could not redact them without the Secret', patient, async () => {
+test('the bundle never asks ss for TCP MD5 keys, as it could not redact them without the Secret', async () => {
   // Like ss as root: with -i it prints the key of each session in clear text.
   const ss = `case "$1" in *i*) printf '%s' ${secrets.object} ;; esac\necho "ESTAB 0 0 10.1.0.2:40000 10.1.0.1:179 timer:(keepalive,9sec,0)"`;
   const files = await whereProgramsSay({ ss }, '--host', 'always', '--source', 'examples/fabric');
@@ -258,7 +257,7 @@ test('the bundle never asks ss for TCP MD5 keys, as it could not redact them wit
   expect(files.get('host/tcp-179.txt')).toContain('timer:(keepalive');
 });
 
-test('the bundle keeps the latest history entries and the first items of other lists, for every process', patient, async () => {
+test('the bundle keeps the latest history entries and the first items of other lists, for every process', async () => {
   const bundle = new Bundle({ clock: systemClock, redaction: new Redaction(), progress: () => undefined });
   const items = Array.from({ length: 20 }, (_, index) => ({ index, text: 'x '.repeat(600_000), password: secrets.field }));
   bundle.addList('live/a/history.json', { more: false }, items, 'last');
@@ -276,7 +275,7 @@ test('the bundle keeps the latest history entries and the first items of other l
   expect(files.get('README.txt')).toContain('live/a/history.json: the first 7 of 20 items are left out: they do not fit');
 });
 
-test("Herald's nftables tables identify a node without an agent socket, also when the cluster is unreachable", patient, async () => {
+test("Herald's nftables tables identify a node without an agent socket, also when the cluster is unreachable", async () => {
   const kubeconfig = join(directory, 'kubeconfig');
   await writeFile(kubeconfig, '');
   const files = await whereProgramsSay({ nft: 'echo "table inet herald"' }, '--kubeconfig', kubeconfig);

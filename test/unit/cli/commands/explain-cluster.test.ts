@@ -7,8 +7,6 @@ import { livePaths } from '../../../../src/live/contract.ts';
 import { inProcess } from '../in-process.ts';
 import type { Outcome } from '../program.ts';
 
-const patient = { timeout: 60_000 };
-
 let cluster: FabricCluster;
 beforeEach(async () => {
   cluster = await FabricCluster.start();
@@ -20,7 +18,7 @@ const explain = (...words: readonly string[]): Promise<Outcome> => cluster.heral
 const herald = (...words: readonly string[]): Promise<Outcome> => inProcess(explainCommand, ['service', ...words]);
 const web = 'shop/web';
 
-describe('explain service of a cluster', patient, () => {
+describe('explain service of a cluster', () => {
   test("explain lists each kind once with the caller's credentials and opens no watch", async () => {
     cluster.server.pageItems = 500;
     const { code, stdout, stderr } = await explain(web);
@@ -198,7 +196,7 @@ describe('explain service of a cluster', patient, () => {
   });
 });
 
-describe('choice of the cluster', patient, () => {
+describe('choice of the cluster', () => {
   const asking = (variables: Record<string, string>, ...words: readonly string[]): Promise<Outcome> =>
     inProcess(explainCommand, ['service', web, ...words], { variables });
 
@@ -225,7 +223,7 @@ describe('choice of the cluster', patient, () => {
   });
 });
 
-describe('explain service of manifests alone', patient, () => {
+describe('explain service of manifests alone', () => {
   test('a Service without a ClusterIP, as it was never applied, is not an error', async () => {
     const file = join(cluster.directory, 'new.yaml');
     await writeFile(
@@ -256,7 +254,7 @@ describe('explain service of manifests alone', patient, () => {
   });
 });
 
-describe('explain pool, peer and node of a cluster', patient, () => {
+describe('explain pool, peer and node of a cluster', () => {
   const ask = (...words: readonly string[]): Promise<Outcome> => cluster.herald(explainCommand, words);
 
   test('each command explains its object, as text and as one JSON object', async () => {
@@ -294,7 +292,7 @@ describe('explain pool, peer and node of a cluster', patient, () => {
   });
 });
 
-describe('explain service', patient, () => {
+describe('explain service', () => {
   test('--node and --peer restrict the output and refuse unknown names', async () => {
     const one = await explain(web, '--node', 'node2', '--peer', 'tor1-v4', '-o', 'json');
     const { nodes } = JSON.parse(one.stdout) as { nodes: { node: string; sessions: { peer: string }[] }[] };

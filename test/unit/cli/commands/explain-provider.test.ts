@@ -7,8 +7,6 @@ import { reason } from '../../../../src/model/reasons.ts';
 import { FabricCluster } from '../fabric-cluster.ts';
 import type { Outcome } from '../program.ts';
 
-const patient = { timeout: 60_000 };
-
 let cluster: FabricCluster;
 beforeEach(async () => {
   cluster = await FabricCluster.start();
@@ -53,7 +51,7 @@ const previewing = (answer: () => Promise<Preview>): Partial<CommandContext> => 
   providers: async () => [{ name: 'aws', preview: answer } as unknown as Provider],
 });
 
-test('explain without AWS credentials shows the provider, why, the records, and how to see more', patient, async () => {
+test('explain without AWS credentials shows the provider, why, the records, and how to see more', async () => {
   event(30, { reason: 'AwsCallFailed', note: 'older' });
   event(10, {
     reason: 'AwsNoSubnets',
@@ -74,7 +72,7 @@ test('explain without AWS credentials shows the provider, why, the records, and 
   expect(cluster.server.paths).toContain('/apis/events.k8s.io/v1/namespaces/shop/events');
 });
 
-test('explain with AWS credentials shows observed and desired resources, the difference and problems', patient, async () => {
+test('explain with AWS credentials shows observed and desired resources, the difference and problems', async () => {
   const { code, stdout } = await explain(
     ['--aws-cluster-name', 'production'],
     previewing(async () => preview),
@@ -95,7 +93,7 @@ test('explain with AWS credentials shows observed and desired resources, the dif
   expect(stdout).toMatch(/\n {2}! .*\n/);
 });
 
-test('explain reports missing AWS credentials with the fix, and everything else', patient, async () => {
+test('explain reports missing AWS credentials with the fix, and everything else', async () => {
   const failed = reason('AwsCallFailed', {
     operation: 'ec2:DescribeInstances',
     awsCode: 'NoCredentials',
@@ -112,7 +110,7 @@ test('explain reports missing AWS credentials with the fix, and everything else'
   expect(stdout).toContain('Condition  herald.dev/AddressAssigned is False');
 });
 
-test('explain shows a Service of the pools, and a Service that no provider claims', patient, async () => {
+test('explain shows a Service of the pools, and a Service that no provider claims', async () => {
   cluster.edit('ledger', (service) => ({ spec: { ...(service['spec'] as object), loadBalancerClass: 'example.com/other' } }));
   const other = await cluster.herald(explainCommand, ['service', 'shop/ledger']);
   expect(other.stdout).toContain('Provider   none: spec.loadBalancerClass is "example.com/other"');
@@ -125,7 +123,7 @@ test('explain shows a Service of the pools, and a Service that no provider claim
   );
 });
 
-test('explain names both fixes for a Service without a class that no controller serves', patient, async () => {
+test('explain names both fixes for a Service without a class that no controller serves', async () => {
   cluster.edit('ledger', () => ({ status: { loadBalancer: {} } }));
   cluster.put({ apiVersion: 'herald.dev/v1alpha1', kind: 'HeraldConfig', metadata: { name: 'default' }, spec: { defaultClass: false } });
   const { stdout } = await cluster.herald(explainCommand, ['service', 'shop/ledger']);

@@ -16,8 +16,6 @@ import { inProcess } from '../in-process.ts';
 import { PausingClock } from '../pausing-clock.ts';
 import type { Outcome } from '../program.ts';
 
-const patient = { timeout: 60_000 };
-
 /** The live API of the process of a node, at a socket. It has its own clock. */
 class Process {
   readonly clock: VirtualClock;
@@ -75,7 +73,7 @@ const words = (...more: readonly string[]): string[] => [
 ];
 const history = (...more: readonly string[]): Promise<Outcome> => inProcess(historyCommand, words(...more));
 
-describe('herald history', patient, () => {
+describe('herald history', () => {
   test('a history is the same data as JSON and as YAML', async () => {
     const json = JSON.parse((await history('-o', 'json')).stdout) as MergedHistory;
     expect(json).toMatchObject({
@@ -139,7 +137,7 @@ class Watch {
   }
 }
 
-describe('herald history --watch', patient, () => {
+describe('herald history --watch', () => {
   test('--watch shows the history, then only new entries, and ends with the signal', async () => {
     const watch = new Watch();
     await watch.look();

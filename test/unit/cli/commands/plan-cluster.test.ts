@@ -11,8 +11,6 @@ import { FabricCluster, listPath } from '../fabric-cluster.ts';
 import { inProcess } from '../in-process.ts';
 import { root, type Outcome } from '../program.ts';
 
-const patient = { timeout: 60_000 };
-
 let cluster: FabricCluster;
 beforeEach(async () => {
   cluster = await FabricCluster.start();
@@ -52,7 +50,7 @@ const ledger = {
   spec: { type: 'LoadBalancer', externalTrafficPolicy: 'Local', ports: [{ name: 'http', port: 80, targetPort: 8080 }] },
 };
 
-describe('a plan of manifests for a cluster', patient, () => {
+describe('a plan of manifests for a cluster', () => {
   test('manifests that are applied already change nothing, and nothing is written', async () => {
     const outcome = await plan([herald('IPAddressPool', 'public', publicPool), herald('BGPPeer', 'tor1-v4', tor1), ledger]);
     expect(outcome).toEqual({ code: 0, stdout: 'Nothing would change.\n', stderr: '' });
@@ -113,7 +111,7 @@ describe('a plan of manifests for a cluster', patient, () => {
   });
 });
 
-describe('--fail-on', patient, () => {
+describe('--fail-on', () => {
   const smaller = herald('IPAddressPool', 'public', { addresses: ['198.51.100.50-198.51.100.99', '2001:db8:100::50-2001:db8:100::99'] });
 
   test.each<[string, object, string]>([
@@ -212,7 +210,7 @@ describe('--fail-on', patient, () => {
   });
 });
 
-describe('plan without a cluster', patient, () => {
+describe('plan without a cluster', () => {
   test('--offline plans manifests for a cluster that cannot be read', async () => {
     const tea = { ...ledger, spec: { type: 'LoadBalancer', loadBalancerClass: 'herald.dev/herald', ports: [{ port: 80 }] } };
     const file = join(cluster.directory, 'new.yaml');

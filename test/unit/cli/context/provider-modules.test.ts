@@ -90,13 +90,13 @@ test('the example provider serves a Service through an HTTP API, and deletes its
   try {
     await controller.line(({ msg, provider }) => msg === 'provider loaded' && provider === 'example');
     await expect
-      .poll(() => readFile(join(directory, '.herald/status/services/shop/web.yaml'), 'utf8').catch(() => ''), { timeout: 20_000 })
+      .poll(() => readFile(join(directory, '.herald/status/services/shop/web.yaml'), 'utf8').catch(() => ''), { timeout: 80_000 })
       .toContain('192.0.2.1');
     expect([...api.balancers.values()]).toEqual([
       { name: 'shop.web', address: '192.0.2.1', ports: [{ port: 80, nodePort: 30080 }], hosts: [] },
     ]);
     await rm(manifest);
-    await expect.poll(() => [...api.balancers.keys()], { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => [...api.balancers.keys()], { timeout: 80_000 }).toEqual([]);
   } finally {
     await controller.end('SIGTERM');
     server.close();

@@ -9,7 +9,6 @@ import { DrainBed, drainAnnotation, nodeStates } from './drain-fixture.ts';
 import { inProcess } from '../in-process.ts';
 import { discard, scratch, type Outcome } from '../program.ts';
 
-const patient = { timeout: 60_000 };
 const since = '2026-01-01T00:00:00Z';
 
 let bed: DrainBed;
@@ -31,7 +30,7 @@ const telling =
   (look: number): void =>
     bed.report('node1', look === 0 ? {} : { drain: reports[Math.min(look, reports.length) - 1] ?? at('Drained') });
 
-describe('herald drain', patient, () => {
+describe('herald drain', () => {
   test("drain annotates the Node and prints the agent's progress until no connection is left", async () => {
     const { code, stdout, stderr } = await bed.drain(
       ['node1'],
@@ -153,7 +152,7 @@ describe('herald drain', patient, () => {
   });
 });
 
-describe('drain of a last next hop', patient, () => {
+describe('drain of a last next hop', () => {
   beforeEach(() => bed.leaveAlone());
 
   test('drain refuses with exit status 3, names the Service, and writes nothing', async () => {
@@ -224,7 +223,7 @@ describe('drain of a last next hop', patient, () => {
   });
 });
 
-describe('herald drain --uncordon', patient, () => {
+describe('herald drain --uncordon', () => {
   const all = 99;
   beforeEach(() => {
     mark({ [drainAnnotation]: 'true', other: 'stays' });
@@ -281,7 +280,7 @@ describe('herald drain --uncordon', patient, () => {
   });
 });
 
-describe('drain without any write', patient, () => {
+describe('drain without any write', () => {
   afterEach(() => expect(bed.cluster.server.patches).toEqual([]));
 
   test('drain reports an unknown Node, and a Node whose agent is silent', async () => {
@@ -323,7 +322,7 @@ describe('drain without any write', patient, () => {
   });
 });
 
-describe('herald drain of a directory', patient, () => {
+describe('herald drain of a directory', () => {
   let directory: string;
   beforeEach(async () => {
     directory = await scratch('10-cluster.yaml', '20-herald.yaml');

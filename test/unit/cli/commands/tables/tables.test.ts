@@ -10,7 +10,6 @@ import { FabricCluster, listPath } from '../../fabric-cluster.ts';
 import { inProcess } from '../../in-process.ts';
 import { PausingClock } from '../../pausing-clock.ts';
 
-const patient = { timeout: 60_000 };
 const leases = '/apis/coordination.k8s.io/v1/leases';
 const inSystem = leases.replace('leases', 'namespaces/herald-system/leases');
 
@@ -29,7 +28,7 @@ const all = [
   ['pools', poolsCommand, '2 Services wait for an address.'],
 ] as const;
 
-describe.each(all)('herald %s', patient, (_, command, line) => {
+describe.each(all)('herald %s', (_, command, line) => {
   test('the table reads a cluster without writing, a directory, and manifests', async () => {
     const { code, stdout, stderr } = await cluster.herald(command, []);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -67,7 +66,7 @@ describe.each(all)('herald %s', patient, (_, command, line) => {
   });
 });
 
-describe('names as options of tables', patient, () => {
+describe('names as options of tables', () => {
   test.each([
     [peersCommand, ['--node', 'x'], 'there is no valid node x: there are node1, node2, node3'],
     [peersCommand, ['--peer', 'x'], 'there is no valid BGPPeer x: there are tor1-v4, tor1-v6, tor2-v4, tor2-v6'],
@@ -88,7 +87,7 @@ describe('names as options of tables', patient, () => {
   });
 });
 
-describe('the controller in herald status', patient, () => {
+describe('the controller in herald status', () => {
   const first = async (): Promise<string | undefined> => (await cluster.herald(statusCommand, [])).stdout.split('\n')[0];
 
   test('status shows the holder of the Lease, an unused Lease, and works without the right to read it', async () => {
@@ -101,7 +100,7 @@ describe('the controller in herald status', patient, () => {
   });
 });
 
-describe('configuration objects in herald status', patient, () => {
+describe('configuration objects in herald status', () => {
   test('status lists objects with a False condition: missing references, or no effect', async () => {
     const spec = { ipAddressPools: ['gone'], peers: ['tor1-v4'] };
     cluster.server.put(ours('BGPAdvertisement'), 'a-pool', { spec });
@@ -132,7 +131,7 @@ describe('configuration objects in herald status', patient, () => {
   });
 });
 
-describe('conditions in herald status', patient, () => {
+describe('conditions in herald status', () => {
   const of = async (): Promise<unknown> => {
     const { services } = JSON.parse((await cluster.herald(statusCommand, ['-o', 'json'])).stdout) as {
       services: { conditions: { condition: string; reason: string }[] };
@@ -150,7 +149,7 @@ describe('conditions in herald status', patient, () => {
   });
 });
 
-describe('herald pools --watch', patient, () => {
+describe('herald pools --watch', () => {
   test('--watch prints only changes, survives an unreachable API server, and ends with the signal', async () => {
     const clock = new PausingClock();
     const stop = new AbortController();

@@ -18,8 +18,6 @@ import { readCapture } from '../../../../../src/bgp/test/trace/capture-file.ts';
 import { inProcess } from '../../in-process.ts';
 import type { Outcome } from '../../program.ts';
 
-const patient = { timeout: 60_000 };
-
 let directory: string;
 let socket: string;
 let listener: LocalListener;
@@ -64,7 +62,7 @@ async function whileTracing(words: readonly string[], happening: () => Promise<v
   return outcome;
 }
 
-test('trace prints a line for each message, up to --count', patient, async () => {
+test('trace prints a line for each message, up to --count', async () => {
   const { code, stdout } = await whileTracing(['--peer', 'right', '--count', '2'], () => {
     announce(1);
     announce(2);
@@ -78,7 +76,7 @@ test('trace prints a line for each message, up to --count', patient, async () =>
   ]);
 });
 
-test('trace prints JSON and writes a capture file at the same time', patient, async () => {
+test('trace prints JSON and writes a capture file at the same time', async () => {
   const file = join(directory, 'right.pcapng');
   const { stdout } = await whileTracing(['--peer', 'right', '--count', '1', '-o', 'json', '--pcap', file], () => announce(1));
   const [, message] = stdout
@@ -95,7 +93,7 @@ test('trace prints JSON and writes a capture file at the same time', patient, as
   expect(segments.map(({ payload }) => payload.toString('hex'))).toEqual([(message as { octets: string }).octets]);
 });
 
-test('--pcap - writes only the capture to standard output', patient, async () => {
+test('--pcap - writes only the capture to standard output', async () => {
   const octets: Uint8Array[] = [];
   const begun = Promise.withResolvers<void>();
   const outcome = inProcess(bgpCommand, ['trace', '--socket', socket, '--peer', 'right', '--count', '1', '--pcap', '-'], {
@@ -108,7 +106,7 @@ test('--pcap - writes only the capture to standard output', patient, async () =>
   expect(readCapture(Buffer.concat(octets)).segments).toHaveLength(1);
 });
 
-test('trace ends on Ctrl-C and after --duration', patient, async () => {
+test('trace ends on Ctrl-C and after --duration', async () => {
   const stop = new AbortController();
   const notes: string[] = [];
   const outcome = trace(['--peer', 'right'], stop.signal, (line) => {
@@ -120,7 +118,7 @@ test('trace ends on Ctrl-C and after --duration', patient, async () => {
   expect(await trace(['--peer', 'right', '--duration', '1s'])).toMatchObject({ code: 0 });
 });
 
-test('trace ends when the peer is removed', patient, async () => {
+test('trace ends when the peer is removed', async () => {
   const { code, stdout } = await whileTracing(['--peer', 'right'], async () => {
     const removed = speakers.left.peer.remove('gone');
     speakers.clock.advance(3000);
@@ -130,7 +128,7 @@ test('trace ends when the peer is removed', patient, async () => {
   expect(stdout).toContain('-> NOTIFICATION Cease: Administrative Shutdown (6/2): "gone"');
 });
 
-test('trace reports an unknown peer, a wrong node, a missing agent and invalid options', patient, async () => {
+test('trace reports an unknown peer, a wrong node, a missing agent and invalid options', async () => {
   expect(await trace(['--peer', 'tor9'])).toMatchObject({
     code: 1,
     stdout: '',
@@ -146,7 +144,7 @@ test('trace reports an unknown peer, a wrong node, a missing agent and invalid o
     expect((await trace(words.length === 0 ? [] : ['--peer', 'right', ...words])).code).toBe(64);
 });
 
-test('a slow reader loses messages and is told how many, while the session continues', patient, async () => {
+test('a slow reader loses messages and is told how many, while the session continues', async () => {
   const traces = vi.spyOn(speakers.left.peer, 'trace');
   const gone = new AbortController();
   const { chunks } = await requestLocal(socket, `${debugPaths.bgpTrace}?peer=right`, gone.signal);
