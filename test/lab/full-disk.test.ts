@@ -72,7 +72,7 @@ beforeAll(async () => {
     '-m',
     'sh',
     '-c',
-    `mount -t tmpfs -o size=64k tmpfs ${directory}/.herald && echo mounted && sleep infinity`,
+    `mount -t tmpfs -o size=64k tmpfs ${directory}/.herald && echo mounted && exec sleep infinity`,
   ]);
   await holder.waitForLine(/mounted/);
   controller = startController();
