@@ -1,7 +1,7 @@
 import type { Cloud } from '../../../providers/aws/cloud/cloud.ts';
 import { isWrite, type Input, type Operation, type Output } from '../../../providers/aws/cloud/operations.ts';
 import { AwsError, type AwsErrorCode } from '../../../providers/aws/cloud/error.ts';
-import type { IamPolicy } from '../../../src/cli/aws/iam-policy.ts';
+import type { IamPolicy } from '../../../providers/aws/tables/command/iam-policy.ts';
 import { acmHandlers } from './acm.ts';
 import { ec2Handlers } from './ec2.ts';
 import { elbHandlers } from './elb.ts';
