@@ -22,7 +22,7 @@ const otherSuites = ['providers/aws/test/moto/**', 'console/test/browser/**'];
 
 /** Files with a process of their own: one reads V8's coverage of the code that it loads, one loads a program in Go that sets globals. */
 const alone = ['src/bgp/test/wire/linear.test.ts', 'test/unit/house/workflows.test.ts'];
-const setupFiles = ['test/support/property-setup.ts', 'test/support/leaves-nothing.ts'];
+const setupFiles = ['test/support/property-setup.ts', 'test/support/built-in-providers.ts', 'test/support/leaves-nothing.ts'];
 const unit = {
   maxWorkers: 2,
   testTimeout: 90_000,

@@ -8,6 +8,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
+import { awsDefinition } from '../providers/aws/tables/definition.ts';
+import { addDefinition } from '../src/cli/context/definitions.ts';
 import { awsAnnotationsPage } from './generate/aws-annotations-page.ts';
 import { awsPage } from './generate/aws-peer-cases.ts';
 import { chartFiles } from './generate/chart-files.ts';
@@ -24,6 +26,8 @@ import { generatedFiles } from './generate/objects/generated-files.ts';
 import { reasonsPage } from './generate/reasons-page.ts';
 import { requirementPages } from './generate/rfc-page.ts';
 import { e2ePage } from '../test/cluster/e2e/page.ts';
+
+addDefinition(awsDefinition);
 
 /** Returns the files of one generator: path from the repository's root, and content. */
 type Generator = () => Files | Promise<Files>;

@@ -46,6 +46,7 @@ import type { OwnerObserver } from './stacks/single-owner.ts';
 import { TargetRecords } from './stacks/target-records.ts';
 import { StackReconciler } from './stacks/stack-reconciler.ts';
 import { StackRegistry, type StackState } from './stacks/stack-registry.ts';
+import { awsConfig } from './tables/config/config.ts';
 
 interface AwsProviderComponents {
   readonly classless: ClasslessMode;
@@ -113,7 +114,7 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
     this.#snapshot = snapshot;
     this.#departed.markUnreadable([...recorded.keys()].filter((key) => !snapshot.services.has(key)));
     this.#nodes = fingerprintNodes(snapshot, emptyFingerprint);
-    this.#targetCIDRs = snapshot.config.aws.targetCIDRs;
+    this.#targetCIDRs = awsConfig.of(snapshot.config).targetCIDRs;
     this.#policies.take(snapshot);
   }
 
@@ -236,7 +237,7 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
 
   #haveTargetsChanged({ config }: Snapshot): boolean {
     const before = this.#targetCIDRs;
-    this.#targetCIDRs = config.aws.targetCIDRs;
+    this.#targetCIDRs = awsConfig.of(config).targetCIDRs;
     return !sameContent(before, this.#targetCIDRs);
   }
 

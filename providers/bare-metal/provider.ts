@@ -52,7 +52,7 @@ export class BareMetalProvider implements Provider, Recovery, ResourceHolder, Ch
     // The order makes two controllers, and the agents, find the same owners in the same record.
     const ours = inOrderOfPrecedence(snapshot).filter((service) => {
       const claim = this.claim(service, snapshot);
-      return claim.mine || isOtherClass(claim.reason.code);
+      return claim.mine || isOtherClass(claim.reason);
     });
     const inOrder = new Map(ours.map((service) => [serviceKey(service.metadata), service] as const));
     for (const [key, { metadata, ...service }] of inOrder) {

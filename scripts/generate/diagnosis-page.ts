@@ -76,7 +76,7 @@ export function codesWithoutRow(): ReadonlyMap<string, readonly string[]> {
   );
   for (const { code } of [...clusterCases, ...podCases, ...linkMistakes]) rows.add(code);
   // Codes of AWS have examples in aws.md.
-  const left = new Set(Object.keys(catalogue).filter((code) => !rows.has(code) && !code.startsWith('Aws')));
+  const left = new Set(Object.keys(catalogue).filter((code) => !rows.has(code)));
   const found = places.map(([place, folder]): [string, string[]] => {
     const words = wordsOf(folder);
     const named = [...left].filter((code) => words.has(code));

@@ -1,3 +1,4 @@
+import { providerTables } from '../../src/model/provider-tables.ts';
 import { eventTable } from '../../src/controller/events/event-table.ts';
 
 const head = `# Events
@@ -22,7 +23,8 @@ Events report changes of a Service or a configuration object. \`kubectl describe
 
 /** Returns docs/reference/events.md. */
 export function eventsPage(): string {
-  const rows = Object.values(eventTable).map((kind) => {
+  const notices = providerTables().flatMap(({ notice }) => (notice === undefined ? [] : [{ type: 'Normal', about: 'Service', ...notice }]));
+  const rows = [...Object.values(eventTable), ...notices].map((kind) => {
     const reason = 'reason' in kind ? `\`${kind.reason}\`` : 'a code of [reasons.md](reasons.md)';
     return `| ${reason} | ${kind.type} | \`${kind.action}\` | ${kind.about} | ${kind.when} |\n`;
   });

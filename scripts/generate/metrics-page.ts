@@ -6,7 +6,7 @@ import { Metrics } from '../../src/telemetry/metrics.ts';
 import { registerProcessMetrics, registeredMetrics } from '../../src/telemetry/process-metrics.ts';
 import { agentMetrics } from '../../src/telemetry/table/agent.ts';
 import { apiServerMetrics } from '../../src/telemetry/table/api-server.ts';
-import { awsMetrics } from '../../src/telemetry/table/aws.ts';
+import { awsMetrics } from '../../providers/aws/tables/metrics.ts';
 import { bgpMetrics } from '../../src/telemetry/table/bgp.ts';
 import { controllerMetrics } from '../../src/telemetry/table/controller.ts';
 import { kubeProxyMetrics } from '../../src/telemetry/table/kube-proxy.ts';

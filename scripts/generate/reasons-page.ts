@@ -1,6 +1,6 @@
 import { allocationReasons } from '../../src/model/reasons/allocation.ts';
 import { announcementReasons } from '../../src/model/reasons/announcement.ts';
-import { awsReasons } from '../../src/model/reasons/aws.ts';
+import { awsReasons } from '../../providers/aws/tables/reasons/reasons.ts';
 import { configurationReasons } from '../../src/model/reasons/configuration.ts';
 import { directReturnReasons } from '../../src/model/reasons/direct-return.ts';
 import { explanationReasons } from '../../src/model/reasons/explanation.ts';

@@ -1,8 +1,12 @@
 import type { MakeCommand } from './context/command-context.ts';
+import { definitions } from './context/definitions.ts';
+import { commandOf } from './options/provider-command.ts';
 import { processCommands } from './processes.ts';
 
-/** All commands, in the order in which `herald --help` lists them. Each module is loaded only when its command is needed. */
-export const commands: Readonly<Record<string, () => Promise<MakeCommand>>> = {
+type Commands = Readonly<Record<string, () => Promise<MakeCommand>>>;
+
+/** Each module is loaded only when its command is needed. */
+const firstCommands: Commands = {
   ...processCommands,
   status: async () => (await import('./commands/tables/status-command.ts')).statusCommand,
   peers: async () => (await import('./commands/tables/peers-command.ts')).peersCommand,
@@ -16,9 +20,24 @@ export const commands: Readonly<Record<string, () => Promise<MakeCommand>>> = {
   bgp: async () => (await import('./commands/trace/trace-command.ts')).bgpCommand,
   bundle: async () => (await import('./bundle/bundle-command.ts')).bundleCommand,
   completion: async () => (await import('./commands/completion/completion-command.ts')).completionCommand,
-  aws: async () => (await import('./aws/aws-command.ts')).awsCommand,
+};
+
+const lastCommands: Commands = {
   import: async () => (await import('./commands/import/import-command.ts')).importCommand,
 };
+
+/** Returns the commands of providers. */
+function providerCommands(): Commands {
+  const all = definitions().flatMap(({ commands = {}, shipped }) =>
+    Object.entries(commands).map(([name, load]) => ({ name, load, shipped })),
+  );
+  return Object.fromEntries(all.map(({ name, load, shipped }) => [name, async () => commandOf(await load(), shipped !== true)]));
+}
+
+/** Returns all commands, in the order in which `herald --help` lists them. */
+export function commands(): Commands {
+  return { ...firstCommands, ...providerCommands(), ...lastCommands };
+}
 
 /** Further words for a command. */
 export const commandAliases: Readonly<Record<string, string>> = { peer: 'peers', route: 'routes', pool: 'pools' };
@@ -30,6 +49,7 @@ export const commandAliases: Readonly<Record<string, string>> = { peer: 'peers',
 export async function commandsFor([first = '']: readonly string[]): Promise<MakeCommand[]> {
   if (first === '--version' || first === '-V') return [];
   const name = Object.hasOwn(commandAliases, first) ? (commandAliases[first] ?? first) : first;
-  const named = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  return Promise.all((named === undefined ? Object.values(commands) : [named]).map((load) => load()));
+  const all = commands();
+  const named = Object.hasOwn(all, name) ? all[name] : undefined;
+  return Promise.all((named === undefined ? Object.values(all) : [named]).map((load) => load()));
 }

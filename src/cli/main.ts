@@ -1,18 +1,23 @@
 import { hostname } from 'node:os';
 import { text } from 'node:stream/consumers';
+import { awsDefinition } from '../../providers/aws/tables/definition.ts';
 import { defined } from '../lang/defined.ts';
 import type { Provider } from '../controller/provider.ts';
 import { systemClock } from '../system/clock.ts';
 import { silentLog } from '../system/log.ts';
 import { systemRandom } from '../system/random.ts';
-import { awsOptionsOf } from './options/aws-options.ts';
 import { commandsFor } from './command-list.ts';
-import type { ClaimingProvider, CommandContext, ProviderRequest } from './context/command-context.ts';
+import type { ClaimingProvider, ShippedProvider } from '../controller/provider-definition.ts';
+import { addDefinition } from './context/definitions.ts';
+import type { CommandContext, ProviderRequest } from './context/command-context.ts';
 import { makeProgram, runProgram } from './context/program.ts';
 import { completionRequest } from './commands/completion/scripts.ts';
 import { example, processLog } from './processes.ts';
 import { stopSignals } from './context/stop-signals.ts';
 import { version } from './version.ts';
+
+/** The providers that ship with Herald, beside the pools. */
+const shipped: readonly ShippedProvider[] = [awsDefinition];
 
 /** Set by commands that only print: a provider module may hold a connection or a timer open, which would keep Node.js running. */
 let endAtOnce = false;
@@ -43,26 +48,21 @@ async function main(argv: readonly string[]): Promise<number> {
     variables: process.env,
     providers: async (needs) => {
       const { BareMetalProvider } = await import('../../providers/bare-metal/provider.ts');
-      const own = [new BareMetalProvider(), ...(await awsProviders(context, needs))];
+      const own = [new BareMetalProvider(), ...(await shippedProviders(context, needs))];
       return [...own, ...(await otherProviders(context, needs, own))];
     },
-    claims: async ({ awsClassless: classless, modules = [] }) => {
+    claims: async ({ options, modules = [] }) => {
       const { BareMetalProvider } = await import('../../providers/bare-metal/provider.ts');
-      const { decideAwsClaim } = await import('../../providers/aws/desire/claim.ts');
-      const { hasOurFinalizer } = await import('../../providers/aws/model/service-metadata.ts');
       const own: readonly ClaimingProvider[] = [
         new BareMetalProvider(),
-        {
-          name: 'aws',
-          claim: (service, { config }) => decideAwsClaim(service, config, { classless }),
-          holds: (_, service) => service !== undefined && hasOurFinalizer(service),
-        },
+        ...(await Promise.all(shipped.map(async (provider) => provider.claimant(options)))),
       ];
       if (modules.length > 0) endAtOnce = true;
-      return [...own, ...(await otherProviders(context, { log: silentLog, leader: { mayWrite: () => false }, modules }, own))];
+      return [...own, ...(await otherProviders(context, { log: silentLog, leader: { mayWrite: () => false }, options, modules }, own))];
     },
   };
   const words = argv.slice(2);
+  if (await addModuleDefinitions(words)) endAtOnce ||= !keepsRunning.has(words[0] ?? '');
   if (words[0] === completionRequest) {
     const { answerCompletion } = await import('./commands/completion/answer-completion.ts');
     await answerCompletion(context, words.slice(1), async (first) => makeProgram(context, await commandsFor(first), { version, example }));
@@ -73,42 +73,44 @@ async function main(argv: readonly string[]): Promise<number> {
   return (await runProgram((painting) => makeProgram(painting, makers, { version, example }), context, words)) ?? status;
 }
 
-/** Loads the AWS SDK only when it is needed: it takes 35 MB and a quarter of a second. */
-async function awsProviders(
+/** Loads the providers that ship with Herald and that the options enable. */
+async function shippedProviders(
   { clock, random, stopped, variables }: CommandContext,
-  { log, leader, aws, metrics }: ProviderRequest,
+  { log, leader, options = {}, metrics }: ProviderRequest,
 ): Promise<Provider[]> {
-  if (aws?.awsClusterName === undefined) return leader.serviceMetadata === undefined ? [] : [await switchedOffAws()];
-  const { openAws } = await import('../../providers/aws/open.ts');
-  const { finalizer } = await import('../../providers/aws/model/service-metadata.ts');
-  const { AwsMetrics } = await import('../telemetry/aws.ts');
-  const metadata = leader.serviceMetadata?.(finalizer);
-  const { mayWrite, leadershipSignal: term, readPod, openPodGate } = leader;
-  const pods = readPod === undefined ? undefined : { read: readPod, ...defined({ openGate: openPodGate }) };
-  const fence = { ...defined({ mayWrite, term }) };
-  const observer = metrics === undefined ? {} : { observer: new AwsMetrics(metrics) };
-  const components = { clock, random, log, stopped, ...fence, ...observer };
-  return [openAws({ ...components, ...defined({ metadata, pods }) }, { ...awsOptionsOf(aws, aws.awsClusterName, variables), version })];
+  const common = { clock, random, log, stopped, variables, version, options, leader };
+  const loaded = shipped.map(async (provider) => {
+    const meter = provider.metrics === undefined ? undefined : metrics?.declare(provider.metrics);
+    return provider.load({ ...common, ...defined({ meter }) });
+  });
+  return (await Promise.all(loaded)).flat();
 }
 
-/** Without AWS, Services of a cluster may still have the finalizer of a controller that served AWS. */
-async function switchedOffAws(): Promise<Provider> {
-  const { SwitchedOffAws } = await import('../../providers/aws/switched-off.ts');
-  return new SwitchedOffAws();
+/** Commands with `--provider` that do not end by themselves. */
+const keepsRunning: ReadonlySet<string> = new Set(['controller', 'run', 'ui']);
+
+/** Adds what the modules bring that the command line names. Returns true when it names any. */
+async function addModuleDefinitions(words: readonly string[]): Promise<boolean> {
+  if (!words.some((word) => word === '--provider' || word.startsWith('--provider='))) return false;
+  const { loadDefinitions, modulesIn } = await import('./context/provider-modules.ts');
+  const modules = modulesIn(words);
+  for (const definition of await loadDefinitions(modules, (url) => import(url) as Promise<unknown>)) addDefinition(definition);
+  return modules.length > 0;
 }
 
 /** Loads the providers of the modules that the command line names. */
 async function otherProviders(
   { clock, random, stopped, variables }: CommandContext,
-  { log, leader, modules = [] }: ProviderRequest,
+  { log, leader, metrics, options = {}, modules = [] }: ProviderRequest,
   own: readonly Pick<Provider, 'name'>[],
 ): Promise<readonly Provider[]> {
   if (modules.length === 0) return [];
   const { loadProviders } = await import('./context/provider-modules.ts');
   const { serviceMetadata, mayWrite = () => true } = leader;
-  const components = { clock, random, log, stopped, variables, mayWrite, ...defined({ serviceMetadata }) };
+  const components = { clock, random, log, stopped, variables, options, mayWrite, ...defined({ serviceMetadata }) };
   const taken = own.map(({ name }) => name);
-  return loadProviders(modules, components, [...taken, 'aws'], (url) => import(url) as Promise<unknown>);
+  const load = (url: string) => import(url) as Promise<unknown>;
+  return loadProviders(modules, components, [...taken, ...shipped.map(({ name }) => name)], load, metrics);
 }
 
 /** Ends quietly when the reader of the output closes it early: `herald plan ... | head`. */
@@ -119,6 +121,7 @@ function endWithReader(): void {
   });
 }
 
+for (const provider of shipped) addDefinition(provider);
 endWithReader();
 async function runMain(): Promise<void> {
   process.exitCode = await main(process.argv);

@@ -235,7 +235,7 @@ export class Controller {
     if (wasJudged && isAsRecorded && others.length === 0) this.#deferred.judgeLater(key);
     else {
       await this.#write(key, { ...service, ingress }, unmet, details, twice);
-      this.#statuses.recordRemarks(service, result);
+      this.#statuses.recordRemarks(service, result, provider.name);
     }
     for (const other of provider.statusWritten(key)) this.#queue.addPriority(other);
     await this.#releaseFromAll(key, service, isHandedOver ? others : [], `provider ${provider.name} serves the Service`);

@@ -115,6 +115,18 @@ export interface Preview {
   readonly failed?: Reason;
 }
 
+/** Writes the provider's data on the Service. Only `addFinalizer` treats a Service that is gone as an error. */
+export interface ServiceMetadata {
+  /**
+   * Resolves when the finalizer is on the Service. Repeating it is free. Rejects when the Service is gone: then nothing may be created for
+   * it.
+   */
+  addFinalizer(service: ServiceKey): Promise<void>;
+  removeFinalizer(service: ServiceKey): Promise<void>;
+  /** Sets annotations; undefined removes one. Resolves to false, without writing, when another client changed the Service meanwhile. */
+  annotate(service: ServiceKey, annotations: Readonly<Record<string, string | undefined>>): Promise<boolean>;
+}
+
 /** The optional parts of a provider. A provider has each part completely or not at all. */
 export interface OptionalParts
   extends

@@ -1,4 +1,4 @@
-import { catalogue, reason, type Reason, type ReasonCode } from '../model/reasons.ts';
+import { isKnownCode, reason, type Reason, type ReasonCode } from '../model/reasons.ts';
 import type { KindName, Snapshot } from '../model/store/snapshot.ts';
 import type { UnreadableKind } from '../model/unreadable-kind.ts';
 
@@ -77,7 +77,7 @@ function kindsBehind(found: Reason, { pools }: PartlyRead['snapshot']): readonly
 }
 
 function isReason(value: object): value is Reason {
-  return 'code' in value && 'details' in value && typeof value.code === 'string' && Object.hasOwn(catalogue, value.code);
+  return 'code' in value && 'details' in value && typeof value.code === 'string' && isKnownCode(value.code);
 }
 
 /** For people: the consequences when a kind could not be read. */

@@ -12,7 +12,7 @@ export interface AnnotationEntry {
 
 const onOff = '"true" or "false"';
 
-/** Every annotation that Herald reads, except those of the AWS provider. */
+/** Every annotation that Herald reads, except those that a provider reads itself. */
 export const annotationTable = {
   addressPool: {
     name: 'herald.dev/address-pool',
@@ -183,9 +183,6 @@ export const lastChangeTrigger = 'endpoints.kubernetes.io/last-change-trigger-ti
 
 /** Prefix of Herald's annotations. An unknown annotation with it is reported as a warning. */
 export const annotationPrefix = 'herald.dev/';
-
-/** Prefix of the AWS provider's annotations. Its own table is in providers/aws/annotations/. */
-export const awsAnnotationPrefix = 'herald.dev/aws-';
 
 /** Value of `labels.managedBy` on slices that Herald mirrored from core/v1 Endpoints. */
 export const mirrorManager = 'mirror.herald.dev';

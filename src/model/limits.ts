@@ -47,9 +47,6 @@ export const limits = {
   /** Routes of each family that a BGPPeer may have kept. */
   importedRoutes: 10_000,
   cidrs: 1000,
-  /** Policies of HeraldConfig about AWS, and entries in one list of a policy. The API server bounds the cost of checking all of them. */
-  awsPolicies: 50,
-  awsAllowed: 100,
   /** Each one is a rule that every packet to a Service passes. */
   podInterfaces: 16,
   asPathPrepend: 32,

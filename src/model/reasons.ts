@@ -1,6 +1,6 @@
+import assert from 'node:assert';
 import { allocationReasons } from './reasons/allocation.ts';
 import { announcementReasons } from './reasons/announcement.ts';
-import { awsReasons } from './reasons/aws.ts';
 import { receivedRouteReasons } from './reasons/bgp/received-routes.ts';
 import { sessionReasons } from './reasons/bgp/session.ts';
 import { configurationReasons } from './reasons/configuration.ts';
@@ -10,10 +10,12 @@ import { forwardingReasons } from './reasons/forwarding.ts';
 import { hostReasons } from './reasons/host.ts';
 import { l2Reasons } from './reasons/l2.ts';
 import { providerReasons } from './reasons/provider.ts';
+import type { AnyReasonEntry, ReasonTable } from './reasons/entry.ts';
+import { providerReason } from './provider-tables.ts';
 
 /**
- * The catalogue of all reasons that Herald gives. A code is stable and appears in conditions, Events and metrics. `brief` and `lasting`
- * contain no counts, so that a condition does not change while it waits. `says` and `fix` are shown by `explain`.
+ * The catalogue of the core's reasons. A code is stable and appears in conditions, Events and metrics. `brief` and `lasting` contain no
+ * counts, so that a condition does not change while it waits. `says` and `fix` are shown by `explain`. Providers bring tables of their own.
  */
 export const catalogue = {
   ...allocationReasons,
@@ -25,20 +27,32 @@ export const catalogue = {
   ...directReturnReasons,
   ...hostReasons,
   ...l2Reasons,
-  ...awsReasons,
   ...providerReasons,
   ...explanationReasons,
 };
 
-export type ReasonCode = keyof typeof catalogue;
+/** The tables that type reasons. A provider that ships with Herald adds its own by module augmentation, so that its codes can be narrowed. */
+export interface ReasonTables {
+  readonly core: typeof catalogue;
+}
 
-type DetailsOf<C extends ReasonCode> = Parameters<(typeof catalogue)[C]['says']>[0];
+export type ReasonCode = { [T in keyof ReasonTables]: keyof ReasonTables[T] & string }[keyof ReasonTables];
 
-/** Why a decision is negative: a code of the catalogue and the details for its texts. Plain data that survives JSON and YAML. */
+type EntryOf<C> = { [T in keyof ReasonTables]: C extends keyof ReasonTables[T] ? ReasonTables[T][C] : never }[keyof ReasonTables];
+type DetailsOf<C> = EntryOf<C> extends { readonly says: (details: infer D) => string } ? D : never;
+
+/** Why a decision is negative: a code of a table and the details for its texts. Plain data that survives JSON and YAML. */
 export type Reason = { readonly [C in ReasonCode]: { readonly code: C; readonly details: DetailsOf<C> } }[ReasonCode];
 
 export function reason<C extends ReasonCode>(code: C, details: DetailsOf<C>): Reason {
   return { code, details } as unknown as Reason;
+}
+
+/** Returns the function that makes the reasons of a provider's own table. */
+export function reasonsOf<T extends ReasonTable>(
+  _table: T,
+): <C extends keyof T & string>(code: C, details: Parameters<T[C]['says']>[0]) => Reason {
+  return (code, details) => ({ code, details }) as unknown as Reason;
 }
 
 /**
@@ -49,23 +63,36 @@ export const detailsOfOneNode: ReadonlySet<string> = new Set(['node', 'local', '
 
 /** Returns the stable one-line text for conditions. */
 export function conditionText(reason: Reason): string {
-  return stableText(reason) ?? catalogue[reason.code].brief;
+  return stableText(reason) ?? entryOf(reason).brief;
 }
 
 /** Returns the text that distinguishes mistakes of one code. Undefined when the code is enough. */
 export function stableText(reason: Reason): string | undefined {
-  const text = catalogue[reason.code].lasting as ((details: unknown) => string) | undefined;
-  return text?.(reason.details);
+  return entryOf(reason).lasting?.(reason.details as never);
 }
 
 /** Returns the full sentence, with names and numbers. */
 export function reasonText(reason: Reason): string {
-  const text = catalogue[reason.code].says as (details: unknown) => string;
-  return text(reason.details);
+  return entryOf(reason).says(reason.details as never);
 }
 
 /** Returns the fix. "" when nothing needs to be done. */
 export function remedyText(reason: Reason): string {
-  const text = catalogue[reason.code].fix as (details: unknown) => string;
-  return text(reason.details);
+  return entryOf(reason).fix(reason.details as never);
+}
+
+/** True when a table has the code. A code that another version wrote may be unknown. */
+export function isKnownCode(code: string): code is ReasonCode {
+  return findEntry(code) !== undefined;
+}
+
+/** Returns the entry of a code. Undefined: no table has it. */
+export function findEntry(code: string): AnyReasonEntry | undefined {
+  return Object.hasOwn(catalogue, code) ? catalogue[code as keyof typeof catalogue] : providerReason(code);
+}
+
+function entryOf({ code }: Reason): AnyReasonEntry {
+  const entry = findEntry(code);
+  assert(entry !== undefined, `no table has reason ${code}: the composition root adds the tables of a provider before it is used`);
+  return entry;
 }

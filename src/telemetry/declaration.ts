@@ -1,4 +1,4 @@
-/** The declaration of one metric. The table of all of them is the reference: a process exposes no metric that is not in it. */
+/** The declaration of one metric. The tables are the reference: a process exposes no metric that is in none of them. */
 export interface MetricDeclaration {
   readonly type: 'counter' | 'gauge' | 'histogram';
   /** One sentence, for the scrape and for docs/reference/metrics.md. */
@@ -12,6 +12,18 @@ export interface MetricDeclaration {
 }
 
 export type MetricTable = Readonly<Record<string, MetricDeclaration>>;
+
+type NamesOf<T extends MetricTable, K> = { [N in keyof T & string]: T[N]['type'] extends K ? N : never }[keyof T & string];
+
+/** The labels of a metric with their values. */
+export type LabelsIn<T extends MetricTable, N extends keyof T> = { readonly [L in keyof T[N]['labels']]: string };
+
+/** Counts into the metrics of one table. */
+export interface Meter<T extends MetricTable> {
+  add<N extends NamesOf<T, 'counter'>>(name: N, labels: LabelsIn<T, N>, by?: number): void;
+  set<N extends NamesOf<T, 'gauge'>>(name: N, labels: LabelsIn<T, N>, value: number): void;
+  observe<N extends NamesOf<T, 'histogram'>>(name: N, labels: LabelsIn<T, N>, seconds: number): void;
+}
 
 /** From a millisecond to half a minute, doubling. kube-proxy has these buckets for its passes. */
 export const passBuckets = doubling(0.001, 15);

@@ -1,13 +1,13 @@
+import type { LabelsIn } from './declaration.ts';
 import { agentMetrics } from './table/agent.ts';
 import { apiServerMetrics } from './table/api-server.ts';
-import { awsMetrics } from './table/aws.ts';
 import { bgpMetrics } from './table/bgp.ts';
 import { controllerMetrics } from './table/controller.ts';
 import { l2Metrics } from './table/l2.ts';
 import { kubeProxyMetrics } from './table/kube-proxy.ts';
 import { processMetrics } from './table/process.ts';
 
-/** All metrics of Herald. `npm run generate` writes docs/reference/metrics.md from it. */
+/** All metrics of the core. `npm run generate` writes docs/reference/metrics.md from it. Providers declare tables of their own. */
 export const metricTable = {
   ...processMetrics,
   ...apiServerMetrics,
@@ -16,13 +16,11 @@ export const metricTable = {
   ...l2Metrics,
   ...kubeProxyMetrics,
   ...controllerMetrics,
-  ...awsMetrics,
 } as const;
 
 export type MetricName = keyof typeof metricTable;
 
-/** The labels of a metric with their values. */
-export type LabelsOf<N extends MetricName> = { readonly [L in keyof (typeof metricTable)[N]['labels']]: string };
+export type LabelsOf<N extends MetricName> = LabelsIn<typeof metricTable, N>;
 
 type OfType<T> = { [N in MetricName]: (typeof metricTable)[N]['type'] extends T ? N : never }[MetricName];
 

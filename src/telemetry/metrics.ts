@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { MetricDeclaration } from './declaration.ts';
+import assert from 'node:assert';
+import type { MetricDeclaration, Meter, MetricTable } from './declaration.ts';
 import { limits } from './limits.ts';
 import { metricTable, type CounterName, type GaugeName, type HistogramName, type LabelsOf, type MetricName } from './metric-table.ts';
 
@@ -18,8 +19,10 @@ interface Collector {
  */
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #made = new Map<MetricName, Counter | Gauge | Histogram>();
-  readonly #bounds = new Map<MetricName, SeriesBound>();
+  /** The declared metrics. */
+  readonly #table = new Map<string, MetricDeclaration>(Object.entries(metricTable));
+  readonly #made = new Map<string, Counter | Gauge | Histogram>();
+  readonly #bounds = new Map<string, SeriesBound>();
   readonly #collectors: Collector[] = [];
   #scrape: Promise<string> | undefined;
   readonly #within: (work: Promise<void>) => Promise<boolean>;
@@ -33,6 +36,16 @@ export class Metrics {
   /** For metrics that are not in the table: those of the process, with the library's own names. */
   get registry(): Registry {
     return this.#registry;
+  }
+
+  /** Adds a table of metrics, of a provider. Declaring it again changes nothing. */
+  declare<T extends MetricTable>(table: T): Meter<T> {
+    for (const [name, declaration] of Object.entries(table)) {
+      const present = this.#table.get(name);
+      assert(present === undefined || present === declaration, `two tables have metric ${name}`);
+      this.#table.set(name, declaration);
+    }
+    return this as unknown as Meter<T>;
   }
 
   /** Exposes metrics before they have a value. Metrics without labels start at 0. */
@@ -102,12 +115,12 @@ export class Metrics {
     if (!inTime) this.add('herald_scrape_failures_total', { part: collector.name });
   }
 
-  #clear(name: MetricName): void {
+  #clear(name: string): void {
     (this.#metric(name) as Gauge).reset();
     this.#bounds.delete(name);
   }
 
-  #bounded(name: MetricName, labels: Readonly<Record<string, string>>): Record<string, string> {
+  #bounded(name: string, labels: Readonly<Record<string, string>>): Record<string, string> {
     let bound = this.#bounds.get(name);
     if (bound === undefined) this.#bounds.set(name, (bound = new SeriesBound(limits.series)));
     if (bound.admits(labels)) return labels;
@@ -115,10 +128,12 @@ export class Metrics {
     return Object.fromEntries(Object.keys(labels).map((label) => [label, 'other']));
   }
 
-  #metric(name: MetricName): Counter | Gauge | Histogram {
+  #metric(name: string): Counter | Gauge | Histogram {
     const present = this.#made.get(name);
     if (present !== undefined) return present;
-    const made = make(name, metricTable[name], this.#registry);
+    const declaration = this.#table.get(name);
+    assert(declaration !== undefined, `no table has metric ${name}`);
+    const made = make(name, declaration, this.#registry);
     this.#made.set(name, made);
     return made;
   }

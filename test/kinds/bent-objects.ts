@@ -1,3 +1,4 @@
+import '../support/built-in-providers.ts';
 import { heraldApiVersion, kinds } from '../../src/model/kinds.ts';
 import type { KindDefinition } from '../../src/model/schema/kind.ts';
 import type { ObjectSchema, Relation, Schema, ValueRule } from '../../src/model/schema/schema.ts';

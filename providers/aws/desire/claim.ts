@@ -1,8 +1,8 @@
-import { awsClasses } from '../../../src/model/kinds/aws-config.ts';
 import type { HeraldConfig } from '../../../src/model/kinds/types.ts';
 import { reason, type Reason } from '../../../src/model/reasons.ts';
 import type { Service } from '../../../src/model/objects/service.ts';
 import { annotationTable } from '../annotations/table.ts';
+import { awsClasses, awsConfig } from '../tables/config/config.ts';
 import type { BalancerKind } from '../annotations/entry.ts';
 import { foreignFinalizerOf, hasOurFinalizer } from '../model/service-metadata.ts';
 import type { AwsSettings } from '../model/settings.ts';
@@ -36,7 +36,8 @@ export function decideAwsClaim(service: Service, config: HeraldConfig, { classle
     // Herald keeps a Service that it serves when HeraldConfig no longer names the class, so that the edit deletes no load balancer. It
     // leaves the Service if another controller serves it as well.
     const stays = hasOurFinalizer(service) && foreignFinalizerOf(service) === undefined;
-    if (!config.aws.classes.includes(known) && !stays) return { mine: false, reason: reason('AwsClassNotServed', { class: known }) };
+    if (!awsConfig.of(config).classes.includes(known) && !stays)
+      return { mine: false, reason: reason('AwsClassNotServed', { class: known }) };
     return { mine: true, kind: known === classes.classic ? 'classic' : 'nlb' };
   }
   if (config.defaultClass) return other;

@@ -1,5 +1,8 @@
 /** Quotas of AWS that are checked before a call, and our own limits. Listed in docs/reference/limits.md. */
 export const limits = {
+  /** Policies of HeraldConfig, and entries in one list of a policy. The API server bounds the cost of checking all of them. */
+  policies: 50,
+  allowedPerList: 100,
   listenersPerNlb: 50,
   certificatesPerNlb: 25,
   targetGroupsPerListener: 5,

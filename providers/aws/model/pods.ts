@@ -1,3 +1,5 @@
+import type { Pod } from '../../../src/model/objects/pod.ts';
+
 /** Reads Pods one by one. A watch would cost memory and traffic for all Pods of the cluster, of which few are targets. */
 export interface PodReader {
   /** Resolves to undefined when there is no such Pod. Rejects with an error that has a `code` when Pods cannot be read now. */
@@ -26,6 +28,24 @@ export interface TargetPod {
   /** Those whose condition is not True. */
   readonly unmetGates?: readonly string[];
   readonly containers?: readonly { readonly ready: boolean }[];
+}
+
+/** Annotation of a Pod: its server id for QUIC, instead of the one that its UID gives. */
+export const quicServerIdAnnotation = 'herald.dev/aws-quic-server-id';
+
+/** Returns the fields of a Pod that its reader has found. */
+export function targetPodOf(pod: Pod): TargetPod {
+  const quicServerId = writtenServerId(pod);
+  return { ...pod, ...(quicServerId === '' ? {} : { quicServerId }) };
+}
+
+/** Returns the server id for QUIC in the form of AWS. A webhook of the AWS Load Balancer Controller writes it to a container, in base64. */
+function writtenServerId({ annotations = {}, variables = {} }: Pod): string {
+  const written = annotations[quicServerIdAnnotation];
+  if (written !== undefined) return written.trim();
+  if (annotations['service.beta.kubernetes.io/aws-load-balancer-quic-enabled-containers'] === undefined) return '';
+  const injected = variables['AWS_LBC_QUIC_SERVER_ID'] ?? '';
+  return injected === '' ? '' : `0x${Buffer.from(injected, 'base64').toString('hex')}`;
 }
 
 /** The fields of a Pod from which its server id for QUIC comes. */

@@ -6,6 +6,7 @@ import { withBackends } from '../desire/ports/weights.ts';
 import { instanceOf } from '../desire/targets/targets.ts';
 import type { PodHosts } from '../model/stack-targets.ts';
 import type { TargetPods } from '../observe/target-pods.ts';
+import { awsConfig } from '../tables/config/config.ts';
 
 /** Returns which addresses behind these Services, and behind those that they send to as well, are pods, as far as they were checked, and the instances that they run on. */
 export function podHosts(
@@ -27,7 +28,7 @@ export function podHosts(
     isPod: (address) => !pods.comparesPods || nodeNames.has(address),
     isAllowed: (text) => {
       const address = parseAddress(text);
-      return address.ok && snapshot.config.aws.targetCIDRs.some((prefix) => prefixContains(prefix, address.value));
+      return address.ok && awsConfig.of(snapshot.config).targetCIDRs.some((prefix) => prefixContains(prefix, address.value));
     },
   };
 }

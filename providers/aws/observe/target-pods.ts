@@ -9,6 +9,7 @@ import { AwsError } from '../cloud/error.ts';
 import type { CheckedTargets } from '../model/circumstances.ts';
 import { limits } from '../model/limits.ts';
 import { gateOf, type GatedPod, type PodIdentity, type PodReader, type TargetPod } from '../model/pods.ts';
+import { awsConfig } from '../tables/config/config.ts';
 
 /** An address is that of a Pod, on this node, or `refused` says why it is not. `gated`: the Pod has gates for load balancers. */
 type Verdict = { readonly node: string; readonly identity?: PodIdentity; readonly gated?: GatedState } | { readonly refused: string };
@@ -129,7 +130,7 @@ export class TargetPods {
     const used = slice.endpoints.filter((endpoint) => isUsed(endpoint) && !waiting.includes(endpoint));
     const verdicts = await this.#verdicts(this.#reader, slice, used);
     const isRefused = ({ verdict, endpoint }: CheckedEndpoint): boolean =>
-      'refused' in verdict && !config.aws.targetCIDRs.some((prefix) => prefixContains(prefix, endpoint.address));
+      'refused' in verdict && !awsConfig.of(config).targetCIDRs.some((prefix) => prefixContains(prefix, endpoint.address));
     const wrong = verdicts.filter(isRefused);
     const [first] = wrong;
     const right = [...verdicts.filter((one) => !isRefused(one)).map(({ endpoint }) => endpoint), ...admitted];

@@ -19,8 +19,10 @@ import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
 import type { Service } from '../../model/objects/service.ts';
 import { problemText, type SourceProblem } from '../../sources/source.ts';
 import { silentLog } from '../../system/log.ts';
-import { addAwsOptions, type AwsFlags } from '../options/aws-options.ts';
-import { UsageError, type CommandContext, type ClaimingProvider } from '../context/command-context.ts';
+import type { ClaimingProvider, OptionValues } from '../../controller/provider-definition.ts';
+import { UsageError, type CommandContext } from '../context/command-context.ts';
+import { enabledDefinitions, exampleLines } from '../context/definitions.ts';
+import { findProvider } from '../../model/provider-tables.ts';
 import { forecastService } from '../../explain/service/forecast.ts';
 import { alikeUnqueried } from '../../explain/text/unqueried.ts';
 import { withoutSelfReference } from '../../explain/text/self-reference.ts';
@@ -30,7 +32,7 @@ import { addReadingOptions, openReading, type ReadingOptions } from '../reading/
 import { inForceJson } from '../reading/in-force.ts';
 import { linesAbove, problemLines } from '../reading/problem-lines.ts';
 import { detailOption, type DetailOptions } from '../options/shared-options.ts';
-import { providerOption, type ProviderFlag } from '../options/provider-option.ts';
+import { addProviderOptions, providerOption, type ProviderFlag } from '../options/provider-option.ts';
 import { kindWords, namedService, namespaceOption, type NamespaceOption } from '../context/object-words.ts';
 import { previewBy } from './provider-preview.ts';
 import { podReaderOf } from '../reading/pod-reader.ts';
@@ -43,7 +45,7 @@ interface Narrowing {
   readonly peer?: string;
 }
 
-interface Options extends Narrowing, DetailOptions, NamespaceOption, ReadingOptions, AwsFlags, ProviderFlag {}
+type Options = Narrowing & DetailOptions & NamespaceOption & ReadingOptions & OptionValues & ProviderFlag;
 
 export function explainServiceCommand(context: CommandContext): Command {
   const command = new Command('service')
@@ -59,7 +61,7 @@ export function explainServiceCommand(context: CommandContext): Command {
     .addOption(detailOption())
     .addHelpText(
       'after',
-      '\nExample:\n  herald explain service shop/web                          in the cluster of $KUBECONFIG\n  herald explain svc web -n shop --node node1 --peer tor1\n  herald explain service shop/web --source /etc/herald     a directory, with the records of herald run\n  herald explain service shop/web -f manifests/            what would happen to manifests\n  herald explain service shop/web --aws-cluster-name production     with its AWS resources; nothing is changed\n  herald explain service shop/web --provider /opt/acme/provider.ts  with a provider of your own',
+      `\nExample:\n  herald explain service shop/web                          in the cluster of $KUBECONFIG\n  herald explain svc web -n shop --node node1 --peer tor1\n  herald explain service shop/web --source /etc/herald     a directory, with the records of herald run\n  herald explain service shop/web -f manifests/            what would happen to manifests\n${exampleLines('explain')}  herald explain service shop/web --provider /opt/acme/provider.ts  with a provider of your own`,
     )
     .action(async (name: string, options: Options) => {
       const key = namedService(name, options);
@@ -71,7 +73,7 @@ export function explainServiceCommand(context: CommandContext): Command {
         reading.close();
       }
     });
-  return addAwsOptions(addReadingOptions(command));
+  return addProviderOptions(addReadingOptions(command));
 }
 
 async function explain(context: CommandContext, reading: Reading, key: ServiceKey, options: Options): Promise<void> {
@@ -112,7 +114,7 @@ export async function judgedExplanation(
   reading: Reading,
   key: ServiceKey,
   options: ReadingOptions & Narrowing,
-  providers: (AwsFlags & ProviderFlag) | undefined,
+  providers: (OptionValues & ProviderFlag) | undefined,
 ): Promise<JudgedExplanation | undefined> {
   const { snapshot, now } = reading;
   const [namespace = ''] = key.split('/');
@@ -187,7 +189,7 @@ async function withProviderAndRecord(
   reading: Reading,
   service: Service,
   decided: ServiceExplanation,
-  options: (AwsFlags & ProviderFlag) | undefined,
+  options: (OptionValues & ProviderFlag) | undefined,
 ): Promise<ServiceExplanation> {
   const { namespace, name } = service.metadata;
   const record = await recordOf(reading, `${namespace}/${name}`);
@@ -217,21 +219,22 @@ async function explainProvider(
   context: CommandContext,
   reading: Reading,
   service: Service,
-  options: (AwsFlags & ProviderFlag) | undefined,
+  options: (OptionValues & ProviderFlag) | undefined,
 ): Promise<ProviderExplanation> {
   const { snapshot } = reading;
   const key = serviceKey(service.metadata);
-  const { awsClassless = 'off', provider: modules = [] } = options ?? {};
-  const all = await context.claims({ awsClassless, modules });
-  const claimed = explainClaims(all, service, snapshot, awsClassless);
+  const { provider: modules = [] } = options ?? {};
+  const all = await context.claims({ options: options ?? {}, modules });
+  const claimed = explainClaims(all, service, snapshot);
   const holder = all.find((one) => one.name !== claimed.provider && one.holds?.(key, service) === true)?.name;
   const claims = holder === undefined ? claimed : { ...claimed, holder };
   const name = [claims.provider, holder].find((one) => one !== 'bare-metal' && one !== undefined);
   const acting = all.find((one) => one.name === name);
   if (acting === undefined) return claims;
-  if (acting.name === 'aws' && options?.awsClusterName === undefined) {
-    const todo = "use --aws-cluster-name with the controller's value, and AWS credentials, to see them and the difference";
-    return { ...claims, noPreview: `${externalResourceText('aws')} were not read: ${todo}` };
+  const unread = isBuiltIn(acting.name) && !enabledDefinitions(options ?? {}).some(({ name: enabled }) => enabled === acting.name);
+  if (unread) {
+    const todo = findProvider(acting.name)?.wording?.unread ?? 'enable it';
+    return { ...claims, noPreview: `${externalResourceText(acting.name)} were not read: ${todo}` };
   }
   const preview = await previewBy(await actor(context, acting, options, reading), key, snapshot);
   if (preview !== undefined) return { ...claims, preview: { ...preview, provider: acting.name } };
@@ -243,12 +246,12 @@ async function explainProvider(
 async function actor(
   context: CommandContext,
   claim: ClaimingProvider,
-  aws: AwsFlags | undefined,
+  options: OptionValues | undefined,
   reading: Reading,
 ): Promise<ClaimingProvider> {
-  if (!isBuiltIn(claim.name) || aws === undefined) return claim;
+  if (!isBuiltIn(claim.name) || options === undefined) return claim;
   const leader = { mayWrite: () => false, ...defined({ readPod: podReaderOf(reading) }) };
-  const providers = await context.providers({ log: silentLog, leader, aws });
+  const providers = await context.providers({ log: silentLog, leader, options });
   return providers.find(({ name }) => name === claim.name) ?? claim;
 }
 

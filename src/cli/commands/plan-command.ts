@@ -1,11 +1,11 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { failureKinds, findFailures, type FailureKind } from '../../explain/plan/fail-on.ts';
-import { addAwsOptions } from '../options/aws-options.ts';
 import type { CommandContext } from '../context/command-context.ts';
+import { definitions, exampleLines } from '../context/definitions.ts';
 import { addAskOptions, manifestsOption } from '../reading/open-reading.ts';
 import { inForceJson } from '../reading/in-force.ts';
 import { addCallerOptions, outputOption, type OutputOptions } from '../options/shared-options.ts';
-import { providerOption } from '../options/provider-option.ts';
+import { addProviderOptions, providerOption } from '../options/provider-option.ts';
 import { planLines, planOutcome, type OutsideOptions } from './plan-outcome.ts';
 import { readProposal, type ProposalOptions } from './proposal.ts';
 
@@ -19,7 +19,7 @@ const status = { nothing: 0, errors: 1, changes: 2, refused: 3 } as const;
 export function planCommand(context: CommandContext): Command {
   const command = new Command('plan')
     .description(
-      'show what would change: addresses, sessions, routes, rules and AWS calls (exit status 0: nothing, 2: something, 1: errors, 3: something that --fail-on names)',
+      `show what would change: ${changesText()} (exit status 0: nothing, 2: something, 1: errors, 3: something that --fail-on names)`,
     )
     .addOption(manifestsOption().makeOptionMandatory())
     .option(
@@ -40,7 +40,7 @@ export function planCommand(context: CommandContext): Command {
     .addOption(
       new Option(
         '--fail-on <changes>',
-        `exit with 3 if one of these would happen, separated by commas: ${Object.keys(failureKinds).join(', ')}`,
+        `exit with 3 if one of these would happen, separated by commas: ${Object.keys(failureKinds()).join(', ')}`,
       )
         .argParser(readFailOn)
         .default(new Set<FailureKind>(), 'none'),
@@ -49,10 +49,16 @@ export function planCommand(context: CommandContext): Command {
     .addOption(outputOption())
     .addHelpText(
       'after',
-      '\nExample:\n  herald plan -f manifests/                                 applied to the cluster of $KUBECONFIG; nothing is written\n  herald plan -f manifests/ --fail-on moved-address,session-reset\n  cp -r /etc/herald /tmp/proposed; edit /tmp/proposed/...; herald plan -f /tmp/proposed --source /etc/herald\n  herald plan -f manifests/ --aws-cluster-name production    with the AWS calls; calls that change something are not made\n  herald plan -f manifests/ --provider /opt/acme/provider.ts     and which Services that provider would serve',
+      `\nExample:\n  herald plan -f manifests/                                 applied to the cluster of $KUBECONFIG; nothing is written\n  herald plan -f manifests/ --fail-on moved-address,session-reset\n  cp -r /etc/herald /tmp/proposed; edit /tmp/proposed/...; herald plan -f /tmp/proposed --source /etc/herald\n${exampleLines('plan')}  herald plan -f manifests/ --provider /opt/acme/provider.ts     and which Services that provider would serve`,
     )
     .action((options: Options) => plan(context, options));
-  return addAwsOptions(addAskOptions(addCallerOptions(command)));
+  return addProviderOptions(addAskOptions(addCallerOptions(command)));
+}
+
+/** Names the kinds of changes that a plan has. */
+function changesText(): string {
+  const kinds = ['addresses', 'sessions', 'routes', 'rules', ...definitions().flatMap(({ wording }) => wording?.planned ?? [])];
+  return `${kinds.slice(0, -1).join(', ')} and ${kinds.at(-1)}`;
 }
 
 async function plan(context: CommandContext, options: Options): Promise<void> {
@@ -79,7 +85,7 @@ async function plan(context: CommandContext, options: Options): Promise<void> {
 }
 
 function readFailOn(text: string): ReadonlySet<FailureKind> {
-  const kinds = Object.keys(failureKinds) as FailureKind[];
+  const kinds = Object.keys(failureKinds()) as FailureKind[];
   const named = text.split(',').map((name) => name.trim());
   const unknown = named.find((name) => !kinds.some((kind) => kind === name));
   if (unknown !== undefined) throw new InvalidArgumentError(`"${unknown}" is not one of them: write ${kinds.join(', ')}.`);

@@ -8,15 +8,16 @@ import { isEmptyPreview, renderPreviews } from '../../explain/provider/render-pr
 import { unreadLines } from '../../explain/unread-objects.ts';
 import type { UnreadableKind } from '../../model/unreadable-kind.ts';
 import { silentLog } from '../../system/log.ts';
-import type { AwsFlags } from '../options/aws-options.ts';
+import type { ClaimingProvider, OptionValues } from '../../controller/provider-definition.ts';
+import { enabledDefinitions } from '../context/definitions.ts';
 import type { ProviderFlag } from '../options/provider-option.ts';
-import type { ClaimingProvider, CommandContext } from '../context/command-context.ts';
+import type { CommandContext } from '../context/command-context.ts';
 import { linesAbove, problemLines } from '../reading/problem-lines.ts';
 import { previewBy } from './provider-preview.ts';
 import type { Proposal } from './proposal.ts';
 
 /** The options that choose which changes outside Kubernetes are previewed. */
-export interface OutsideOptions extends AwsFlags, ProviderFlag {}
+export type OutsideOptions = OptionValues & ProviderFlag;
 
 /** What would follow if a proposal came into force, as `herald plan` and the console show it. */
 export interface PlanOutcome {
@@ -84,7 +85,7 @@ function isNeeded({ why, kind }: UnreadableKind): boolean {
   return why === 'forbidden' && kind !== 'Secret' && kind !== 'NodeState';
 }
 
-/** The changes that providers would make outside Kubernetes: AWS if it is enabled, and providers of modules. */
+/** The changes that providers would make outside Kubernetes: of those that the options enable, and of modules. */
 export interface ProviderPreviews {
   /** Services that providers of modules would serve. */
   readonly providers: readonly ProviderChange[];
@@ -100,24 +101,25 @@ export async function previewProviders(
   options: OutsideOptions,
   proposal: Pick<Proposal, 'current' | 'proposed' | 'readPod'>,
 ): Promise<ProviderPreviews> {
-  const { awsClusterName, awsClassless, provider: modules = [] } = options;
-  const claims = modules.length === 0 ? [] : await context.claims({ awsClassless, modules });
+  const { provider: modules = [] } = options;
+  const enabled = enabledDefinitions(options);
+  const claims = modules.length === 0 ? [] : await context.claims({ options, modules });
   const others = claims.filter(({ name }) => !isBuiltIn(name));
   // Built-in providers come first even when their previews are not requested: a Service that they claim belongs to no other provider.
   const first = claims.filter(({ name }) => isBuiltIn(name));
   const own =
-    awsClusterName === undefined
+    enabled.length === 0
       ? first
       : await context.providers({
           log: silentLog,
           leader: { mayWrite: () => false, ...defined({ readPod: proposal.readPod }) },
-          aws: options,
+          options,
         });
   const telling = others.filter(({ preview }) => preview !== undefined).map(({ name }) => name);
   return {
     providers: providerChanges(claims, proposal.current, proposal.proposed),
     previews: await previewsOf([...own, ...others], proposal),
-    telling: [...(awsClusterName === undefined ? [] : ['aws']), ...telling],
+    telling: [...enabled.map(({ name }) => name), ...telling],
     silent: others.map(({ name }) => name).filter((name) => !telling.includes(name)),
   };
 }

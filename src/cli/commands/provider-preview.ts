@@ -2,7 +2,7 @@ import type { Preview } from '../../controller/provider-parts.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import type { ClaimingProvider } from '../context/command-context.ts';
+import type { ClaimingProvider } from '../../controller/provider-definition.ts';
 
 /**
  * Previews what a provider would do for a Service now. Returns undefined for a provider without previews. An operating error (an Error with

@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
 import type { Provider } from '../../controller/provider.ts';
-import type { Previewable, ResourceHolder } from '../../controller/provider-parts.ts';
+import type { ClaimingProvider, OptionValues } from '../../controller/provider-definition.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
-import type { AwsFlags } from '../options/aws-options.ts';
 import type { StopSignals } from './stop-signals.ts';
 import type { LeaderContext } from './storage.ts';
 
@@ -15,15 +14,15 @@ export interface ProviderRequest {
   readonly leader: Pick<LeaderContext, 'serviceMetadata' | 'readPod' | 'openPodGate' | 'mayWrite' | 'leadershipSignal'>;
   /** Absent: nothing is measured. */
   readonly metrics?: Metrics;
-  /** Absent: the command has no AWS options. */
-  readonly aws?: AwsFlags;
+  /** The options of providers. Absent: the command has none. */
+  readonly options?: OptionValues;
   /** Paths of provider modules. */
   readonly modules?: readonly string[];
 }
 
-export type ClaimingProvider = Pick<Provider, 'name' | 'claim'> & Partial<ResourceHolder & Previewable>;
-
-interface ClaimRequest extends Pick<AwsFlags, 'awsClassless'> {
+interface ClaimRequest {
+  /** The options of providers. */
+  readonly options: OptionValues;
   /** Paths of provider modules. */
   readonly modules?: readonly string[];
 }

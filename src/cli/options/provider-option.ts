@@ -1,4 +1,6 @@
-import { Option } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import type { ProviderOption } from '../../controller/provider-definition.ts';
+import { definitions } from '../context/definitions.ts';
 
 export interface ProviderFlag {
   /** Paths of modules. */
@@ -11,3 +13,23 @@ export const providerOption = (): Option =>
     '--provider <module>',
     'path of a JavaScript or TypeScript module with a provider; it runs with all rights of this process, and commands that only read tell it to write nothing; may be given several times',
   ).argParser((path: string, before: readonly string[] | undefined) => [...(before ?? []), path]);
+
+/** Adds the options of every provider to a command. */
+export function addProviderOptions(command: Command): Command {
+  for (const { options = [] } of definitions()) for (const option of options) command.addOption(providersOption(option));
+  return command;
+}
+
+/** Makes an option from its description. */
+export function providersOption({ flags, description, choices, parse, required, ...others }: ProviderOption): Option {
+  const option = new Option(flags, description);
+  if (choices !== undefined) option.choices(choices);
+  if (parse !== undefined)
+    option.argParser((text: string) => {
+      const read = parse(text);
+      if (!read.ok) throw new InvalidArgumentError(read.problem);
+      return read.value;
+    });
+  if ('default' in others) option.default(others.default, others.defaultText);
+  return option.makeOptionMandatory(required === true);
+}

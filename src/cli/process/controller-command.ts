@@ -1,6 +1,7 @@
 import { Command } from 'commander';
-import { addAwsOptions, type AwsFlags } from '../options/aws-options.ts';
+import type { OptionValues } from '../../controller/provider-definition.ts';
 import type { CommandContext } from '../context/command-context.ts';
+import { exampleLines } from '../context/definitions.ts';
 import { addLiveOptions, type LiveOptions } from '../options/live-options.ts';
 import { initialConfigOption, type InitialConfigFlag } from '../options/initial-config-option.ts';
 import type { StorageOptions } from './open-storage.ts';
@@ -12,10 +13,10 @@ import {
   sourceOption,
   type LogOptions,
 } from '../options/shared-options.ts';
-import { providerOption, type ProviderFlag } from '../options/provider-option.ts';
+import { addProviderOptions, providerOption, type ProviderFlag } from '../options/provider-option.ts';
 import { addTelemetryOptions, type TelemetryOptions } from '../options/telemetry-options.ts';
 
-type Options = LogOptions & TelemetryOptions & LiveOptions & StorageOptions & AwsFlags & InitialConfigFlag & ProviderFlag;
+type Options = LogOptions & TelemetryOptions & LiveOptions & StorageOptions & OptionValues & InitialConfigFlag & ProviderFlag;
 
 export function controllerCommand(context: CommandContext): Command {
   const command = new Command('controller')
@@ -27,14 +28,16 @@ export function controllerCommand(context: CommandContext): Command {
     .addOption(logFormatOption())
     .addHelpText(
       'after',
-      '\nExample:\n  herald controller                                in a pod of the cluster\n  herald controller --source /etc/herald\n  herald controller --aws-cluster-name production      Services of class herald.dev/aws get an NLB\n\nOne controller at a time works on a cluster or a directory. A cluster may run any number of controllers,\nand one of them leads. SIGTERM stops it; addresses stay.',
+      `\nExample:\n  herald controller                                in a pod of the cluster\n  herald controller --source /etc/herald\n${exampleLines('controller')}\nOne controller at a time works on a cluster or a directory. A cluster may run any number of controllers,\nand one of them leads. SIGTERM stops it; addresses stay.`,
     )
     .action(async (options: Options) => {
       const { runUntilStopped } = await import('./run-until-stopped.ts');
       const { startController } = await import('./start-controller.ts');
       return runUntilStopped(context, { ...options, command: 'controller' }, async function* (storage, log, endpoints) {
-        yield await startController(context, storage, log, endpoints, { ...options, aws: options });
+        yield await startController(context, storage, log, endpoints, { ...options, options });
       });
     });
-  return addAwsOptions(addElectionOptions(addClusterOptions(addLiveOptions(addTelemetryOptions(command, 'controller'), 'controller'))));
+  return addProviderOptions(
+    addElectionOptions(addClusterOptions(addLiveOptions(addTelemetryOptions(command, 'controller'), 'controller'))),
+  );
 }

@@ -6,7 +6,8 @@ import { ControllerMetrics } from '../../controller/metrics/controller-metrics.t
 import { countedEvents, countedWriter } from '../../controller/metrics/counted-writer.ts';
 import { otherLoadBalancers } from '../../decisions/configuration/other-load-balancers.ts';
 import type { Log } from '../../system/log.ts';
-import type { AwsFlags } from '../options/aws-options.ts';
+import type { OptionValues } from '../../controller/provider-definition.ts';
+import { enabledDefinitions } from '../context/definitions.ts';
 import type { CommandContext } from '../context/command-context.ts';
 import type { InitialConfigFlag } from '../options/initial-config-option.ts';
 import type { ProviderFlag } from '../options/provider-option.ts';
@@ -15,7 +16,8 @@ import type { ProcessEndpoints } from './endpoints/process-endpoints.ts';
 import type { StorageBackend } from '../context/storage.ts';
 
 export interface ControllerFlags extends InitialConfigFlag, ProviderFlag {
-  readonly aws?: AwsFlags;
+  /** The options of providers. */
+  readonly options?: OptionValues;
 }
 
 export async function startController(
@@ -23,7 +25,7 @@ export async function startController(
   storage: StorageBackend,
   log: Log,
   { metrics, history }: ProcessEndpoints,
-  { aws, initialConfig: wanted, provider: modules = [] }: ControllerFlags = {},
+  { options, initialConfig: wanted, provider: modules = [] }: ControllerFlags = {},
 ): Promise<RunningComponent | undefined> {
   const { clock, random } = context;
   const { source } = storage;
@@ -33,7 +35,7 @@ export async function startController(
   if (leader === undefined) return undefined;
   const { writer, events, release, lost, mayWrite = () => true, makeConfig, apiGroups } = leader;
   leads = mayWrite;
-  const providers = await context.providers({ log, leader, metrics, modules, ...defined({ aws }) }).catch(async (error: unknown) => {
+  const providers = await context.providers({ log, leader, metrics, modules, ...defined({ options }) }).catch(async (error: unknown) => {
     await release();
     throw error;
   });
@@ -52,7 +54,7 @@ export async function startController(
   observer.expose(controller, providers);
   const others = async (signal: AbortSignal): Promise<string[]> => [
     ...otherLoadBalancers({ snapshot: source.snapshot, groups: (await apiGroups?.(signal)) ?? [] }),
-    ...(aws?.awsClusterName === undefined ? [] : ['--aws-cluster-name: Services may get load balancers of AWS']),
+    ...enabledDefinitions(options ?? {}).flatMap(({ wording }) => wording?.serves ?? []),
   ];
   const initialConfig =
     makeConfig === undefined || wanted === undefined

@@ -1,4 +1,5 @@
 import { isRecord } from '../../lang/is-record.ts';
+import { providerTables } from '../../model/provider-tables.ts';
 
 /** Replaces a secret. */
 const removed = 'REMOVED';
@@ -34,7 +35,9 @@ export class Redaction {
   text(text: string): string {
     const known = this.#knownPattern();
     const without = known === undefined ? text : text.replace(known, removed);
-    return shapes.reduce((result, { pattern, by }) => result.replace(pattern, by), without);
+    const ofProviders = providerTables().flatMap(({ secrets = [] }) => secrets);
+    const unsigned = ofProviders.reduce((result, pattern) => result.replace(pattern, removed), without);
+    return shapes.reduce((result, { pattern, by }) => result.replace(pattern, by), unsigned);
   }
 
   #value(value: unknown): unknown {
@@ -98,9 +101,8 @@ const shapes: readonly { readonly pattern: RegExp; readonly by: string }[] = [
   // The user part of a URL: "https://user:password@host".
   { pattern: /\b([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/@"'<>]{1,512}@/gi, by: `$1${removed}@` },
   { pattern: /\b(Bearer|Basic)\s+[\w.~+/=-]{8,}/gi, by: `$1 ${removed}` },
-  // A JSON Web Token, and AWS keys.
+  // A JSON Web Token.
   { pattern: /\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g, by: removed },
-  { pattern: /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g, by: removed },
   // password=..., "token": "...", --api-key=...
   {
     pattern:

@@ -69,17 +69,17 @@ export const eventTable = {
   },
   notice: {
     type: 'Normal',
-    reason: 'EndpointServiceAvailable',
+    reason: 'ProviderNotice',
     action: 'AssignAddress',
     about: 'Service',
-    when: 'the load balancer of the Service has a new PrivateLink endpoint service; the note has the name that clients need',
+    when: 'a provider has news for the people who use the Service; the note says what. A provider may have a reason of its own',
   },
   repaired: {
     type: 'Normal',
     reason: 'LoadBalancerRepaired',
     action: 'Repair',
     about: 'Service',
-    when: 'another client changed the load balancer of the Service in AWS, and Herald corrected it; the note says what',
+    when: 'another client changed the load balancer of the Service at its provider, and Herald corrected it; the note says what',
   },
   programmed: {
     type: 'Normal',

@@ -1,7 +1,8 @@
 import assert from 'node:assert';
 import { decideAllocationClaim } from '../../decisions/allocation/claim.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
-import { catalogue, reason } from '../../model/reasons.ts';
+import { providerTables } from '../../model/provider-tables.ts';
+import { isKnownCode, reason } from '../../model/reasons.ts';
 import { formatAddress } from '../../net/address.ts';
 import type { Service } from '../../model/objects/service.ts';
 import { missingMethods, type Claim, type Reconciliation } from '../provider-module.ts';
@@ -58,7 +59,7 @@ export const checks: readonly Check[] = [
       for (const service of others) {
         const claim = provider.claim(service, snapshot);
         assert(!claim.mine, `it claims ${describe(service)}`);
-        assert(claim.reason.code in catalogue, `"${claim.reason.code}" is not a code of the catalogue`);
+        assert(isKnownCode(claim.reason.code), `"${claim.reason.code}" is not a code of the catalogue`);
       }
     },
   },
@@ -69,7 +70,13 @@ export const checks: readonly Check[] = [
       const { served, snapshot } = cluster;
       const pools = { name: 'bare-metal', claim: (service: Service): Claim => decideAllocationClaim(service, snapshot.config) };
       const all = [provider, ...[pools, ...beside].filter(({ name }) => name !== provider.name)];
-      const classes = [undefined, served.loadBalancerClass, snapshot.config.loadBalancerClass, 'herald.dev/aws', 'example.com/of-nobody'];
+      const classes = [
+        undefined,
+        served.loadBalancerClass,
+        snapshot.config.loadBalancerClass,
+        ...shippedClasses(),
+        'example.com/of-nobody',
+      ];
       for (const loadBalancerClass of classes) {
         const { loadBalancerClass: _, ...rest } = served;
         const service = loadBalancerClass === undefined ? rest : { ...rest, loadBalancerClass };
@@ -249,7 +256,7 @@ export const checks: readonly Check[] = [
         assert.equal(typeof code, 'string', `"${answer.message}" has no code`);
       } else {
         const { reason } = answer as Reconciliation;
-        assert(reason !== undefined && reason.code in catalogue, 'the result has no reason');
+        assert(reason !== undefined && isKnownCode(reason.code), 'the result has no reason');
       }
     },
   },
@@ -318,4 +325,9 @@ function assigned(cluster: InMemoryCluster): number {
 
 function describe({ metadata, type, headless, loadBalancerClass = 'none' }: Service): string {
   return `${serviceKey(metadata)} of ${headless ? 'headless ' : ''}type ${type} and class ${loadBalancerClass}`;
+}
+
+/** Returns the classes of the providers that ship with Herald, where they are loaded, and one like theirs. */
+function shippedClasses(): readonly string[] {
+  return ['herald.dev/cloud', ...providerTables().flatMap(({ shipped, classes = [] }) => (shipped === true ? classes : []))];
 }

@@ -1,3 +1,4 @@
+import { addProviderTables } from '../../model/provider-tables.ts';
 import { InMemoryCluster } from './in-memory-cluster.ts';
 import { checks } from './checks.ts';
 import type { ProviderSubject } from './subject.ts';
@@ -20,6 +21,7 @@ export interface ProviderCheck {
  *     for (const { name, run } of providerChecks(subject)) test(name, run);
  */
 export function providerChecks(subject: ProviderSubject): readonly ProviderCheck[] {
+  if (subject.definition !== undefined) addProviderTables(subject.definition);
   const { world } = new InMemoryCluster(subject);
   const parts = new Set(subject.parts);
   const applicable = checks.filter(

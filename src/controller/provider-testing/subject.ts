@@ -1,3 +1,4 @@
+import type { ProviderDefinition } from '../provider-definition.ts';
 import type { CreateProvider, PartName, ProviderComponents, Provider } from '../provider-module.ts';
 
 /** A provider to check, and what the checks need for that. */
@@ -6,6 +7,8 @@ export interface ProviderSubject {
   readonly service: object;
   /** Manifests of other objects that must exist: Nodes, pools, a HeraldConfig. */
   readonly objects?: readonly object[];
+  /** What the provider brings. Absent: nothing. */
+  readonly definition?: ProviderDefinition;
   /** The optional parts that the provider has. Absent: none. Each has checks of its own. */
   readonly parts?: readonly PartName[];
   /** Services cannot be written to (standalone). By default they can. */

@@ -99,7 +99,7 @@ export class ServedServices {
   claimantByRecord(key: ServiceKey, snapshot: Snapshot): CompleteProvider | undefined {
     const service = snapshot.services.get(key);
     const claims = service === undefined ? [] : this.#providers.map((provider) => ({ provider, claim: provider.claim(service, snapshot) }));
-    const other = claims.find(({ claim }) => !claim.mine && isOtherClass(claim.reason.code));
+    const other = claims.find(({ claim }) => !claim.mine && isOtherClass(claim.reason));
     return (claims.find(({ claim }) => claim.mine) ?? other)?.provider;
   }
 }

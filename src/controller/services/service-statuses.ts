@@ -13,6 +13,7 @@ import type { Log } from '../../system/log.ts';
 import type { UnmetRequest } from './service-conditions.ts';
 import type { Reconciliation } from '../provider.ts';
 import type { ControllerObserver } from '../controller-observer.ts';
+import { findProvider, type ProviderTables } from '../../model/provider-tables.ts';
 import { objectEvent, serviceReference } from '../events/object-event.ts';
 import type { EventSink } from '../events/event-sink.ts';
 import type { EventName } from '../events/event-table.ts';
@@ -96,7 +97,7 @@ export class ServiceStatuses {
   }
 
   /** Reports warnings and news about the Service, each once, and what the provider repaired. */
-  recordRemarks(service: Service, { warnings = [], notices = [], repaired = [] }: Omit<Reconciliation, 'ingress'>): void {
+  recordRemarks(service: Service, { warnings = [], notices = [], repaired = [] }: Omit<Reconciliation, 'ingress'>, provider = ''): void {
     const { log, events } = this.#components;
     const key = serviceKey(service.metadata);
     const reference = serviceReference(service);
@@ -107,7 +108,7 @@ export class ServiceStatuses {
     }
     for (const notice of notices.filter((one) => this.#notices.get(key)?.includes(one) !== true)) {
       log.info({ service: key, notice }, 'news about the Service');
-      events.record(objectEvent('notice', reference, notice));
+      events.record({ ...objectEvent('notice', reference, notice), ...eventOf(findProvider(provider)) });
     }
     if (notices.length > 0) this.#notices.set(key, notices);
     if (warnings.length > 0) this.#warnings.set(key, new Set(warnings.map(reasonText)));
@@ -221,4 +222,9 @@ function listed(addresses: readonly string[]): string {
 
 function ingressTexts(ingress: readonly Ingress[]): string[] {
   return ingress.flatMap(({ address, hostname }) => (address === undefined ? (hostname ?? []) : formatAddress(address)));
+}
+
+/** Returns how the Event of a provider's notice differs from the usual one. */
+function eventOf(provider: ProviderTables | undefined): { readonly reason?: string; readonly action?: string } {
+  return provider?.notice === undefined ? {} : { reason: provider.notice.reason, action: provider.notice.action };
 }

@@ -1,5 +1,5 @@
 import type { HeraldConfig } from '../../model/kinds/types.ts';
-import { reason, type Reason, type ReasonCode } from '../../model/reasons.ts';
+import { findEntry, reason, type Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 
 type AllocationClaim = { readonly mine: true } | { readonly mine: false; readonly reason: Reason };
@@ -13,13 +13,13 @@ export function keepsAddress(
   now: Service,
   { mine, reason }: { readonly mine: boolean; readonly reason?: Reason },
 ): boolean {
-  if (mine || !isOtherClass(reason?.code)) return false;
+  if (mine || reason === undefined || !isOtherClass(reason)) return false;
   return before.type === now.type && before.loadBalancerClass === now.loadBalancerClass && before.headless === now.headless;
 }
 
 /** True when only the class, or its absence, gives the Service to another controller. */
-export function isOtherClass(code: ReasonCode | undefined): boolean {
-  return code === 'OtherLoadBalancerClass' || code === 'ClassNotSet' || code === 'AwsClassNotServed';
+export function isOtherClass(because: Reason): boolean {
+  return because.code === 'ClassNotSet' || findEntry(because.code)?.givesAway === true;
 }
 
 /**

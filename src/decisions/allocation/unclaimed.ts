@@ -2,6 +2,7 @@ import type { HeraldConfig } from '../../model/kinds/types.ts';
 import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Reason } from '../../model/reasons.ts';
+import { providerTables } from '../../model/provider-tables.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { decideAllocationClaim } from './claim.ts';
 import { limits } from './limits.ts';
@@ -51,5 +52,6 @@ export function unclaimedServices(snapshot: Snapshot, now: number): UnclaimedSer
 
 /** The finalizer of Kubernetes' cloud controllers, and those of load balancer controllers named after them. */
 function isOfController(finalizer: string): boolean {
-  return finalizer.startsWith('service.kubernetes.io/') || finalizer.startsWith('service.k8s.aws/') || finalizer.startsWith('herald.dev/');
+  const rivals = providerTables().flatMap(({ rivalFinalizers = [] }) => rivalFinalizers);
+  return ['service.kubernetes.io/', 'herald.dev/', ...rivals].some((prefix) => finalizer.startsWith(prefix));
 }

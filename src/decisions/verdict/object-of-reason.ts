@@ -1,5 +1,5 @@
 import { serviceKey } from '../../model/objects/metadata.ts';
-import type { Reason, ReasonCode } from '../../model/reasons.ts';
+import { findEntry, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 
 interface Place {
@@ -72,7 +72,6 @@ const places: Partial<Record<ReasonCode, (details: Details) => Place>> = {
 const fields: Partial<Record<ReasonCode, string>> = {
   NotLoadBalancer: 'spec.type',
   OtherLoadBalancerClass: 'spec.loadBalancerClass',
-  AwsClassNotServed: 'spec.loadBalancerClass',
   PoolNotAutoAssigned: 'metadata.annotations[herald.dev/address-pool]',
   AddressTaken: 'metadata.annotations[herald.dev/load-balancer-ips]',
   AddressInOtherPool: 'metadata.annotations[herald.dev/address-pool]',
@@ -87,7 +86,7 @@ const fields: Partial<Record<ReasonCode, string>> = {
 export function objectOfReason(service: Pick<Service, 'metadata'>, { code, details }: Reason): Place {
   const found = places[code]?.((details ?? {}) as Details);
   if (found?.object !== undefined) return found;
-  const field = code === 'InvalidRequest' ? details.field : fields[code];
+  const field = code === 'InvalidRequest' ? details.field : (fields[code] ?? findEntry(code)?.field);
   return { object: `Service/${serviceKey(service.metadata)}`, ...(field === undefined ? {} : { field }) };
 }
 

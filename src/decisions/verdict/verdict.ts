@@ -1,5 +1,5 @@
 import { defined } from '../../lang/defined.ts';
-import { reason, type Reason, type ReasonCode } from '../../model/reasons.ts';
+import { findEntry, reason, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import { familyOfText } from '../../net/address.ts';
 import type { Service } from '../../model/objects/service.ts';
 import { causesOf, isAnnounced, lossesOf, type Cause } from './causes.ts';
@@ -61,7 +61,7 @@ function withoutAddress(service: Service, notOurs: Reason | undefined, unmet: Re
   const because = notOurs ?? unmet ?? reason('NoAddress', undefined);
   const cause = [{ reason: because, nodes: [] }];
   if (because.code === 'Undecided') return verdictOf(service, 'unknown', 'Not known whether it is served', cause, 0);
-  if ((because.code === 'OtherLoadBalancerClass' || because.code === 'AwsClassNotServed') && service.ingress.length > 0)
+  if (findEntry(because.code)?.givesAway === true && service.ingress.length > 0)
     return verdictOf(service, 'unknown', 'Served by another program, or not at all', cause, 0);
   // A load balancer of another provider, which has a host name.
   if (notOurs === undefined && unmet !== undefined && service.ingress.length > 0)

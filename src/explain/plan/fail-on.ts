@@ -1,8 +1,9 @@
+import { findProvider, providerTables } from '../../model/provider-tables.ts';
 import type { Plan } from './plan.ts';
 import type { ServicePreview } from '../provider/provider.ts';
 
 /** Changes that a pipeline may refuse, by their name on the command line, with their meaning. */
-export const failureKinds = {
+const ownKinds = {
   'moved-address': 'a Service gets another address in place of its current one',
   'lost-address': 'a Service loses its addresses',
   'no-address': 'a Service that requests an address gets none',
@@ -12,11 +13,18 @@ export const failureKinds = {
   'session-stop': 'a BGP session ends',
   'route-withdrawn': 'a route is withdrawn',
   'rule-removed': 'a forwarding rule is removed',
-  'aws-call': 'an AWS call would change something',
-  'aws-delete': 'an AWS resource would be deleted',
 } as const;
 
-export type FailureKind = keyof typeof failureKinds;
+/** `NAME-call` and `NAME-delete` are of provider NAME. */
+export type FailureKind = keyof typeof ownKinds | `${string}-call` | `${string}-delete`;
+
+/** Returns every kind with its meaning. */
+export function failureKinds(): Readonly<Record<string, string>> {
+  const ofProviders = providerTables().flatMap(({ name, wording }) =>
+    wording === undefined ? [] : Object.entries({ [`${name}-call`]: wording.failures.call, [`${name}-delete`]: wording.failures.deletion }),
+  );
+  return { ...ownKinds, ...Object.fromEntries(ofProviders) };
+}
 
 /** A change that the pipeline refuses, such as "session-reset: node1 tor1 (holdTime)". */
 interface Failure {
@@ -25,7 +33,7 @@ interface Failure {
 }
 
 export function findFailures(plan: Plan, previews: readonly ServicePreview[], refused: ReadonlySet<FailureKind>): Failure[] {
-  return [...poolFailures(plan), ...addressFailures(plan), ...ownerFailures(plan), ...nodeFailures(plan), ...awsFailures(previews)].filter(
+  return [...poolFailures(plan), ...addressFailures(plan), ...ownerFailures(plan), ...nodeFailures(plan), ...callFailures(previews)].filter(
     ({ kind }) => refused.has(kind),
   );
 }
@@ -68,12 +76,14 @@ function nodeFailures({ sessions, routes, rules }: Plan): Failure[] {
   ];
 }
 
-function awsFailures(previews: readonly ServicePreview[]): Failure[] {
-  return previews.flatMap(({ service, provider, actions }) =>
-    (provider === 'aws' ? actions : []).flatMap(({ operation, id }): Failure[] => {
+function callFailures(previews: readonly ServicePreview[]): Failure[] {
+  return previews.flatMap(({ service, provider, actions }) => {
+    const failures = findProvider(provider)?.wording?.failures;
+    if (failures === undefined) return [];
+    return actions.flatMap(({ operation, id }): Failure[] => {
       const what = `${service} ${operation} ${id}`;
-      const call: Failure = { kind: 'aws-call', what };
-      return /:Delete/.test(operation) ? [call, { kind: 'aws-delete', what }] : [call];
-    }),
-  );
+      const call: Failure = { kind: `${provider}-call`, what };
+      return failures.isDeletion(operation) ? [call, { kind: `${provider}-delete`, what }] : [call];
+    });
+  });
 }

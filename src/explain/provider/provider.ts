@@ -1,5 +1,6 @@
 import type { Condition } from '../../model/objects/condition.ts';
 import { conditionTypes } from '../../model/objects/condition-types.ts';
+import { findProvider } from '../../model/provider-tables.ts';
 import type { OutsideResource } from '../../model/objects/outside-resource.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
@@ -53,19 +54,16 @@ export interface ServiceRecordExplanation {
 export interface Claimant {
   readonly name: string;
   claim(service: Service, snapshot: Snapshot): { readonly mine: true } | { readonly mine: false; readonly reason: Reason };
+  /** Why it claims a Service without a class. */
+  whyClassless?(service: Service): string;
 }
 
-export function explainClaims(
-  claimants: readonly Claimant[],
-  service: Service,
-  snapshot: Snapshot,
-  classless: string,
-): ProviderExplanation {
+export function explainClaims(claimants: readonly Claimant[], service: Service, snapshot: Snapshot): ProviderExplanation {
   const claims = claimants.map((one) => ({ name: one.name, claim: one.claim(service, snapshot) }));
   const [owner, ...rivals] = claims.filter(({ claim }) => claim.mine).map(({ name }) => name);
   const others = claims.flatMap(({ name, claim }) => (claim.mine ? [] : [{ provider: name, reason: claim.reason }]));
   if (owner === undefined) return { others };
-  return { provider: owner, because: whyClaimed(service, owner, classless), others, ...(rivals.length === 0 ? {} : { rivals }) };
+  return { provider: owner, because: whyClaimed(service, owner, claimants), others, ...(rivals.length === 0 ? {} : { rivals }) };
 }
 
 /** Marks a Service that a module of the controller serves, which this command was not given. */
@@ -81,21 +79,19 @@ export function withUnnamed(
 
 /** True for Herald's own providers, false for providers of modules. */
 export function isBuiltIn(provider: string): boolean {
-  return provider === 'bare-metal' || provider === 'aws';
+  return provider === 'bare-metal' || findProvider(provider)?.shipped === true;
 }
 
 /** Names the resources that a provider has outside Kubernetes. */
 export function externalResourceText(provider: string): string {
-  return provider === 'aws' ? 'resources in AWS' : `resources of provider ${provider}`;
+  return findProvider(provider)?.wording?.resources ?? `resources of provider ${provider}`;
 }
 
-function whyClaimed({ loadBalancerClass, metadata }: Service, provider: string, classless: string): string {
-  if (loadBalancerClass !== undefined) return `spec.loadBalancerClass is ${loadBalancerClass}`;
+function whyClaimed(service: Service, provider: string, claimants: readonly Claimant[]): string {
+  if (service.loadBalancerClass !== undefined) return `spec.loadBalancerClass is ${service.loadBalancerClass}`;
   if (!isBuiltIn(provider)) return 'its module claims it';
-  if (provider !== 'aws') return 'it has no loadBalancerClass, and defaultClass of HeraldConfig gives such Services to the pools';
-  const held = (metadata.finalizers ?? []).find((name) => name.startsWith('herald.dev/'));
-  if (held !== undefined) return `it has no loadBalancerClass, and the finalizer ${held} names its provider`;
-  return `it has no loadBalancerClass, and --aws-classless is ${classless}`;
+  const own = claimants.find(({ name }) => name === provider)?.whyClassless?.(service);
+  return own ?? 'it has no loadBalancerClass, and defaultClass of HeraldConfig gives such Services to the pools';
 }
 
 /** For a Service that no provider claims, returns the reason that matters to a user who expects Herald to serve it. */

@@ -1,3 +1,4 @@
+import { findProvider } from '../../model/provider-tables.ts';
 import { remedyText, reasonText } from '../../model/reasons.ts';
 import { externalResourceText, type PreviewedService, type ServicePreview } from './provider.ts';
 
@@ -11,7 +12,7 @@ export function renderPreviews(previews: readonly ServicePreview[], providers: r
   return providers.flatMap((provider) =>
     renderCalls(
       previews.filter((preview) => preview.provider === provider),
-      provider === 'aws' ? 'to AWS' : `of provider ${provider}`,
+      findProvider(provider)?.wording?.calls ?? `of provider ${provider}`,
     ),
   );
 }

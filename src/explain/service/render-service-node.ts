@@ -78,7 +78,7 @@ function renderAnnouncement({ reason, addresses, sessions = [] }: NodeExplanatio
 function withoutBalanced(explanation: NodeExplanation): NodeExplanation {
   const addresses = explanation.addresses.filter(({ type }) => type === 'ExternalIP');
   const { reason, ...others } = explanation;
-  const kept = reason === undefined || isOtherClass(reason.code) ? others : { ...others, reason };
+  const kept = reason === undefined || isOtherClass(reason) ? others : { ...others, reason };
   return { ...kept, addresses, sessions: addresses.length === 0 ? [] : (explanation.sessions ?? []) };
 }
 

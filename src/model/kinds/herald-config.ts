@@ -1,12 +1,12 @@
 import { pathKinds } from '../../net/direct-return.ts';
 import { slotTableSizes } from '../../net/frontend.ts';
 import { limits } from '../limits.ts';
-import { boolean, choice, integer, list, object, parsed, text } from '../schema/fields.ts';
+import { boolean, choice, integer, list, object, parsed, text, type ObjectOf } from '../schema/fields.ts';
 import { cidr, interfacePattern, labelName, loadBalancerClass } from '../schema/grammars.ts';
 import { defaultsOf, defineKind, type ObjectOfKind, type ReadContext } from '../schema/kind.ts';
 import { accepted, age, conditions, ready, reason } from '../schema/status.ts';
 import type { ObjectValue, Value } from '../schema/value.ts';
-import { awsConfig, awsSettings } from './aws-config.ts';
+import { providerTables } from '../provider-tables.ts';
 
 /**
  * The frontends that Herald forwards. all: every one, instead of kube-proxy. external: those that clients outside the cluster use
@@ -81,7 +81,7 @@ export const nodeDrain = object(
 const cidrs = (options: { readonly unset: string; readonly description: string }) =>
   list(parsed(cidr), { ...options, maxItems: limits.cidrs });
 
-const heraldConfigFields = {
+const fields = {
   services: choice(servicesScopes, {
     default: 'all',
     description:
@@ -184,7 +184,10 @@ const heraldConfigFields = {
     default: false,
     description: 'Services with consistent hashing that do not say otherwise use [direct server return](../explanation/direct-return.md).',
   }),
-  aws: awsConfig,
+};
+
+/** These follow the parts of providers. */
+const lastFields = {
   directReturnMode: choice(directReturnModes, {
     default: 'auto',
     description:
@@ -192,7 +195,16 @@ const heraldConfigFields = {
   }),
 };
 
-export const heraldConfigSpec = object(heraldConfigFields, { impliedDefaults: true });
+const ownFields = { ...fields, ...lastFields };
+
+/** The fields of the core, and a part for each provider that brings one. */
+export const heraldConfigSpec: ObjectOf<typeof ownFields, false> = {
+  ...object(ownFields, { impliedDefaults: true }),
+  get fields() {
+    const parts = providerTables().flatMap(({ config }) => (config === undefined ? [] : [[config.name, config.schema] as const]));
+    return { ...fields, ...Object.fromEntries(parts), ...lastFields };
+  },
+};
 
 /** Settings that all nodes share: HeraldConfig/default, the only object of its kind. */
 export const heraldConfig = defineKind({
@@ -227,15 +239,28 @@ export type HeraldConfig = ObjectOfKind<typeof heraldConfig>;
 export type ConntrackConfig = Value<typeof conntrack>;
 
 /** Fills in the defaults that depend on other fields. */
-export function settings(spec: ObjectValue<typeof heraldConfigFields>, { standalone }: ReadContext) {
+export function settings(written: ObjectValue<typeof ownFields>, { standalone }: ReadContext) {
+  const { spec, parts } = withoutParts(written);
   return {
     ...spec,
+    parts,
     masqueradeBit: spec.masqueradeBit ?? (spec.services === 'all' ? aloneBit : besideKubeProxyBit),
     loadBalancerClass: spec.loadBalancerClass ?? 'herald.dev/herald',
     // In a cluster a Service without a class may belong to another controller. MetalLB without --lb-class serves such Services.
     defaultClass: spec.defaultClass ?? (standalone || spec.compat === 'metallb'),
     nodeDrain: spec.nodeDrain ?? defaultsOf(nodeDrain),
-    aws: awsSettings(spec.aws ?? defaultsOf(awsConfig)),
     compatNamespace: spec.compatNamespace ?? 'metallb-system',
   };
+}
+
+/** Takes the parts of providers out of what is written. */
+function withoutParts<T extends object>(written: T): { readonly spec: T; readonly parts: Readonly<Record<string, unknown>> } {
+  const spec = { ...written } as Record<string, unknown>;
+  const parts: Record<string, unknown> = {};
+  for (const { config } of providerTables()) {
+    if (config === undefined) continue;
+    parts[config.name] = config.read(spec[config.name]);
+    delete spec[config.name];
+  }
+  return { spec: spec as T, parts };
 }

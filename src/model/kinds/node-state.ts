@@ -16,7 +16,7 @@ import {
   type ServiceDifference,
   type SessionStatus,
 } from '../objects/node-state.ts';
-import { catalogue, reason, reasonText, type Reason } from '../reasons.ts';
+import { isKnownCode, reason, reasonText, type Reason } from '../reasons.ts';
 import { anything, boolean, integer, list, map, object, text } from '../schema/fields.ts';
 import { defineKind } from '../schema/kind.ts';
 import { age, conditions } from '../schema/status.ts';
@@ -332,7 +332,7 @@ function readDifference(item: Value<typeof difference>): ServiceDifference | und
 
 /** Reads a reason. An unknown code or unknown details become UnknownReason with the writer's text. */
 function readReason({ code = '', details, message: text = '' }: Value<typeof writtenReason>): Reason {
-  if (!Object.hasOwn(catalogue, code)) return reason('UnknownReason', { code, text });
+  if (!isKnownCode(code)) return reason('UnknownReason', { code, text });
   const known = { code, details } as unknown as Reason;
   return hasAllDetails(known) ? known : reason('UnknownReason', { code, text });
 }

@@ -1,5 +1,4 @@
 /** The types of Herald's own kinds as decisions read them (herald.dev/v1alpha1): validated and with defaults. */
-export type { AwsPolicy } from './aws-config.ts';
 export type { BFDProfile } from './bfd-profile.ts';
 export type { AddressType, BGPAdvertisement } from './bgp-advertisement.ts';
 export type { BGPPeer } from './bgp-peer.ts';

@@ -2,7 +2,7 @@ import type { Labels } from './metadata.ts';
 
 /**
  * core/v1 Pod: the fields that explain why it is or is not an endpoint of a Service. Decisions read EndpointSlices, and Pods only to check
- * targets of AWS.
+ * targets of a provider.
  */
 export interface Pod {
   readonly namespace: string;
@@ -11,9 +11,11 @@ export interface Pod {
   readonly uid?: string;
   /** metadata.creationTimestamp. Absent in a manifest. */
   readonly created?: string;
-  /** The server id for QUIC that its author, or a webhook of the AWS Load Balancer Controller, has written. Not checked. */
-  readonly quicServerId?: string;
   readonly labels: Labels;
+  /** Absent: none. */
+  readonly annotations?: Labels;
+  /** The variables of its containers and init containers that are written as values; of several with one name the first. Absent: none. */
+  readonly variables?: Readonly<Record<string, string>>;
   /** "" before the Pod is scheduled. */
   readonly node: string;
   readonly addresses: readonly string[];
@@ -28,9 +30,6 @@ export interface Pod {
   readonly unscheduled: string;
   readonly containers: readonly PodContainer[];
 }
-
-/** Annotation of a Pod: its server id for QUIC, instead of the one that its UID gives. */
-export const quicServerIdAnnotation = 'herald.dev/aws-quic-server-id';
 
 export interface PodContainer {
   readonly name: string;

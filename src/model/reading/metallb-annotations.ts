@@ -36,7 +36,7 @@ export const annotationRows: readonly AnnotationRow[] = [
   {
     name: 'ip-allocated-from-pool',
     does: 'no',
-    text: 'Neither read nor written, because Herald writes only the status of a Service (with AWS, also a finalizer). The pool of an address follows from the pools, which never overlap. A value that MetalLB wrote stays and may be out of date.',
+    text: 'Neither read nor written, because Herald writes only the status of a Service (with a provider of a cloud, also a finalizer). The pool of an address follows from the pools, which never overlap. A value that MetalLB wrote stays and may be out of date.',
   },
 ];
 

@@ -26,6 +26,7 @@ export const allocationReasons = {
     fix: () => 'set spec.type: LoadBalancer',
   }),
   OtherLoadBalancerClass: reasonEntry({
+    givesAway: true,
     brief: 'The Service belongs to another load balancer class',
     says: (d: { readonly class: string; readonly ours: string }) =>
       `spec.loadBalancerClass is ${d.class === '' ? 'not set' : `"${d.class}"`}; Herald's is "${d.ours}"`,

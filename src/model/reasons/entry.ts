@@ -8,7 +8,18 @@ export interface ReasonEntry<Details> {
    */
   readonly lasting?: (details: Details) => string;
   readonly fix: (details: Details) => string;
+  /** The field of the Service that the fix changes. */
+  readonly field?: string;
+  /** The class of the Service gives it to another controller. */
+  readonly givesAway?: true;
+  /** With this reason the provider has not looked at the load balancer, so it may be as the Service asks. */
+  readonly unseen?: (details: Details) => boolean;
 }
+
+/** An entry whose details are not known here. */
+export type AnyReasonEntry = ReasonEntry<never>;
+
+export type ReasonTable = Readonly<Record<string, AnyReasonEntry>>;
 
 /** Types an entry: the parameter of `says` determines the type of its details. */
 export const reasonEntry = <Details>(value: ReasonEntry<Details>): ReasonEntry<Details> => value;

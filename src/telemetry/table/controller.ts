@@ -42,7 +42,7 @@ export const controllerMetrics = {
   herald_reconcile_duration_seconds: {
     type: 'histogram',
     help: 'Time that a provider took for one Service, including its waits.',
-    labels: { provider: 'bare-metal or aws', result: 'met, unmet or failed' },
+    labels: { provider: 'bare-metal, or the name of another provider', result: 'met, unmet or failed' },
     of: 'controller',
     buckets: workBuckets,
   },

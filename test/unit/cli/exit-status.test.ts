@@ -1,3 +1,4 @@
+import '../../support/built-in-providers.ts';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';

@@ -1,5 +1,6 @@
+import '../../support/built-in-providers.ts';
 import type { Command } from 'commander';
-import { decideAwsClaim } from '../../../providers/aws/desire/claim.ts';
+import { awsDefinition } from '../../../providers/aws/tables/definition.ts';
 import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
 import { commandsFor } from '../../../src/cli/command-list.ts';
 import type { CommandContext, MakeCommand } from '../../../src/cli/context/command-context.ts';
@@ -34,10 +35,10 @@ export function collecting(changes: Partial<CommandContext> = {}): {
     nodejs: 'v24',
     variables: {},
     providers: async () => [new BareMetalProvider()],
-    claims: async ({ awsClassless: classless }) => [
-      new BareMetalProvider(),
-      { name: 'aws', claim: (service, { config }) => decideAwsClaim(service, config, { classless }) },
-    ],
+    claims: async ({ options }) => {
+      const { holds: _, ...aws } = await awsDefinition.claimant(options);
+      return [new BareMetalProvider(), aws];
+    },
     ...changes,
     printError: (line) => {
       stderr.push(line);

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { catalogue } from '../../../src/model/reasons.ts';
+import { allReasons } from '../../support/built-in-providers.ts';
 
 /** Details for any reason: every field is a text, and used as a number it is a number. */
 const anything: unknown = new Proxy({}, { get: (_, name) => (name === Symbol.toPrimitive ? () => 'x' : `<${String(name)}>`) });
 
 describe('the catalogue of reasons', () => {
-  test.each(Object.entries(catalogue))(
+  test.each(Object.entries(allReasons))(
     '%s has a stable code, a brief without counts, a sentence and a fix',
     (code, { brief, says, fix }) => {
       expect(code).toMatch(/^[A-Z][A-Za-z0-9]+$/);

@@ -1,8 +1,9 @@
+import '../../support/built-in-providers.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { commandAliases, commands as loaders, commandsFor } from '../../../src/cli/command-list.ts';
+import { commandAliases, commands as commandLoaders, commandsFor } from '../../../src/cli/command-list.ts';
 import type { CommandContext } from '../../../src/cli/context/command-context.ts';
 import { makeProgram } from '../../../src/cli/context/program.ts';
 import { kindWords } from '../../../src/cli/context/object-words.ts';
@@ -47,7 +48,7 @@ test('the command list loads a command by its further words', async () => {
 
 test('docs/reference/command-line.md has every kind of change for --fail-on with its meaning', () => {
   const rows = [...page.matchAll(/^\| `([a-z-]+)` \| (.*) \|$/gm)].map(([, name, means]) => [name, means]);
-  expect(rows).toEqual(expect.arrayContaining(Object.entries(failureKinds)));
+  expect(rows).toEqual(expect.arrayContaining(Object.entries(failureKinds())));
 });
 
 test.each(commands.map((command) => [command.name()]))('docs/reference/command-line.md has herald %s', (name) => {
@@ -55,7 +56,7 @@ test.each(commands.map((command) => [command.name()]))('docs/reference/command-l
 });
 
 test("a command line that begins with a command's name loads only that command", async () => {
-  for (const name of Object.keys(loaders)) {
+  for (const name of Object.keys(commandLoaders())) {
     const loaded = await commandsFor([name, '--help']);
     expect(loaded.map((command) => command(environment).name())).toEqual([name]);
   }

@@ -1,13 +1,13 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { catalogue } from '../../../src/model/reasons.ts';
 import { formatPrefix } from '../../../src/net/prefix.ts';
 import { decodeObjects } from '../../../src/sources/directory/raw-objects.ts';
 import { readObjects } from '../../../src/sources/read-objects.ts';
 import { blocksOf, type Block } from '../../docs/blocks.ts';
 import { beds } from '../../docs/pages.ts';
 import { reasons, stepsOf, type Step } from '../../docs/steps.ts';
+import { allReasons } from '../../support/built-in-providers.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
@@ -84,7 +84,7 @@ test('every reason that a page links to is in the catalogue', () => {
     })),
   );
   expect(named.length).toBeGreaterThan(20);
-  expect(named.filter(({ code }) => !Object.hasOwn(catalogue, code))).toEqual([]);
+  expect(named.filter(({ code }) => !Object.hasOwn(allReasons, code))).toEqual([]);
 });
 
 describe('commands in the tutorial and the how-to pages', () => {

@@ -1,3 +1,4 @@
+import '../../support/built-in-providers.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

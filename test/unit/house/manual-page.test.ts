@@ -1,3 +1,4 @@
+import '../../support/built-in-providers.ts';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

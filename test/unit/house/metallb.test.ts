@@ -7,11 +7,11 @@ import { metallbBehaviour, metallbEvents, metallbMetrics } from '../../../script
 import { eventTable } from '../../../src/controller/events/event-table.ts';
 import { kinds } from '../../../src/model/kinds.ts';
 import { metallbKinds } from '../../../src/model/metallb/kinds.ts';
-import { catalogue } from '../../../src/model/reasons.ts';
 import { differences, type Case } from '../../differential/metallb/differences.ts';
 import { explain } from '../../differential/metallb/explain-differences.ts';
 import type { WantedService } from '../../differential/metallb/objects.ts';
 import { outcomeOf } from '../../differential/metallb/outcome.ts';
+import { allReasons } from '../../support/built-in-providers.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
@@ -32,7 +32,7 @@ describe('docs/reference/metallb-compatibility.md', () => {
 
   test('Events and reasons on the page exist in Herald', () => {
     const known = new Set<string>([
-      ...Object.keys(catalogue),
+      ...Object.keys(allReasons),
       ...Object.values(eventTable).flatMap((kind) => ('reason' in kind ? [kind.reason] : [])),
     ]);
     const named = metallbEvents.flatMap(({ text }) => [...text.matchAll(/`([A-Z]\w+)`/g)].map(([, name = '']) => name));

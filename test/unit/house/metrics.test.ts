@@ -4,10 +4,10 @@ import { expect, test } from 'vitest';
 import { metricsPage } from '../../../scripts/generate/metrics-page.ts';
 import type { MetricDeclaration } from '../../../src/telemetry/declaration.ts';
 import { limits } from '../../../src/telemetry/limits.ts';
-import { metricTable } from '../../../src/telemetry/metric-table.ts';
+import { allMetrics } from '../../support/built-in-providers.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/metrics.md'), 'utf8');
-const declarations: [string, MetricDeclaration][] = Object.entries(metricTable);
+const declarations: [string, MetricDeclaration][] = Object.entries(allMetrics);
 
 test('docs/reference/metrics.md is what npm run generate writes', () => {
   expect(page).toBe(metricsPage());

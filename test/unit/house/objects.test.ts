@@ -1,3 +1,4 @@
+import '../../support/built-in-providers.ts';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

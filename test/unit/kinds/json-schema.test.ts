@@ -1,3 +1,4 @@
+import '../../support/built-in-providers.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+import '../../support/built-in-providers.ts';
 import { describe, expect, test } from 'vitest';
 import { defined } from '../../../src/lang/defined.ts';
 import { kinds } from '../../../src/model/kinds.ts';

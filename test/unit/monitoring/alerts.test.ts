@@ -5,7 +5,7 @@ import { dashboard } from '../../../scripts/generate/dashboard.ts';
 import { homepage } from '../../../scripts/homepage.ts';
 import { metallbMetrics } from '../../../scripts/generate/metallb-tables.ts';
 import type { FlapReason } from '../../../src/bgp/index.ts';
-import { metricTable } from '../../../src/telemetry/metric-table.ts';
+import { allMetrics } from '../../support/built-in-providers.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { VirtualClock } from '../../../src/system/virtual-clock.ts';
 import { registerProcessMetrics, registeredMetrics } from '../../../src/telemetry/process-metrics.ts';
@@ -138,7 +138,7 @@ describe('the alerts', () => {
 });
 
 describe('references of manifests/monitoring', () => {
-  const known = new Set([...Object.keys(metricTable), ...processFigures()]);
+  const known = new Set([...Object.keys(allMetrics), ...processFigures()]);
   const named = (text: string): string[] =>
     [...text.matchAll(/\b(?:herald|kubeproxy|nodejs|process)_[a-z0-9_]+/g)].map(([name]) => name.replace(/_(bucket|sum|count)$/, ''));
 

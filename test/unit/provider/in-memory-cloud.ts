@@ -13,6 +13,7 @@ import {
   type ServiceMetadata,
   type Snapshot,
 } from '../../../src/controller/provider-module.ts';
+import { cloudConfig, cloudReason, type cloudMetrics, definition } from './in-memory-definition.ts';
 import type { ProviderSubject } from '../../../src/controller/provider-testing/index.ts';
 
 interface LoadBalancer {
@@ -24,11 +25,17 @@ interface LoadBalancer {
 export class InMemoryCloud {
   readonly loadBalancers = new Map<string, LoadBalancer>();
   isDown = false;
+  readonly #third: number;
   #created = 0;
+
+  /** `third`: the third octet of its addresses. */
+  constructor(third = 113) {
+    this.#third = third;
+  }
 
   async ensure(name: string, ports: readonly number[]): Promise<LoadBalancer> {
     this.#answer();
-    const address = this.loadBalancers.get(name)?.address ?? `203.0.113.${++this.#created}`;
+    const address = this.loadBalancers.get(name)?.address ?? `203.0.${this.#third}.${++this.#created}`;
     const loadBalancer = { address, ports };
     this.loadBalancers.set(name, loadBalancer);
     return loadBalancer;
@@ -53,17 +60,20 @@ const loadBalancerClass = 'example.com/in-memory-cloud';
 const finalizer = 'example.com/in-memory-cloud';
 
 /**
- * Gives each Service of one class a load balancer of the in-memory cloud. It has the four members that every provider has and one optional part. It
- * remembers nothing: load balancers are found by name, and the controller retries what the cloud refuses.
+ * Gives each Service of one class a load balancer of the in-memory cloud. It has the four members that every provider has, one optional part, and a
+ * definition with all that a provider can bring. It remembers nothing: load balancers are found by name, and the controller retries what the cloud
+ * refuses.
  */
 export class InMemoryCloudProvider implements Provider, Previewable {
   readonly name = 'in-memory-cloud';
   readonly remote = true;
   readonly #cloud: InMemoryCloud;
   readonly #metadata: ServiceMetadata | undefined;
+  readonly #meter: ProviderComponents<typeof cloudMetrics>['meter'];
 
-  constructor(cloud: InMemoryCloud, { serviceMetadata }: ProviderComponents) {
+  constructor(cloud: InMemoryCloud, { serviceMetadata, meter }: ProviderComponents<typeof cloudMetrics>) {
     this.#cloud = cloud;
+    this.#meter = meter;
     this.#metadata = serviceMetadata?.(finalizer);
   }
 
@@ -74,13 +84,17 @@ export class InMemoryCloudProvider implements Provider, Previewable {
     return { mine: false, reason: reason('OtherLoadBalancerClass', { class: theirs, ours: loadBalancerClass }) };
   }
 
-  async reconcile(service: Service): Promise<Reconciliation> {
+  async reconcile(service: Service, snapshot: Snapshot): Promise<Reconciliation> {
     const key = serviceKey(service.metadata);
     if (service.metadata.deleting) {
       await this.release(key);
       return { ingress: [] };
     }
+    const { mostLoadBalancers: most } = cloudConfig.of(snapshot.config);
+    if (!this.#cloud.loadBalancers.has(key) && this.#cloud.loadBalancers.size >= most)
+      return { ingress: service.ingress, reason: cloudReason('InMemoryCloudFull', { most }) };
     await this.#metadata?.addFinalizer(key);
+    this.#meter?.add('in_memory_cloud_calls_total', { operation: 'ensure' });
     const { address } = await this.#cloud.ensure(key, portsOf(service));
     const parsed = parseAddress(address);
     if (parsed.ok) return { ingress: [{ address: parsed.value, ipMode: 'Proxy' }] };
@@ -89,6 +103,7 @@ export class InMemoryCloudProvider implements Provider, Previewable {
   }
 
   async release(key: ServiceKey): Promise<Released> {
+    this.#meter?.add('in_memory_cloud_calls_total', { operation: 'delete' });
     await this.#cloud.delete(key);
     await this.#metadata?.removeFinalizer(key);
     return {};
@@ -121,6 +136,7 @@ export function cloudSubject(
     new InMemoryCloudProvider(cloud, components),
 ): ProviderSubject {
   return {
+    definition,
     parts: ['Previewable'],
     service: {
       apiVersion: 'v1',

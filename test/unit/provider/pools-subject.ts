@@ -1,3 +1,4 @@
+import '../../support/built-in-providers.ts';
 import { decideAwsClaim } from '../../../providers/aws/desire/claim.ts';
 import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
 import type { Provider } from '../../../src/controller/provider-module.ts';

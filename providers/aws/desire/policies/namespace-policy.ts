@@ -1,9 +1,9 @@
 import { namespaceLabels } from '../../../../src/decisions/namespace-labels.ts';
-import type { AwsPolicy } from '../../../../src/model/kinds/types.ts';
 import { selects } from '../../../../src/model/objects/label-selector.ts';
-import { everyOne } from '../../../../src/model/schema/aws-grammars.ts';
 import type { Snapshot } from '../../../../src/model/store/snapshot.ts';
 import type { Facts } from '../../model/facts.ts';
+import { awsConfig, type AwsPolicy } from '../../tables/config/config.ts';
+import { everyOne } from '../../tables/config/grammars.ts';
 
 /** The policies of HeraldConfig (`spec.aws.policies`) that apply to the Services of one namespace. */
 export interface NamespacePolicy {
@@ -16,7 +16,7 @@ export type AllowList = Exclude<keyof AwsPolicy, 'name' | 'namespaceSelector'>;
 
 /** Returns what the Services of a namespace may ask for. Undefined: everything, because no policy selects the namespace. */
 export function policyOf(namespace: string, snapshot: Snapshot): NamespacePolicy | undefined {
-  const { policies: all } = snapshot.config.aws;
+  const { policies: all } = awsConfig.of(snapshot.config);
   if (all.length === 0) return undefined;
   // In a cluster a Service may be read before its Namespace. A directory may have no Namespaces at all.
   if (snapshot.namespaces.size > 0 && !snapshot.namespaces.has(namespace)) return { namespace, policies: [] };

@@ -1,8 +1,7 @@
-import { quicServerIdAnnotation } from '../../../../src/model/objects/pod.ts';
 import { reason } from '../../../../src/model/reasons.ts';
 import type { DesiredTarget } from '../../model/desired.ts';
 import type { Issues } from '../../model/issues.ts';
-import type { PodIdentity } from '../../model/pods.ts';
+import { quicServerIdAnnotation, type PodIdentity } from '../../model/pods.ts';
 
 /**
  * Adds its server id to each target of a QUIC listener. AWS looks for the id in the connection id of a packet, so each must be unique in the

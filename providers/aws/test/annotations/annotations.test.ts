@@ -1,3 +1,4 @@
+import '../../../../test/support/built-in-providers.ts';
 import { describe, expect, test } from 'vitest';
 import { balancerPrefix, legacyPrefix, type AnnotationEntry } from '../../../../providers/aws/annotations/entry.ts';
 import { readAnnotations } from '../../../../providers/aws/annotations/read.ts';

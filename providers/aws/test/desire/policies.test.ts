@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { BalancerKind } from '../../../../providers/aws/annotations/entry.ts';
 import { policyOf } from '../../../../providers/aws/desire/policies/namespace-policy.ts';
 import type { Existing } from '../../../../providers/aws/model/facts.ts';
-import type { AwsPolicy } from '../../../../src/model/kinds/types.ts';
+import type { AwsPolicy } from '../../../../providers/aws/tables/config/config.ts';
 import { reasonText, remedyText } from '../../../../src/model/reasons.ts';
 import { Store } from '../../../../src/model/store/store.ts';
 import { metadata } from '../../../../test/unit/decisions/fixtures.ts';

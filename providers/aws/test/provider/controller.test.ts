@@ -1,3 +1,4 @@
+import '../../../../test/support/built-in-providers.ts';
 import { describe, expect, test } from 'vitest';
 import { AwsProvider } from '../../../../providers/aws/provider.ts';
 import { BareMetalProvider } from '../../../../providers/bare-metal/provider.ts';

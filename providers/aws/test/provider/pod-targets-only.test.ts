@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { prefix } from '../../../../src/net/prefix.ts';
 import type { EndpointSlice } from '../../../../src/model/objects/endpoint-slice.ts';
 import { defaultConfig } from '../../../../src/model/kinds/default-config.ts';
+import { awsConfig } from '../../../../providers/aws/tables/config/config.ts';
 import { config, slice } from '../../../../test/unit/decisions/fixtures.ts';
 import { ProviderFixture } from '../support/provider-fixture.ts';
 
@@ -107,7 +108,9 @@ describe('targets of type ip in a cluster', () => {
 
   test('HeraldConfig allows an address that is no pod, whose security group needs the tag of the cluster', async () => {
     const one = fixture();
-    one.snapshot.upsert(config({ defaultClass: false, aws: { ...defaultConfig.aws, targetCIDRs: [prefix(`${payroll}/32`)] } }));
+    one.snapshot.upsert(
+      config({ defaultClass: false, parts: { aws: { ...awsConfig.of(defaultConfig), targetCIDRs: [prefix(`${payroll}/32`)] } } }),
+    );
     one.snapshot.upsert(endpoints(payroll));
     const key = one.apply(service);
     await one.run(600);
@@ -120,7 +123,9 @@ describe('targets of type ip in a cluster', () => {
 
   test('a target is removed when HeraldConfig allows its address no more', async () => {
     const one = fixture();
-    one.snapshot.upsert(config({ defaultClass: false, aws: { ...defaultConfig.aws, targetCIDRs: [prefix(`${payroll}/32`)] } }));
+    one.snapshot.upsert(
+      config({ defaultClass: false, parts: { aws: { ...awsConfig.of(defaultConfig), targetCIDRs: [prefix(`${payroll}/32`)] } } }),
+    );
     one.snapshot.upsert(endpoints(payroll));
     const key = one.apply(service);
     one.cloud.world.setTags(payrollGroup, [{ Key: 'kubernetes.io/cluster/test', Value: 'shared' }]);
@@ -128,7 +133,11 @@ describe('targets of type ip in a cluster', () => {
     const changes = [{ kind: 'HeraldConfig', key: 'default' }] as const;
     expect([...one.provider.affected(changes, one.snapshot)]).toEqual([key]);
     one.snapshot.upsert(
-      config({ defaultClass: false, sourceRangesEverywhere: true, aws: { ...defaultConfig.aws, targetCIDRs: [prefix(`${payroll}/32`)] } }),
+      config({
+        defaultClass: false,
+        sourceRangesEverywhere: true,
+        parts: { aws: { ...awsConfig.of(defaultConfig), targetCIDRs: [prefix(`${payroll}/32`)] } },
+      }),
     );
     expect([...one.provider.affected(changes, one.snapshot)]).toEqual([]);
     one.snapshot.upsert(config({ defaultClass: false }));

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { AwsPolicy } from '../../../../src/model/kinds/types.ts';
+import type { AwsPolicy } from '../../../../providers/aws/tables/config/config.ts';
 import { metadata } from '../../../../test/unit/decisions/fixtures.ts';
 import { configWith, policy } from '../support/policies.ts';
 import { ProviderFixture } from '../support/provider-fixture.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { decideAwsClaim } from '../../../../providers/aws/desire/claim.ts';
 import { defaultConfig } from '../../../../src/model/kinds/default-config.ts';
+import { awsConfig } from '../../../../providers/aws/tables/config/config.ts';
 import type { HeraldObject } from '../../../../src/model/store/snapshot.ts';
 import { config, service } from '../../../../test/unit/decisions/fixtures.ts';
 import { ControllerFixture } from '../support/controller-fixture.ts';
@@ -8,7 +9,10 @@ import { ProviderFixture } from '../support/provider-fixture.ts';
 
 const theirFinalizer = 'service.k8s.aws/resources';
 const web = service({ name: 'web', ports: ['http:80/TCP@30080'], loadBalancerClass: 'service.k8s.aws/nlb' });
-const ownClasses = config({ defaultClass: false, aws: { ...defaultConfig.aws, classes: ['herald.dev/aws', 'herald.dev/aws-classic'] } });
+const ownClasses = config({
+  defaultClass: false,
+  parts: { aws: { ...awsConfig.of(defaultConfig), classes: ['herald.dev/aws', 'herald.dev/aws-classic'] } },
+});
 
 /** Adds the finalizer of the AWS Load Balancer Controller (LBC) to the Service, and keeps those that it has. */
 function markAsTheirs(cluster: ControllerFixture): void {

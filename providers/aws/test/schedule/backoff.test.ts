@@ -1,3 +1,4 @@
+import '../../../../test/support/built-in-providers.ts';
 import { describe, expect, test } from 'vitest';
 import { reasonOfError } from '../../../../providers/aws/cloud/error-reason.ts';
 import { AwsError, type AwsErrorCode } from '../../../../providers/aws/cloud/error.ts';

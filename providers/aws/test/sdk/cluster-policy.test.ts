@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Cloud } from '../../../../providers/aws/cloud/cloud.ts';
-import { iamPolicy, type IamStatement } from '../../../../src/cli/aws/iam-policy.ts';
+import { iamPolicy, type IamStatement } from '../../../../providers/aws/tables/command/iam-policy.ts';
 import { FakeCloud } from '../moto/fake/cloud.ts';
 import { fakeBackend } from '../moto/scenarios/fake-backend.ts';
 import { ScenarioFixture } from '../moto/scenarios/scenario-fixture.ts';

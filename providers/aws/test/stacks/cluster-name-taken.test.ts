@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../../../providers/aws/model/limits.ts';
 import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
-import { iamPolicy } from '../../../../src/cli/aws/iam-policy.ts';
+import { iamPolicy } from '../../../../providers/aws/tables/command/iam-policy.ts';
 import { reasonText, remedyText } from '../../../../src/model/reasons.ts';
 import { ProviderFixture } from '../support/provider-fixture.ts';
 

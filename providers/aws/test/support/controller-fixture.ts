@@ -1,3 +1,4 @@
+import '../../../../test/support/built-in-providers.ts';
 import { AwsProvider } from '../../../../providers/aws/provider.ts';
 import type { Cloud } from '../../../../providers/aws/cloud/cloud.ts';
 import { isWrite, type Input, type Operation, type Output } from '../../../../providers/aws/cloud/operations.ts';

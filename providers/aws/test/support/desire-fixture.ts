@@ -1,3 +1,4 @@
+import '../../../../test/support/built-in-providers.ts';
 import type { Circumstances } from '../../../../providers/aws/model/circumstances.ts';
 import { desireStack, stackOf, type Member } from '../../../../providers/aws/desire/stack.ts';
 import { observeCertificates, observeFacts } from '../../../../providers/aws/observe/account/facts.ts';

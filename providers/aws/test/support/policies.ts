@@ -1,5 +1,7 @@
-import type { AwsPolicy, HeraldConfig } from '../../../../src/model/kinds/types.ts';
+import '../../../../test/support/built-in-providers.ts';
+import type { HeraldConfig } from '../../../../src/model/kinds/types.ts';
 import { defaultConfig } from '../../../../src/model/kinds/default-config.ts';
+import { awsConfig, type AwsPolicy } from '../../../../providers/aws/tables/config/config.ts';
 import { config } from '../../../../test/unit/decisions/fixtures.ts';
 
 type PolicyLiteral = Partial<Omit<AwsPolicy, 'namespaceSelector'>> & { readonly labels?: Readonly<Record<string, string>> };
@@ -22,5 +24,5 @@ export function policy({ labels = {}, ...lists }: PolicyLiteral = {}): AwsPolicy
 }
 
 export function configWith(...policies: readonly AwsPolicy[]): HeraldConfig {
-  return config({ defaultClass: false, aws: { ...defaultConfig.aws, policies } });
+  return config({ defaultClass: false, parts: { aws: { ...awsConfig.of(defaultConfig), policies } } });
 }

@@ -1,3 +1,4 @@
+import '../../../../test/support/built-in-providers.ts';
 import { AwsProvider } from '../../../../providers/aws/provider.ts';
 import type { GatedPod, PodReader, TargetPod } from '../../../../providers/aws/model/pods.ts';
 import type { ServiceMetadata } from '../../../../providers/aws/model/service-metadata.ts';
@@ -7,7 +8,7 @@ import { serviceKey, type ServiceKey } from '../../../../src/model/objects/metad
 import type { Service } from '../../../../src/model/objects/service.ts';
 import { Store } from '../../../../src/model/store/store.ts';
 import { silentLog, type Log } from '../../../../src/system/log.ts';
-import { iamPolicy, type IamPolicy } from '../../../../src/cli/aws/iam-policy.ts';
+import { iamPolicy, type IamPolicy } from '../../../../providers/aws/tables/command/iam-policy.ts';
 import { FakeCloud } from '../moto/fake/cloud.ts';
 import { authorize } from '../moto/fake/iam.ts';
 import type { Cloud } from '../../../../providers/aws/cloud/cloud.ts';

@@ -1,3 +1,4 @@
+import '../../../../test/support/built-in-providers.ts';
 import assert from 'node:assert';
 import { defined } from '../../../../src/lang/defined.ts';
 import { KnownResources } from '../../../../providers/aws/observe/known-resources.ts';

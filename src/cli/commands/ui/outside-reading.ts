@@ -1,9 +1,9 @@
 import { defined } from '../../../lang/defined.ts';
 import type { OutsideResources } from '../../../console/picture.ts';
 import { reasonLine } from '../../../decisions/verdict/verdict-text.ts';
-import { externalResourceText } from '../../../explain/provider/provider.ts';
 import type { Clock } from '../../../system/clock.ts';
 import type { CommandContext } from '../../context/command-context.ts';
+import { definitions, enabledDefinitions } from '../../context/definitions.ts';
 import { podReaderOf } from '../../reading/pod-reader.ts';
 import type { Reading } from '../../reading/reading.ts';
 import { previewProviders, type OutsideOptions } from '../plan-outcome.ts';
@@ -55,14 +55,14 @@ async function resourcesOf(context: CommandContext, options: OutsideOptions, rea
     resources === undefined ? [] : [{ service, resources }],
   );
   const failed = previews.flatMap((one) => one.failed ?? []);
-  const aws = `${externalResourceText('aws')} are drawn with --aws-cluster-name, the controller's value, and AWS credentials`;
+  const enabled = enabledDefinitions(options);
+  const undrawn = definitions().flatMap(({ name, shipped, wording }) =>
+    shipped !== true || wording === undefined || enabled.some((one) => one.name === name)
+      ? []
+      : [`${wording.resources} ${wording.undrawn}`],
+  );
   return {
     services,
-    notes: [
-      ...new Set([
-        ...failed.map((one) => reasonLine(one)),
-        ...(options.awsClusterName === undefined && previews.length === 0 ? [aws] : []),
-      ]),
-    ],
+    notes: [...new Set([...failed.map((one) => reasonLine(one)), ...(previews.length === 0 ? undrawn : [])])],
   };
 }

@@ -2,19 +2,20 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { startConsole } from '../../../console/server.ts';
 import { ListenError } from '../../../system/http/http-listener.ts';
 import { UsageError, type CommandContext } from '../../context/command-context.ts';
-import { addAwsOptions } from '../../options/aws-options.ts';
-import { providerOption } from '../../options/provider-option.ts';
+import { exampleLines } from '../../context/definitions.ts';
+import { addProviderOptions, providerOption } from '../../options/provider-option.ts';
 import { addReadingOptions, type ReadingOptions } from '../../reading/open-reading.ts';
 import type { OutsideOptions } from '../plan-outcome.ts';
 import { openConsoleFacts } from './console-facts.ts';
 import { openBrowser } from './open-browser.ts';
 import { readPageFiles } from './page-files.ts';
 
-interface Options extends ReadingOptions, OutsideOptions {
-  readonly port: number;
-  /** False: --no-open. */
-  readonly open: boolean;
-}
+type Options = ReadingOptions &
+  OutsideOptions & {
+    readonly port: number;
+    /** False: --no-open. */
+    readonly open: boolean;
+  };
 
 export function uiCommand(context: CommandContext): Command {
   const command = new Command('ui')
@@ -25,10 +26,10 @@ export function uiCommand(context: CommandContext): Command {
     .addOption(new Option('--no-open', 'print the address, and open no browser'))
     .addHelpText(
       'after',
-      '\nExample:\n  herald ui                              the cluster of $KUBECONFIG, with your own rights\n  herald ui --source /etc/herald         a directory, with the records of herald run\n  herald ui -f manifests/                manifests alone\n  herald ui --aws-cluster-name production\n                                         "What if" lists the AWS calls as well; calls that change something are not made\n  ssh -L 9443:127.0.0.1:9443 host herald ui --port 9443 --no-open\n                                         of another host: open the printed address here',
+      `\nExample:\n  herald ui                              the cluster of $KUBECONFIG, with your own rights\n  herald ui --source /etc/herald         a directory, with the records of herald run\n  herald ui -f manifests/                manifests alone\n${exampleLines('ui')}  ssh -L 9443:127.0.0.1:9443 host herald ui --port 9443 --no-open\n                                         of another host: open the printed address here`,
     )
     .action((options: Options) => serve(context, options));
-  return addAwsOptions(addReadingOptions(command).addOption(providerOption()));
+  return addProviderOptions(addReadingOptions(command).addOption(providerOption()));
 }
 
 async function serve(context: CommandContext, options: Options): Promise<void> {

@@ -1,5 +1,5 @@
 import type { SessionFamily, SessionStatus } from '../../../model/objects/node-state.ts';
-import { catalogue, reason, type Reason } from '../../../model/reasons.ts';
+import { isKnownCode, reason, type Reason } from '../../../model/reasons.ts';
 import type { SessionFacts } from './session-facts.ts';
 
 /**
@@ -18,7 +18,7 @@ export function whySessionDown(peer: string, session: SessionStatus | undefined)
 
 /** False for a code of a newer agent. The live API passes it on as it is. */
 function isKnown({ code }: Reason): boolean {
-  return code !== 'UnknownReason' && Object.hasOwn(catalogue, code);
+  return code !== 'UnknownReason' && isKnownCode(code);
 }
 
 /** BFD needs about three exchanges after BGP is up. */

@@ -1,5 +1,5 @@
 import { isRecord } from '../../../lang/is-record.ts';
-import { quicServerIdAnnotation, type Pod, type PodContainer } from '../../objects/pod.ts';
+import type { Pod, PodContainer } from '../../objects/pod.ts';
 
 type Raw = Readonly<Record<string, unknown>>;
 
@@ -15,14 +15,16 @@ export function readPod(raw: unknown): Pod | undefined {
   const phase = phases.find((one) => one === status?.['phase']) ?? 'Unknown';
   const addresses = list(status?.['podIPs']).map((one) => text(one['ip']));
   const first = text(status?.['podIP']);
-  const quicServerId = quicServerIdIn(textMap(metadata['annotations']), spec);
+  const annotations = textMap(metadata['annotations']);
+  const variables = variablesIn(spec);
   return {
     namespace: text(metadata['namespace']) || 'default',
     name,
     ...(text(metadata['uid']) === '' ? {} : { uid: text(metadata['uid']) }),
     ...(text(metadata['creationTimestamp']) === '' ? {} : { created: text(metadata['creationTimestamp']) }),
-    ...(quicServerId === '' ? {} : { quicServerId }),
     labels: textMap(metadata['labels']),
+    ...(isEmpty(annotations) ? {} : { annotations }),
+    ...(isEmpty(variables) ? {} : { variables }),
     node: text(spec?.['nodeName']),
     addresses: (addresses.length > 0 ? addresses : [first]).filter((address) => address !== ''),
     phase,
@@ -35,14 +37,10 @@ export function readPod(raw: unknown): Pod | undefined {
   };
 }
 
-/** Returns the server id for QUIC in the form of AWS. A webhook of the AWS Load Balancer Controller writes it to a container, in base64. */
-function quicServerIdIn(annotations: Readonly<Record<string, string>>, spec: Raw | undefined): string {
-  const written = annotations[quicServerIdAnnotation];
-  if (written !== undefined) return written.trim();
-  if (annotations['service.beta.kubernetes.io/aws-load-balancer-quic-enabled-containers'] === undefined) return '';
-  const variables = [...list(spec?.['containers']), ...list(spec?.['initContainers'])].flatMap((one) => list(one['env']));
-  const injected = text(variables.find((one) => one['name'] === 'AWS_LBC_QUIC_SERVER_ID')?.['value']);
-  return injected === '' ? '' : `0x${Buffer.from(injected, 'base64').toString('hex')}`;
+/** Returns the variables of all containers that are written as values. */
+function variablesIn(spec: Raw | undefined): Readonly<Record<string, string>> {
+  const all = [...list(spec?.['containers']), ...list(spec?.['initContainers'])].flatMap((one) => list(one['env']));
+  return Object.fromEntries(all.toReversed().map((one) => [text(one['name']), text(one['value'])]));
 }
 
 const phases = ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown'] as const;
@@ -86,4 +84,8 @@ function text(value: unknown): string {
 function textMap(value: unknown): Readonly<Record<string, string>> {
   if (!isRecord(value)) return {};
   return Object.fromEntries(Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+}
+
+function isEmpty(map: object): boolean {
+  return Object.keys(map).length === 0;
 }

@@ -1,6 +1,7 @@
 import { defined } from '../../../lang/defined.ts';
 import { formatAddress, parseAddressLeniently, sameAddress, type Address } from '../../../net/address.ts';
-import { annotationPrefix, annotations, annotationTable, awsAnnotationPrefix } from '../../annotations.ts';
+import { annotationPrefix, annotations, annotationTable } from '../../annotations.ts';
+import { providerTables } from '../../provider-tables.ts';
 import { limits } from '../../limits.ts';
 import type { Labels } from '../../objects/metadata.ts';
 import type { Service } from '../../objects/service.ts';
@@ -93,8 +94,10 @@ function readSharingNamespaces(values: Labels, refuse: (problem: string, fix: st
 
 function warnOfUnknown(fields: FieldReader, values: Labels): void {
   const known = Object.values(annotationTable).flatMap(({ name, on }) => (on === 'Service' ? [name] : []));
+  const ofProviders = providerTables().flatMap(({ annotationPrefix: prefix }) => prefix ?? []);
   for (const name of Object.keys(values)) {
-    if (!name.startsWith(annotationPrefix) || name.startsWith(awsAnnotationPrefix) || known.some((one) => one === name)) continue;
+    if (!name.startsWith(annotationPrefix) || ofProviders.some((prefix) => name.startsWith(prefix)) || known.some((one) => one === name))
+      continue;
     const meant = closestName(name, known);
     fields.warning(
       ['metadata', 'annotations', name],

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
-import { awsCommand } from '../../../../src/cli/aws/aws-command.ts';
-import { iamPolicy } from '../../../../src/cli/aws/iam-policy.ts';
+import { awsCommand as description } from '../../../../providers/aws/tables/command/command.ts';
+import { commandOf } from '../../../../src/cli/options/provider-command.ts';
+import { iamPolicy } from '../../../../providers/aws/tables/command/iam-policy.ts';
 import { inProcess } from '../in-process.ts';
+
+const awsCommand = commandOf(description);
 
 test('herald aws iam-policy prints the policy of the cluster as JSON', async () => {
   const { code, stdout } = await inProcess(awsCommand, ['iam-policy', '--cluster', 'production']);

@@ -1,3 +1,4 @@
+import '../../../support/built-in-providers.ts';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { herald as program } from '../in-process.ts';

@@ -1,9 +1,11 @@
+import '../../../support/built-in-providers.ts';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { addAwsOptions, awsOptionsOf, type AwsFlags } from '../../../../src/cli/options/aws-options.ts';
+import { awsOptionsOf, type AwsFlags } from '../../../../providers/aws/tables/options.ts';
+import { addProviderOptions } from '../../../../src/cli/options/provider-option.ts';
 
 const parse = (...words: readonly string[]): AwsFlags =>
-  addAwsOptions(new Command())
+  addProviderOptions(new Command())
     .exitOverride()
     .configureOutput({ writeErr: () => undefined })
     .parse(words, { from: 'user' })

@@ -2,13 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { objectOfReason } from '../../../../src/decisions/verdict/object-of-reason.ts';
 import { annotationTable } from '../../../../src/model/annotations.ts';
 import { kinds } from '../../../../src/model/kinds.ts';
-import { catalogue, type Reason, type ReasonCode } from '../../../../src/model/reasons.ts';
+import type { Reason, ReasonCode } from '../../../../src/model/reasons.ts';
 import type { Schema } from '../../../../src/model/schema/schema.ts';
 import { service } from '../fixtures.ts';
+import { allReasons } from '../../../support/built-in-providers.ts';
 
 const web = service({ name: 'shop/web' });
 const names = { pool: 'public', peer: 'tor1', node: 'node-a', advertisement: 'rack' };
-const codes = Object.keys(catalogue) as ReasonCode[];
+const codes = Object.keys(allReasons) as ReasonCode[];
 const placeOf = (code: ReasonCode) => objectOfReason(web, { code, details: names } as unknown as Reason);
 
 /** The fields of the Service API that a fix may name. */

@@ -1,3 +1,4 @@
+import '../../../support/built-in-providers.ts';
 import { describe, expect, test } from 'vitest';
 import { leadOfLoadBalancer, withLead } from '../../../../src/decisions/verdict/provider-lead.ts';
 import { reason } from '../../../../src/model/reasons.ts';

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { withoutSelfReference } from '../../../../src/explain/text/self-reference.ts';
-import { catalogue } from '../../../../src/model/reasons.ts';
+import { allReasons } from '../../../support/built-in-providers.ts';
 
 /** Details in which every name is "x". */
 const named = new Proxy({}, { get: () => 'x' });
 
 /** The fixes of all reasons that can be written with names alone. */
-const fixes = Object.entries(catalogue).flatMap(([code, { fix }]) => {
+const fixes = Object.entries(allReasons).flatMap(([code, { fix }]) => {
   try {
     return [{ code, line: `    fix: ${(fix as (details: unknown) => string)(named)}` }];
   } catch {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { targetPodOf } from '../../../../providers/aws/model/pods.ts';
 import { readPod } from '../../../../src/model/parse/kubernetes/pod.ts';
 
 const injected = { name: 'AWS_LBC_QUIC_SERVER_ID', value: Buffer.from('0011223344556677', 'hex').toString('base64') };
@@ -18,6 +19,7 @@ describe('the server id that is written on a Pod', () => {
     ['comes from its annotation before the variable', { ...ofLbc, ...own }, [injected], '0x00000000000000ab'],
     ['is absent while the webhook has set no variable', ofLbc, [{ name: 'OTHER', value: 'x' }], undefined],
   ])('%s', (_, annotations, env, expected) => {
-    expect(readPod(pod(annotations as Record<string, string>, env))?.quicServerId).toBe(expected);
+    const read = readPod(pod(annotations as Record<string, string>, env));
+    expect(read === undefined ? 'unreadable' : targetPodOf(read).quicServerId).toBe(expected);
   });
 });

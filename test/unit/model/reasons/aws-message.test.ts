@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { lastingMessage } from '../../../../src/model/reasons/aws-message.ts';
+import { lastingMessage } from '../../../../providers/aws/tables/reasons/message.ts';
 
 describe("AWS' message loses what changes while its cause stays", () => {
   test.each([

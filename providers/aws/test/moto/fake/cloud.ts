@@ -2,7 +2,7 @@ import assert from 'node:assert';
 import type { Cloud } from '../../../cloud/cloud.ts';
 import { isWrite, type Input, type Operation, type Output } from '../../../cloud/operations.ts';
 import { AwsError, type AwsErrorCode } from '../../../cloud/error.ts';
-import type { IamPolicy } from '../../../../../src/cli/aws/iam-policy.ts';
+import type { IamPolicy } from '../../../tables/command/iam-policy.ts';
 import { acmHandlers } from './acm.ts';
 import { ec2Handlers } from './ec2.ts';
 import { elbHandlers } from './elb.ts';

@@ -1,5 +1,5 @@
 import type { Operation } from '../../../cloud/operations.ts';
-import type { IamConditions, IamPolicy } from '../../../../../src/cli/aws/iam-policy.ts';
+import type { IamConditions, IamPolicy } from '../../../tables/command/iam-policy.ts';
 import { refuse, tagKey, type World } from './world.ts';
 
 type Tags = ReadonlyMap<string, string>;

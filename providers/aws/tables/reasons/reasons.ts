@@ -1,8 +1,8 @@
-import { lastingMessage } from './aws-message.ts';
-import { awsOwnershipReasons } from './aws-ownership.ts';
-import { awsPrivateLinkReasons } from './aws-private-link.ts';
-import { awsTargetReasons } from './aws-targets.ts';
-import { reasonEntry, userMistake } from './entry.ts';
+import { lastingMessage } from './message.ts';
+import { awsOwnershipReasons } from './ownership.ts';
+import { awsPrivateLinkReasons } from './private-link.ts';
+import { awsTargetReasons } from './targets.ts';
+import { reasonEntry, userMistake } from '../../../../src/model/reasons/entry.ts';
 
 export interface OfKey {
   readonly key: string;
@@ -225,6 +225,7 @@ export const awsReasons = {
     fix: () => 'ask for fewer units in aws-load-balancer-minimum-load-balancer-capacity, or ask AWS for more capacity',
   }),
   AwsCallFailed: reasonEntry({
+    unseen: () => true,
     brief: 'A call to AWS failed',
     says: (d: FailedCall) => `${d.operation} failed: ${d.awsCode === '' ? 'no answer' : d.awsCode}: ${d.message}${requestOf(d)}`,
     // Without the call: which one fails first differs each time.
@@ -232,12 +233,14 @@ export const awsReasons = {
     fix: () => 'Herald retries at growing intervals of at most 2 minutes',
   }),
   AwsThrottled: reasonEntry({
+    unseen: () => true,
     brief: 'AWS asks to slow down',
     says: (d: FailedCall) => `${d.operation} was throttled: ${d.awsCode}: ${d.message}${requestOf(d)}`,
     lasting: () => 'AWS throttles calls of the controller',
     fix: () => 'Herald retries at growing intervals of at most 5 minutes; other users of the account share its limits',
   }),
   AwsRefused: reasonEntry({
+    unseen: (d) => /:(?:Describe|List|Get)/.test(d.operation),
     brief: 'AWS refuses a call',
     says: (d: FailedCall & { readonly kind: string }) =>
       `${d.operation} was refused (${d.kind}): ${d.awsCode}: ${d.message}${requestOf(d)}`,
@@ -253,6 +256,7 @@ export const awsReasons = {
       `${/:Create/.test(d.operation) ? 'the resource exists without the tag herald.dev/cluster: restore the tag, or delete the resource' : 'another program changes it back, or AWS does not support it: stop the program, or change the setting'}; Herald tries again when the Service or the resource changes`,
   }),
   AwsCredentials: reasonEntry({
+    unseen: () => true,
     brief: 'Herald has no credentials that AWS accepts',
     says: (d: { readonly message: string }) => `AWS was not called, or rejected the credentials: ${d.message}`,
     // Without the operation of the message: which one fails first differs each time.
@@ -261,6 +265,7 @@ export const awsReasons = {
       'give the controller an IAM role (IRSA or EKS Pod Identity); on a terminal set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
   }),
   AwsSwitchedOff: reasonEntry({
+    unseen: () => true,
     brief: 'The controller runs without --aws-cluster-name, so no load balancer is created, changed or deleted for the Service',
     /** `finalizer` is the finalizer that an earlier controller left on the Service, "" for none. */
     says: (d: { readonly finalizer: string }) =>
@@ -273,6 +278,7 @@ export const awsReasons = {
         : `start the controller with the --aws-cluster-name that it had; or delete the load balancer in AWS yourself, and then remove the finalizer ${d.finalizer} from the Service`,
   }),
   AwsPlaceUnknown: reasonEntry({
+    unseen: () => true,
     brief: 'The AWS region or VPC of the cluster is not known',
     says: (d: { readonly message: string }) => d.message,
     fix: () => 'set --aws-region (or AWS_REGION) and --aws-vpc-id, or make sure that Nodes have spec.providerID',
@@ -293,6 +299,7 @@ export const awsReasons = {
       `let the Service select its pods, or write the Pod that has the address into targetRef; to allow the address to everybody who can write an EndpointSlice, add a prefix with ${d.address} to spec.aws.targetCIDRs of HeraldConfig/default`,
   }),
   AwsPodsUnreadable: reasonEntry({
+    unseen: () => true,
     brief: 'The Pods behind the Service cannot be read, so its targets stay as they are',
     says: (d: { readonly message: string }) => d.message,
     fix: () =>
@@ -337,3 +344,9 @@ export const awsReasons = {
     fix: () => 'create the Service anew for an NLB with security groups',
   }),
 };
+
+declare module '../../../../src/model/reasons.ts' {
+  interface ReasonTables {
+    readonly aws: typeof awsReasons;
+  }
+}

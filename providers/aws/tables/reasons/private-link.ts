@@ -1,4 +1,4 @@
-import { lastingReason } from './entry.ts';
+import { lastingReason } from '../../../../src/model/reasons/entry.ts';
 
 export interface OfEndpointService {
   /** "vpce-svc-...". */

@@ -1,4 +1,4 @@
-import { reasonEntry, userMistake } from './entry.ts';
+import { reasonEntry, userMistake } from '../../../../src/model/reasons/entry.ts';
 
 export interface NotAllowed {
   /** The list in the policy. */
@@ -44,12 +44,15 @@ export const awsOwnershipReasons = {
       `start the controller of one cluster with another --aws-cluster-name; or, if the cluster with UID ${d.other} is gone or shall leave its load balancers to this one, stop its controller and start this one with --aws-take-over ${d.other}`,
   }),
   AwsClassNotServed: reasonEntry({
+    field: 'spec.loadBalancerClass',
+    givesAway: true,
     brief: 'HeraldConfig leaves the class of the Service to another controller',
     says: (d: { readonly class: string }) =>
       `spec.loadBalancerClass is "${d.class}", which spec.aws.classes of HeraldConfig/default does not name, so Herald leaves the Service to another controller`,
     fix: (d) => `let the other controller serve it; or stop that controller and add ${d.class} to spec.aws.classes of HeraldConfig/default`,
   }),
   AwsOtherController: userMistake({
+    unseen: () => true,
     brief: 'Another controller serves the Service',
     says: (d: { readonly finalizer: string; readonly both: boolean }) =>
       `the Service has the finalizer ${d.finalizer} of another controller, which serves it, so Herald changes neither its status nor ${d.both ? "Herald's own load balancer for it" : 'anything in AWS'}`,

@@ -1,4 +1,4 @@
-import { workBuckets, type MetricTable } from '../declaration.ts';
+import { workBuckets, type Meter, type MetricTable } from '../../../src/controller/provider-definition.ts';
 
 const operation = 'service and operation: elbv2:CreateLoadBalancer';
 
@@ -30,3 +30,25 @@ export const awsMetrics = {
     of: 'controller',
   },
 } as const satisfies MetricTable;
+
+/** Counts for the provider: a RequestObserver and an OwnerObserver. */
+export class AwsMetrics {
+  readonly #meter: Meter<typeof awsMetrics>;
+
+  constructor(meter: Meter<typeof awsMetrics>) {
+    this.#meter = meter;
+  }
+
+  countedOfOtherClusters(count: number): void {
+    this.#meter.set('herald_aws_other_cluster_resources', {}, count);
+  }
+
+  waited(operation: string, milliseconds: number): void {
+    this.#meter.observe('herald_aws_wait_duration_seconds', { operation }, milliseconds / 1000);
+  }
+
+  attempted(operation: string, code: string, milliseconds: number): void {
+    this.#meter.add('herald_aws_requests_total', { operation, code });
+    this.#meter.observe('herald_aws_request_duration_seconds', { operation }, milliseconds / 1000);
+  }
+}

@@ -1,6 +1,6 @@
-import { invalid, parsed } from '../../net/parsed.ts';
-import { matches } from './cel.ts';
-import type { Grammar } from './schema.ts';
+import { invalid, parsed } from '../../../../src/net/parsed.ts';
+import { matches } from '../../../../src/model/schema/cel.ts';
+import type { Grammar } from '../../../../src/model/schema/schema.ts';
 
 /** Stands for every resource of a kind in the lists of `spec.aws.policies`. */
 export const everyOne = '*';

@@ -1,4 +1,4 @@
-import { reasonEntry, userMistake } from './entry.ts';
+import { reasonEntry, userMistake } from '../../../../src/model/reasons/entry.ts';
 
 /** Reasons why a load balancer sends to other targets than its Service has. */
 export const awsTargetReasons = {

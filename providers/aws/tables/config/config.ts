@@ -1,18 +1,12 @@
-import { limits } from '../limits.ts';
-import {
-  allocationId,
-  certificateArn,
-  loadBalancerName,
-  principalArn,
-  securityGroupId,
-  subnetId,
-  targetGroupArn,
-} from '../schema/aws-grammars.ts';
-import { choice, list, object, parsed } from '../schema/fields.ts';
-import { cidr, labelName } from '../schema/grammars.ts';
-import type { Grammar } from '../schema/schema.ts';
-import { selector } from '../schema/selector.ts';
-import type { ObjectValue, Value } from '../schema/value.ts';
+import { configPart } from '../../../../src/model/schema/config-part.ts';
+import { limits as modelLimits } from '../../../../src/model/limits.ts';
+import { choice, list, object, parsed } from '../../../../src/model/schema/fields.ts';
+import { cidr, labelName } from '../../../../src/model/schema/grammars.ts';
+import type { Grammar } from '../../../../src/model/schema/schema.ts';
+import { selector } from '../../../../src/model/schema/selector.ts';
+import type { Value } from '../../../../src/model/schema/value.ts';
+import { limits } from '../../model/limits.ts';
+import { allocationId, certificateArn, loadBalancerName, principalArn, securityGroupId, subnetId, targetGroupArn } from './grammars.ts';
 
 /** The values of spec.loadBalancerClass that the AWS provider knows. */
 export const awsClasses = ['herald.dev/aws', 'herald.dev/aws-classic', 'service.k8s.aws/nlb'] as const;
@@ -20,7 +14,7 @@ export const awsClasses = ['herald.dev/aws', 'herald.dev/aws-classic', 'service.
 const schemes = ['internal', 'internet-facing'] as const;
 
 const allowList = (grammar: Grammar<string>, unset: string, description: string) =>
-  list(parsed(grammar), { maxItems: limits.awsAllowed, unique: true, unset, description });
+  list(parsed(grammar), { maxItems: limits.allowedPerList, unique: true, unset, description });
 
 const policy = object({
   name: parsed(labelName, { required: 'name the policy', description: 'Name of the policy, for messages.' }),
@@ -65,13 +59,13 @@ const fields = {
       'The classes that Herald serves with AWS load balancers. Leave out `service.k8s.aws/nlb` where the [AWS Load Balancer Controller](aws.md#beside-the-aws-load-balancer-controller) runs.',
   }),
   targetCIDRs: list(parsed(cidr), {
-    maxItems: limits.cidrs,
+    maxItems: modelLimits.cidrs,
     unset: 'none',
     description:
       'Endpoints inside these prefixes may be [targets of type `ip`](aws.md#targets) although they are not Pods. Write the prefixes of machines that any author of an EndpointSlice may publish.',
   }),
   policies: list(policy, {
-    maxItems: limits.awsPolicies,
+    maxItems: limits.policies,
     key: 'name',
     unset: 'Services of every namespace may ask for everything',
     description:
@@ -79,11 +73,12 @@ const fields = {
   }),
 };
 
-export const awsConfig = object(fields, { impliedDefaults: true, unset: 'these', description: 'What Services may ask of [AWS](aws.md).' });
+const spec = object(fields, { impliedDefaults: true, unset: 'these', description: 'What Services may ask of [AWS](aws.md).' });
+
+/** `spec.aws` of HeraldConfig. */
+export const awsConfig = configPart('aws', spec, ({ classes, ...others }) => ({
+  ...others,
+  classes: classes.length === 0 ? awsClasses : classes,
+}));
 
 export type AwsPolicy = Value<typeof policy>;
-
-/** Fills in the defaults. */
-export function awsSettings({ classes, ...others }: ObjectValue<typeof fields>) {
-  return { ...others, classes: classes.length === 0 ? awsClasses : classes };
-}

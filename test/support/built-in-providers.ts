@@ -1,0 +1,15 @@
+import { awsDefinition } from '../../providers/aws/tables/definition.ts';
+import { awsMetrics } from '../../providers/aws/tables/metrics.ts';
+import { awsReasons } from '../../providers/aws/tables/reasons/reasons.ts';
+import { addDefinition } from '../../src/cli/context/definitions.ts';
+import { catalogue } from '../../src/model/reasons.ts';
+import { metricTable } from '../../src/telemetry/metric-table.ts';
+
+// Tests that use what a provider brings import this file, as src/cli/main.ts adds the definitions at the start of a process.
+addDefinition(awsDefinition);
+
+/** The reasons of the core and of the providers that ship with Herald. */
+export const allReasons = { ...catalogue, ...awsReasons };
+
+/** Their metrics. */
+export const allMetrics = { ...metricTable, ...awsMetrics };
