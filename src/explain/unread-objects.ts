@@ -1,6 +1,6 @@
 import { isKnownCode, reason, type Reason, type ReasonCode } from '../model/reasons.ts';
 import type { KindName, Snapshot } from '../model/store/snapshot.ts';
-import type { UnreadableKind } from '../model/unreadable-kind.ts';
+import type { UnreadableKind } from '../model/store/unreadable-kind.ts';
 
 /**
  * Kinds that a reason rests on. If objects of one of them could not be read, the decision may be wrong. Reasons that are not listed depend

@@ -6,7 +6,7 @@ import { providerChanges, renderProviderChanges, type ProviderChange } from '../
 import { isBuiltIn, type ServicePreview } from '../../explain/provider/provider.ts';
 import { isEmptyPreview, renderPreviews } from '../../explain/provider/render-preview.ts';
 import { unreadLines } from '../../explain/unread-objects.ts';
-import type { UnreadableKind } from '../../model/unreadable-kind.ts';
+import type { UnreadableKind } from '../../model/store/unreadable-kind.ts';
 import { silentLog } from '../../system/log.ts';
 import type { ClaimingProvider, OptionValues } from '../../controller/provider-definition.ts';
 import { enabledDefinitions } from '../context/definitions.ts';

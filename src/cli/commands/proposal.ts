@@ -5,7 +5,7 @@ import type { ReleasedAddress } from '../../model/parse/released-address.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { Store } from '../../model/store/store.ts';
 import { clusterConfig } from '../../model/kinds/default-config.ts';
-import type { UnreadableKind } from '../../model/unreadable-kind.ts';
+import type { UnreadableKind } from '../../model/store/unreadable-kind.ts';
 import { previewApply } from '../../sources/kubernetes/apply-preview.ts';
 import { decodeObjects, type RawObjects } from '../../sources/directory/raw-objects.ts';
 import { readObjects } from '../../sources/read-objects.ts';

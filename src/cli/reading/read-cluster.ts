@@ -8,7 +8,7 @@ import type { Metadata, ServiceKey } from '../../model/objects/metadata.ts';
 import { readPod } from '../../model/parse/kubernetes/pod.ts';
 import type { Pod } from '../../model/objects/pod.ts';
 import type { Store } from '../../model/store/store.ts';
-import type { UnreadableKind } from '../../model/unreadable-kind.ts';
+import type { UnreadableKind } from '../../model/store/unreadable-kind.ts';
 import { listObjects } from '../../sources/kubernetes/list-objects.ts';
 import { ourConditions } from '../../sources/kubernetes/records/service-status.ts';
 import { readObjects, type RawEntry } from '../../sources/read-objects.ts';

@@ -4,7 +4,7 @@ import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { ReleasedAddress } from '../../model/parse/released-address.ts';
 import type { Pod } from '../../model/objects/pod.ts';
 import type { HeraldObject, Snapshot } from '../../model/store/snapshot.ts';
-import type { UnreadableKind } from '../../model/unreadable-kind.ts';
+import type { UnreadableKind } from '../../model/store/unreadable-kind.ts';
 import type { RawEntry } from '../../sources/read-objects.ts';
 import type { SourceProblem } from '../../sources/source.ts';
 import type { InForce } from './in-force.ts';

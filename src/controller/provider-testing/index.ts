@@ -1,4 +1,4 @@
-import { addProviderTables } from '../../model/provider-tables.ts';
+import { addProviderTables, findProvider, removeProviderTables } from '../../model/provider-tables.ts';
 import { InMemoryCluster } from './in-memory-cluster.ts';
 import { checks } from './checks.ts';
 import type { ProviderSubject } from './subject.ts';
@@ -21,8 +21,9 @@ export interface ProviderCheck {
  *     for (const { name, run } of providerChecks(subject)) test(name, run);
  */
 export function providerChecks(subject: ProviderSubject): readonly ProviderCheck[] {
-  if (subject.definition !== undefined) addProviderTables(subject.definition);
+  const takeBack = addTables(subject);
   const { world } = new InMemoryCluster(subject);
+  takeBack();
   const parts = new Set(subject.parts);
   const applicable = checks.filter(
     ({ needs, part }) => (needs === undefined || world[needs] !== undefined) && (part === undefined || parts.has(part)),
@@ -30,12 +31,21 @@ export function providerChecks(subject: ProviderSubject): readonly ProviderCheck
   return applicable.map(({ name, run }) => ({
     name,
     run: async () => {
+      const takeBack = addTables(subject);
       const cluster = new InMemoryCluster(subject);
       try {
         await run(cluster, subject);
       } finally {
         await cluster.stop();
+        takeBack();
       }
     },
   }));
+}
+
+/** Adds the tables of the provider unless the process has them, and returns what takes them back. */
+function addTables({ definition }: ProviderSubject): () => void {
+  if (definition === undefined || findProvider(definition.name) !== undefined) return () => undefined;
+  addProviderTables(definition);
+  return () => removeProviderTables(definition.name);
 }

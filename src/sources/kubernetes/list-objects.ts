@@ -6,7 +6,7 @@ import { rawKey, type RawObject } from '../../kube/raw-object.ts';
 import { parseObject } from '../../model/parse.ts';
 import { readingModeOf, type ReadingMode } from '../../model/metallb/read.ts';
 import type { KindName } from '../../model/store/snapshot.ts';
-import type { UnreadableKind } from '../../model/unreadable-kind.ts';
+import type { UnreadableKind } from '../../model/store/unreadable-kind.ts';
 import { configKind, kindsOfController, kindsOfMetalLB, serviceKind, type WatchedKind } from './collections/watched-kinds.ts';
 
 interface ListedObjects {

@@ -54,7 +54,7 @@ describe('the process of each command', () => {
   };
 
   test('the list has every command', () => {
-    expect(Object.keys(lines)).toEqual(Object.keys(commands));
+    expect(Object.keys(lines)).toEqual(Object.keys(commands()));
   });
 
   test.each(Object.entries(lines))('herald %s', async (_, [words, code, stdout, stderr]) => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { explainService } from '../../../../src/explain/service/service.ts';
 import { withUndecided } from '../../../../src/explain/service/undecided.ts';
-import type { UnreadableKind } from '../../../../src/model/unreadable-kind.ts';
+import type { UnreadableKind } from '../../../../src/model/store/unreadable-kind.ts';
 import { cluster, type PoolLiteral } from '../../decisions/fixtures.ts';
 
 const namespaces: UnreadableKind = { kind: 'Namespace', resource: 'namespaces', why: 'forbidden', message: '' };

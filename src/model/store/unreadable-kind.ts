@@ -1,4 +1,4 @@
-import type { KindName } from './store/snapshot.ts';
+import type { KindName } from './snapshot.ts';
 
 /** A kind of objects, or a part of it, that could not be read. */
 export interface UnreadableKind {
