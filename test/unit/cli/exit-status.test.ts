@@ -1,4 +1,4 @@
-import '../../support/built-in-providers.ts';
+import { addBuiltInProviders } from '../../support/built-in-providers.ts';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
@@ -6,6 +6,8 @@ import { commandsFor } from '../../../src/cli/command-list.ts';
 import type { CommandContext } from '../../../src/cli/context/command-context.ts';
 import { collecting, inProcess } from './in-process.ts';
 import type { Outcome } from './program.ts';
+
+addBuiltInProviders();
 
 const makers = await commandsFor([]);
 

@@ -213,7 +213,7 @@ class AssignsWhileSuspended extends BareMetalProvider {
 class ActsInPreview extends InMemoryCloudProvider {
   override async preview(key: ServiceKey, snapshot: Snapshot): Promise<Preview> {
     const service = snapshot.services.get(key);
-    if (service !== undefined) await this.reconcile(service);
+    if (service !== undefined) await this.reconcile(service, snapshot);
     return super.preview(key, snapshot);
   }
 }

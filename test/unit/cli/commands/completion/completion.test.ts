@@ -1,4 +1,4 @@
-import '../../../../support/built-in-providers.ts';
+import { addBuiltInProviders } from '../../../../support/built-in-providers.ts';
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
@@ -14,6 +14,8 @@ import type { CommandContext } from '../../../../../src/cli/context/command-cont
 import { makeProgram } from '../../../../../src/cli/context/program.ts';
 import { collecting } from '../../in-process.ts';
 import { herald, root } from '../../program.ts';
+
+addBuiltInProviders();
 
 const fabric = join(root, 'examples/fabric');
 const load = async (words: readonly string[]): Promise<Command> =>
