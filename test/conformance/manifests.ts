@@ -1,9 +1,11 @@
-import '../support/built-in-providers.ts';
+import { addBuiltInProviders } from '../support/built-in-providers.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import type { KubernetesCluster } from './cluster.ts';
 import { kinds } from '../../src/model/kinds.ts';
+
+addBuiltInProviders();
 
 interface Manifest {
   readonly apiVersion: string;

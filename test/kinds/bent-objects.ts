@@ -1,8 +1,10 @@
-import '../support/built-in-providers.ts';
+import { addBuiltInProviders } from '../support/built-in-providers.ts';
 import { heraldApiVersion, kinds } from '../../src/model/kinds.ts';
 import type { KindDefinition } from '../../src/model/schema/kind.ts';
 import type { ObjectSchema, Relation, Schema, ValueRule } from '../../src/model/schema/schema.ts';
 import { refusal } from '../../scripts/generate/objects/plain-text.ts';
+
+addBuiltInProviders();
 
 /** An object that breaks one rule or bound, and the field at fault. */
 export interface BentObject {

@@ -5,8 +5,12 @@ import { addDefinition } from '../../src/cli/context/definitions.ts';
 import { catalogue } from '../../src/model/reasons.ts';
 import { metricTable } from '../../src/telemetry/metric-table.ts';
 
-// Tests that use what a provider brings import this file, as src/cli/main.ts adds the definitions at the start of a process.
-addDefinition(awsDefinition);
+/** Adds what the providers bring that ship with Herald, as src/cli/main.ts does at the start of a process. Importing this file is enough. */
+export function addBuiltInProviders(): void {
+  addDefinition(awsDefinition);
+}
+
+addBuiltInProviders();
 
 /** The reasons of the core and of the providers that ship with Herald. */
 export const allReasons = { ...catalogue, ...awsReasons };

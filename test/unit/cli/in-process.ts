@@ -1,4 +1,4 @@
-import '../../support/built-in-providers.ts';
+import { addBuiltInProviders } from '../../support/built-in-providers.ts';
 import type { Command } from 'commander';
 import { awsDefinition } from '../../../providers/aws/tables/definition.ts';
 import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
@@ -10,6 +10,8 @@ import { version } from '../../../src/cli/version.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import type { Outcome } from './program.ts';
+
+addBuiltInProviders();
 
 /** A command context without a process, which collects the output. */
 export function collecting(changes: Partial<CommandContext> = {}): {

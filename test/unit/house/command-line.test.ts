@@ -1,4 +1,4 @@
-import '../../support/built-in-providers.ts';
+import { addBuiltInProviders } from '../../support/built-in-providers.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
@@ -8,6 +8,8 @@ import type { CommandContext } from '../../../src/cli/context/command-context.ts
 import { makeProgram } from '../../../src/cli/context/program.ts';
 import { kindWords } from '../../../src/cli/context/object-words.ts';
 import { failureKinds } from '../../../src/explain/plan/fail-on.ts';
+
+addBuiltInProviders();
 
 const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/command-line.md'), 'utf8');
 

@@ -1,4 +1,4 @@
-import '../../support/built-in-providers.ts';
+import { addBuiltInProviders } from '../../support/built-in-providers.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -6,6 +6,8 @@ import { eventsPage } from '../../../scripts/generate/events-page.ts';
 import { eventTable } from '../../../src/controller/events/event-table.ts';
 import { limits } from '../../../src/controller/limits.ts';
 import { limits as kubeLimits } from '../../../src/kube/limits.ts';
+
+addBuiltInProviders();
 
 const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/events.md'), 'utf8');
 

@@ -1,4 +1,4 @@
-import '../../support/built-in-providers.ts';
+import { addBuiltInProviders } from '../../support/built-in-providers.ts';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,6 +8,8 @@ import { manualPage } from '../../../scripts/generate/manual-page.ts';
 import { commandsFor } from '../../../src/cli/command-list.ts';
 import type { CommandContext } from '../../../src/cli/context/command-context.ts';
 import { makeProgram } from '../../../src/cli/context/program.ts';
+
+addBuiltInProviders();
 
 const root = join(import.meta.dirname, '../../..');
 const page = await manualPage();

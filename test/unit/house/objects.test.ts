@@ -1,4 +1,4 @@
-import '../../support/built-in-providers.ts';
+import { addBuiltInProviders } from '../../support/built-in-providers.ts';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -7,6 +7,8 @@ import { generatedFiles } from '../../../scripts/generate/objects/generated-file
 import { kinds } from '../../../src/model/kinds.ts';
 import type { KindDefinition } from '../../../src/model/schema/kind.ts';
 import type { Schema } from '../../../src/model/schema/schema.ts';
+
+addBuiltInProviders();
 
 const root = join(import.meta.dirname, '../../..');
 const files = generatedFiles();

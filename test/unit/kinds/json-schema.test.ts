@@ -1,4 +1,4 @@
-import '../../support/built-in-providers.ts';
+import { addBuiltInProviders } from '../../support/built-in-providers.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,6 +8,8 @@ import { jsonSchema } from '../../../scripts/generate/objects/json-schema.ts';
 import { heraldApiVersion, kinds } from '../../../src/model/kinds.ts';
 import type { KindDefinition } from '../../../src/model/schema/kind.ts';
 import { exampleOf, outOfBounds } from '../../kinds/bent-objects.ts';
+
+addBuiltInProviders();
 
 interface JsonSchema {
   readonly type?: string;

@@ -1,9 +1,11 @@
-import '../../support/built-in-providers.ts';
+import { addBuiltInProviders } from '../../support/built-in-providers.ts';
 import { describe, expect, test } from 'vitest';
 import { defined } from '../../../src/lang/defined.ts';
 import { kinds } from '../../../src/model/kinds.ts';
 import { parseObject } from '../../../src/model/parse.ts';
 import { brokenRules, exampleOf, outOfBounds } from '../../kinds/bent-objects.ts';
+
+addBuiltInProviders();
 
 describe('the object reader', () => {
   test.each(kinds)('accepts the example of $kind', (kind) => {

@@ -8,7 +8,7 @@ import { heraldApiVersion } from '../../../src/model/kinds.ts';
 import { failureKinds } from '../../../src/explain/plan/fail-on.ts';
 import { serviceKey } from '../../../src/model/objects/metadata.ts';
 import { parseObject } from '../../../src/model/parse.ts';
-import { conditionText, reason, reasonText, remedyText } from '../../../src/model/reasons.ts';
+import { conditionText, reasonText, remedyText, type Reason } from '../../../src/model/reasons.ts';
 import { Store } from '../../../src/model/store/store.ts';
 import { Metrics } from '../../../src/telemetry/metrics.ts';
 import { heraldProcess as herald } from '../cli/program.ts';
@@ -38,7 +38,7 @@ describe('the definition of the in-memory cloud', () => {
     expect(conditionText(full)).toBe('The in-memory cloud has no room for another load balancer');
     expect(reasonText(full)).toBe('the in-memory cloud may have 3 load balancers, and has them');
     expect(remedyText(full)).toContain('raise mostLoadBalancers');
-    expect(() => reasonText({ ...full, code: 'OfNobody' } as unknown as ReturnType<typeof reason>)).toThrow('no table has reason OfNobody');
+    expect(() => reasonText({ ...full, code: 'OfNobody' } as unknown as Reason)).toThrow('no table has reason OfNobody');
   });
 
   test('its part of HeraldConfig is read, checked and has defaults', () => {

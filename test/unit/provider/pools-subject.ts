@@ -1,8 +1,10 @@
-import '../../support/built-in-providers.ts';
+import { addBuiltInProviders } from '../../support/built-in-providers.ts';
 import { decideAwsClaim } from '../../../providers/aws/desire/claim.ts';
 import { BareMetalProvider } from '../../../providers/bare-metal/provider.ts';
 import type { Provider } from '../../../src/controller/provider-module.ts';
 import type { ProviderSubject } from '../../../src/controller/provider-testing/index.ts';
+
+addBuiltInProviders();
 
 /** The manifest of a Service of the class. */
 export const service = (loadBalancerClass: string) => ({

@@ -1,10 +1,12 @@
-import '../../../../test/support/built-in-providers.ts';
+import { addBuiltInProviders } from '../../../../test/support/built-in-providers.ts';
 import { describe, expect, test } from 'vitest';
 import { balancerPrefix, legacyPrefix, type AnnotationEntry } from '../../../../providers/aws/annotations/entry.ts';
 import { readAnnotations } from '../../../../providers/aws/annotations/read.ts';
 import { map } from '../../../../providers/aws/annotations/value-types.ts';
 import { annotationTable, familyNames } from '../../../../providers/aws/annotations/table.ts';
 import { reasonText } from '../../../../src/model/reasons.ts';
+
+addBuiltInProviders();
 
 const entries: readonly (readonly [string, AnnotationEntry<unknown>])[] = Object.entries(annotationTable);
 const codes = (reasons: readonly { readonly code: string }[]): string[] => reasons.map(({ code }) => code);

@@ -1,4 +1,4 @@
-import '../../../../test/support/built-in-providers.ts';
+import { addBuiltInProviders } from '../../../../test/support/built-in-providers.ts';
 import { describe, expect, test } from 'vitest';
 import { AwsProvider } from '../../../../providers/aws/provider.ts';
 import { BareMetalProvider } from '../../../../providers/bare-metal/provider.ts';
@@ -14,6 +14,8 @@ import { metadata, pool, service } from '../../../../test/unit/decisions/fixture
 import { TestSource } from '../../../../test/unit/test-source.ts';
 import { configWith, policy } from '../support/policies.ts';
 import { awsMember, node, settings } from '../support/stack-fixture.ts';
+
+addBuiltInProviders();
 
 /** Reads return what was written, as with an API server. */
 class Records implements StatusWriter {

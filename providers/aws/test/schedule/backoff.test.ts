@@ -1,10 +1,12 @@
-import '../../../../test/support/built-in-providers.ts';
+import { addBuiltInProviders } from '../../../../test/support/built-in-providers.ts';
 import { describe, expect, test } from 'vitest';
 import { reasonOfError } from '../../../../providers/aws/cloud/error-reason.ts';
 import { AwsError, type AwsErrorCode } from '../../../../providers/aws/cloud/error.ts';
 import { limits } from '../../../../providers/aws/model/limits.ts';
 import { retryClassOf, Backoff } from '../../../../providers/aws/schedule/backoff.ts';
 import { remedyText, reasonText } from '../../../../src/model/reasons.ts';
+
+addBuiltInProviders();
 
 const refused = (code: AwsErrorCode) =>
   reasonOfError(new AwsError({ code, operation: 'elbv2:CreateLoadBalancer', awsCode: 'Code', requestId: 'r-1', message: 'no' }));

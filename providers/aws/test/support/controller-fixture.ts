@@ -1,4 +1,4 @@
-import '../../../../test/support/built-in-providers.ts';
+import { addBuiltInProviders } from '../../../../test/support/built-in-providers.ts';
 import { AwsProvider } from '../../../../providers/aws/provider.ts';
 import type { Cloud } from '../../../../providers/aws/cloud/cloud.ts';
 import { isWrite, type Input, type Operation, type Output } from '../../../../providers/aws/cloud/operations.ts';
@@ -20,6 +20,8 @@ import { populate } from '../moto/fake/world.ts';
 import { config, pool } from '../../../../test/unit/decisions/fixtures.ts';
 import { TestSource } from '../../../../test/unit/test-source.ts';
 import { node, settings } from './stack-fixture.ts';
+
+addBuiltInProviders();
 
 /**
  * A cluster with both providers: an API server, AWS, and the controller, as one process after the other. Each effect of the controller is a

@@ -1,4 +1,4 @@
-import '../../../../test/support/built-in-providers.ts';
+import { addBuiltInProviders } from '../../../../test/support/built-in-providers.ts';
 import type { Circumstances } from '../../../../providers/aws/model/circumstances.ts';
 import { desireStack, stackOf, type Member } from '../../../../providers/aws/desire/stack.ts';
 import { observeCertificates, observeFacts } from '../../../../providers/aws/observe/account/facts.ts';
@@ -6,6 +6,8 @@ import type { Desired, DesiredClassic, DesiredNlb } from '../../../../providers/
 import { serviceKey } from '../../../../src/model/objects/metadata.ts';
 import type { Reason } from '../../../../src/model/reasons.ts';
 import { StackFixture } from './stack-fixture.ts';
+
+addBuiltInProviders();
 
 export interface Desire {
   readonly desired: Desired | undefined;

@@ -1,8 +1,10 @@
-import '../../../../test/support/built-in-providers.ts';
+import { addBuiltInProviders } from '../../../../test/support/built-in-providers.ts';
 import type { HeraldConfig } from '../../../../src/model/kinds/types.ts';
 import { defaultConfig } from '../../../../src/model/kinds/default-config.ts';
 import { awsConfig, type AwsPolicy } from '../../../../providers/aws/tables/config/config.ts';
 import { config } from '../../../../test/unit/decisions/fixtures.ts';
+
+addBuiltInProviders();
 
 type PolicyLiteral = Partial<Omit<AwsPolicy, 'namespaceSelector'>> & { readonly labels?: Readonly<Record<string, string>> };
 

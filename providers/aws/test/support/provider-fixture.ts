@@ -1,4 +1,4 @@
-import '../../../../test/support/built-in-providers.ts';
+import { addBuiltInProviders } from '../../../../test/support/built-in-providers.ts';
 import { AwsProvider } from '../../../../providers/aws/provider.ts';
 import type { GatedPod, PodReader, TargetPod } from '../../../../providers/aws/model/pods.ts';
 import type { ServiceMetadata } from '../../../../providers/aws/model/service-metadata.ts';
@@ -16,6 +16,8 @@ import { populate, type World } from '../moto/fake/world.ts';
 import { balancerPrefix } from '../../../../providers/aws/annotations/entry.ts';
 import { config, metadata, service } from '../../../../test/unit/decisions/fixtures.ts';
 import { node, settings, type AwsServiceLiteral } from './stack-fixture.ts';
+
+addBuiltInProviders();
 
 /** A cluster, its Services and AWS, with the provider between them. Time passes only in `run`. */
 export class ProviderFixture {

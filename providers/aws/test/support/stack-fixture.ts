@@ -1,4 +1,4 @@
-import '../../../../test/support/built-in-providers.ts';
+import { addBuiltInProviders } from '../../../../test/support/built-in-providers.ts';
 import assert from 'node:assert';
 import { defined } from '../../../../src/lang/defined.ts';
 import { KnownResources } from '../../../../providers/aws/observe/known-resources.ts';
@@ -21,6 +21,8 @@ import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import { FakeCloud } from '../moto/fake/cloud.ts';
 import { populate, vpcId } from '../moto/fake/world.ts';
 import { metadata, service, type ServiceLiteral } from '../../../../test/unit/decisions/fixtures.ts';
+
+addBuiltInProviders();
 
 export const settings: AwsSettings = { ...defaultSettings, clusterName: 'test', region: 'us-east-1', vpcId, retireSeconds: 60 };
 

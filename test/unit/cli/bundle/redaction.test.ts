@@ -1,5 +1,8 @@
+import { addBuiltInProviders } from '../../../support/built-in-providers.ts';
 import { expect, test } from 'vitest';
 import { Redaction } from '../../../../src/cli/reading/redaction.ts';
+
+addBuiltInProviders();
 
 const redact = (value: unknown): unknown => new Redaction().object(value);
 

@@ -1,8 +1,10 @@
-import '../../../support/built-in-providers.ts';
+import { addBuiltInProviders } from '../../../support/built-in-providers.ts';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { awsOptionsOf, type AwsFlags } from '../../../../providers/aws/tables/options.ts';
 import { addProviderOptions } from '../../../../src/cli/options/provider-option.ts';
+
+addBuiltInProviders();
 
 const parse = (...words: readonly string[]): AwsFlags =>
   addProviderOptions(new Command())

@@ -1,7 +1,9 @@
-import '../../../support/built-in-providers.ts';
+import { addBuiltInProviders } from '../../../support/built-in-providers.ts';
 import { describe, expect, test } from 'vitest';
 import { leadOfLoadBalancer, withLead } from '../../../../src/decisions/verdict/provider-lead.ts';
 import { reason } from '../../../../src/model/reasons.ts';
+
+addBuiltInProviders();
 
 const exists = 'Its load balancer exists, but not as it asks';
 const unseen = 'Not known whether its load balancer is as it asks';

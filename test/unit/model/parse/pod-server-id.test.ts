@@ -19,7 +19,7 @@ describe('the server id that is written on a Pod', () => {
     ['comes from its annotation before the variable', { ...ofLbc, ...own }, [injected], '0x00000000000000ab'],
     ['is absent while the webhook has set no variable', ofLbc, [{ name: 'OTHER', value: 'x' }], undefined],
   ])('%s', (_, annotations, env, expected) => {
-    const read = readPod(pod(annotations as Record<string, string>, env));
+    const read = readPod(pod(annotations, env));
     expect(read === undefined ? 'unreadable' : targetPodOf(read).quicServerId).toBe(expected);
   });
 });

@@ -1,4 +1,4 @@
-import '../../../../support/built-in-providers.ts';
+import { addBuiltInProviders } from '../../../../support/built-in-providers.ts';
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
@@ -18,6 +18,8 @@ import { limits } from '../../../../../src/cli/limits.ts';
 import { VirtualClock } from '../../../../../src/system/virtual-clock.ts';
 import { collecting, inProcess } from '../../in-process.ts';
 import { root } from '../../program.ts';
+
+addBuiltInProviders();
 
 const fabric = join(root, 'examples/fabric');
 const load = async (words: readonly string[]): Promise<Command> =>
