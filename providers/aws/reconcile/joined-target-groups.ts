@@ -29,7 +29,7 @@ import type { AwsAccount, Connection } from '../stacks/aws-account.ts';
 import { logOutcome } from '../stacks/execution/action-log.ts';
 import { execute, worstFailure } from '../stacks/execution/execute.ts';
 import { RepeatedWrites } from '../stacks/execution/repeated-writes.ts';
-import type { TargetRecords } from '../stacks/target-records.ts';
+import type { TargetRecords } from '../stacks/targets/target-records.ts';
 
 interface Components {
   readonly account: AwsAccount;

@@ -14,7 +14,7 @@ import { PollIntervals } from '../schedule/poll-intervals.ts';
 import { retryClassOf } from '../schedule/backoff.ts';
 import type { AwsAccount } from '../stacks/aws-account.ts';
 import type { DepartedServices } from '../stacks/departed-services.ts';
-import type { TargetRecords } from '../stacks/target-records.ts';
+import type { TargetRecords } from '../stacks/targets/target-records.ts';
 import type { StackReconciler } from '../stacks/stack-reconciler.ts';
 import { recordDrift, type StackRegistry, type StackState } from '../stacks/stack-registry.ts';
 import type { StackResult } from '../stacks/stack-result.ts';

@@ -9,7 +9,7 @@ import { planRelease } from '../plan/plan-release.ts';
 import { planDisown, planStack, type StackPlan } from '../plan/plan.ts';
 import type { Action } from '../plan/steps/action.ts';
 import type { PlanInput } from '../plan/steps/input.ts';
-import { keptTargets } from './decide-kept-targets.ts';
+import { keptTargets } from './targets/kept-targets.ts';
 import type { StackDecision } from './decide-stack.ts';
 
 /**

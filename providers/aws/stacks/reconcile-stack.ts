@@ -9,9 +9,9 @@ import { decideStack, type DecisionInput, type StackDecision } from './decide-st
 import { execute, type Execution, type Outcome } from './execution/execute.ts';
 import type { RepeatedWrites } from './execution/repeated-writes.ts';
 import { planDecision, type PlannedStack, type StackIntent } from './plan-decision.ts';
-import { recordSharedTargets } from './shared-targets.ts';
+import { recordSharedTargets } from './targets/shared-targets.ts';
 import { resultOf, type StackResult } from './stack-result.ts';
-import type { TargetRecords } from './target-records.ts';
+import type { TargetRecords } from './targets/target-records.ts';
 
 export interface StackInput extends DecisionInput {
   readonly intent: StackIntent;

@@ -12,7 +12,7 @@ import type { DepartedServices } from './departed-services.ts';
 import type { StackIntent } from './plan-decision.ts';
 import { reconcileStack } from './reconcile-stack.ts';
 import type { StackResult } from './stack-result.ts';
-import type { TargetRecords } from './target-records.ts';
+import type { TargetRecords } from './targets/target-records.ts';
 import { StackDiscovery } from './stack-discovery.ts';
 import { parseStackKey, recordResult, type StackRegistry, type StackState } from './stack-registry.ts';
 

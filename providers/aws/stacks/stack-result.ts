@@ -1,6 +1,6 @@
 import { defined } from '../../../src/lang/defined.ts';
 import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
-import type { Reason } from '../../../src/model/reasons.ts';
+import { reason, type Reason } from '../../../src/model/reasons.ts';
 import { reasonOfError } from '../cloud/error-reason.ts';
 import type { Member, StackOutcome } from '../desire/stack.ts';
 import type { Desired } from '../model/desired.ts';
@@ -10,12 +10,13 @@ import type { StackTargets } from '../model/stack-targets.ts';
 import { withRegisteredTargets } from '../observe/registered-targets.ts';
 import type { GatedPods } from '../plan/gated-pods.ts';
 import { keptStackTargets } from '../plan/kept-targets.ts';
+import { foreignListeners } from '../plan/nlb/listeners.ts';
+import { currentNlb } from '../plan/nlb/nlb.ts';
 import type { StackPlan } from '../plan/plan.ts';
 import { servingStatusOf, type ServingStatus } from '../plan/serving-status.ts';
 import type { PlanInput } from '../plan/steps/input.ts';
 import type { StackDecision } from './decide-stack.ts';
 import { worstFailure, type Execution } from './execution/execute.ts';
-import { endpointServiceOf, withObservedWarnings } from './observed-warnings.ts';
 import { gatedPodsOf, isOfOthers, releasedBy, type PlannedStack, type StackIntent } from './plan-decision.ts';
 
 export interface StackResult {
@@ -123,4 +124,45 @@ export function targetsOf(desired: Desired): StackTargets {
     ...new Set(desired.targetGroups.filter(({ targetType }) => targetType === type).flatMap(({ targets }) => targets.map(({ id }) => id))),
   ];
   return { ports, instances: idsOf('instance'), addresses: idsOf('ip') };
+}
+
+/** Adds warnings about what AWS shows of the load balancer, for the Service that decides about it. */
+function withObservedWarnings(
+  warnings: StackResult['warnings'],
+  [first]: readonly Member[],
+  planInput: PlanInput,
+): StackResult['warnings'] {
+  const found = [...aboutForeignListeners(planInput), ...aboutPrivateDnsName(planInput)];
+  if (first === undefined || found.length === 0) return warnings;
+  const key = serviceKey(first.service.metadata);
+  return new Map([...warnings, [key, [...(warnings.get(key) ?? []), ...found]]]);
+}
+
+/** Warns of listeners that Herald did not make. */
+function aboutForeignListeners({ desired, ...planInput }: PlanInput): Reason[] {
+  if (desired?.kind !== 'nlb') return [];
+  const current = currentNlb({ ...planInput, desired });
+  const ports = foreignListeners(desired, current, planInput.cluster).map(({ listener }) => listener.Port);
+  if (current === undefined || ports.length === 0) return [];
+  return [
+    reason('AwsListenersUnknown', {
+      name: current.loadBalancer.LoadBalancerName,
+      ports: ports.toSorted((a, b) => a - b).join(', '),
+      removed: desired.removesForeignListeners,
+    }),
+  ];
+}
+
+/** Warns of a private DNS name whose TXT record AWS has not found. */
+function aboutPrivateDnsName({ desired, observed }: PlanInput): Reason[] {
+  const service = endpointServiceOf({ desired, observed });
+  const { State: state, Name: record = '', Value: value = '' } = service?.PrivateDnsNameConfiguration ?? {};
+  if (service?.PrivateDnsName === undefined || state === undefined || state === 'verified') return [];
+  const { ServiceId, ServiceName, PrivateDnsName } = service;
+  return [reason('AwsEndpointServiceUnverified', { service: ServiceId, name: ServiceName, domain: PrivateDnsName, state, record, value })];
+}
+
+/** Returns the endpoint service that the NLB has and shall have. */
+function endpointServiceOf({ desired, observed }: Pick<PlanInput, 'desired' | 'observed'>) {
+  return desired?.kind === 'nlb' && desired.endpointService !== undefined ? observed.endpointServices?.[0]?.service : undefined;
 }

@@ -9,7 +9,7 @@ import { KnownResources } from '../../../providers/aws/observe/known-resources.t
 import { reconcileStack } from '../../../providers/aws/stacks/reconcile-stack.ts';
 import type { StackResult } from '../../../providers/aws/stacks/stack-result.ts';
 import { RecentObservation } from '../../../providers/aws/observe/recent-observation.ts';
-import { TargetRecords } from '../../../providers/aws/stacks/target-records.ts';
+import { TargetRecords } from '../../../providers/aws/stacks/targets/target-records.ts';
 import { RepeatedWrites } from '../../../providers/aws/stacks/execution/repeated-writes.ts';
 import type { ServiceMetadata } from '../../../providers/aws/model/service-metadata.ts';
 import type { TargetPod } from '../../../providers/aws/model/pods.ts';
