@@ -43,7 +43,7 @@ import { ResultCache } from './schedule/result-cache.ts';
 import { AwsAccount, type Connect } from './stacks/aws-account.ts';
 import { DepartedServices } from './stacks/departed-services.ts';
 import type { OwnerObserver } from './stacks/single-owner.ts';
-import { TargetRecords } from './stacks/target-records.ts';
+import { TargetRecords } from './stacks/targets/target-records.ts';
 import { StackReconciler } from './stacks/stack-reconciler.ts';
 import { StackRegistry, type StackState } from './stacks/stack-registry.ts';
 import { awsConfig } from './tables/config/config.ts';

@@ -1,9 +1,8 @@
-import { albTargetAnnotations } from './alb-target.ts';
 import type { AnnotationEntry } from './entry.ts';
 import { listenerAnnotations } from './listeners.ts';
 import { loadBalancerAnnotations } from './load-balancer.ts';
 import { privateLinkAnnotations } from './private-link.ts';
-import { targetGroupAnnotations } from './target-group.ts';
+import { albTargetAnnotations, targetGroupAnnotations } from './targets.ts';
 
 /** All annotations that the AWS provider knows. The parser, its tests and docs/reference/aws-annotations.md are derived from this table. */
 export const annotationTable = {

@@ -249,14 +249,8 @@ export interface ListenerCertificate {
   readonly IsDefault: boolean;
 }
 
-interface CreateListenerInput {
-  readonly LoadBalancerArn: string;
-  readonly Port: number;
-  readonly Protocol: NlbProtocol;
-  readonly DefaultActions: readonly ForwardAction[];
-  /** With TLS exactly one certificate, the default one. */
-  readonly Certificates?: readonly { readonly CertificateArn: string }[];
-  readonly SslPolicy?: string;
+/** With TLS exactly one certificate, the default one. */
+interface CreateListenerInput extends Omit<Listener, 'ListenerArn' | 'AlpnPolicy'> {
   readonly AlpnPolicy?: readonly AlpnPolicy[];
   readonly Tags: readonly Tag[];
 }

@@ -22,12 +22,13 @@ import { classicInstances, departingInstances } from './targets/targets.ts';
 export function desireClassic(
   { service, values }: { readonly service: Service; readonly values: AnnotationValues },
   stack: StackIdentity,
-  { facts, settings, existing, nodes }: Circumstances,
+  circumstances: Circumstances,
   issues: Issues,
 ): DesiredClassic {
+  const { facts, settings, existing, nodes } = circumstances;
   const scheme = effectiveScheme(values, existing.classic, upstreamIsPublic(service), settings);
   const present = existing.classic?.scheme === scheme ? existing.classic : undefined;
-  const { subnets } = chooseSubnets(values, scheme, 'ipv4', settings.clusterName, facts, present, issues);
+  const { subnets } = chooseSubnets(values, { scheme, ipAddressType: 'ipv4', existing: present }, circumstances, issues);
   const encryption = portEncryption(service, values, facts, settings, issues);
   const certified = { region: settings.region, keys: facts.keys, isNew: present === undefined };
   for (const port of service.ports) checkUsable(encryption(port).certificates, port.port, certified, issues);
@@ -42,10 +43,7 @@ export function desireClassic(
   checkQuota('listeners', listeners.length, limits.listenersPerClassic, issues);
   checkQuota('instances', instances.length, limits.instancesPerClassic, issues);
   if (instances.length === 0) issues.warn(reason('AwsNoTargets', { of: 'node' }));
-  const given = values.securityGroups === undefined ? undefined : namedGroups(values.securityGroups, facts, issues);
-  const extra = namedGroups(values.extraSecurityGroups ?? [], facts, issues);
-  if (given === undefined) checkRuleQuota(rules, issues);
-  const checkPort = Number(/^\w+:(\d+)/.exec(healthCheck.Target)?.[1]);
+  const securityGroups = classicSecurityGroups(values, rules, stack, circumstances, issues);
   const tags = {
     ...askedTags({ ...settings.defaultTags, ...values.tags }),
     ...ownerTags(settings),
@@ -53,13 +51,8 @@ export function desireClassic(
     [tagKeys.resource]: resources.loadBalancer,
   };
   checkTagQuota([{ tags, attributes: {} }], issues);
-  const targetPorts = new Map(
-    [...listeners.map(({ InstancePort }) => InstancePort), checkPort].map((port): [number, TargetPort] => [
-      port,
-      { protocol: 'tcp', port },
-    ]),
-  );
-  const sgName = resourceName(stack.namespace, stack.name, settings.clusterName, stack.key, 'security-group');
+  const checkPort = Number(/^\w+:(\d+)/.exec(healthCheck.Target)?.[1]);
+  const targetPorts = new Set([...listeners.map(({ InstancePort }) => InstancePort), checkPort]);
   const replaces = existing.classic !== undefined && existing.classic.scheme !== scheme;
   if (!replaces) checkName(values.name, existing.classic?.name, issues);
   return {
@@ -71,12 +64,9 @@ export function desireClassic(
         : resourceName(stack.namespace, stack.name, settings.clusterName, stack.key, 'classic', scheme),
     scheme,
     subnets: subnets.map(({ id }) => id),
-    securityGroups:
-      given === undefined
-        ? { kind: 'managed', name: sgName, rules, extra, backend: settings.manageNodeRules }
-        : { kind: 'given', ids: [...new Set([...given, ...extra])], backend: settings.manageNodeRules },
+    securityGroups,
     tags,
-    targetPorts: [...targetPorts.values()],
+    targetPorts: [...targetPorts].map((port): TargetPort => ({ protocol: 'tcp', port })),
     listeners,
     ...defined({ sslPolicy: values.sslPolicy }),
     proxyProtocolPorts:
@@ -88,6 +78,21 @@ export function desireClassic(
     instances,
     departing: departingInstances(nodes),
   };
+}
+
+function classicSecurityGroups(
+  values: AnnotationValues,
+  rules: ReturnType<typeof clientRules>,
+  { key, namespace, name }: StackIdentity,
+  { facts, settings }: Circumstances,
+  issues: Issues,
+): DesiredClassic['securityGroups'] {
+  const backend = settings.manageNodeRules;
+  const given = values.securityGroups === undefined ? undefined : namedGroups(values.securityGroups, facts, issues);
+  const extra = namedGroups(values.extraSecurityGroups ?? [], facts, issues);
+  if (given !== undefined) return { kind: 'given', ids: [...new Set([...given, ...extra])], backend };
+  checkRuleQuota(rules, issues);
+  return { kind: 'managed', name: resourceName(namespace, name, settings.clusterName, key, 'security-group'), rules, extra, backend };
 }
 
 /** HTTP listeners do not need the PROXY protocol: they send X-Forwarded-For. */

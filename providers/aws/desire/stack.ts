@@ -7,7 +7,8 @@ import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import type { BalancerKind } from '../annotations/entry.ts';
 import { annotationTable } from '../annotations/table.ts';
 import { readAnnotations, type ReadAnnotations } from '../annotations/read.ts';
-import type { Desired } from '../model/desired.ts';
+import type { Scheme } from '../cloud/elbv2.ts';
+import type { Desired, DesiredClassic, DesiredNlb } from '../model/desired.ts';
 import { foreignFinalizerOf, hasOurFinalizer } from '../model/service-metadata.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import type { Circumstances, StackIdentity } from '../model/circumstances.ts';
@@ -26,13 +27,14 @@ import {
 import { policyOf, withRefusedSubnets, type NamespacePolicy } from './policies/namespace-policy.ts';
 import { joinsTargetGroups } from './ports/joined-groups.ts';
 import { defaultScheme } from './scheme.ts';
-import { assembleNlb, nlbPart, nlbShell, targetTypeOf, type NlbPart } from './nlb.ts';
+import { nlbShell } from './nlb-shell.ts';
+import { assembleNlb, nlbPart, targetTypeOf, type NlbPart } from './nlb.ts';
 
 /** A Service that belongs to a stack, with its annotations read. */
 export interface Member extends ReadAnnotations {
   readonly service: Service;
   readonly kind: BalancerKind;
-  /** What HeraldConfig allows its namespace. Absent: everything. */
+  /** The uses of AWS that HeraldConfig allows its namespace. Absent: all. */
   readonly policy?: NamespacePolicy;
 }
 
@@ -111,51 +113,66 @@ export function desireStack(
   given: Circumstances,
   absent: readonly ServiceKey[] = [],
 ): StackOutcome {
-  const errors = new Map<ServiceKey, readonly Reason[]>();
-  const warnings = new Map<ServiceKey, readonly Reason[]>();
-  const note = ({ service }: Member, issues: Issues): void => {
-    const key = serviceKey(service.metadata);
-    if (issues.errors.length > 0) errors.set(key, issues.errors);
-    if (issues.warnings.length > 0) warnings.set(key, issues.warnings);
-  };
+  const found: Found = { errors: new Map(), warnings: new Map() };
   const [first, ...others] = members;
-  if (first === undefined) return { errors, warnings };
+  if (first === undefined) return found;
   if (isGuest(stack.key, serviceKey(first.service.metadata))) {
     for (const guest of members) {
       const own = issuesOf(guest);
       own.error(notAdmitted(stack, guest));
-      note(guest, own);
+      note(found, guest, own);
     }
-    return { errors, warnings };
+    return found;
   }
   const issues = issuesOf(first);
-  const byDefault = defaultScheme(upstreamIsPublic(first.service), given.settings);
   const circumstances = { ...given, facts: withRefusedSubnets(given.facts, first.policy) };
-  if (first.kind === 'classic') {
-    const desired = desireClassic(first, stack, circumstances, issues);
-    checkPolicy(first.policy, usesOfClassic(first.values, desired, byDefault), issues);
-    note(first, issues);
-    return issues.errors.length > 0 ? { errors, warnings } : { desired, errors, warnings };
-  }
+  const input = { stack, first, others, absent, circumstances, issues };
+  const desired = first.kind === 'classic' ? desireOwnClassic(input) : desireSharedNlb(input, found);
+  note(found, first, issues);
+  return issues.errors.length > 0 || desired === undefined ? found : { desired, ...found };
+}
+
+interface Found {
+  readonly errors: Map<ServiceKey, readonly Reason[]>;
+  readonly warnings: Map<ServiceKey, readonly Reason[]>;
+}
+
+function note({ errors, warnings }: Found, { service }: Member, issues: Issues): void {
+  const key = serviceKey(service.metadata);
+  if (issues.errors.length > 0) errors.set(key, issues.errors);
+  if (issues.warnings.length > 0) warnings.set(key, issues.warnings);
+}
+
+interface DesireInput {
+  readonly stack: StackIdentity;
+  /** The member that decides about the load balancer. */
+  readonly first: Member;
+  readonly others: readonly Member[];
+  readonly absent: readonly ServiceKey[];
+  readonly circumstances: Circumstances;
+  /** The issues of the first member. */
+  readonly issues: Issues;
+}
+
+function desireOwnClassic({ stack, first, circumstances, issues }: DesireInput): DesiredClassic {
+  const desired = desireClassic(first, stack, circumstances, issues);
+  checkPolicy(first.policy, usesOfClassic(first.values, desired, schemeByDefault(first, circumstances)), issues);
+  return desired;
+}
+
+/** Returns undefined when an error of the first member concerns all. */
+function desireSharedNlb({ stack, first, others, absent, circumstances, issues }: DesireInput, found: Found): DesiredNlb | undefined {
   const shell = nlbShell(first, stack, circumstances, issues);
-  const firstPart = nlbPart(first, stack, shell, [], circumstances, issues);
-  checkPolicy(
-    first.policy,
-    [
-      ...usesOfShell(first.values, shell, byDefault),
-      ...usesOfCertificates(first.values, certificatesOf(firstPart)),
-      ...usesOfAlbs(first.values),
-      ...usesOfWeights(first.values),
-    ],
-    issues,
-  );
+  const firstPart = nlbPart({ member: first, stack, shell, others: [], circumstances, issues });
+  const uses = [...usesOfShell(first.values, shell, schemeByDefault(first, circumstances)), ...usesOfPart(first, firstPart)];
+  checkPolicy(first.policy, uses, issues);
   if (issues.errors.length > 0) {
     for (const other of others) {
       const what = 'its settings are not valid, so nothing is changed';
-      errors.set(serviceKey(other.service.metadata), [reason('AwsSharedElsewhere', { other: serviceKey(first.service.metadata), what })]);
+      const elsewhere = reason('AwsSharedElsewhere', { other: serviceKey(first.service.metadata), what });
+      found.errors.set(serviceKey(other.service.metadata), [elsewhere]);
     }
-    note(first, issues);
-    return { errors, warnings };
+    return undefined;
   }
   const parts: NlbPart[] = [firstPart];
   const untouched: ServiceKey[] = [...absent];
@@ -169,19 +186,25 @@ export function desireStack(
       if (owner !== undefined) own.error(reason('AwsSharedPortTaken', { port, other: owner }));
     }
     const listeners = parts.flatMap((part) => part.listeners);
-    const part = nlbPart(other, stack, shell, listeners, circumstances, own);
+    const part = nlbPart({ member: other, stack, shell, others: listeners, circumstances, issues: own });
     const isOfOtherNamespace = other.service.metadata.namespace !== stack.namespace;
-    const guest = isOfOtherNamespace ? usesOfGuest(shell, defaultScheme(upstreamIsPublic(other.service), given.settings)) : [];
-    const certificates = usesOfCertificates(other.values, certificatesOf(part));
-    checkPolicy(other.policy, [...guest, ...certificates, ...usesOfAlbs(other.values), ...usesOfWeights(other.values)], own);
+    const guest = isOfOtherNamespace ? usesOfGuest(shell, schemeByDefault(other, circumstances)) : [];
+    checkPolicy(other.policy, [...guest, ...usesOfPart(other, part)], own);
     if (own.errors.length === 0) parts.push(part);
     else untouched.push(serviceKey(other.service.metadata));
     takePorts(other.service, taken);
-    note(other, own);
+    note(found, other, own);
   }
-  const desired = assembleNlb(shell, parts, untouched, issues);
-  note(first, issues);
-  return issues.errors.length > 0 ? { errors, warnings } : { desired, errors, warnings };
+  return assembleNlb(shell, parts, untouched, issues);
+}
+
+function schemeByDefault({ service }: Member, { settings }: Circumstances): Scheme {
+  return defaultScheme(upstreamIsPublic(service), settings);
+}
+
+function usesOfPart({ values }: Member, { listeners }: NlbPart) {
+  const certificates = listeners.flatMap((listener) => listener.certificates);
+  return [...usesOfCertificates(values, certificates), ...usesOfAlbs(values), ...usesOfWeights(values)];
 }
 
 /** Both sides must agree: the guest names the load balancer, and the Service that decides about it names the namespace of the guest. */
@@ -194,10 +217,6 @@ function admits({ values }: Member, stack: StackIdentity, { service }: Member): 
 function notAdmitted({ namespace, name }: StackIdentity, { service: { metadata } }: Member, host?: Member): Reason {
   const details = { home: namespace, name, guest: metadata.namespace };
   return reason('AwsSharedNotAdmitted', { ...details, host: host === undefined ? '' : serviceKey(host.service.metadata) });
-}
-
-function certificatesOf({ listeners }: NlbPart): string[] {
-  return listeners.flatMap(({ certificates }) => certificates);
 }
 
 function takePorts(service: Service, taken: Map<number, ServiceKey>): void {

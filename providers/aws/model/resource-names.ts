@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** AWS' limit for names of load balancers and target groups. */
 const longest = 32;
@@ -9,14 +9,17 @@ const hashLength = 10;
  * finds the resource of a creation whose answer was lost.
  */
 export function resourceName(namespace: string, name: string, ...distinguishing: readonly string[]): string {
-  const hash = createHash('sha256').update(distinguishing.join('\0')).digest('hex').slice(0, hashLength);
   const part = (text: string): string => text.replaceAll(/[^a-zA-Z0-9]/g, '').slice(0, (longest - 'k8s---'.length - hashLength) / 2);
-  return `k8s-${part(namespace)}-${part(name)}-${hash}`;
+  return `k8s-${part(namespace)}-${part(name)}-${shortHash(distinguishing.join('\0'))}`;
 }
 
 /**
  * Returns the name of the security group that all load balancers of the cluster share. Rules of the nodes admit traffic from this group.
  */
 export function backendGroupName(cluster: string): string {
-  return `herald-backend-${cluster.replaceAll(/[^a-zA-Z0-9-]/g, '').slice(0, 200)}-${createHash('sha256').update(cluster).digest('hex').slice(0, hashLength)}`;
+  return `herald-backend-${cluster.replaceAll(/[^a-zA-Z0-9-]/g, '').slice(0, 200)}-${shortHash(cluster)}`;
+}
+
+function shortHash(text: string): string {
+  return hash('sha256', text).slice(0, hashLength);
 }

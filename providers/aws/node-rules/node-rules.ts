@@ -5,7 +5,7 @@ import type { Random } from '../../../src/system/random.ts';
 import { SerialQueue } from '../../../src/system/serial-queue.ts';
 import { reasonOfError } from '../cloud/error-reason.ts';
 import { AwsError } from '../cloud/error.ts';
-import type { Cloud } from '../cloud/cloud.ts';
+import type { Cloud, ReadOnlyCloud } from '../cloud/cloud.ts';
 import type { Operation } from '../cloud/operations.ts';
 import { withUrgency } from '../cloud/urgency.ts';
 import { membersOf } from '../desire/stack.ts';
@@ -13,8 +13,12 @@ import { worstFailure, type Execution } from '../stacks/execution/execute.ts';
 import { RepeatedWrites } from '../stacks/execution/repeated-writes.ts';
 import { DeletionWatch } from '../stacks/execution/deletion-watch.ts';
 import { limits } from '../model/limits.ts';
+import { ownObserved } from '../model/own-resources.ts';
+import { observeStack } from '../observe/observe.ts';
+import { withRegisteredTargets } from '../observe/registered-targets.ts';
+import { scanOwned } from '../observe/scan.ts';
 import type { PodHosts, StackTargets } from '../model/stack-targets.ts';
-import { reconcileNodeRules, previewRemovableRules } from './reconcile-node-rules.ts';
+import { decideNodeRules, reconcileNodeRules } from './reconcile-node-rules.ts';
 import { podHosts } from './pod-hosts.ts';
 import { retryClassOf, Backoff } from '../schedule/backoff.ts';
 import type { AwsSettings } from '../model/settings.ts';
@@ -22,8 +26,7 @@ import type { Log } from '../../../src/system/log.ts';
 import { logBlockedDeletion, logOutcome } from '../stacks/execution/action-log.ts';
 import type { AwsAccount } from '../stacks/aws-account.ts';
 import type { DepartedServices } from '../stacks/departed-services.ts';
-import { surveyTargets } from './target-survey.ts';
-import type { StackRegistry } from '../stacks/stack-registry.ts';
+import type { StackRegistry, StackState } from '../stacks/stack-registry.ts';
 import { hasDisowned, stacksInUse } from '../stacks/stack-users.ts';
 
 interface NodeRulesComponents {
@@ -128,7 +131,8 @@ export class NodeRules {
 
   /** Surveys the account, if a rule might be removed after that. A survey costs many calls. */
   async #survey(cloud: Cloud, settings: AwsSettings, snapshot: Snapshot): Promise<void> {
-    const { plan } = await previewRemovableRules(cloud, settings, this.#targets(), this.#hosts(snapshot, settings));
+    const input = { stacks: this.#targets(), hosts: this.#hosts(snapshot, settings), mayRevoke: true };
+    const { plan } = await decideNodeRules(cloud, settings, input);
     if (plan.actions.some(({ operation }) => narrowing.has(operation))) {
       const { registry, now } = this.#components;
       await surveyTargets(cloud, settings, registry, now);
@@ -179,8 +183,8 @@ export class NodeRules {
     // The Service that asked for this may be gone before the retry, so the retry does not depend on it.
     this.#pending = true;
     this.#awaitsSurvey = !this.#isSurveyed;
-    const hosts = this.#hosts(snapshot, settings);
-    const { execution, problems } = await reconcileNodeRules(cloud, settings, targets, hosts, mayRevoke, this.#repeated, (outcome) =>
+    const input = { stacks: targets, hosts: this.#hosts(snapshot, settings), mayRevoke };
+    const { execution, problems } = await reconcileNodeRules(cloud, settings, input, this.#repeated, (outcome) =>
       logOutcome(log, '', outcome),
     ).catch((error: unknown) => {
       this.#retryAt = now + this.#backoff.recordFailure(nodeRulesKey, 'transient') * 1000;
@@ -215,4 +219,22 @@ function refusalOf(execution: Execution): Reason | undefined {
 export function concernsTargets(problem: Reason, targets: StackTargets | undefined): boolean {
   if (problem.code !== 'AwsNodesUnreachable') return (targets?.ports ?? []).length > 0;
   return [...(targets?.instances ?? []), ...(targets?.addresses ?? [])].includes(problem.details.instance);
+}
+
+/**
+ * Records in `registry` the registered targets of all stacks that no reconcile has read since the controller started. The Services of these
+ * stacks were deleted or are served by another load balancer. Nodes must admit a load balancer as long as it exists. Rejects with AwsError.
+ */
+async function surveyTargets(cloud: ReadOnlyCloud, settings: AwsSettings, registry: StackRegistry, now: () => number): Promise<void> {
+  const owned = await scanOwned(cloud, settings);
+  registry.recordFound(new Map([...owned].filter(([stack]) => registry.get(stack)?.targets === undefined)));
+  for (const state of registry.all) await state.queue.run(() => surveyStack(cloud, settings, state, now()));
+}
+
+async function surveyStack(cloud: ReadOnlyCloud, settings: AwsSettings, state: StackState, now: number): Promise<void> {
+  const { clusterName: cluster, vpcId } = settings;
+  const { known, identity } = state;
+  if (state.targets !== undefined || known.ids.length === 0) return;
+  const { observed } = await observeStack(cloud, { stack: identity.key, cluster, vpcId, known, wanted: [], wantedClassic: [], now });
+  state.targets = withRegisteredTargets({ ports: [], instances: [], addresses: [] }, ownObserved(observed, cluster, identity.key));
 }

@@ -9,6 +9,15 @@ import { groupToOpen, planNodeRules, type TargetAccess } from './plan-node-rules
 import type { AwsSettings } from '../model/settings.ts';
 import { resources, tagKeys } from '../model/tags.ts';
 
+interface NodeRulesInput {
+  readonly stacks: readonly StackTargets[];
+  readonly hosts: PodHosts;
+  /** These stacks are the only ones, so all other rules are removed. */
+  readonly mayRevoke: boolean;
+  /** The placeholder of the shared security group, when it does not exist yet. */
+  readonly futureBackend?: string | undefined;
+}
+
 interface NodeRulesResult {
   readonly execution: Execution;
   readonly problems: readonly Reason[];
@@ -18,42 +27,15 @@ interface NodeRulesResult {
 export async function reconcileNodeRules(
   cloud: Cloud,
   settings: AwsSettings,
-  stacks: readonly StackTargets[],
-  hosts: PodHosts,
-  mayRevoke: boolean,
+  input: NodeRulesInput,
   repeated: RepeatedWrites,
   onOutcome?: (outcome: Outcome) => void,
 ): Promise<NodeRulesResult> {
-  const { plan, problems } = await decideNodeRules(cloud, settings, stacks, hosts, mayRevoke);
+  const { plan, problems } = await decideNodeRules(cloud, settings, input);
   const { actions, reasons } = repeated.admit(plan.actions, '');
   const execution = await execute(cloud, actions, onOutcome);
   repeated.record(execution.outcomes, '');
   return { execution, problems: [...problems, ...reasons] };
-}
-
-/**
- * Plans the rules that one load balancer needs in addition to the existing ones. `futureBackend`: placeholder of the shared security group
- * when it does not exist yet.
- */
-export async function previewNodeRules(
-  cloud: ReadOnlyCloud,
-  settings: AwsSettings,
-  stack: StackTargets,
-  hosts: PodHosts,
-  futureBackend: string | undefined,
-): Promise<NodeRulesDecision> {
-  if (stack.ports.length === 0) return { plan: { actions: [], waits: [] }, problems: [] };
-  return decideNodeRules(cloud, settings, [stack], hosts, false, futureBackend);
-}
-
-/** Plans the rules when these stacks are the only ones: all other rules are removed. */
-export async function previewRemovableRules(
-  cloud: ReadOnlyCloud,
-  settings: AwsSettings,
-  stacks: readonly StackTargets[],
-  hosts: PodHosts,
-): Promise<NodeRulesDecision> {
-  return decideNodeRules(cloud, settings, stacks, hosts, true);
 }
 
 export interface NodeRulesDecision {
@@ -61,13 +43,11 @@ export interface NodeRulesDecision {
   readonly problems: readonly Reason[];
 }
 
-async function decideNodeRules(
+/** Plans the rules that these stacks need, and changes nothing: `herald plan` stops here. */
+export async function decideNodeRules(
   cloud: ReadOnlyCloud,
   { clusterName: cluster, vpcId }: AwsSettings,
-  stacks: readonly StackTargets[],
-  hosts: PodHosts,
-  mayRevoke: boolean,
-  futureBackend?: string,
+  { stacks, hosts, mayRevoke, futureBackend }: NodeRulesInput,
 ): Promise<NodeRulesDecision> {
   const inVpc = { Name: 'vpc-id', Values: [vpcId] };
   const { SecurityGroups: all } = await cloud.call('ec2:DescribeSecurityGroups', { Filters: [inVpc] });

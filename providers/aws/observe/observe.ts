@@ -64,28 +64,31 @@ async function observeOnce(cloud: ReadOnlyCloud, input: ObserveInput): Promise<O
   for (const name of known.doubtful)
     if (!loadBalancers.some((one) => one.loadBalancer.LoadBalancerName === name && !isMine(one.loadBalancer.LoadBalancerArn)))
       known.doubtful.delete(name);
-  const seen = new Set([
-    ...loadBalancers.map((one) => one.loadBalancer.LoadBalancerArn).filter(isMine),
-    ...targetGroups.map((one) => one.targetGroup.TargetGroupArn),
-    ...classic.map((one) => one.loadBalancer.LoadBalancerName),
-    ...securityGroups.map((one) => one.GroupId),
-    ...(backend === undefined ? [] : [backend.GroupId]),
-    ...(endpointServices ?? []).map(({ service }) => service.ServiceId),
-  ]);
+  const observed: Observed = {
+    loadBalancers,
+    targetGroups,
+    ...(strayListeners.length === 0 ? {} : { strayListeners }),
+    classic,
+    securityGroups,
+    ...defined({ backendSecurityGroup: backend, endpointServices }),
+  };
+  const seen = idsOf(observed, isMine);
   const missing = known.ids.filter((id) => !seen.has(id));
   const fresh = missing.find((id) => known.isFresh(id, now));
   for (const id of missing) if (!known.isFresh(id, now)) known.forgetResource(id);
-  return {
-    observed: {
-      loadBalancers,
-      targetGroups,
-      ...(strayListeners.length === 0 ? {} : { strayListeners }),
-      classic,
-      securityGroups,
-      ...defined({ backendSecurityGroup: backend, endpointServices }),
-    },
-    ...defined({ unsettled: fresh }),
-  };
+  return { observed, ...defined({ unsettled: fresh }) };
+}
+
+/** The ids and names of the resources of the stack, except those of load balancers that are not its own. */
+function idsOf(observed: Observed, isMine: (arn: string) => boolean): ReadonlySet<string> {
+  const { loadBalancers, targetGroups, classic, securityGroups, backendSecurityGroup: backend, endpointServices = [] } = observed;
+  return new Set([
+    ...loadBalancers.map((one) => one.loadBalancer.LoadBalancerArn).filter(isMine),
+    ...targetGroups.map((one) => one.targetGroup.TargetGroupArn),
+    ...classic.map((one) => one.loadBalancer.LoadBalancerName),
+    ...[...securityGroups, ...(backend === undefined ? [] : [backend])].map((one) => one.GroupId),
+    ...endpointServices.map(({ service }) => service.ServiceId),
+  ]);
 }
 
 async function describeLoadBalancers(cloud: ReadOnlyCloud, arns: readonly string[], wanted: readonly string[]): Promise<LoadBalancer[]> {

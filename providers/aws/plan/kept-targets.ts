@@ -33,12 +33,12 @@ export function planKeptTargets({ groups, classic }: KeptTargets, observed: Obse
   const steps = new Steps();
   for (const group of groups) {
     const there = observed.targetGroups.find(({ targetGroup }) => targetGroup.TargetGroupArn === group.arn);
-    if (there !== undefined) planTargets(steps, group.arn, group, there, undefined, { zoneOf });
+    if (there !== undefined) planTargets(steps, group, there, { zoneOf });
   }
   for (const name of classic?.names ?? []) {
     const there = observed.classic.find(({ loadBalancer }) => loadBalancer.LoadBalancerName === name);
     if (classic !== undefined && there !== undefined)
-      planClassicInstances(steps, classic, there, name, undefined, zoneOf, `instances of ${name}`);
+      planClassicInstances(steps, classic, { name, observed: there, what: `instances of ${name}` }, zoneOf);
   }
   return { actions: steps.actions, waits: steps.waits, problems: [] };
 }

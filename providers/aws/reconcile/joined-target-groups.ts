@@ -29,7 +29,7 @@ import type { AwsAccount, Connection } from '../stacks/aws-account.ts';
 import { logOutcome } from '../stacks/execution/action-log.ts';
 import { execute, worstFailure } from '../stacks/execution/execute.ts';
 import { RepeatedWrites } from '../stacks/execution/repeated-writes.ts';
-import type { TargetRecords } from '../stacks/target-records.ts';
+import type { TargetRecords } from '../stacks/targets/target-records.ts';
 
 interface Components {
   readonly account: AwsAccount;
@@ -47,7 +47,17 @@ interface Decision {
   readonly untouched: ReadonlyMap<string, Reason>;
 }
 
-/** What is known after a reconcile of a Service that joins target groups. */
+interface Wanted {
+  /** The groups with their wanted targets. The Service leaves those that its record has besides them, except `stays`. */
+  readonly groups: readonly { readonly arn: string; readonly targets: readonly DesiredTarget[]; readonly departing: readonly string[] }[];
+  readonly policy: NamespacePolicy | undefined;
+  readonly zoneOf?: (id: string) => string | undefined;
+  /** The groups that have been read. */
+  readonly found?: readonly ObservedTargetGroup[];
+  readonly stays?: ReadonlySet<string>;
+}
+
+/** The result of reconciling a Service that joins target groups. */
 interface Joined {
   readonly reconciliation: Reconciliation;
   readonly pollSeconds: number;
@@ -117,7 +127,7 @@ export class JoinedTargetGroups {
     if (service === undefined || !hasJoined(records.of(service))) return undefined;
     const connection = await account.openToWrite(snapshot);
     const policy = policyOf(service.metadata.namespace, snapshot);
-    const decision = await this.#decideFor(connection, service, [], new Issues(), policy);
+    const decision = await this.#decideFor(connection, service, { groups: [], policy }, new Issues());
     for (const [targetGroup, { code }] of decision.untouched)
       log.warn({ service: key, targetGroup, code }, 'recorded targets stay in a target group that may not be changed');
     const { failed, isDone } = await this.#carryOut(connection, service, decision);
@@ -175,30 +185,18 @@ export class JoinedTargetGroups {
     const stays = issues.errors.length > 0 ? [...record.keys()].filter((arn) => !byArn.has(arn)) : [];
     stays.push(...untouchable);
     const zoneOf = zonesOfTargets(nodes, facts.subnets);
-    const decision = await this.#decideFor(connection, service, groups, issues, policy, { zoneOf, found, stays: new Set(stays) });
+    const decision = await this.#decideFor(connection, service, { groups, policy, zoneOf, found, stays: new Set(stays) }, issues);
     for (const left of decision.untouched.values()) issues.warn(left);
     // The record stays as long as the Service, so the warning does, too.
     const next = new Map([...decision.next, ...[...record].filter(([arn]) => decision.untouched.has(arn))]);
     return { ...decision, next };
   }
 
-  /** `groups`: with their wanted targets. The Service leaves those that its record has besides them, except `stays`. */
   async #decideFor(
     { cloud }: Connection,
     service: Service,
-    groups: readonly { readonly arn: string; readonly targets: readonly DesiredTarget[]; readonly departing: readonly string[] }[],
+    { groups, policy, zoneOf = () => undefined, found = [], stays = new Set() }: Wanted,
     issues: Issues,
-    policy: NamespacePolicy | undefined,
-    {
-      zoneOf = () => undefined,
-      found = [],
-      stays = new Set(),
-    }: {
-      readonly zoneOf?: (id: string) => string | undefined;
-      /** Those that have been read. */
-      readonly found?: readonly ObservedTargetGroup[];
-      readonly stays?: ReadonlySet<string>;
-    } = {},
   ): Promise<Decision> {
     const record = this.#components.records.of(service);
     const key = serviceKey(service.metadata);
@@ -225,7 +223,7 @@ export class JoinedTargetGroups {
         continue;
       }
       const shared = recorded === undefined ? { recorded: [] } : { recorded: [...recorded] };
-      planTargets(steps, group.arn, { ...group, key, shared }, there, undefined, { zoneOf });
+      planTargets(steps, { ...group, key, shared }, there, { zoneOf });
       const present = new Set(registeredTargets(there).map(targetKey));
       const kept = nextRecorded({ shared, targets: group.targets }, present, true);
       if (wanted.has(group.arn) || kept.size > 0) next.set(group.arn, kept);

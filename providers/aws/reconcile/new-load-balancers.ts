@@ -5,7 +5,7 @@ import { limits } from '../model/limits.ts';
 import { unlessMissing } from '../observe/tolerate-missing.ts';
 import { isActive, nameOf } from '../plan/serving-status.ts';
 import type { AwsAccount } from '../stacks/aws-account.ts';
-import type { StackResult } from '../stacks/reconcile-stack.ts';
+import type { StackResult } from '../stacks/stack-result.ts';
 
 interface NewLoadBalancer {
   readonly arn: string;

@@ -9,7 +9,7 @@ import type { StackIdentity, Surroundings } from '../model/circumstances.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import type { StackTargets } from '../model/stack-targets.ts';
 import { podHosts } from '../node-rules/pod-hosts.ts';
-import { previewNodeRules, previewRemovableRules, type NodeRulesDecision } from '../node-rules/reconcile-node-rules.ts';
+import { decideNodeRules, type NodeRulesDecision } from '../node-rules/reconcile-node-rules.ts';
 import { KnownResources } from '../observe/known-resources.ts';
 import type { TargetPods } from '../observe/target-pods.ts';
 import { describeDesired, describeObserved } from '../plan/describe.ts';
@@ -20,9 +20,11 @@ import { placeholder } from '../plan/steps/action.ts';
 import { backendGroup } from '../plan/steps/security-groups.ts';
 import type { AwsAccount, Connection } from '../stacks/aws-account.ts';
 import type { DepartedServices } from '../stacks/departed-services.ts';
-import { decideStack, keptOf, planOf, targetsOf, type StackInput, type StackIntent } from '../stacks/reconcile-stack.ts';
+import { decideStack, type DecisionInput } from '../stacks/decide-stack.ts';
+import { planDecision, type StackIntent } from '../stacks/plan-decision.ts';
 import type { StackReconciler } from '../stacks/stack-reconciler.ts';
 import { parseStackKey, type StackRegistry } from '../stacks/stack-registry.ts';
+import { targetsOf } from '../stacks/stack-result.ts';
 import { stacksInUse } from '../stacks/stack-users.ts';
 
 interface PreviewerComponents {
@@ -87,8 +89,7 @@ function withConflict({ owner: { conflict } }: Connection, preview: Preview): Pr
   return conflict === undefined ? preview : { ...preview, actions: [], waits: [], reasons: [conflict, ...preview.reasons] };
 }
 
-/** A preview makes no writes. */
-type PreviewInput = Omit<StackInput, 'repeated' | 'recent' | 'records'>;
+type PreviewInput = DecisionInput & { readonly intent: StackIntent };
 
 type PreviewConnection = Connection & { readonly pods: TargetPods };
 
@@ -141,7 +142,7 @@ async function previewStacks(
 /** Decides and plans one stack, as `reconcileStack` would. */
 async function previewStack({ cloud, settings }: Connection, input: PreviewInput) {
   const decision = await decideStack(cloud, settings, input);
-  return { ...decision, mayPlan: decision.unsettled === undefined, plan: planOf(input, decision, keptOf(input, decision)) };
+  return { ...decision, mayPlan: decision.unsettled === undefined, plan: planDecision(input, decision).plan };
 }
 
 type StackPreview = Awaited<ReturnType<typeof previewStack>>;
@@ -164,14 +165,20 @@ async function previewRules(
   const { desired } = planInput;
   if (!settings.manageNodeRules || !mayPlan || input.intent.kind === 'disown') return undefined;
   if (desired !== undefined) {
-    const backend = actions.some(({ creates }) => creates === backendGroup) ? placeholder(backendGroup) : undefined;
-    return previewNodeRules(cloud, settings, targetsOf(desired), podHosts(keysOf(input.members), snapshot, pods), backend);
+    const targets = targetsOf(desired);
+    if (targets.ports.length === 0) return undefined;
+    const futureBackend = actions.some(({ creates }) => creates === backendGroup) ? placeholder(backendGroup) : undefined;
+    const hosts = podHosts(keysOf(input.members), snapshot, pods);
+    return decideNodeRules(cloud, settings, { stacks: [targets], hosts, mayRevoke: false, futureBackend });
   }
   const isDeletion = outcome === undefined && actions.length > 0 && problems.length === 0;
   const rest = isDeletion ? await desiredTargetsOfOthers(input.stack.key, snapshot, settings, input.circumstances) : undefined;
-  return rest === undefined
-    ? undefined
-    : previewRemovableRules(cloud, settings, rest.targets, podHosts(keysOf(rest.members), snapshot, pods));
+  if (rest === undefined) return undefined;
+  return decideNodeRules(cloud, settings, {
+    stacks: rest.targets,
+    hosts: podHosts(keysOf(rest.members), snapshot, pods),
+    mayRevoke: true,
+  });
 }
 
 interface OtherTargets {

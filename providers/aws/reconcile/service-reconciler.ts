@@ -14,9 +14,10 @@ import { PollIntervals } from '../schedule/poll-intervals.ts';
 import { retryClassOf } from '../schedule/backoff.ts';
 import type { AwsAccount } from '../stacks/aws-account.ts';
 import type { DepartedServices } from '../stacks/departed-services.ts';
-import type { TargetRecords } from '../stacks/target-records.ts';
+import type { TargetRecords } from '../stacks/targets/target-records.ts';
 import type { StackReconciler } from '../stacks/stack-reconciler.ts';
-import { recordDrift, type StackRegistry } from '../stacks/stack-registry.ts';
+import { recordDrift, type StackRegistry, type StackState } from '../stacks/stack-registry.ts';
+import type { StackResult } from '../stacks/stack-result.ts';
 import { createdCompletely, NewLoadBalancers } from './new-load-balancers.ts';
 import type { PreviousStacks } from './previous-stacks.ts';
 import type { JoinedTargetGroups } from './joined-target-groups.ts';
@@ -54,6 +55,32 @@ type ServiceOutcome = { readonly reconciliation: Reconciliation } & (
   | { readonly kind: 'foreign' }
 );
 
+/** The stack that the Service asks for, after its reconcile. */
+interface OwnStack {
+  readonly service: Service;
+  readonly key: ServiceKey;
+  readonly state: StackState;
+  readonly result: StackResult;
+  /** The stacks that served the Service before. */
+  readonly others: readonly StackState[];
+  /** The ARN of the NLB, if this reconcile has created it completely. */
+  readonly created: string | undefined;
+  readonly errors: readonly Reason[];
+  readonly hostname: string | undefined;
+  readonly isServing: boolean;
+  readonly repaired: readonly string[];
+}
+
+/** The Service's move from its previous stacks to its own. */
+interface Move {
+  /** Seconds until the next step. Undefined: there is none. */
+  readonly seconds: number | undefined;
+  /** Reasons why something of a previous stack, or of its own, is not deleted. */
+  readonly blocked: readonly Reason[];
+  /** It still has targets in groups of other owners. */
+  readonly isLeaving: boolean;
+}
+
 /** Reconciles one Service: its own stack first, then the node rules, then the stacks that served it before. Rejects with AwsError. */
 export class ServiceReconciler {
   readonly #components: ServiceReconcilerComponents;
@@ -71,7 +98,7 @@ export class ServiceReconciler {
     return this.#held.has(key) || (service !== undefined && hasOurFinalizer(service));
   }
 
-  /** What comes next for the new load balancer of the Service. Undefined: it has none. */
+  /** Returns the next work for the new load balancer of the Service. Undefined: it has none. */
   nextOfNew(key: ServiceKey): 'host name' | 'check' | undefined {
     return this.#new.next(key);
   }
@@ -143,64 +170,87 @@ export class ServiceReconciler {
   }
 
   async #serve(member: Member, key: ServiceKey, snapshot: Snapshot): Promise<ServiceOutcome> {
-    const { registry, stacks, rules, previous, metadata, joined, now } = this.#components;
-    const { service } = member;
     if (joinsTargetGroups(member.values) && (await this.#hasNoBalancer(member, key, snapshot)))
-      return { kind: 'served', ...(await joined.serve(member, snapshot)) };
+      return { kind: 'served', ...(await this.#components.joined.serve(member, snapshot)) };
     const seen = await this.#new.publish(key, snapshot);
     if (seen !== undefined) return { kind: 'unchecked', ...seen };
+    const own = await this.#reconcileOwn(member, key, snapshot);
+    const ruleProblems = await this.#reconcileRules(own, snapshot);
+    own.state.services.add(key);
+    const move = await this.#leavePrevious(own, snapshot);
+    const poll = await this.#recordAndPoll(own, move);
+    return this.#conclude(own, move, poll, ruleProblems);
+  }
 
-    // 1. Its own stack.
+  /** Step 1: its own stack. */
+  async #reconcileOwn(member: Member, key: ServiceKey, snapshot: Snapshot): Promise<OwnStack> {
+    const { registry, stacks } = this.#components;
+    const { service } = member;
     const state = await stacks.find(stackOf(member), snapshot);
     const { result } = await stacks.reconcile(state, snapshot, { kind: 'serve' });
     const repaired = recordDrift(state, result);
     const others = registry.stacksWith(key).filter((other) => other !== state);
     const created = others.length === 0 && service.ingress.length === 0 ? createdCompletely(result, key) : undefined;
+    const errors = [...(result.errors.get(key) ?? []), ...(result.errors.get('') ?? [])];
+    const status = result.servingStatus.get(key);
+    const isServing = status?.serves === true && errors.length === 0 && result.execution.outcomes.every((one) => one.result === 'done');
+    return { service, key, state, result, others, created, errors, hostname: status?.hostname, isServing, repaired };
+  }
 
-    // 2. The rules by which nodes admit the load balancers of all stacks. No target of a new load balancer is healthy before them, but its
-    // next reconcile finds them, so they need no slot.
+  /**
+   * Step 2: the rules by which nodes admit the load balancers of all stacks. No target of a new load balancer is healthy before them, but its
+   * next reconcile finds them, so they need no slot. Resolves to the problems of this stack.
+   */
+  async #reconcileRules({ created, state }: OwnStack, snapshot: Snapshot): Promise<Reason[]> {
+    const { rules } = this.#components;
     if (created !== undefined) rules.startFor(state.targets, snapshot);
     const problems = created === undefined ? await rules.reconcileFor(state.targets, snapshot) : [];
-    const ruleProblems = problems.filter((problem) => concernsTargets(problem, state.targets));
+    return problems.filter((problem) => concernsTargets(problem, state.targets));
+  }
+
+  /** Step 3: the stacks that served it before. */
+  async #leavePrevious({ service, key, state, others, hostname, isServing }: OwnStack, snapshot: Snapshot): Promise<Move> {
+    const { previous, joined } = this.#components;
     const blockedDeletion = state.blockedDeletion === undefined ? [] : [state.blockedDeletion];
-    state.services.add(key);
-    const errors = [...(result.errors.get(key) ?? []), ...(result.errors.get('') ?? [])];
-
-    // 3. The stacks that served it before.
-    const status = result.servingStatus.get(key);
-    const isPublished = service.ingress.some(({ hostname }) => hostname === status?.hostname);
-    const isServing = status?.serves === true && errors.length === 0 && result.execution.outcomes.every((one) => one.result === 'done');
-    const migration = await previous.advance(key, state, others, isServing && isPublished, snapshot);
+    const hasArrived = isServing && service.ingress.some((one) => one.hostname === hostname);
+    const { seconds, blocked } = await previous.advance(key, state, others, hasArrived, snapshot);
     // Clients may use the load balancer of another owner until they know this one.
-    const leaving = isServing && isPublished ? await joined.leave(key, snapshot) : undefined;
-    const blockedMigration = [migration.blocked, leaving?.code === 'AwsProvisioning' ? undefined : leaving].flatMap((one) => one ?? []);
+    const leaving = hasArrived ? await joined.leave(key, snapshot) : undefined;
+    const refused = [blocked, leaving?.code === 'AwsProvisioning' ? undefined : leaving].filter((one) => one !== undefined);
+    return { seconds, blocked: [...refused, ...blockedDeletion], isLeaving: leaving !== undefined };
+  }
 
-    // 4. The ARNs on the Service, and the time of the next reconcile.
+  /** Step 4: the ARNs on the Service, and the time of the next reconcile. */
+  async #recordAndPoll({ service, key, state, result }: OwnStack, { seconds }: Move): Promise<ReturnType<PollIntervals['nextPoll']>> {
+    const { registry, metadata, now } = this.#components;
     const recorded = result.unsettled ? [] : [state, ...registry.stacksWith(key)];
-    const { endpointService } = result;
-    const isMetadataWritten = await metadata.recordResources(service, key, recorded, endpointService);
-    const isNewName = endpointService !== undefined && service.metadata.annotations[endpointServiceAnnotation] !== endpointService;
-    const otherWaits = { previousStackSeconds: migration.seconds, isMetadataWritten };
-    const poll = this.#pollIntervals.nextPoll(key, result, otherWaits, now());
-    const refusal = [...errors, ...blockedMigration, ...blockedDeletion].find((error) => retryClassOf(error) !== undefined);
+    const isMetadataWritten = await metadata.recordResources(service, key, recorded, result.endpointService);
+    return this.#pollIntervals.nextPoll(key, result, { previousStackSeconds: seconds, isMetadataWritten }, now());
+  }
 
-    // 5. The published host name changes only when the new one serves: until then a previous stack serves clients.
+  /** Step 5: the outcome. The published host name changes only when the new one serves: until then a previous stack serves clients. */
+  #conclude(
+    { service, key, result, others, created, errors, hostname, isServing, repaired }: OwnStack,
+    { blocked, isLeaving }: Move,
+    poll: ReturnType<PollIntervals['nextPoll']>,
+    ruleProblems: readonly Reason[],
+  ): ServiceOutcome {
     const keepsPublished = others.length > 0 && !isServing && service.ingress.length > 0;
-    const hostname = keepsPublished ? undefined : status?.hostname;
     const fallback = keepsPublished || result.desired === undefined ? service.ingress : [];
-    const ownWarnings = result.warnings.get(key) ?? [];
-    const refusedArns = stacks.takeRefusedArns(key);
+    const { endpointService } = result;
+    const isNewName = endpointService !== undefined && service.metadata.annotations[endpointServiceAnnotation] !== endpointService;
+    const refusedArns = this.#components.stacks.takeRefusedArns(key);
     const reconciliation: Reconciliation = {
-      ingress: hostname === undefined ? fallback : ingressOf(hostname),
+      ingress: keepsPublished || hostname === undefined ? fallback : ingressOf(hostname),
       ...defined({ reason: combineReasons(errors), repaired: repaired.length === 0 ? undefined : repaired }),
       ...(isNewName ? { notices: [`clients in other VPCs reach it by the PrivateLink endpoint service ${endpointService}`] } : {}),
-      warnings: [...ownWarnings, ...ruleProblems, ...blockedMigration, ...blockedDeletion, ...poll.warnings, ...refusedArns],
+      warnings: [...(result.warnings.get(key) ?? []), ...ruleProblems, ...blocked, ...poll.warnings, ...refusedArns],
     };
     if (created !== undefined) this.#new.record(key, created, reconciliation);
     return {
       kind: 'served',
-      pollSeconds: created !== undefined ? 0 : leaving === undefined ? poll.seconds : Math.min(poll.seconds, limits.pollSeconds),
-      refusal,
+      pollSeconds: created !== undefined ? 0 : isLeaving ? Math.min(poll.seconds, limits.pollSeconds) : poll.seconds,
+      refusal: [...errors, ...blocked].find((error) => retryClassOf(error) !== undefined),
       reconciliation,
     };
   }

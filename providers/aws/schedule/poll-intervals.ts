@@ -1,7 +1,7 @@
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { reason, type Reason } from '../../../src/model/reasons.ts';
 import { limits } from '../model/limits.ts';
-import type { StackResult } from '../stacks/reconcile-stack.ts';
+import type { StackResult } from '../stacks/stack-result.ts';
 import type { Wait } from '../plan/steps/action.ts';
 
 interface Waiting {

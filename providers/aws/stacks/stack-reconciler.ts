@@ -9,8 +9,10 @@ import { logBlockedDeletion, logOutcome } from './execution/action-log.ts';
 import { isClassicName, isLoadBalancerArn } from '../observe/known-resources.ts';
 import type { AwsAccount } from './aws-account.ts';
 import type { DepartedServices } from './departed-services.ts';
-import { reconcileStack, type StackIntent, type StackResult } from './reconcile-stack.ts';
-import type { TargetRecords } from './target-records.ts';
+import type { StackIntent } from './plan-decision.ts';
+import { reconcileStack } from './reconcile-stack.ts';
+import type { StackResult } from './stack-result.ts';
+import type { TargetRecords } from './targets/target-records.ts';
 import { StackDiscovery } from './stack-discovery.ts';
 import { parseStackKey, recordResult, type StackRegistry, type StackState } from './stack-registry.ts';
 

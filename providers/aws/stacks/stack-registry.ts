@@ -8,7 +8,7 @@ import { KnownResources } from '../observe/known-resources.ts';
 import { RecentObservation } from '../observe/recent-observation.ts';
 import { RepeatedWrites } from './execution/repeated-writes.ts';
 import type { Owned } from '../observe/scan.ts';
-import type { StackResult } from './reconcile-stack.ts';
+import type { StackResult } from './stack-result.ts';
 import { limits } from '../model/limits.ts';
 import { tagKeys } from '../model/tags.ts';
 

@@ -27,9 +27,7 @@ export function namedAlbOfPorts(
 /** Returns the ALB to which a port sends. Undefined: AWS would not take it, and the issues say why. */
 export function albTargetOf(
   { key, text }: Named,
-  ports: readonly ServicePort[],
-  isEncrypted: boolean,
-  family: number,
+  { ports, isEncrypted, family }: { readonly ports: readonly ServicePort[]; readonly isEncrypted: boolean; readonly family: number },
   { albs, vpcId, region }: { readonly albs: AlbFacts | undefined; readonly vpcId: string; readonly region: string },
   issues: Issues,
 ): AlbTarget | undefined {

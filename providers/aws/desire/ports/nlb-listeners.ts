@@ -8,7 +8,7 @@ import type { AwsSettings } from '../../model/settings.ts';
 import { albTargetOf, namedAlbOfPorts } from './alb-targets.ts';
 import { checkKeys, checkUsable } from './certificates.ts';
 import { portEncryption, portsNamed, type PortEncryption } from './encryption.ts';
-import type { Facts } from '../../model/facts.ts';
+import type { Circumstances } from '../../model/circumstances.ts';
 import type { Issues } from '../../model/issues.ts';
 
 /** One listener of an NLB and the protocol of its targets, before names and tags are added. */
@@ -22,17 +22,19 @@ export interface NlbPort {
   readonly alb?: AlbTarget;
 }
 
+interface AnnotatedService {
+  readonly service: Service;
+  readonly values: AnnotationValues;
+}
+
 /**
  * Returns the listener for each port number, with its protocol and that of its targets. TCP and UDP on one number become one listener.
  * `isNew`: the load balancer does not exist yet.
  */
 export function nlbPorts(
-  service: Service,
-  values: AnnotationValues,
-  targetType: TargetType,
-  facts: Facts,
-  settings: AwsSettings,
-  isNew: boolean,
+  { service, values }: AnnotatedService,
+  { facts, settings }: Pick<Circumstances, 'facts' | 'settings'>,
+  { targetType, isNew }: { readonly targetType: TargetType; readonly isNew: boolean },
   issues: Issues,
 ): NlbPort[] {
   const encryption = portEncryption(service, values, facts, settings, issues);
@@ -41,9 +43,11 @@ export function nlbPorts(
   const where = { albs: facts.albs, vpcId: settings.vpcId, region: settings.region };
   const all = [...byNumber].flatMap(([number, ports]): NlbPort[] => {
     const named = albs.get(number);
-    const one = onePort(service, ports, values, named === undefined ? targetType : 'alb', encryption, settings, issues);
+    const given = { targetType: named === undefined ? targetType : ('alb' as const), encryption, settings };
+    const one = onePort({ service, values }, ports, given, issues);
     if (one === undefined || named === undefined) return one === undefined ? [] : [one];
-    const alb = albTargetOf(named, ports, one.certificates.length > 0, service.ipFamilies[0] ?? 4, where, issues);
+    const listener = { ports, isEncrypted: one.certificates.length > 0, family: service.ipFamilies[0] ?? 4 };
+    const alb = albTargetOf(named, listener, where, issues);
     return alb === undefined ? [] : [{ ...one, alb }];
   });
   for (const { certificates, servicePort } of all) {
@@ -53,13 +57,16 @@ export function nlbPorts(
   return all;
 }
 
+interface PortInput {
+  readonly targetType: TargetType;
+  readonly encryption: (port: ServicePort) => PortEncryption;
+  readonly settings: AwsSettings;
+}
+
 function onePort(
-  service: Service,
+  { service, values }: AnnotatedService,
   ports: readonly ServicePort[],
-  values: AnnotationValues,
-  targetType: TargetType,
-  encryption: (port: ServicePort) => PortEncryption,
-  settings: AwsSettings,
+  { targetType, encryption, settings }: PortInput,
   issues: Issues,
 ): NlbPort | undefined {
   const other = ports.find(({ protocol }) => protocol !== 'TCP' && protocol !== 'UDP');

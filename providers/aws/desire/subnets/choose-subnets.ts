@@ -1,6 +1,7 @@
 import { reason } from '../../../../src/model/reasons.ts';
 import type { AnnotationValues } from '../../annotations/table.ts';
 import type { IpAddressType, Scheme } from '../../cloud/elbv2.ts';
+import type { Circumstances } from '../../model/circumstances.ts';
 import type { Existing, Facts, SubnetFact } from '../../model/facts.ts';
 import type { Issues } from '../../model/issues.ts';
 
@@ -16,6 +17,13 @@ interface ChosenSubnets {
   readonly record?: string;
 }
 
+/** The load balancer that gets the subnets. */
+interface SubnetUser {
+  readonly scheme: Scheme;
+  readonly ipAddressType: IpAddressType;
+  readonly existing: Pick<Existing, 'subnets' | 'recordedSubnets'> | undefined;
+}
+
 const named = 'named';
 /** AWS allows 256 characters in a tag. */
 const longestRecord = 256;
@@ -28,17 +36,14 @@ const longestRecord = 256;
  */
 export function chooseSubnets(
   values: AnnotationValues,
-  scheme: Scheme,
-  ipAddressType: IpAddressType,
-  clusterName: string,
-  facts: Facts,
-  existing: Pick<Existing, 'subnets' | 'recordedSubnets'> | undefined,
+  { scheme, ipAddressType, existing }: SubnetUser,
+  { facts, settings }: Pick<Circumstances, 'facts' | 'settings'>,
   issues: Issues,
 ): ChosenSubnets {
   if (values.subnets !== undefined) return { subnets: namedSubnets(values.subnets, ipAddressType, facts, issues), record: named };
   const present = existing?.subnets.map(({ SubnetId }) => SubnetId) ?? [];
   const kept = keptSubnets(existing?.recordedSubnets, present, ipAddressType, facts);
-  const subnets = kept ?? discoverSubnets(scheme, ipAddressType, clusterName, facts.subnets, new Set(present));
+  const subnets = kept ?? discoverSubnets(scheme, ipAddressType, settings.clusterName, facts.subnets, new Set(present));
   if (subnets.length === 0) issues.error(reason('AwsNoSubnets', { scheme, tag: roleTag(scheme) }));
   const record = [ipAddressType, ...subnets.map(({ id }) => id)].join(' ');
   return { subnets, ...(record.length > longestRecord ? {} : { record }) };

@@ -1,7 +1,7 @@
 import { reason } from '../../../../src/model/reasons.ts';
 import type { PolicyDescription } from '../../cloud/elb.ts';
 import { isOurs, tagKeys, tagList } from '../../model/tags.ts';
-import { planClassicInstances } from './instances.ts';
+import { planClassicInstances, type ClassicInPlan } from './instances.ts';
 import { planClassicListeners } from './listeners.ts';
 import type { DesiredClassic } from '../../model/desired.ts';
 import { reportForeignResource } from '../steps/foreign-resources.ts';
@@ -64,9 +64,10 @@ export function planClassic(steps: Steps, input: PlanInput<DesiredClassic>): voi
       needs: [created],
     });
   }
-  planSslPolicies(steps, desired, current, LoadBalancerName, created, listeners);
-  planProxyPolicies(steps, desired, current, LoadBalancerName, created, listeners);
-  planClassicInstances(steps, desired, current, LoadBalancerName, created, input.zoneOf);
+  const balancer = { name: LoadBalancerName, observed: current, needs: created };
+  planSslPolicies(steps, desired, balancer, listeners);
+  planProxyPolicies(steps, desired, balancer, listeners);
+  planClassicInstances(steps, desired, balancer, input.zoneOf);
   planRetirement(steps, input, { classic: current, serves: current !== undefined && classicServes(desired, current) });
   for (const { targetGroup } of input.observed.targetGroups.filter((one) => one.targetGroup.LoadBalancerArns.length === 0)) {
     const { TargetGroupArn, TargetGroupName } = targetGroup;
@@ -145,9 +146,7 @@ function planSubnets(steps: Steps, { desired, zones }: PlanInput<DesiredClassic>
 function planSslPolicies(
   steps: Steps,
   desired: DesiredClassic,
-  current: ObservedClassic | undefined,
-  LoadBalancerName: string,
-  needs: string | undefined,
+  { name: LoadBalancerName, observed: current, needs }: ClassicInPlan,
   made: ReadonlyMap<number, string>,
 ): void {
   const attached = new Map(
@@ -191,9 +190,7 @@ function createSslPolicy(steps: Steps, LoadBalancerName: string, PolicyName: str
 function planProxyPolicies(
   steps: Steps,
   desired: DesiredClassic,
-  current: ObservedClassic | undefined,
-  LoadBalancerName: string,
-  needs: string | undefined,
+  { name: LoadBalancerName, observed: current, needs }: ClassicInPlan,
   listeners: ReadonlyMap<number, string>,
 ): void {
   const backends = new Map(

@@ -11,14 +11,22 @@ const states: Readonly<Record<string, 'healthy' | 'initial' | 'unhealthy'>> = {
   Unknown: 'initial',
 };
 
+/** A Classic ELB that exists or that the plan creates. */
+export interface ClassicInPlan {
+  readonly name: string;
+  /** Undefined: it does not exist yet. */
+  readonly observed: ObservedClassic | undefined;
+  /** The id of the action that creates it. */
+  readonly needs?: string | undefined;
+  /** The name of its instances in ids of actions. */
+  readonly what?: string;
+}
+
 export function planClassicInstances(
   steps: Steps,
   { instances, departing }: Pick<DesiredClassic, 'instances' | 'departing'>,
-  current: ObservedClassic | undefined,
-  LoadBalancerName: string,
-  needs: string | undefined,
+  { name: LoadBalancerName, observed: current, needs, what = 'instances' }: ClassicInPlan,
   zoneOf: PlanInput['zoneOf'],
-  what = 'instances',
 ): void {
   const leaving = new Set(departing);
   const { register, deregister, othersServe, waiting, withoutRoom } = planRegistration<string>({

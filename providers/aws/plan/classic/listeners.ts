@@ -28,7 +28,7 @@ export function planClassicListeners(steps: Steps, desired: DesiredClassic, curr
         (one) => equalsExceptCertificate(one, listener) && one.SSLCertificateId === SSLCertificateId && !trials.has(one),
       );
       if (trial !== undefined) trials.add(trial);
-      const id = planReplacement(steps, current, listener, present, trial?.LoadBalancerPort, taken);
+      const id = planReplacement(steps, current, { listener, present, trialPort: trial?.LoadBalancerPort }, taken);
       if (id !== undefined) made.set(port, id);
     } else if (SSLCertificateId !== undefined && present.SSLCertificateId !== SSLCertificateId) {
       steps.addAction(`listener ${port}: certificate`, 'elb:SetLoadBalancerListenerSSLCertificate', {
@@ -52,6 +52,13 @@ function create(steps: Steps, LoadBalancerName: string, listener: ClassicListene
   return steps.addAction(`listener ${listener.LoadBalancerPort}: create`, 'elb:CreateLoadBalancerListeners', { input, reason });
 }
 
+interface Replacement {
+  readonly listener: ClassicListener;
+  readonly present: ClassicListener;
+  /** The port on which the new listener exists already. */
+  readonly trialPort: number | undefined;
+}
+
 /**
  * Plans the replacement of a listener. A listener with a certificate is first created on a free port, to find out if AWS accepts it. A
  * listener to another instance port is also created on a free port and stays there until the next reconcile, because nodes must first admit
@@ -60,9 +67,7 @@ function create(steps: Steps, LoadBalancerName: string, listener: ClassicListene
 function planReplacement(
   steps: Steps,
   { loadBalancer: { LoadBalancerName, ListenerDescriptions } }: ObservedClassic,
-  listener: ClassicListener,
-  present: ClassicListener,
-  trialPort: number | undefined,
+  { listener, present, trialPort }: Replacement,
   taken: Set<number>,
 ): string | undefined {
   const port = listener.LoadBalancerPort;

@@ -8,7 +8,6 @@ import type { PlanInput } from '../steps/input.ts';
 import type { ObservedListener, ObservedLoadBalancer } from '../../model/observed.ts';
 import { limits } from '../../model/limits.ts';
 import { actionOf, forwardingOf, sameForwarding, type Forwarding } from '../../cloud/forwarding.ts';
-import { desiredForwarding } from './forwarding.ts';
 import { listenerDefaults } from './attribute-defaults.ts';
 import { planAttributes, beforeTagsAtCreation } from '../steps/attributes.ts';
 import { planTags, type Steps } from '../steps/steps.ts';
@@ -36,17 +35,13 @@ export function planListeners(
   const wanted = new Set(desired.listeners.map(({ port }) => port));
   const detached: string[] = [];
   const serving = new Set<string>();
-  const foreign = foreignListeners(desired, loadBalancer.observed, cluster);
-  const surplus = [...existing.values()].filter(({ listener, tags }) => {
-    const isUntouched = desired.untouched.includes(tags[tagKeys.service] as ServiceKey);
-    return !wanted.has(listener.Port) && isOurs(tags, cluster) && !isUntouched;
-  });
+  const surplus = surplusListeners(desired, existing.values(), cluster);
   const warmUps = findWarmUpListeners(surplus, groups.values());
   const remove = ({ listener: { Port, ListenerArn } }: ObservedListener, reason: string, needs: readonly string[] = []): string =>
     steps.addAction(`listener ${Port}: delete`, 'elbv2:DeleteListener', { input: { ListenerArn }, reason, needs });
   for (const one of surplus.filter((one) => !warmUps.includes(one)))
     detached.push(remove(one, `no Service has port ${one.listener.Port} any more`));
-  for (const one of desired.removesForeignListeners ? foreign : [])
+  for (const one of desired.removesForeignListeners ? foreignListeners(desired, loadBalancer.observed, cluster) : [])
     detached.push(remove(one, 'Herald did not make it, and herald.dev/aws-foreign-listeners is remove'));
   const taken = new Set([...wanted, ...existing.keys()]);
   const warming = new Set<string>();
@@ -56,35 +51,31 @@ export function planListeners(
     const there = existing.get(listener.port);
     const wantedForwarding = desiredForwarding(listener, groups);
     if (group === undefined || wantedForwarding === undefined) continue;
-    // Only an adopted load balancer may have foreign listeners on a port. On our own load balancer an unknown listener is drift and gets
-    // changed.
+    // Only an adopted load balancer may have foreign listeners on a port. On our own an unknown listener is drift and gets changed.
     if (there !== undefined && desired.adopted !== undefined && !isOurs(there.tags, cluster)) {
       steps.addProblem(reason('AwsListenerForeign', { port: listener.port }));
       continue;
     }
     if (there === undefined) {
-      create(steps, listener, loadBalancer, wantedForwarding, needsOf(wantedForwarding, groups));
+      create(steps, listener, loadBalancer, { forwarding: wantedForwarding, needs: needsOf(wantedForwarding, groups) });
       continue;
     }
     const present = forwardingOf(there.listener);
     const arrivals = arrivingGroups(listener, present, groups, { desired, observed }, loadBalancer.arn);
     const spare = warmUps.find((one) => sendsTo(one, group.arn))?.listener.Port ?? freePort(taken);
-    const isLater = spare !== undefined && !present.groups.has(group.arn) && arrivals.length > 0;
-    const room = limits.targetGroupsPerListener - present.groups.size;
-    // A group with the weight 0 is checked and gets no connections.
-    const isDivided = !isLater && present.groups.has(group.arn) && arrivals.length > 0 && arrivals.length <= room;
-    const joining: Forwarding = { ...present, groups: new Map([...arrivals.map((arn) => [arn, 0] as const), ...present.groups]) };
-    if (isLater || isDivided) {
+    const { forwarding, isComplete } = nextForwarding(present, wantedForwarding, group.arn, arrivals, spare !== undefined);
+    if (!isComplete) {
       for (const arn of present.groups.keys()) serving.add(arn);
       steps.wait(`AWS to check the new targets of port ${listener.port} before it is switched to them`);
     }
-    if (isLater) {
+    const isLater = forwarding === present;
+    if (isLater && spare !== undefined) {
       taken.add(spare);
       warming.add(group.arn);
-      if (!existing.has(spare)) planWarmUp(steps, loadBalancer.arn, spare, listener, wantedForwarding, needsOf(wantedForwarding, groups));
+      if (!existing.has(spare))
+        planWarmUp(steps, { loadBalancer: loadBalancer.arn, port: spare }, listener, wantedForwarding, needsOf(wantedForwarding, groups));
     }
-    const next = isLater ? present : isDivided ? joining : wantedForwarding;
-    const modified = update(steps, listener, there, next, needsOf(next, groups), isLater);
+    const modified = update(steps, listener, there, { forwarding, needs: needsOf(forwarding, groups), isLater });
     switched.set(group.arn, modified);
     detached.push(...modified);
   }
@@ -93,6 +84,33 @@ export function planListeners(
     detached.push(remove(one, 'its targets are checked, so it is no longer needed', after));
   }
   return { detached, serving };
+}
+
+/** Returns our listeners on ports that no Service has, except those of Services that stay untouched. */
+function surplusListeners({ listeners, untouched }: DesiredNlb, existing: Iterable<ObservedListener>, cluster: string): ObservedListener[] {
+  const wanted = new Set(listeners.map(({ port }) => port));
+  return [...existing].filter(({ listener, tags }) => {
+    const isUntouched = untouched.includes(tags[tagKeys.service] as ServiceKey);
+    return !wanted.has(listener.Port) && isOurs(tags, cluster) && !isUntouched;
+  });
+}
+
+/**
+ * Returns the next forwarding of a listener. While AWS checks the arriving target groups: the present one, when a temporary listener can
+ * forward to the group `own`; otherwise the present one and the arriving groups, which get no connections with the weight 0.
+ */
+function nextForwarding(
+  present: Forwarding,
+  wanted: Forwarding,
+  own: string,
+  arrivals: readonly string[],
+  hasSpare: boolean,
+): { readonly forwarding: Forwarding; readonly isComplete: boolean } {
+  if (arrivals.length > 0 && !present.groups.has(own) && hasSpare) return { forwarding: present, isComplete: false };
+  const hasRoom = arrivals.length <= limits.targetGroupsPerListener - present.groups.size;
+  if (arrivals.length === 0 || !present.groups.has(own) || !hasRoom) return { forwarding: wanted, isComplete: true };
+  const groups = new Map([...arrivals.map((arn) => [arn, 0] as const), ...present.groups]);
+  return { forwarding: { ...present, groups }, isComplete: false };
 }
 
 /** Returns the listeners on our own load balancer that Herald did not make, on ports that no Service has. */
@@ -104,6 +122,19 @@ export function foreignListeners(
   if (adopted !== undefined) return [];
   const wanted = new Set(listeners.map(({ port }) => port));
   return (loadBalancer?.listeners ?? []).filter(({ listener, tags }) => !wanted.has(listener.Port) && !isOurs(tags, cluster));
+}
+
+/** Returns the forwarding that a listener shall have. Undefined: the target group of its Service is not usable. */
+function desiredForwarding(
+  { targetGroup, weighted }: DesiredListener,
+  usable: ReadonlyMap<string, UsableTargetGroup>,
+): Forwarding | undefined {
+  const own = usable.get(targetGroup)?.arn;
+  if (own === undefined) return undefined;
+  if (weighted === undefined) return { groups: new Map([[own, 1]]), isSticky: false };
+  // A group without an entry is one that Herald did not make.
+  const others = weighted.others.map(({ group, weight }) => [usable.get(group)?.arn ?? group, weight] as const);
+  return { groups: new Map([[own, weighted.own], ...others]), isSticky: weighted.isSticky };
 }
 
 function sendsTo({ listener }: ObservedListener, arn: string): boolean {
@@ -138,12 +169,17 @@ function arrivingGroups(
   });
 }
 
+interface Forward {
+  readonly forwarding: Forwarding;
+  /** The actions that create its target groups. */
+  readonly needs: readonly (string | undefined)[];
+}
+
 function create(
   steps: Steps,
   listener: DesiredListener,
   { arn, needs }: { readonly arn: string; readonly needs?: string },
-  forwarding: Forwarding,
-  groupNeeds: readonly (string | undefined)[],
+  { forwarding, needs: groupNeeds }: Forward,
 ): void {
   const [defaultCertificate, ...extra] = listener.certificates;
   const created = `listener ${listener.port}`;
@@ -164,16 +200,14 @@ function create(
     creates: created,
   });
   addCertificates(steps, listener.port, placeholder(created), extra, id);
-  setAttributes(steps, listener, placeholder(created), [], remembered, id);
+  setAttributes(steps, listener, placeholder(created), { attributes: [], tags: remembered }, id);
 }
 
 function update(
   steps: Steps,
   desired: DesiredListener,
   { listener, tags, attributes, extraCertificates }: ObservedListener,
-  forwarding: Forwarding,
-  needs: readonly (string | undefined)[],
-  isLater: boolean,
+  { forwarding, needs, isLater }: Forward & { readonly isLater: boolean },
 ): string[] {
   const { port, protocol, certificates, sslPolicy, alpnPolicy } = desired;
   // Protocol and target group must match, so both change together.
@@ -212,7 +246,8 @@ function update(
     }
   }
   // A change of the protocol replaces the attributes, and TLS listeners have none.
-  setAttributes(steps, desired, arn, changes.Protocol === undefined && protocol !== 'TLS' ? attributes : [], tags, modified);
+  const kept = changes.Protocol === undefined && protocol !== 'TLS' ? attributes : [];
+  setAttributes(steps, desired, arn, { attributes: kept, tags }, modified);
   planTags(steps, `listener ${port}`, arn, tags, desired.tags);
   return modified === undefined ? [] : [modified];
 }
@@ -231,8 +266,7 @@ function setAttributes(
   steps: Steps,
   { port, attributes: desired }: DesiredListener,
   ListenerArn: string,
-  actual: ObservedListener['attributes'],
-  tags: ObservedListener['tags'],
+  { attributes: actual, tags }: Pick<ObservedListener, 'attributes' | 'tags'>,
   needs: string | undefined,
 ): void {
   planAttributes(steps, {

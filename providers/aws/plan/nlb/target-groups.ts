@@ -38,12 +38,12 @@ export function planTargetGroups(
     const needs = match === undefined ? create(steps, group, vpcId) : update(steps, group, match);
     const arn = match?.targetGroup.TargetGroupArn ?? placeholder(`target group ${group.key}`);
     usable.set(group.key, { arn, ...defined({ needs, observed: match }) });
-    planTargets(steps, arn, group, match, needs, { zoneOf, served });
+    planTargets(steps, { ...group, arn }, match, { zoneOf, served }, needs);
     for (const other of candidates) {
       // AWS takes one ALB in a group, so a replaced group keeps its own.
       const isKept = other !== match && group.targetType !== 'alb' && other.targetGroup.TargetType === group.targetType;
       const serves = isKept && other.targetGroup.LoadBalancerArns.length > 0;
-      if (serves) planTargets(steps, other.targetGroup.TargetGroupArn, group, other, undefined, { zoneOf });
+      if (serves) planTargets(steps, { ...group, arn: arnOf(other) }, other, { zoneOf });
     }
   }
   return usable;
@@ -92,7 +92,7 @@ function create(steps: Steps, group: DesiredTargetGroup, vpcId: string): string 
   });
   // Attributes are set only if they differ from AWS' defaults.
   const made = Object.entries(defaultsOf(group)).map(([Key, Value]) => ({ Key, Value }));
-  setAttributes(steps, group, placeholder(created), made, remembered, id);
+  setAttributes(steps, group, placeholder(created), { attributes: made, tags: remembered }, id);
   return id;
 }
 
@@ -105,7 +105,7 @@ function update(steps: Steps, group: DesiredTargetGroup, { targetGroup, tags, at
       reason: `${Object.keys(changed).join(', ')} of the health check differ`,
     });
   }
-  setAttributes(steps, group, arn, attributes, tags, undefined);
+  setAttributes(steps, group, arn, { attributes, tags });
   planTags(steps, `target group ${group.key}`, arn, tags, group.tags);
 }
 
@@ -115,15 +115,14 @@ function setAttributes(
   steps: Steps,
   group: DesiredTargetGroup,
   TargetGroupArn: string,
-  actual: ObservedTargetGroup['attributes'],
-  tags: Tags,
-  needs: string | undefined,
+  { attributes, tags }: Pick<ObservedTargetGroup, 'attributes' | 'tags'>,
+  needs?: string,
 ): void {
   planAttributes(steps, {
     what: `target group ${group.key}`,
     arn: TargetGroupArn,
     needs,
-    actual,
+    actual: attributes,
     tags,
     desired: group.attributes,
     defaults: defaultsOf(group),

@@ -15,27 +15,24 @@ interface TargetZones {
   readonly served?: ReadonlySet<string>;
 }
 
+interface TargetsOfGroup extends Pick<DesiredTargetGroup, 'key' | 'targets' | 'departing' | 'shared'> {
+  /** May be a placeholder. */
+  readonly arn: string;
+}
+
 /**
- * Plans which targets of one group are registered and deregistered. If `arn` is a placeholder, `needs` is the action that creates the
- * group.
+ * Plans which targets of one group are registered and deregistered. `needs`: the action that creates the group. Absent: the group exists.
  */
 export function planTargets(
   steps: Steps,
-  arn: string,
-  { key, targets, departing, shared }: Pick<DesiredTargetGroup, 'key' | 'targets' | 'departing' | 'shared'>,
+  group: TargetsOfGroup,
   observed: ObservedTargetGroup | undefined,
-  needs: string | undefined,
   zones: TargetZones,
+  needs?: string,
 ): void {
+  const { arn, key, targets, departing } = group;
   const leaving = new Set(departing);
-  const ids = new Map(targets.map(({ id, port, quicServerId }) => [`${id} ${port}`, quicServerId]));
-  const isMine = shared === undefined ? () => true : isMineIn({ shared, targets });
-  // A server id that AWS does not show counts as the right one.
-  const own = (observed?.health ?? []).filter(({ Target: { Id, Port } }) => isMine(recordKeyOf({ id: Id, port: Port })));
-  const health = own.map((one) => {
-    const { Id, Port, QuicServerId = ids.get(`${Id} ${Port}`) } = one.Target;
-    return { ...one, Target: { ...one.Target, ...defined({ QuicServerId }) } };
-  });
+  const health = ownHealth(group, observed);
   const isAttached = observed !== undefined && observed.targetGroup.LoadBalancerArns.length > 0;
   const quota = limits.targetsPerTargetGroup;
   const wanted = new Set(targets.flatMap(exclusiveKeys));
@@ -82,6 +79,17 @@ export function planTargets(
   else if (health.some(({ TargetHealth }) => TargetHealth.State === 'initial')) steps.wait(`targets of ${key} to become healthy`);
 }
 
+/** The health of the targets that Herald may deregister. A server id that AWS does not show counts as the right one. */
+function ownHealth({ targets, shared }: TargetsOfGroup, observed: ObservedTargetGroup | undefined): TargetHealthDescription[] {
+  const ids = new Map(targets.map(({ id, port, quicServerId }) => [`${id} ${port}`, quicServerId]));
+  const isMine = shared === undefined ? () => true : isMineIn({ shared, targets });
+  const own = (observed?.health ?? []).filter(({ Target: { Id, Port } }) => isMine(recordKeyOf({ id: Id, port: Port })));
+  return own.map((one) => {
+    const { Id, Port, QuicServerId = ids.get(`${Id} ${Port}`) } = one.Target;
+    return { ...one, Target: { ...one.Target, ...defined({ QuicServerId }) } };
+  });
+}
+
 function registered(
   { Target, TargetHealth }: TargetHealthDescription,
   isAttached: boolean,
@@ -118,7 +126,7 @@ function description({ id, port, availabilityZone, quicServerId }: DesiredTarget
   return { Id: id, Port: port, ...defined({ AvailabilityZone: availabilityZone, QuicServerId: quicServerId }) };
 }
 
-/** What AWS allows a target with a server id only once at a time: its address with its port, and the server id in its listener. */
+/** Returns the properties that AWS allows only one target with a server id at a time: its address with its port, and the server id. */
 function exclusiveKeys({ id, port, quicServerId }: DesiredTarget): string[] {
   return quicServerId === undefined ? [] : [`${id} ${port}`, quicServerId];
 }

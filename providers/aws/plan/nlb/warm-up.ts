@@ -44,8 +44,7 @@ export function freePort(taken: ReadonlySet<number>, quota: number = limits.list
 /** Creates the temporary listener with the protocol of the desired one, because AWS allows no other protocol to forward to the group. */
 export function planWarmUp(
   steps: Steps,
-  LoadBalancerArn: string,
-  port: number,
+  { loadBalancer, port }: { readonly loadBalancer: string; readonly port: number },
   wanted: DesiredListener,
   forwarding: Forwarding,
   needs: readonly (string | undefined)[],
@@ -53,7 +52,7 @@ export function planWarmUp(
   const [certificate] = wanted.certificates;
   steps.addAction(`listener ${port}: create`, 'elbv2:CreateListener', {
     input: {
-      LoadBalancerArn,
+      LoadBalancerArn: loadBalancer,
       Port: port,
       Protocol: wanted.protocol,
       DefaultActions: [actionOf(forwarding)],

@@ -79,27 +79,20 @@ export function planRemovalOfNlb(steps: Steps, { observed, cluster, desired }: P
     return [];
   }
   const needs = planEndpointServiceRemoval(steps, services, `${name} is no longer used`);
-  const gone: string[] = [];
-  if (adopted) {
-    for (const { listener, tags } of listeners.filter((one) => isOurs(one.tags, cluster))) {
-      const id = `${name} listener ${listener.Port}: delete`;
-      gone.push(
-        steps.addAction(id, 'elbv2:DeleteListener', {
-          input: { ListenerArn: listener.ListenerArn },
-          reason: `it belongs to ${tags[tagKeys.service] ?? 'Herald'}`,
+  const gone = adopted
+    ? listeners.flatMap(({ listener, tags }) => {
+        if (!isOurs(tags, cluster)) return [];
+        const input = { ListenerArn: listener.ListenerArn };
+        const reason = `it belongs to ${tags[tagKeys.service] ?? 'Herald'}`;
+        return [steps.addAction(`${name} listener ${listener.Port}: delete`, 'elbv2:DeleteListener', { input, reason, needs })];
+      })
+    : [
+        steps.addAction(`${name}: delete`, 'elbv2:DeleteLoadBalancer', {
+          input: { LoadBalancerArn: arn },
+          reason: 'nothing uses it',
           needs,
         }),
-      );
-    }
-  } else {
-    gone.push(
-      steps.addAction(`${name}: delete`, 'elbv2:DeleteLoadBalancer', {
-        input: { LoadBalancerArn: arn },
-        reason: 'nothing uses it',
-        needs,
-      }),
-    );
-  }
+      ];
   for (const { targetGroup } of observed.targetGroups.filter((one) => one.targetGroup.LoadBalancerArns.includes(arn))) {
     steps.addAction(`target group ${targetGroup.TargetGroupName}: delete`, 'elbv2:DeleteTargetGroup', {
       input: { TargetGroupArn: targetGroup.TargetGroupArn },
@@ -108,30 +101,26 @@ export function planRemovalOfNlb(steps: Steps, { observed, cluster, desired }: P
       mayBeInUse: true,
     });
   }
-  if (adopted) {
-    // The attributes return to the values they had before an annotation named them.
-    const back = tagList(attributeChange(attributes, tags, {}, {}).write);
-    const input = { LoadBalancerArn: arn, Attributes: back };
-    const reset =
-      back.length === 0
-        ? []
-        : [
-            steps.addAction(`${name}: attributes`, 'elbv2:ModifyLoadBalancerAttributes', {
-              input,
-              reason: 'its previous values are restored',
-            }),
-          ];
-    // The cluster tag was set by the owner, so it stays.
-    steps.addAction(`${name}: disown`, 'elbv2:RemoveTags', {
-      input: {
-        ResourceArns: [arn],
-        TagKeys: [...askedKeys(tags), ...Object.keys(tags).filter((key) => isOurKey(key) && key !== tagKeys.cluster)],
-      },
-      reason: 'the adopted load balancer is no longer used',
-      needs: [...needs, ...gone, ...reset, ...planCapacityRestored(steps, one)],
-    });
-  }
+  if (adopted) planDisownAdopted(steps, one, [...needs, ...gone]);
   return gone;
+}
+
+/** Gives an adopted load balancer back to its owner, with the attributes that it had before an annotation named them. */
+function planDisownAdopted(steps: Steps, one: ObservedLoadBalancer, needs: readonly string[]): void {
+  const { loadBalancer, tags, attributes } = one;
+  const { LoadBalancerArn: arn, LoadBalancerName: name } = loadBalancer;
+  const Attributes = tagList(attributeChange(attributes, tags, {}, {}).write);
+  const input = { LoadBalancerArn: arn, Attributes };
+  const reason = 'its previous values are restored';
+  const reset =
+    Attributes.length === 0 ? [] : [steps.addAction(`${name}: attributes`, 'elbv2:ModifyLoadBalancerAttributes', { input, reason })];
+  // The cluster tag was set by the owner, so it stays.
+  const ours = Object.keys(tags).filter((key) => isOurKey(key) && key !== tagKeys.cluster);
+  steps.addAction(`${name}: disown`, 'elbv2:RemoveTags', {
+    input: { ResourceArns: [arn], TagKeys: [...askedKeys(tags), ...ours] },
+    reason: 'the adopted load balancer is no longer used',
+    needs: [...needs, ...reset, ...planCapacityRestored(steps, one)],
+  });
 }
 
 export function planRemovalOfClassic(steps: Steps, { loadBalancer: { LoadBalancerName } }: ObservedClassic): string[] {

@@ -116,11 +116,13 @@ describe('operations of the AWS port, over HTTP', () => {
       return rulesOf(SecurityGroups.flatMap(({ IpPermissions }) => IpPermissions)).map(ruleKey);
     };
     const before = await rules();
-    const opened = await reconcileNodeRules(cloud, settings, stacks, hosts, true, new RepeatedWrites());
+    const opened = await reconcileNodeRules(cloud, settings, { stacks, hosts, mayRevoke: true }, new RepeatedWrites());
     expect([opened.problems, opened.execution.outcomes.map(({ result }) => result)]).toEqual([[], ['done']]);
     expect(await rules()).toEqual(expect.arrayContaining([`tcp 30080 30080 ${backend}`, `udp 53 53 ${backend}`]));
-    expect((await reconcileNodeRules(cloud, settings, stacks, hosts, true, new RepeatedWrites())).execution.outcomes).toEqual([]);
-    const closed = await reconcileNodeRules(cloud, settings, [], hosts, true, new RepeatedWrites());
+    expect(
+      (await reconcileNodeRules(cloud, settings, { stacks, hosts, mayRevoke: true }, new RepeatedWrites())).execution.outcomes,
+    ).toEqual([]);
+    const closed = await reconcileNodeRules(cloud, settings, { stacks: [], hosts, mayRevoke: true }, new RepeatedWrites());
     expect(closed.execution.outcomes.map(({ action, result }) => [action.operation, result])).toEqual([
       ['ec2:RevokeSecurityGroupIngress', 'done'],
       ['ec2:DeleteSecurityGroup', 'done'],

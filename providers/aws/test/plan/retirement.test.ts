@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { stackOf } from '../../../../providers/aws/desire/stack.ts';
-import type { StackResult } from '../../../../providers/aws/stacks/reconcile-stack.ts';
+import type { StackResult } from '../../../../providers/aws/stacks/stack-result.ts';
 import { StackFixture, awsMember } from '../support/stack-fixture.ts';
 import { ProviderFixture } from '../support/provider-fixture.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { targetsAnnotation, type ServiceMetadata } from '../../../../providers/aws/model/service-metadata.ts';
-import { TargetRecords } from '../../../../providers/aws/stacks/target-records.ts';
+import { TargetRecords } from '../../../../providers/aws/stacks/targets/target-records.ts';
 import { metadata } from '../../../../test/unit/decisions/fixtures.ts';
 
 const web = { metadata: metadata('web', 'default') };

@@ -7,9 +7,10 @@ import { namedAlbs, observeAlbs } from '../../../../providers/aws/observe/accoun
 import { observeCertificates, observeFacts } from '../../../../providers/aws/observe/account/facts.ts';
 import { scanOwned } from '../../../../providers/aws/observe/scan.ts';
 import { RecentObservation } from '../../../../providers/aws/observe/recent-observation.ts';
-import { TargetRecords } from '../../../../providers/aws/stacks/target-records.ts';
+import { TargetRecords } from '../../../../providers/aws/stacks/targets/target-records.ts';
 import { RepeatedWrites } from '../../../../providers/aws/stacks/execution/repeated-writes.ts';
-import { reconcileStack, type StackResult } from '../../../../providers/aws/stacks/reconcile-stack.ts';
+import { reconcileStack } from '../../../../providers/aws/stacks/reconcile-stack.ts';
+import type { StackResult } from '../../../../providers/aws/stacks/stack-result.ts';
 import { memberOf, stackOf, type Member } from '../../../../providers/aws/desire/stack.ts';
 import type { StackIdentity } from '../../../../providers/aws/model/circumstances.ts';
 import type { BalancerKind } from '../../../../providers/aws/annotations/entry.ts';

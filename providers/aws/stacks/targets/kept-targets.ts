@@ -1,15 +1,15 @@
-import { defined } from '../../../src/lang/defined.ts';
-import { serviceKey } from '../../../src/model/objects/metadata.ts';
-import { annotationTable } from '../annotations/table.ts';
-import type { KeptGroup, KeptTargets } from '../plan/kept-targets.ts';
-import type { Observed, ObservedTargetGroup } from '../model/observed.ts';
-import { tagKeys } from '../model/tags.ts';
-import { isQuic } from '../model/protocols.ts';
-import type { Circumstances } from '../model/circumstances.ts';
-import type { Member } from '../desire/stack.ts';
-import { withServerIds } from '../desire/targets/quic-targets.ts';
-import { sharedGroupOf } from '../desire/targets/shared-group.ts';
-import { classicInstances, departingInstances, departingPods, instanceTargets, podTargets } from '../desire/targets/targets.ts';
+import { defined } from '../../../../src/lang/defined.ts';
+import { serviceKey } from '../../../../src/model/objects/metadata.ts';
+import { annotationTable } from '../../annotations/table.ts';
+import type { KeptGroup, KeptTargets } from '../../plan/kept-targets.ts';
+import type { Observed, ObservedTargetGroup } from '../../model/observed.ts';
+import { tagKeys } from '../../model/tags.ts';
+import { isQuic } from '../../model/protocols.ts';
+import type { Circumstances } from '../../model/circumstances.ts';
+import type { Member } from '../../desire/stack.ts';
+import { withServerIds } from '../../desire/targets/quic-targets.ts';
+import { sharedGroupOf } from '../../desire/targets/shared-group.ts';
+import { classicInstances, departingInstances, departingPods, instanceTargets, podTargets } from '../../desire/targets/targets.ts';
 
 /**
  * Returns the current targets of existing resources that stay although they are not desired: they are being replaced, or their Services

@@ -1,14 +1,14 @@
-import { reason, type Reason } from '../../../src/model/reasons.ts';
-import { serviceKey } from '../../../src/model/objects/metadata.ts';
-import { annotationTable } from '../annotations/table.ts';
-import type { Member } from '../desire/stack.ts';
-import type { DesiredTarget } from '../model/desired.ts';
-import { ownObserved } from '../model/own-resources.ts';
-import { resources, tagKeys } from '../model/tags.ts';
-import { formatRecord, nextRecorded, recordKeyOf, type SharedGroup } from '../model/targets/target-record.ts';
-import { registeredTargets } from '../observe/registered-targets.ts';
-import type { KeptTargets } from '../plan/kept-targets.ts';
-import type { PlanInput } from '../plan/steps/input.ts';
+import { reason, type Reason } from '../../../../src/model/reasons.ts';
+import { serviceKey } from '../../../../src/model/objects/metadata.ts';
+import { annotationTable } from '../../annotations/table.ts';
+import type { Member } from '../../desire/stack.ts';
+import type { DesiredTarget } from '../../model/desired.ts';
+import { ownObserved } from '../../model/own-resources.ts';
+import { resources, tagKeys } from '../../model/tags.ts';
+import { formatRecord, nextRecorded, recordKeyOf, type SharedGroup } from '../../model/targets/target-record.ts';
+import { registeredTargets } from '../../observe/registered-targets.ts';
+import type { KeptTargets } from '../../plan/kept-targets.ts';
+import type { PlanInput } from '../../plan/steps/input.ts';
 import type { TargetRecords } from './target-records.ts';
 
 interface Group {

@@ -1,8 +1,8 @@
-import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
-import { serviceKey } from '../../../src/model/objects/metadata.ts';
-import type { Service } from '../../../src/model/objects/service.ts';
-import { targetsAnnotation, type ServiceMetadata } from '../model/service-metadata.ts';
-import { formatRecord, parseRecord, type TargetRecord } from '../model/targets/target-record.ts';
+import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
+import { serviceKey } from '../../../../src/model/objects/metadata.ts';
+import type { Service } from '../../../../src/model/objects/service.ts';
+import { targetsAnnotation, type ServiceMetadata } from '../../model/service-metadata.ts';
+import { formatRecord, parseRecord, type TargetRecord } from '../../model/targets/target-record.ts';
 
 /**
  * Keeps the record of registered targets in an annotation of each Service, which every later controller reads. In memory it is newer than
