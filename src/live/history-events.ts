@@ -44,7 +44,8 @@ export const historyEvents = {
   AddressChanged: '',
   AddressHeldTwice: '',
   AddressReleased: '',
-  EndpointServiceAvailable: '',
+  /** A provider may have a reason of its own, which has no tone. */
+  ProviderNotice: '',
   LoadBalancerRepaired: '',
   AddressOwnerChanged: '',
   InvalidService: '',
