@@ -132,6 +132,7 @@ export default defineConfig({
           include: ['test/conformance/**/*.test.ts'],
           globalSetup: ['test/conformance/keeper.ts'],
           maxWorkers: 2,
+          env: { HERALD_TEST_PATIENCE: '280000' },
           testTimeout: 300_000,
           hookTimeout: 300_000,
         },

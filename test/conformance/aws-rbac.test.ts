@@ -53,7 +53,7 @@ beforeAll(async () => {
       AWS_EC2_METADATA_DISABLED: 'true',
     },
   });
-  await controller.waitForLine(/controller started/, 60_000);
+  await controller.waitForLine(/controller started/);
 });
 
 afterAll(async () => {
@@ -71,16 +71,12 @@ interface Service {
 test('a Service gets its finalizer, load balancer and hostname, and can be deleted', async () => {
   const spec = { type: 'LoadBalancer', loadBalancerClass: 'herald.dev/aws', ports: [{ port: 80 }] };
   await apply(cluster, { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web', namespace: 'default' }, spec });
-  await until(
-    'it has a host name',
-    async (note) => {
-      const { metadata, status } = note((await cluster.request({ path })) as Service);
-      return metadata.finalizers?.includes('herald.dev/aws') === true && (status.loadBalancer.ingress?.[0]?.hostname ?? '') !== '';
-    },
-    60_000,
-  );
+  await until('it has a host name', async (note) => {
+    const { metadata, status } = note((await cluster.request({ path })) as Service);
+    return metadata.finalizers?.includes('herald.dev/aws') === true && (status.loadBalancer.ingress?.[0]?.hostname ?? '') !== '';
+  });
   await cluster.request({ method: 'DELETE', path });
-  await until('it is gone', async () => (await cluster.attempt({ path })).status === 404, 60_000);
+  await until('it is gone', async () => (await cluster.attempt({ path })).status === 404);
 });
 
 test('a Service with pods as targets refuses an address that its Pod does not have', async () => {
@@ -100,20 +96,12 @@ test('a Service with pods as targets refuses an address that its Pod does not ha
     },
     { apiVersion: 'v1', kind: 'Service', metadata: { ...metadata, annotations }, spec },
   );
-  await until(
-    'an Event names the address',
-    async (note) => {
-      const { items } = note((await cluster.request({ path: '/apis/events.k8s.io/v1/namespaces/default/events' })) as Events);
-      return items.some(({ reason, note: text }) => reason === 'AwsTargetRefused' && text.includes('Pod db does not have this address'));
-    },
-    60_000,
-  );
+  await until('an Event names the address', async (note) => {
+    const { items } = note((await cluster.request({ path: '/apis/events.k8s.io/v1/namespaces/default/events' })) as Events);
+    return items.some(({ reason, note: text }) => reason === 'AwsTargetRefused' && text.includes('Pod db does not have this address'));
+  });
   await cluster.request({ method: 'DELETE', path: '/api/v1/namespaces/default/services/pods' });
-  await until(
-    'it is gone',
-    async () => (await cluster.attempt({ path: '/api/v1/namespaces/default/services/pods' })).status === 404,
-    60_000,
-  );
+  await until('it is gone', async () => (await cluster.attempt({ path: '/api/v1/namespaces/default/services/pods' })).status === 404);
 });
 
 test('the readiness gate of a Pod opens when the Pod is healthy behind the load balancer', async () => {
@@ -150,20 +138,12 @@ test('the readiness gate of a Pod opens when the Pod is healthy behind the load 
     },
     { apiVersion: 'v1', kind: 'Service', metadata: { name: 'gated', namespace: 'default', annotations }, spec },
   );
-  await until(
-    'its condition is True',
-    async (note) => {
-      const { status } = note((await cluster.request({ path: pod })) as GatedPod);
-      return status.conditions?.some(({ type, status }) => type === gate && status === 'True') === true;
-    },
-    60_000,
-  );
+  await until('its condition is True', async (note) => {
+    const { status } = note((await cluster.request({ path: pod })) as GatedPod);
+    return status.conditions?.some(({ type, status }) => type === gate && status === 'True') === true;
+  });
   await cluster.request({ method: 'DELETE', path: '/api/v1/namespaces/default/services/gated' });
-  await until(
-    'it is gone',
-    async () => (await cluster.attempt({ path: '/api/v1/namespaces/default/services/gated' })).status === 404,
-    60_000,
-  );
+  await until('it is gone', async () => (await cluster.attempt({ path: '/api/v1/namespaces/default/services/gated' })).status === 404);
 });
 
 const readyContainer = { name: 'web', ready: true, restartCount: 0, image: 'web', imageID: '', state: { running: {} } };

@@ -3,7 +3,7 @@ import { defined } from '../../src/lang/defined.ts';
 import type { Family } from '../../src/net/address.ts';
 import type { Protocol } from '../../src/net/frontend.ts';
 import { shortTimeout, inside, nodeAddress, podAddress } from '../lab/dataplane/one-node.ts';
-import { until } from '../lab/until.ts';
+import { patience, until } from '../lab/until.ts';
 import { BesideLab, heraldOnNode } from './beside/beside-lab.ts';
 import { balancer, clusterIP, endpoints, service } from './beside/objects.ts';
 
@@ -11,7 +11,7 @@ import { balancer, clusterIP, endpoints, service } from './beside/objects.ts';
 const families: readonly Family[] = [4, 6];
 const cells = families.flatMap((family) => (['TCP', 'UDP'] as const).map((protocol): [Family, Protocol] => [family, protocol]));
 const client = (family: Family): string => (family === 4 ? '10.99.0.2' : 'fd99::2');
-const eventually = { timeout: 60_000, interval: 200 };
+const eventually = { timeout: patience, interval: 200 };
 
 let lab: BesideLab;
 
@@ -57,7 +57,7 @@ describe.each(['nftables', 'iptables'] as const)('scope external beside kube-pro
     lab.startProxy(mode);
     await proxyHas('pod3', (family) => clusterIP(family, 1));
     await lab.startAgent('external');
-  }, 240_000);
+  });
 
   afterAll(() => lab.reset());
 

@@ -159,7 +159,7 @@ test('the ClusterIP is unreachable before the agent ran, and an agent that knows
   expect(await ask('pod', '10.96.0.1')).toMatch(/^E(HOST|NET)UNREACH$/);
   expect(await ask('node', 'fd00:96::1')).toMatch(/^E(HOST|NET)UNREACH$/);
   const lost = startAgent();
-  const line = await lost.waitForLine(/cannot be read/, 30_000);
+  const line = await lost.waitForLine(/cannot be read/);
   expect(line).toContain('10.96.0.1');
   lost.kill();
   expect(await lost.exited).toMatchObject({ code: 0 });
@@ -168,7 +168,7 @@ test('the ClusterIP is unreachable before the agent ran, and an agent that knows
 describe('an agent with --apiserver', () => {
   beforeAll(async () => {
     agent = startAgent('--apiserver', `https://${real}:6443`);
-    await agent.waitForLine(/agent started/, 30_000);
+    await agent.waitForLine(/agent started/);
   });
 
   test.each([
@@ -188,7 +188,7 @@ describe('an agent with --apiserver', () => {
     const inside = inNamespace(names.pod, ['sh', '-c', files, 'sh', join(cluster.directory, 'ca.crt'), token, ...command]);
     const environment = ['env', 'KUBERNETES_SERVICE_HOST=10.96.0.1', 'KUBERNETES_SERVICE_PORT=443'];
     const second = foreground([...environment, ...inside], join(cluster.directory, 'second.log'));
-    await second.waitForLine(/agent started/, 30_000);
+    await second.waitForLine(/agent started/);
     expect(second.lines().find((line) => line.includes('reading the API server'))).toContain('"10.96.0.1"');
     second.kill();
     expect(await second.exited).toMatchObject({ code: 0 });
@@ -199,7 +199,7 @@ describe('an agent with --apiserver', () => {
     await cluster.stopApiServer();
     // The rules lead to a stopped server. Its kernel refuses the connection, which shows that packets still arrive.
     expect(await ask('pod', '10.96.0.1')).toBe('ECONNREFUSED');
-    await until('the agent has noticed', () => agent?.lines().some((line) => line.includes('cannot be read')) === true, 30_000);
+    await until('the agent has noticed', () => agent?.lines().some((line) => line.includes('cannot be read')) === true);
     expect(await rules()).toBe(before);
     await cluster.startApiServer();
     await apply(cluster, marker('after-api-server'));
@@ -233,10 +233,10 @@ describe('an agent with --apiserver', () => {
     expect(await ask('pod', '10.96.0.1')).toMatch(/^v1\./);
     await cluster.stopApiServer();
     agent = startAgent('--apiserver', `https://${real}:6443`);
-    await agent.waitForLine(/cannot be read/, 30_000);
+    await agent.waitForLine(/cannot be read/);
     expect(await rules()).toBe(before);
     await cluster.startApiServer();
-    await agent.waitForLine(/agent started/, 60_000);
+    await agent.waitForLine(/agent started/);
     expect(await ask('pod', '10.96.0.1')).toMatch(/^v1\./);
     expect(await ask('pod', 'fd00:96::1')).toMatch(/^v1\./);
   });
@@ -247,7 +247,7 @@ describe('an agent with --apiserver', () => {
     expect(await ask('pod', '10.96.0.1')).toMatch(/^v1\./);
     // Its own rules in the kernel lead it to the API server at the ClusterIP.
     agent = startAgent();
-    await agent.waitForLine(/agent started/, 30_000);
+    await agent.waitForLine(/agent started/);
     expect(await ask('pod', 'fd00:96::1')).toMatch(/^v1\./);
   });
 });
@@ -265,5 +265,5 @@ function marker(name: string): object {
 }
 
 function untilProgrammed(address: string): Promise<unknown> {
-  return until(`${address} is programmed`, async () => (await rules()).includes(address), 60_000);
+  return until(`${address} is programmed`, async () => (await rules()).includes(address));
 }

@@ -76,7 +76,7 @@ test('no change is lost when etcd and the API server forget versions (410) durin
     const working = churn(7, counter, stop.signal);
     const more = (count: number): Promise<unknown> => {
       const enough = counter.done + count;
-      return until(`${count} more changes`, (note) => note(counter.done) >= enough, 60_000);
+      return until(`${count} more changes`, (note) => note(counter.done) >= enough);
     };
     const forgotten = (): boolean => lines.some((one) => one.includes('410'));
     // A list that was in progress when the wire was cut is restarted without a 410, so one round may not be enough.
@@ -92,22 +92,18 @@ test('no change is lost when etcd and the API server forget versions (410) durin
       // One broken watch is not reported as a problem; the source retries it after a pause. The marker shows when it has caught up.
       const marker = { apiVersion: 'v1', kind: 'Service', metadata: { name: `round-${round}` }, spec: { ports: [{ port: 80 }] } };
       await cluster.request({ method: 'POST', path, body: marker });
-      await until(`round-${round} is seen`, (note) => note(source.snapshot.services).has(`default/round-${round}`), 90_000);
+      await until(`round-${round} is seen`, (note) => note(source.snapshot.services).has(`default/round-${round}`));
     }
     stop.abort();
     await working;
     expect(forgotten()).toBe(true);
     const wanted = await there();
-    await until(
-      'the snapshot equals the cluster',
-      (note) => {
-        const services = [...source.snapshot.services];
-        const known = new Map<string, string>(services.map(([key, { metadata }]) => [key, metadata.labels['value'] ?? '']));
-        const keys = new Set([...known.keys(), ...wanted.keys()]);
-        return note([...keys].filter((key) => known.get(key) !== wanted.get(key))).length === 0;
-      },
-      90_000,
-    );
+    await until('the snapshot equals the cluster', (note) => {
+      const services = [...source.snapshot.services];
+      const known = new Map<string, string>(services.map(([key, { metadata }]) => [key, metadata.labels['value'] ?? '']));
+      const keys = new Set([...known.keys(), ...wanted.keys()]);
+      return note([...keys].filter((key) => known.get(key) !== wanted.get(key))).length === 0;
+    });
     expect(seen).toEqual(wanted);
   } finally {
     stop.abort();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { until } from '../lab/until.ts';
+import { patience, until } from '../lab/until.ts';
 import { Baseline } from './baseline.ts';
 import { KubernetesCluster } from './cluster.ts';
 import { OwnControlPlane } from './control-plane.ts';
@@ -42,7 +42,7 @@ test('a service account may do what RBAC grants it and nothing else', async () =
       subjects: [{ kind: 'ServiceAccount', namespace: 'herald-system', name: 'agent' }],
     },
   });
-  await expect.poll(async () => (await cluster.attempt(services, token)).status, { timeout: 30_000 }).toBe(200);
+  await expect.poll(async () => (await cluster.attempt(services, token)).status, { timeout: patience }).toBe(200);
   expect((await cluster.attempt({ path: '/api/v1/nodes' }, token)).status).toBe(403);
 });
 
@@ -126,5 +126,5 @@ test('kube-controller-manager runs when the options ask for it', async () => {
   });
   const slices = { path: '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices?labelSelector=kubernetes.io/service-name%3Dweb' };
   const names = async (): Promise<number> => ((await cluster.request(slices)) as { items: unknown[] }).items.length;
-  await expect.poll(names, { timeout: 60_000 }).toBe(1);
+  await expect.poll(names, { timeout: patience }).toBe(1);
 });

@@ -41,7 +41,7 @@ async function start(): Promise<void> {
     [program, 'controller', '--leader-elect=false', '--kubeconfig', kubeconfig],
     join(cluster.directory, `controller-${++started}.log`),
   );
-  await controller.waitForLine(/controller started/, 60_000);
+  await controller.waitForLine(/controller started/);
 }
 
 async function kill(): Promise<void> {
@@ -70,14 +70,10 @@ async function addressesOf(name: string): Promise<readonly string[]> {
 }
 
 function untilAssigned(name: string, count = 2): Promise<readonly string[]> {
-  return until(
-    `${name} has ${count} addresses`,
-    async (note) => {
-      const addresses = note(await addressesOf(name));
-      return addresses.length === count && addresses;
-    },
-    60_000,
-  );
+  return until(`${name} has ${count} addresses`, async (note) => {
+    const addresses = note(await addressesOf(name));
+    return addresses.length === count && addresses;
+  });
 }
 
 const patch = (name: string, body: object, subresource = ''): Promise<unknown> =>
@@ -155,11 +151,7 @@ test('an overwritten address is restored', async () => {
   await apply(cluster, service('contested'));
   const addresses = await untilAssigned('contested');
   await patch('contested', { status: { loadBalancer: { ingress: [{ ip: '203.0.113.9' }] } } }, '/status');
-  await until(
-    'Herald has restored its address',
-    async () => JSON.stringify(await addressesOf('contested')) === JSON.stringify(addresses),
-    30_000,
-  );
+  await until('Herald has restored its address', async () => JSON.stringify(await addressesOf('contested')) === JSON.stringify(addresses));
 });
 
 test('the older of two Services with one recorded address keeps it, and the other gets another', async () => {
@@ -177,9 +169,9 @@ test('the older of two Services with one recorded address keeps it, and the othe
   };
   // A running controller knows which Service had the address.
   await patch('a-younger', twice, '/status');
-  await until('each has its own address again', async () => (await isMended()) && (await addressesOf('a-younger'))[0] === other, 30_000);
+  await until('each has its own address again', async () => (await isMended()) && (await addressesOf('a-younger'))[0] === other);
   await kill();
   await patch('a-younger', twice, '/status');
   await start();
-  await until('the younger has another address', isMended, 30_000);
+  await until('the younger has another address', isMended);
 });

@@ -80,7 +80,6 @@ async function untilRecorded({ name, condition, code }: Expected): Promise<void>
     async (note) =>
       note(await scene.conditions(`${name}/web`))[condition]?.reason === code &&
       note(await scene.events(`${name}/web`)).some(({ reason }) => reason === code),
-    120_000,
   )
     // The test of the case shows what is there instead.
     .catch(() => undefined);
@@ -129,7 +128,7 @@ describe('mistakes in Pods', () => {
 });
 
 test('a Service without a class that no controller serves gets an Event', async () => {
-  const events = await until('there is an Event', async (note) => note(await scene.events('class-not-set/web')), 120_000);
+  const events = await until('there is an Event', async (note) => note(await scene.events('class-not-set/web')));
   expect(events.map(({ reason }) => reason)).toEqual(['ClassNotSet']);
 });
 
@@ -180,11 +179,7 @@ describe('after the fixes', () => {
   test.each(clusterCases.filter(({ fix }) => fix !== undefined))('the Service of $name gets an address', async (one) => {
     await scene.apply([one.fix?.(placeOfCluster(one)) ?? {}]);
     const service = `${one.name}/web`;
-    await until(
-      'the condition is True',
-      async (note) => note((await scene.conditions(service))['AddressAssigned'])?.status === 'True',
-      90_000,
-    );
+    await until('the condition is True', async (note) => note((await scene.conditions(service))['AddressAssigned'])?.status === 'True');
     expect((await explained(scene.words(service))).verdict.code).not.toBe(one.code);
     await until('there is an Event', async () => (await scene.events(service)).some(({ reason }) => reason === 'AddressAssigned'));
   });
@@ -193,7 +188,7 @@ describe('after the fixes', () => {
     await scene.cluster.attempt({ method: 'DELETE', path: `/api/v1/namespaces/${one.name}/pods/web-1?gracePeriodSeconds=0` });
     await scene.apply(mendedPodManifests(one, placeOfCluster(one)));
     const words = scene.words(`${one.name}/web`);
-    await until('there is an endpoint', async (note) => note(await explained(words)).endpoints.ready === 1, 90_000);
+    await until('there is an endpoint', async (note) => note(await explained(words)).endpoints.ready === 1);
     const { verdict, endpoints } = await explained(words);
     expect(endpoints.pods).toEqual([]);
     expect(verdict.code).toBe('AgentSilent');
@@ -214,6 +209,6 @@ test('status says that no controller leads, and explain of a new Service that no
     'Not served: the Service has no address yet: the controller has not assigned one. Check with herald status that a controller runs and leads.',
   );
   await scene.startController();
-  await until('a controller leads', async () => (await scene.addresses(`${one.name}/late`)).length > 0, 90_000);
+  await until('a controller leads', async () => (await scene.addresses(`${one.name}/late`)).length > 0);
   expect((await scene.problems()).problems).not.toContainEqual(row);
 });

@@ -5,7 +5,7 @@ import type { NodeDrainReport } from '../../src/model/objects/node-state.ts';
 import { Lab, type LabProcess } from '../lab/lab.ts';
 import { pathFrom, untilNextHops, viaNodes } from '../lab/routes.ts';
 import { standardTopology } from '../lab/standard-topology.ts';
-import { until } from '../lab/until.ts';
+import { patience, until } from '../lab/until.ts';
 import { KubernetesCluster } from './cluster.ts';
 import { apply, configurationKinds, definition, ours, shipped } from './manifests.ts';
 
@@ -16,7 +16,6 @@ import { apply, configurationKinds, definition, ours, shipped } from './manifest
 const program = join(import.meta.dirname, '../../bin/herald');
 const nodes = ['node1', 'node2'];
 const tor = 'tor1';
-const patience = 90_000;
 /** Longer than the test: it sets a short settle time once it has checked the step before. */
 const longSettleSeconds = 600;
 const web = ['198.51.100.10', '2001:db8:100::10'];
@@ -124,7 +123,7 @@ beforeAll(async () => {
   }
   await untilServed(web, nodes);
   await untilServed(ledger, ['node1']);
-}, 240_000);
+});
 
 afterAll(async () => {
   await cluster?.stop();
@@ -162,7 +161,7 @@ async function errorsOf(address: string): Promise<Readonly<Record<string, number
   return (await lab.client.tcp({ address, port: 80, count: 20, parallel: 2, timeoutMs: 10_000 })).errors;
 }
 
-test('a Service that only this node announces is named, and the router keeps its routes', { timeout: 180_000 }, async () => {
+test('a Service that only this node announces is named, and the router keeps its routes', async () => {
   const seen = async (node: string): Promise<number> => {
     const { sessions = [] } = await reported(node);
     return sessions.reduce((sum, { prefixesSent = 0 }) => sum + prefixesSent, 0);
@@ -177,7 +176,7 @@ test('a Service that only this node announces is named, and the router keeps its
   for (const address of [...web, ...ledger]) expect((await pathFrom(lab, tor, 'node1', address))?.community).toBe('64512:100');
 });
 
-test('the router gets GRACEFUL_SHUTDOWN, then the withdrawal, and --uncordon undoes both', { timeout: 300_000 }, async () => {
+test('the router gets GRACEFUL_SHUTDOWN, then the withdrawal, and --uncordon undoes both', async () => {
   await serve('ledger', 'Local', ledger, nodes);
   await untilServed(ledger, nodes);
   const all = [...web, ...ledger];

@@ -147,11 +147,11 @@ test('a Service that only this node announces is named, and nothing is written',
 test('the shipped ClusterRole is enough to drain a node and undo it', async () => {
   await serve('ledger', '192.0.2.2', 'node1', 'node2');
   const drained = drain();
-  await until('the annotation is written', async () => (await node1()).metadata.annotations?.[annotation] === 'true', 60_000);
+  await until('the annotation is written', async () => (await node1()).metadata.annotations?.[annotation] === 'true');
   const since = new Date().toISOString();
   await report('node1', 2, { phase: 'Draining', since, kept: 0 });
   const callsBefore = calls().length;
-  await until('the command has read the reports', () => calls().length > callsBefore + 1, 60_000);
+  await until('the command has read the reports', () => calls().length > callsBefore + 1);
   await report('node1', 0, { phase: 'Drained', since, kept: 0, connections: 0 });
   const { code, stdout, stderr } = await drained;
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -164,7 +164,7 @@ test('the shipped ClusterRole is enough to drain a node and undo it', async () =
   ]);
 
   const undone = drain('--uncordon');
-  await until('the annotation is gone', async () => (await node1()).metadata.annotations?.[annotation] === undefined, 60_000);
+  await until('the annotation is gone', async () => (await node1()).metadata.annotations?.[annotation] === undefined);
   await report('node1', 2);
   expect(await undone).toMatchObject({ code: 0, stdout: expect.stringContaining('announced again: tor: 2 of 2 routes\n') });
   expect((await node1()).metadata.annotations).toEqual({ 'example.com/other': 'stays' });

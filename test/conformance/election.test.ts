@@ -57,9 +57,9 @@ function start(): LabProcess {
 /** Starts one controller that leads, and one that has read all objects and waits. */
 async function startTwo(): Promise<{ readonly leader: LabProcess; readonly other: LabProcess }> {
   const leader = start();
-  await leader.waitForLine(started, 60_000);
+  await leader.waitForLine(started);
   const other = start();
-  await other.waitForLine(/another one leads/, 60_000);
+  await other.waitForLine(/another one leads/);
   return { leader, other };
 }
 
@@ -76,7 +76,7 @@ async function addressOf(name: string): Promise<string> {
 }
 
 const untilAssigned = (name: string): Promise<string> =>
-  until(`${name} has an address`, () => addressOf(name).then((ip) => ip !== '' && ip), 60_000);
+  until(`${name} has an address`, () => addressOf(name).then((ip) => ip !== '' && ip));
 
 async function holder(): Promise<Record<string, unknown>> {
   return ((await cluster.request({ path: leasePath })) as { readonly spec: Record<string, unknown> }).spec;
@@ -105,7 +105,7 @@ test('a stopped leader hands over in about a second, and no address moves', asyn
   const address = await untilAssigned('stays');
   const began = performance.now();
   leader.kill('SIGTERM');
-  await other.waitForLine(started, 60_000);
+  await other.waitForLine(started);
   const took = seconds(began);
   expect(await leader.exited).toMatchObject({ code: 0 });
   await apply(cluster, service('after-stop'));
@@ -122,7 +122,7 @@ test('the Lease of a killed leader is taken over once it has expired', async () 
   const address = await untilAssigned('held');
   const began = performance.now();
   leader.kill('SIGKILL');
-  await other.waitForLine(started, 60_000);
+  await other.waitForLine(started);
   const took = seconds(began);
   // The Lease is valid for 8 s, and was renewed at most 2 s before.
   expect(took).toBeGreaterThan(5.5);
@@ -141,7 +141,7 @@ test('a leader resumed after its Lease expired exits, and no address is duplicat
   const began = performance.now();
   // The leader has not seen these Services while it was suspended, so it would assign addresses to them first.
   await Promise.all(Array.from({ length: 20 }, (_, index) => apply(cluster, service(`meanwhile-${index}`))));
-  await other.waitForLine(started, 60_000);
+  await other.waitForLine(started);
   const names = ['before', ...Array.from({ length: 20 }, (_, index) => `meanwhile-${index}`)];
   const addresses = await Promise.all(names.map(untilAssigned));
   console.log(`the new Services have their addresses ${seconds(began).toFixed(1)} s after the leader froze`);
@@ -165,7 +165,7 @@ test('the leader exits when the API server is away longer than the Lease, and th
   await cluster.stopApiServer();
   expect(await leader.exited).toMatchObject({ code: 1 });
   await cluster.startApiServer();
-  await other.waitForLine(started, 60_000);
+  await other.waitForLine(started);
   await apply(cluster, service('after-outage'));
   await untilAssigned('after-outage');
   expect(await addressOf('through')).toBe(address);

@@ -66,7 +66,7 @@ beforeAll(async () => {
   const kubeconfig = join(cluster.directory, 'controller.kubeconfig');
   await writeFile(kubeconfig, cluster.kubeconfig(await cluster.serviceAccountToken('herald-system', 'herald-controller')), { mode: 0o600 });
   controller = foreground([program, 'controller', '--kubeconfig', kubeconfig], join(cluster.directory, 'controller.log'));
-  await controller.waitForLine(/controller started/, 60_000);
+  await controller.waitForLine(/controller started/);
   // Its Event comes after half a minute. Other tests run meanwhile.
   await apply(cluster, service('classless', { loadBalancerClass: undefined }));
 });
@@ -91,17 +91,13 @@ async function eventsOf(name: string): Promise<readonly Event[]> {
 }
 
 const untilEvent = (name: string, reason: string): Promise<Event> =>
-  until(`${name} has an Event ${reason}`, async () => (await eventsOf(name)).find((event) => event.reason === reason), 30_000);
+  until(`${name} has an Event ${reason}`, async () => (await eventsOf(name)).find((event) => event.reason === reason));
 
 const untilStatus = (path: string, what: string, holds: (object: Read) => boolean): Promise<Read> =>
-  until(
-    `${path} ${what}`,
-    async (note) => {
-      const object = note(await get(path));
-      return holds(object) && object;
-    },
-    30_000,
-  );
+  until(`${path} ${what}`, async (note) => {
+    const object = note(await get(path));
+    return holds(object) && object;
+  });
 
 const conditionOf = ({ status }: Read, type: string) => status?.conditions?.find((condition) => condition.type === type);
 
@@ -158,7 +154,7 @@ describe('Events', () => {
 
   test('a LoadBalancer without a class that no controller serves gets one Warning with both fixes, and nothing else', async () => {
     const find = async (): Promise<Event | undefined> => (await eventsOf('classless')).find(({ reason }) => reason === 'ClassNotSet');
-    const event = await until('classless has an Event', find, 120_000);
+    const event = await until('classless has an Event', find);
     expect(event).toMatchObject({ type: 'Warning', action: 'AssignAddress', regarding: { kind: 'Service', name: 'classless' } });
     expect(event.note).toMatch(/spec\.loadBalancerClass: herald\.dev\/herald .*immutable.*defaultClass: true in HeraldConfig\/default/);
     await cluster.request({
@@ -172,7 +168,7 @@ describe('Events', () => {
     await untilEvent('after-classless', 'AddressNotInPools');
     expect(await eventsOf('classless')).toHaveLength(1);
     expect((await get(`${services}/classless`)).status).toEqual({ loadBalancer: {} });
-  }, 150_000);
+  });
 
   test('an Event into a namespace that is being deleted is dropped without a warning', async () => {
     await apply(cluster, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'ending' } });

@@ -111,7 +111,7 @@ describe('explain of a real API server', () => {
     expect(unmatched.stdout).not.toContain('not read: services');
 
     await apply(cluster, pod({ app: 'web' }));
-    await until('the endpoint is known', async () => (await explain(kubeconfig)).stdout.includes('Pod web-1'), 60_000);
+    await until('the endpoint is known', async () => (await explain(kubeconfig)).stdout.includes('Pod web-1'));
     expect((await explain(kubeconfig)).stdout).toContain('Pod web-1: container app is not ready');
 
     const status = {
@@ -123,7 +123,7 @@ describe('explain of a real API server', () => {
     };
     const path = '/api/v1/namespaces/shop/pods/web-1/status';
     await cluster.request({ method: 'PATCH', path, body: { status }, contentType: 'application/merge-patch+json' });
-    await until('the endpoint is ready', async () => (await explain(kubeconfig)).stdout.includes('Endpoints  1 ready'), 60_000);
+    await until('the endpoint is ready', async () => (await explain(kubeconfig)).stdout.includes('Endpoints  1 ready'));
     expect((await explain(kubeconfig)).stdout).not.toContain('Pod web-1');
   });
 

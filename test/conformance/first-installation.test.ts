@@ -104,7 +104,7 @@ async function config(): Promise<Config | undefined> {
   return status === 200 ? (body as Config) : undefined;
 }
 
-const untilMade = (): Promise<Config> => until('HeraldConfig exists', config, 120_000);
+const untilMade = (): Promise<Config> => until('HeraldConfig exists', config);
 
 async function removeEverything(): Promise<void> {
   await stopProcesses();
@@ -166,7 +166,6 @@ describe('a HeraldConfig that the controller created', () => {
     await until(
       'the controller has processed a later object',
       async (note) => 'status' in (note((await cluster.attempt({ path: '/apis/herald.dev/v1alpha1/bfdprofiles/later' })).body) as object),
-      60_000,
     );
     expect(await config()).toBeUndefined();
     await stopProcesses();
@@ -216,11 +215,11 @@ describe('a HeraldConfig that the controller creates beside MetalLB', () => {
       const [definition] = metallbDefinitions() as { readonly metadata: { readonly name: string } }[];
       const name = definition?.metadata.name ?? '';
       await apply(cluster, definition ?? {});
-      await until('the group is served', async () => (await cluster.attempt({ path: '/apis/metallb.io' })).status === 200, 60_000);
+      await until('the group is served', async () => (await cluster.attempt({ path: '/apis/metallb.io' })).status === 200);
       await install();
       const controller = await start('controller');
       expect((await untilMade()).spec).toMatchObject({ defaultClass: false });
-      await controller.waitForLine(/the API group metallb\.io of MetalLB/, 60_000);
+      await controller.waitForLine(/the API group metallb\.io of MetalLB/);
       await upgrade();
       expect((await config())?.spec).toMatchObject({ services: 'external', defaultClass: false });
       await removeEverything();
@@ -233,11 +232,11 @@ describe('a HeraldConfig that the controller creates beside MetalLB', () => {
 describe('a HeraldConfig that existed before', () => {
   test('an existing object is not changed', async () => {
     await install();
-    await until('the kind is served', async () => (await clients.kubectl('get', 'heraldconfigs')).code === 0, 60_000);
+    await until('the kind is served', async () => (await clients.kubectl('get', 'heraldconfigs')).code === 0);
     const own = { apiVersion: 'herald.dev/v1alpha1', kind: 'HeraldConfig', metadata: { name: 'default' }, spec: { drainSeconds: 3 } };
     await cluster.request({ method: 'POST', path: '/apis/herald.dev/v1alpha1/heraldconfigs', body: own });
     const controller = await start('controller');
-    await controller.waitForLine(/controller started/, 60_000);
+    await controller.waitForLine(/controller started/);
     expect(await config()).toMatchObject({ spec: { drainSeconds: 3 } });
     expect((await config())?.metadata.annotations ?? {}).not.toHaveProperty(['meta.helm.sh/release-name']);
     await stopProcesses();
@@ -293,14 +292,14 @@ describe('an agent on a node with kube-proxy', () => {
     const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node1' } };
     await cluster.request({ method: 'POST', path: '/api/v1/nodes', body: node });
     agent = await start('agent');
-    await agent.waitForLine(/HeraldConfig\/default.*nothing is done on this node/, 60_000);
+    await agent.waitForLine(/HeraldConfig\/default.*nothing is done on this node/);
     expect(await tables()).toBe('');
     expect(agent.lines().join('\n')).not.toContain('agent started');
   });
 
   test('the agent works by the HeraldConfig once the controller has created it', async () => {
     await start('controller');
-    await agent.waitForLine(/agent started/, 120_000);
+    await agent.waitForLine(/agent started/);
     expect(await tables()).toContain('table ip herald');
     // kube-proxy forwards the ClusterIP of the API server's own Service.
     expect((await clients.run(['nft', 'list', 'ruleset'])).stdout).not.toContain('10.96.0.1');
@@ -308,7 +307,7 @@ describe('an agent on a node with kube-proxy', () => {
 
   test('the agent keeps the settings when HeraldConfig is deleted, as an uninstall does first', async () => {
     await cluster.request({ method: 'DELETE', path: configPath });
-    await agent.waitForLine(/HeraldConfig\/default.*was deleted/, 60_000);
+    await agent.waitForLine(/HeraldConfig\/default.*was deleted/);
     expect((await clients.run(['nft', 'list', 'ruleset'])).stdout).not.toContain('10.96.0.1');
   });
 });

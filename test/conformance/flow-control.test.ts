@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { patience } from '../lab/until.ts';
 import { sampleOf } from '../unit/telemetry/scrape.ts';
 import { borrowCluster } from './borrowed-cluster.ts';
 import type { KubernetesCluster } from './cluster.ts';
@@ -41,7 +42,7 @@ test.each([
         await cluster.attempt({ path }, token);
         return dispatched(schema, level);
       },
-      { timeout: 60_000 },
+      { timeout: patience },
     )
     .toBeGreaterThan(before);
 });
@@ -54,6 +55,6 @@ test('no FlowSchema names a level that does not exist', async () => {
     };
     return status?.conditions?.find(({ type }) => type === 'Dangling')?.status;
   };
-  for (const { metadata } of schemas) await expect.poll(() => dangling(metadata.name), { timeout: 60_000 }).toBe('False');
+  for (const { metadata } of schemas) await expect.poll(() => dangling(metadata.name), { timeout: patience }).toBe('False');
   expect(schemas).toHaveLength(3);
 });

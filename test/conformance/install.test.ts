@@ -43,7 +43,7 @@ async function existing(): Promise<string[]> {
 }
 
 async function untilServed(): Promise<void> {
-  await until('HeraldConfig is served', async () => (await clients.kubectl('get', 'heraldconfigs')).code === 0, 60_000);
+  await until('HeraldConfig is served', async () => (await clients.kubectl('get', 'heraldconfigs')).code === 0);
 }
 
 describe.each(overlays)('the overlay %s', (overlay) => {

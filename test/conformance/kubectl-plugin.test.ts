@@ -51,14 +51,10 @@ beforeAll(async () => {
   clients = new Clients(cluster);
   for (const kind of configurationKinds) await apply(cluster, definition(kind));
   await apply(cluster, ...shipped('base/namespace.yaml'));
-  await until(
-    'every object is accepted',
-    async () => {
-      await apply(cluster, ...objects);
-      return true;
-    },
-    60_000,
-  );
+  await until('every object is accepted', async () => {
+    await apply(cluster, ...objects);
+    return true;
+  });
 });
 
 afterAll(async () => {

@@ -34,7 +34,7 @@ describe('a change of type', () => {
     // The API server removes the class and the address only together with the type.
     const clusterIP = { type: 'ClusterIP', loadBalancerClass: null, allocateLoadBalancerNodePorts: null, loadBalancerIP: null };
     expect((await services.patch('changes', { spec: clusterIP })).status).toBe(200);
-    await until('the status is cleared', async (note) => note((await services.get('changes')).status.conditions) === undefined, 30_000);
+    await until('the status is cleared', async (note) => note((await services.get('changes')).status.conditions) === undefined);
     expect(await services.addressesOf('changes')).toEqual([]);
     await create('takes', { loadBalancerIP: '192.0.2.50' });
     expect(await services.untilAddresses('takes', 1)).toEqual(['192.0.2.50']);
@@ -57,7 +57,7 @@ describe('a change of type', () => {
       allocateLoadBalancerNodePorts: null,
     };
     expect((await services.patch('alias', { spec })).status).toBe(200);
-    await until('the status is cleared', async (note) => note((await services.get('alias')).status.conditions) === undefined, 30_000);
+    await until('the status is cleared', async (note) => note((await services.get('alias')).status.conditions) === undefined);
     await create('takes-alias', { loadBalancerIP: address });
     expect(await services.untilAddresses('takes-alias', 1)).toEqual([address]);
   });
@@ -134,11 +134,7 @@ describe('another field manager', () => {
     const conflict = await services.applyAs('meddler', path, { ...as, ...ingress('203.0.113.5') }, false);
     expect(conflict).toMatchObject({ status: 409, body: { message: expect.stringContaining('herald') } });
     expect((await services.applyAs('meddler', path, { ...as, ...ingress('203.0.113.5') }, true)).status).toBe(200);
-    await until(
-      'Herald has restored its address',
-      async (note) => note(await services.addressesOf('managed')).join() === addresses.join(),
-      30_000,
-    );
+    await until('Herald has restored its address', async (note) => note(await services.addressesOf('managed')).join() === addresses.join());
   });
 
   test('applying other fields does not affect the address', async () => {

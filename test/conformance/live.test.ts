@@ -120,7 +120,7 @@ beforeAll(async () => {
     'none',
   ];
   agent = foreground(inNamespace(namespace, [program, ...command, '--healthz-bind-address', 'none']), join(cluster.directory, 'agent.log'));
-  await agent.waitForLine(/agent started/, 60_000);
+  await agent.waitForLine(/agent started/);
 });
 
 afterAll(async () => {
@@ -152,10 +152,8 @@ test("history of a Service comes through the pod proxy, and causes have the API 
   const changed = (await cluster.request({ method: 'PATCH', path: slice, body, contentType: 'application/merge-patch+json' })) as {
     metadata: { resourceVersion: string };
   };
-  await until(
-    'the change is in the history',
-    async (note) => note(await historyOf('asker', 'service', 'default/web')).entries.some(({ text }) => text.includes('2 endpoints')),
-    60_000,
+  await until('the change is in the history', async (note) =>
+    note(await historyOf('asker', 'service', 'default/web')).entries.some(({ text }) => text.includes('2 endpoints')),
   );
   const { entries, told, unasked, code } = await historyOf('asker', 'service', 'default/web');
   expect(code).toBe(0);
@@ -208,7 +206,7 @@ test('a mistake in a pool that the API server accepts is named first, and the ex
   await write(['198.51.100.0/24', '198.51.100.0/25']);
   const explained = async (...words: readonly string[]): Promise<string> =>
     (await herald('asker', 'explain', 'service', 'default/web', ...words)).stdout;
-  await until('the agent keeps the earlier version', async (note) => note(await explained()).includes('in force: the last good'), 30_000);
+  await until('the agent keeps the earlier version', async (note) => note(await explained()).includes('in force: the last good'));
   const lines = (await explained()).split('\n');
   expect(lines[0]).toMatch(/^problem: IPAddressPool\/main: spec\.addresses: /);
   expect(lines[1]).toMatch(
@@ -219,14 +217,14 @@ test('a mistake in a pool that the API server accepts is named first, and the ex
   const { stdout: unknown } = await herald('stranger', 'explain', 'service', 'default/web');
   expect(unknown).toContain('an earlier version of IPAddressPool/main may be in force there');
   await write(['198.51.100.0/24']);
-  await until('no object is broken', async (note) => !note(await explained()).includes('problem: '), 30_000);
+  await until('no object is broken', async (note) => !note(await explained()).includes('problem: '));
 });
 
 test('a deleted HeraldConfig is named first while an agent keeps it in force, and a new one ends that', async () => {
   const path = '/apis/herald.dev/v1alpha1/heraldconfigs/default';
   await cluster.request({ method: 'DELETE', path });
   const status = async (): Promise<{ code: number; stdout: string }> => herald('asker', 'status', '--problems');
-  await until('the agent keeps it', async (note) => note((await status()).stdout).includes('HeraldConfig/default'), 30_000);
+  await until('the agent keeps it', async (note) => note((await status()).stdout).includes('HeraldConfig/default'));
   const text = 'HeraldConfig/default: was deleted, and agents keep it in force (--wait-for-config) (create it again)';
   const { code, stdout: problems } = await status();
   expect(code).toBe(3);
@@ -238,5 +236,5 @@ test('a deleted HeraldConfig is named first while an agent keeps it in force, an
     /^in force: the last good version of HeraldConfig\/default, for \d+ s, in the agent of node1: what follows is decided from it$/,
   );
   await apply(cluster, ours('HeraldConfig', 'default', { drainSeconds: 7 }));
-  await until('no object is missing', async (note) => !note((await status()).stdout).includes('HeraldConfig/default'), 30_000);
+  await until('no object is missing', async (note) => !note((await status()).stdout).includes('HeraldConfig/default'));
 });

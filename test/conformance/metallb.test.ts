@@ -113,8 +113,8 @@ test("the controller starts without MetalLB's CRDs, and Services keep MetalLB's 
     [program, 'controller', '--leader-elect=false', '--kubeconfig', await kubeconfig('herald-controller')],
     join(cluster.directory, 'controller.log'),
   );
-  await controller.waitForLine(/controller started/, 60_000);
-  await until('the controller has processed them', async () => (await assigned('shop', 'web')) === 'False HeldOutsidePools', 30_000);
+  await controller.waitForLine(/controller started/);
+  await until('the controller has processed them', async () => (await assigned('shop', 'web')) === 'False HeldOutsidePools');
   expect(await assigned('partners', 'api')).toBe('False PoolNotFound');
   expect(await addresses()).toEqual(given);
 });
@@ -125,12 +125,12 @@ test("MetalLB's pools confirm the addresses, and its annotations apply to new Se
     await apply(cluster, ...example('installation.yaml'));
     return true;
   });
-  await until('the addresses are assigned', allAre('True Assigned'), 90_000);
+  await until('the addresses are assigned', allAre('True Assigned'));
   const spec = { type: 'LoadBalancer', ports: [{ port: 80 }] };
   const annotations = { 'metallb.io/address-pool': 'partners' };
   const metadata = { name: 'new', namespace: 'partners', labels: { exposed: 'true' }, annotations };
   await apply(cluster, { apiVersion: 'v1', kind: 'Service', metadata, spec });
-  await until('the new one has an address', async () => (await assigned('partners', 'new')) === 'True Assigned', 30_000);
+  await until('the new one has an address', async () => (await assigned('partners', 'new')) === 'True Assigned');
   expect((await read('partners', 'new')).status.loadBalancer.ingress?.map(({ ip }) => ip)).toEqual(['192.0.2.200']);
   expect(await addresses()).toEqual(given);
 });
@@ -138,12 +138,12 @@ test("MetalLB's pools confirm the addresses, and its annotations apply to new Se
 test("no address moves when compat is switched off and on, and off removes Herald's conditions", async () => {
   for (let round = 0; round < 2; round++) {
     await setCompat('none');
-    await until('Herald has removed its conditions', allAre('none'), 30_000);
+    await until('Herald has removed its conditions', allAre('none'));
     expect(await addresses()).toEqual(given);
     const { status } = await read('shop', 'web');
     expect(Object.keys(status)).toEqual(['loadBalancer']);
     await setCompat('metallb');
-    await until('the addresses are assigned again', allAre('True Assigned'), 60_000);
+    await until('the addresses are assigned again', allAre('True Assigned'));
     expect(await addresses()).toEqual(given);
   }
 });
@@ -191,14 +191,14 @@ test("objects of herald.dev with the same names replace MetalLB's, and no addres
     return JSON.stringify(status ?? {}).includes('"Accepted"');
   });
   await setCompat('none');
-  await until('Herald has removed its conditions', allAre('none'), 30_000);
+  await until('Herald has removed its conditions', allAre('none'));
   await apply(cluster, {
     apiVersion: 'herald.dev/v1alpha1',
     kind: 'HeraldConfig',
     metadata: { name: 'default' },
     spec: { defaultClass: true },
   });
-  await until('the addresses are assigned without compat', allAre('True Assigned'), 60_000);
+  await until('the addresses are assigned without compat', allAre('True Assigned'));
   expect(await addresses()).toEqual(given);
 });
 

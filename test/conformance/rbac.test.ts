@@ -76,8 +76,8 @@ beforeAll(async () => {
   });
   agent = await start('agent', '--node', 'node1', '--healthz-bind-address', 'none', '--daemonset', 'herald-system/herald-agent');
   controller = await start('controller');
-  await agent.waitForLine(/agent started/, 60_000);
-  await controller.waitForLine(/controller started/, 60_000);
+  await agent.waitForLine(/agent started/);
+  await controller.waitForLine(/controller started/);
 });
 
 afterAll(async () => {
@@ -107,14 +107,10 @@ async function get(path: string): Promise<{ readonly status?: Record<string, unk
 
 test('the controller assigns an address and writes it into the status', async () => {
   const service = '/api/v1/namespaces/default/services/web';
-  const status = await until(
-    'the Service has an address',
-    async () => {
-      const { status } = await get(service);
-      return (status?.['conditions'] as unknown[] | undefined)?.length === 3 && status;
-    },
-    30_000,
-  );
+  const status = await until('the Service has an address', async () => {
+    const { status } = await get(service);
+    return (status?.['conditions'] as unknown[] | undefined)?.length === 3 && status;
+  });
   expect(status).toMatchObject({
     loadBalancer: { ingress: [{ ip: expect.stringMatching(/^192\.0\.2\./), ipMode: 'VIP' }] },
     conditions: expect.arrayContaining([expect.objectContaining({ type: 'herald.dev/AddressAssigned', status: 'True' })]),
@@ -128,7 +124,7 @@ test('a Service that becomes ClusterIP loses address and conditions, and the nex
   const holds = (name: string) => async () =>
     JSON.stringify((await get(`${path}/${name}`)).status?.['loadBalancer']).includes('192.0.2.77');
   await apply(cluster, make('first'));
-  await until('the first Service has the address', holds('first'), 30_000);
+  await until('the first Service has the address', holds('first'));
   await apply(cluster, make('second'));
   await cluster.request({
     method: 'PATCH',
@@ -136,7 +132,7 @@ test('a Service that becomes ClusterIP loses address and conditions, and the nex
     body: { spec: { type: 'ClusterIP', loadBalancerClass: null, loadBalancerIP: null } },
     contentType: 'application/merge-patch+json',
   });
-  await until('the second Service has the address', holds('second'), 30_000);
+  await until('the second Service has the address', holds('second'));
   await until('the first Service has no status left', async () => {
     const { status } = await get(`${path}/first`);
     return status?.['conditions'] === undefined && JSON.stringify(status?.['loadBalancer']) === '{}';
@@ -148,14 +144,10 @@ test('a repeated Event becomes a series', async () => {
   const spec = { type: 'LoadBalancer', loadBalancerClass: 'herald.dev/herald', loadBalancerIP: '192.0.2.77' };
   await cluster.request({ method: 'DELETE', path: `${path}/second` });
   await cluster.request({ method: 'PATCH', path: `${path}/first`, body: { spec }, contentType: 'application/merge-patch+json' });
-  await until(
-    'an Event has a series',
-    async () => {
-      const { items } = (await cluster.request({ path: '/apis/events.k8s.io/v1/namespaces/default/events' })) as { items: object[] };
-      return items.some((event) => 'series' in event && JSON.stringify(event).includes('The Service has 192.0.2.77'));
-    },
-    30_000,
-  );
+  await until('an Event has a series', async () => {
+    const { items } = (await cluster.request({ path: '/apis/events.k8s.io/v1/namespaces/default/events' })) as { items: object[] };
+    return items.some((event) => 'series' in event && JSON.stringify(event).includes('The Service has 192.0.2.77'));
+  });
 });
 
 test('every configuration object says whether it is accepted', async () => {
@@ -194,7 +186,7 @@ describe.each(['agent', 'controller'])('the Roles of the %s', (account) => {
 
   test('the Roles grant no unused right', async () => {
     // A Lease is renewed only every two seconds.
-    await until('every right was used', async () => unusedRights(account).length === 0, 10_000).catch(() => undefined);
+    await until('every right was used', async () => unusedRights(account).length === 0).catch(() => undefined);
     expect(unusedRights(account)).toEqual([]);
   });
 });

@@ -54,7 +54,7 @@ export class ServiceCluster {
     const log = join(this.cluster.directory, `controller-${++this.#started}.log`);
     const controller = foreground([program, 'controller', '--leader-elect=false', '--kubeconfig', this.#kubeconfig, ...options], log);
     this.#running.add(controller);
-    await controller.waitForLine(/controller started/, 120_000);
+    await controller.waitForLine(/controller started/);
     return controller;
   }
 
@@ -84,18 +84,14 @@ export class ServiceCluster {
   }
 
   untilAddresses(name: string, count: number): Promise<readonly string[]> {
-    return until(
-      `${name} has ${count} addresses`,
-      async (note) => {
-        const addresses = note(await this.addressesOf(name));
-        return addresses.length === count && addresses;
-      },
-      60_000,
-    );
+    return until(`${name} has ${count} addresses`, async (note) => {
+      const addresses = note(await this.addressesOf(name));
+      return addresses.length === count && addresses;
+    });
   }
 
   untilCondition(name: string, wanted: string): Promise<boolean> {
-    return until(`${name} says ${wanted}`, async (note) => note(await this.conditionOf(name)) === wanted, 60_000);
+    return until(`${name} says ${wanted}`, async (note) => note(await this.conditionOf(name)) === wanted);
   }
 
   patch(name: string, body: object, subresource = ''): Promise<ApiResponse> {

@@ -38,14 +38,10 @@ const poolPath = '/apis/herald.dev/v1alpha1/ipaddresspools/main';
 test('Services get addresses and pools a status with the CRDs of the previous version', async () => {
   await apply(services.cluster, loadBalancer('before'));
   await services.untilAddresses('before', 1);
-  await until(
-    'the pool has its status',
-    async (note) => {
-      const { status } = (await services.cluster.request({ path: poolPath })) as { readonly status?: { readonly usage?: string } };
-      return note(status?.usage) === '1/256';
-    },
-    60_000,
-  );
+  await until('the pool has its status', async (note) => {
+    const { status } = (await services.cluster.request({ path: poolPath })) as { readonly status?: { readonly usage?: string } };
+    return note(status?.usage) === '1/256';
+  });
 });
 
 test('an unknown field of the next version is ignored, and no address moves', async () => {
@@ -53,16 +49,12 @@ test('an unknown field of the next version is ignored, and no address moves', as
   Object.assign(next.spec.versions[0].schema.openAPIV3Schema.properties.spec.properties, { sharding: { type: 'string', maxLength: 10 } });
   await apply(services.cluster, next);
   const addresses = await services.untilAddresses('before', 1);
-  await until(
-    'the field is kept',
-    async (note) => {
-      await apply(services.cluster, ipAddressPool('main', { addresses: ['192.0.2.0/24', '198.51.100.0/24'], sharding: 'even' }));
-      const { spec } = (await services.cluster.request({ path: poolPath })) as { readonly spec: { readonly sharding?: string } };
-      return note(spec.sharding) === 'even';
-    },
-    60_000,
-  );
-  await controller.waitForLine(/spec\.sharding: is not known to this version of Herald/, 60_000);
+  await until('the field is kept', async (note) => {
+    await apply(services.cluster, ipAddressPool('main', { addresses: ['192.0.2.0/24', '198.51.100.0/24'], sharding: 'even' }));
+    const { spec } = (await services.cluster.request({ path: poolPath })) as { readonly spec: { readonly sharding?: string } };
+    return note(spec.sharding) === 'even';
+  });
+  await controller.waitForLine(/spec\.sharding: is not known to this version of Herald/);
   await apply(services.cluster, loadBalancer('after', { loadBalancerIP: '198.51.100.7' }));
   expect(await services.untilAddresses('after', 1)).toEqual(['198.51.100.7']);
   expect(await services.addressesOf('before')).toEqual(addresses);

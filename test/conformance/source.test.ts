@@ -116,12 +116,12 @@ test('changes during an outage of the API server are found, and only they are re
   await apply(cluster, service('stays'), service('goes'));
   const { source, changes, lines } = await started();
   await cluster.stopApiServer();
-  await until('the outage is noticed', () => source.problems().length > 0, 30_000);
+  await until('the outage is noticed', () => source.problems().length > 0);
   expect(source.snapshot.services.has('default/goes')).toBe(true);
   await cluster.startApiServer();
   await remove('goes');
-  await until('the differences are in the snapshot', () => !source.snapshot.services.has('default/goes'), 60_000);
-  await until('the source has no problem', () => source.problems().length === 0, 60_000);
+  await until('the differences are in the snapshot', () => !source.snapshot.services.has('default/goes'));
+  await until('the source has no problem', () => source.problems().length === 0);
   expect(keysOf(changes)).toEqual(['default/goes']);
   expect(lines.some((line) => line.includes('the API server is read again'))).toBe(true);
   await remove('stays');
@@ -142,7 +142,7 @@ test('the source lists again after 410, and reports only the differences', async
   await cluster.startApiServer();
   wire.mend();
   const { services } = source.snapshot;
-  await until('the differences are in the snapshot', () => services.has('default/comes') && !services.has('default/goes'), 60_000);
+  await until('the differences are in the snapshot', () => services.has('default/comes') && !services.has('default/goes'));
   expect(lines.filter((line) => line.includes('410'))).not.toEqual([]);
   expect(keysOf(changes)).toEqual(['default/comes', 'default/goes']);
   await remove('stays');
@@ -165,10 +165,10 @@ test('a kind whose CRD is installed later is found', async () => {
     await apply(cluster, pool);
     return true;
   });
-  await until('the pool is in the snapshot', () => source.snapshot.pools.has('main'), 60_000);
+  await until('the pool is in the snapshot', () => source.snapshot.pools.has('main'));
   // Objects of a kind disappear after its CRD is deleted. The source first checks for a while whether the kind stays away.
   await cluster.request({ method: 'DELETE', path: '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/ipaddresspools.herald.dev' });
-  await until('the pool is gone', () => !source.snapshot.pools.has('main'), 120_000);
+  await until('the pool is gone', () => !source.snapshot.pools.has('main'));
 });
 
 describe('credentials', () => {
@@ -177,7 +177,7 @@ describe('credentials', () => {
     await writeFile(join(folder, 'token'), `${good.slice(0, -6)}AAAAAA`);
     const { source, lines } = reading();
     const start = source.start();
-    await until('the token is refused', () => lines.some((line) => line.includes('401')), 30_000);
+    await until('the token is refused', () => lines.some((line) => line.includes('401')));
     await writeFile(join(folder, 'token'), good);
     await start;
     expect(source.snapshot.services.has('default/kubernetes')).toBe(true);

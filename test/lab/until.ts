@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 
@@ -9,8 +10,11 @@ export type Note = <V>(seen: V) => V;
  */
 const pause = (waited: number): number => Math.min(Math.max(20, waited / 20), 100);
 
-/** Default timeout of `until` in milliseconds. Most waits end within two seconds, but shared machines can be slow. */
-export const patience = 60_000;
+/**
+ * Default timeout of `until` in milliseconds. Most waits end within two seconds, but shared machines can be slow. A project of vitest can set another: a little
+ * less than its limit of a test, so that the error says what was awaited.
+ */
+export const patience = Number(process.env['HERALD_TEST_PATIENCE'] ?? 60_000);
 
 /**
  * Repeats `attempt` until it returns a value other than false, null or undefined, and returns that value.

@@ -181,7 +181,7 @@ export function testImage(build: () => Promise<Image>, version: string): void {
 
     test('the agent starts with a read-only root', async () => {
       running = startAgent('all', agent.context.capabilities.add ?? []);
-      await expect(running.process.waitForLine(/agent started/, 60_000)).resolves.toBeDefined();
+      await expect(running.process.waitForLine(/agent started/)).resolves.toBeDefined();
     });
 
     test('the agent programs Services', async () => {
@@ -217,11 +217,7 @@ export function testImage(build: () => Promise<Image>, version: string): void {
         `without-${name}`,
         all.filter((each) => each !== name),
       );
-      await until(
-        'the agent reports a missing right',
-        async (note) => note(complaints(without)).length > 0 || !without.process.running,
-        60_000,
-      );
+      await until('the agent reports a missing right', async (note) => note(complaints(without)).length > 0 || !without.process.running);
       without.process.kill('SIGTERM');
       await without.process.exited;
     });

@@ -82,7 +82,7 @@ export class ClusterScene {
     const ports = ['--metrics-address', `127.0.0.1:${this.#metricsPort}`, '--health-address', 'none', '--socket', 'none'];
     const log = join(this.cluster.directory, `controller-${++this.#started}.log`);
     this.#controller = foreground([program, 'controller', '--kubeconfig', kubeconfig, ...ports, ...options], log);
-    await this.#controller.waitForLine(/controller started/, 120_000);
+    await this.#controller.waitForLine(/controller started/);
   }
 
   async stopController(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
