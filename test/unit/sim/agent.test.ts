@@ -16,8 +16,9 @@ import { seededRandom } from '../../../src/system/random.ts';
 import { attributesText, Routers } from '../agent/fakes/routers.ts';
 import { testbed, type Testbed } from '../agent/testbed.ts';
 import { advertisement, config, matching, node, peer, pool, service, slice } from '../decisions/fixtures.ts';
+import { runs } from '../../support/property.ts';
 
-const steps = 300;
+const steps = runs(300);
 const seeds = Array.from({ length: 20 }, (_, i) => i + 1);
 
 const addresses = ['192.0.2.1', '192.0.2.2', '192.0.2.17', '192.0.2.18', '2001:db8:1::1', '2001:db8:1::11'];

@@ -140,18 +140,18 @@ describe('a LoadBalancer without a class while Herald is not the default', () =>
     expect(written).toContain('shop/web');
   });
 
-  test('ten thousand Services get one Event each, a bounded number at a time', async () => {
-    await put(...Array.from({ length: 10_000 }, (_, index) => ({ name: `shop/web-${index}` })));
+  test('two thousand Services get one Event each, a bounded number at a time', async () => {
+    await put(...Array.from({ length: 2_000 }, (_, index) => ({ name: `shop/web-${index}` })));
     await pass(30_000);
     const perCheck: number[] = [];
-    for (let checks = 0; checks < 110; checks++) {
+    for (let checks = 0; checks < 30; checks++) {
       const before = events.length;
       await pass(check);
       perCheck.push(events.length - before);
     }
     expect(Math.max(...perCheck)).toBe(limits.unclaimedReports);
-    expect(new Set(names()).size).toBe(10_000);
-    expect(events).toHaveLength(10_000);
+    expect(new Set(names()).size).toBe(2_000);
+    expect(events).toHaveLength(2_000);
     expect(Math.max(...warned.map(({ fields }) => (fields['services'] as string[]).length))).toBe(limits.unclaimedNames);
   });
 });

@@ -8,6 +8,7 @@ import { decodeTraceLine, type TraceStream } from '../../../../../src/bgp/index.
 import { maximumTracedMessages } from '../../../../../src/bgp/limits.ts';
 import { bgpCommand } from '../../../../../src/cli/commands/trace/trace-command.ts';
 import { SocketRequestHandler } from '../../../../../src/cli/process/endpoints/socket-request-handler.ts';
+import { defined } from '../../../../../src/lang/defined.ts';
 import { debugPaths } from '../../../../../src/live/contract.ts';
 import { LiveApi } from '../../../../../src/live/live-api.ts';
 import { limits } from '../../../../../src/live/limits.ts';
@@ -42,11 +43,8 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-const trace = (
-  words: readonly string[],
-  stopped = new AbortController().signal,
-  printError: (line: string) => void = () => undefined,
-): Promise<Outcome> => inProcess(bgpCommand, ['trace', '--socket', socket, ...words], { stopped, printError });
+const trace = (words: readonly string[], stopped = new AbortController().signal, printError?: (line: string) => void): Promise<Outcome> =>
+  inProcess(bgpCommand, ['trace', '--socket', socket, ...words], { stopped, ...defined({ printError }) });
 
 const announce = (last: number): void => {
   speakers.left.peer.routes.set([{ prefix: `192.0.2.${last}/32` }]);
