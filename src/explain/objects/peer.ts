@@ -58,7 +58,7 @@ interface PeerView {
 
 /** `now` is in milliseconds since the epoch. The age of agents' reports is measured by it. */
 export function explainPeer(snapshot: Snapshot, name: string, now: number, view: PeerView = {}): PeerOverview | undefined {
-  const { sourceOf = (node: string) => sourcesOf(snapshot, node, now), only, live = new Map() as LiveNodes } = view;
+  const { sourceOf = (node: string) => sourcesOf(snapshot, node, now), only, live }: PeerView = view;
   const peer = snapshot.peers.get(name);
   if (peer === undefined) return undefined;
   const all = [...snapshot.nodes.keys()].toSorted();
@@ -68,7 +68,7 @@ export function explainPeer(snapshot: Snapshot, name: string, now: number, view:
     const state = currentReport(snapshot.nodeStates, node, now);
     const problem = state === undefined ? whyNoReport(snapshot.nodeStates, node) : state.problem;
     const routes = announcementsOfNode(snapshot, node, now).routes.get(name) ?? [];
-    const received = peer.import === undefined ? undefined : live.get(node)?.received?.filter((route) => route.peer === name);
+    const received = peer.import === undefined ? undefined : live?.get(node)?.received?.filter((route) => route.peer === name);
     return [
       {
         node,

@@ -98,10 +98,6 @@ export class Batch {
     return sequence - this.#firstSequence - 1;
   }
 
-  hasSequence(sequence: number): boolean {
-    return sequence >= this.#firstSequence && sequence < this.#firstSequence + this.#starts.length;
-  }
-
   /** Returns the list index of the element that contains the attribute at `offset`. */
   #entry(index: number, offset: number): number | undefined {
     const headers = messageHeaderBytes + netfilterHeaderBytes;
