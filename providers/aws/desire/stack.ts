@@ -32,7 +32,7 @@ import { assembleNlb, nlbPart, nlbShell, targetTypeOf, type NlbPart } from './nl
 export interface Member extends ReadAnnotations {
   readonly service: Service;
   readonly kind: BalancerKind;
-  /** What HeraldConfig allows its namespace. Absent: everything. */
+  /** Values that HeraldConfig allows its namespace. Absent: everything. */
   readonly policy?: NamespacePolicy;
 }
 

@@ -25,7 +25,7 @@ export interface TargetPod {
   readonly quicServerId?: string;
   /** All readiness gates. */
   readonly gates?: readonly string[];
-  /** Those whose condition is not True. */
+  /** Readiness gates whose condition is not True. */
   readonly unmetGates?: readonly string[];
   readonly containers?: readonly { readonly ready: boolean }[];
 }

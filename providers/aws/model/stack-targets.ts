@@ -9,7 +9,7 @@ export interface StackTargets {
   readonly addresses: readonly string[];
 }
 
-/** What is known about addresses that are targets. */
+/** Facts about addresses that are targets. */
 export interface PodHosts {
   /** The instance that each pod runs on, by address. A pod may have no network interface of its own, and no interface may show its address. */
   readonly instances: ReadonlyMap<string, string>;

@@ -58,7 +58,7 @@ export class RecentObservation {
   }
 }
 
-/** What AWS shows, without health and progress, which change by themselves. */
+/** Returns as text the observed state without health and progress, which change by themselves. */
 export function lastingState(observed: Observed): string {
   return JSON.stringify(observed, (key, value: unknown) => (key === 'health' || key === 'State' ? undefined : value));
 }

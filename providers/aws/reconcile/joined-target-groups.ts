@@ -47,7 +47,7 @@ interface Decision {
   readonly untouched: ReadonlyMap<string, Reason>;
 }
 
-/** What is known after a reconcile of a Service that joins target groups. */
+/** Result of a reconcile of a Service that joins target groups. */
 interface Joined {
   readonly reconciliation: Reconciliation;
   readonly pollSeconds: number;
@@ -195,7 +195,7 @@ export class JoinedTargetGroups {
       stays = new Set(),
     }: {
       readonly zoneOf?: (id: string) => string | undefined;
-      /** Those that have been read. */
+      /** Target groups that have been read. */
       readonly found?: readonly ObservedTargetGroup[];
       readonly stays?: ReadonlySet<string>;
     } = {},

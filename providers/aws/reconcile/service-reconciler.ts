@@ -71,7 +71,7 @@ export class ServiceReconciler {
     return this.#held.has(key) || (service !== undefined && hasOurFinalizer(service));
   }
 
-  /** What comes next for the new load balancer of the Service. Undefined: it has none. */
+  /** Returns the next step for the new load balancer of the Service. Undefined: it has none. */
   nextOfNew(key: ServiceKey): 'host name' | 'check' | undefined {
     return this.#new.next(key);
   }

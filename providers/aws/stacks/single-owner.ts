@@ -28,7 +28,7 @@ export class SingleOwner implements Cloud {
   readonly #components: SingleOwnerComponents;
   /** The UIDs of other clusters by resource. */
   readonly #found = new Map<string, string>();
-  /** Those that the running scan has not found again. */
+  /** Resources that the running scan has not found again. */
   #unseen = new Set<string>();
 
   constructor(cloud: Cloud, settings: AwsSettings, components: SingleOwnerComponents) {

@@ -118,7 +118,7 @@ function description({ id, port, availabilityZone, quicServerId }: DesiredTarget
   return { Id: id, Port: port, ...defined({ AvailabilityZone: availabilityZone, QuicServerId: quicServerId }) };
 }
 
-/** What AWS allows a target with a server id only once at a time: its address with its port, and the server id in its listener. */
+/** Returns the keys of a target with a server id that AWS allows only once: address and port, and the server id in its listener. */
 function exclusiveKeys({ id, port, quicServerId }: DesiredTarget): string[] {
   return quicServerId === undefined ? [] : [`${id} ${port}`, quicServerId];
 }
