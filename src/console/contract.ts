@@ -9,7 +9,7 @@ import type { PoolRow } from '../explain/pools/pool-report.ts';
 
 export { toneOf } from '../live/history-events.ts';
 
-/** What the page of the console asks its server for. Both are of one version, because the server sends the page. Everything is plain data. */
+/** Paths that the page requests from its server. Both are of one version, because the server sends the page. Everything is plain data. */
 export const consolePaths = {
   /** Server-sent events: a `Pulse` whenever something changed, and as a sign of life. */
   changes: '/api/changes',
@@ -299,7 +299,7 @@ export interface ServiceView extends Pick<ReadingFacts, 'from' | 'kind' | 'at'> 
   readonly wideLines: readonly string[];
 }
 
-/** What manifests would change. */
+/** Changes that manifests would make. */
 export interface PlanView extends Pick<ReadingFacts, 'from' | 'kind' | 'at'> {
   /** Problems of the manifests: object, field and fix. */
   readonly notes: readonly Note[];

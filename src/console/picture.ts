@@ -43,16 +43,16 @@ export interface ExplainedService extends Pick<ReadingFacts, 'from' | 'kind' | '
   readonly wideLines: readonly string[];
 }
 
-/** What would follow if manifests were applied, as `herald plan` computes it. */
+/** Effects of manifests if they were applied, as `herald plan` computes them. */
 export interface PlannedChanges extends Pick<ReadingFacts, 'from' | 'kind' | 'at'> {
   readonly changes: Plan;
   /** Problems of the manifests. */
   readonly notes: readonly Note[];
   /** The command prints these lines. */
   readonly lines: readonly string[];
-  /** Those of them that sum it up. */
+  /** Lines of `lines` that sum it up. */
   readonly summary: readonly string[];
-  /** Those of them about providers and their calls. */
+  /** Lines of `lines` about providers and their calls. */
   readonly outside: readonly string[];
 }
 

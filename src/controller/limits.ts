@@ -6,7 +6,7 @@ export const limits = {
   keysBeforeLastLine: 10,
   /** Additional Services whose work waits for an API outside the cluster, which may be slow. */
   remoteKeysAtWork: 32,
-  /** Those of them that are not new, those that are neither new nor changed by their owner, and those that are only checked. */
+  /** Of these, at most so many that are not new, that are neither new nor changed by their owner, and that are only checked. */
   remoteChangesAtWork: 28,
   remoteRepairsAtWork: 20,
   remoteRereadsAtWork: 8,

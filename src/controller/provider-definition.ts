@@ -44,7 +44,7 @@ export interface ProviderCommand {
 export type ExtendedCommand = 'controller' | 'explain' | 'plan' | 'ui';
 
 /**
- * What a provider brings, beside itself: all of it is optional except its name. Loading it must be cheap, because every process does so at
+ * Parts that a provider brings, beside itself: all are optional except its name. Loading it must be cheap, because every process does so at
  * its start: it imports no client of its API.
  */
 export interface ProviderDefinition<T extends MetricTable = MetricTable> extends ProviderTables {

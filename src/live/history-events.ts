@@ -1,4 +1,4 @@
-/** Whether an event gives something, takes it away, or neither. */
+/** Effect of an event: it gives something, takes it away, or neither. */
 type Tone = 'good' | 'bad' | '';
 
 /**

@@ -10,7 +10,7 @@ export interface ConfigPart {
   readonly read: (written: unknown) => unknown;
 }
 
-/** What a provider adds to the tables of the core. The composition root adds the tables of each provider before anything uses them. */
+/** Additions of a provider to the tables of the core. The composition root adds the tables of each provider before anything uses them. */
 export interface ProviderTables {
   /** The name of the provider. */
   readonly name: string;

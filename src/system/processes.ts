@@ -15,7 +15,7 @@ export async function processesNamed(name: string, root = '/proc'): Promise<numb
   return ids;
 }
 
-/** What the kernel says of a thread of this process. */
+/** Activity of a thread of this process, from the kernel. */
 export interface ThreadActivity {
   /** State letter of proc(5): R runs or waits for a processor, S sleeps, D waits for a device, Z has ended. */
   readonly state: string;

@@ -46,7 +46,7 @@ test('a service account may do what RBAC grants it and nothing else', async () =
   expect((await cluster.attempt({ path: '/api/v1/nodes' }, token)).status).toBe(403);
 });
 
-test('a baseline brings back the objects of a new cluster, and the same kinds and addresses can be used again', async () => {
+test('a baseline restores the objects of a new cluster, and kinds and addresses can be used again', async () => {
   const plane = await OwnControlPlane.start();
   const admin = (request: ApiRequest): Promise<ApiResponse> => send(plane.admin, request);
   const post = (path: string, body: object): Promise<ApiResponse> => admin({ method: 'POST', path, body });

@@ -152,7 +152,7 @@ describe('Events', () => {
     expect(await untilEvent('mover', 'AddressReleased')).toMatchObject({ note: '192.0.2.2: the Service is gone' });
   });
 
-  test('a LoadBalancer without a class that no controller serves gets one Warning with both fixes, and nothing else', async () => {
+  test('a LoadBalancer without class and controller gets one Warning with both fixes, and nothing else', async () => {
     const find = async (): Promise<Event | undefined> => (await eventsOf('classless')).find(({ reason }) => reason === 'ClassNotSet');
     const event = await until('classless has an Event', find);
     expect(event).toMatchObject({ type: 'Warning', action: 'AssignAddress', regarding: { kind: 'Service', name: 'classless' } });

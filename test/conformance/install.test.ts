@@ -259,7 +259,7 @@ describe('the chart', () => {
   const defaultClass = async (): Promise<string> =>
     (await clients.kubectl('get', 'heraldconfig', 'default', '-o', 'jsonpath={.spec.defaultClass}')).stdout;
 
-  test('the chart makes Herald the default where no other load balancer controller is found, and an upgrade keeps that', async () => {
+  test('the chart makes Herald the default where no other controller is found, also after an upgrade', async () => {
     expect(await defaultClass()).toBe('true');
     await apply(cluster, ...metallbDefinitions().slice(0, 1));
     succeeded(await clients.helm('upgrade', 'herald', chart, '--namespace', 'herald-system'));

@@ -82,7 +82,7 @@ describe.each([
     await lab.write('10-nodes.yaml', settings(services));
   });
 
-  test('an address is announced by ARP and NDP, and Herald forwards it if that is in its scope, else kube-proxy', async () => {
+  test('Herald announces an address by ARP and NDP, and forwards it if in its scope, else kube-proxy does', async () => {
     await lab.untilOwned();
     await untilAnswers(pod);
     expect(await lab.condition('web', 'Announced')).toMatchObject({ status: 'True' });

@@ -198,7 +198,7 @@ test('a user without rights in the namespace cannot reach the live API', async (
   await expect(cluster.request({ method: 'GET', path }, token)).rejects.toThrow(/403|forbidden/);
 });
 
-test('a mistake in a pool that the API server accepts is named first, and the explanation follows from the version that the agent has in force', async () => {
+test('a pool mistake that the API server accepts comes first, the rest follows from the version in force', async () => {
   const path = '/apis/herald.dev/v1alpha1/ipaddresspools/main';
   const write = (addresses: readonly string[]): Promise<unknown> =>
     cluster.request({ method: 'PATCH', path, body: { spec: { addresses } }, contentType: 'application/merge-patch+json' });

@@ -145,7 +145,7 @@ const byKey = (objects: readonly RawObject[]): RawObject[] =>
   objects.toSorted((a, b) => `${a.metadata.namespace} ${a.metadata.name}`.localeCompare(`${b.metadata.namespace} ${b.metadata.name}`));
 
 describe.each(Object.entries(cases))('%s in protobuf', (_, { table, path, read, never = [] }) => {
-  test('are what they are in JSON, in pages and streamed, and lead to the same objects', async () => {
+  test('equal the JSON form, in pages and streamed, and lead to the same objects', async () => {
     const json = byKey(await inJson(path));
     expect(json.length).toBeGreaterThan(0);
     for (const objects of [await inProtobuf(table, path, 500), await inProtobuf(table, path, 1), await streamed(table, path)]) {

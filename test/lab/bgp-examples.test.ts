@@ -143,7 +143,7 @@ describe('an example beside FRR', () => {
     expect(await stop()).toBe(0);
   });
 
-  test('the looking glass shows the route of the router, nothing for another prefix, and what is wrong with a mistake', async () => {
+  test('the looking glass shows the route, nothing for another prefix, and the error of a bad prefix', async () => {
     start('looking-glass.ts', '--port', '8080');
     const ask = (prefix: string): { status: number; answer: unknown } => {
       const request = `fetch('http://127.0.0.1:8080/?prefix=${prefix}').then(async (a) => ({ status: a.status, answer: await a.json() }))`;
@@ -161,7 +161,7 @@ describe('an example beside FRR', () => {
     expect(await stop()).toBe(0);
   });
 
-  test('bgpdump reads what the collector wrote: routes of both families, a withdrawal, and the end of the session', async () => {
+  test('bgpdump reads the routes of both families, a withdrawal and the session end from the collector', async () => {
     const file = join(folder, 'updates.mrt');
     start('mrt-collector.ts', '--file', file);
     const dump = (): string[] => (existsSync(file) ? run('bgpdump', '-m', file).split('\n') : []);

@@ -250,7 +250,7 @@ async function keepConfiguration(name: string): Promise<void> {
 }
 
 describe('a ToR whose bgpd is killed and comes back, with graceful restart', () => {
-  test('with BFD, the node drops the ToR as a next hop until it is back, because bfdd of FRR 8 reports Down when bgpd dies', async () => {
+  test('with BFD, the node drops the ToR until it is back, because FRR 8 reports Down when bgpd dies', async () => {
     await untilBfdUp();
     await keepConfiguration('tor1');
     await lab.router('tor1').kill('bgpd');

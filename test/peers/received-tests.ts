@@ -49,7 +49,7 @@ export function receivedTests(bench: Bench): void {
     await expectReturnAfterKill({ announces }, { import: everything }, []);
   });
 
-  test('BGP-116 routes of a daemon that was killed stay as stale until the next one has sent them, if it asked for that', async (context) => {
+  test('BGP-116 routes of a killed daemon stay as stale until the next one has sent them, if it asked', async (context) => {
     bench.skipUnlessSupported('routes of the other family', context);
     bench.skipUnlessSupported('retained routes', context);
     const stale = all.map((prefix) => `${prefix} restart`);

@@ -114,7 +114,7 @@ interface GapInPath {
   readonly whys: readonly Why[];
 }
 
-/** What is missing or wrong, each reason once, with every place where it applies. */
+/** Returns what is missing or wrong, each reason once, with every place where it applies. */
 function gapsOf({ nodes, routes, forwarding, endpoints }: ServicePath): readonly GapInPath[] {
   const arrows = [...routes.filter(({ health }) => health !== 'off'), ...forwarding];
   const places: readonly Place[] = [

@@ -1,7 +1,7 @@
 import type { ServiceOutcome, ServiceRow, ServicesView } from '../../../src/console/contract.ts';
 import { outcomes } from '../parts/mark.tsx';
 
-/** What the URL selects. "" selects everything. */
+/** Selection in the URL. "" selects everything. */
 export interface Filter {
   readonly text: string;
   readonly outcome: string;

@@ -2,7 +2,7 @@ import { createContext } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
 import { consolePaths, type Pulse } from '../../../src/console/contract.ts';
 
-/** What the page knows of its server. `lost`: the server does not answer, and the picture is the last one. */
+/** The page's knowledge of its server. `lost`: the server does not answer, and the picture is the last one. */
 export interface Link {
   readonly state: 'connecting' | 'live' | 'lost';
   readonly pulse: Pulse;

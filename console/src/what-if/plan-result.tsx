@@ -11,7 +11,7 @@ const signs: Readonly<Record<Exclude<PlanRow['sign'], ''>, { readonly health: He
   '!': { health: 'bad', word: 'interrupted or refused' },
 };
 
-/** What would change, with the words of `herald plan`. */
+/** Shows the changes that a plan would make, with the words of `herald plan`. */
 export function PlanResult({ view }: { readonly view: PlanView }) {
   const { notes, lines, summary, sections, map } = view;
   return (

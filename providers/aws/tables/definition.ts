@@ -7,7 +7,7 @@ import { AwsMetrics, awsMetrics } from './metrics.ts';
 import { awsOptions, awsOptionsOf, type AwsFlags } from './options.ts';
 import { awsReasons } from './reasons/reasons.ts';
 
-/** What AWS brings to Herald. It loads nothing of the AWS SDK, which takes 35 MB and a quarter of a second, before a command enables it. */
+/** Parts that AWS brings to Herald. Loads nothing of the AWS SDK, which takes 35 MB and a quarter of a second, before a command enables it. */
 export const awsDefinition: ShippedProvider<typeof awsMetrics> = {
   name: 'aws',
   shipped: true,

@@ -5,7 +5,7 @@ import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { L2Plan } from './l2-table.ts';
 
-/** What the responder last told of an address on one interface. */
+/** The last report of the responder about an address on one interface. */
 interface AddressState {
   readonly interface: string;
   readonly state: ClaimState;

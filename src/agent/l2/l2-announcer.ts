@@ -61,7 +61,7 @@ export class L2Announcer {
   readonly #byService = new Map<ServiceKey, readonly string[]>();
   /** Services whose rules the kernel has. */
   readonly #forwarded = new Set<ServiceKey>();
-  /** What the responder was told, by address. */
+  /** Entries that the responder was given, by address. */
   readonly #entries = new Map<string, readonly AddressEntry[]>();
   readonly #changed = new Set<string>();
   readonly #states: AddressStates;

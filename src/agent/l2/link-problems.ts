@@ -35,7 +35,7 @@ export class LinkProblems {
   /** By interface and node: the last dispute. */
   readonly #disputes = new Map<string, Dispute>();
   #links: readonly LinkStatus[] = [];
-  /** What the check before found, by text: sessions need a moment after a start. */
+  /** Problems that the previous check found, by text: sessions need a moment after a start. */
   #before = new Set<string>();
   #problems: readonly Reason[] = [];
   #cancel: Cancel | undefined;

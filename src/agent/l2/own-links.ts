@@ -2,7 +2,7 @@ import type { OwnLinks } from '../../decisions/l2/candidates.ts';
 import type { AddressClaim, HeldBackFamily } from '../../model/objects/node-state.ts';
 import type { NodeLinks } from './node-links.ts';
 
-/** What this node knows of itself before its report says so. */
+/** Knowledge of this node about itself before its report says so. */
 export class OwnLinksView {
   readonly #node: string;
   readonly #links: Pick<NodeLinks, 'links'>;

@@ -41,7 +41,7 @@ export class PendingWork {
   #versions = new Map<KindName, bigint>();
   readonly #consumed = new Map<KindName, bigint>();
   #begun = false;
-  /** What each node's last report says about its links, by name of the node. */
+  /** Links in each node's last report, as text, by name of the node. */
   readonly #links = new Map<string, string>();
   /** The claims of each node's last report, by name of the node. */
   readonly #claims = new Map<string, readonly AddressClaim[]>();
@@ -196,7 +196,7 @@ function raise(versions: Map<KindName, bigint>, kind: KindName, version: bigint)
 
 const claimText = ({ address, number, givesBack }: AddressClaim): string => `${address} ${number} ${givesBack === true}`;
 
-/** What the order of candidates depends on. */
+/** Returns as text everything on which the order of candidates depends. */
 function linksText(state: NodeState | undefined): string {
   if (state?.links === undefined) return '';
   const links = state.links.map(({ name, linkAddress, networks, addresses }) => [

@@ -36,7 +36,7 @@ interface SessionCondition {
   /** Set for a passive peer while the speaker cannot listen: the peer's connections never arrive. */
   readonly failedSocket: FailedSocket | undefined;
   readonly bfd: BfdStatus | undefined;
-  /** What BGPPeer and Node say about the session. Undefined: unknown. */
+  /** Facts of BGPPeer and Node about the session. Undefined: unknown. */
   readonly facts: SessionFacts | undefined;
   /** The number of received routes in the kernel. */
   readonly installed: PerFamily;

@@ -51,7 +51,7 @@ describe('interval changes while the session is up', () => {
     expect(parameters).toMatchObject({ polling: false, inForce: at(2000, 300) });
   });
 
-  test('after any changes we send as fast as the peer expects, and wait as long as it may take', () => {
+  test('after any changes a session sends as fast as the peer expects and waits the negotiated time', () => {
     const interval = fc.integer({ min: 1, max: 10 });
     const change = fc.record({ type: fc.constant('change' as const), tx: interval, rx: interval });
     const final = fc.constant({ type: 'final' as const });

@@ -19,7 +19,7 @@ export interface HoldRow {
   readonly flaps: number;
 }
 
-/** What the speaker reports about itself. */
+/** Report of the speaker about itself. */
 interface SpeakerReport {
   readonly state: string;
   readonly counters: { readonly flaps: number };

@@ -42,7 +42,7 @@ interface Subject {
   readonly asksAgents?: true;
 }
 
-/** What is read, with the answers of queried agents in place of their reports. */
+/** The reading, with the answers of queried agents in place of their reports. */
 interface Known extends Pick<Reading, 'snapshot' | 'now'> {
   /** Addresses that pools keep at the time of the reading. */
   readonly released: readonly ReleasedAddress[];

@@ -19,7 +19,7 @@ import type { Proposal } from './proposal.ts';
 /** The options that choose which changes outside Kubernetes are previewed. */
 export type OutsideOptions = OptionValues & ProviderFlag;
 
-/** What would follow if a proposal came into force, as `herald plan` and the console show it. */
+/** Effects of a proposal if it came into force, as `herald plan` and the console show them. */
 export interface PlanOutcome {
   readonly changes: Plan;
   readonly outside: ProviderPreviews;

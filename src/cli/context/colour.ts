@@ -16,7 +16,7 @@ const state = (words: string): string => String.raw`(?<=(?:^| {2}|[:=] ?))(?:${w
 /** The status of a condition: "Announced=True". */
 const status = (word: string): string => String.raw`(?<=[a-z]=)${word}\b`;
 
-/** What is painted, by colour. One pattern of all of them runs over each line once, so nothing is painted twice. */
+/** Words to paint, by colour. One pattern of all of them runs over each line once, so nothing is painted twice. */
 const patterns: Readonly<Record<Colour, readonly string[]>> = {
   red: [
     String.raw`^(?:Verdict +)?Not served\b`,

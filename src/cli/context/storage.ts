@@ -49,7 +49,7 @@ export interface StorageBackend {
   readonly source: Source;
   /** Compares this host's clock with the API server's. Absent: a directory. */
   readonly clockSkew?: ClockSkew;
-  /** Whether records can be written to a directory. Absent: a cluster. */
+  /** Knows if records can be written to the directory. Absent: a cluster. */
   readonly recordHealth?: RecordHealth;
   /**
    * A controller calls this once. In a directory it rejects with UsageError when another controller works there. In a cluster it waits

@@ -74,7 +74,7 @@ function poolView(snapshot: Snapshot, pool: IPAddressPool, row: PoolRow, used: r
   };
 }
 
-/** What else concerns the addresses of a range. */
+/** Other facts that concern the addresses of a range. */
 interface Around {
   readonly overlaps: readonly AddressRange[];
   readonly isDraining: boolean;

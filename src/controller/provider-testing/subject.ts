@@ -7,7 +7,7 @@ export interface ProviderSubject {
   readonly service: object;
   /** Manifests of other objects that must exist: Nodes, pools, a HeraldConfig. */
   readonly objects?: readonly object[];
-  /** What the provider brings. Absent: nothing. */
+  /** Additions of the provider to the core. Absent: none. */
   readonly definition?: ProviderDefinition;
   /** The optional parts that the provider has. Absent: none. Each has checks of its own. */
   readonly parts?: readonly PartName[];

@@ -9,7 +9,7 @@ import type { RecordedStatus } from '../status-writer.ts';
  */
 export class DeferredServices {
   readonly #judge: (key: ServiceKey) => void;
-  /** Those whose addresses have not been decided on yet. */
+  /** Services whose addresses have not been decided on yet. */
   readonly #undecided = new Set<ServiceKey>();
   readonly #later = new Set<ServiceKey>();
 

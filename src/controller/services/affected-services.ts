@@ -20,7 +20,7 @@ const shared: ReadonlySet<KindName> = new Set<KindName>([
 
 /** Finds the Services whose conditions may differ after a change, so that a report without news costs nothing. */
 export class AffectedServices {
-  /** What each node's last report says about sessions and Services, as JSON, and the Services that it names. */
+  /** Each node's last report on sessions and Services, as JSON, and the Services that it names. */
   readonly #seen = new Map<string, { readonly text: string; readonly services: readonly ServiceKey[] }>();
   #reportingNodes = '';
 

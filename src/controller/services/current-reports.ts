@@ -9,11 +9,11 @@ export interface CurrentReports {
   readonly nodes: readonly string[];
   /** The reports of running agents on existing nodes. Without any Node object all count, because it is unknown which nodes exist. */
   readonly running: readonly NodeState[];
-  /** Those of them with a problem that concerns every Service. */
+  /** Running reports with a problem that concerns every Service. */
   readonly withProblem: readonly NodeState[];
-  /** Those of them that list only some of the Services that differ. */
+  /** Running reports that list only some of the Services that differ. */
   readonly cut: readonly NodeState[];
-  /** Those of them whose host does not show whether it forwards. */
+  /** Running reports whose host does not show whether it forwards. */
   readonly unseen: readonly NodeState[];
   /** Reports that hold back a family, sorted by node. An agent that has said that it stops counts too. */
   readonly holding: readonly NodeState[];

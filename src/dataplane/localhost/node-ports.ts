@@ -37,7 +37,7 @@ export class LocalhostNodePorts {
   readonly #components: LocalhostComponents;
   readonly #target: (of: LocalhostPort) => SocketAddress | undefined;
   readonly #listeners = new Map<string, Listener>();
-  /** Those of `#listeners` that exceed the limit, oldest first. */
+  /** Listeners of `#listeners` that exceed the limit, oldest first. */
   readonly #waiting = new Set<Listener>();
   /** Runs operations one after another: a closed port must be free before it is opened again. */
   #work: Promise<void> = Promise.resolve();

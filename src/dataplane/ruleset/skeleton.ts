@@ -198,7 +198,7 @@ function masqueradeUnlessPod(
   };
 }
 
-/** What the rules of a kind contain besides its own: matches for packets of pods, and rules that request masquerade. */
+/** Parts of a kind's rules besides its own: matches for packets of pods, and rules that request masquerade. */
 interface KindParts {
   readonly podMatches: readonly string[];
   readonly requestMasquerade: string;

@@ -26,7 +26,7 @@ export interface PeerOnNode {
   readonly refused?: Reason;
   /** Why the expected session is down, by the agent's report. Absent: it is up, or unknown. */
   readonly cause?: Reason;
-  /** What the established session lacks, by the agent's report. */
+  /** A feature that the established session lacks, by the agent's report. */
   readonly warning?: Reason;
 }
 

@@ -47,7 +47,7 @@ export type L2Decision =
 /** Of several advertisements of an address, the first one by name decides these settings. */
 export type L2Settings = Pick<L2Advertisement, 'onConflict' | 'failback' | 'failbackSeconds' | 'refreshInterval' | 'promiscuous'>;
 
-/** What a node knows of itself before its report says so. */
+/** Knowledge of a node about itself before its report says so. */
 export interface OwnLinks {
   readonly node: string;
   readonly links: readonly NodeLink[];

@@ -2,7 +2,7 @@ import { formatAddress, sameAddress, type Address } from '../../net/address.ts';
 import type { HostLink, NeighborProxy } from '../../net/host-link.ts';
 import { sysctlName, type ReadSetting } from '../host/kernel-setting.ts';
 
-/** What a host has that decides whether its kernel answers ARP or NDP. */
+/** Facts of a host that decide if its kernel answers ARP or NDP. */
 export interface KernelAnswerFacts {
   readonly links: readonly HostLink[];
   readonly proxies: readonly NeighborProxy[];

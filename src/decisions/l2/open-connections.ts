@@ -3,7 +3,7 @@ import type { Service } from '../../model/objects/service.ts';
 import { wantsDirectReturn } from '../direct-return/plan.ts';
 import { consistentHashing } from '../forwarding/balancing.ts';
 
-/** What of a Service must change so that open connections survive a change of the owner of its address. */
+/** Settings of a Service that open connections may need to survive a change of the owner of its address. */
 export type SettingForConnections = 'externalTrafficPolicy' | 'consistent hashing' | 'direct return';
 
 /**

@@ -27,7 +27,7 @@ export interface SelectedRoutes<R> {
   }[];
 }
 
-/** What the node knows when it decides. */
+/** Knowledge of the node when it decides. */
 export interface ReceivedContext {
   readonly guarded: GuardedDestinations;
   /** The networks of the node's interfaces that are up. */

@@ -14,7 +14,7 @@ interface ForecastFacts {
   readonly unmet?: Reason;
   /** The addresses that the Service would get. */
   readonly expected: readonly { readonly address: string; readonly pool?: string }[];
-  /** What the nodes would do once the Service has the expected addresses. */
+  /** The work of the nodes once the Service has the expected addresses. */
   readonly nodes: readonly NodeView[];
   readonly clients: readonly ClientReachability[];
 }

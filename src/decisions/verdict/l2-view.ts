@@ -8,7 +8,7 @@ import { formatAddress, type Address } from '../../net/address.ts';
 import type { L2AddressDecision, L2Decision, L2Decisions } from '../l2/candidates.ts';
 import { l2DecisionsOf } from '../l2/decisions-of.ts';
 
-/** What a node does for an address by ARP or NDP. */
+/** The work of a node for an address by ARP or NDP. */
 export interface L2View {
   /** Names of the links on which the node answers, or stands ready. */
   readonly links: readonly string[];

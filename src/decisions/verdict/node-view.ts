@@ -16,7 +16,7 @@ import { l2ViewsOf, type L2View, type L2Views } from './l2-view.ts';
 import { causeOf, heldBackFamily } from '../announcement/hold-back.ts';
 import { chooseEndpoints, targetsOf } from '../forwarding/endpoints.ts';
 
-/** What one node does for a Service: its decisions, corrected by the report of its agent. */
+/** The work of one node for a Service: its decisions, corrected by the report of its agent. */
 export interface NodeView {
   readonly node: string;
   /** Other nodes that do the same for the same reasons, sorted. Absent: there are none, or each node has a view. */
@@ -48,7 +48,7 @@ export interface AddressView {
   readonly reason?: Reason;
   /** By peer name: the announced prefixes, or why none is announced. */
   readonly peers: readonly PeerView[];
-  /** What the node does by ARP or NDP. Absent: no L2Advertisement announces the address. */
+  /** The work of the node by ARP or NDP. Absent: no L2Advertisement announces the address. */
   readonly l2?: L2View;
   readonly refused: readonly RefusedAdvertisement[];
   /** The node is being drained: why the address is still announced. */

@@ -9,7 +9,7 @@ import { objectOfReason } from './object-of-reason.ts';
 import { leadOfLoadBalancer } from './provider-lead.ts';
 import { causeText, listText, problemLine, targetsText } from './verdict-text.ts';
 
-/** Whether clients outside the cluster reach a Service, the first cause if they do not, and the fix. Plain data. */
+/** Says if clients outside the cluster reach a Service, with the first cause if they do not, and the fix. Plain data. */
 export interface Verdict {
   /** served: clients of every target are answered. partly: of some. unknown: no report says it, or an object could not be read. */
   readonly outcome: 'served' | 'partly' | 'notServed' | 'unknown';
@@ -21,7 +21,7 @@ export interface Verdict {
   readonly object?: string;
   /** The field to change: "spec.addresses". */
   readonly field?: string;
-  /** What to do, as an imperative. */
+  /** The action that helps, as an imperative. */
   readonly fix?: string;
 }
 

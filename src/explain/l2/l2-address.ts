@@ -24,9 +24,9 @@ export interface L2AddressExplanation {
   readonly excluded: readonly { readonly node: string; readonly reason: Reason }[];
   /** The node that answers when the owner fails. Absent: no other node is able to. */
   readonly next?: string;
-  /** What must be set so that open connections survive a change of the owner. Empty: they do, except those to pods of a node that fails. */
+  /** Settings that are missing for open connections to survive a change of the owner. Empty: they do, except those to pods of a node that fails. */
   readonly connectionsNeed?: readonly SettingForConnections[];
-  /** What the agents answered about the address, for each node and interface. Absent: the command asked no agent. */
+  /** Answers of the agents about the address, for each node and interface. Absent: the command asked no agent. */
   readonly live?: readonly L2LiveAnswer[];
   /** When the agents answered, RFC 3339. Absent: the command asked no agent. */
   readonly askedAt?: string;
@@ -41,7 +41,7 @@ interface L2CandidateExplanation {
   readonly out?: Reason;
 }
 
-/** What the agent of one node knows of an address on one interface. */
+/** The knowledge of one node's agent about an address on one interface. */
 export interface L2LiveAnswer extends LiveAddress {
   readonly node: string;
   /** The interface with the other nodes on it. Absent: the agent did not list it. */

@@ -1,6 +1,6 @@
 import { causeRemedy, causeText, nodesText, type SessionCause } from '../sessions/session-causes.ts';
 
-/** Whether a BGPPeer has the sessions that it asks for. */
+/** Says if a BGPPeer has the sessions that it asks for. */
 export interface PeerVerdict {
   /** The only node that it is about. Absent: all. */
   readonly node?: string;
@@ -9,7 +9,7 @@ export interface PeerVerdict {
   readonly expected: number;
   /** Why sessions are down, the most frequent cause first. */
   readonly causes: readonly SessionCause[];
-  /** What is wrong with sessions that are up. */
+  /** Problems of sessions that are up. */
   readonly warnings: readonly SessionCause[];
 }
 

@@ -41,7 +41,7 @@ export interface Overview {
     readonly unclaimed: readonly UnclaimedService[];
     /** Services of any type with an external IP that no ExternalIPPolicy allows. */
     readonly deniedExternalIPs: readonly { readonly service: ServiceKey; readonly reason: Reason }[];
-    /** What nodes report of single Services, sorted by Service. */
+    /** Differences that nodes report of single Services, sorted by Service. */
     readonly differing: readonly (ServiceDifference & { readonly node: string })[];
   };
   /** Configuration objects that are refused or not ready. Those that the sessions or problems report already are left out. */

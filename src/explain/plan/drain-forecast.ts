@@ -19,7 +19,7 @@ export interface DrainForecast {
   readonly announces: number;
   /** Names of the peers that receive its routes. */
   readonly peers: readonly string[];
-  /** Those Services that no other node announces, sorted by name. Their routes stay, or are withdrawn if the drain is forced. */
+  /** Services that no other node announces, sorted by name. Their routes stay, or are withdrawn if the drain is forced. */
   readonly lastNextHops: readonly SoleAnnouncement[];
 }
 

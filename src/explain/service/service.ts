@@ -23,7 +23,7 @@ import { explainNodeForService, type NodeExplanation } from './service-node.ts';
 /** Why a Service is as it is: the decisions of the controller and the agents, and the agents' reports. Plain data. */
 export interface ServiceExplanation {
   readonly service: ServiceKey;
-  /** Whether clients reach the Service, the first cause if they do not, and the fix. */
+  /** Says if clients reach the Service, with the first cause if they do not, and the fix. */
   readonly verdict: Verdict;
   readonly type: Service['type'];
   readonly allocation: AllocationExplanation;
@@ -55,7 +55,7 @@ export type BalancingExplanation =
 
 /** Knowledge that is not in the snapshot. */
 export interface BesideSnapshot {
-  /** Those of the namespace. Absent: they could not be read. */
+  /** Pods of the namespace. Absent: they could not be read. */
   readonly pods?: readonly Pod[] | undefined;
   /** Addresses that pools keep for Services that released them. */
   readonly released?: readonly ReleasedAddress[];

@@ -9,7 +9,7 @@ import { sessionsOfNode, type SessionExplanation } from './session.ts';
 /** A session of a node, and why it is not up. Plain data. */
 export interface SessionRow extends SessionExplanation {
   readonly node: string;
-  /** What is wrong with a session that is up. */
+  /** The problem of a session that is up. */
   readonly warning?: Reason;
   /** Age of the report; absent: there is none. */
   readonly reportedSecondsAgo?: number;

@@ -34,7 +34,7 @@ export async function readKubeconfig(files: string | readonly string[], context?
     return config;
   };
   let config = await loadAll();
-  /** Those that stand in the file itself. The library decodes them, and makes an agent, each time that it is asked. */
+  /** Credentials that stand in the file itself. The library decodes them, and makes an agent, each time that it is asked. */
   let constant: Credentials | undefined;
   const server = serverOf(config.getCurrentCluster(), first);
   return {

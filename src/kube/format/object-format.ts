@@ -7,7 +7,7 @@ export interface ListPage {
   readonly items: Iterable<RawObject>;
   /** Version of the whole list. A watch may begin there after the last page. */
   readonly resourceVersion: string;
-  /** What to ask the next page with. Absent: this is the last one. */
+  /** Token with which to request the next page. Absent: this is the last one. */
   readonly continue?: string;
 }
 

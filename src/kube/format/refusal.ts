@@ -4,7 +4,7 @@ import { readStatus } from './protobuf/status.ts';
 
 interface Refusal {
   readonly message: string;
-  /** Those of the metav1.Status. */
+  /** Details of the metav1.Status. */
   readonly details: unknown;
 }
 

@@ -9,7 +9,7 @@ import { inNetworkNamespace } from '../../../test/kube-fixture/network-namespace
 import { L2Process, Segment } from '../../../test/lab/l2/segment.ts';
 import { arpRequest, mac } from '../test/frames.ts';
 
-/** What it takes to claim many addresses, and to answer for one of them. */
+/** Cost of claiming many addresses, and of answering for one of them. */
 export interface Claims {
   readonly addresses: number;
   /** Milliseconds from the call of `set` until each address has been announced in both forms. In ascending order. */

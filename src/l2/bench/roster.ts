@@ -10,7 +10,7 @@ import { until } from '../../../test/lab/until.ts';
 import { processorTime, residentMemory } from '../../../test/bench/runner/process-figures.ts';
 import { measureDecisions, type DecisionCost } from './decisions.ts';
 
-/** What one node costs in a cluster of so many nodes, all on one segment. */
+/** Cost of one node in a cluster of so many nodes, all on one segment. */
 export interface RosterCost extends DecisionCost {
   /** Milliseconds of processor time that an idle agent uses in a second, and its resident memory in MB. */
   readonly cpu: number;

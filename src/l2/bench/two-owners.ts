@@ -7,7 +7,7 @@ import { run } from '../../../test/peers/link.ts';
 import { nodes, type Contender } from './contenders/contender.ts';
 import { faults, type Fault } from './faults.ts';
 
-/** What two clients saw during many changes of owner. */
+/** Observations of two clients during many changes of owner. */
 export interface TwoOwners {
   readonly changes: number;
   /** Answers that the clients received. */

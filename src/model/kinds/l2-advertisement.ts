@@ -7,7 +7,7 @@ import { selector, selectors } from '../schema/selector.ts';
 import { accepted, age, conditions, ready, reason } from '../schema/status.ts';
 import type { Value } from '../schema/value.ts';
 
-/** Whether the address is defended against a host outside of the cluster that uses it too (RFC 5227 section 2.4). */
+/** Reaction to a host outside of the cluster that uses the address too (RFC 5227 section 2.4). */
 const conflictPolicies = ['defend', 'withdraw'] as const;
 /** When a better node that returns takes its addresses back. */
 const failbackPolicies = ['immediate', 'after', 'never'] as const;

@@ -17,7 +17,7 @@ export interface NodeState {
   readonly writer?: string;
   /** The Pod of the agent. Its kubelet shows that it lives. Absent: it runs in no Pod, or is of an older version. */
   readonly pod?: AgentPodName;
-  /** Whether the agent lives, by the kubelet of the node. Absent: the age of the report tells. Not written; the store adds it. */
+  /** The agent lives, by the kubelet of the node. Absent: the age of the report tells. Not written; the store adds it. */
   readonly isAlive?: boolean;
   /** The highest resourceVersion that the agent has acted on, as a decimal number: of the Services, and of its own Node. */
   readonly consumed: Readonly<Record<string, string>>;
@@ -186,7 +186,7 @@ export interface SessionStatus {
   /** Why the session is down: its first cause since it was last established. Absent: it is up, nothing is known, or the agent is older. */
   readonly cause?: Reason;
   /**
-   * What an established session lacks that its BGPPeer asks for, such as BFD or an address family. Absent: nothing, or the agent is older.
+   * A feature that its BGPPeer asks for and the established session lacks, such as BFD or an address family. Absent: none, or the agent is older.
    */
   readonly warning?: Reason;
   /** Present when the session went down unintentionally in the last hour. */

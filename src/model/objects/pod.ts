@@ -24,7 +24,7 @@ export interface Pod {
   readonly ready: boolean;
   /** All readiness gates. Absent: none. */
   readonly gates?: readonly string[];
-  /** Those whose condition is not True. */
+  /** Readiness gates whose condition is not True. */
   readonly unmetGates: readonly string[];
   /** Why the Pod is not scheduled, in the scheduler's words. "" when it is. */
   readonly unscheduled: string;

@@ -41,7 +41,7 @@ export class Installation {
   }
 }
 
-/** Whether one object was deleted. An object of the same name that was created later counts as the same. */
+/** Watches for the deletion of one object. An object of the same name that was created later counts as the same. */
 class Existence implements ReflectorSink {
   #ended = false;
 

@@ -1,4 +1,4 @@
-/** What a connection does: wait for a whole request header, or for the client to take an answer. */
+/** Work of a connection: it waits for a whole request header, or for the client to take an answer. */
 export type Phase = 'waiting' | 'serving';
 
 /** A connection as a limiter sees it. */

@@ -37,7 +37,7 @@ export interface KernelLink {
   readonly leadsElsewhere: boolean;
 }
 
-/** What an event tells of a link. */
+/** A link as an event of the kernel describes it. */
 export interface LinkEvent extends KernelLink {
   /** The event says that the interface is reached by another way than before: a bond has failed over, a virtual machine has moved. */
   readonly moved: boolean;

@@ -77,27 +77,24 @@ test.each([
   ['ipv4', 'iptables'],
   ['ipv6', 'nftables'],
   ['dual', 'nftables'],
-] as const)(
-  'a cluster of %s with kube-proxy in mode %s runs pods that reach each other by their Service and by DNS',
-  async (families, kubeProxy) => {
-    cluster = await createCluster({ families, kubeProxy });
-    const { plan } = cluster;
-    await cluster.apply(daemonSet);
-    await cluster.apply(service);
-    const running = await readyPods(cluster);
-    for (const { metadata, status } of running) {
-      expect(status.podIPs ?? []).toHaveLength(plan.families.length);
-      const url = 'http://web.default.svc.cluster.local/hostname';
-      const { stdout } = await cluster.kubectl(['exec', metadata.name, '--', 'curl', '-sS', '--max-time', '20', url]);
-      expect(running.map((pod) => pod.metadata.name)).toContain(stdout);
-      for (const { ip } of status.podIPs ?? []) {
-        // The client reaches a pod over the ToR.
-        const answer = await cluster.lab.machine('client').exec(['curl', '-sS', '--max-time', '20', `http://${inUrl(ip)}:8080/hostname`]);
-        expect(answer.stdout).toBe(metadata.name);
-      }
+] as const)('in a cluster of %s with kube-proxy in mode %s, pods reach each other by Service and DNS', async (families, kubeProxy) => {
+  cluster = await createCluster({ families, kubeProxy });
+  const { plan } = cluster;
+  await cluster.apply(daemonSet);
+  await cluster.apply(service);
+  const running = await readyPods(cluster);
+  for (const { metadata, status } of running) {
+    expect(status.podIPs ?? []).toHaveLength(plan.families.length);
+    const url = 'http://web.default.svc.cluster.local/hostname';
+    const { stdout } = await cluster.kubectl(['exec', metadata.name, '--', 'curl', '-sS', '--max-time', '20', url]);
+    expect(running.map((pod) => pod.metadata.name)).toContain(stdout);
+    for (const { ip } of status.podIPs ?? []) {
+      // The client reaches a pod over the ToR.
+      const answer = await cluster.lab.machine('client').exec(['curl', '-sS', '--max-time', '20', `http://${inUrl(ip)}:8080/hostname`]);
+      expect(answer.stdout).toBe(metadata.name);
     }
-  },
-);
+  }
+});
 
 test('a node whose power was cut comes back with another boot id, its pods and none of its old rules', async () => {
   cluster = await createCluster({ families: 'dual', kubeProxy: 'none' });

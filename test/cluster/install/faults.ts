@@ -34,7 +34,7 @@ export function testFaults(bed: () => Bed): void {
     expect(report.answered).toBeGreaterThan(100);
   });
 
-  test('the loss of a node costs requests only until ToR and endpoints name it no more, and its return only those that move', async () => {
+  test('a lost node costs requests until ToR and endpoints drop it, its return only those that move', async () => {
     const { cluster } = bed();
     const node = cluster.node('node2');
     let noticed = 0;

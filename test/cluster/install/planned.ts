@@ -8,7 +8,7 @@ const deadlineSeconds = 30;
 
 /** Work on a node, and two versions beside each other. */
 export function testPlannedWork(bed: () => Bed): void {
-  test('a node that is drained by `herald drain` and `kubectl drain` can be switched off, and only requests that move are lost', async () => {
+  test('a node drained by `herald drain` and `kubectl drain` loses only requests that move', async () => {
     const { cluster } = bed();
     const node = cluster.node('node3');
     const others = cluster.nodes.filter((one) => one !== node);

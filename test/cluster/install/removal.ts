@@ -18,7 +18,7 @@ const kinds = [
 
 /** Removes the installation: the last test of a bed. */
 export function testRemoval(bed: () => Bed): void {
-  test('an uninstallation leaves no rule, no tunnel and no policy rule on any node, no route at the ToR and no object', async () => {
+  test('an uninstallation leaves no rule, tunnel or policy rule on a node, no route and no object', async () => {
     const { cluster, method } = bed();
     const addresses = await bed().addresses();
     await bed().untilAnnounced();

@@ -23,7 +23,7 @@ afterAll(async () => {
   files?.remove();
 });
 
-test('a newcomer with the files of a release reaches a Service in ten minutes, and by every way of the quick start', async () => {
+test('the files of a release lead to a Service in ten minutes, by every way of the quick start', async () => {
   reader = await Reader.start(files, kubeProxies);
   const { entrance, programs, variables, checkout } = reader;
   const began = performance.now();

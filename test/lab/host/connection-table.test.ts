@@ -24,7 +24,7 @@ const isReported = async (note: (seen: unknown) => unknown): Promise<boolean> =>
   return host.some(({ code }) => code === 'ConntrackNearlyFull');
 };
 
-test('a table of connections at 90 % is reported before the kernel drops connections, until it has room again', async () => {
+test('a connection table at 90 % is reported, before the kernel drops connections, until it has room', async () => {
   await until('requests are answered', async (note) => note(await answers()).every((status) => status === 200));
   await fillConnectionTable(node, 0.88);
   // The agent looks every 3 s.

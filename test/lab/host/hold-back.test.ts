@@ -89,37 +89,34 @@ describe('a node that stops forwarding', () => {
   test.each([
     ['IPv4', 4, 'ip6'],
     ['IPv6', 6, 'ip'],
-  ] as const)(
-    'routers lose its routes when %s forwarding is off or a filter drops the other family, and get them back',
-    async (name, family, table) => {
-      const [bySetting, byFilter] = family === 4 ? [ipv4, ipv6] : [ipv6, ipv4];
-      const filtered = family === 4 ? 'IPv6' : 'IPv4';
-      await sysctl('node1', family, 0);
-      await breakByFilter('node2', table);
-      await untilVia(bySetting, ['node2', 'node3']);
-      await untilVia(byFilter, ['node1', 'node3']);
-      await expectServed(bySetting);
-      await expectServed(byFilter);
-      await untilHeldBack('node1', [`${name} settled KernelSettingWrong`]);
-      await untilHeldBack('node2', [`${filtered} settled ForwardFilterDrops`]);
-      const explanation = await herald.explain('shop/web');
-      expect(explanation).toContain(`node "node1" does not forward ${name}`);
-      expect(explanation).toContain(family === 4 ? 'net.ipv4.ip_forward is 0' : 'net.ipv6.conf.all.forwarding is 0');
-      expect(explanation).toContain(`node "node2" does not forward ${filtered}`);
-      expect(explanation).toContain(`chain FORWARD of table ${table} filter`);
-      const { reason } = await lab.until('the condition counts both nodes', async (note) => {
-        const { Announced } = note(await herald.service('shop', 'web')).conditions;
-        return Announced?.message.includes('2 of 3 nodes hold their routes back: node "node1"') === true ? Announced : undefined;
-      });
-      expect(reason).toBe('Announced');
+  ] as const)('routers lose its routes while %s forwarding is off or a filter drops the other family', async (name, family, table) => {
+    const [bySetting, byFilter] = family === 4 ? [ipv4, ipv6] : [ipv6, ipv4];
+    const filtered = family === 4 ? 'IPv6' : 'IPv4';
+    await sysctl('node1', family, 0);
+    await breakByFilter('node2', table);
+    await untilVia(bySetting, ['node2', 'node3']);
+    await untilVia(byFilter, ['node1', 'node3']);
+    await expectServed(bySetting);
+    await expectServed(byFilter);
+    await untilHeldBack('node1', [`${name} settled KernelSettingWrong`]);
+    await untilHeldBack('node2', [`${filtered} settled ForwardFilterDrops`]);
+    const explanation = await herald.explain('shop/web');
+    expect(explanation).toContain(`node "node1" does not forward ${name}`);
+    expect(explanation).toContain(family === 4 ? 'net.ipv4.ip_forward is 0' : 'net.ipv6.conf.all.forwarding is 0');
+    expect(explanation).toContain(`node "node2" does not forward ${filtered}`);
+    expect(explanation).toContain(`chain FORWARD of table ${table} filter`);
+    const { reason } = await lab.until('the condition counts both nodes', async (note) => {
+      const { Announced } = note(await herald.service('shop', 'web')).conditions;
+      return Announced?.message.includes('2 of 3 nodes hold their routes back: node "node1"') === true ? Announced : undefined;
+    });
+    expect(reason).toBe('Announced');
 
-      await repair('node1');
-      await repair('node2');
-      for (const address of [ipv4, ipv6]) await untilVia(address, nodes);
-      await untilHeldBack('node1', []);
-      for (const address of [ipv4, ipv6]) await expectServed(address);
-    },
-  );
+    await repair('node1');
+    await repair('node2');
+    for (const address of [ipv4, ipv6]) await untilVia(address, nodes);
+    await untilHeldBack('node1', []);
+    for (const address of [ipv4, ipv6]) await expectServed(address);
+  });
 
   test('a pod that only this node has stays reachable for routers, and the condition says so', async () => {
     await herald.write('60-local.yaml', documents(...serviceOnNode1()));

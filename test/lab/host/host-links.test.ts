@@ -106,7 +106,7 @@ test('L2-28 nothing is announced on loopback, ports, pods, links without ARP and
   ).toMatch(/^fe80/);
 });
 
-test('L2-28 a bridge that connects only pods is eligible when an advertisement names it or the Node has its address', () => {
+test('L2-28 a bridge of pods is eligible when an advertisement names it or the Node has its address', () => {
   const names = (wanted: string[], own: string[]): string[] =>
     eligibleLinks([...links.values()], new Set(wanted), own.map(address)).map(({ name }) => name);
   expect(names([], ['192.0.2.1'])).not.toContain('cni0');

@@ -59,7 +59,7 @@ async function arrives(address: string): Promise<boolean> {
 const allArrive = async (): Promise<boolean[]> => Promise.all(Object.values(pod).map(arrives));
 const reported = async (): Promise<unknown[]> => (await lab.report('node1')).host.filter(({ code }) => code === 'PodPathNarrow');
 
-test('an interface to pods that takes smaller packets than the uplink and the pod is reported, until it takes them', async () => {
+test('a pod interface with a smaller MTU than uplink and pod is reported until it is raised', async () => {
   await until('the agent reports the interface', async (note) => note(await reported()).length === 1, 30_000);
   expect(await reported()).toMatchObject([{ details: { interface: 'cali1', mtu: 1300, uplink: 'uplink', uplinkMtu: 1500, podMtu: 1500 } }]);
   expect(await allArrive()).toEqual([false, false]);

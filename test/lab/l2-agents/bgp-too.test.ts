@@ -104,7 +104,7 @@ afterAll(async () => {
 });
 
 describe('a pool with a BGPAdvertisement and an L2Advertisement', () => {
-  test('the router has the addresses by BGP, in bgpd and in its kernel, and asks nobody for them on the link', async () => {
+  test('the router has the addresses by BGP, in bgpd and kernel, and sends no ARP or NDP request for them', async () => {
     // A node replaces the source of packets for pods of other nodes, so pods see which nodes the router chose.
     await expectAnswers(router.client, (address) => viaNodes(address, nodes));
     for (const address of addresses) {

@@ -59,7 +59,7 @@ async function reported(): Promise<{ readonly message: string; readonly details?
 const local = ['pod0'];
 const all = ['pod0', 'pod1'];
 
-test('a bridge that passes its frames to the filters of IP loses connections to other nodes, is reported, and is cured by the fix', async () => {
+test('a bridge that passes frames to IP filters loses connections, is reported, and the fix cures it', async () => {
   expect(await podsThatAnswer()).toEqual([local, local]);
   // The same with packets that a router sends because of a route of BGP.
   await ip([`route add ${vip}/32 via ${nodeAddress(0)}`, `route add ${vip6}/128 via ${nodeAddress6(0)}`], lab.segment.host(lab.clientHost));

@@ -66,7 +66,7 @@ async function upgrade(annotations: Readonly<Record<string, string>>): Promise<{
   return { opened, restarted, failed };
 }
 
-test('case 7: with direct return only connections to pods of the dead node are lost, after restarts of all agents and the loss of the owner', async () => {
+test('case 7: with direct return a dead owner costs only connections to its pods, restarts cost none', async () => {
   const { opened, restarted, failed } = await upgrade(direct);
   const onDead = toPod(opened, 'pod0');
   console.log(

@@ -18,7 +18,7 @@ afterAll(async () => {
   await lab?.close();
 });
 
-test('explain tells who answers by which interface, what the network says, who lives and who would be next', async () => {
+test('explain names the answering node and interface, the answers seen, living nodes and the next owner', async () => {
   const text = await until('the agent has announced the address and hears the other node', async (note) => {
     const found = note((await lab.herald('explain', 'service', 'shop/web', '-o', 'wide', ...asking(owner))).stdout);
     return /announced \d+ s ago/.test(found) && found.includes(`BFD with ${nodeName(other())} is Up`) ? found : undefined;

@@ -75,7 +75,7 @@ describe('rule 8: a better placed node that returns', () => {
     await bed.untilOwner(0);
   });
 
-  test('takes them back with failback after when it has been there for failbackSeconds, and no request is lost', async () => {
+  test('takes them back with failback after when failbackSeconds are over, and no request is lost', async () => {
     const bed = await start({ failback: 'after', failbackSeconds: 5 });
     await failAndReturn(bed);
     const returned = wallTime();

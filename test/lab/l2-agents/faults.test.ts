@@ -84,7 +84,7 @@ describe('an owner that fails', () => {
     await expectOneOwnerAgain(bed, 0, began);
   });
 
-  test('L2-9 behind a bridge that is cut in two, has its addresses alone soon after the repair, with few frames', async () => {
+  test('L2-9 behind a bridge cut in two, is the only owner soon after the repair, with few frames', async () => {
     const bed = await start();
     bed.segment.plug(0, false);
     await bed.untilOwner(1, [vip, vip6], busy);
@@ -143,7 +143,7 @@ describe('rule 6: UDP port 3784 is blocked', () => {
     await bed.untilOwner(1, [vip, vip6], busy);
   });
 
-  test('after it was open, nobody takes over, and the next one reports that the owner answers', async () => {
+  test('after it was open, the next node does not take over and reports that the owner answers', async () => {
     const bed = await start();
     const began = wallTime();
     await filterBridge(bed, 'udp dport 3784 drop');
@@ -155,7 +155,7 @@ describe('rule 6: UDP port 3784 is blocked', () => {
 });
 
 describe('loss in one direction', () => {
-  test('L2-13 an owner that the next one does not hear gives way, names the link, and has its addresses back after the repair', async () => {
+  test('L2-13 an owner that the next one does not hear gives way, names the link, and returns after repair', async () => {
     const bed = await start();
     await filterBridge(bed, 'iifname "p0" oifname "p1" drop');
     await bed.untilOwner(1, [vip, vip6], 30_000);
@@ -166,7 +166,7 @@ describe('loss in one direction', () => {
 });
 
 describe('a segment of three', () => {
-  test('rule 7: a node that loses all others at once reports it, keeps what it has and takes nothing that is answered', async () => {
+  test('rule 7: a node that loses all others reports it, keeps its addresses, and takes no answered one', async () => {
     const bed = await start(3);
     await filterBridge(bed, 'iifname "p2" udp dport 3784 drop');
     await until('it is reported', async (note) => note((await bed.report(2)).host)?.some(({ code }) => code === 'L2Isolated'));

@@ -58,7 +58,7 @@ async function untilReported(bed: AgentsOnSegment): Promise<string> {
 }
 
 describe('a foreign host that has the address first', () => {
-  test('L2-6 L2-22 keeps it: no node announces, condition and explain name it, and a node claims when it has gone', async () => {
+  test('L2-6 L2-22 keeps it, condition and explain name the host, and a node claims when it has gone', async () => {
     const bed = await build({}, { idle: true });
     await take(bed, 'add');
     bed.startController();

@@ -42,7 +42,7 @@ async function expectNoLoss({ bed, probes, began }: Awaited<ReturnType<typeof st
 const drained = (text: string): string => text.replace('name: n0\n', 'name: n0\n  annotations: { herald.dev/drain: "true" }\n');
 
 describe('rule 8: an owner hands over', () => {
-  test('when SIGTERM stops its agent, as in an upgrade, and gets the addresses back when it has started again', async () => {
+  test('when SIGTERM stops its agent, as in an upgrade, and gets the addresses back when it starts', async () => {
     const run = await start();
     const { bed } = run;
     const stopped = bed.agent(0).stop();

@@ -161,7 +161,7 @@ describe('externalTrafficPolicy Local', () => {
     }
   });
 
-  test('nobody answers while no endpoint is ready, and the first node that has one answers', async () => {
+  test('no node answers while no endpoint is ready, then the first node with one answers', async () => {
     await setLocal(new Map());
     await until('nobody answers', async (note) =>
       note(await Promise.all(local.map((address) => lab.answering(address)))).every(({ length }) => length === 0),

@@ -236,7 +236,7 @@ function redirectsSent(): number {
   return count() - before;
 }
 
-test('L2-26 the kernel sends redirects to the address itself until both settings are off, which the agent requires', () => {
+test('L2-26 the kernel sends redirects to the address until both settings are off, as the agent requires', () => {
   const redirects = requiredSettings({
     families: [],
     interfaces: [],

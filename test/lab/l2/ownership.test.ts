@@ -211,7 +211,7 @@ describe('foreign hosts', () => {
     await untilOwner(0);
   });
 
-  test('L2-12 a held address is defended once against a foreign announcement, and reported with the MAC address', async () => {
+  test('L2-12 the owner defends an address once against a foreign announcement, and reports its MAC', async () => {
     const bed = await start(1);
     await untilOwner(0);
     bed.run(1, 'ip', 'addr', 'add', `${vip}/32`, 'dev', 'v0');

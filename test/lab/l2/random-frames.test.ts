@@ -45,7 +45,7 @@ function answers(): number {
 }
 
 test(
-  `L2-32 random frames for ${seconds} s: the node keeps its addresses, answers, and counts frames by reason`,
+  `L2-32 the node keeps its addresses and counts frames by reason in ${seconds} s of random frames`,
   async () => {
     const random = new Random(seed);
     const own = Buffer.from(segment.macOf(0).replaceAll(':', ''), 'hex');

@@ -92,7 +92,7 @@ describe('mistakes on the command line', () => {
     expect(stderr).toContain('herald --help lists the commands');
   });
 
-  test('agent --cleanup-kube-proxy keeps the rules while Herald forwards nothing, and needs no --node or --source', async () => {
+  test('agent --cleanup-kube-proxy keeps rules while Herald forwards nothing, without --node or --source', async () => {
     const { code, stdout, stderr } = await heraldProcess('agent', '--cleanup-kube-proxy');
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
     expect(stderr).toContain('Herald forwards no ClusterIPs on this node');

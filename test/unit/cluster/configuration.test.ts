@@ -34,7 +34,7 @@ test.each([
   for (const each of addresses) expect(Object.keys(each)).toEqual(keys);
 });
 
-test('at home the client is a port of the bridge of the nodes, and the API server has the address of the quick start', () => {
+test('a home client is a port of the node bridge, and the API server has its quick start address', () => {
   const plan = planOf({ families: 'ipv4', network: 'home', kubeProxy: 'none' });
   expect(plan.server).toBe('https://192.168.1.2:6443');
   expect(serverNames(plan)).toContain('IP:192.168.1.2');

@@ -22,7 +22,7 @@ const spec = (LeafNodeText: string, State: string, message?: string): object => 
 describe('resultsIn', () => {
   const read = (...specs: readonly object[]): TestResult[] => resultsIn(JSON.stringify([{ SpecReports: specs }]));
 
-  test('reads the tests that ran, and those that skipped themselves with their reason', () => {
+  test('reads the tests that ran, and skipped tests with their reason', () => {
     expect(read(spec('a', 'passed'), spec('b', 'failed', 'timed\n  out'), spec('c', 'skipped', 'needs ssh'))).toEqual([
       { name: 'Services a', result: 'passed', seconds: 2 },
       { name: 'Services b', result: 'failed', seconds: 2, reason: 'timed out' },
@@ -104,7 +104,7 @@ describe('the expressions of a selection', () => {
     expect(wholeSuite('affinity').some((one) => selects(one, '[sig-network] Services with affinity'))).toBe(true);
   });
 
-  test('of the whole suite with a focus of alternatives select only tests of the network, each by the selection for it', () => {
+  test('of the whole suite select only network tests, each by its own alternative of the focus', () => {
     const names = (name: string): string[] => wholeSuite('affinity|up').flatMap((one) => (selects(one, name) ? one.name : []));
     expect(names('[sig-network] Services should be up')).toEqual(['parallel']);
     expect(names('[sig-network] Services should be up [Serial]')).toEqual(['serial']);

@@ -86,7 +86,7 @@ describe('the pictures', () => {
     await stop();
   });
 
-  test('a change is read before the next regular read, as often as the bound allows, and puts that read off by nothing', async () => {
+  test('a change is read before the next regular read, within the bound, and does not delay that read', async () => {
     let heard = Promise.withResolvers<void>();
     const { clock, state, stop } = following(one, { intervalMilliseconds: 5000, changed: () => heard.promise });
     await pass(clock, 2000);

@@ -158,7 +158,7 @@ describe('the fabric', () => {
 });
 
 describe('the path of a Service', () => {
-  test('leads from its address over the router and the nodes to the endpoints, and says why an arrow is missing', () => {
+  test('leads from its address over router and nodes to the endpoints, with the reason of a missing arrow', () => {
     const { addresses, routers, nodes, routes, forwarding, endpoints } = pathOf(fabric);
     expect(addresses).toMatchObject([{ text: '192.0.2.1', pool: 'public', ports: [{ name: '80/TCP', health: 'good' }] }]);
     expect(routers).toMatchObject([{ name: 'tor', kind: 'peer', health: 'doubtful' }]);
@@ -226,7 +226,7 @@ describe('the address space', () => {
     ]);
   });
 
-  test('shows an address as kept for the Service that released it, unless a Service has it, a pool reserves it or its time is over', () => {
+  test('shows a released address as kept, unless a Service has it, a pool reserves it or its time is over', () => {
     const later = now + 60_000;
     const of = (service: ServiceKey, value: bigint, until = later) => ({ service, address: { family: 4, value } as const, until });
     const first = 0xc0000200n;

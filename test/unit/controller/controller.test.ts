@@ -265,7 +265,7 @@ describe('the controller', () => {
     );
   });
 
-  test('the condition of a waiting Service names another holder of its namespace when the named one releases its address', async () => {
+  test('a waiting Service names another holder of its namespace when the named one releases its address', async () => {
     const clock = new VirtualClock();
     for (const name of ['shop/old', 'other/foreign', 'shop/next', 'shop/waits', 'team/alone']) source.put(service({ name }));
     source.put(pool({ name: 'main', addresses: ['192.0.2.1-192.0.2.2'] }));

@@ -82,7 +82,7 @@ function plain<T extends object>(table: T): T {
 const told = (lines: readonly string[]): string => `\n${lines.join('\n')}\n`;
 
 describe('tableLines', () => {
-  test('columns fit their widest cell, empty cells are "-", repeated ones blank, lines have no trailing blanks', () => {
+  test('columns fit their widest cell, empty ones are "-", repeated ones blank, no line ends with blanks', () => {
     expect(
       tableLines(
         ['A', 'Long', 'C'],

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-test('the decision records are numbered from 1 without a gap, in the names of their files and in their titles', () => {
+test('decision records are numbered from 1 without a gap, in file names and titles', () => {
   const folder = join(import.meta.dirname, '../../../docs/adr');
   const found = readdirSync(folder)
     .filter((name) => name !== 'README.md')

@@ -40,7 +40,7 @@ describe('mutants of a source', () => {
   });
 });
 
-test('the score counts mutants that a test, the compiler or a timeout detects, and the report lists the others', () => {
+test('the score counts mutants that a test, compiler or timeout detects, the report lists the others', () => {
   const [mutant] = mutantsOf('src/x.ts', 'const a = b < c;');
   if (mutant === undefined) throw new Error('no mutant');
   const tried = (['killed', 'types', 'timeout', 'survived', 'untested'] as const).map((verdict) => ({ mutant, verdict }));

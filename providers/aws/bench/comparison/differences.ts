@@ -1,7 +1,7 @@
 import { knownDifferences, type KnownDifference } from './known-differences.ts';
 import type { Made } from './made.ts';
 
-/** What two controllers have made differently for one Service. "": it has not made this. */
+/** A setting that two controllers have made differently for one Service. "": it has not made this. */
 export interface Difference {
   readonly service: string;
   readonly what: string;

@@ -4,7 +4,7 @@ import type { Listener, LoadBalancer, TargetGroup } from '../../../../providers/
 import { tagMap } from '../../../../providers/aws/model/tags.ts';
 import type { Account } from '../../test/moto/account.ts';
 
-/** What a controller has made for each Service: "listener TCP 80: alpn" and its value, without names, ids and tags that the controller chose. */
+/** Settings that a controller has made for each Service: "listener TCP 80: alpn" and its value, without names, ids and tags that it chose. */
 export type Made = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 /** Tags by which controllers find their resources. */

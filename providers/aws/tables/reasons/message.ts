@@ -1,5 +1,5 @@
 /**
- * What differs in the same answer of AWS each time: the encoded message of a denied call, ids of requests, times, and the name of the
+ * Parts that differ in the same answer of AWS each time: the encoded message of a denied call, ids of requests, times, and the name of the
  * session of an IAM role.
  */
 const changing: readonly (readonly [pattern: RegExp, instead: string])[] = [

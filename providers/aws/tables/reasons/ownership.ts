@@ -3,7 +3,7 @@ import { reasonEntry, userMistake } from '../../../../src/model/reasons/entry.ts
 export interface NotAllowed {
   /** The list in the policy. */
   readonly field: string;
-  /** What the list contains: "security group". */
+  /** The kind of thing in the list: "security group". */
   readonly what: string;
   readonly namespace: string;
   /** "": no annotation asks for it. */

@@ -19,7 +19,7 @@ test.each([
 });
 
 test.each(['', '.80'])(
-  'a Service with a load balancer cannot use the target group of aws-target-group%s, which the error names',
+  'a load balancer Service cannot use the target group of aws-target-group%s, which the error names',
   async (suffix) => {
     const group = 'arn:aws:elasticloadbalancing:eu-central-1:111122223333:targetgroup/theirs/0123456789abcdef';
     const { errors } = await desire(awsMember('nlb', { ...plain, annotations: { [`herald.dev/aws-target-group${suffix}`]: group } }));

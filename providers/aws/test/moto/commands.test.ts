@@ -122,7 +122,7 @@ test('plan reports a wrong annotation with its fix, and changes nothing', async 
   await expectUnchanged(before);
 });
 
-test('explain shows what a former LoadBalancer Service has left, and why it stays', async () => {
+test('explain shows the resources that remain of a former LoadBalancer Service, and why', async () => {
   const [nlb] = (await fixture.accountState()).nlbs;
   await motoCloud(fixture.moto).call('elbv2:ModifyLoadBalancerAttributes', {
     LoadBalancerArn: nlb?.arn ?? '',

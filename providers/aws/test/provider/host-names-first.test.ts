@@ -79,7 +79,7 @@ describe('a Service that comes while 53 others are in progress', () => {
 });
 
 describe('a new load balancer', () => {
-  test('is published before its rules of nodes are complete, and a refusal of these is reported by the next check', async () => {
+  test('is published before its node rules are complete, and the next check reports refused rules', async () => {
     const fixture = await started();
     fixture.cloud.fault = ({ operation }) => (operation === 'ec2:DescribeInstances' ? { kind: 'error', code: 'denied' } : undefined);
     const key = apply(fixture, 'web', 30_000);

@@ -37,7 +37,7 @@ test('nothing is created for a new Service that asks for more than a policy allo
   expect(one.results.get(key)).toMatchObject({ ingress: [], reason: { code: 'AwsSeveral' } });
 });
 
-test('a policy that is tightened leaves zones, listeners and status as they are, and targets follow the nodes', async () => {
+test('a tightened policy keeps zones, listeners and status, and targets still follow the nodes', async () => {
   const one = new ProviderFixture();
   const key = one.apply({ name: 'web', ports, annotations });
   await one.run(600);

@@ -34,7 +34,7 @@ function byOperation({ cloud }: ControllerFixture, from = 0): Record<string, num
 }
 
 describe('requests for 20 Services', () => {
-  test('a Service costs fewer than 13 while AWS activates its load balancer for two minutes, and 6 of them are writes', async () => {
+  test('a Service costs fewer than 13, of them 6 writes, while AWS activates its load balancer', async () => {
     const { fixture } = await created();
     const { calls, writes } = fixture.cloud;
     expect(calls.length / count).toBeLessThan(13);
@@ -52,7 +52,7 @@ describe('requests for 20 Services', () => {
     expect(checks).toHaveLength(keys.length);
   }, 60_000);
 
-  test('what another program changed while Herald waited for AWS is read before anything is written', async () => {
+  test('Herald reads changes of another program before it writes, when it waited for AWS', async () => {
     const fixture = new ControllerFixture();
     await fixture.start();
     const literal = { name: 'web', loadBalancerClass: 'herald.dev/aws' } as const;

@@ -44,7 +44,7 @@ describe('the life of a Service', () => {
 });
 
 describe('node rules', () => {
-  test('there is one per protocol, from the lowest to the highest port, and it shrinks with the load balancers', async () => {
+  test('one per protocol spans the lowest to the highest port and shrinks with the load balancers', async () => {
     const fixture = new ProviderFixture();
     const rules = (): unknown =>
       fixture.cloud.world.securityGroups
@@ -223,7 +223,7 @@ describe('changes by others', () => {
   });
 });
 
-test('a check for drift costs 7 reads and two per target group, when no attributes of load balancer and listeners are named', async () => {
+test('a drift check costs 7 reads, and two per target group, when the Service names no attributes', async () => {
   const fixture = new ProviderFixture();
   fixture.apply({ name: 'web', ports: ['http:80/TCP@30080', 'alt:81/TCP@30081', 'dns:53/UDP@30053'] });
   // The first sweep for orphans is over, and the next comes later.

@@ -106,7 +106,7 @@ describe('a listener with weights', () => {
     expect(listeners()).toEqual(['80: web:80/TCP 0, web:80/TCP+canary:8080 1']);
   });
 
-  test('gets another target group with the weight 0 until AWS has checked its targets, and loses it before that is deleted', async () => {
+  test('starts another target group with weight 0 until AWS has checked it, and drops it before deletion', async () => {
     apply(undefined);
     await fixture.run(600);
     apply(action(90, [{ ...canary, weight: 10 }]));
@@ -169,7 +169,7 @@ describe('a listener with weights', () => {
     expect(listeners()).toEqual([both]);
   });
 
-  test('starts when the other Service appears, and stays as it is when that disappears', async () => {
+  test('starts when the other Service appears, and does not change when that disappears', async () => {
     const other = service({ name: 'late', type: 'NodePort', ports: ['http:8080/TCP@31081'] });
     const key = apply(action(90, [{ ...canary, serviceName: 'late', weight: 10 }]));
     await fixture.run(60);

@@ -70,7 +70,7 @@ describe('a Service that both controllers have taken', () => {
     expect(cluster.cloud.writes.length).toBe(writes);
   });
 
-  test("Herald deletes what it made, and keeps the other controller's status, when HeraldConfig leaves the class out", async () => {
+  test('Herald deletes its resources and keeps the other status when HeraldConfig leaves the class out', async () => {
     const cluster = await started(web);
     await cluster.run(600);
     markAsTheirs(cluster);

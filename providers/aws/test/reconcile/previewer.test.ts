@@ -121,7 +121,7 @@ test('a preview that its user stops is reported as failed', async () => {
   expect(failed).toMatchObject({ code: 'AwsCallFailed', details: { message: 'Herald is stopping' } });
 });
 
-test('a preview has the resources on the way of connections, and why one of them serves less than it should', async () => {
+test('a preview has the resources that connections pass, and why one serves less than it should', async () => {
   const cluster = await changed([a()], a());
   const resources = async () => (await previewOf(cluster, 'default/a')).resources ?? [];
   const ids = new Map((await resources()).map((one) => [one.id, one]));

@@ -29,7 +29,7 @@ const interval = 'annotation service.beta.kubernetes.io/aws-load-balancer-health
 const remove = (name: string): string =>
   `orrect or remove service.beta.kubernetes.io/aws-load-balancer-${name}; docs/reference/aws-annotations.md has what it takes`;
 
-test('an error that replaces another one of the same code is reported by one line in an Event and the condition', async () => {
+test('an error that replaces one of the same code is one line in an Event and in the condition', async () => {
   await apply({ scheme: 'public' });
   expect(message()).toBe(`${lead}: ${scheme}. C${remove('scheme')}.`);
   expect(told()).toEqual([`AwsAnnotationInvalid: ${message()}`]);

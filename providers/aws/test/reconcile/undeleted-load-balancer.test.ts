@@ -30,7 +30,7 @@ describe('a load balancer with deletion protection', () => {
 
   beforeEach(() => start(onAws()));
 
-  test('it is reported once on a Service that is no LoadBalancer any more, and in its condition until it is deleted', async () => {
+  test('gives a former LoadBalancer Service one Event, and a condition until it is deleted', async () => {
     cluster.apply(noBalancer);
     await cluster.run(1800);
     expect(warnings()).toEqual([expect.stringMatching(`^AwsDeletionProtected: Load balancer k8s-default-web-\\w+ ${protects}`)]);

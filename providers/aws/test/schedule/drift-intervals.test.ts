@@ -8,7 +8,7 @@ import { ProviderFixture } from '../support/provider-fixture.ts';
 const key = 'default/web' as ServiceKey;
 const web = { name: 'web', ports: ['http:80/TCP@30080'] } as const;
 
-test('a check that finds nothing doubles the interval, up to the longest; one that finds something makes it the shortest again', () => {
+test('a check without a find doubles the interval up to the longest, a find resets it to the shortest', () => {
   const intervals = new DriftIntervals();
   const quiet = (): number => intervals.next(key, true, 300);
   expect([quiet(), quiet(), quiet()]).toEqual([300, 600, 1200]);
@@ -17,7 +17,7 @@ test('a check that finds nothing doubles the interval, up to the longest; one th
   expect([intervals.next(key, false, 300), quiet(), quiet()]).toEqual([300, 300, 600]);
 });
 
-test('a load balancer that nobody touches costs about one read per hour, besides the scans of the account', async () => {
+test('an unchanged load balancer costs about one read per hour, besides the scans of the account', async () => {
   const fixture = new ProviderFixture();
   fixture.apply(web);
   await fixture.run(24 * 3600);

@@ -105,7 +105,7 @@ describe('an answer about a Classic Load Balancer', () => {
     });
   });
 
-  test('Herald reads no certificate of a listener without encryption, and takes the protocol of the listener for its instances', () => {
+  test('Herald reads no certificate of a plain listener, and takes its protocol for the instances', () => {
     expect(listenerOf({ Protocol: 'TCP', SSLCertificateId: 'None' })).toEqual({
       Protocol: 'TCP',
       LoadBalancerPort: 443,

@@ -33,7 +33,7 @@ test('the shared security group that something else uses is reported once and re
   expect(fixture.cloud.world.securityGroups.has(group)).toBe(false);
 });
 
-test("a load balancer's security group that something else uses is reported on its Service until it is deleted", async () => {
+test('a security group that something else uses is reported on the Service until it is deleted', async () => {
   const { fixture, group } = await held('k8s-');
   fixture.delete('default/web');
   await fixture.run(100);

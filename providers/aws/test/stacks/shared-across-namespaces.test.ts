@@ -87,7 +87,7 @@ describe('an NLB that Services of two namespaces share', () => {
     ]);
   });
 
-  test('a port that both want belongs to the namespace of the NLB, although its Service is younger', async () => {
+  test('a port of both Services belongs to the namespace of the NLB, even if its Service is younger', async () => {
     const fixture = new ProviderFixture();
     guest(fixture, 'http:80/TCP@30081');
     host(fixture, 'payments');

@@ -38,7 +38,7 @@ describe('the record of registered targets', () => {
     expect(written).toEqual([undefined]);
   });
 
-  test('Herald knows a record that it has written before the API server shows it, and forgets it with the Service', async () => {
+  test('Herald knows its record before the API server shows it, and forgets it with the Service', async () => {
     const { records } = recordsOf();
     expect(await records.write('default/web', record)).toBe(true);
     expect(records.of(web)).toEqual(record);

@@ -42,7 +42,7 @@ function left(store: RibStore, shared: SharedRoutes, ...peers: readonly Peer[]):
   return store.tables[4].size + store.tables[6].size + store.sets.size + store.groups.size;
 }
 
-test('a shorter list withdraws the other routes from two kinds of sessions and holds nothing of them', () => {
+test('a shorter list withdraws the other routes from both kinds of sessions and keeps none of them', () => {
   const store = new RibStore();
   const shared = new SharedRoutes(store);
   const peers = [new Peer(store), new Peer(store, extended), new Peer(store, extended)];

@@ -5,7 +5,7 @@ import { nameOf, positionOf, type Position } from './position.ts';
 import { objectNames } from './object-names.ts';
 import { valueKindAt } from './value-kinds.ts';
 
-/** What a shell does besides offering the candidates. The numbers are those of cobra, which kubectl uses. */
+/** Actions of a shell besides offering the candidates. The numbers are those of cobra, which kubectl uses. */
 const directive = { files: 0, nothing: 4, directories: 16 } as const;
 
 interface Answer {

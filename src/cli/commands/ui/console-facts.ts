@@ -73,7 +73,7 @@ class ConsoleFacts implements Facts {
   /** The last explanation with resources outside the cluster. */
   #previewed: { readonly at: number; readonly of: ExplainedService } | undefined;
 
-  /** What was read at the start and is in no picture yet. */
+  /** The reading at the start, while no picture has it. */
   #first: Awaited<ReturnType<Readings['next']>> | undefined;
 
   constructor(context: CommandContext, options: ReadingOptions, { readings, first, outside }: Parts) {

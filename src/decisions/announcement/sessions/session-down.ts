@@ -24,7 +24,7 @@ function isKnown({ code }: Reason): boolean {
 /** BFD needs about three exchanges after BGP is up. */
 const bfdStartMilliseconds = 10_000;
 
-/** What the status of a session says about a session that is up. */
+/** Parts of a status that matter for a session that is up. */
 type SessionParts = Pick<SessionStatus, 'state' | 'since' | 'bfd'> & {
   readonly families?: readonly Pick<SessionFamily, 'family'>[];
 };

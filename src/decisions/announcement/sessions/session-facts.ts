@@ -4,7 +4,7 @@ import type { Node } from '../../../model/objects/cluster.ts';
 import { formatAddress } from '../../../net/address.ts';
 import { addressOfSession, carriesFamily, routerIDOf, routerOf } from '../peers.ts';
 
-/** What BGPPeer and Node say about a session, for the words of its problems. Contains no password. */
+/** Facts of BGPPeer and Node about a session, for the words of its problems. Contains no password. */
 export interface SessionFacts {
   readonly peer: string;
   /** "10.1.0.1", or "on eth1" for a router without a configured address. */

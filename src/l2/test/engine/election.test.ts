@@ -313,7 +313,7 @@ describe('stalls', () => {
     expect(changes(bed.node(0).events)).toEqual(['owner elected', 'doubtful doubt', 'standby heardWorse', 'owner elected']);
   });
 
-  test('L2-30 a node that wakes where nobody took over goes on after 60 ms of silence', () => {
+  test('L2-30 a node that wakes goes on after 60 ms of silence when no other took over', () => {
     const bed = new SegmentBed({ nodes: 2, addresses: [vip], ranks: () => [0, 1] });
     bed.clock.advance(1000);
     bed.node(1).kill();

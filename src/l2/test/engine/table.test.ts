@@ -40,7 +40,7 @@ describe('the table', () => {
     ]);
   });
 
-  test('a whole table replaces the one before, and what is the same goes on without a frame', () => {
+  test('a whole table replaces the previous one, and unchanged entries cause no frame', () => {
     const made = bed();
     made.clock.advance(5_000);
     const since = made.clock.now();

@@ -31,7 +31,7 @@ function explained(file: string, code: string): Omit<Unwritten, 'records'> {
 }
 
 /**
- * Whether the file system takes the records of a directory. Logs once when it begins to refuse and once when all is written again. Writers
+ * Knows if the file system takes the records of a directory. Logs once when it begins to refuse and once when all is written again. Writers
  * retry, so nothing is lost while it refuses.
  */
 export class RecordHealth {

@@ -43,7 +43,7 @@ async function check(endpoints: readonly string[], links: readonly HostLink[] = 
   return { codes: found.map(({ code }) => code), asked };
 }
 
-test('an endpoint in the network of another node is lost in the bridge, and one that a tunnel reaches is not', async () => {
+test('the bridge loses an endpoint in the network of another node, and keeps one that a tunnel reaches', async () => {
   expect(await check(['10.0.0.2@n2'])).toEqual({ codes: ['BridgeDropsForwarded'], asked: ['10.0.0.2'] });
   expect(await check(['10.244.2.9@n2'])).toEqual({ codes: [], asked: ['10.244.2.9'] });
   expect((await check(['10.244.2.9@n2', '10.0.0.2@n2'])).codes).toEqual(['BridgeDropsForwarded']);

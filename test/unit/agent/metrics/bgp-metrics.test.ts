@@ -53,7 +53,7 @@ test('a held back session is shown as such, a flapped session that may start is 
   expect(held).toEqual([1, 0, 0]);
 });
 
-test('the problem of a session carries the code of its cause while it is down, and of its warning while it is up', async () => {
+test('the problem of a session has the code of its cause while down, of its warning while up', async () => {
   const { left } = pair();
   left.start();
   const common = { router: '10.0.0.2', local: '10.0.0.1', since: '', latest: '' };

@@ -121,7 +121,7 @@ afterEach(async () => {
   await fabric.stop();
 });
 
-test('the accepted default route of two routers has both next hops, and the addresses of the routers skip the table', async () => {
+test('a default route of two routers has both next hops, and router addresses skip the table', async () => {
   fabric.start();
   await fabric.advance(3_000);
   expect(fabric.table.routes).toEqual({ ...skipped, '10.244.7.0/24': both, '0.0.0.0/0': both });

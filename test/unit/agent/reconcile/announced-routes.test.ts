@@ -31,7 +31,7 @@ function texts(changes: Map<string, PeerRouteChanges>): unknown {
 }
 
 describe('announced routes', () => {
-  test('routes that a Service wants are announced, those that it no longer wants are withdrawn', () => {
+  test('routes of a Service are announced, and withdrawn when it no longer wants them', () => {
     const table = new AnnouncedRoutes();
     table.replaceRoutes('a/a', toTor1(route('192.0.2.1/32'), route('2001:db8::1/128')));
     expect(texts(table.takeChanges())).toEqual({ tor1: { announce: ['192.0.2.1/32', '2001:db8::1/128'], withdraw: [] } });

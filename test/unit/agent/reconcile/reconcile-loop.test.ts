@@ -60,7 +60,7 @@ test('a loop that stops while a pass waits for its turn ends at once and runs no
   expect(passes).toHaveLength(limits.passBurst);
 });
 
-test('when the data plane fails while a pass waits for its turn, routes are withdrawn in its turn and the pass waits for the retry', async () => {
+test('a pass whose data plane fails while it waits withdraws routes in its turn and waits for the retry', async () => {
   const { clock, loop, passes, withdrawn, change } = looping();
   for (let number = 0; number <= limits.passBurst; number++) await change(number);
   clock.advance(limits.passRefillMilliseconds - 10);

@@ -66,7 +66,7 @@ test('two BGPPeers with one address in one VRF are one router', () => {
   expect(second).toMatchObject({ peer: 'tor2', result: { reason: { code: 'DuplicatePeer' } } });
 });
 
-test('a VRF that does not exist is in the condition of the BGPPeer, with field and fix, and the session starts when it is created', () => {
+test('a missing VRF is in the condition of the BGPPeer, and the session starts when the VRF is created', () => {
   vrfs.clear();
   const snapshot = reconcile(tor, plain);
   expect(states()).toEqual(['plain Established', 'tor Active PeerVRFMissing']);
@@ -82,7 +82,7 @@ test('a VRF that does not exist is in the condition of the BGPPeer, with field a
   expect(states()).toEqual(['plain Established', 'tor Established']);
 });
 
-test('a passive BGPPeer with vrf makes the agent listen in the VRF only, and names the VRF that does not exist', () => {
+test('a passive BGPPeer with vrf makes the agent listen in that VRF only, and names a missing VRF', () => {
   reconcile({ ...tor, passive: true });
   expect(speaker.listening().sockets.map(({ vrf }) => vrf)).toEqual(['red']);
   reconcile({ ...plain, passive: true });

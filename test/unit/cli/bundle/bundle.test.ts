@@ -275,7 +275,7 @@ test('the bundle keeps the latest history entries and the first items of other l
   expect(files.get('README.txt')).toContain('live/a/history.json: the first 7 of 20 items are left out: they do not fit');
 });
 
-test("Herald's nftables tables identify a node without an agent socket, also when the cluster is unreachable", async () => {
+test('nftables tables identify a node without an agent socket, also when the cluster is unreachable', async () => {
   const kubeconfig = join(directory, 'kubeconfig');
   await writeFile(kubeconfig, '');
   const files = await whereProgramsSay({ nft: 'echo "table inet herald"' }, '--kubeconfig', kubeconfig);

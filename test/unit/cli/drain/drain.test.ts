@@ -260,7 +260,7 @@ describe('herald drain --uncordon', () => {
     expect(stdout).toContain('not everything is announced yet: tor1-v4: Active');
   });
 
-  test('--uncordon ends when the routes that are expected change, although the agent has nothing new to report', async () => {
+  test('--uncordon ends when the expected routes change, even if the agent reports nothing new', async () => {
     const { code, stdout } = await bed.drain(['node1', '--uncordon', '--timeout', '30s'], (look) => {
       if (look === 1) bed.report('node1', { sent: 2 });
       if (look === 3) for (const name of ['web', 'ledger']) bed.cluster.edit(name, () => ({ status: { loadBalancer: {} } }));

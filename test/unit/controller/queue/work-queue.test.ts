@@ -75,7 +75,7 @@ describe('the work queue', () => {
       expect(order).toEqual([...numbered('first', 12), ...inTurn]);
     });
 
-    test('that wait for a retry go on waiting', async () => {
+    test('keep waiting for their retry when they are added again', async () => {
       const done: string[] = [];
       const { queue, clock } = makeQueue(async (key) => {
         done.push(key);
@@ -344,7 +344,7 @@ describe('the work queue', () => {
       expect(begun.slice(-2)).toEqual([4, 5].map((index) => `new ${index}`));
     });
 
-    test('a re-read starts although new keys never end to come', async () => {
+    test('a re-read starts while new keys keep coming', async () => {
       const { queue, begun, end, outside } = makeWaiting((key) => key.split(' ')[0] as Urgency);
       const add = (key: string): void => {
         outside.add(key);

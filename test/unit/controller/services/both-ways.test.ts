@@ -44,7 +44,7 @@ test.each([
   expect(announced(more)).toEqual(['True', plain]);
 });
 
-test('the condition Announced names both ways when the owner of the address has no session, and another node has one', () => {
+test('Announced names both ways when the owner of the address has no session and another node has one', () => {
   expect(announced({ running: { a: {}, b: peer } })).toEqual(['True', `${plain}, by BGP and by ARP or NDP`]);
   expect(announced({ running: { a: peer, b: {} } })).toEqual(['True', `${plain}, by BGP and by ARP or NDP`]);
   expect(announced({ links: { a: {}, b: lan } })).toEqual(['True', `${plain}, by BGP and by ARP or NDP`]);

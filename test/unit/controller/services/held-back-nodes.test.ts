@@ -74,7 +74,7 @@ test('the condition does not change with hostProblems: report or before the prob
   expect(announced({ b: [{ ...held, settled: false }] })[2]).toBe('Every address of the Service is announced by at least one node');
 });
 
-test('the verdict is that the Service is not served when only nodes that cannot forward announce its addresses', () => {
+test('the Service is not served when only nodes that cannot forward announce its addresses', () => {
   const snapshot = cluster({ ...base, nodes: [{ name: 'a' }], running: { a: peer }, heldBack: { a: [held, { ...held, family: 'IPv6' }] } });
   const [web] = snapshot.services.values();
   if (web === undefined) throw new RangeError('no service');
@@ -84,7 +84,7 @@ test('the verdict is that the Service is not served when only nodes that cannot 
   expect(line).toContain('does not forward');
 });
 
-test('a Service that only nodes that cannot forward announce is a problem although its conditions are True', () => {
+test('a Service announced only by nodes that cannot forward is a problem, even if conditions are True', () => {
   const snapshot = cluster({ ...base, heldBack: { a: [held], b: [held], c: [held] } });
   const [web] = snapshot.services.values();
   if (web === undefined) throw new RangeError('no service');

@@ -72,7 +72,7 @@ test('a Service that cannot use a freed address is not retried for it', () => {
   expect(driver.confirm('other')).toEqual([]);
 });
 
-test('a waiting Service is decided again when the Service that its reason names releases its address, and others are not', () => {
+test('only the waiting Services whose reason names the holder are decided again when it releases', () => {
   const driver = new QueueDriver('192.0.2.1-192.0.2.2');
   for (const name of ['b', 'c', 'd', 'e']) driver.decide(name);
   expect(driver.allocator.takeChangedHolders()).toEqual(new Set(['default/main']));

@@ -256,7 +256,7 @@ describe('requested addresses', () => {
 describe('the condition text of a Service that waits', () => {
   const sharer = (name: string, port: string): ServiceLiteral => ({ name, sharingKey: 'k', ports: [port] });
 
-  test('PoolFull, QuotaReached and AddressTaken have names in it, and none changes while other Services come and go', () => {
+  test('PoolFull, QuotaReached and AddressTaken name holders that other Services do not change', () => {
     const allocator = withPools({
       name: 'p',
       addresses: ['192.0.2.1-192.0.2.3'],
@@ -385,7 +385,7 @@ describe('address families', () => {
     expect(ask(allocator, { name: 'two', ...prefer })).toBe('198.51.100.0');
   });
 
-  test('a Service that holds addresses of a general pool keeps them when a pinned pool appears, also after a restart', () => {
+  test('a Service keeps addresses of a general pool when a pinned pool appears, also after a restart', () => {
     const pinned: PoolLiteral = { ...four, serviceAllocation: { namespaces: ['default'] } };
     const allocator = withPools(both);
     expect(ask(allocator, { name: 'web', ...prefer })).toBe('192.0.2.1, 2001:db8::1');
@@ -619,7 +619,7 @@ describe('addresses of Nodes and routers in a pool', () => {
     if (reason !== undefined) expect(reasonText(reason)).toContain(`${requested}, ${named}`);
   });
 
-  test('a Service that has one keeps it, no other Service joins it, and after its release it is not given again', () => {
+  test('a holder keeps it, no other Service joins it, and it is not assigned again after its release', () => {
     const allocator = guarded();
     allocator.adopt(request({ name: 'web', sharingKey: 'k', ports: ['80'] }), [address('192.0.2.1')]);
     expect(ask(allocator, { name: 'web', sharingKey: 'k', ports: ['80'] })).toBe('192.0.2.1');
@@ -792,7 +792,7 @@ describe('sharing', () => {
       expect(ask(allocator, clashing)).toBe(first);
     });
 
-    test('loses the address that it requests, with a reason that names Service, port and protocol, and gets it back', () => {
+    test('loses the requested address, with a reason that names Service, port and protocol, and regains it', () => {
       const allocator = shared(second);
       ask(allocator, { ...b, requested: [first] });
       const { addresses, reason } = allocator.allocate(request({ ...clashing, requested: [first] }));
@@ -836,7 +836,7 @@ describe('sharing', () => {
     expect(ask(allocator, { name: 'b', ...key, ...local, ports: ['443'] })).toBe('192.0.2.2');
   });
 
-  test('the partner of a sharer that changes its traffic policy has no reason, also when it has moved to the address before', () => {
+  test('the partner of a sharer that changes its policy has no reason, also when it moved there before', () => {
     const allocator = withPools(small);
     const a = { name: 'a', ...key, ports: ['80'], requested: ['192.0.2.2'] };
     ask(allocator, { name: 'a', ...key, ports: ['80'] });

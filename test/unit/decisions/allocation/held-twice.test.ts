@@ -174,7 +174,7 @@ test('an address held twice is forwarded and announced for its rightful holder o
 test.each([
   ['IPv4', '192.0.2.1', '10.96.0.2', '10.1.0.1@n1', '192.0.2.0/24'],
   ['IPv6', '2001:db8::1', 'fd96::2', 'fd10::1@n1', '2001:db8::/64'],
-])('an %s port is forwarded for the sharer that was decided with it, until the other one has lost the address', (_, at, ip, pod, range) => {
+])('an %s port stays with the sharer that was decided with it until the other loses the address', (_, at, ip, pod, range) => {
   const store = new Store();
   const literal = { assigned: [at], clusterIPs: [ip], sharingKey: 'k' };
   for (const object of [

@@ -163,7 +163,7 @@ describe('the frontends of a Service', () => {
     expect([retained('UDP'), retained('SCTP'), retained('TCP')]).toEqual([['10.1.0.2:8080'], ['10.1.0.2:8080'], []]);
   });
 
-  test('under policy Cluster a UDP frontend retains a draining backend of this node, also when no other backend of the node is ready', () => {
+  test('under policy Cluster a UDP frontend retains a draining local backend, even if no other is ready', () => {
     const endpoints = ['10.1.0.1@here draining', '10.1.0.2@two'];
     expect(retainedOf('UDP', endpoints)).toEqual(['10.1.0.1:8080 local']);
     // Under policy Local it gets new connections.

@@ -41,7 +41,7 @@ describe('kernel settings', () => {
     expect(wrong(off, { families: [6], advertisedDefault: [] })).toEqual(['net/ipv6/conf/all/forwarding=1']);
   });
 
-  test('L2-26 an interface that announces addresses sends no redirects, by its own setting and by that of all', () => {
+  test('L2-26 an announcing interface sends no redirects, by its own setting and by that of all', () => {
     const both = { 'net/ipv4/conf/all/send_redirects': '1', 'net/ipv4/conf/eth0/send_redirects': '1' };
     expect(wrong(both)).toEqual([]);
     expect(wrong(both, { linkInterfaces: ['eth0'] })).toEqual([
@@ -52,7 +52,7 @@ describe('kernel settings', () => {
     expect(wrong(off, { linkInterfaces: ['eth0'] })).toEqual([]);
   });
 
-  test('L2-27 an interface that announces addresses lets clients in by its reverse-path filter, also without a network of its own', () => {
+  test('L2-27 the reverse-path filter of an announcing interface lets clients in, even without a network', () => {
     const strict = {
       'net/ipv4/conf/eth9/rp_filter': '1',
       'net/ipv4/conf/all/send_redirects': '0',

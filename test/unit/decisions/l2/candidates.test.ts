@@ -174,7 +174,7 @@ describe('the order of candidates', () => {
     expect(sorted(decision)).toBe('n1, n2, n3');
   });
 
-  test('a node whose endpoints terminate comes last under policy Local, while another one has ready endpoints', () => {
+  test('a node whose endpoints terminate comes last under policy Local while another has ready ones', () => {
     const local = { ...web, externalTrafficPolicy: 'Local' as const };
     const preferred = [{ weight: 100, preference: matching({ best: 'yes' }) }];
     const order = (...endpoints: string[]): string =>
@@ -237,7 +237,7 @@ describe('the order of candidates', () => {
     expect(outcome(createL2Decisions(lan(never), own).decide(vip))).toBe(best.join(', '));
   });
 
-  test('of two nodes with the same claim number every node prefers the same one, and a deleted node has no claim', () => {
+  test('every node prefers the same of two equal claim numbers, and a deleted node has no claim', () => {
     const claims = Object.fromEntries(['n1', 'n2', 'gone'].map((node) => [node, { '192.0.2.100': node === 'gone' ? 9 : 4 }]));
     const literal = { l2Advertisements: [{ name: 'a', failback: 'never' as const }], claims, running: { gone: {} } };
     expect(createL2Decisions(lan(literal)).lastClaim(vip)).toEqual({ node: 'n1', address: '192.0.2.100', number: 4 });

@@ -31,7 +31,7 @@ test.each<[string, HostLink, readonly HostLink[], string]>([
   expect(eligibleLinks([one, ...others], new Set(), [])).toEqual([]);
 });
 
-test('an interface with a network, a bridge with a port that leads out, and what an advertisement names carry announcements', () => {
+test('interfaces with a network, bridges with a port that leads out, and named ones carry announcements', () => {
   const links = [
     link({ name: 'eth0', addresses: onLan }),
     link({ name: 'br0', kind: 'bridge' }),

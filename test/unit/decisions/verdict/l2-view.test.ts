@@ -128,7 +128,7 @@ const kernelAnswers = (node: string): Partial<NodeState> => {
   return { differing: [{ service: key, aspect: 'Announced', reason: reason('L2KernelAnswers', details) }] };
 };
 
-test('a Service is served, but two nodes answer, when the kernel of a node that is not the owner answers too', () => {
+test('a Service is served, but two nodes answer, when the kernel of another node answers too', () => {
   const found = verdict(office, [state('n1', kernelAnswers('n1')), state('n2'), state('n3')]);
   expect([found.outcome, found.code]).toEqual(['served', 'L2KernelAnswers']);
   expect(found.line).toBe(

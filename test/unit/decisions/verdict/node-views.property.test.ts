@@ -170,7 +170,7 @@ function verdictOf(service: Service, nodes: readonly NodeView[]): Verdict {
   return decideVerdict({ service, nodes, clients: clientReachability(service, nodes, true) });
 }
 
-test('nodes with one view do the same for the same reasons, and the verdict is that of a view for each node', () => {
+test('nodes that share a view do the same for the same reasons, and the verdict is unchanged by it', () => {
   fc.assert(
     fc.property(world, (snapshot) => {
       const service = snapshot.services.get(key);

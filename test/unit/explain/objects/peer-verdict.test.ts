@@ -199,7 +199,7 @@ test('sessions with one router over both families share a cause', () => {
   ]);
 });
 
-test('a router that died is one problem, whatever each node noticed first, and a router that refuses a session is another', () => {
+test('a dead router is one problem, whatever each node noticed first, and a refusing router another', () => {
   const common = { router: '', local: '', since: '', latest: '' };
   const noticed = (node: string, peer: string): Reason => {
     if (node === 'n1') return reason('HoldTimeExpired', { ...common, peer, kind: 'us', seconds: 9 });

@@ -11,7 +11,7 @@ function explain(literal: ClusterLiteral, name = 'shop/web'): ReturnType<typeof 
   return explainAllocation(snapshot, found);
 }
 
-test('an allocator that is made in slices lets other work run between two Services, and knows the same addresses', async () => {
+test('an allocator built in slices lets other work run between Services and has the same addresses', async () => {
   const names = ['a', 'b', 'c'] as const;
   const snapshot = cluster({
     services: names.map((name, index) => ({ name: `shop/${name}`, assigned: [`192.0.2.${index + 1}`] })),

@@ -108,7 +108,7 @@ describe('explainService', () => {
     expect(node.forwarding.map(({ code }) => code)).toEqual(['AddressHeldTwice']);
   });
 
-  test('endpoints are counted for each family when the families differ: ready, terminating but serving, not usable', () => {
+  test('endpoints count for each family when they differ: ready, terminating but serving, not usable', () => {
     const four = { ready: 2, terminating: 0, unusable: 1 };
     const six = { ready: 1, terminating: 1, unusable: 0 };
     const explanation = explain(fabric, []);
@@ -124,7 +124,7 @@ describe('explainService', () => {
     );
   });
 
-  test('a pod of a dual-stack Service counts once, and slices of a family that the Service lacks do not count', () => {
+  test('a pod of a dual-stack Service counts once, and slices of a family that it lacks do not count', () => {
     const slices = [
       { service: key, ports: ['http:8080/TCP'], endpoints: ['10.244.1.1@n1', '10.244.2.1@n2'] },
       { service: key, name: 'web-6', ports: ['http:8080/TCP'], endpoints: ['fd00:1::1@n1', 'fd00:1::2@n2'] },

@@ -276,7 +276,7 @@ const shipped = {
   retryJitter: limits.leaseRetryJitter,
 };
 
-test('the shipped timing writes as often as client-go does, and a leader ends before another process may lead', () => {
+test('the shipped timing writes as often as client-go, and a leader ends before another may lead', () => {
   expect(shipped.retryMilliseconds).toBe(2000);
   expect(shipped.renewDeadlineMilliseconds + limits.leaseRetryMilliseconds).toBeLessThanOrEqual(shipped.leaseMilliseconds);
   // A leader whose renewal is not answered has time for a second attempt.

@@ -95,7 +95,7 @@ describe('an Event', () => {
 });
 
 describe('repetition', () => {
-  test('a repeated Event is a series: the second time is written at once, later ones every half hour or at the end', async () => {
+  test('a repeated Event is a series, written at the second time, then every half hour and at the end', async () => {
     recorder.record(event());
     await recorder.idle();
     clock.advance(1000);

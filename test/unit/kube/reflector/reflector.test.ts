@@ -384,7 +384,7 @@ describe.each(formats)('in %s', (format) => {
       expect(bench.told).not.toContain('complete');
     });
 
-    test('the next look is after the interval and up to half of it more, so that agents do not look at the same moment', async () => {
+    test('the next look comes after one to one and a half intervals, so that agents do not look together', async () => {
       bench.run({ optional: true });
       const asked: number[] = [];
       await bench.until('it was looked for often', () => {

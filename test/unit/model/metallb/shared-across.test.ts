@@ -20,7 +20,7 @@ const service = (namespace: string, name: string, { ip = '192.0.2.1', key = 'dns
 const consent = (...inputs: readonly { readonly raw: unknown }[]): Record<string, string | undefined> =>
   Object.fromEntries(importServices(inputs).services.map((one) => [one.service, one.annotations['herald.dev/allow-shared-ip-namespaces']]));
 
-test('Services of two namespaces that share an address by key alone get the annotation that admits the other', () => {
+test('Services of two namespaces that share an address by key alone get an annotation for each other', () => {
   expect(consent(service('a', 'x'), service('b', 'y'), service('b', 'z'))).toEqual({ 'a/x': 'b', 'b/y': 'a', 'b/z': 'a' });
   const [first] = importServices([service('a', 'x'), service('b', 'y')]).services;
   expect(first?.remarks).toEqual([

@@ -85,7 +85,7 @@ describe('store', () => {
     expect(store.config.masqueradeBit).toBe(14);
   });
 
-  test('the slices of a Service are one list until one of them changes, so that what was computed from the list stays valid', () => {
+  test('the slices of a Service are the same list until one changes, so derived results stay valid', () => {
     const store = new Store();
     store.upsert(object(named('web-1', 'web')));
     const before = store.endpointSlices('shop/web');

@@ -154,7 +154,7 @@ describe('a cluster with objects of MetalLB', () => {
     ]);
   });
 
-  test('a herald.dev object wins over a MetalLB one of its name; an L2Advertisement that cannot be read is a problem', async () => {
+  test('a herald.dev object wins over a MetalLB namesake, an unreadable L2Advertisement is a problem', async () => {
     compat('metallb');
     server.put(theirPools, 'edge', pool, 'metallb-system');
     server.put(ownPools, 'edge', { spec: { addresses: ['198.51.100.0/24'] } });

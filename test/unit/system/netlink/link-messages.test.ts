@@ -93,7 +93,7 @@ test.each([
   expect(readLink(event({ index: 7, name: 'bond0', kind: 'bond', data }))).toMatchObject({ kind: 'bond', bondMode: mode });
 });
 
-test('L2-29 attribute 1 of another kind of interface is no mode of a bond, and a VLAN device names the one below it', () => {
+test('L2-29 attribute 1 of other kinds is no bond mode, and a VLAN device names the one below it', () => {
   const link = readLink(event({ index: 8, name: 'bond0.10', kind: 'vlan', parent: 7, data: [[1, [6, 0]]] }));
   expect(link).toMatchObject({ kind: 'vlan', parent: 7 });
   expect(link).not.toHaveProperty('bondMode');

@@ -193,7 +193,7 @@ describe('the server id of a Pod', () => {
     expect(warnings(key).join()).toContain('QUIC port 443 does not send to 10.0.1.9: it is no known Pod, and only Pods have a server id');
   });
 
-  test('changes with a Pod that gets the address of another one: the old target goes before the new one comes', async () => {
+  test('changes when a Pod takes the address of another: the old target goes before the new one comes', async () => {
     pods('web-1 10.0.1.5 1', 'web-2 10.0.1.6 2');
     fixture.apply(udp);
     await fixture.run(600);

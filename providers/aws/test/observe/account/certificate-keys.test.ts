@@ -73,7 +73,7 @@ test('an unreachable ACM is asked once an hour for all certificates and Services
   for (const key of keys) expect(one.results.get(key)?.warnings?.map(({ code }) => code)).toEqual(['AwsCertificateKey']);
 });
 
-test('a certificate that ACM does not know gets a warning on an existing load balancer, and others are still read', async () => {
+test('an unknown certificate gives an existing load balancer a warning, and others are still read', async () => {
   const one = town('RSA_4096');
   one.cloud.world.certificates.delete(acmCertificate);
   one.apply({ ...web, annotations: {} });

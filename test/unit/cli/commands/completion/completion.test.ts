@@ -100,7 +100,7 @@ const free = new Set(
   ),
 );
 
-test('every option with a value and every argument is completed, or is named here as known to the user only', async () => {
+test('every option with a value and every argument is completed, or listed as known to the user only', async () => {
   const program = await load([]);
   const untold: string[] = [];
   const visit = (command: Command, path: readonly string[]): void => {

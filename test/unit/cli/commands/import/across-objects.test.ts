@@ -61,7 +61,7 @@ describe('import of layer 2', () => {
     ]);
   });
 
-  test("MetalLB's list of excluded interfaces needs no object of Herald, and a named interface in it is reported", () => {
+  test('the list of excluded interfaces needs no object of Herald, and a named interface is reported', () => {
     const list = excluded('announcedInterfacesToExclude: ["^docker.*", "^veth.*", "("]');
     expect(report([...all, list, layer2({ interfaces: ['eth0', 'veth7'] })]).slice(2)).toEqual([
       'exact ConfigMap/metallb-system/metallb-excludel2',

@@ -60,7 +60,7 @@ describe('the list of problems', () => {
     expect(found.map(({ object, code }) => `${object} ${code}`)).toEqual(['BGPPeer/twice DuplicatePeer']);
   });
 
-  test('has one line for each Service and reason that nodes report, unless the Service has that problem itself', () => {
+  test('has one line for each Service and reason of nodes, unless the Service has the problem itself', () => {
     const taken = reason('FrontendTaken', { frontend: '192.0.2.7:80/TCP', by: 'shop/first' });
     const port = reason('HealthCheckNotServed', { port: 31801, family: 'IPv4', why: 'the port is taken' });
     const differing = [

@@ -131,7 +131,7 @@ spec: { type: LoadBalancer, clusterIP: 10.96.0.77, ports: [{ port: 80 }] }
     await facts.close();
   });
 
-  test('manifests for a directory are planned as the command plans an edited copy of it, and nothing is written', async () => {
+  test('manifests for a directory are planned like an edited copy of it, and nothing is written', async () => {
     const written = `${pool('public', '[203.0.113.128/28, "2001:db8:201::/64"]')}---\n${pool('more', '[203.0.113.64/28, "2001:db8:200::/64"]')}`;
     const before = await contentOf(directory);
     const facts = await openConsoleFacts(collecting().context, { source: directory, socket });

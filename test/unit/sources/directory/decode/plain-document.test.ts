@@ -107,7 +107,7 @@ const line = fc
   .map(([depth, hyphen, name, text, after]) => `${'  '.repeat(depth)}${hyphen}${name === null ? '' : `${name}: `}${text}${after}\n`);
 
 describe('decodePlainDocument', () => {
-  test('returns what the full parser returns for any lines, and for every word as a value, an element and a key', () => {
+  test('equals the full parser for any lines, and for every word as a value, an element and a key', () => {
     fc.assert(
       fc.property(fc.array(line, { maxLength: 6 }), (lines) => void quicklyAsFully(lines.join(''))),
       { numRuns: runs(5000) },
