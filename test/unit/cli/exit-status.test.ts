@@ -1,10 +1,12 @@
-import '../../support/built-in-providers.ts';
+import { addBuiltInProviders } from '../../support/built-in-providers.ts';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { commandsFor } from '../../../src/cli/command-list.ts';
 import { makeProgram } from '../../../src/cli/context/program.ts';
 import { collecting, herald } from './in-process.ts';
+
+addBuiltInProviders();
 
 /** The words of every command that does something, as in ["explain", "service"]. */
 function leaves(command: Command, words: readonly string[] = []): (readonly string[])[] {

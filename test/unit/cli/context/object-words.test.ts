@@ -1,8 +1,10 @@
-import '../../../support/built-in-providers.ts';
+import { addBuiltInProviders } from '../../../support/built-in-providers.ts';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { herald as program } from '../in-process.ts';
 import { root, type Outcome } from '../program.ts';
+
+addBuiltInProviders();
 
 const herald = (...words: readonly string[]): Promise<Outcome> => program([...words, '--source', join(root, 'examples/fabric')]);
 
