@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { awsCommand as description } from '../../../../providers/aws/tables/command/command.ts';
 import { commandOf } from '../../../../src/cli/options/provider-command.ts';
 import { iamPolicy } from '../../../../providers/aws/tables/command/iam-policy.ts';
-import { inProcess } from '../in-process.ts';
+import { inProcess } from '../../../../test/unit/cli/in-process.ts';
 
 const awsCommand = commandOf(description);
 

@@ -1,4 +1,4 @@
-import { addBuiltInProviders } from '../../../support/built-in-providers.ts';
+import { addBuiltInProviders } from '../../../../test/support/built-in-providers.ts';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { awsOptionsOf, type AwsFlags } from '../../../../providers/aws/tables/options.ts';
