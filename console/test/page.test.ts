@@ -40,7 +40,7 @@ describe('the page of the console', () => {
     expect(contentOf('app.js')).not.toMatch(/insertAdjacentHTML|document\.write|\beval\(|new Function/);
   });
 
-  test('comes with the licence of what it contains', () => {
+  test('contains the licences of its parts', () => {
     expect(page.licences).toMatch(/^preact \d/m);
   });
 

@@ -174,7 +174,7 @@ async function herald(...words: readonly string[]): Promise<string> {
   return stdout;
 }
 
-test('an agent in a Pod lives for 95 s without a write, and its condition and explain go on to say so', async () => {
+test('an agent in a Pod counts as alive after 95 s without a write, in condition and explain', async () => {
   // The changes of endpoints count as part of this time.
   await pause(95_000 - (performance.now() - undisturbed.since));
   expect(writesOf('agent').slice(undisturbed.agent)).toEqual([]);

@@ -139,7 +139,7 @@ describe('a caller with fewer rights', () => {
     ['bgppeers.herald.dev', 'the expected sessions are unknown'],
     ['endpointslices.discovery.k8s.io', 'ready endpoints are unknown, and so are forwarding and routes'],
     ['nodestates.herald.dev', 'sessions and kernel rules of the nodes are unknown'],
-  ])('is told that %s may not be listed, and what is unknown therefore', async (resource, consequence) => {
+  ])('names %s as not readable, and the facts that are unknown for that reason', async (resource, consequence) => {
     for (const view of ['/services', '/fabric', '/addresses']) {
       await part.open(view);
       const note = part.page.locator('.notes li', { hasText: `not read: ${resource}:` });

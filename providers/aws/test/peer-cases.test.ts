@@ -37,7 +37,7 @@ describe('the cases of other controllers', () => {
     expect([...new Set(excluded)].filter((key) => key !== undefined).toSorted()).toEqual(Object.keys(outOfScope).toSorted());
   });
 
-  test('every case names what it checks, or why it is out of scope', () => {
+  test('every case names its check, or the reason why it is out of scope', () => {
     const empty = tables.flatMap(casesOf).filter((one) => (one.outOfScope === undefined) === (Object.keys(one.expect ?? {}).length === 0));
     expect(empty.map(({ name }) => name)).toEqual([]);
   });

@@ -20,7 +20,7 @@ test('allows a burst at once, then one piece of work each interval', () => {
   expect(budget.dueAt(clock.now())).toBe(clock.now() + 100);
 });
 
-test('a quiet time restores the burst and no more', () => {
+test('a quiet time restores the burst, and not more', () => {
   const clock = new VirtualClock();
   const budget = new TokenBucket(size);
   for (let piece = 0; piece < 4; piece++) budget.spend(clock.now());

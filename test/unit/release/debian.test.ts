@@ -69,7 +69,7 @@ describe("a list of Debian's packages", () => {
 describe('the packages of the image', () => {
   const pinned = readPinned();
 
-  test('are those that the image needs, without those that are left out', () => {
+  test('are the packages that the image needs, without the excluded ones', () => {
     for (const architecture of architectures) {
       const names = pinned.packages[architecture].map(({ name }) => name);
       expect(names).toEqual(expect.arrayContaining(Object.keys(roots)));

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => moto.stop());
 
-test('an NLB sends to an ALB that somebody else made, over HTTP', async () => {
+test('an NLB sends to an ALB of another owner, over HTTP', async () => {
   const fixture = new ScenarioFixture(await motoBackend(moto));
   const client = new ElasticLoadBalancingV2Client({ region, endpoint: moto.endpoint, credentials });
   const { LoadBalancers } = await client.send(

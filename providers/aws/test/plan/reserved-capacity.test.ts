@@ -52,7 +52,7 @@ describe('reserved capacity', () => {
     expect(capacityOf(account)).toEqual([0]);
   });
 
-  test('capacity that nobody asks for is neither read nor changed', async () => {
+  test('capacity without an annotation is neither read nor changed', async () => {
     const account = new StackFixture();
     await account.settle(stack, [plain]);
     for (const one of account.world.loadBalancers.values()) one.capacity = { units: 2000, since: -Infinity };

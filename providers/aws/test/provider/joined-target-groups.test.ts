@@ -129,7 +129,7 @@ describe('a Service that joins the target group of another cluster', () => {
     expect(recordOf(guest)).toEqual({ [second]: ['10.0.101.8 8080'] });
   });
 
-  test('keeps a target that somebody else registered', async () => {
+  test('keeps a target that another program registered', async () => {
     const { guest, owner, arn, targets, runBoth, join } = await twoClusters();
     await owner.cloud.call('elbv2:RegisterTargets', { TargetGroupArn: arn, Targets: [{ Id: '10.0.101.8', Port: 8080 }] });
     setPods(guest, '10.0.101.8', '10.0.101.9');

@@ -90,7 +90,7 @@ describe('a target group of several clusters', () => {
     expect(targetsOf(fixture)).toEqual(['10.0.100.5', '10.0.101.9']);
   });
 
-  test('keeps a target that somebody else registered before its pod was wanted', async () => {
+  test('keeps a target that another program registered before its pod was wanted', async () => {
     const fixture = await served('10.0.100.5');
     await byOther(fixture.cloud, groupOf(fixture), '10.0.100.6');
     setPods(fixture, '10.0.100.5', '10.0.100.6');

@@ -121,7 +121,7 @@ describe('targets of type ip in a cluster', () => {
     expect([opened(one, payrollGroup), one.results.get(key)?.warnings]).toEqual([1, []]);
   });
 
-  test('a target is removed when HeraldConfig allows its address no more', async () => {
+  test('a target is removed when HeraldConfig no longer allows its address', async () => {
     const one = fixture();
     one.snapshot.upsert(
       config({ defaultClass: false, parts: { aws: { ...awsConfig.of(defaultConfig), targetCIDRs: [prefix(`${payroll}/32`)] } } }),

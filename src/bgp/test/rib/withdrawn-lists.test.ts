@@ -64,7 +64,7 @@ test('a shorter list withdraws the other routes from both kinds of sessions and 
   expect(left(store, shared, ...peers)).toBe(0);
 });
 
-test('a list without routes ends the own routes of a peer, and those that were never sent', () => {
+test('an empty list ends the own routes of a peer, also routes that were never sent', () => {
   const store = new RibStore();
   const shared = new SharedRoutes(store);
   const [peer, idle] = [new Peer(store), new Peer(store)];

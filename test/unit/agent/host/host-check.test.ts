@@ -232,7 +232,7 @@ describe('filters of other programs', () => {
     chains: new Map(),
   };
 
-  test('dropping filters are reported, also those that appear later, and no longer once they are gone', async () => {
+  test('dropping filters are reported while they exist, also filters that appear later', async () => {
     const bed = await started(({ host }) => (host.filters = [dropping]));
     expect(reported(bed)).toMatchObject([['ForwardFilterDrops', { chain: 'forward of table inet filter', how: 'its policy is drop' }]]);
     bed.host.filters = [];

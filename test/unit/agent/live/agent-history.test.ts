@@ -67,7 +67,7 @@ function newer<T extends HeraldObject>(object: T, resourceVersion: string): T {
 describe('the history of an agent', () => {
   beforeEach(() => begin(...web('web', ['192.0.2.1', '2001:db8:1::1'])));
 
-  test('the first entries are what was programmed and announced at the start, in this order, without causes', () => {
+  test('the first entries are the rules and routes of the start, in this order, without causes', () => {
     expect(brief(of('web'))).toEqual([
       'Programmed: 2 frontends, 2 endpoints',
       'Announced: announced 192.0.2.1/32, 2001:db8:1::1/128 to tor1',

@@ -37,7 +37,7 @@ test('with too many different texts the last routes lose theirs, but no route is
   expect(found.flatMap(({ group }) => peersOf(group))).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
 });
 
-test('routes beyond those that an entry lists are counted', () => {
+test('routes that an entry does not list are counted', () => {
   const { routes, moreRoutes } = groupOf(...Array.from({ length: limits.routesOfEntry + 5 }, (_, n) => `p${n}`)).toHistory();
   expect(routes).toHaveLength(limits.routesOfEntry);
   expect(moreRoutes).toBe(5);

@@ -294,7 +294,7 @@ describe('a pool that holds the address of a Node', () => {
 });
 
 describe('a pool that holds addresses of a peer, of ClusterIPs or of pods', () => {
-  test('the pool reports each while it lasts, and assigns nevertheless', async () => {
+  test('the pool reports each while it lasts, and keeps assigning', async () => {
     const pods = node({ name: 'n1', internalIPs: ['192.0.2.1'], podCIDRs: ['10.244.1.0/24'] });
     const router = peer({ name: 'tor', peerAddress: '10.0.0.1' });
     source.put(pool({ name: 'wide', addresses: ['10.0.0.0/8'] }), service({ name: 'shop/web' }));

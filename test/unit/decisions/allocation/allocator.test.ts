@@ -534,7 +534,7 @@ describe('changed pools', () => {
   test.each([
     ['in a part', ['192.0.2.1-192.0.2.1']],
     ['in whole', ['192.0.0.0/16']],
-  ])('a pool overlapped by another %s keeps its assignments and gives no more', (_, addresses) => {
+  ])('a pool overlapped by another %s keeps its assignments and makes no new ones', (_, addresses) => {
     const newcomer = pool({ name: 'aaa', addresses });
     const { pools, refused } = effectivePools(new Map([pool(small), newcomer].map((pool) => [pool.metadata.name, pool])));
     expect(pools).toEqual([newcomer]);

@@ -34,7 +34,7 @@ test.each([
   expect(found('bond0', links, true)).toEqual(wanted);
 });
 
-test('L2-29 what is below a VLAN device or a bridge counts, and the other end of a veth does not', () => {
+test('L2-29 interfaces below a VLAN device or a bridge count, the other end of a veth does not', () => {
   const bond0 = link('bond0', { kind: 'bond', bondMode: 6 });
   expect(found('bond0.10', [bond0, link('bond0.10', { kind: 'vlan', parent: 'bond0' })])).toEqual(['L2BondRewrites: bond0']);
   const port = link('bond0.10', { kind: 'vlan', parent: 'bond0', master: 'br0' });

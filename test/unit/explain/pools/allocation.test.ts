@@ -83,7 +83,7 @@ describe('explainAllocation', () => {
     expect(pools).toEqual([]);
   });
 
-  test('a pool of which only kept addresses are free is full, but not for the Service that released one', () => {
+  test('a pool with only kept addresses free is full, except for the Service that released one', () => {
     const pools = [{ name: 'main', addresses: ['192.0.2.1-192.0.2.1'], keepReleasedSeconds: 600 }];
     const snapshot = cluster({ services: [web, { name: 'shop/gone', clusterIPs: ['10.96.0.2'] }], pools });
     const address = { family: 4, value: 0xc0_00_02_01n } as const;

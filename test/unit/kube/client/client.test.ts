@@ -184,7 +184,7 @@ test.each([true, false])('a page of a list is read in protobuf if the API server
   expect(server.accepts).toEqual(['application/vnd.kubernetes.protobuf,application/json']);
 });
 
-test('a write of which only the identity is wanted accepts protobuf, and another one does not', async () => {
+test('a write accepts protobuf only if its caller needs just the identity of the object', async () => {
   const identity = { metadata: { name: 'a', resourceVersion: '7' } };
   for (const answer of ['identity', 'object'] as const) {
     server.next((response) => response.end(JSON.stringify({ ...identity, spec: {} })));

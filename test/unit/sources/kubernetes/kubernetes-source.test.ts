@@ -95,7 +95,7 @@ describe('fields that no agent uses', () => {
     server.put(slices, 'web-1', { metadata: { labels }, addressType: 'IPv4', endpoints, ports: [] }, 'shop');
   });
 
-  test('an agent keeps no annotations of Services and no names of pods, but what they say', async () => {
+  test('an agent keeps the meaning of Service annotations and pod names, not their text', async () => {
     await source.start();
     const service = source.snapshot.services.get('shop/web');
     expect(service?.metadata).toMatchObject({ labels: { app: 'web' }, annotations: {} });

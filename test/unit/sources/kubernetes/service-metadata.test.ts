@@ -75,7 +75,7 @@ describe('the finalizer of a Service', () => {
 });
 
 describe('annotations of a Service', () => {
-  test('only those that differ are written, for the version that was decided on', async () => {
+  test('only values that differ are written, for the version of the decision', async () => {
     put({ annotations: { 'herald.dev/a': '1', 'herald.dev/b': '2', 'herald.dev/c': '3' } });
     const wanted = { 'herald.dev/a': '1', 'herald.dev/b': '9', 'herald.dev/c': undefined };
     await expect(metadata.annotate(key, wanted)).resolves.toBe(true);

@@ -40,7 +40,7 @@ describe('the facts of a cluster', () => {
     await expect.poll(() => cluster.server.watchers).toBe(0);
   });
 
-  test('a caller who may not watch the reports sees the cluster nevertheless', async () => {
+  test('a caller without the right to watch reports sees the cluster', async () => {
     cluster.server.forbidden.add(listPath(reports));
     const { context } = collecting({ variables: { KUBECONFIG: cluster.kubeconfig } });
     const facts = await openConsoleFacts(context, { ask: false });
