@@ -35,7 +35,8 @@ export function followCommand(
     async stop() {
       if (over) return;
       over = true;
-      child.kill('SIGTERM');
+      // A child that could not start for want of a file descriptor has a handle without a process ID: kill() would signal any process, or the own group.
+      if (child.pid !== undefined) child.kill('SIGTERM');
       await ended.promise;
     },
   };

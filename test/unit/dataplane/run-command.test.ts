@@ -32,10 +32,12 @@ test('a command that cannot start leaves no timer behind', async () => {
 
 test('a process without free file descriptors gets errors and goes on', async () => {
   const program = `
+    import { ChildProcess } from 'node:child_process';
     import { openSync } from 'node:fs';
     import { runCommand } from ${JSON.stringify(module)};
     import { followCommand } from ${JSON.stringify(followModule)};
     const ended = Promise.withResolvers();
+    ChildProcess.prototype.kill = () => console.log('a signal was sent');
     const say = (error) => console.log(error.name, error.code, error.message);
     await runCommand(['true'], '', { timeout: 10_000, outputBytes: 1000 });
     try { for (;;) openSync('/dev/null'); } catch {}
