@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { LongestFirst } from './test/conformance/longest-first.ts';
+import { LongestFirst } from './test/support/longest-first.ts';
 import { leftOut } from './test/peers/tier.ts';
 import { compileCache } from './test/support/compile-cache.ts';
 
