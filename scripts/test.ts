@@ -46,17 +46,8 @@ const environment: NodeJS.ProcessEnv = {
 
 const tiers: Readonly<Record<string, () => readonly (() => Promise<Outcome>)[]>> = {
   quick: () => [
-    // Beside the tests, because these programs leave the processors idle at times.
-    () => together(unitTests, staticChecks),
-    // A fixed seed, so that every run is the same. New sequences belong in the long run, where a find does not block an unrelated change.
-    () =>
-      vitest('model test, a short run', ['--project', 'model'], {
-        MODEL_SEED: '2',
-        MODEL_RUNS: '3',
-        MODEL_OPERATIONS: '100000',
-        ...process.env,
-      }),
-    () => vitest('lab smoke run', ['--project', 'lab', 'test/lab/smoke.test.ts']),
+    // Beside each other, because each leaves the processors idle at times.
+    () => together(unitTests, otherQuickTests),
   ],
   aws: () => [() => withRealSystems('aws', 'aws')],
   conformance: () => [() => withRealSystems('conformance', 'conformance')],
@@ -64,7 +55,9 @@ const tiers: Readonly<Record<string, () => readonly (() => Promise<Outcome>)[]>>
   docs: () => [() => withRealSystems('docs', 'docs')],
   console: () => [() => withRealSystems('console', 'console')],
   release: () => [() => vitest('release', ['--project', 'release'])],
-  model: () => [() => vitest('model test', ['--project', 'model'], { MODEL_RUNS: '150', MODEL_OPERATIONS: '1000000', ...process.env })],
+  model: () => [
+    () => vitest('model test', ['--project', 'model'], { variables: { MODEL_RUNS: '150', MODEL_OPERATIONS: '1000000', ...process.env } }),
+  ],
   peers: () => [
     () => {
       if (leftOut.length > 0) console.log(`left out without TIER=full: ${leftOut.join(' ')}`);
@@ -74,6 +67,7 @@ const tiers: Readonly<Record<string, () => readonly (() => Promise<Outcome>)[]>>
   lab: () => [() => withRealSystems('lab suites', 'lab')],
 };
 
+const shortModel = { MODEL_SEED: '2', MODEL_RUNS: '3', MODEL_OPERATIONS: process.env['TIER'] === 'full' ? '100000' : '10000' };
 const formatted = ['console/src', 'console/test', 'console/bench', 'src', 'providers', 'test', 'scripts', 'docs/.vitepress'];
 
 /** When more files than this fail, a busy machine is not the cause, so they are not run again. */
@@ -104,8 +98,8 @@ function unitTests(): Promise<Outcome> {
   return vitest('unit and property tests', ['--project', 'unit*']);
 }
 
-/** Runs the checks one after the other, and prints what each printed when it has ended. */
-async function staticChecks(): Promise<Outcome> {
+/** Runs the static checks and two short suites one after the other, and prints what each printed when it has ended. */
+async function otherQuickTests(): Promise<Outcome> {
   const outcomes = [
     // With declarations, so that a type that a library cannot export is an error, as in the build.
     await check('types', 'tsc', ['-p', '.', '--declaration']),
@@ -113,6 +107,9 @@ async function staticChecks(): Promise<Outcome> {
     await check('lint', 'oxlint', ['--type-aware', '--deny-warnings']),
     await check('generated files', 'node', ['scripts/generate.ts', '--check']),
     await check('format', 'oxfmt', ['--check', ...formatted]),
+    await vitest('lab smoke run', ['--project', 'lab', 'test/lab/smoke.test.ts'], { output: 'at its end' }),
+    // A fixed seed, so that every run is the same. New sequences belong in the long run, where a find does not block an unrelated change.
+    await vitest('model test, a short run', ['--project', 'model'], { variables: { ...shortModel, ...process.env }, output: 'at its end' }),
   ];
   return sumOf(outcomes);
 }
@@ -138,8 +135,8 @@ async function check(title: string, command: string, args: readonly string[]): P
 }
 
 /** Runs vitest once. A run that fails without a failed test (a crash, an uncaught error) counts as one failure. */
-async function vitest(title: string, args: readonly string[], variables: NodeJS.ProcessEnv = {}): Promise<Outcome> {
-  return outcomeOf(title, await runOnce(title, args, variables));
+async function vitest(title: string, args: readonly string[], execution: Execution = {}): Promise<Outcome> {
+  return outcomeOf(title, await runOnce(title, args, execution));
 }
 
 /** Runs a project with real routers, kernels or API servers, and its failed files a second time, one after the other. */
@@ -164,12 +161,12 @@ interface Run {
   readonly status: number | null;
 }
 
-async function runOnce(title: string, args: readonly string[], variables: NodeJS.ProcessEnv = {}): Promise<Run> {
+async function runOnce(title: string, args: readonly string[], execution: Execution = {}): Promise<Run> {
   const folder = mkdtempSync(join(tmpdir(), 'herald-test-'));
   try {
     const file = join(folder, 'report.json');
     const words = ['run', ...args, ...listing(args), '--reporter=json', `--outputFile.json=${file}`];
-    const status = await execute(title, 'vitest', words, { variables });
+    const status = await execute(title, 'vitest', words, execution);
     const report = readReport(file);
     return { report, verdict: verdictOf(report ?? { testResults: [] }), status };
   } finally {
