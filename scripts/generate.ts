@@ -13,7 +13,6 @@ import { addDefinition } from '../src/cli/context/definitions.ts';
 import { awsAnnotationsPage } from './generate/aws-annotations-page.ts';
 import { awsPage } from './generate/aws-peer-cases.ts';
 import { chartFiles } from './generate/chart-files.ts';
-import { containerLabFiles } from './generate/container-lab/files.ts';
 import { dashboard } from './generate/dashboard.ts';
 import { decisionsPage } from './generate/decisions-page.ts';
 import { diagnosisPage } from './generate/diagnosis-page.ts';
@@ -51,7 +50,6 @@ const generators: Readonly<Record<string, Generator>> = {
   dashboard: () => [['manifests/monitoring/dashboard.json', dashboard()]],
   chart: () => below('manifests/chart', chartFiles()),
   'ec2-model': async () => [['providers/aws/sdk/ec2-client/model.json', await ec2Model()]],
-  topology: () => below('examples/containerlab', containerLabFiles()),
 };
 
 const root = join(import.meta.dirname, '..');

@@ -59,6 +59,6 @@ export async function prepareNamespace(namespace: string, forwards: boolean, own
 }
 
 /** Returns `NAME=VALUE` settings for sysctl. */
-export function namespaceSettings(forwards: boolean, ownHash = false): readonly string[] {
+function namespaceSettings(forwards: boolean, ownHash = false): readonly string[] {
   return [...hostSettings, ...(forwards ? forwardingSettings : []), ...(ownHash ? ownHashSettings : [])];
 }

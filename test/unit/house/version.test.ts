@@ -18,15 +18,11 @@ test.each(Object.entries(placesOfVersion))('%s has the version of the program', 
   expect(withVersion(path, read(path), { lines, before: version, after: '1.2.3' })).toContain(`${lines[0]}1.2.3`);
 });
 
-test.each([
-  'README.md',
-  'Containerfile',
-  'docs/quick-start.md',
-  'docs/how-to/install.md',
-  'docs/tutorial-kind.md',
-  'examples/containerlab/README.md',
-])('%s names the files and images of this version', (page) => {
-  const versions = [...read(page).matchAll(named)].map(([, one]) => one);
-  expect(versions.length).toBeGreaterThan(0);
-  expect(new Set(versions)).toEqual(new Set([version]));
-});
+test.each(['README.md', 'Containerfile', 'docs/quick-start.md', 'docs/how-to/install.md', 'docs/tutorial-kind.md'])(
+  '%s names the files and images of this version',
+  (page) => {
+    const versions = [...read(page).matchAll(named)].map(([, one]) => one);
+    expect(versions.length).toBeGreaterThan(0);
+    expect(new Set(versions)).toEqual(new Set([version]));
+  },
+);

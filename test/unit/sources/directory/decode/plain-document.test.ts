@@ -192,6 +192,9 @@ describe('decodePlainDocument', () => {
     ['a map in braces', 'a: { b: 1 }\n'],
     ['deep nesting', `${Array.from({ length: 300 }, (_, depth) => `${' '.repeat(depth)}a:`).join('\n')} 1\n`],
     ['nothing', '# only a comment\n'],
+    ['a number that is too large', 'a: 1e400\n'],
+    ['text behind a list in brackets, which is broken', 'a:\n- []b: 1\n'],
+    ['an indented marker before the document, which is broken', ' ---\na: 1\n'],
   ])('leaves %s to the full parser', (_, text) => {
     expect(decodePlainDocument(text)).toBeUndefined();
   });
