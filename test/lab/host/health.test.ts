@@ -107,7 +107,9 @@ test('nodePortAddresses limits the port to those addresses, but not /healthz', a
   const config = (...nodePortAddresses: string[]): string => documents(heraldConfig({ nodePortAddresses }));
   await lab.write('05-config.yaml', config('10.71.1.1/32', 'fd71:1::1/128'));
   await until('the other addresses do not answer', async (note) => note(await statuses(port)).join() === ',');
-  for (const family of [4, 6] as const) expect((await lab.get(url('node1', family, port)))?.status).toBe(200);
+  // The agent closes the listener on all addresses before it opens those on the named ones.
+  for (const family of [4, 6] as const)
+    await until('the named address answers', async (note) => note(await lab.get(url('node1', family, port)))?.status === 200);
   expect(await statuses(10_256, 'healthz')).toEqual([200, 200]);
   expect(await lab.get(url('node2', 4, port))).toBeUndefined();
   await lab.write('05-config.yaml', config('0.0.0.0/0', '::/0'));
