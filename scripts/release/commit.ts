@@ -49,6 +49,9 @@ export function stage(root: string, commit: string, version: string, folder: str
 /** Every place of the version in a file that a release contains: the text before it on its line. */
 export const placesOfVersion: Readonly<Record<string, readonly string[]>> = {
   'package.json': ['"version": "'],
+  ...Object.fromEntries(
+    ['src/bgp', 'src/bfd', 'src/l2', 'providers/aws', 'console'].map((folder) => [`${folder}/package.json`, ['"version": "']]),
+  ),
   'src/cli/version.ts': ["export const version = '"],
   'manifests/base/controller.yaml': ['image: herald:'],
   'manifests/base/agent.yaml': ['image: herald:'],
