@@ -47,7 +47,7 @@ export default defineConfig({
           name: 'lab',
           globalSetup: ['test/support/compile-herald.ts'],
           include: ['test/lab/**/*.test.ts'],
-          maxWorkers: 4,
+          maxWorkers: 3,
           testTimeout: 300_000,
           hookTimeout: 300_000,
           env: compiledOnce,

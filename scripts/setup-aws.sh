@@ -6,7 +6,7 @@
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
-requirements=$here/../test/aws/moto-requirements.txt
+requirements=$here/../providers/aws/test/moto/moto-requirements.txt
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/herald
 version=$(sed -n 's/^moto==//p' "$requirements")
 # providers/aws/test/moto/moto.ts looks in these two directories, in this order.

@@ -18,7 +18,7 @@ function probe(): void {
     if (++ended < Number(count)) return;
     process.stdout.write(`${JSON.stringify({ answers: milliseconds.length, slowest: Math.round(Math.max(...milliseconds)), failures })}\n`);
   };
-  const request = get(url, { agent: false, timeout: 10_000, ...(localAddress === undefined ? {} : { localAddress }) }, (response) =>
+  const request = get(url, { agent: false, timeout: 80_000, ...(localAddress === undefined ? {} : { localAddress }) }, (response) =>
     response.resume().once('end', () => end()),
   );
   request.once('timeout', () => request.destroy(new Error('no answer')));
