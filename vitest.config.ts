@@ -22,7 +22,9 @@ const otherSuites = ['providers/aws/test/moto/**', 'console/test/browser/**'];
 
 /** Files with a process of their own: one reads V8's coverage of the code that it loads, one loads a program in Go that sets globals. */
 const alone = ['src/bgp/test/wire/linear.test.ts', 'test/unit/house/workflows.test.ts'];
-const setupFiles = ['test/support/property-setup.ts', 'test/support/built-in-providers.ts', 'test/support/leaves-nothing.ts'];
+/** Adds the tables of the providers, as the start of the program does. */
+const builtInProviders = 'test/support/built-in-providers.ts';
+const setupFiles = ['test/support/property-setup.ts', builtInProviders, 'test/support/leaves-nothing.ts'];
 const unit = {
   maxWorkers: 2,
   testTimeout: 90_000,
@@ -74,7 +76,7 @@ export default defineConfig({
           name: 'aws',
           include: ['providers/aws/test/moto/**/*.test.ts'],
           exclude: ['providers/aws/test/moto/real/**'],
-          setupFiles: ['providers/aws/test/moto/loopback-only.ts'],
+          setupFiles: ['providers/aws/test/moto/loopback-only.ts', builtInProviders],
           maxWorkers: 2,
           testTimeout: 180_000,
           hookTimeout: 300_000,
@@ -129,6 +131,7 @@ export default defineConfig({
       {
         test: {
           name: 'conformance',
+          setupFiles: [builtInProviders],
           include: ['test/conformance/**/*.test.ts'],
           globalSetup: ['test/conformance/keeper.ts'],
           maxWorkers: 2,

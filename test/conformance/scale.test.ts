@@ -49,17 +49,25 @@ async function all(): Promise<ServiceObject[]> {
 const addressesOf = ({ status }: ServiceObject): string[] => (status.loadBalancer.ingress ?? []).map(({ ip }) => ip);
 
 /**
- * Adds the names of Services to the set as soon as they have an address. Rejects when the watch ends. Lists in place of it would take a processor from the
- * programs under test.
+ * Adds the names of Services to the set as soon as they have an address, until the signal. The API server may end a watch at any time, so it lists again
+ * then. Lists alone would take a processor from the programs under test.
  */
-async function watchAssigned(assigned: Set<string>, resourceVersion: string, signal: AbortSignal): Promise<never> {
-  const { body } = await client.stream(services.path, { watch: true, resourceVersion }, signal);
-  for await (const line of createInterface({ input: Readable.from(body) })) {
-    const { type, object } = JSON.parse(line) as { readonly type: string; readonly object: ServiceObject };
-    if (type === 'ERROR') throw new Error(line);
-    if (addressesOf(object).length > 0 && object.metadata.name.startsWith('many-')) assigned.add(object.metadata.name);
+async function watchAssigned(assigned: Set<string>, signal: AbortSignal): Promise<void> {
+  const note = ({ metadata, ...service }: ServiceObject): void => {
+    if (metadata.name.startsWith('many-') && addressesOf({ metadata, ...service }).length > 0) assigned.add(metadata.name);
+  };
+  while (!signal.aborted) {
+    const { metadata } = (await services.cluster.request({ path: `${services.path}?limit=1` })) as {
+      metadata: { resourceVersion: string };
+    };
+    for (const one of await all()) note(one);
+    const { body } = await client.stream(services.path, { watch: true, resourceVersion: metadata.resourceVersion }, signal);
+    for await (const line of createInterface({ input: Readable.from(body) })) {
+      const { type, object } = JSON.parse(line) as { readonly type: string; readonly object: ServiceObject };
+      if (type === 'ERROR') break;
+      note(object);
+    }
   }
-  throw new Error('the watch has ended');
 }
 
 /** Counts the status writes to Services that the API server has accepted since its start. */
@@ -83,10 +91,7 @@ test(
 
     const assigned = new Set<string>();
     const stop = new AbortController();
-    const { metadata } = (await services.cluster.request({ path: `${services.path}?limit=1` })) as {
-      metadata: { resourceVersion: string };
-    };
-    const watch = watchAssigned(assigned, metadata.resourceVersion, stop.signal);
+    const watch = watchAssigned(assigned, stop.signal);
     const untilAssigned = (count: number): Promise<unknown> =>
       Promise.race([until(`${count} are assigned`, (note) => note(assigned.size) >= count, 10 * minutes), watch]);
     const first = await services.startController();
