@@ -164,7 +164,7 @@ export class KubernetesSource implements Source {
     this.#changes.clear();
     this.#problemListeners.clear();
     this.#secrets.close();
-    await Promise.allSettled([...this.#followed().map((followed) => followed.end()), this.#agentPods?.end()]);
+    await Promise.allSettled([...this.#followed().map((followed) => followed.close()), this.#agentPods?.end()]);
   }
 
   #followed(): WatchedCollection[] {

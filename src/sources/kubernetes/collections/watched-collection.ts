@@ -9,6 +9,7 @@ export class WatchedCollection {
   readonly #components: ReflectorComponents;
   #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
+  #closed = false;
 
   constructor({ resource }: WatchedKind, collection: Collection, components: ReflectorComponents) {
     this.#resource = resource;
@@ -18,6 +19,7 @@ export class WatchedCollection {
 
   /** The result rejects only for programming errors here or in a listener. */
   begin(): Promise<void> {
+    if (this.#closed) return Promise.resolve();
     this.#stop = new AbortController();
     const running = new Reflector(this.#resource, this.collection, this.#components).run(this.#stop.signal);
     // After the first read such an error is unhandled on purpose, and ends the process.
@@ -29,6 +31,12 @@ export class WatchedCollection {
   async end(): Promise<void> {
     this.#stop.abort();
     await this.#running;
+  }
+
+  /** Ends for good: a relist that is under way begins nothing any more. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.end();
   }
 
   /** Resolves when everything was read again. */
