@@ -29,8 +29,10 @@ beforeEach(async () => {
   read('node1');
 });
 
+const sources: KubernetesSource[] = [];
+
 afterEach(async () => {
-  await source.close();
+  await Promise.all(sources.splice(0).map((one) => one.close()));
   client.close();
   await server.stop();
 });
@@ -38,6 +40,7 @@ afterEach(async () => {
 function read(node?: string): void {
   const components = { client, clock: systemClock, random: () => 0, log: silentLog };
   source = new KubernetesSource(components, node === undefined ? {} : { node });
+  sources.push(source);
   source.onChange((changes) => void batches.push(changes));
 }
 
