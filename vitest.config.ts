@@ -20,15 +20,8 @@ const unitTests = ['test/unit/**/*.test.ts', 'src/*/test/**/*.test.ts', 'provide
 /** They need an emulator of AWS or Chromium. */
 const otherSuites = ['providers/aws/test/moto/**', 'console/test/browser/**'];
 
-/**
- * Files with a process of their own: one reads V8's coverage of the code that it loads, one loads a program in Go that sets globals. In the third one a
- * reflector of the source goes on after the end of the source, which is not mended yet.
- */
-const alone = [
-  'src/bgp/test/wire/linear.test.ts',
-  'test/unit/house/workflows.test.ts',
-  'test/unit/sources/kubernetes/kubernetes-source.test.ts',
-];
+/** Files with a process of their own: one reads V8's coverage of the code that it loads, one loads a program in Go that sets globals. */
+const alone = ['src/bgp/test/wire/linear.test.ts', 'test/unit/house/workflows.test.ts'];
 /** Adds the tables of the providers, as the start of the program does. */
 const builtInProviders = 'test/support/built-in-providers.ts';
 const setupFiles = ['test/support/property-setup.ts', builtInProviders, 'test/support/leaves-nothing.ts'];

@@ -73,7 +73,7 @@ describe('the Services', () => {
     ).toEqual(['AddressAssigned True', 'Programmed True', 'Announced True']);
   });
 
-  test('are searched and filtered, and the URL holds the choice', async () => {
+  test('the list shows the Services that the search and the filters select, and the URL keeps the choice', async () => {
     const { page } = visitor;
     await page.getByRole('searchbox').fill('nothing-like-this');
     await page.getByRole('heading', { name: 'No Service matches' }).waitFor();

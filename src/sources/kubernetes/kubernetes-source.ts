@@ -193,7 +193,7 @@ export class KubernetesSource implements Source {
   }
 
   #followMetalLB(): void {
-    if (this.#mode.compat === 'none') return;
+    if (this.#closed || this.#mode.compat === 'none') return;
     const { namespace } = this.#mode;
     this.#metallb = kindsOfMetalLB(namespace).map((kind) => {
       const parse = (raw: RawObject): ParseResult => parseAnyObject(raw, this.#mode);
@@ -203,6 +203,8 @@ export class KubernetesSource implements Source {
   }
 
   #changed(changes: readonly Change[]): void {
+    // Nothing may begin any more.
+    if (this.#closed) return;
     if (this.#complete && changes.some(({ kind }) => naming.has(kind))) this.#secrets.follow();
     if (this.#reports !== undefined && changes.some((change) => this.#needsReports(change))) {
       void this.#reports.begin();

@@ -98,7 +98,7 @@ describe('herald with the module of the in-memory cloud', () => {
   let directory = '';
   afterEach(async () => rm(directory, { recursive: true, force: true }));
 
-  test('has its command, its options in the help, and says what is wrong with them', patient, async () => {
+  test('its command and options are in the help, and herald names each mistake in them', patient, async () => {
     const greeting = await herald('in-memory-cloud', 'greet', '--name', 'you', '--provider', module);
     expect(greeting).toEqual({ code: 0, stdout: 'hello you\n', stderr: '' });
     const help = await herald('explain', 'service', '--help', '--provider', module);

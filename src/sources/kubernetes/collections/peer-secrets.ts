@@ -22,8 +22,6 @@ export class PeerSecrets {
   readonly #watched = new Map<string, Watched>();
   #leftOut: readonly string[] = [];
 
-  #closed = false;
-
   /** `node` limits it to peers of this node. Undefined means all peers. */
   constructor(store: Store, node: string | undefined, events: CollectionEvents, components: ReflectorComponents) {
     this.#store = store;
@@ -34,7 +32,6 @@ export class PeerSecrets {
 
   /** Watches the Secrets that BGPPeers name now and forgets the others. */
   follow(): void {
-    if (this.#closed) return;
     const named = [...this.#named()].toSorted();
     const wanted = new Set(named.slice(0, limits.secrets));
     const leftOut = named.slice(limits.secrets);
@@ -66,7 +63,6 @@ export class PeerSecrets {
   }
 
   close(): void {
-    this.#closed = true;
     for (const { stop } of this.#watched.values()) stop.abort();
   }
 

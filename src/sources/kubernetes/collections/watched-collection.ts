@@ -20,6 +20,7 @@ export class WatchedCollection {
   /** The result rejects only for programming errors here or in a listener. */
   begin(): Promise<void> {
     if (this.#closed) return Promise.resolve();
+    this.#stop.abort();
     this.#stop = new AbortController();
     const running = new Reflector(this.#resource, this.collection, this.#components).run(this.#stop.signal);
     // After the first read such an error is unhandled on purpose, and ends the process.
