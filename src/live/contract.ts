@@ -9,6 +9,7 @@
  *     GET /live/v1/received     Page of LiveReceivedRoute               agents   ?peer= &family=IPv4|IPv6
  *     GET /live/v1/links        Page of LiveLink                        agents
  *     GET /live/v1/addresses    Page of LiveAddress                     agents   ?service=NS/NAME
+ *     GET /live/v1/checks       Page of LiveCheck                       agents   ?service=NS/NAME
  *     GET /live/v1/history      Page of HistoryEntry, oldest first      all      ?kind=Service|BGPPeer|Node &namespace= &name= &since=RFC 3339
  *     GET /live/v1/kept         Page of LiveKept                        all
  *
@@ -28,6 +29,7 @@ export const livePaths = {
   received: '/live/v1/received',
   links: '/live/v1/links',
   addresses: '/live/v1/addresses',
+  checks: '/live/v1/checks',
   history: '/live/v1/history',
   kept: '/live/v1/kept',
 } as const;
@@ -133,6 +135,32 @@ export interface LiveRoute {
   readonly moreServices?: number;
   /** True while a withdrawal or a new version of the route waits to be sent because the router does not read. */
   readonly changing?: true;
+}
+
+/** What an agent saw of connections to one address and port of a Service in the last ten minutes. Times are RFC 3339. */
+export interface LiveCheck {
+  /** As by frontendKey: "192.0.2.1 TCP 80". */
+  readonly frontend: string;
+  /** "namespace/name". */
+  readonly service: string;
+  /** When a connection was last seen that was answered. Absent: none was. */
+  readonly answered?: string;
+  readonly endpoints: readonly LiveEndpointCheck[];
+}
+
+/** The times at which an agent last saw these results for an endpoint. Absent: not in the last ten minutes. */
+export interface LiveEndpointCheck {
+  /** "10.244.1.10:8080". */
+  readonly endpoint: string;
+  readonly answered?: string;
+  /** Reset before it was established. */
+  readonly refused?: string;
+  /** No packet came back. */
+  readonly silent?: string;
+  /** Why no packet leaves for the endpoint, or nobody takes it: "no route", "unreachable 10.244.3.0/24". Absent: there is a way. */
+  readonly way?: string;
+  /** True: the agent opened the latest of these connections itself. */
+  readonly own?: true;
 }
 
 /** An interface on which an agent announces addresses by ARP and NDP, and the other nodes there. */

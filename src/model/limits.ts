@@ -61,6 +61,10 @@ export const limits = {
   neighborAsns: 16,
   neighbors: 100,
   differing: 100,
+  /** Of NodeState: `checks.answered`. */
+  answeredFrontends: 500,
+  /** Of NodeState: `checks.failing`. */
+  failingEndpoints: 100,
   /** Reasons in a NodeState about the host itself. */
   hostReasons: 100,
   heldBackFamilies: 8,

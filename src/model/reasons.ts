@@ -3,6 +3,7 @@ import { allocationReasons } from './reasons/allocation.ts';
 import { announcementReasons } from './reasons/announcement.ts';
 import { receivedRouteReasons } from './reasons/bgp/received-routes.ts';
 import { sessionReasons } from './reasons/bgp/session.ts';
+import { checkReasons } from './reasons/checks.ts';
 import { configurationReasons } from './reasons/configuration.ts';
 import { directReturnReasons } from './reasons/direct-return.ts';
 import { explanationReasons } from './reasons/explanation.ts';
@@ -24,6 +25,7 @@ export const catalogue = {
   ...receivedRouteReasons,
   ...configurationReasons,
   ...forwardingReasons,
+  ...checkReasons,
   ...directReturnReasons,
   ...hostReasons,
   ...l2Reasons,

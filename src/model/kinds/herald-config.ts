@@ -6,6 +6,7 @@ import { cidr, interfacePattern, labelName, loadBalancerClass } from '../schema/
 import { defaultsOf, defineKind, type ObjectOfKind, type ReadContext } from '../schema/kind.ts';
 import { accepted, age, conditions, ready, reason } from '../schema/status.ts';
 import type { ObjectValue, Value } from '../schema/value.ts';
+import { checkModes } from '../objects/node-state.ts';
 import { providerTables } from '../provider-tables.ts';
 
 /**
@@ -170,6 +171,11 @@ const fields = {
     max: 3600,
     default: 10,
     description: 'How long rules stay after their route was withdrawn.',
+  }),
+  checks: choice(checkModes, {
+    default: 'passive',
+    description:
+      "How agents find out whether connections are answered. `passive`: they watch those of clients, and the way to each endpoint. `active`: they also open TCP connections to endpoints without traffic, which programs such as databases log. `off`: they do not look.",
   }),
   consistentHashing: boolean({
     default: false,

@@ -5,11 +5,14 @@ import { parsePrefix, type Prefix } from '../../net/prefix.ts';
 import { limits } from '../limits.ts';
 import type { ServiceKey } from '../objects/metadata.ts';
 import {
+  checkModes,
   differenceAspects,
   drainPhases,
   sessionStates,
   type AddressClaim,
+  type ChecksReport,
   type DirectReturnReport,
+  type FailingEndpoints,
   type HeldBackFamily,
   type NodeLink,
   type NodeState,
@@ -121,6 +124,31 @@ const heldBack = object(
   { open: true },
 );
 
+const failing = object(
+  {
+    service: text({ maxLength: 127, description: '"namespace/name".' }),
+    family: text({ maxLength: 64, description: 'IPv4 or IPv6.' }),
+    port: text({ maxLength: 64, description: 'The port of the Service: "80/TCP".' }),
+    areAll: boolean({ description: 'All endpoints to which the node sends new connections for this port fail.' }),
+    reason: writtenReason,
+  },
+  { open: true },
+);
+
+const checks = object(
+  {
+    mode: text({ maxLength: 64, description: checkModes.join(', ') }),
+    problem: object(reasonFields, { open: true, description: 'Why the node sees nothing of connections. Absent: it sees them.' }),
+    answered: list(text({ maxLength: 128 }), {
+      maxItems: limits.answeredFrontends,
+      description: 'Addresses and ports ("192.0.2.1 TCP 80") at which connections through this node were answered in the last ten minutes.',
+    }),
+    truncated: boolean({ description: 'More were answered than are listed.' }),
+    failing: list(failing, { maxItems: limits.failingEndpoints, description: 'Endpoints that this node does not reach.' }),
+  },
+  { open: true, description: 'What the node saw of connections to Services.' },
+);
+
 const drain = object(
   {
     phase: text({ maxLength: 64, description: drainPhases.join(', ') }),
@@ -178,6 +206,7 @@ const status = object(
       description:
         'Addresses that the node announces by ARP and NDP, or was the last one to announce. Of several nodes that list an address, the one with the highest number did so last.',
     }),
+    checks,
     conditions,
   },
   { open: true },
@@ -231,6 +260,7 @@ function readReport(status: Written): Omit<NodeState, 'kind' | 'metadata'> {
     ...readDrain(status.drain),
     ...readLinks(status.links),
     ...readClaims(status.claims),
+    ...readChecks(status.checks),
     ...(status.directReturn === undefined ? {} : { directReturn: readDirectReturn(status.directReturn) }),
   };
 }
@@ -238,6 +268,27 @@ function readReport(status: Written): Omit<NodeState, 'kind' | 'metadata'> {
 function readPod(item: Value<typeof pod> | undefined): Pick<NodeState, 'pod'> {
   const { namespace = '', name = '', uid = '' } = item ?? {};
   return uid === '' ? {} : { pod: { namespace, name, uid } };
+}
+
+/** With an unknown mode, from another version, nothing is known of connections. */
+function readChecks(item: Value<typeof checks> | undefined): { readonly checks?: ChecksReport } {
+  const mode = checkModes.find((word) => word === item?.mode);
+  if (item === undefined || mode === undefined) return {};
+  const { problem, answered, truncated } = item;
+  return {
+    checks: {
+      mode,
+      ...(problem === undefined ? {} : { problem: readReason(problem) }),
+      answered,
+      ...(truncated === true ? { truncated } : {}),
+      failing: item.failing.flatMap(readFailing),
+    },
+  };
+}
+
+function readFailing({ service = '', family: word, port = '', areAll = false, reason: why }: Value<typeof failing>): FailingEndpoints[] {
+  if ((word !== 'IPv4' && word !== 'IPv6') || why === undefined || !isServiceKey(service)) return [];
+  return [{ service, family: word, port, areAll, reason: readReason(why) }];
 }
 
 function readLinks(items: readonly Value<typeof link>[]): Pick<NodeState, 'links'> {
@@ -325,10 +376,10 @@ const unexplained: Value<typeof writtenReason> = { details: {} };
 function readDifference(item: Value<typeof difference>): ServiceDifference | undefined {
   const { service = '', reason: why = unexplained } = item;
   const aspect = differenceAspects.find((word) => word === item.aspect);
-  return aspect === undefined || !/^[^/]+\/[^/]+$/.test(service)
-    ? undefined
-    : { service: service as ServiceKey, aspect, reason: readReason(why) };
+  return aspect === undefined || !isServiceKey(service) ? undefined : { service, aspect, reason: readReason(why) };
 }
+
+const isServiceKey = (text: string): text is ServiceKey => /^[^/]+\/[^/]+$/.test(text);
 
 /** Reads a reason. An unknown code or unknown details become UnknownReason with the writer's text. */
 function readReason({ code = '', details, message: text = '' }: Value<typeof writtenReason>): Reason {

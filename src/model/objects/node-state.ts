@@ -40,6 +40,37 @@ export interface NodeState {
   readonly links?: readonly NodeLink[];
   /** The addresses that the node announces by ARP and NDP, or was the last one to announce. Absent: none. */
   readonly claims?: readonly AddressClaim[];
+  /** What the node saw of connections to Services. Absent: an agent of an older version. */
+  readonly checks?: ChecksReport;
+}
+
+/** How an agent looks at connections: it watches those of clients; it also opens its own to endpoints without traffic; it does not look. */
+export const checkModes = ['passive', 'active', 'off'] as const;
+export type CheckMode = (typeof checkModes)[number];
+
+/** What a node saw of connections to Services. It changes only when a statement about a Service does, not with each connection. */
+export interface ChecksReport {
+  readonly mode: CheckMode;
+  /** Why the node sees nothing of connections, although it should look. Absent: it sees them. */
+  readonly problem?: Reason;
+  /** Frontends, by frontendKey, at which a connection was answered in the last ten minutes. Sorted, at most 500. */
+  readonly answered: readonly string[];
+  /** More frontends were answered than are listed. */
+  readonly truncated?: true;
+  /** Endpoints that this node does not reach, at most 100 entries. In the order of Service, family and port. */
+  readonly failing: readonly FailingEndpoints[];
+}
+
+/** Endpoints of one port of a Service that a node does not reach: what happened to the latest connections from it, or why none is possible. */
+export interface FailingEndpoints {
+  readonly service: ServiceKey;
+  readonly family: 'IPv4' | 'IPv6';
+  /** The port of the Service: "80/TCP". */
+  readonly port: string;
+  /** True: all endpoints to which the node sends new connections for this port fail. */
+  readonly areAll: boolean;
+  /** EndpointRefuses, EndpointSilent, EndpointUnroutable or EndpointNotOnLink. */
+  readonly reason: Reason;
 }
 
 /** An address that a node announces by ARP and NDP, or was the last one to announce. Whoever lists it with the highest number does. */
