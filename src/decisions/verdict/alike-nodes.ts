@@ -28,8 +28,10 @@ export function alikeNodes(snapshot: Snapshot, service: Service, now: number, on
   // A node that passes packets on to the nodes of endpoints may lack a path to one.
   const passesOn = (state: NodeState): boolean =>
     hosts.size > 0 && wantsDirectReturn(snapshot.config, service) && state.directReturn !== undefined;
+  const tellsApart = ({ differing, checks }: NodeState): boolean =>
+    [differing, checks?.failing ?? []].some((entries) => entries.some((entry) => entry.service === key));
   const isAlone = (name: string, state: NodeState | undefined): boolean =>
-    hosts.has(name) || (state !== undefined && (passesOn(state) || state.differing.some((difference) => difference.service === key)));
+    hosts.has(name) || (state !== undefined && (passesOn(state) || tellsApart(state)));
   const groups: string[][] = [];
   const byTraits = new Map<string, Map<string, string[]>>();
   for (const name of namesOf(snapshot)) {

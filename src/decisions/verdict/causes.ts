@@ -41,7 +41,7 @@ const frontendReasons: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
  * cause. Intended ones are left out if there are others; else only the nearest to an announcement remain.
  */
 export function causesOf(nodes: readonly NodeView[], address: string): Cause[] {
-  return group(nodes.flatMap((view) => whyNotOnNode(view, address).map((reason) => ({ view, reason }))));
+  return groupCauses(nodes.flatMap((view) => whyNotOnNode(view, address).map((reason) => ({ view, reason }))));
 }
 
 /** Returns unintended losses although other nodes or sessions serve the addresses. `byNode`: some node does not serve at all. */
@@ -54,7 +54,7 @@ export function lossesOf(nodes: readonly NodeView[], addresses: readonly string[
       return reasons.filter(({ code }) => !intended.has(code)).map((reason) => ({ view, reason, isLost: isLost || reason === broken }));
     }),
   );
-  return { causes: group(found), byNode: found.some(({ isLost }) => isLost) };
+  return { causes: groupCauses(found), byNode: found.some(({ isLost }) => isLost) };
 }
 
 export function isAnnounced(view: NodeView, address: string): boolean {
@@ -98,7 +98,8 @@ export function causeKey({ code, details }: Reason): string {
   return `${code} ${JSON.stringify(others)}`;
 }
 
-function group(found: readonly { readonly view: NodeView; readonly reason: Reason }[]): Cause[] {
+/** Joins reasons that differ only by the node. */
+export function groupCauses(found: readonly { readonly view: NodeView; readonly reason: Reason }[]): Cause[] {
   const alike = Map.groupBy(found, ({ reason }) => causeKey(reason));
   const causes = [...alike.values()].flatMap((same): Cause[] => {
     const [first] = same;

@@ -1,6 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
-import { currentReport, isRunning, type NodeState, whyNoReport } from '../../model/objects/node-state.ts';
+import { currentReport, isRunning, type FailingEndpoints, type NodeState, whyNoReport } from '../../model/objects/node-state.ts';
 import { type Reason, reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -30,6 +30,8 @@ export interface NodeView {
   readonly idle?: readonly IdleFrontend[];
   /** Endpoints on this node that other nodes do not reach. Absent: they reach all. */
   readonly lost?: readonly LostEndpoints[];
+  /** Endpoints that this node does not reach, by its report. Absent: none is known. */
+  readonly failing?: readonly FailingEndpoints[];
   /** Why this node does not forward all of the Service, by decision or by the agent's report. */
   readonly forwarding: readonly Reason[];
   /** A reason that concerns every address. */
@@ -110,6 +112,7 @@ function viewNode(
   const reported = differing.filter(({ aspect }) => aspect === 'Programmed' || aspect === 'HealthCheck');
   const frontends = [...(forwarding?.frontends ?? []), ...elsewhere];
   const lost = lostEndpoints(snapshot, service, node);
+  const failing = (state?.checks?.failing ?? []).filter((one) => one.service === serviceKey(service.metadata));
   return {
     node,
     ...defined({ problem }),
@@ -118,6 +121,7 @@ function viewNode(
     ...(frontends.length === 0 ? {} : { idle: frontends.flatMap(idleFrontend) }),
     forwarding: [...reasons, ...reported.map((difference) => difference.reason)],
     ...(lost.length === 0 ? {} : { lost }),
+    ...(failing.length === 0 ? {} : { failing }),
     ...defined({ reason: announcement.reason }),
     addresses: announcement.addresses.map((announced) =>
       withL2(

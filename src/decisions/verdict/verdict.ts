@@ -1,18 +1,24 @@
 import { defined } from '../../lang/defined.ts';
 import { findEntry, reason, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import { familyOfText } from '../../net/address.ts';
+import { serviceKey } from '../../model/objects/metadata.ts';
 import type { Service } from '../../model/objects/service.ts';
-import { causesOf, isAnnounced, lossesOf, type Cause } from './causes.ts';
-import type { ClientReachability } from './client-reachability.ts';
+import { causesOf, groupCauses, isAnnounced, lossesOf, type Cause } from './causes.ts';
+import { failuresOf, type ClientReachability } from './client-reachability.ts';
 import { nodesOfViews, type NodeView } from './node-view.ts';
 import { objectOfReason } from './object-of-reason.ts';
 import { leadOfLoadBalancer } from './provider-lead.ts';
+import type { Unseen } from './seen-connections.ts';
 import { causeText, listText, problemLine, targetsText } from './verdict-text.ts';
 
 /** Says if clients outside the cluster reach a Service, with the first cause if they do not, and the fix. Plain data. */
 export interface Verdict {
-  /** served: clients of every target are answered. partly: of some. unknown: no report says it, or an object could not be read. */
-  readonly outcome: 'served' | 'partly' | 'notServed' | 'unknown';
+  /**
+   * served: connections to every target were answered in the last ten minutes. announced: nothing is known to prevent it, but no agent saw a
+   * connection to some target. partly: clients of some targets or endpoints are not answered. unknown: no report says it, or an object could
+   * not be read.
+   */
+  readonly outcome: 'served' | 'announced' | 'partly' | 'notServed' | 'unknown';
   /** The outcome, its cause and the fix. It contains no number that changes while the cause stays. */
   readonly line: string;
   /** The cause. A served Service has one when something that it asks for is missing although clients are answered. */
@@ -36,6 +42,8 @@ interface VerdictFacts {
   readonly noNodes?: Reason;
   /** The result for clients of each target, by `clientReachability` for the same nodes. */
   readonly clients: readonly ClientReachability[];
+  /** Why connections may have been answered unseen. Absent: every agent looks. */
+  readonly unseen?: Unseen;
 }
 
 export function decideVerdict(facts: VerdictFacts): Verdict {
@@ -49,13 +57,18 @@ export function decideVerdict(facts: VerdictFacts): Verdict {
       [{ reason: facts.noNodes ?? reason('NoNodes', undefined), nodes: [] }],
       0,
     );
-  const answered = clients.filter(({ outcome }) => outcome === 'answered');
+  const answered = clients.filter(isSound);
   if (answered.length === clients.length) return servedVerdict(facts);
-  const failed = clients.filter(({ outcome }) => outcome !== 'answered');
+  const failed = clients.filter((one) => !isSound(one));
   const isPartly = answered.length > 0 || failed.some((one) => partial.has(one.outcome));
   const outcome = isPartly ? 'partly' : failed.some((one) => uncertain.has(one.outcome)) ? 'unknown' : 'notServed';
   return verdictOf(service, outcome, leadOf(outcome, answered, failed), causesOfFailure(facts, failed), countNodes(nodes));
 }
+
+/** True when nothing is known to keep clients from an answer. */
+const isSound = ({ outcome }: ClientReachability): boolean => outcome === 'answered' || outcome === 'announced';
+
+const areSeen = (clients: readonly ClientReachability[]): boolean => clients.every(({ outcome }) => outcome === 'answered');
 
 function withoutAddress(service: Service, notOurs: Reason | undefined, unmet: Reason | undefined): Verdict {
   const because = notOurs ?? unmet ?? reason('NoAddress', undefined);
@@ -76,7 +89,8 @@ function causesOfFailure({ service, unmet, nodes }: VerdictFacts, failed: readon
   const [first] = failed.toSorted((a, b) => order.indexOf(a.outcome) - order.indexOf(b.outcome));
   if (first === undefined) throw new RangeError('at least one client is not answered');
   if (first.outcome === 'refused') return refusals(service, nodes, first);
-  if (first.outcome === 'cutOff' || first.outcome === 'partly') return cutOffCauses(failed, nodes);
+  if (first.outcome === 'cutOff' || first.outcome === 'partly' || first.outcome === 'failing')
+    return [...cutOffCauses(failed, nodes), ...failureCauses(failed, nodes)];
   if ((first.outcome === 'intercepted' || first.outcome === 'contested') && first.why !== undefined)
     return [{ reason: first.why, nodes: first.via }];
   const causes = causesOf(nodes, first.address);
@@ -91,10 +105,12 @@ const order: readonly ClientReachability['outcome'][] = [
   'unreachable',
   'refused',
   'cutOff',
+  'failing',
   'partly',
   'contested',
   'intercepted',
   'expected',
+  'announced',
   'answered',
 ];
 
@@ -111,12 +127,25 @@ function cutOffCauses(failed: readonly ClientReachability[], nodes: readonly Nod
   );
 }
 
+/** Returns why nodes that clients need do not reach endpoints. Alike failures on several nodes are one cause, the one on most nodes first. */
+function failureCauses(failed: readonly ClientReachability[], nodes: readonly NodeView[]): Cause[] {
+  const found = nodes.flatMap((view) =>
+    failed.flatMap(({ address, target, via }) =>
+      via.includes(view.node) ? failuresOf(view, address, portOf(target)).map(({ reason: why }) => ({ view, reason: why })) : [],
+    ),
+  );
+  return groupCauses(found);
+}
+
+/** "80/TCP" of "192.0.2.1:80/TCP". */
+const portOf = (target: string): string => target.slice(target.lastIndexOf(':') + 1);
+
 /** Returns why nodes that announce the address refuse connections to one of its ports. */
 function refusals({ ports }: Service, nodes: readonly NodeView[], { address, target }: ClientReachability): Cause[] {
   const announcing = nodes.filter((node) => isAnnounced(node, address));
   const kernel = lossesOf(announcing, [address]).causes.filter(({ reason: { code } }) => code === 'FrontendQuarantined');
   if (kernel.length > 0) return kernel;
-  const port = target.slice(target.lastIndexOf(':') + 1);
+  const port = portOf(target);
   const targetPort = ports.find((one) => `${one.port}/${one.protocol}` === port)?.targetPort ?? '';
   return [{ reason: reason('PortWithoutEndpoint', { port, targetPort: String(targetPort) }), nodes: [] }];
 }
@@ -124,7 +153,7 @@ function refusals({ ports }: Service, nodes: readonly NodeView[], { address, tar
 function leadOf(outcome: Verdict['outcome'], answered: readonly ClientReachability[], failed: readonly ClientReachability[]): string {
   if (outcome === 'unknown') return 'Not known whether it is served';
   if (outcome === 'notServed') return 'Not served';
-  if (failed.every((one) => partial.has(one.outcome))) return 'Partly served';
+  if (failed.every((one) => partial.has(one.outcome))) return 'Not fully served';
   const isOf = (version: string, list: readonly ClientReachability[]): boolean =>
     list.every(({ address }) => `IPv${familyOfText(address)}` === version);
   const family = ['IPv4', 'IPv6'].find(
@@ -132,8 +161,8 @@ function leadOf(outcome: Verdict['outcome'], answered: readonly ClientReachabili
   );
   const other = family === undefined ? undefined : family === 'IPv4' ? 'IPv6' : 'IPv4';
   if (family !== undefined && other !== undefined && isOf(other, failed))
-    return `Served over ${family} only, not at ${listText(list(failed))}`;
-  return `Partly served, not at ${targetsText(failed, answered)}`;
+    return `Announced over ${family}, but not served over ${other} at ${listText(list(failed))}`;
+  return `Not served at ${targetsText(failed, answered)}`;
 }
 
 function countNodes(views: readonly NodeView[]): number {
@@ -144,32 +173,59 @@ function list(clients: readonly ClientReachability[]): string[] {
   return [...new Set(clients.map(({ address }) => address))];
 }
 
-function servedVerdict({ service, unmet, nodes, clients }: VerdictFacts): Verdict {
+function servedVerdict(facts: VerdictFacts): Verdict {
+  const { service, unmet, nodes, clients } = facts;
   const addresses = list(clients);
-  const sources = [...new Set(clients.flatMap((client) => client.sources ?? []))];
-  const to = sources.length === 0 ? 'Served' : `Served to ${listText(sources)} only (spec.loadBalancerSourceRanges)`;
   const announcing = nodes.filter((node) => addresses.some((address) => isAnnounced(node, address)));
-  const all = countNodes(nodes);
-  if (unmet !== undefined && unmet.code !== 'Undecided')
-    return verdictOf(service, 'served', `${to}, but not as it asks`, [{ reason: unmet, nodes: [] }], all);
+  // Conditions have these lines, so no connection may change them.
+  const judge = (how: string, causes: readonly Cause[]): Verdict =>
+    verdictOf(
+      service,
+      areSeen(clients) ? 'served' : 'announced',
+      `Announced${sourcesText(clients)}, but ${how}`,
+      causes,
+      countNodes(nodes),
+    );
+  if (unmet !== undefined && unmet.code !== 'Undecided') return judge('not as it asks', [{ reason: unmet, nodes: [] }]);
   const drains = announcing.map(({ addresses: views }) => views.find((one) => one.drain !== undefined)?.drain);
   const [drain] = drains;
-  if (drain !== undefined && drains.every((one) => one !== undefined)) {
-    return verdictOf(service, 'served', `${to}, but only by nodes that are being drained`, [{ reason: drain, nodes: [] }], all);
-  }
+  if (drain !== undefined && drains.every((one) => one !== undefined))
+    return judge('only by nodes that are being drained', [{ reason: drain, nodes: [] }]);
   const { causes, byNode } = lossesOf(nodes, addresses);
   if (causes.length > 0) {
     const code = causes[0]?.reason.code;
-    if (code === 'L2KernelAnswers') return verdictOf(service, 'served', `${to}, but two nodes answer at once`, causes, all);
-    const way = code?.startsWith('L2') === true ? 'by ARP and NDP' : byNode ? 'by every node' : 'through every router';
-    return verdictOf(service, 'served', `${to}, but not ${way}`, causes, all);
+    if (code === 'L2KernelAnswers') return judge('two nodes answer at once', causes);
+    return judge(`not ${code?.startsWith('L2') === true ? 'by ARP and NDP' : byNode ? 'by every node' : 'through every router'}`, causes);
   }
-  const via = listText(nodesOfViews(announcing));
+  return withoutProblem(facts, listText(nodesOfViews(announcing)));
+}
+
+function sourcesText(clients: readonly ClientReachability[]): string {
+  const sources = [...new Set(clients.flatMap((client) => client.sources ?? []))];
+  return sources.length === 0 ? '' : ` to ${listText(sources)} only (spec.loadBalancerSourceRanges)`;
+}
+
+/** Says what was seen of a Service of which no problem is known. `via`: the nodes that announce it. */
+function withoutProblem({ service, clients, unseen }: VerdictFacts, via: string): Verdict {
+  const addresses = list(clients);
   const families = new Set(addresses.map(familyOfText));
   // PreferDualStack accepts one family when no pool gives both.
   const only =
     service.ipFamilies.length > 1 && families.size === 1 ? `, over ${[...families].map((family) => `IPv${family}`).join()} only` : '';
-  return { outcome: 'served', line: `${to}${only}: clients reach ${listText(addresses)} via ${via}.` };
+  const to = sourcesText(clients);
+  const how = `${only}: ${listText(addresses)} via ${via}`;
+  if (areSeen(clients)) return { outcome: 'served', line: `Served${to}${how}; connections were answered in the last 10 minutes.` };
+  const open = clients.filter(({ outcome }) => outcome !== 'answered');
+  const where =
+    open.length === clients.length
+      ? ''
+      : ` to ${targetsText(
+          open,
+          clients.filter(({ outcome }) => outcome === 'answered'),
+        )}`;
+  const fix = `Check it: herald check service ${serviceKey(service.metadata)}.`;
+  const why = unseen === undefined ? `no connection${where} was seen in the last 10 minutes` : unseen;
+  return { outcome: 'announced', line: `Announced${to}, not checked${how}; ${why}. ${fix}`, fix };
 }
 
 /** Builds a verdict from its causes, the first of which decides. `nodes`: how many nodes there are. */

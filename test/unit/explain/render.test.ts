@@ -18,6 +18,7 @@ const explanation: ServiceExplanation = {
   type: 'LoadBalancer',
   allocation: { addresses: [{ address: '192.0.2.1', pool: 'main' }], pools: [] },
   endpoints: { ready: 2, terminating: 0, unusable: 0 },
+  seen: { answered: [] },
   nodes: [node],
 };
 

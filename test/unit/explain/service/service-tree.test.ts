@@ -61,7 +61,7 @@ describe('the explanation tree of a Service', () => {
   test('a healthy Service shows every node as announcing', () => {
     expect(tree(fabric, both)).toMatchInlineSnapshot(`
       "
-      Served: clients reach 192.0.2.1 via n1 and n2.
+      Announced, not checked: 192.0.2.1 via n1 and n2; no agent reports what it saw. Check it: herald check service shop/web.
 
       Service shop/web (LoadBalancer)
 
@@ -84,8 +84,8 @@ describe('the explanation tree of a Service', () => {
           sends 192.0.2.1/32, communities 64512:100 large:64512:1:2, med 5, own AS prepended 2 times
 
       Clients
-        connections to 192.0.2.1:80/TCP are answered via n1, n2
-        packets to 192.0.2.1:80/UDP are answered via n1, n2
+        192.0.2.1:80/TCP is announced by n1, n2, not checked
+        192.0.2.1:80/UDP is announced by n1, n2, not checked
       "
     `);
   });
@@ -95,7 +95,7 @@ describe('the explanation tree of a Service', () => {
     const down = session({ state: 'Active', since: new Date(now - 90_000).toISOString(), lastError });
     expect(tree(fabric, [state('n1', { sessions: [down] }), state('n2')])).toMatchInlineSnapshot(`
       "
-      Served, but not by every node: the session with "tor" is Active: connection refused by 10.0.0.254 port 179: no BGP speaker listens there, or it does not know us (on n1). Check on both sides: address, port 179, AS numbers, password, and the route between them.
+      Announced, but not by every node: the session with "tor" is Active: connection refused by 10.0.0.254 port 179: no BGP speaker listens there, or it does not know us (on n1). Check on both sides: address, port 179, AS numbers, password, and the route between them.
 
       Service shop/web (LoadBalancer)
 
@@ -119,8 +119,8 @@ describe('the explanation tree of a Service', () => {
           sends 192.0.2.1/32, communities 64512:100 large:64512:1:2, med 5, own AS prepended 2 times
 
       Clients
-        connections to 192.0.2.1:80/TCP are answered via n2
-        packets to 192.0.2.1:80/UDP are answered via n2
+        192.0.2.1:80/TCP is announced by n2, not checked
+        192.0.2.1:80/UDP is announced by n2, not checked
       "
     `);
   });
@@ -129,7 +129,7 @@ describe('the explanation tree of a Service', () => {
     const slices = [{ service: key, ports: ['http:8080/TCP', 'echo:8080/UDP'], endpoints: ['10.244.1.1@n1'] }];
     expect(tree({ ...withService({ externalTrafficPolicy: 'Local', healthCheckNodePort: 32_000 }), slices }, both)).toMatchInlineSnapshot(`
       "
-      Served: clients reach 192.0.2.1 via n1.
+      Announced, not checked: 192.0.2.1 via n1; no agent reports what it saw. Check it: herald check service shop/web.
 
       Service shop/web (LoadBalancer)
 
@@ -153,8 +153,8 @@ describe('the explanation tree of a Service', () => {
         10.96.0.1 (ClusterIP) stays inside the cluster: no BGPAdvertisement selects it
 
       Clients
-        connections to 192.0.2.1:80/TCP are answered via n1
-        packets to 192.0.2.1:80/UDP are answered via n1
+        192.0.2.1:80/TCP is announced by n1, not checked
+        192.0.2.1:80/UDP is announced by n1, not checked
       "
     `);
   });
@@ -238,7 +238,7 @@ describe('the explanation tree of a Service', () => {
     const differing = [{ service: key, aspect: 'Programmed' as const, reason: refused }];
     const { clients } = explain({ ...fabric, slices }, [state('n1', { differing }), state('n2')]);
     expect(clients).toEqual([
-      { target: '192.0.2.1:80/TCP', address: '192.0.2.1', outcome: 'answered', via: ['n2'] },
+      { target: '192.0.2.1:80/TCP', address: '192.0.2.1', outcome: 'announced', via: ['n2'] },
       { target: '192.0.2.1:80/UDP', address: '192.0.2.1', outcome: 'refused', via: ['n1', 'n2'] },
     ]);
   });
