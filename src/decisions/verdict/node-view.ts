@@ -174,9 +174,12 @@ function viewAddress(
 /** An address that an L2Advertisement announces needs no BGPAdvertisement. */
 function withL2(view: AddressView, l2: L2View | undefined): AddressView {
   if (l2 === undefined) return view;
-  if (view.reason?.code !== 'NoAdvertisement') return { ...view, l2 };
-  const { reason: _, ...others } = view;
-  return { ...others, l2 };
+  const { reason: because, ...others } = view;
+  const both = { ...others, ...(because?.code === 'NoAdvertisement' ? {} : defined({ reason: because })), l2 };
+  const isRouted = view.peers.some((peer) => peer.reason === undefined);
+  if (isRouted || l2.reason !== undefined || l2.lastResort?.code !== 'NodeHeldBack') return both;
+  // The owner answers although it does not forward, because no other candidate lives.
+  return { ...both, heldBack: reason('HeldBackLastNextHop', l2.lastResort.details) };
 }
 
 /** Under policy Local without a local backend, traffic from outside is dropped, so that a load balancer chooses another node. */

@@ -7,6 +7,7 @@ import { renderNode } from './render-service-node.ts';
 import type { NodeExplanation } from './service-node.ts';
 import type { BalancingExplanation, ServiceExplanation } from './service.ts';
 import { withFix } from '../text/reason-lines.ts';
+import { listText } from '../../decisions/verdict/verdict-text.ts';
 
 /**
  * Returns an explanation as lines for a terminal: the verdict, then each problem with its reason, and the fix below it. `brief` fits one
@@ -33,6 +34,7 @@ export function renderService(explanation: ServiceExplanation, detail: 'brief' |
     ...(explanation.l2 ?? []).flatMap((address) => ['', ...renderL2Address(address, isBrief)]),
     ...(isBrief ? renderBriefly(explanation, isOthers) : renderNodes(explanation.nodes, isOthers)),
     ...(noNodes === undefined ? [] : ['', ...withFix('Nodes      ', noNodes)]),
+    ...renderRouters(explanation),
     ...renderClients(explanation, isOthers),
   ];
 }
@@ -74,6 +76,20 @@ function withoutLine({ record, verdict }: ServiceExplanation): ServiceExplanatio
 function renderAddresses({ allocation, status = [], type }: ServiceExplanation, isOthers: boolean, isBrief: boolean): string[] {
   if (!isOthers) return renderAllocation(allocation, isBrief);
   return type === 'LoadBalancer' ? [`Address    ${status.length > 0 ? status.join(', ') : 'none yet'}`] : [];
+}
+
+/** Says how to find out what nobody here can know: whether a router uses the routes that it was sent. */
+function renderRouters({ nodes }: ServiceExplanation): string[] {
+  const sent = nodes.flatMap(({ addresses }) =>
+    addresses.flatMap(({ address, type, peers }) =>
+      type === 'ClusterIP' ? [] : peers.flatMap(({ peer, reason }) => (reason === undefined ? [{ peer, address }] : [])),
+    ),
+  );
+  const [first] = sent;
+  if (first === undefined) return [];
+  const peers = listText([...new Set(sent.map(({ peer }) => peer))]);
+  const command = `show bgp ${first.address.includes(':') ? 'ipv6' : 'ipv4'} unicast ${first.address}`;
+  return ['', `Routers    what was sent to ${peers} may be unused there: run there ${command} (BIRD: show route for ${first.address})`];
 }
 
 /** Returns the last lines: one for each address and port, or the reason why no client can connect. */

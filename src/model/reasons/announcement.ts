@@ -143,9 +143,9 @@ export const announcementReasons = {
   HeldBackLastNextHop: reasonEntry({
     brief: 'Only nodes that cannot forward the address family announce the address',
     says: (d: HeldBack) =>
-      `node "${d.node}" does not forward ${d.family} (${d.cause}), but no node that does announces the address: its route stays`,
+      `node "${d.node}" does not forward ${d.family} (${d.cause}), but no node that does announces the address: it stays announced there`,
     lasting: (d) =>
-      `node "${d.node}" does not forward ${d.family} (${d.cause}), but no node that does announces the address: its route stays`,
+      `node "${d.node}" does not forward ${d.family} (${d.cause}), but no node that does announces the address: it stays announced there`,
     fix: (d) => d.remedy,
   }),
   EndpointsCutOff: reasonEntry({

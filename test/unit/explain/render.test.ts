@@ -50,7 +50,7 @@ describe('renderService', () => {
     );
   });
 
-  test('a healthy Service takes five lines', () => {
+  test('a healthy Service takes six lines', () => {
     expect(rendered({})).toBe(
       [
         'Served.',
@@ -63,6 +63,8 @@ describe('renderService', () => {
         'Node n1',
         '  forwards 2 frontends',
         '  192.0.2.1 is announced to tor',
+        '',
+        'Routers    what was sent to tor may be unused there: run there show bgp ipv4 unicast 192.0.2.1 (BIRD: show route for 192.0.2.1)',
       ].join('\n'),
     );
   });

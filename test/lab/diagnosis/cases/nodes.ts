@@ -49,7 +49,7 @@ export const nodeCases: readonly Misconfiguration[] = [
     condition: 'Announced',
     isAnnounced: true,
     verdict:
-      'Announced over IPv6, but not served over IPv4 at 198.18.51.1: node "node7" does not forward IPv4 (net.ipv4.ip_forward is 0 and should be 1: the node drops every IPv4 packet that is not its own), but no node that does announces the address: its route stays. Run on the node: sysctl -w net.ipv4.ip_forward=1.',
+      'Announced over IPv6, but not served over IPv4 at 198.18.51.1: node "node7" does not forward IPv4 (net.ipv4.ip_forward is 0 and should be 1: the node drops every IPv4 packet that is not its own), but no node that does announces the address: it stays announced there. Run on the node: sysctl -w net.ipv4.ip_forward=1.',
     alsoSays: {
       object: 'Node/node7',
       code: 'KernelSettingWrong',
@@ -67,7 +67,7 @@ export const nodeCases: readonly Misconfiguration[] = [
     condition: 'Announced',
     isAnnounced: true,
     verdict:
-      'Not served: node "node8" does not forward IPv4 (chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop), but no node that does announces the address: its route stays. Run: nft insert rule inet firewall forward ct status dnat accept.',
+      'Not served: node "node8" does not forward IPv4 (chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop), but no node that does announces the address: it stays announced there. Run: nft insert rule inet firewall forward ct status dnat accept.',
     alsoSays: {
       object: 'Node/node8',
       code: 'ForwardFilterDrops',

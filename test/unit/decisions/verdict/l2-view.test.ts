@@ -209,3 +209,24 @@ test('a foreign host that answers beside the owner receives some clients: the Se
       'Take 192.0.2.100 from that host, or leave it out of the IPAddressPool.',
   );
 });
+
+test('the only owner does not forward: the Service is not served, although the owner answers ARP', () => {
+  const cause = reason('KernelSettingWrong', {
+    setting: 'net.ipv4.ip_forward',
+    value: '0',
+    wanted: '1',
+    why: 'it drops packets',
+    error: '',
+  });
+  const heldBack = [{ family: 'IPv4', since: '', settled: true, reason: cause }] as const;
+  const found = verdict(
+    office,
+    names.map((name) => state(name, { heldBack })),
+  );
+  expect([found.outcome, found.code]).toEqual(['notServed', 'HeldBackLastNextHop']);
+  // Another candidate that forwards answers instead, and does not reach the endpoint behind it.
+  expect(verdict(office, [state('n1'), state('n2', { heldBack }), state('n3')])).toMatchObject({
+    outcome: 'partly',
+    code: 'EndpointsCutOff',
+  });
+});

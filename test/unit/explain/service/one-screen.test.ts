@@ -105,6 +105,8 @@ describe('explain service on one screen', () => {
         192.0.2.10 is announced to tor1-v4, tor2-v4
         2001:db8::10 is announced to tor1-v6, tor2-v6
 
+      Routers    what was sent to tor1-v4, tor2-v4, tor1-v6 and tor2-v6 may be unused there: run there show bgp ipv4 unicast 192.0.2.10 (BIRD: show route for 192.0.2.10)
+
       Clients
         192.0.2.10:80/TCP is announced by node1, node2, node3, not checked
         192.0.2.10:80/UDP is announced by node1, node2, node3, not checked

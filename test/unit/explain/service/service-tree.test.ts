@@ -83,6 +83,8 @@ describe('the explanation tree of a Service', () => {
         session with tor (10.0.0.254, AS 64513): Established for 3 h
           sends 192.0.2.1/32, communities 64512:100 large:64512:1:2, med 5, own AS prepended 2 times
 
+      Routers    what was sent to tor may be unused there: run there show bgp ipv4 unicast 192.0.2.1 (BIRD: show route for 192.0.2.1)
+
       Clients
         192.0.2.1:80/TCP is announced by n1, n2, not checked
         192.0.2.1:80/UDP is announced by n1, n2, not checked
@@ -118,6 +120,8 @@ describe('the explanation tree of a Service', () => {
         session with tor (10.0.0.254, AS 64513): Established for 3 h
           sends 192.0.2.1/32, communities 64512:100 large:64512:1:2, med 5, own AS prepended 2 times
 
+      Routers    what was sent to tor may be unused there: run there show bgp ipv4 unicast 192.0.2.1 (BIRD: show route for 192.0.2.1)
+
       Clients
         192.0.2.1:80/TCP is announced by n2, not checked
         192.0.2.1:80/UDP is announced by n2, not checked
@@ -151,6 +155,8 @@ describe('the explanation tree of a Service', () => {
         192.0.2.1 is not announced: externalTrafficPolicy is Local and no endpoint on node "n2" can take traffic
             fix: run a ready pod of the Service on the node, or set spec.externalTrafficPolicy: Cluster; nothing to do while another node announces the address
         10.96.0.1 (ClusterIP) stays inside the cluster: no BGPAdvertisement selects it
+
+      Routers    what was sent to tor may be unused there: run there show bgp ipv4 unicast 192.0.2.1 (BIRD: show route for 192.0.2.1)
 
       Clients
         192.0.2.1:80/TCP is announced by n1, not checked
