@@ -3,7 +3,8 @@ import { decideAllocationClaim } from '../../decisions/allocation/claim.ts';
 import { clientReachability } from '../../decisions/verdict/client-reachability.ts';
 import { seenConnections } from '../../decisions/verdict/seen-connections.ts';
 import { NodeViews } from '../../decisions/verdict/node-views.ts';
-import { decideVerdict, type Verdict } from '../../decisions/verdict/verdict.ts';
+import { decideVerdict } from '../../decisions/verdict/decide-verdict.ts';
+import type { Verdict } from '../../decisions/verdict/verdict.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -33,7 +34,8 @@ export function judgementOf(snapshot: Snapshot, service: Service, unmet: Reason 
       service,
       nodes,
       clients: clientReachability(service, nodes, ours, seen),
-      ...defined({ unmet, unseen: seen.unseen() }),
+      seen,
+      ...defined({ unmet }),
     });
   };
   return { snapshot, service, now, reports: currentReportsOf(snapshot, now), views, verdict: () => (verdict ??= decide()) };

@@ -3,6 +3,7 @@ import { assignedAddresses, type Service } from '../../model/objects/service.ts'
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { BasisMemo, exactBasisOf } from '../../model/store/versioned-map.ts';
 import { formatAddress } from '../../net/address.ts';
+import { frontendKey } from '../../net/frontend.ts';
 
 /** What the agents saw of connections. */
 export interface SeenConnections {
@@ -18,6 +19,18 @@ export type Unseen = 'checks are off (HeraldConfig)' | 'no agent reports what it
 export function outsideFrontends(service: Service): string[] {
   const addresses = new Set([...assignedAddresses(service), ...service.externalIPs].map(formatAddress));
   return [...addresses].flatMap((address) => service.ports.map(({ protocol, port }) => `${address} ${protocol} ${port}`));
+}
+
+/** Returns the frontends that connections should reach: those outside the cluster; of a Service without any, its ClusterIPs and NodePorts. */
+export function servedFrontends(service: Service): string[] {
+  const outside = outsideFrontends(service);
+  if (outside.length > 0) return outside;
+  return service.ports.flatMap(({ protocol, port, nodePort }) => [
+    ...service.clusterIPs.map((address) => frontendKey({ kind: 'address', address, protocol, port })),
+    ...(nodePort === 0 || service.type === 'ClusterIP'
+      ? []
+      : service.ipFamilies.map((family) => frontendKey({ kind: 'nodePort', family, protocol, port: nodePort }))),
+  ]);
 }
 
 type ReadSnapshot = Pick<Snapshot, 'config' | 'nodeStates'>;

@@ -4,9 +4,10 @@ import { consistentHashing } from '../../decisions/forwarding/balancing.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
 import { whyNotForwarded } from '../../decisions/forwarding/service-proxy-name.ts';
 import { clientReachability, type ClientReachability } from '../../decisions/verdict/client-reachability.ts';
-import { decideVerdict, type Verdict } from '../../decisions/verdict/verdict.ts';
+import { decideVerdict } from '../../decisions/verdict/decide-verdict.ts';
+import type { Verdict } from '../../decisions/verdict/verdict.ts';
 import { nodeViewsOf } from '../../decisions/verdict/node-view.ts';
-import { outsideFrontends, seenConnections, type Unseen } from '../../decisions/verdict/seen-connections.ts';
+import { servedFrontends, seenConnections, type SeenConnections, type Unseen } from '../../decisions/verdict/seen-connections.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Pod } from '../../model/objects/pod.ts';
 import type { ReleasedAddress } from '../../model/parse/released-address.ts';
@@ -107,7 +108,7 @@ export function explainService(
 function explainSeen(snapshot: Snapshot, service: Service, now: number): SeenExplanation {
   const { answered, unseen } = seenConnections(snapshot, now);
   return {
-    answered: outsideFrontends(service)
+    answered: servedFrontends(service)
       .filter(answered)
       .map((frontend) => ({ frontend })),
     ...defined({ unseen: unseen() }),
@@ -128,9 +129,10 @@ function conclusionOf(
 ): Pick<ServiceExplanation, 'verdict'> & { readonly clients: readonly ClientReachability[] } {
   const claim = decideAllocationClaim(service, snapshot.config);
   const answered = new Set(seen.answered.map(({ frontend }) => frontend));
-  const clients = clientReachability(service, nodes, claim.mine, { answered: (frontend) => answered.has(frontend) });
+  const seenBy: SeenConnections = { answered: (frontend) => answered.has(frontend), unseen: () => seen.unseen };
+  const clients = clientReachability(service, nodes, claim.mine, seenBy);
   const why = { ...defined({ noNodes }), ...(claim.mine ? defined({ unmet }) : { notOurs: claim.reason }) };
-  return { verdict: decideVerdict({ service, nodes, clients, ...why, ...defined({ unseen: seen.unseen }) }), clients };
+  return { verdict: decideVerdict({ service, nodes, clients, seen: seenBy, ...why }), clients };
 }
 
 /** Restricts an explanation to one node, or one peer. Undefined: the name is not known. */

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import { clientReachability } from '../../../../src/decisions/verdict/client-reachability.ts';
 import { nodeViewsOf, nodesOfView, nodesOfViews, type NodeView } from '../../../../src/decisions/verdict/node-view.ts';
 import { NodeViews } from '../../../../src/decisions/verdict/node-views.ts';
-import { decideVerdict, type Verdict } from '../../../../src/decisions/verdict/verdict.ts';
+import { decideVerdict } from '../../../../src/decisions/verdict/decide-verdict.ts';
+import type { Verdict } from '../../../../src/decisions/verdict/verdict.ts';
 import { defaultConfig } from '../../../../src/model/kinds/default-config.ts';
 import type { HeldBackFamily, NodeState, SessionStatus } from '../../../../src/model/objects/node-state.ts';
 import type { Service } from '../../../../src/model/objects/service.ts';
@@ -166,8 +167,10 @@ function shared(view: NodeView): unknown {
   );
 }
 
+const seen = { answered: () => true, unseen: () => undefined };
+
 function verdictOf(service: Service, nodes: readonly NodeView[]): Verdict {
-  return decideVerdict({ service, nodes, clients: clientReachability(service, nodes, true, { answered: () => true }) });
+  return decideVerdict({ service, nodes, seen, clients: clientReachability(service, nodes, true, seen) });
 }
 
 test('nodes that share a view do the same for the same reasons, and the verdict is unchanged by it', () => {
