@@ -176,9 +176,20 @@ function servedVerdict(facts: VerdictFacts): Verdict {
   if (causes.length > 0) {
     const code = causes[0]?.reason.code;
     if (code === 'L2KernelAnswers') return judge('two nodes answer at once', causes);
-    return judge(`not ${code?.startsWith('L2') === true ? 'by ARP and NDP' : byNode ? 'by every node' : 'through every router'}`, causes);
+    if (code?.startsWith('L2') !== true) return judge(byNode ? 'not by every node' : 'not through every router', causes);
+    return judge(
+      addresses.every((address) => isAnsweredOnLink(nodes, address)) ? 'not every node stands ready' : 'not by ARP and NDP',
+      causes,
+    );
   }
   return withoutProblem(facts, listText(nodesOfViews(announcing)));
+}
+
+/** True when a node answers for the address by ARP or NDP. */
+function isAnsweredOnLink(nodes: readonly NodeView[], address: string): boolean {
+  return nodes.some(({ addresses }) =>
+    addresses.some((one) => one.address === address && one.l2 !== undefined && one.l2.reason === undefined),
+  );
 }
 
 function sourcesText(clients: readonly ClientReachability[]): string {

@@ -230,3 +230,21 @@ test('the only owner does not forward: the Service is not served, although the o
     code: 'EndpointsCutOff',
   });
 });
+
+test('of two addresses one is contested: the other is not called unserved', () => {
+  const [web] = office.services ?? [];
+  const two: ClusterLiteral = { ...office, services: [{ ...web, name: key, assigned: ['192.0.2.100', '192.0.2.101'] }] };
+  const conflict = { node: 'n2', address: '192.0.2.100', interface: 'eth0', linkAddress: '02:00:00:00:00:99' };
+  const differing = [{ service: key, aspect: 'Announced', reason: reason('L2AddressConflict', conflict) }] as const;
+  const found = verdict(two, [state('n1'), state('n2', { differing }), state('n3')]);
+  expect(found).toMatchObject({ outcome: 'partly', code: 'L2AddressConflict' });
+  expect(found.line).toMatch(/^Not served at 192\.0\.2\.100: /);
+});
+
+test('a selected node without a report of its links leaves the Service announced by ARP and NDP', () => {
+  const silent = { ...state('n3') };
+  delete (silent as { links?: unknown }).links;
+  expect(verdict(office, [state('n1'), state('n2'), silent]).line).toMatch(
+    /^Announced, but not every node stands ready: the agent of node "n3" has not reported its links/,
+  );
+});
