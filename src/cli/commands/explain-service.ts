@@ -134,7 +134,8 @@ export async function judgedExplanation(
   const told = forecast ?? explainLiveService(snapshot, key, now, { live, pods, released }) ?? decided;
   const whole = await withProviderAndRecord(context, reading, service, told, providers);
   const concluded = forecast === undefined ? withUndecided(whole, reading, namespace) : whole;
-  return { explanation: { ...concluded, ...defined({ verdict: providerVerdict(concluded) }) }, unasked };
+  const knowsEndpoints = reading.unread.every(({ kind }) => kind !== 'EndpointSlice');
+  return { explanation: { ...concluded, ...defined({ verdict: providerVerdict(concluded, knowsEndpoints) }) }, unasked };
 }
 
 /** Returns the lines that the command prints. */
