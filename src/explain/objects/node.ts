@@ -1,5 +1,7 @@
 import { defined } from '../../lang/defined.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
+import { l2ViewsOf, type L2View } from '../../decisions/verdict/l2-view.ts';
+import { assignedAddresses } from '../../model/objects/service.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { currentReport, whyNoReport } from '../../model/objects/node-state.ts';
 import { remedyText, reason, reasonText, type Reason } from '../../model/reasons.ts';
@@ -59,7 +61,9 @@ export function explainNode(
   const refusals = [...services].flatMap(([service, { addresses }]) => {
     const candidates = addresses.filter(({ type }) => type !== 'ClusterIP');
     if (candidates.some(({ result }) => result.announce)) return [];
-    const because = candidates.flatMap(({ result }) => (result.announce ? [] : [result.reason]))[0];
+    const onLinks = onLinksOf(snapshot, service, node, now);
+    if (onLinks.some((view) => view.reason === undefined)) return [];
+    const because = onLinks[0]?.reason ?? candidates.flatMap(({ result }) => (result.announce ? [] : [result.reason]))[0];
     return because === undefined ? [] : [{ service, reason: because }];
   });
   return {
@@ -77,7 +81,11 @@ export function explainNode(
     sessions,
     ...(sessions.length === 0 ? { noSessions: reason('NoPeers', { node }) } : {}),
     forwards: { services: forwarding.filter((count) => count > 0).length, frontends: forwarding.reduce((sum, count) => sum + count, 0) },
-    announces: [...services.values()].filter(({ addresses }) => addresses.some(({ result }) => result.announce)).length,
+    announces: [...services].filter(
+      ([service, { addresses }]) =>
+        addresses.some(({ result }) => result.announce) ||
+        onLinksOf(snapshot, service, node, now).some((view) => view.reason === undefined),
+    ).length,
     silent: [...Map.groupBy(refusals, (one) => reasonText(one.reason)).values()].flatMap((group) => {
       const [first] = group;
       return first === undefined ? [] : [{ reason: first.reason, services: group.map(({ service }) => service).slice(0, limits.services) }];
@@ -85,6 +93,14 @@ export function explainNode(
     differing: (state?.differing ?? []).map(({ service, reason: because }) => ({ service, reason: because })),
     truncated: state?.truncated === true,
   };
+}
+
+/** Returns the node's work by ARP and NDP for each address of the Service that an L2Advertisement covers. */
+function onLinksOf(snapshot: Snapshot, key: ServiceKey, node: string, now: number): readonly L2View[] {
+  const service = snapshot.services.get(key);
+  if (service === undefined || snapshot.l2Advertisements.size === 0) return [];
+  const viewOf = l2ViewsOf(snapshot, service, now);
+  return assignedAddresses(service).flatMap((address) => viewOf(address, node) ?? []);
 }
 
 export function renderNodeOverview(overview: NodeOverview): string[] {
