@@ -174,9 +174,14 @@ function servedVerdict(facts: VerdictFacts): Verdict {
     return judge('only by nodes that are being drained', [{ reason: drain, nodes: [] }]);
   const { causes, byNode } = lossesOf(nodes, addresses);
   if (causes.length > 0) {
-    const code = causes[0]?.reason.code;
+    const { reason: because, nodes: where } = causes[0] ?? {};
+    const code = because?.code;
     if (code === 'L2KernelAnswers') return judge('two nodes answer at once', causes);
-    if (code?.startsWith('L2') !== true) return judge(byNode ? 'not by every node' : 'not through every router', causes);
+    if (code?.startsWith('L2') !== true)
+      return judge(
+        byNode ? (where?.length === countNodes(nodes) ? 'not in full' : 'not by every node') : 'not through every router',
+        causes,
+      );
     return judge(
       addresses.every((address) => isAnsweredOnLink(nodes, address)) ? 'not every node stands ready' : 'not by ARP and NDP',
       causes,

@@ -30,7 +30,7 @@ export function renderService(explanation: ServiceExplanation, detail: 'brief' |
     ...(record === undefined ? [] : renderRecord(record, isOutside)),
     ...renderEndpoints(explanation.endpoints),
     ...(balancing === undefined ? [] : [renderBalancing(balancing)]),
-    ...(affinitySeconds === undefined ? [] : [`Affinity   ${affinityText(affinitySeconds)}`]),
+    ...(affinitySeconds === undefined ? [] : [`Affinity   ${affinityText(affinitySeconds, balancing)}`]),
     ...(explanation.l2 ?? []).flatMap((address) => ['', ...renderL2Address(address, isBrief)]),
     ...(isBrief ? renderBriefly(explanation, isOthers) : renderNodes(explanation.nodes, isOthers)),
     ...(noNodes === undefined ? [] : ['', ...withFix('Nodes      ', noNodes)]),
@@ -106,7 +106,7 @@ function renderClients({ allocation, type, status = [], clients, provider }: Ser
   if (!isBuiltIn(provider.provider)) return ['', 'Clients', `  ${ofModuleText(`provider ${provider.provider}`, status)}`, ...views];
   const told =
     status.length === 0
-      ? '  no client outside the cluster can connect: there is no load balancer yet'
+      ? '  no client outside the cluster can connect: the status of the Service has no address of a load balancer yet'
       : `  connections to ${status.join(' and ')} are taken by the load balancer, which sends them to its healthy targets`;
   return ['', 'Clients', told, ...views];
 }
@@ -122,7 +122,8 @@ function renderAllocation({ addresses, expected = [], reason, pools }: ServiceEx
   if (given.length > 0) return [`Address    none yet: would get ${given.join(', ')}`];
   const first = `Address    ${held.length > 0 ? held.join(', ') : 'none'}`;
   if (reason === undefined) return held.length > 0 ? [first] : [`${first} yet: the controller has not assigned one; is it running?`];
-  const others = pools.length > 1 ? [`           ${pools.length} pools refuse it (-o wide lists them)`] : [];
+  const refusing = pools.filter((pool) => pool.reason !== undefined).length;
+  const others = refusing > 1 ? [`           ${refusing} pools refuse it (-o wide lists them)`] : [];
   if (isBrief) return [first, ...withFix('           ', reason), ...others];
   // When the reason of one pool is the whole reason, it is printed once.
   const summary = pools.some((pool) => pool.reason?.code === reason.code) ? [] : withFix('           ', reason);
@@ -147,8 +148,10 @@ function renderBalancing(balancing: BalancingExplanation): string {
   return `Balancing  ${balancingText(balancing)}`;
 }
 
-/** "a client stays at its endpoint until it was silent for 10800 s". */
-export function affinityText(seconds: number): string {
+/** "a client stays at its endpoint until it was silent for 10800 s". With consistent hashing its address decides, however long it is silent. */
+export function affinityText(seconds: number, balancing?: BalancingExplanation): string {
+  if (balancing?.algorithm === 'consistent' && balancing.hashed === 'client')
+    return 'a client from outside stays at its endpoint while the endpoints stay, by its address';
   return `a client stays at its endpoint until it was silent for ${seconds} s`;
 }
 

@@ -35,7 +35,7 @@ export const announcementReasons = {
   AddressNotFromPool: reasonEntry({
     brief: 'The address is in no pool',
     says: (d: OutsidePools) => `${d.address} is in no valid IPAddressPool${nearestText(d)}`,
-    fix: (d) => `${restoreText(d)}, or delete the Service status to have it re-assigned`,
+    fix: (d) => `${restoreText(d)}, or have it assigned anew: annotate the Service with herald.dev/address-pool: POOL`,
   }),
   NoAdvertisement: reasonEntry({
     brief: 'No advertisement covers the address',
@@ -206,13 +206,13 @@ export const announcementReasons = {
   AgentSilent: reasonEntry({
     brief: 'The agent of the node does not report',
     says: (d: OnNode) => `no agent reports for node "${d.node}"`,
-    fix: (d) => `start the agent: herald agent --node ${d.node}`,
+    fix: (d) => `start the agent: ${agentOf(d.node)}`,
   }),
   AgentStopped: reasonEntry({
     brief: 'The agent of the node was stopped',
     says: (d: OnNode) =>
-      `the agent of node "${d.node}" was stopped; it withdrew its routes, or left them with peers that have graceful restart`,
-    fix: (d) => `start it again: herald agent --node ${d.node}`,
+      `the agent of node "${d.node}" was stopped: it announces nothing; routers with graceful restart keep its routes until their restart time ends`,
+    fix: (d) => `start it again: ${agentOf(d.node)}`,
   }),
   SessionDown: reasonEntry({
     brief: 'The BGP session is down',
@@ -292,3 +292,6 @@ export const announcementReasons = {
     fix: () => 'see Programmed',
   }),
 };
+
+/** An agent runs in a Pod of a DaemonSet, or as a service of its host. */
+const agentOf = (node: string): string => `the pod of DaemonSet herald-agent on ${node}; outside a cluster, herald agent --node ${node}`;

@@ -70,7 +70,7 @@ export const l2Reasons = {
   L2Isolated: reasonEntry({
     brief: 'The node hears no other candidate on the link',
     says: (d: OnNode & { readonly interface: string; readonly others: number }) =>
-      `node "${d.node}" lost BFD with all ${d.others} other candidates on ${d.interface} at once: it keeps what it announces, and takes nothing else without asking the link`,
+      `node "${d.node}" ${d.others === 0 ? 'hears no other candidate' : `lost BFD with ${d.others === 1 ? 'the only other candidate' : `all ${d.others} other candidates`} at once`} on ${d.interface}: it keeps what it announces, and takes nothing else without asking the link`,
     fix: (d) => `check the link of ${d.interface} on node "${d.node}"; where UDP port 3784 is filtered, let the nodes exchange it`,
   }),
   L2NoSocket: reasonEntry({

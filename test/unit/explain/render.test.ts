@@ -115,7 +115,7 @@ describe('renderService', () => {
       ],
     });
     expect(text.match(/no agent reports/g)).toHaveLength(1);
-    expect(text).toContain('fix: start the agent: herald agent --node n1');
+    expect(text).toContain('fix: start the agent: the pod of DaemonSet herald-agent on n1; outside a cluster, herald agent --node n1');
     expect(text).toContain('192.0.2.1 would be announced to tor, tor2');
     expect(text).not.toContain('is announced');
   });

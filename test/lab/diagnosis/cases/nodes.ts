@@ -9,7 +9,7 @@ export const nodeCases: readonly Misconfiguration[] = [
     mistake: 'The agent of the only node was killed.',
     code: 'AgentSilent',
     condition: 'Announced',
-    verdict: 'Not known whether it is served: no agent reports for node "node4". Start the agent: herald agent --node node4.',
+    verdict: 'Not known whether it is served: no agent reports for node "node4". Start the agent: the pod of DaemonSet herald-agent on node4; outside a cluster, herald agent --node node4.',
     before: (place) => onNode(place, 'node4'),
     act: async ({ herald }) => herald.agent('node4').kill('SIGKILL'),
     undo: async ({ herald }) => void herald.startAgent('node4'),
@@ -20,7 +20,7 @@ export const nodeCases: readonly Misconfiguration[] = [
     code: 'AgentStopped',
     condition: 'Announced',
     verdict:
-      'Not known whether it is served: the agent of node "node5" was stopped; it withdrew its routes, or left them with peers that have graceful restart. Start it again: herald agent --node node5.',
+      'Not known whether it is served: the agent of node "node5" was stopped: it announces nothing; routers with graceful restart keep its routes until their restart time ends. Start it again: the pod of DaemonSet herald-agent on node5; outside a cluster, herald agent --node node5.',
     before: (place) => onNode(place, 'node5'),
     act: async ({ herald }) => void (await herald.agent('node5').stop()),
     undo: async ({ herald }) => void herald.startAgent('node5'),

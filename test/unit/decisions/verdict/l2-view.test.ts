@@ -123,7 +123,7 @@ test.each<[string, ClusterLiteral, readonly NodeState[], string, RegExp]>([
 test('a pool that BGP and L2 announce is served by either', () => {
   const both: ClusterLiteral = { ...office, advertisements: [{ name: 'all' }], peers: [{ name: 'tor1', peerAddress: '10.0.0.1' }] };
   const session = { peer: 'tor1', address: '10.0.0.1', since: '', localASN: 1, peerASN: 2, prefixesSent: 1, state: 'Established' } as const;
-  expect(verdict(both).line).toMatch(/^Announced, but not by every node: the session with "tor1" is unknown/);
+  expect(verdict(both).line).toMatch(/^Announced, but not in full: the session with "tor1" is unknown/);
   expect(
     verdict(
       both,

@@ -210,6 +210,6 @@ test('a thousand nodes that do not report have one view, but for those with an e
     ['n0500', 0],
   ]);
   expect(verdictOf(service, views).line).toBe(
-    'Not known whether it is served: no agent reports for node "n0000" (the same on all 1000 nodes). Start the agent: herald agent --node n0000.',
+    'Not known whether it is served: no agent reports for node "n0000" (the same on all 1000 nodes). Start the agent: the pod of DaemonSet herald-agent on n0000; outside a cluster, herald agent --node n0000.',
   );
 });

@@ -208,7 +208,7 @@ describe('the verdict', () => {
       {
         outcome: 'unknown',
         code: 'AgentSilent',
-        line: 'Not known whether it is served: no agent reports for node "n1" (the same on all 3 nodes). Start the agent: herald agent --node n1.',
+        line: 'Not known whether it is served: no agent reports for node "n1" (the same on all 3 nodes). Start the agent: the pod of DaemonSet herald-agent on n1; outside a cluster, herald agent --node n1.',
       },
     ],
     [
@@ -219,7 +219,7 @@ describe('the verdict', () => {
         outcome: 'served',
         code: 'AgentSilent',
         object: 'Node/n3',
-        line: 'Announced, but not by every node: no agent reports for node "n3". Start the agent: herald agent --node n3.',
+        line: 'Announced, but not by every node: no agent reports for node "n3". Start the agent: the pod of DaemonSet herald-agent on n3; outside a cluster, herald agent --node n3.',
       },
     ],
     [

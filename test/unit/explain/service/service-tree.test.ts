@@ -205,7 +205,7 @@ describe('the explanation tree of a Service', () => {
   test('silent agents leave the decided state, marked as unconfirmed', () => {
     expect(tree(fabric, [])).toMatchInlineSnapshot(`
       "
-      Not known whether it is served: no agent reports for node "n1" (the same on all 2 nodes). Start the agent: herald agent --node n1.
+      Not known whether it is served: no agent reports for node "n1" (the same on all 2 nodes). Start the agent: the pod of DaemonSet herald-agent on n1; outside a cluster, herald agent --node n1.
 
       Service shop/web (LoadBalancer)
 
@@ -215,7 +215,7 @@ describe('the explanation tree of a Service', () => {
 
       Node n1
         no agent reports for node "n1"
-        fix: start the agent: herald agent --node n1
+        fix: start the agent: the pod of DaemonSet herald-agent on n1; outside a cluster, herald agent --node n1
         should forward 4 frontends to 2 endpoints (1 here)
         192.0.2.1 would be announced to tor
         10.96.0.1 (ClusterIP) stays inside the cluster: no BGPAdvertisement selects it
@@ -224,7 +224,7 @@ describe('the explanation tree of a Service', () => {
 
       Node n2
         no agent reports for node "n2"
-        fix: start the agent: herald agent --node n2
+        fix: start the agent: the pod of DaemonSet herald-agent on n2; outside a cluster, herald agent --node n2
         should forward 4 frontends to 2 endpoints (1 here)
         192.0.2.1 would be announced to tor
         10.96.0.1 (ClusterIP) stays inside the cluster: no BGPAdvertisement selects it
