@@ -77,9 +77,7 @@ function silent(port: number): Pick<Misconfiguration, 'code' | 'condition' | 've
 
 function bothFamilies(port: number, what: string): string {
   const where = `(on ${soundNodes.join(' and ')})`;
-  return [`${podIPv4}:${port}`, `[${podIPv6}]:${port}`]
-    .map((endpoint) => `connections from node "${node}" to ${endpoint} ${what} ${where}`)
-    .join('; ');
+  return [`${podIPv4}:${port}`, `[${podIPv6}]:${port}`].map((endpoint) => `connections to ${endpoint} ${what} ${where}`).join('; ');
 }
 
 function onePod(place: Place, targetPort: number): Manifest[] {

@@ -113,7 +113,7 @@ describe('connections that agents saw', () => {
       code: 'EndpointRefuses',
       field: 'spec.ports',
       line: expect.stringMatching(
-        /^Not fully served: connections from node "n1" to 10\.244\.3\.1:8080 are refused\. Let the program/,
+        /^Not fully served: connections to 10\.244\.3\.1:8080 are refused \(on n1\)\. Let the program/,
       ) as unknown,
     });
   });
@@ -124,7 +124,7 @@ describe('connections that agents saw', () => {
     );
     const { outcome, line } = verdict(fabric, states);
     expect(outcome).toBe('partly');
-    expect(line).toMatch(/not served over IPv4 at 192\.0\.2\.1: connections from node "n1" to .* are refused \(the same on all 3 nodes\)/);
+    expect(line).toMatch(/not served over IPv4 at 192\.0\.2\.1: connections to .* are refused \(the same on all 3 nodes\)/);
     const ipv4 = withService({ assigned: ['192.0.2.1'] });
     expect(verdict(ipv4, states).outcome).toBe('notServed');
   });
