@@ -10,6 +10,7 @@ import { runsSession } from '../announcement/peers.ts';
 import { wantsDirectReturn } from '../direct-return/plan.ts';
 import { nodesOfEndpoints } from '../forwarding/endpoints.ts';
 import { causeKey } from './causes.ts';
+import { nodeNames } from './node-names.ts';
 
 /**
  * Sorts the nodes into groups that do the same for a Service, each for the same reasons, so that one view holds for all nodes of a group: only
@@ -34,7 +35,7 @@ export function alikeNodes(snapshot: Snapshot, service: Service, now: number, on
     hosts.has(name) || (state !== undefined && (passesOn(state) || tellsApart(state)));
   const groups: string[][] = [];
   const byTraits = new Map<string, Map<string, string[]>>();
-  for (const name of namesOf(snapshot)) {
+  for (const name of nodeNames(snapshot, now)) {
     const state = nodeStates.get(name);
     const ofNode = isAlone(name, state) ? undefined : traits.ofNode(nodes.get(name));
     const ofReport = ofNode === undefined ? undefined : traits.ofReport(state, now);
@@ -55,15 +56,6 @@ export function alikeNodes(snapshot: Snapshot, service: Service, now: number, on
     groups.push(group);
   }
   return groups;
-}
-
-const names = new BasisMemo<readonly string[]>();
-
-/** Returns the names of nodes that exist or report, sorted. */
-function namesOf({ nodes, nodeStates }: Snapshot): readonly string[] {
-  return names.get(nodes, [...basisOf(nodes), ...basisOf(nodeStates)], () =>
-    [...new Set([...nodes.keys(), ...nodeStates.keys()])].toSorted(),
-  );
 }
 
 const memo = new BasisMemo<NodeTraits>();

@@ -6,6 +6,7 @@ import { whyNotForwarded } from '../../decisions/forwarding/service-proxy-name.t
 import { clientReachability, type ClientReachability } from '../../decisions/verdict/client-reachability.ts';
 import { decideVerdict } from '../../decisions/verdict/decide-verdict.ts';
 import type { Verdict } from '../../decisions/verdict/verdict.ts';
+import { nodeNames } from '../../decisions/verdict/node-names.ts';
 import { nodeViewsOf } from '../../decisions/verdict/node-view.ts';
 import { servedFrontends, seenConnections, type SeenConnections, type Unseen } from '../../decisions/verdict/seen-connections.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
@@ -82,9 +83,8 @@ export function explainService(
 ): ServiceExplanation | undefined {
   const service = snapshot.services.get(key);
   if (service === undefined) return undefined;
-  const names = [...new Set([...snapshot.nodes.keys(), ...snapshot.nodeStates.keys()])].toSorted();
   const viewOf = nodeViewsOf(snapshot, service, now);
-  const nodes = names.map((node) => explainNodeForService(snapshot, service, viewOf(node), now));
+  const nodes = nodeNames(snapshot, now).map((node) => explainNodeForService(snapshot, service, viewOf(node), now));
   const allocation = explainAllocation(snapshot, service, released);
   const l2 = explainL2(snapshot, service, now);
   const seen = explainSeen(snapshot, service, now);

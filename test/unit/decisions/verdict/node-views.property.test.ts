@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { clientReachability } from '../../../../src/decisions/verdict/client-reachability.ts';
 import { nodeViewsOf, nodesOfView, nodesOfViews, type NodeView } from '../../../../src/decisions/verdict/node-view.ts';
 import { NodeViews } from '../../../../src/decisions/verdict/node-views.ts';
+import { nodeNames } from '../../../../src/decisions/verdict/node-names.ts';
 import { decideVerdict } from '../../../../src/decisions/verdict/decide-verdict.ts';
 import type { Verdict } from '../../../../src/decisions/verdict/verdict.ts';
 import { defaultConfig } from '../../../../src/model/kinds/default-config.ts';
@@ -180,7 +181,7 @@ test('nodes that share a view do the same for the same reasons, and the verdict 
       if (service === undefined) throw new RangeError('no such Service');
       const viewOf = nodeViewsOf(snapshot, service, now);
       const views = new NodeViews(snapshot, service, now).all();
-      const each = [...new Set([...snapshot.nodes.keys(), ...snapshot.nodeStates.keys()])].toSorted();
+      const each = nodeNames(snapshot, now);
       expect(nodesOfViews(views)).toEqual(each);
       for (const view of views) {
         expect(viewOf(view.node)).toEqual({ ...view, alike: undefined });

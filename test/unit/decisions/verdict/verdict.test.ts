@@ -135,6 +135,13 @@ describe('connections that agents saw', () => {
   });
 });
 
+test('the last report of a node that was removed says nothing any more', () => {
+  const gone = state('n4', both, { updated: new Date(now - 600_000).toISOString() });
+  expect(verdict(fabric, [...nodes.map((node) => state(node)), gone]).line).toMatch(
+    /^Served: 192\.0\.2\.1 and 2001:db8::1 via n1, n2 and n3;/,
+  );
+});
+
 describe('the verdict', () => {
   test('names addresses and nodes when clients of every target are answered', () => {
     expect(verdict(fabric)).toEqual({
