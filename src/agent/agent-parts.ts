@@ -13,13 +13,14 @@ import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
 import type { AgentEvents } from './agent-events.ts';
 import type { AgentObserver } from './agent-observer.ts';
+import type { FindHostPaths } from './host-readings.ts';
 import { checkBridges } from './host/bridge-check.ts';
 import { DirectReturnCheck } from './host/direct-return-check.ts';
 import { HoldBack } from './host/hold-back.ts';
 import { HostCheck, type HostCheckComponents } from './host/host-check.ts';
 import { hostFacts } from './host/host-facts.ts';
 import { HostIdentity } from './host/host-identity.ts';
-import { checkPodPaths, type FindHostPaths } from './host/pod-path-check.ts';
+import { checkPodPaths } from './host/pod-path-check.ts';
 import { NodeHealth } from './host/node-health.ts';
 import { KernelAnswersCheck, type KernelAnswersComponents } from './l2/kernel-answers-check.ts';
 import { L2Announcer, type L2AnnouncerComponents } from './l2/l2-announcer.ts';
@@ -73,34 +74,10 @@ export interface AgentOptions extends BgpSessionsOptions {
   readonly pod?: AgentPodName;
 }
 
-export interface AgentParts {
-  readonly node: string;
-  /** Absent: the agent keeps no history. */
-  readonly history?: AgentHistory;
-  readonly routes: AnnouncedRoutes;
-  readonly sessions: BgpSessions;
-  readonly received: ReceivedRoutes;
-  /** Sends the changes of `routes` to the sessions. */
-  readonly flushRoutes: () => void;
-  readonly foreignFrontends: ForeignFrontends;
-  readonly plans: Plans;
-  readonly nodeDraining: NodeDraining;
-  readonly dataplaneSync: DataplaneSync;
-  readonly announcer: Announcer;
-  readonly health: NodeHealth;
-  readonly hostCheck: HostCheck;
-  readonly holdBack: HoldBack;
-  readonly identity: HostIdentity;
-  /** Returns what the announcement decision knows of this node beyond the snapshot. */
-  readonly view: () => OwnState;
-  readonly directReturn: DirectReturnCheck;
-  readonly links: NodeLinks;
-  readonly l2: L2Announcer;
-  readonly kernelAnswers: KernelAnswersCheck;
-}
+export type AgentParts = ReturnType<typeof buildAgentParts>;
 
 /** Builds the agent's parts, each from the parts above it. `events` carries what a part tells the parts that are built later. */
-export function buildAgentParts(components: AgentComponents, options: AgentOptions, events: AgentEvents): AgentParts {
+export function buildAgentParts(components: AgentComponents, options: AgentOptions, events: AgentEvents) {
   const { source, clock, host, hostPaths } = components;
   const { node, kernelSettings = 'set', healthz = [], proxyStatus } = options;
   const snapshot = (): Snapshot => source.snapshot;
@@ -116,6 +93,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     options,
   );
   const received: ReceivedRoutes = new ReceivedRoutes(components, { node, snapshot, peers: () => sessions.peers, onStatusChanged });
+  /** Sends the changes of `routes` to the sessions. */
   const flushRoutes = (): void => {
     sessions.applyRouteChanges(routes.takeChanges());
     l2.flush();
@@ -149,12 +127,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   );
   const l2History =
     components.history === undefined ? undefined : new L2History(components.history, node, (address) => l2.servicesAt(address));
-  const ownLinks = new OwnLinksView(
-    node,
-    links,
-    () => holdBack.view(),
-    () => l2.claims,
-  );
+  const ownLinks = new OwnLinksView(node, { links: () => links.links, heldBack: () => holdBack.view(), claims: () => l2.claims });
   const plans = new Plans(
     {
       clock,
@@ -244,7 +217,8 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     hostCheck,
     holdBack,
     identity,
-    view: () => ({ ...nodeDraining.view(), heldBack: holdBack.view(), refusal: identity.refusal ?? null }),
+    /** Returns what the announcement decision knows of this node beyond the snapshot. */
+    view: (): OwnState => ({ ...nodeDraining.view(), heldBack: holdBack.view(), refusal: identity.refusal ?? null }),
     directReturn,
     links,
     l2,

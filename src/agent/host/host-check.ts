@@ -1,5 +1,4 @@
-import type { BlockedFamily } from '../../decisions/host/blocked-family.ts';
-import { blockedBySettings, forwardingPaths } from '../../decisions/host/blocked-by-settings.ts';
+import { type BlockedFamily, blockedBySettings, forwardingPaths } from '../../decisions/host/blocked-by-settings.ts';
 import { blockedByFilters, judgeFilters, type ServedPorts } from '../../decisions/host/filters.ts';
 import { connectionTablePaths, judgeConnectionTable } from '../../decisions/host/connection-table.ts';
 import { judgeNats } from '../../decisions/host/foreign-nat.ts';
@@ -17,6 +16,7 @@ import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Host } from '../../system/host.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
+import { readSettings } from '../host-readings.ts';
 import { limits } from '../limits.ts';
 import type { ObjectFacts } from './host-facts.ts';
 
@@ -137,7 +137,7 @@ export class HostCheck {
       reasons.push(because);
     }
     this.#read = [...new Set([...forwardingPaths(uplinks), ...required.flatMap(({ reads }) => reads)])];
-    const values = await this.#valuesOf(this.#read);
+    const values = await readSettings(host, this.#read);
     this.#values = textOf(values);
     this.#blockedBySettings = blockedBySettings((path) => values.get(path), uplinks, wrong);
     this.#update(() => (this.#settings = reasons));
@@ -201,7 +201,7 @@ export class HostCheck {
   /** Checks all settings if one has another value than after the last check. Returns whether one had. */
   async #checkChangedSettings(): Promise<boolean> {
     this.#settingsCompared = this.#components.clock.now();
-    if (this.#options.services() === 'none' || textOf(await this.#valuesOf(this.#read)) === this.#values) return false;
+    if (this.#options.services() === 'none' || textOf(await readSettings(this.#components.host, this.#read)) === this.#values) return false;
     await this.checkSettings();
     return true;
   }
@@ -230,7 +230,7 @@ export class HostCheck {
 
   /** In every scope: whoever forwards, new connections to this node need room. */
   async #checkConnections(): Promise<void> {
-    const values = await this.#valuesOf(connectionTablePaths);
+    const values = await readSettings(this.#components.host, connectionTablePaths);
     const because = judgeConnectionTable((path) => values.get(path), this.#connections.length > 0);
     this.#update(() => (this.#connections = because === undefined ? [] : [because]));
   }
@@ -291,14 +291,14 @@ export class HostCheck {
   async #checkSetting(setting: KernelSetting, held: boolean): Promise<Reason | undefined> {
     const { host, log } = this.#components;
     const { path, wanted, why, mayBeSet } = setting;
-    const before = await this.#valuesOf(setting.reads);
+    const before = await readSettings(host, setting.reads);
     const value = before.get(path);
     if (value === undefined || setting.holds((name) => before.get(name))) return undefined;
     let error = '';
     if (held) error = 'it is set only after the settings that it depends on';
     else if (mayBeSet && this.#options.kernelSettings === 'set') {
       const refused = await host.writeSetting(path, wanted);
-      const after = await this.#valuesOf(setting.reads);
+      const after = await readSettings(host, setting.reads);
       if (setting.holds((name) => after.get(name))) {
         log.info({ setting: sysctlName(setting), before: value, value: wanted }, 'corrected a kernel setting');
         return undefined;
@@ -306,15 +306,6 @@ export class HostCheck {
       error = refused ?? 'the kernel kept its value';
     }
     return reason('KernelSettingWrong', { setting: sysctlName(setting), value, wanted, why, error });
-  }
-
-  async #valuesOf(paths: readonly string[]): Promise<Map<string, string>> {
-    const values = new Map<string, string>();
-    for (const name of paths) {
-      const value = await this.#components.host.readSetting(name);
-      if (value !== undefined) values.set(name, value);
-    }
-    return values;
   }
 
   #update(change: () => void): void {

@@ -4,11 +4,11 @@ import type { NodeLink, ServiceDifference } from '../../model/objects/node-state
 import { reason } from '../../model/reasons.ts';
 import { parseAddressLeniently, type Address } from '../../net/address.ts';
 import type { HostLink, NeighborProxy } from '../../net/host-link.ts';
-import type { HostPath, HostTarget } from '../../net/host-path.ts';
 import { prefixContains } from '../../net/prefix.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Host } from '../../system/host.ts';
 import type { Log } from '../../system/log.ts';
+import { readSettings, type FindHostPaths } from '../host-readings.ts';
 import { limits } from '../limits.ts';
 
 export interface KernelAnswersComponents {
@@ -16,7 +16,7 @@ export interface KernelAnswersComponents {
   /** Absent: this host has no links that can be read, so nothing is checked. */
   readonly hostLinks?: () => Promise<readonly HostLink[]>;
   readonly neighborProxies?: () => Promise<readonly NeighborProxy[]>;
-  readonly hostPaths?: (targets: readonly HostTarget[]) => Promise<readonly (HostPath | undefined)[]>;
+  readonly hostPaths?: FindHostPaths;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -96,11 +96,11 @@ export class KernelAnswersCheck {
   }
 
   async #find(): Promise<ReadonlyMap<string, KernelAnswer>> {
-    const { hostLinks, neighborProxies } = this.#components;
+    const { host, hostLinks, neighborProxies } = this.#components;
     if (hostLinks === undefined) return new Map();
     const targets = this.#targets();
     const [links, proxies] = await Promise.all([hostLinks(), neighborProxies?.() ?? []]);
-    const values = await this.#readSettings([...new Set(targets.flatMap(({ interfaces }) => interfaces))]);
+    const values = await readSettings(host, kernelAnswerPaths([...new Set(targets.flatMap(({ interfaces }) => interfaces))]));
     const read = (path: string): string | undefined => values.get(path);
     const routed = targets.filter(
       ({ address, interfaces }) => address.family === 4 && interfaces.some((name) => mayProxy(name, { proxies, read })),
@@ -129,15 +129,6 @@ export class KernelAnswersCheck {
           : (links() ?? []).filter(({ networks }) => networks.some((one) => prefixContains(one, address))).map(({ name }) => name);
       return [{ text, address, interfaces }];
     });
-  }
-
-  async #readSettings(interfaces: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    const values = new Map<string, string>();
-    for (const path of kernelAnswerPaths(interfaces)) {
-      const value = await this.#components.host.readSetting(path);
-      if (value !== undefined) values.set(path, value);
-    }
-    return values;
   }
 
   async #outgoing(addresses: readonly Address[]): Promise<ReadonlyMap<Address, string>> {
