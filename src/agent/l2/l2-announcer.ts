@@ -1,4 +1,4 @@
-import type { Refusal as BfdRefusal, SessionOptions, StateFeed } from '../../bfd/index.ts';
+import type { Bfd, Refusal as BfdRefusal } from '../../bfd/index.ts';
 import type { AddressEntry, L2, L2Event, L2Status, Refusal } from '../../l2/index.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { AddressClaim, NodeLink, NodeState, ServiceDifference } from '../../model/objects/node-state.ts';
@@ -18,18 +18,11 @@ import { Segments } from './segments.ts';
 /** The part of src/l2 that the announcer uses: `L2`, or a test double. */
 export type L2Responder = Pick<L2, 'set' | 'change' | 'sessionFeed' | 'onEvent' | 'status' | 'stop'>;
 
-/** The sessions by which candidates watch each other. */
-export interface CandidateWatch {
-  set(sessions: readonly SessionOptions[]): Promise<readonly BfdRefusal[]>;
-  /** Has the thread of BFD tell the states of sessions to another thread. */
-  feed(feed: StateFeed): void;
-  stop(): Promise<void>;
-}
-
 /** The thread that answers, and the sessions. */
 export interface Running {
   readonly responder: L2Responder;
-  readonly bfd: CandidateWatch;
+  /** The sessions by which candidates watch each other. */
+  readonly bfd: Pick<Bfd, 'set' | 'feed' | 'stop'>;
 }
 
 export interface L2AnnouncerComponents {
@@ -71,6 +64,7 @@ export class L2Announcer {
   readonly #failback: Failback;
   readonly #linkProblems: LinkProblems;
   #running: Running | undefined;
+  /** Why the responder could not be started. */
   #problem: unknown;
   #stopped = false;
 
@@ -94,11 +88,6 @@ export class L2Announcer {
       hostLinks: options.hostLinks,
       onChanged: options.onStatusChanged,
     });
-  }
-
-  /** Why nothing is announced. Undefined: it is, or nothing is to be. */
-  get problem(): unknown {
-    return this.#problem;
   }
 
   /** Returns the addresses that this node announces, or was the last one to announce. The same array while nothing has changed. */
