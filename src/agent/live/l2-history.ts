@@ -1,7 +1,7 @@
 import type { L2Event } from '../../l2/index.ts';
 import type { History, NamedHistoryEntry } from '../../live/history.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import { causeText } from '../l2/cause-text.ts';
+import { causeTexts } from '../l2/cause-text.ts';
 import { ownerChangeOf } from '../l2/owner-changes.ts';
 
 /**
@@ -57,7 +57,7 @@ function ownerEntry(event: Extract<L2Event, { readonly kind: 'changed' }>, where
   const change = ownerChangeOf(event);
   if (change === undefined) return undefined;
   const by = node ?? mac;
-  const because = `${causeText(cause)}${by === undefined ? '' : ` (${by})`}`;
+  const because = `${causeTexts[cause]}${by === undefined ? '' : ` (${by})`}`;
   if (change === 'ceased') return { what: 'NotOwner', text: `no longer answers for ${where}: ${because}` };
   const session = previous?.session === undefined ? '' : `, with which BFD is ${previous.session}`;
   const before = previous === undefined ? '' : `; before, ${previous.node} had it${session}`;
