@@ -10,7 +10,7 @@ import type { Ledger } from './ledger/ledger.ts';
 import type { NetworkAddresses } from './pools/network-addresses.ts';
 import type { PoolRefusal, RefusedPool } from './pools/pools.ts';
 import { createNamespaceUse } from './ledger/namespace-use.ts';
-import { quotaOf } from './ledger/quota.ts';
+import { smallestQuota } from './ledger/quota.ts';
 import { firstConflict, recheckHeld, termsDiffer, whyAddressNotInPool } from './recheck-held.ts';
 import type { AllocationRequest } from './request.ts';
 import { createReservations } from './ledger/reservations.ts';
@@ -286,7 +286,7 @@ export function createAllocator(
     assignments: () =>
       [...holdings.all()].flatMap(({ request: { service }, addresses }) => (addresses.length === 0 ? [] : [{ service, addresses }])),
     holdersOf: (address) => holdings.holdersOf(address),
-    hasQuota: (request) => space.pools.some((pool) => quotaOf(pool, request) !== undefined),
+    hasQuota: (request) => space.pools.some((pool) => smallestQuota(pool, request) !== undefined),
     takeChangedHolders: () => soles.takeChanged(),
     usage: () => usageOf(space, (pool, family) => held.count('', usageKey(pool, family))),
     poolOf: (address) => space.poolsOf(address)[0]?.metadata.name,
