@@ -9,6 +9,7 @@ import type { Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { LiveAddress, LiveLink } from '../../live/contract.ts';
 import { formatAddress } from '../../net/address.ts';
+import type { LiveNodes } from '../sessions/live-view.ts';
 
 /** Which node answers for an address by ARP or NDP, and why no better one. Plain data. */
 export interface L2AddressExplanation {
@@ -89,4 +90,27 @@ function excludedNodes({ nodes }: Snapshot, whyNot: (node: string) => Reason | u
     const because = whyNot(node);
     return because === undefined ? [] : [{ node, reason: because }];
   });
+}
+
+/**
+ * Adds what queried agents know. A node that answers is the owner, whatever was decided or reported. `now` is in milliseconds since the
+ * epoch.
+ */
+export function withLiveL2(explanation: L2AddressExplanation, live: LiveNodes, now: number): L2AddressExplanation {
+  const answers = [...live].flatMap(([node, { addresses = [], links = [] }]) =>
+    addresses
+      .filter(({ address }) => address === explanation.address)
+      .map((one): L2LiveAnswer => {
+        const link = links.find(({ interface: name }) => name === one.interface);
+        return { ...one, node, ...(link === undefined ? {} : { link }) };
+      }),
+  );
+  if (answers.length === 0) return explanation;
+  // oxlint-disable-next-line no-restricted-globals -- writing a date as text is pure
+  const askedAt = new Date(now).toISOString();
+  const told = { ...explanation, askedAt, live: answers.toSorted((a, b) => Number(answersClients(b)) - Number(answersClients(a))) };
+  const owners = answers.filter(answersClients);
+  const isSilent = answers.some(({ node }) => node === explanation.owner) && owners.length === 0;
+  const { owner, next: _, ...others } = told;
+  return withOwner(others, isSilent ? undefined : ((owners.find(({ node }) => node === owner) ?? owners[0])?.node ?? owner));
 }

@@ -1,5 +1,5 @@
 import type { ReasonCode } from '../../model/reasons.ts';
-import { withLead } from '../../decisions/verdict/provider-lead.ts';
+import { withLead } from '../../decisions/verdict/verdict-text.ts';
 import type { Verdict } from '../../decisions/verdict/verdict.ts';
 import type { ServiceExplanation } from './service.ts';
 
