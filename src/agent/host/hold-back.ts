@@ -1,4 +1,4 @@
-import type { BlockedFamily } from '../../decisions/host/blocked-family.ts';
+import type { BlockedFamily } from '../../decisions/host/blocked-by-settings.ts';
 import type { HeldBackFamily } from '../../model/objects/node-state.ts';
 import { reasonText, remedyText, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';

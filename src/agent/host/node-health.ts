@@ -1,5 +1,4 @@
-import { decideHealthCheck, healthCheckAddresses } from '../../decisions/forwarding/health-check.ts';
-import { isNodeEligible } from '../../decisions/forwarding/node-eligible.ts';
+import { decideHealthCheck, healthCheckAddresses, isNodeEligible } from '../../decisions/forwarding/health-check.ts';
 import type { ServicesScope } from '../../model/kinds/types.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reason, type Reason } from '../../model/reasons.ts';

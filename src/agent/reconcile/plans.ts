@@ -1,7 +1,7 @@
 import type { L2Decisions } from '../../decisions/l2/candidates.ts';
 import type { OwnState } from '../../decisions/announcement/node-drain.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
-import { servingBackends } from '../../decisions/forwarding/serving-backends.ts';
+import { servingBackends } from '../../decisions/forwarding/endpoints.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';

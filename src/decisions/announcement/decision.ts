@@ -1,4 +1,4 @@
-import { namesOf } from './advertisement-names.ts';
+import { namesOf, covers, resolveAdvertisement, type ResolvedAdvertisement } from './advertisements.ts';
 import { defined } from '../../lang/defined.ts';
 import type { Address, Family } from '../../net/address.ts';
 import type { AddressType, HeraldConfig } from '../../model/kinds/types.ts';
@@ -12,7 +12,6 @@ import { decideAllocationClaim } from '../allocation/claim.ts';
 import { whyHeldTwice } from '../allocation/held-twice.ts';
 import { topologyOf, reachability, type Reachability } from '../forwarding/endpoints.ts';
 import { whyNotForwarded } from '../forwarding/service-proxy-name.ts';
-import { covers, resolveAdvertisement, type ResolvedAdvertisement } from './advertisements.ts';
 import { causeOf, heldBackFamily, isForwardedElsewhere } from './hold-back.ts';
 import { asLastResort, drainsInFavourOf } from './last-resort.ts';
 import { isAnnouncedElsewhere, isDrainSettled, type OwnState } from './node-drain.ts';

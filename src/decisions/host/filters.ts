@@ -1,6 +1,6 @@
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { FilterRule, HostFilter } from '../../net/host-filter.ts';
-import type { BlockedFamily } from './blocked-family.ts';
+import type { BlockedFamily } from './blocked-by-settings.ts';
 
 /** Bounds the walk through reported chains. The kernel itself refuses chains that lead to each other in a circle. */
 const maximumDepth = 16;
@@ -74,7 +74,8 @@ const namedPorts = 5;
 
 /** A packet of a translated connection, an untracked packet, or the first packet of a TCP connection to this port. */
 type Judged = 'translated' | 'untracked' | number;
-type Fate = 'accepted' | 'dropped' | 'rejected' | 'goesOn';
+const fates = { accept: 'accepted', drop: 'dropped', reject: 'rejected', return: 'goesOn' } as const;
+type Fate = (typeof fates)[keyof typeof fates];
 
 /** Describes how the packet is dropped. Undefined when it is not. */
 function howClosed(filter: HostFilter, packet: Judged): string | undefined {
@@ -87,21 +88,9 @@ function howClosed(filter: HostFilter, packet: Judged): string | undefined {
 function fateIn(filter: HostFilter, chain: string, packet: Judged, depth: number): Fate {
   for (const { packets, action } of filter.chains.get(chain) ?? []) {
     if (!matches(packets, packet) || action.kind === 'none') continue;
-    switch (action.kind) {
-      case 'accept':
-        return 'accepted';
-      case 'drop':
-        return 'dropped';
-      case 'reject':
-        return 'rejected';
-      case 'return':
-        return 'goesOn';
-      case 'jump':
-      case 'goto': {
-        const fate = depth < maximumDepth ? fateIn(filter, action.chain, packet, depth + 1) : 'goesOn';
-        if (fate !== 'goesOn' || action.kind === 'goto') return fate;
-      }
-    }
+    if (!('chain' in action)) return fates[action.kind];
+    const fate = depth < maximumDepth ? fateIn(filter, action.chain, packet, depth + 1) : 'goesOn';
+    if (fate !== 'goesOn' || action.kind === 'goto') return fate;
   }
   return 'goesOn';
 }

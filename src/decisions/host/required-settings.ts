@@ -3,7 +3,6 @@ import { parseAddressLeniently, type Family } from '../../net/address.ts';
 import { matchesInterface } from '../../net/interface-pattern.ts';
 import { prefixContains, type Prefix } from '../../net/prefix.ts';
 import type { HostInterface } from '../../system/host.ts';
-import { conntrackSettings } from './conntrack-settings.ts';
 import type { KernelSetting, ReadSetting } from './kernel-setting.ts';
 
 export interface HostFacts {
@@ -75,6 +74,48 @@ function forwarding6(advertisedDefault: readonly string[]): KernelSetting[] {
 export const forwarding4Path = 'net/ipv4/ip_forward';
 export const forwarding6Path = 'net/ipv6/conf/all/forwarding';
 export const forwardingPathOf = (uplink: string): string => `net/ipv4/conf/${uplink}/forwarding`;
+
+/** The settings of timeouts below net/netfilter, each with its field of HeraldConfig and the consequence of a wrong value. */
+const timeouts: readonly (readonly [name: string, field: keyof ConntrackConfig, why: string])[] = [
+  [
+    'nf_conntrack_tcp_timeout_established',
+    'tcpEstablishedSeconds',
+    'connections that are silent are kept for a different time than HeraldConfig says',
+  ],
+  [
+    'nf_conntrack_tcp_timeout_close_wait',
+    'tcpCloseWaitSeconds',
+    'connections that one side has closed are kept for a different time than HeraldConfig says, and after it the other side cannot send',
+  ],
+  ['nf_conntrack_udp_timeout', 'udpSeconds', 'UDP flows are kept for a different time than HeraldConfig says'],
+  [
+    'nf_conntrack_udp_timeout_stream',
+    'udpStreamSeconds',
+    'UDP flows in both directions are kept for a different time than HeraldConfig says',
+  ],
+];
+
+/** Returns the connection tracking settings that kube-proxy makes. A value of 0 leaves the setting unchanged. */
+function conntrackSettings(config: ConntrackConfig, cores: number): KernelSetting[] {
+  return [
+    ...maximum(config, cores),
+    ...timeouts.flatMap(([name, field, why]) =>
+      config[field] === 0 ? [] : [setting(`net/netfilter/${name}`, String(config[field]), why)],
+    ),
+  ];
+}
+
+/**
+ * Requires at least this maximum and never lowers it, because another program may need more. The kernel has one value for all network
+ * namespaces, and only the initial one can write it.
+ */
+function maximum({ maxPerCore, min }: ConntrackConfig, cores: number): KernelSetting[] {
+  if (maxPerCore === 0) return [];
+  const path = 'net/netfilter/nf_conntrack_max';
+  const wanted = Math.max(maxPerCore * cores, min);
+  const why = 'a busy node drops new connections when the table is full';
+  return [{ ...setting(path, String(wanted), why), holds: (read) => Number(read(path)) >= wanted }];
+}
 
 /** Setting `all` sets every interface, so an interface that differs was changed on purpose or by mistake. */
 function forwardingOf(name: string): KernelSetting {

@@ -1,4 +1,5 @@
-import { detailsOfOneNode, type Reason, type ReasonCode } from '../../model/reasons.ts';
+import type { Service } from '../../model/objects/service.ts';
+import { detailsOfOneNode, reason, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import { nodesOfViews, waysOf, type AddressView, type NodeView } from './node-view.ts';
 
 /** A reason why nodes do not announce an address, or why their announcement does not serve it. */
@@ -113,4 +114,11 @@ function group(found: readonly { readonly view: NodeView; readonly reason: Reaso
 function nearest(causes: readonly Cause[]): readonly Cause[] {
   const last = Math.max(...causes.map(({ reason }) => intendedInOrder.indexOf(reason.code)));
   return causes.filter(({ reason }) => intendedInOrder.indexOf(reason.code) === last);
+}
+
+/** The cause of connections that nodes refuse because no endpoint serves the port. */
+export function portWithoutEndpoint({ ports }: Service, { target }: { readonly target: string }): Cause {
+  const port = target.slice(target.lastIndexOf(':') + 1);
+  const targetPort = ports.find((one) => `${one.port}/${one.protocol}` === port)?.targetPort ?? '';
+  return { reason: reason('PortWithoutEndpoint', { port, targetPort: String(targetPort) }), nodes: [] };
 }

@@ -2,12 +2,11 @@ import { defined } from '../../lang/defined.ts';
 import { findEntry, reason, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import { familyOfText } from '../../net/address.ts';
 import type { Service } from '../../model/objects/service.ts';
-import { causesOf, isAnnounced, lossesOf, type Cause } from './causes.ts';
+import { causesOf, isAnnounced, lossesOf, portWithoutEndpoint, type Cause } from './causes.ts';
 import type { ClientReachability } from './client-reachability.ts';
 import { nodesOfViews, type NodeView } from './node-view.ts';
 import { objectOfReason } from './object-of-reason.ts';
-import { leadOfLoadBalancer } from './provider-lead.ts';
-import { causeText, listText, problemLine, targetsText } from './verdict-text.ts';
+import { leadOfLoadBalancer, causeText, listText, problemLine, targetsText } from './verdict-text.ts';
 
 /** Says if clients outside the cluster reach a Service, with the first cause if they do not, and the fix. Plain data. */
 export interface Verdict {
@@ -112,13 +111,11 @@ function cutOffCauses(failed: readonly ClientReachability[], nodes: readonly Nod
 }
 
 /** Returns why nodes that announce the address refuse connections to one of its ports. */
-function refusals({ ports }: Service, nodes: readonly NodeView[], { address, target }: ClientReachability): Cause[] {
-  const announcing = nodes.filter((node) => isAnnounced(node, address));
-  const kernel = lossesOf(announcing, [address]).causes.filter(({ reason: { code } }) => code === 'FrontendQuarantined');
+function refusals(service: Service, nodes: readonly NodeView[], client: ClientReachability): Cause[] {
+  const announcing = nodes.filter((node) => isAnnounced(node, client.address));
+  const kernel = lossesOf(announcing, [client.address]).causes.filter(({ reason: { code } }) => code === 'FrontendQuarantined');
   if (kernel.length > 0) return kernel;
-  const port = target.slice(target.lastIndexOf(':') + 1);
-  const targetPort = ports.find((one) => `${one.port}/${one.protocol}` === port)?.targetPort ?? '';
-  return [{ reason: reason('PortWithoutEndpoint', { port, targetPort: String(targetPort) }), nodes: [] }];
+  return [portWithoutEndpoint(service, client)];
 }
 
 function leadOf(outcome: Verdict['outcome'], answered: readonly ClientReachability[], failed: readonly ClientReachability[]): string {
