@@ -114,11 +114,8 @@ function causeOf({ state, outage, localAddress }: PeerStatus, condition: Session
 }
 
 /** Returns why there can be no session, whatever the router does. */
-export function causeBefore({
-  refusal,
-  failedSocket,
-  facts,
-}: Pick<SessionCondition, 'refusal' | 'failedSocket' | 'facts'>): Reason | undefined {
+export function causeBefore(condition: Pick<SessionCondition, 'refusal' | 'failedSocket' | 'facts'>): Reason | undefined {
+  const { refusal, failedSocket, facts } = condition;
   if (refusal !== undefined && !isOnlyWarning(refusal)) return refusal;
   if (facts?.adminDown === true) return reason('PeerAdminDown', { peer: facts.peer });
   if (failedSocket?.noVrf === true && facts !== undefined) return reason('PeerVRFMissing', { peer: facts.peer, vrf: facts.vrf });

@@ -1,7 +1,6 @@
-import type { Address } from '../../net/address.ts';
+import { formatAddress, type Address } from '../../net/address.ts';
 import { prefixContains, type Prefix } from '../../net/prefix.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import { formatAddress } from '../../net/address.ts';
 import { selects } from '../../model/objects/label-selector.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';

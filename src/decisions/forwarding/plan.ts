@@ -86,10 +86,8 @@ interface Listener {
   readonly guarded: boolean;
 }
 
-interface PortListener {
+interface PortListener extends Omit<Listener, 'address'> {
   readonly match: FrontendMatch;
-  readonly scope: FrontendScope;
-  readonly guarded: boolean;
 }
 
 interface Backends {
@@ -98,13 +96,7 @@ interface Backends {
   /** By policy: serving endpoints that it does not choose, for protocols whose flows the kernel must forget. */
   readonly retained: Readonly<Record<Frontend['policy'], readonly Backend[]>>;
   /** For frontends with consistent hashing, the same on every node. Absent without hashing or backends. */
-  readonly hashed?: HashedBackends;
-}
-
-interface HashedBackends {
-  readonly cluster: readonly Backend[];
-  readonly slots: SlotTable;
-  readonly retained: readonly Backend[];
+  readonly hashed?: { readonly cluster: readonly Backend[]; readonly slots: SlotTable; readonly retained: readonly Backend[] };
 }
 
 function listen(addresses: readonly Address[], scope: FrontendScope, guarded: boolean): Listener[] {

@@ -155,13 +155,8 @@ function redirects(interfaces: readonly string[]): KernelSetting[] {
  * Returns the interfaces on which clients may arrive: those with an IPv4 network that is not the pods', those of unnumbered peers, and those
  * of announcements by ARP and NDP.
  */
-export function uplinksOf({
-  interfaces,
-  peerInterfaces,
-  linkInterfaces = [],
-  podPrefixes,
-  podInterfaces = [],
-}: Pick<HostFacts, 'interfaces' | 'peerInterfaces' | 'linkInterfaces' | 'podPrefixes' | 'podInterfaces'>): string[] {
+export function uplinksOf(facts: Omit<HostFacts, 'families' | 'advertisedDefault' | 'conntrack' | 'cores'>): string[] {
+  const { interfaces, peerInterfaces, linkInterfaces = [], podPrefixes, podInterfaces = [] } = facts;
   const numbered = interfaces.filter(({ name, address: text, length }) => {
     if (podInterfaces.some((pattern) => matchesInterface(name, pattern))) return false;
     const address = parseAddressLeniently(text);

@@ -87,17 +87,8 @@ interface OverviewFacts {
   readonly allocator?: Allocator;
 }
 
-export function overviewOf({
-  snapshot,
-  conditions,
-  controller,
-  clockSkewSeconds,
-  unwritten,
-  objects,
-  now,
-  live,
-  allocator,
-}: OverviewFacts): Overview {
+export function overviewOf(facts: OverviewFacts): Overview {
+  const { snapshot, conditions, controller, clockSkewSeconds, unwritten, objects, now, live, allocator } = facts;
   const nodes = [...snapshot.nodes.keys()].toSorted();
   const table = sessionReport(snapshot, now, {}, live);
   const { pools } = poolReport(snapshot, defined({ allocator }));

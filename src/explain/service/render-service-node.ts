@@ -14,19 +14,8 @@ import { withFix } from '../text/reason-lines.ts';
  * Lists what one node does for a Service. `isOthers`: the nodes do not announce its load balancer addresses, which an earlier line says.
  */
 export function renderNode(explanation: NodeExplanation, isOthers: boolean): string[] {
-  const {
-    node,
-    problem,
-    host,
-    reportedSecondsAgo,
-    source,
-    directReturn,
-    frontends,
-    elsewhere,
-    endpoints = [],
-    healthCheck,
-    forwarding,
-  } = explanation;
+  const { node, reportedSecondsAgo, source, problem, host, forwarding } = explanation;
+  const { frontends, elsewhere, endpoints = [], directReturn, healthCheck } = explanation;
   const age =
     source === undefined ? (reportedSecondsAgo === undefined ? '' : `  (reported ${ageText(reportedSecondsAgo)} ago)`) : sourceText(source);
   return [
