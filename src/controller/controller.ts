@@ -22,7 +22,6 @@ import { limits } from './limits.ts';
 import { ConfigurationStatuses } from './configuration/configuration-statuses.ts';
 import { serviceConditions } from './services/service-conditions.ts';
 import { DelayedRequeue } from './queue/delayed-requeue.ts';
-import { InstrumentedReconciler } from './queue/instrumented-reconciler.ts';
 import { DeferredServices } from './queue/deferred-services.ts';
 import { completeProvider, keptInPools, poolUsage, type CompleteProvider } from './complete-provider.ts';
 import type { Provider, Reconciliation } from './provider.ts';
@@ -56,7 +55,6 @@ interface ControllerComponents {
 export class Controller {
   readonly #components: Omit<ControllerComponents, 'providers'> & { readonly providers: readonly CompleteProvider[] };
   readonly #observer: ControllerObserver;
-  readonly #work: InstrumentedReconciler<ServiceKey>;
   readonly #queue: WorkQueue<ServiceKey>;
   /** Services whose provider asked to reconcile them again. */
   readonly #again: DelayedRequeue<ServiceKey>;
@@ -81,10 +79,9 @@ export class Controller {
     this.#components = components;
     const { events = noEvents, observer = noControllerObserver, clock } = components;
     this.#observer = observer;
-    this.#work = new InstrumentedReconciler('services', (key) => this.#reconcile(key), { observer, clock });
     this.#queue = new WorkQueue(
-      components,
-      (key) => this.#work.run(key),
+      { ...components, onFinished: (result) => observer.reconcileFinished('services', result) },
+      (key) => this.#reconcile(key),
       (key) => this.#served.remoteUrgency(key, components.source.snapshot),
     );
     this.#again = new DelayedRequeue(clock, (key) => this.#queue.add(key), limits.requeueStepMilliseconds);
@@ -142,7 +139,7 @@ export class Controller {
   }
 
   figures(): Readonly<Record<QueueName, QueueFigures>> {
-    return { services: this.#work.figures(this.#queue), configuration: this.#configuration.figures() };
+    return { services: this.#queue.figures(), configuration: this.#configuration.figures() };
   }
 
   /** Resolves when no work is left. */

@@ -19,7 +19,6 @@ import type { Random } from '../../system/random.ts';
 import type { ControllerObserver, QueueFigures } from '../controller-observer.ts';
 import type { EventSink } from '../events/event-sink.ts';
 import { limits } from '../limits.ts';
-import { InstrumentedReconciler } from '../queue/instrumented-reconciler.ts';
 import type { StatusWriter } from '../status-writer.ts';
 import { WorkQueue } from '../queue/work-queue.ts';
 import {
@@ -70,7 +69,6 @@ function isClusterAddress({ kind, key }: Change): boolean {
  */
 export class ConfigurationStatuses {
   readonly #components: ConfigurationStatusesComponents;
-  readonly #work: InstrumentedReconciler<ObjectKey>;
   readonly #queue: WorkQueue<ObjectKey>;
   readonly #throttle: KeyThrottle<ObjectKey>;
   readonly #sessions = new PeerSessionCounts();
@@ -88,8 +86,10 @@ export class ConfigurationStatuses {
 
   constructor(components: ConfigurationStatusesComponents) {
     this.#components = components;
-    this.#work = new InstrumentedReconciler('configuration', (key) => this.#write(key), components);
-    this.#queue = new WorkQueue(components, (key) => this.#work.run(key));
+    this.#queue = new WorkQueue(
+      { ...components, onFinished: (result) => components.observer.reconcileFinished('configuration', result) },
+      (key) => this.#write(key),
+    );
     this.#throttle = new KeyThrottle(components.clock, limits.objectStatusMilliseconds, (key) => this.#queue.add(key));
   }
 
@@ -110,7 +110,7 @@ export class ConfigurationStatuses {
   }
 
   figures(): QueueFigures {
-    return this.#work.figures(this.#queue);
+    return this.#queue.figures();
   }
 
   /** Resolves when no work is left now. */
@@ -163,9 +163,7 @@ export class ConfigurationStatuses {
     }
   }
 
-  /**
-   * Called when addresses were assigned, released or are no longer kept. Checks the figures once for all calls within `usageMilliseconds`.
-   */
+  /** Called when addresses were assigned, released or are no longer kept. Checks once for all calls within `usageMilliseconds`. */
   usageChanged(): void {
     this.#cancelUsageCheck ??= this.#components.clock.after(limits.usageMilliseconds, () => {
       this.#cancelUsageCheck = undefined;

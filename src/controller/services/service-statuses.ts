@@ -126,11 +126,8 @@ export class ServiceStatuses {
 
   /** Forgets a Service that is gone or no longer Herald's and whose record is gone, and records an Event for its addresses. */
   forget(key: ServiceKey, why: string): void {
-    this.#warnings.delete(key);
-    this.#notices.delete(key);
-    this.#components.observer.serviceRemoved(key);
     const known = this.#known.get(key);
-    this.#known.delete(key);
+    this.disown(key);
     if (known?.service === undefined || known.addresses.length === 0) return;
     this.#components.events.record(
       objectEvent('addressReleased', serviceReference(known.service), `${known.addresses.join(', ')}: ${why}`),
