@@ -23,10 +23,7 @@ interface NodeHealthOptions {
   readonly onStatusChanged: () => void;
 }
 
-/**
- * Serves health checks for load balancers over HTTP: the node's own health, and for each Service with policy Local whether this node has an
- * endpoint.
- */
+/** Serves health checks over HTTP: of the node, and for each Service with policy Local whether this node has an endpoint. */
 export class NodeHealth {
   readonly #components: ListenerComponents;
   readonly #options: NodeHealthOptions;

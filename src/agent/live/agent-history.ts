@@ -16,9 +16,7 @@ import type { RoutesByPeer, WhyWithdrawn } from '../reconcile/announced-routes.t
 import { programmedText, sameForwarding, type ForwardingChange } from '../reconcile/forwarding-change.ts';
 import { RouteGroup } from './route-group.ts';
 
-/**
- * Records what happens to Services and sessions in the history of the agent's process. Records nothing for a Service that does not change.
- */
+/** Records what happens to Services and sessions in the history of the process. A Service that does not change has no entry. */
 export class AgentHistory {
   readonly #history: History;
   readonly #causes: RecentChanges;

@@ -4,10 +4,7 @@ import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { causeTexts } from '../l2/cause-text.ts';
 import { ownerChangeOf } from '../l2/owner-changes.ts';
 
-/**
- * Records the changes of owners of addresses and the conflicts in the histories of their Services, and what concerns all addresses in that of
- * the node.
- */
+/** Records changes of owners and conflicts in the histories of the Services, and what concerns all addresses in that of the node. */
 export class L2History {
   readonly #history: History;
   readonly #node: string;

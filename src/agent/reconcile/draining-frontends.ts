@@ -46,10 +46,7 @@ export class DrainingFrontends {
     this.#timers.set(call, cancel);
   }
 
-  /**
-   * Ends the draining of frontends that `service` now has: a reassigned address belongs to its new Service at once. Returns the Services
-   * that drained them.
-   */
+  /** Ends the draining of frontends that `service` now has: they are its own at once. Returns the Services that drained them. */
   cancelDrainsOf(service: ServiceKey, { frontends }: ServiceForwarding): Set<ServiceKey> {
     const others = new Set<ServiceKey>();
     for (const { match } of frontends) {

@@ -72,9 +72,7 @@ export class Plans {
     return [...this.#plans.values()].filter((plan) => plan.isHeldBackLastNextHop === true).length;
   }
 
-  /**
-   * Plans a Service again, withdraws routes that are not in the plan, and returns the forwarding for the kernel. Undefined: it has none.
-   */
+  /** Plans a Service again and withdraws routes that are not in the plan. Returns the forwarding for the kernel, if it has any. */
   plan(snapshot: Snapshot, key: ServiceKey, view: OwnState): ServiceForwarding | undefined {
     const before = this.#plans.get(key);
     const { l2 } = this.#components;

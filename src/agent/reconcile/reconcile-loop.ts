@@ -41,10 +41,7 @@ interface ReconcileHandlers {
   readonly onStatusChanged: () => void;
 }
 
-/**
- * Runs passes, one at a time, each over everything that changed meanwhile. Under steady changes the passes have intervals. A failed pass is
- * retried with back-off.
- */
+/** Runs passes one at a time, each over all changes until then, with intervals. A failed pass is retried with back-off. */
 export class ReconcileLoop {
   readonly #components: ReconcileLoopComponents;
   readonly #handlers: ReconcileHandlers;

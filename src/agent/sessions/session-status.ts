@@ -97,9 +97,7 @@ export function configuredPeer(snapshot: Snapshot, peer: string): Omit<RefusedPe
   return { address: peerAddress === undefined ? unnumberedOn(networkInterface) : formatAddress(peerAddress), localASN };
 }
 
-/**
- * Returns why a session is down. The settings that were refused come first, then an error of this host, then the evidence of the speaker.
- */
+/** Returns why a session is down: refused settings come first, then an error of this host, then the evidence of the speaker. */
 function causeOf({ state, outage, localAddress }: PeerStatus, condition: SessionCondition): Reason | undefined {
   if (state === 'Established') return undefined;
   const before = causeBefore(condition);

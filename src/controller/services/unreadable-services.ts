@@ -24,10 +24,7 @@ interface UnreadableServicesEffects {
   released(key: ServiceKey, addresses: readonly Address[], why: string): void;
 }
 
-/**
- * Services whose manifest or record cannot be read. They keep their recorded addresses. While a record is unreadable, no address is
- * assigned at all.
- */
+/** Services whose manifest or record cannot be read keep their addresses. While a record is unreadable, none is assigned. */
 export class UnreadableServices {
   readonly #components: UnreadableServicesComponents;
   readonly #effects: UnreadableServicesEffects;

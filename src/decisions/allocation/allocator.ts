@@ -70,10 +70,7 @@ export interface Allocator {
   stage(request: AllocationRequest): Allocation;
   /** Notes a new request that `stage` has not decided yet. */
   expect(request: AllocationRequest): void;
-  /**
-   * Confirms that the staged decision is written down. Returns the addresses on which other Services may have found room since the last
-   * call.
-   */
+  /** Confirms that the staged decision is written. Returns addresses with possible room for other Services since the last call. */
   confirm(service: ServiceKey): readonly Address[];
   /** Returns what `allocate` would decide and changes nothing. For explain and plan. */
   decide(request: AllocationRequest): Allocation;

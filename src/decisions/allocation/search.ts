@@ -137,10 +137,7 @@ function whyNotJoined({ space, holdings }: Ledger, pool: string, family: Family,
   return undefined;
 }
 
-/**
- * Returns the candidate pools in the order of trial, the Service's current pool first, so that among pools of one group it moves as little
- * as possible.
- */
+/** Returns the candidate pools in the order of trial, the current pool first, so that the Service moves as little as possible. */
 function candidatePools({ space, holdings }: Ledger, request: AllocationRequest): IPAddressPool[] {
   const ordered = inOrderOfTrial(space.pools);
   if (request.requestedPool !== undefined) return ordered.filter(({ metadata }) => metadata.name === request.requestedPool);

@@ -26,10 +26,7 @@ export type { PeerAnnouncement } from './peer-routes.ts';
 export interface ServiceAnnouncement {
   /** By type (LoadBalancer, ClusterIP, ExternalIP), in the Service's order. Every Service with a ClusterIP has an entry for it. */
   readonly addresses: readonly AddressAnnouncement[];
-  /**
-   * Why a LoadBalancer Service has no address to decide on (none yet, or another class), or why the Service is not ours to announce at all
-   * (headless, another proxy).
-   */
+  /** Why a LoadBalancer has no address to decide on (none yet, another class), or the Service is not ours to announce at all. */
   readonly reason?: Reason;
 }
 

@@ -13,9 +13,7 @@ export interface PeerAnnouncement {
   readonly result: { readonly routes: readonly RouteIntent[]; readonly warning?: Reason } | { readonly reason: Reason };
 }
 
-/**
- * Returns what one peer gets for an address: one route for each prefix that the advertisements make of it. `nodePeers`: all of the node.
- */
+/** Returns what a peer gets for an address: a route for each prefix that advertisements make of it. `nodePeers`: all peers. */
 export function routesToPeer(
   snapshot: Snapshot,
   { peer, result }: NodePeer,

@@ -7,10 +7,7 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import { namespaceLabels } from '../namespace-labels.ts';
 import { whyNotForwarded } from './service-proxy-name.ts';
 
-/**
- * Returns the prefixes around an external IP that ExternalIPPolicies allow the namespace. With none, the IP is neither forwarded nor
- * announced.
- */
+/** Returns the prefixes around an external IP that policies allow the namespace. None: it is neither forwarded nor announced. */
 export function allowedExternalPrefixes(snapshot: Snapshot, namespace: string, address: Address): Prefix[] {
   const labels = namespaceLabels(snapshot, namespace);
   return [...snapshot.externalIPPolicies.values()]

@@ -9,9 +9,7 @@ export interface BlockedFamily {
   readonly reason: Reason;
 }
 
-/**
- * Returns the paths of the settings without which the kernel forwards nothing. `uplinks` are the interfaces on which clients may arrive.
- */
+/** Returns the settings without which the kernel forwards nothing. `uplinks`: the interfaces on which clients may arrive. */
 export function forwardingPaths(uplinks: readonly string[]): string[] {
   return [forwarding4Path, ...uplinks.map(forwardingPathOf), forwarding6Path];
 }

@@ -110,10 +110,7 @@ function nameOf({ backend, family, table, chain }: HostFilter): string {
 /** Ports that iptables takes in one rule (extension multiport). */
 const portsOfACommand = 15;
 
-/**
- * Returns the fix for a chain that drops, as a command of the program whose chain it is, as far as names reveal it. `ports` are TCP ports
- * of this node.
- */
+/** Returns the fix, as a command of the program whose chain drops if names reveal it. `ports` are TCP ports of this node. */
 function remedyFor(filter: HostFilter, ports: readonly number[]): string {
   const forward = filter.hook === 'forward';
   const { backend, family, table, chain } = filter;

@@ -60,9 +60,7 @@ function forwarding4(uplinks: readonly string[]): KernelSetting[] {
   return [setting(forwarding4Path, '1', 'the node drops every IPv4 packet that is not its own'), ...uplinks.map(forwardingOf)];
 }
 
-/**
- * With forwarding on, the kernel drops a default route learned from router advertisements unless `accept_ra` is 2, so that is set first.
- */
+/** With forwarding on, the kernel drops a default route from router advertisements unless `accept_ra` is 2: that comes first. */
 function forwarding6(advertisedDefault: readonly string[]): KernelSetting[] {
   const advertised = advertisedDefault.map((name) => `net/ipv6/conf/${name}/accept_ra`);
   const why = 'the host would lose its IPv6 default route, as a host that forwards ignores router advertisements';

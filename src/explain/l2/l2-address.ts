@@ -92,10 +92,7 @@ function excludedNodes({ nodes }: Snapshot, whyNot: (node: string) => Reason | u
   });
 }
 
-/**
- * Adds what queried agents know. A node that answers is the owner, whatever was decided or reported. `now` is in milliseconds since the
- * epoch.
- */
+/** Adds the answers of agents. A node that answers is the owner, whatever was decided. `now`: milliseconds since the epoch. */
 export function withLiveL2(explanation: L2AddressExplanation, live: LiveNodes, now: number): L2AddressExplanation {
   const answers = [...live].flatMap(([node, { addresses = [], links = [] }]) =>
     addresses

@@ -37,9 +37,7 @@ interface NodeOverview {
   readonly truncated: boolean;
 }
 
-/**
- * `now` is in milliseconds since the epoch. The age of the agent's report is measured by it. `source` says what the snapshot is based on.
- */
+/** `now` is in milliseconds since the epoch, for the age of the report. `source` says what the snapshot is based on. */
 export function explainNode(
   snapshot: Snapshot,
   node: string,

@@ -5,10 +5,7 @@ import { countsText, tableLines, type Cell } from '../text/table-text.ts';
 
 const titles = ['Pool', 'Family', 'Addresses', 'Given', 'Free', 'Announced By', 'Pending'];
 
-/**
- * Returns one row for each family of each pool. There is a column of kept addresses when a pool keeps any. `wide` adds the ranges, and why the
- * pool gives no more.
- */
+/** Returns a row for each family of each pool, with kept addresses if there are any. `wide` adds ranges, and why a pool gives no more. */
 export function renderPools({ pools, waiting }: PoolReport, wide: boolean): string[] {
   if (pools.length === 0) return ['There are no IPAddressPools.', ...waitingLine(waiting)];
   const keeps = pools.some(({ usage }) => usage.some(({ kept }) => kept > 0));

@@ -29,10 +29,7 @@ export interface RouteRow extends SentRoute {
   readonly services: readonly ServiceKey[];
   /** The number of Services that `services` leaves out. Absent: none. */
   readonly moreServices?: number;
-  /**
-   * Why the peer does not have the route according to the agent's report, or why that is unknown. Absent: no report says that it is
-   * missing.
-   */
+  /** Why the peer does not have the route, by the report, or why that is unknown. Absent: no report says so. */
   readonly reason?: Reason;
   /** The row is the agent's answer to a query of this moment. Absent: the row is decided, with the reason of the agent's last report. */
   readonly live?: true;
@@ -47,10 +44,7 @@ export interface RouteReport {
   readonly unasked?: readonly { readonly who: string; readonly node?: string; readonly why: string; readonly fix: string }[];
 }
 
-/**
- * Reports the routes that each node should announce, and why a route is missing. `now` is in milliseconds since the epoch and gives the age
- * of the agents' reports.
- */
+/** Reports which routes each node should announce, and why one is missing. `now`: milliseconds since the epoch, for ages. */
 export function routeReport(snapshot: Snapshot, now: number, wanted: TableFilter & { readonly service?: ServiceKey } = {}): RouteReport {
   const routes: RouteRow[] = [];
   let more = 0;
@@ -130,10 +124,7 @@ function frontendsOn(snapshot: Snapshot, node: string, key: ServiceKey, address:
   return frontendsOfAddress({ frontends: [...(forwarding?.frontends ?? []), ...elsewhere] }, address);
 }
 
-/**
- * Merges the routes of all Services with one prefix. A route that is missing for one Service is still announced when another Service needs
- * it.
- */
+/** Merges the routes of all Services with one prefix. A route missing for one is still announced when another needs it. */
 function mergedRoute(all: readonly Contribution[]): RouteIntent {
   const sent = all.filter(({ why }) => why === undefined);
   const [route] = mergeRoutes((sent.length > 0 ? sent : all).map((one) => one.route));
