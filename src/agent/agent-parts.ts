@@ -7,10 +7,7 @@ import type { AgentPodName } from '../model/objects/agent-pod.ts';
 import type { NodeState } from '../model/objects/node-state.ts';
 import type { Snapshot } from '../model/store/snapshot.ts';
 import type { Source } from '../sources/source.ts';
-import type { Clock } from '../system/clock.ts';
 import type { SocketAddress, ListenHttp } from '../system/http/http-listener.ts';
-import type { Log } from '../system/log.ts';
-import type { Random } from '../system/random.ts';
 import type { AgentEvents } from './agent-events.ts';
 import type { AgentObserver } from './agent-observer.ts';
 import type { FindHostPaths } from './host-readings.ts';
@@ -35,6 +32,7 @@ import { DataplaneSync } from './reconcile/dataplane-sync.ts';
 import { ForeignFrontends, type ForeignFrontendsComponents } from './reconcile/foreign-frontends.ts';
 import { NodeDraining, type NodeDrainingComponents } from './reconcile/node-draining.ts';
 import { Plans } from './reconcile/plans.ts';
+import type { RandomSurroundings } from './surroundings.ts';
 import { BgpSessions, type BgpSessionsComponents, type BgpSessionsOptions } from './sessions/bgp-sessions.ts';
 
 export interface AgentComponents
@@ -46,7 +44,8 @@ export interface AgentComponents
     Pick<KernelAnswersComponents, 'neighborProxies'>,
     Pick<NodeLinksComponents, 'hostLinks' | 'followLinks'>,
     Pick<ReceivedRoutesComponents, 'receivedTable'>,
-    Partial<Pick<L2AnnouncerComponents, 'startL2'>> {
+    Partial<Pick<L2AnnouncerComponents, 'startL2'>>,
+    RandomSurroundings {
   readonly source: Source;
   readonly dataplane: Dataplane;
   readonly writeNodeState: (state: NodeState) => Promise<void>;
@@ -57,9 +56,6 @@ export interface AgentComponents
   readonly observer?: AgentObserver;
   /** Absent: the agent keeps no history; the log still has its events. */
   readonly history?: History;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
 }
 
 export interface AgentOptions extends BgpSessionsOptions {

@@ -10,15 +10,13 @@ import { sameContent } from '../model/store/same-content.ts';
 import type { Change, Snapshot } from '../model/store/snapshot.ts';
 import { formatAddress, type Address } from '../net/address.ts';
 import type { Source } from '../sources/source.ts';
-import type { Clock } from '../system/clock.ts';
-import type { Log } from '../system/log.ts';
-import type { Random } from '../system/random.ts';
 import { AffectedServices } from './services/affected-services.ts';
 import { CompetingWriters } from './services/competing-writers.ts';
 import { noControllerObserver, type ControllerObserver, type QueueFigures, type QueueName } from './controller-observer.ts';
 import { noEvents, type EventSink } from './events/event-sink.ts';
 import { SourceEvents } from './events/source-events.ts';
 import { limits } from './limits.ts';
+import type { RandomSurroundings } from './surroundings.ts';
 import { ConfigurationStatuses } from './configuration/configuration-statuses.ts';
 import { serviceConditions } from './services/service-conditions.ts';
 import { DelayedRequeue } from './queue/delayed-requeue.ts';
@@ -35,7 +33,7 @@ import { UnreleasedResources } from './services/unreleased-resources.ts';
 import type { StatusWriter } from './status-writer.ts';
 import { WorkQueue } from './queue/work-queue.ts';
 
-interface ControllerComponents {
+interface ControllerComponents extends RandomSurroundings {
   readonly source: Source;
   readonly providers: readonly Provider[];
   readonly writer: StatusWriter;
@@ -43,9 +41,6 @@ interface ControllerComponents {
   readonly events?: EventSink;
   /** Absent: nothing is measured. */
   readonly observer?: ControllerObserver;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
 }
 
 /**

@@ -12,15 +12,14 @@ import type { Family } from '../../net/address.ts';
 import type { FrontendMatch } from '../../net/frontend.ts';
 import type { HostFilter } from '../../net/host-filter.ts';
 import type { HostNatRule } from '../../net/host-nat.ts';
-import type { Cancel, Clock } from '../../system/clock.ts';
+import type { Cancel } from '../../system/clock.ts';
 import type { Host } from '../../system/host.ts';
-import type { Log } from '../../system/log.ts';
-import type { Random } from '../../system/random.ts';
 import { readSettings } from '../host-readings.ts';
 import { limits } from '../limits.ts';
+import type { RandomSurroundings } from '../surroundings.ts';
 import type { ObjectFacts } from './host-facts.ts';
 
-export interface HostCheckComponents {
+export interface HostCheckComponents extends RandomSurroundings {
   readonly host: Host;
   /** Rejects if the filters cannot be listed. */
   readonly hostFilters: () => Promise<readonly HostFilter[]>;
@@ -30,9 +29,6 @@ export interface HostCheckComponents {
   readonly unservedLocalhost?: () => readonly { readonly port: number; readonly family: Family; readonly why: string }[];
   /** Calls `changed` when the kernel reports a change of a setting. Absent: changes are found at intervals. */
   readonly followSettings?: (changed: () => void) => Cancel;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
 }
 
 interface HostCheckOptions {

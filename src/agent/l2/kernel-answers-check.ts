@@ -5,20 +5,18 @@ import { reason } from '../../model/reasons.ts';
 import { parseAddressLeniently, type Address } from '../../net/address.ts';
 import type { HostLink, NeighborProxy } from '../../net/host-link.ts';
 import { prefixContains } from '../../net/prefix.ts';
-import type { Cancel, Clock } from '../../system/clock.ts';
+import type { Cancel } from '../../system/clock.ts';
 import type { Host } from '../../system/host.ts';
-import type { Log } from '../../system/log.ts';
 import { readSettings, type FindHostPaths } from '../host-readings.ts';
 import { limits } from '../limits.ts';
+import type { Surroundings } from '../surroundings.ts';
 
-export interface KernelAnswersComponents {
+export interface KernelAnswersComponents extends Surroundings {
   readonly host: Pick<Host, 'readSetting'>;
   /** Absent: this host has no links that can be read, so nothing is checked. */
   readonly hostLinks?: () => Promise<readonly HostLink[]>;
   readonly neighborProxies?: () => Promise<readonly NeighborProxy[]>;
   readonly hostPaths?: FindHostPaths;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 interface KernelAnswersOptions {

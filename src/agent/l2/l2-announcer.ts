@@ -5,8 +5,6 @@ import type { AddressClaim, NodeLink, NodeState, ServiceDifference } from '../..
 import type { Reason } from '../../model/reasons.ts';
 import type { HostLink } from '../../net/host-link.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import type { Clock } from '../../system/clock.ts';
-import type { Log } from '../../system/log.ts';
 import { AddressStates } from './address-states.ts';
 import { ClaimRecord } from './claim-record.ts';
 import { Failback } from './failback.ts';
@@ -14,6 +12,7 @@ import { OwnerChanges } from './owner-changes.ts';
 import { LinkProblems } from './link-problems.ts';
 import { entriesOf, type L2Plan } from './l2-table.ts';
 import { Segments } from './segments.ts';
+import type { Surroundings } from '../surroundings.ts';
 
 /** The part of src/l2 that the announcer uses: `L2`, or a test double. */
 export type L2Responder = Pick<L2, 'set' | 'change' | 'sessionFeed' | 'onEvent' | 'status' | 'stop'>;
@@ -25,11 +24,9 @@ export interface Running {
   readonly bfd: Pick<Bfd, 'set' | 'feed' | 'stop'>;
 }
 
-export interface L2AnnouncerComponents {
+export interface L2AnnouncerComponents extends Surroundings {
   /** Starts the thread that answers. Called for the first address. Throws if this host cannot run it. */
   readonly startL2: () => Running;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 interface L2AnnouncerOptions {

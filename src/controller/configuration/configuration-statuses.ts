@@ -13,12 +13,11 @@ import type { ObjectEvent, ObjectReference } from '../../model/objects/object-ev
 import { type Reason, reason } from '../../model/reasons.ts';
 import type { Change, Snapshot } from '../../model/store/snapshot.ts';
 import type { Source, SourceProblem } from '../../sources/source.ts';
-import type { Cancel, Clock } from '../../system/clock.ts';
-import type { Log } from '../../system/log.ts';
-import type { Random } from '../../system/random.ts';
+import type { Cancel } from '../../system/clock.ts';
 import type { ControllerObserver, QueueFigures } from '../controller-observer.ts';
 import type { EventSink } from '../events/event-sink.ts';
 import { limits } from '../limits.ts';
+import type { RandomSurroundings } from '../surroundings.ts';
 import type { StatusWriter } from '../status-writer.ts';
 import { WorkQueue } from '../queue/work-queue.ts';
 import {
@@ -35,14 +34,11 @@ import { objectConditions, objectEvents } from './object-conditions.ts';
 import { KeyThrottle } from '../queue/key-throttle.ts';
 import { PeerSessionCounts } from './peer-session-counts.ts';
 
-interface ConfigurationStatusesComponents {
+interface ConfigurationStatusesComponents extends RandomSurroundings {
   readonly source: Source;
   readonly writer: StatusWriter;
   readonly events: EventSink;
   readonly observer: ControllerObserver;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   /** How much of each pool is assigned. */
   readonly usage: () => readonly PoolUsage[];
   /** Addresses that pools keep for Services that released them. */

@@ -5,6 +5,7 @@ import type { Random } from '../../system/random.ts';
 import { allWithoutWaiting, TurnSlice } from '../../system/time-slice.ts';
 import type { QueueFigures } from '../controller-observer.ts';
 import { limits } from '../limits.ts';
+import type { RandomSurroundings } from '../surroundings.ts';
 import type { Urgency } from '../provider-parts.ts';
 import { Semaphore } from './semaphore.ts';
 import { earlierLine, WaitingLines, type Line } from './waiting-lines.ts';
@@ -15,10 +16,7 @@ const retryDelays = {
   jitter: 0.25,
 };
 
-interface WorkQueueComponents {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
+interface WorkQueueComponents extends RandomSurroundings {
   /** Called when work on a key has ended. `retried`: with an expected error. Absent: nothing is measured. */
   readonly onFinished?: (result: 'done' | 'retried' | 'failed') => void;
 }

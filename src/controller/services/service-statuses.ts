@@ -8,8 +8,6 @@ import { sameContent } from '../../model/store/same-content.ts';
 import type { Ingress, Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
-import type { Clock } from '../../system/clock.ts';
-import type { Log } from '../../system/log.ts';
 import type { UnmetRequest } from './service-conditions.ts';
 import type { Reconciliation } from '../provider.ts';
 import type { ControllerObserver } from '../controller-observer.ts';
@@ -20,6 +18,7 @@ import type { EventName } from '../events/event-table.ts';
 import { DelayedRequeue } from '../queue/delayed-requeue.ts';
 import type { Condition, RecordedStatus, StatusWriter } from '../status-writer.ts';
 import { holdCondition, holdText, conditionHoldOf, type ConditionHold } from './condition-hold.ts';
+import type { Surroundings } from '../surroundings.ts';
 
 /** The last status of a Service and what was reported of it. */
 interface KnownStatus {
@@ -32,12 +31,10 @@ interface KnownStatus {
   readonly service?: Service;
 }
 
-interface ServiceStatusesComponents {
+interface ServiceStatusesComponents extends Surroundings {
   readonly writer: StatusWriter;
   readonly events: EventSink;
   readonly observer: ControllerObserver;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 /** Writes the status of Services and reports each change in Events and in the log, once, also over a restart. */

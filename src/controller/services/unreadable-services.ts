@@ -3,18 +3,15 @@ import { remedyText, reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 import { formatAddress, type Address } from '../../net/address.ts';
 import type { Source } from '../../sources/source.ts';
-import type { Clock } from '../../system/clock.ts';
-import type { Log } from '../../system/log.ts';
 import type { CompleteProvider } from '../complete-provider.ts';
 import type { RecordedAddresses } from '../provider-parts.ts';
 import type { RecordedStatus, StatusWriter } from '../status-writer.ts';
+import type { Surroundings } from '../surroundings.ts';
 
-interface UnreadableServicesComponents {
+interface UnreadableServicesComponents extends Surroundings {
   readonly source: Source;
   readonly providers: readonly CompleteProvider[];
   readonly writer: StatusWriter;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 /** Callbacks of the controller for when something becomes readable again. */
