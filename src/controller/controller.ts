@@ -278,11 +278,8 @@ export class Controller {
       return;
     }
     // Removes only what Herald wrote.
-    await this.#releaseService(
-      key,
-      service,
-      claim === undefined || claim.mine ? 'no provider serves the Service' : reasonText(claim.reason),
-    );
+    const why = claim === undefined || claim.mine ? 'no provider serves the Service' : reasonText(claim.reason);
+    await this.#releaseService(key, service, why);
   }
 
   /** Makes the provider hold addresses that another program wrote, and requeues Services that wait for addresses which that frees. */

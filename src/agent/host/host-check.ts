@@ -124,10 +124,8 @@ export class HostCheck {
     const wrong = new Map<string, Reason>();
     const reasons: Reason[] = [];
     for (const setting of required) {
-      const because = await this.#checkSetting(
-        setting,
-        setting.after.some((path) => wrong.has(path)),
-      );
+      const isHeld = setting.after.some((path) => wrong.has(path));
+      const because = await this.#checkSetting(setting, isHeld);
       if (because === undefined) continue;
       wrong.set(setting.path, because);
       reasons.push(because);

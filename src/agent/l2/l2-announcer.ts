@@ -114,12 +114,9 @@ export class L2Announcer {
       this.#plans.set(plan.address, ofAddress);
       this.#changed.add(plan.address);
     }
-    if (plans.length === 0) this.#byService.delete(service);
-    else
-      this.#byService.set(
-        service,
-        plans.map(({ address }) => address),
-      );
+    const addresses = plans.map(({ address }) => address);
+    if (addresses.length === 0) this.#byService.delete(service);
+    else this.#byService.set(service, addresses);
   }
 
   /** Takes whether the kernel has the rules of a Service. */

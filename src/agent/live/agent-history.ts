@@ -71,10 +71,7 @@ export class AgentHistory {
     ))
       this.#record(service, { what: 'Withdrawn', text: 'withdrawn', reason: because, ...group.toHistory() });
     if (!announced.isEmpty) this.#record(service, { what: 'Announced', text: 'announced', ...announced.toHistory() });
-    for (const { key: attributes = 'several', group } of changed.groupBy(
-      (_, route) => attributesText(route),
-      (text) => text,
-    ))
+    for (const { key: attributes = 'several', group } of changed.groupBy((_, route) => attributesText(route), String))
       this.#record(service, { what: 'Changed', text: `announced with other attributes (${attributes}):`, ...group.toHistory() });
   };
 

@@ -92,11 +92,8 @@ export class Plans {
   withdrawUnplanned(key: ServiceKey, why: WhyWithdrawn = (peer, route) => this.#whyNotForwarded(key, peer, route)): void {
     const { routes, foreignFrontends } = this.#components;
     const plan = this.#plans.get(key) ?? emptyPlan;
-    routes.retainRoutes(
-      key,
-      routesOfPlan(plan, (frontend) => foreignFrontends.isForwarded(frontend)),
-      why,
-    );
+    const wanted = routesOfPlan(plan, (frontend) => foreignFrontends.isForwarded(frontend));
+    routes.retainRoutes(key, wanted, why);
   }
 
   /** Ends the draining, by other Services, of frontends that this Service now has. Returns those Services: they must be planned again. */

@@ -45,14 +45,14 @@ interface ConfigurationStatusesComponents extends RandomSurroundings {
   readonly kept: () => readonly KeptInPool[];
 }
 
+/** By pool. */
+interface PoolFigures {
+  readonly usage: ReadonlyMap<string, readonly PoolUsage[]>;
+  readonly kept: ReadonlyMap<string, readonly KeptInPool[]>;
+}
+
 /** Kinds that say which addresses the cluster needs itself, besides the Service default/kubernetes. */
-const clusterKinds: ReadonlySet<Change['kind']> = new Set<Change['kind']>([
-  'IPAddressPool',
-  'Node',
-  'BGPPeer',
-  'ServiceCIDR',
-  'HeraldConfig',
-]);
+const clusterKinds = new Set<Change['kind']>(['IPAddressPool', 'Node', 'BGPPeer', 'ServiceCIDR', 'HeraldConfig']);
 
 function isClusterAddress({ kind, key }: Change): boolean {
   return clusterKinds.has(kind) || (kind === 'Service' && key === 'default/kubernetes');
@@ -73,8 +73,7 @@ export class ConfigurationStatuses {
   /** The last conditions of objects of another program, which are reported as Events only. */
   readonly #translatedConditions = new Map<ObjectKey, readonly Condition[]>();
   #unreadable: ReadonlyMap<ObjectKey, Unreadable> = new Map();
-  #usage = new Map<string, readonly PoolUsage[]>();
-  #kept = new Map<string, readonly KeptInPool[]>();
+  #figures: PoolFigures = { usage: new Map(), kept: new Map() };
   #conflicts: ReadonlyMap<string, readonly string[]> = new Map();
   /** By pool: why addresses in it that the cluster needs are a problem. */
   #clusterAddresses: ReadonlyMap<string, Reason> = new Map();
@@ -95,8 +94,7 @@ export class ConfigurationStatuses {
     this.#sessions.updateAllNodes(source.snapshot, clock.date().getTime());
     this.#conflicts = conflictsOf(source.snapshot.pools.values());
     this.#clusterAddresses = clusterAddressesIn(source.snapshot);
-    this.#usage = this.#usageNow();
-    this.#kept = this.#keptNow();
+    this.#figures = this.#figuresNow();
     this.#unreadable = unreadableObjects(source.problems(), source.snapshot);
     this.#requeue(...keysOf(source.snapshot), ...this.#unreadable.keys());
     // An object may exist in a part that could not be read.
@@ -128,7 +126,7 @@ export class ConfigurationStatuses {
     for (const { kind, key } of changes) if (isConfigurationKind(kind)) this.#requeue(objectKeyOf(kind, key));
     if (kinds.has('IPAddressPool')) {
       this.#conflicts = conflictsOf(snapshot.pools.values());
-      this.#usage = this.#usageNow();
+      this.#figures = { ...this.#figures, usage: this.#figuresNow().usage };
       this.#requeue(...keysOf(snapshot, 'IPAddressPool'));
     }
     if (changes.some(isClusterAddress)) this.#checkClusterAddresses(snapshot);
@@ -163,14 +161,12 @@ export class ConfigurationStatuses {
   usageChanged(): void {
     this.#cancelUsageCheck ??= this.#components.clock.after(limits.usageMilliseconds, () => {
       this.#cancelUsageCheck = undefined;
-      const before = this.#usage;
-      this.#usage = this.#usageNow();
-      const keptBefore = this.#kept;
-      this.#kept = this.#keptNow();
-      for (const pool of this.#usage.keys()) {
-        const now = [this.#usage.get(pool), this.#kept.get(pool)];
-        if (jsonText(now) !== jsonText([before.get(pool), keptBefore.get(pool)])) this.#requeue(objectKeyOf('IPAddressPool', pool));
-      }
+      const before = this.#figures;
+      const now = this.#figuresNow();
+      this.#figures = now;
+      const textOf = ({ usage, kept }: PoolFigures, pool: string): string => jsonText([usage.get(pool), kept.get(pool)]);
+      for (const pool of now.usage.keys())
+        if (textOf(now, pool) !== textOf(before, pool)) this.#requeue(objectKeyOf('IPAddressPool', pool));
     });
   }
 
@@ -188,12 +184,9 @@ export class ConfigurationStatuses {
     for (const name of names) this.#requeue(objectKeyOf('BGPPeer', name));
   }
 
-  #usageNow(): Map<string, readonly PoolUsage[]> {
-    return Map.groupBy(this.#components.usage(), ({ pool }) => pool);
-  }
-
-  #keptNow(): Map<string, readonly KeptInPool[]> {
-    return Map.groupBy(this.#components.kept(), ({ pool }) => pool);
+  #figuresNow(): PoolFigures {
+    const { usage, kept } = this.#components;
+    return { usage: Map.groupBy(usage(), ({ pool }) => pool), kept: Map.groupBy(kept(), ({ pool }) => pool) };
   }
 
   async #write(key: ObjectKey): Promise<void> {
@@ -210,10 +203,8 @@ export class ConfigurationStatuses {
       return writer.removeObject(kind, name);
     }
     const { fields, ...status } = this.#statusOf(object, unreadable);
-    const conditions = objectConditions(
-      { ...status, fields },
-      unreadable === undefined ? object?.metadata.generation : unreadable.generation,
-    );
+    const generation = unreadable === undefined ? object?.metadata.generation : unreadable.generation;
+    const conditions = objectConditions({ ...status, fields }, generation);
     const regarding = objectReferenceOf(kind, name, unreadable ?? object?.metadata);
     const text = jsonText([regarding.uid, conditions, fields]);
     if (this.#written.get(key) === text) return;
@@ -255,10 +246,10 @@ export class ConfigurationStatuses {
       case 'IPAddressPool':
         return poolStatus(object, {
           refused: effectivePools(snapshot.pools).refused.get(name)?.reason,
-          usage: this.#usage.get(name) ?? [],
+          usage: this.#figures.usage.get(name) ?? [],
           conflicts: this.#conflicts.get(name) ?? [],
           clusterAddress: this.#clusterAddresses.get(name),
-          released: this.#kept.get(name) ?? [],
+          released: this.#figures.kept.get(name) ?? [],
         });
       case 'BGPPeer':
         return peerStatus(object, this.#sessions.of(name));

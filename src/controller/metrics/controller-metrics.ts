@@ -67,14 +67,10 @@ export class ControllerMetrics implements ControllerObserver {
   }
 
   conditionsWritten(key: ServiceKey, conditions: readonly Condition[], details: NonNullable<Reconciliation['details']>): void {
-    this.#conditions.replace(
-      key,
-      conditions.map(({ type, status, reason }) => ({ condition: type.replace('herald.dev/', ''), status, reason })),
-    );
-    this.#refusals.replace(
-      key,
-      details.slice(0, limits.measuredRefusals).map(({ of: pool, code: reason }) => ({ pool, reason })),
-    );
+    const judged = conditions.map(({ type, status, reason }) => ({ condition: type.replace('herald.dev/', ''), status, reason }));
+    const refused = details.slice(0, limits.measuredRefusals).map(({ of: pool, code: reason }) => ({ pool, reason }));
+    this.#conditions.replace(key, judged);
+    this.#refusals.replace(key, refused);
   }
 
   serviceRemoved(key: ServiceKey): void {

@@ -225,10 +225,8 @@ export class WorkQueue<K extends string> {
     const fields = { key, error, failures, retryInMilliseconds: Math.round(milliseconds) };
     if (isExpected(error) || isFileSystem(error)) this.#log.debug(fields, 'expected error, will be retried');
     else this.#log.warn(fields, 'failed, will be retried');
-    this.#retries.set(
-      key,
-      this.#clock.after(milliseconds, () => this.add(key)),
-    );
+    const cancel = this.#clock.after(milliseconds, () => this.add(key));
+    this.#retries.set(key, cancel);
   }
 
   /** Pauses all work. The longest requested pause wins. */

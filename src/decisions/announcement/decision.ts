@@ -165,13 +165,8 @@ function lastResortResult(
   peers: readonly PeerAnnouncement[],
 ): AddressResult | undefined {
   if (service[policyOf(type)] !== 'Local') return undefined;
-  const other = drainsInFavourOf(
-    snapshot,
-    service,
-    address.family,
-    node,
-    (other) => decideAddress(contextOf(snapshot, service, other), address, type).result.announce,
-  );
+  const announces = (other: string): boolean => decideAddress(contextOf(snapshot, service, other), address, type).result.announce;
+  const other = drainsInFavourOf(snapshot, service, address.family, node, announces);
   if (other === undefined) return undefined;
   return { announce: true, peers: asLastResort(peers), lastResort: reason('EndpointsTerminating', { node, other }) };
 }
@@ -254,23 +249,11 @@ function resultOf(peers: readonly PeerAnnouncement[]): AddressResult {
  * the network.
  */
 function whySwitchedOff(service: Service, type: AddressType, config: HeraldConfig): Reason | undefined {
-  switch (type) {
-    case 'LoadBalancer':
-      return undefined;
-    case 'ClusterIP':
-      return offBy(type, service.advertiseClusterIP, config.advertiseClusterIPs, annotations.advertiseClusterIP, 'advertiseClusterIPs');
-    case 'ExternalIP':
-      return offBy(
-        type,
-        service.advertiseExternalIPs,
-        config.advertiseExternalIPs,
-        annotations.advertiseExternalIPs,
-        'advertiseExternalIPs',
-      );
-  }
-}
-
-function offBy(type: AddressType, own: boolean | undefined, usual: boolean, annotation: string, field: string): Reason | undefined {
-  if (own ?? usual) return undefined;
-  return reason('AdvertisingOff', { type, annotation, by: own === undefined ? `${field} of HeraldConfig` : 'the Service' });
+  if (type === 'LoadBalancer') return undefined;
+  const ofService = type === 'ClusterIP' ? 'advertiseClusterIP' : 'advertiseExternalIPs';
+  const ofConfig = type === 'ClusterIP' ? 'advertiseClusterIPs' : 'advertiseExternalIPs';
+  const own = service[ofService];
+  if (own ?? config[ofConfig]) return undefined;
+  const by = own === undefined ? `${ofConfig} of HeraldConfig` : 'the Service';
+  return reason('AdvertisingOff', { type, annotation: annotations[ofService], by });
 }

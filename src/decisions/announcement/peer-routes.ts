@@ -22,16 +22,10 @@ export function routesToPeer(
   nodePeers: readonly NodePeer[],
 ): PeerAnnouncement {
   const forPeer = advertisements.filter(({ advertisement: { peers } }) => peers.length === 0 || peers.includes(peer));
-  if (forPeer.length === 0)
-    return {
-      peer,
-      result: {
-        reason: reason('PeerNotInAdvertisement', {
-          peer,
-          advertisements: namesOf(advertisements.map(({ advertisement }) => advertisement)),
-        }),
-      },
-    };
+  if (forPeer.length === 0) {
+    const names = namesOf(advertisements.map(({ advertisement }) => advertisement));
+    return { peer, result: { reason: reason('PeerNotInAdvertisement', { peer, advertisements: names }) } };
+  }
   if ('reason' in result) return { peer, result };
   const object = snapshot.peers.get(peer);
   if (object !== undefined && !carriesFamily(object, address.family)) {
@@ -87,11 +81,8 @@ function unite(group: readonly ResolvedAdvertisement[], text: string, peer: stri
     ['med', med],
   ] as const) {
     if (value !== 'conflict') continue;
-    const advertisements = group
-      .map(({ advertisement }) => `"${advertisement.metadata.name}"`)
-      .sort()
-      .join(', ');
-    return reason('ConflictingAdvertisements', { prefix: text, peer, advertisements, field });
+    const names = group.map(({ advertisement }) => `"${advertisement.metadata.name}"`).toSorted();
+    return reason('ConflictingAdvertisements', { prefix: text, peer, advertisements: names.join(', '), field });
   }
   if (first === undefined) throw new RangeError('a prefix comes from at least one advertisement');
   return {

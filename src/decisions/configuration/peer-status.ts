@@ -9,12 +9,12 @@ import { whySessionDown } from '../announcement/sessions/session-down.ts';
 import type { ObjectStatus } from './object-status.ts';
 
 /** Reasons that leave the session running. */
-const runsAllTheSame: ReadonlySet<string> = new Set<ReasonCode>([
+const runsAllTheSame = new Set<string>([
   'PeerPasswordGone',
   'BFDProfileMissing',
   'StrictBFDProfileMissing',
   'DuplicateRouterID',
-]);
+] satisfies ReasonCode[]);
 
 /** One node's view of a peer that selects it. */
 export interface PeerOnNode {

@@ -155,10 +155,7 @@ function nearest<E extends Endpoint>(ready: readonly E[], node: NodeTopology): r
 export function servingBackends(snapshot: Snapshot, key: ServiceKey): (backend: Backend) => boolean {
   const slices = snapshot.endpointSlices(key);
   if (slices.length === 0) return () => true;
-  const living = new Set(
-    slices.flatMap(({ endpoints }) =>
-      endpoints.flatMap(({ address, ready, serving }) => (ready || serving ? [formatAddress(address)] : [])),
-    ),
-  );
+  const all = slices.flatMap(({ endpoints }) => endpoints);
+  const living = new Set(all.flatMap(({ address, ready, serving }) => (ready || serving ? [formatAddress(address)] : [])));
   return ({ address }) => living.has(formatAddress(address));
 }

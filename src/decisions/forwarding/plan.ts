@@ -68,12 +68,8 @@ export function decideForwarding(snapshot: Snapshot, service: Service, nodeName:
   }
   const sorted = [...frontends].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, frontend]) => frontend);
   const { services } = snapshot.config;
-  const ours = withIcmpEcho(
-    snapshot,
-    service,
-    nodeName,
-    sorted.filter((frontend) => isInScope(services, frontend)),
-  );
+  const own = sorted.filter((frontend) => isInScope(services, frontend));
+  const ours = withIcmpEcho(snapshot, service, nodeName, own);
   const foreign = sorted.filter((frontend) => !isInScope(services, frontend));
   const direct = planDirectReturn(snapshot, service, nodeName, ours);
   return { forwarding: { frontends: direct.frontends }, foreign, reasons: [...reasons, ...direct.reasons] };

@@ -30,12 +30,7 @@ const intended: ReadonlySet<ReasonCode> = new Set(intendedInOrder);
 const symptoms: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['NotProgrammed']);
 
 /** The order in which a Service becomes reachable: an earlier reason explains a later one. */
-const frontendReasons: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
-  'FrontendQuarantined',
-  'FrontendTaken',
-  'AwaitsForwarding',
-  'ForeignNat',
-]);
+const frontendReasons = new Set<ReasonCode>(['FrontendQuarantined', 'FrontendTaken', 'AwaitsForwarding', 'ForeignNat']);
 
 /**
  * Returns why nodes do not announce the address, the cause of most nodes first. Reasons that differ only by the name of the node are one

@@ -40,14 +40,10 @@ interface VerdictFacts {
 export function decideVerdict(facts: VerdictFacts): Verdict {
   const { service, notOurs, unmet, nodes, clients } = facts;
   if (clients.length === 0) return withoutAddress(service, notOurs, unmet);
-  if (nodes.length === 0)
-    return verdictOf(
-      service,
-      'unknown',
-      'Not known whether it is served',
-      [{ reason: facts.noNodes ?? reason('NoNodes', undefined), nodes: [] }],
-      0,
-    );
+  if (nodes.length === 0) {
+    const cause = [{ reason: facts.noNodes ?? reason('NoNodes', undefined), nodes: [] }];
+    return verdictOf(service, 'unknown', 'Not known whether it is served', cause, 0);
+  }
   const answered = clients.filter(({ outcome }) => outcome === 'answered');
   if (answered.length === clients.length) return servedVerdict(facts);
   const failed = clients.filter(({ outcome }) => outcome !== 'answered');

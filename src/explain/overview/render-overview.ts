@@ -58,12 +58,9 @@ function renderConditions(conditions: Overview['services']['conditions'], some: 
 function renderUnclaimed(unclaimed: Overview['services']['unclaimed'], some: number): string[] {
   const [one] = unclaimed;
   if (one === undefined) return [];
-  const names = nameSome(
-    unclaimed.map(({ service }) => service),
-    some,
-  );
+  const services = unclaimed.map(({ service }) => service);
   return [
-    `            ${unclaimed.length} served by no controller: ${names}`,
+    `            ${unclaimed.length} served by no controller: ${nameSome(services, some)}`,
     `            ${one.reason.code}: ${reasonText(one.reason)}`,
     `            fix: ${remedyText(one.reason)}`,
   ];

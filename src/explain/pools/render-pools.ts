@@ -11,13 +11,8 @@ export function renderPools({ pools, waiting }: PoolReport, wide: boolean): stri
   const keeps = pools.some(({ usage }) => usage.some(({ kept }) => kept > 0));
   const counted = keeps ? titles.toSpliced(4, 0, 'Kept') : titles;
   const all = wide ? [...counted, 'Ranges', 'Gives No More'] : counted;
-  return [
-    ...tableLines(
-      all,
-      pools.flatMap((row) => rowsOf(row, keeps).map((cells, index) => (index === 0 ? [...cells, ...widely(row)] : cells))),
-    ),
-    ...waitingLine(waiting),
-  ];
+  const rows = pools.flatMap((row) => rowsOf(row, keeps).map((cells, index) => (index === 0 ? [...cells, ...widely(row)] : cells)));
+  return [...tableLines(all, rows), ...waitingLine(waiting)];
 }
 
 /** A Service counts in each pool that refuses it, so the sum of that column is not the number of waiting Services. */

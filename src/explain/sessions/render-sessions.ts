@@ -12,10 +12,8 @@ const titles = ['Node', 'Peer', 'Local AS', 'Peer AS', 'Peer Address', 'Session'
 export function renderSessions({ sessions }: SessionReport, wide: boolean): string[] {
   if (sessions.length === 0) return ['There are no sessions.'];
   const all = wide ? [...titles, 'BFD', 'Reported', 'Why Not'] : titles;
-  return tableLines(
-    all,
-    sessions.flatMap((row) => rowsOf(row).map((cells, index) => (index === 0 ? [...cells, ...widely(row)] : cells))),
-  );
+  const rows = sessions.flatMap((row) => rowsOf(row).map((cells, index) => (index === 0 ? [...cells, ...widely(row)] : cells)));
+  return tableLines(all, rows);
 }
 
 function rowsOf(row: SessionRow): Cell[][] {
