@@ -337,10 +337,7 @@ export class Controller {
     return before;
   }
 
-  /**
-   * Removes the status that Herald wrote, except for conditions about external IPs and about resources that remain from the last attempt.
-   * Returns true if the latter is there.
-   */
+  /** Removes our status, but not conditions about external IPs and about resources that remain. True if the latter is there. */
   async #removeStatus(key: ServiceKey, service: Service | undefined): Promise<boolean> {
     const { writer, source } = this.#components;
     const remaining = service === undefined ? undefined : this.#unreleased.conditionOf(key, service);

@@ -50,10 +50,7 @@ interface HostCheckOptions {
   readonly onStatusChanged: () => void;
 }
 
-/**
- * Checks what forwarding needs from the host, at the start and at intervals, because other programs change it. Corrects the settings that
- * it may and reports the rest.
- */
+/** Checks at intervals what forwarding needs of the host: other programs change it. Corrects what it may and reports the rest. */
 export class HostCheck {
   readonly #components: HostCheckComponents;
   readonly #options: HostCheckOptions;

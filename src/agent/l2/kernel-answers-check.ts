@@ -35,10 +35,7 @@ interface KernelAnswersOptions {
   readonly onStatusChanged: () => void;
 }
 
-/**
- * Checks at intervals whether the kernel of this node would answer ARP or NDP for an address by itself: two nodes then answer at once, and the
- * kernel goes on when the agent hangs.
- */
+/** Checks whether the kernel itself would answer ARP or NDP for an address: two nodes then answer, also while an agent hangs. */
 export class KernelAnswersCheck {
   readonly #components: KernelAnswersComponents;
   readonly #options: KernelAnswersOptions;

@@ -82,10 +82,7 @@ export class AgentHistory {
     else this.#unprogrammed.set(service, { before: first, after });
   };
 
-  /**
-   * Called when the kernel has everything that was planned. Lets other work run in between. `refused`: Services for which the kernel refuses something, or no longer
-   * refuses it.
-   */
+  /** Called when the kernel has all that was planned. Lets other work run in between. `refused`: where a refusal began or ended. */
   async forwardingCommitted(refused: Iterable<ServiceKey>, quarantined: ReadonlyMap<string, QuarantinedFrontend>): Promise<void> {
     const committed = this.#unprogrammed;
     // A Service that is planned while this one yields waits for the next commit.

@@ -13,10 +13,7 @@ interface DataplaneSyncComponents {
   readonly random: Random;
 }
 
-/**
- * Sends forwarding to the data plane: everything at first, then changes. Clears it where another program forwards. Frontends that the kernel
- * refused are retried with back-off.
- */
+/** Sends forwarding: everything at first, then changes; none where another program forwards. Retries refused frontends. */
 export class DataplaneSync {
   readonly #components: DataplaneSyncComponents;
   readonly #node: string;

@@ -9,10 +9,7 @@ interface DrainingFrontend {
   readonly call: number;
 }
 
-/**
- * Keeps the rules of a frontend for a while after its route was withdrawn, because routers send until they have processed the withdrawal.
- * Each frontend has its own deadline.
- */
+/** Keeps the rules of a frontend until routers have processed the withdrawal of its route. Each frontend has its own deadline. */
 export class DrainingFrontends {
   readonly #clock: Clock;
   readonly #onExpired: (service: ServiceKey) => void;

@@ -26,10 +26,7 @@ interface PlansComponents {
   readonly l2?: { readonly decisions: () => L2Decisions | undefined; readonly announcer: Pick<L2Announcer, 'plan' | 'announces'> };
 }
 
-/**
- * The current plan of each Service on this node. A new plan withdraws the routes that are not in it at once, and keeps the rules behind
- * such routes until routers have processed the withdrawal.
- */
+/** The plan of each Service. A new one withdraws routes at once; the rules behind them stay until routers have followed. */
 export class Plans {
   readonly #components: PlansComponents;
   readonly #node: string;

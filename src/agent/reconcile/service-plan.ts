@@ -42,10 +42,7 @@ interface BarrierFrontends {
   readonly address: string;
   /** Frontends that the kernel must have from Herald, by frontendKey. */
   readonly needs: readonly string[];
-  /**
-   * Frontends that another program must forward. If this and `needs` are empty, nothing on this node answers the address, and it is not
-   * announced.
-   */
+  /** Frontends that another program must forward. If there are none and no `needs`, nothing answers here: it is not announced. */
   readonly needsForeign: readonly string[];
 }
 

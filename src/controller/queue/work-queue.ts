@@ -161,10 +161,7 @@ export class WorkQueue<K extends string> {
     return this.#atWork.size - this.#remote.atWork < limits.keysAtWork && this.#waiting.size > 0;
   }
 
-  /**
-   * True when the key already waits for a remote slot. It keeps its place, unless it has become more urgent. A key that is no longer remote
-   * joins the others.
-   */
+  /** True when the key already waits for a remote slot, perhaps a more urgent one now. A key no longer remote joins the others. */
   #isWaitingRemote(key: K): boolean {
     if (!this.#remote.has(key)) return false;
     const urgency = this.#remoteUrgency(key);

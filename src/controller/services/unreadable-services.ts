@@ -136,10 +136,7 @@ function withoutManifest(recorded: RecordedAddresses, source: Source): RecordedA
   return new Map([...recorded].filter(([key]) => !source.snapshot.services.has(key) && isHidden(key)));
 }
 
-/**
- * Returns a function that says whether an unreadable object may be the Service. An error hides no Service if its object is known to be
- * another one. Files in `apart` do not count.
- */
+/** Returns a test if an unreadable object may be a Service: not one known to be another object, nor one of a file in `apart`. */
 function hiddenByErrors(source: Source, apart: Iterable<string>): (key: ServiceKey) => boolean {
   const files = new Set<string | undefined>(apart);
   const errors = source.problems().filter(({ severity, file }) => severity === 'error' && !files.has(file));

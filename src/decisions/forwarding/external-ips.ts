@@ -21,10 +21,7 @@ export function whyExternalIPDenied(snapshot: Snapshot, namespace: string, addre
   return reason('ExternalIPNotAllowed', { address: formatAddress(address), namespace });
 }
 
-/**
- * Returns why an external IP of the Service does not work, for the first one that no policy allows. Undefined when all are allowed, or when
- * Herald would neither forward nor announce them anyway.
- */
+/** Returns why the first external IP that no policy allows does not work. Undefined: all are allowed, or none would work. */
 export function deniedExternalIP(snapshot: Snapshot, service: Service): Reason | undefined {
   const { config, advertisements } = snapshot;
   if (service.externalIPs.length === 0 || service.type === 'ExternalName') return undefined;

@@ -17,10 +17,7 @@ export function judgeFilters(filters: readonly HostFilter[], served: ServedPorts
   return filters.flatMap((filter) => (filter.hook === 'forward' ? judgeForward(filter) : judgeInput(filter, served)));
 }
 
-/**
- * Returns the families that a chain certainly drops, with the same reason that `judgeFilters` gives: no rule that might accept some of the
- * packets comes before the drop.
- */
+/** Returns the families that a chain certainly drops, with the reason of `judgeFilters`: no rule before might accept some. */
 export function blockedByFilters(filters: readonly HostFilter[]): BlockedFamily[] {
   return filters.flatMap((filter) => {
     const [because] = filter.hook === 'forward' && dropsAll(filter, filter.chain, 0) !== 'maybe' ? judgeForward(filter) : [];

@@ -137,10 +137,7 @@ function reversePathFilter(name: string): KernelSetting {
   return { ...setting(path, '2', why), reads: [path, all], holds };
 }
 
-/**
- * The kernel sends redirects if either value is 1. A client that sends to a port without a rule would get a redirect to the address itself,
- * and ask the link for it.
- */
+/** Either value 1 makes the kernel redirect clients of a port without a rule to the address, for which they ask the link. */
 function redirects(interfaces: readonly string[]): KernelSetting[] {
   if (interfaces.length === 0) return [];
   const why = (where: string): string => `the kernel answers packets to ports without a rule with ICMP redirects${where}`;
@@ -149,10 +146,7 @@ function redirects(interfaces: readonly string[]): KernelSetting[] {
   );
 }
 
-/**
- * Returns the interfaces on which clients may arrive: those with an IPv4 network that is not the pods', those of unnumbered peers, and those
- * of announcements by ARP and NDP.
- */
+/** Returns where clients may arrive: interfaces with an IPv4 network beside the pods', of unnumbered peers, of ARP and NDP. */
 export function uplinksOf(facts: Omit<HostFacts, 'families' | 'advertisedDefault' | 'conntrack' | 'cores'>): string[] {
   const { interfaces, peerInterfaces, linkInterfaces = [], podPrefixes, podInterfaces = [] } = facts;
   const numbered = interfaces.filter(({ name, address: text, length }) => {

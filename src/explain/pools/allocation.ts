@@ -23,10 +23,7 @@ export interface AllocationExplanation {
   readonly pools: readonly { readonly pool: string; readonly reason?: Reason }[];
 }
 
-/**
- * The allocator in the state that the recorded addresses give it, as in the controller. `released`: addresses that pools keep for Services
- * that released them.
- */
+/** The allocator as in the controller, from the recorded addresses. `released`: addresses kept for Services that gave them up. */
 export function allocatorOf(snapshot: Snapshot, released: readonly ReleasedAddress[] = []): Allocator {
   const steps = adopting(snapshot, released);
   for (;;) {
@@ -113,10 +110,7 @@ function ourServices(snapshot: Snapshot): Service[] {
     .filter((service) => decideAllocationClaim(service, snapshot.config).mine);
 }
 
-/**
- * Adds the addresses that a Service without an address would get if a controller started with exactly these objects, as `herald plan` does.
- * For manifests, which no controller serves yet.
- */
+/** Adds the addresses that a controller would give if it started with these objects: for manifests, which none serves yet. */
 export function withExpectedAddresses(
   allocation: AllocationExplanation,
   snapshot: Snapshot,

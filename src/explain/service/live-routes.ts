@@ -8,10 +8,7 @@ import { byNodePeerAndPrefix } from '../routes/route-text.ts';
 import type { LiveNodes } from '../sessions/live-view.ts';
 import type { NodeExplanation, PeerExplanation } from './service-node.ts';
 
-/**
- * Replaces expected routes by sent ones, for nodes whose agents were queried. A route that was decided but not sent keeps the reason from
- * the agent's report, or gets the reason NotSent.
- */
+/** Replaces expected routes by sent ones where agents answered. One that was not sent keeps its reason, or gets NotSent. */
 export function withLiveRoutes(
   table: RouteReport,
   live: LiveNodes,

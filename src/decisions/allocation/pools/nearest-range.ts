@@ -2,10 +2,7 @@ import type { IPAddressPool } from '../../../model/kinds/types.ts';
 import type { Address } from '../../../net/address.ts';
 import { formatRange, type AddressRange } from '../../../net/range.ts';
 
-/**
- * Finds the range with the fewest addresses between it and the address; the first by name among equals. Both texts are "" when no pool has
- * an address of the family.
- */
+/** Finds the range nearest to the address; the first by name among equals. Both texts are "" when no pool has its family. */
 export function nearestRange(pools: Iterable<IPAddressPool>, address: Address): { readonly pool: string; readonly range: string } {
   const ranges = [...pools]
     .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
