@@ -72,7 +72,7 @@ export function explainL2(snapshot: Snapshot, service: Service, now: number): L2
 }
 
 /** Returns the explanation with this owner, and the node that follows it. */
-export function withOwner(explanation: Omit<L2AddressExplanation, 'owner' | 'next'>, owner: string | undefined): L2AddressExplanation {
+function withOwner(explanation: Omit<L2AddressExplanation, 'owner' | 'next'>, owner: string | undefined): L2AddressExplanation {
   // A better placed node that does not answer now will not do so when the owner fails.
   const behind = explanation.candidates.slice(explanation.candidates.findIndex(({ node }) => node === owner) + 1);
   const next = behind.find(({ out }) => out === undefined)?.node;
