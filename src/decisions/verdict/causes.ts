@@ -1,4 +1,5 @@
-import { detailsOfOneNode, type Reason, type ReasonCode } from '../../model/reasons.ts';
+import type { Service } from '../../model/objects/service.ts';
+import { detailsOfOneNode, reason, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import { nodesOfViews, waysOf, type AddressView, type NodeView } from './node-view.ts';
 
 /** A reason why nodes do not announce an address, or why their announcement does not serve it. */
@@ -29,12 +30,7 @@ const intended: ReadonlySet<ReasonCode> = new Set(intendedInOrder);
 const symptoms: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['NotProgrammed']);
 
 /** The order in which a Service becomes reachable: an earlier reason explains a later one. */
-const frontendReasons: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
-  'FrontendQuarantined',
-  'FrontendTaken',
-  'AwaitsForwarding',
-  'ForeignNat',
-]);
+const frontendReasons = new Set<ReasonCode>(['FrontendQuarantined', 'FrontendTaken', 'AwaitsForwarding', 'ForeignNat']);
 
 /**
  * Returns why nodes do not announce the address, the cause of most nodes first. Reasons that differ only by the name of the node are one
@@ -114,4 +110,11 @@ export function groupCauses(found: readonly { readonly view: NodeView; readonly 
 function nearest(causes: readonly Cause[]): readonly Cause[] {
   const last = Math.max(...causes.map(({ reason }) => intendedInOrder.indexOf(reason.code)));
   return causes.filter(({ reason }) => intendedInOrder.indexOf(reason.code) === last);
+}
+
+/** The cause of connections that nodes refuse because no endpoint serves the port. */
+export function portWithoutEndpoint({ ports }: Service, { target }: { readonly target: string }): Cause {
+  const port = target.slice(target.lastIndexOf(':') + 1);
+  const targetPort = ports.find((one) => `${one.port}/${one.protocol}` === port)?.targetPort ?? '';
+  return { reason: reason('PortWithoutEndpoint', { port, targetPort: String(targetPort) }), nodes: [] };
 }

@@ -2,14 +2,13 @@ import { findEntry, reason, type Reason, type ReasonCode } from '../../model/rea
 import { familyOfText } from '../../net/address.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
 import type { Service } from '../../model/objects/service.ts';
-import { causesOf, groupCauses, isAnnounced, lossesOf, type Cause } from './causes.ts';
+import { causesOf, groupCauses, isAnnounced, lossesOf, portWithoutEndpoint, type Cause } from './causes.ts';
 import { failuresOf, type ClientReachability } from './client-reachability.ts';
 import { nodesOfViews, type NodeView } from './node-view.ts';
 import { verdictOf, type Verdict } from './verdict.ts';
 import { insideVerdict } from './inside-verdict.ts';
-import { leadOfLoadBalancer } from './provider-lead.ts';
 import type { SeenConnections } from './seen-connections.ts';
-import { listText, targetsText } from './verdict-text.ts';
+import { leadOfLoadBalancer, listText, targetsText } from './verdict-text.ts';
 
 interface VerdictFacts {
   readonly service: Service;
@@ -122,13 +121,11 @@ function failureCauses(failed: readonly ClientReachability[], nodes: readonly No
 const portOf = (target: string): string => target.slice(target.lastIndexOf(':') + 1);
 
 /** Returns why nodes that announce the address refuse connections to one of its ports. */
-function refusals({ ports }: Service, nodes: readonly NodeView[], { address, target }: ClientReachability): Cause[] {
-  const announcing = nodes.filter((node) => isAnnounced(node, address));
-  const kernel = lossesOf(announcing, [address]).causes.filter(({ reason: { code } }) => code === 'FrontendQuarantined');
+function refusals(service: Service, nodes: readonly NodeView[], client: ClientReachability): Cause[] {
+  const announcing = nodes.filter((node) => isAnnounced(node, client.address));
+  const kernel = lossesOf(announcing, [client.address]).causes.filter(({ reason: { code } }) => code === 'FrontendQuarantined');
   if (kernel.length > 0) return kernel;
-  const port = portOf(target);
-  const targetPort = ports.find((one) => `${one.port}/${one.protocol}` === port)?.targetPort ?? '';
-  return [{ reason: reason('PortWithoutEndpoint', { port, targetPort: String(targetPort) }), nodes: [] }];
+  return [portWithoutEndpoint(service, client)];
 }
 
 function leadOf(outcome: Verdict['outcome'], answered: readonly ClientReachability[], failed: readonly ClientReachability[]): string {

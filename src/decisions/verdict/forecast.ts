@@ -1,6 +1,6 @@
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
-import { causesOf, type Cause } from './causes.ts';
+import { causesOf, portWithoutEndpoint, type Cause } from './causes.ts';
 import type { ClientReachability } from './client-reachability.ts';
 import type { NodeView } from './node-view.ts';
 import { listText, targetsText } from './verdict-text.ts';
@@ -56,10 +56,4 @@ export function withoutEndpoint(client: ClientReachability, nodes: readonly Node
 
 function isReached({ outcome }: ClientReachability): boolean {
   return outcome === 'expected' || outcome === 'answered';
-}
-
-function portWithoutEndpoint({ ports }: Service, { target }: ClientReachability): Cause {
-  const port = target.slice(target.lastIndexOf(':') + 1);
-  const targetPort = ports.find((one) => `${one.port}/${one.protocol}` === port)?.targetPort ?? '';
-  return { reason: reason('PortWithoutEndpoint', { port, targetPort: String(targetPort) }), nodes: [] };
 }

@@ -10,7 +10,7 @@ import { formatPrefix } from '../../net/prefix.ts';
 import { decideAnnouncement, type AddressAnnouncement, type RefusedAdvertisement } from '../announcement/decision.ts';
 import { missingRouteReason } from '../announcement/missing-route-reason.ts';
 import type { RouteIntent } from '../announcement/route.ts';
-import { frontendsOfAddress } from '../forwarding/address-frontends.ts';
+import { frontendsOfAddress } from '../forwarding/scope.ts';
 import { decideForwarding } from '../forwarding/plan.ts';
 import { l2ViewsOf, type L2View, type L2Views } from './l2-view.ts';
 import { causeOf, heldBackFamily } from '../announcement/hold-back.ts';

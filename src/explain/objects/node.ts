@@ -12,6 +12,7 @@ import { limits } from '../limits.ts';
 import { sourcesOf, sourceText, type NodeSources } from '../sessions/block-source.ts';
 import { sessionsOfNode, sessionText, type SessionExplanation } from '../sessions/session.ts';
 import { withFix } from '../text/reason-lines.ts';
+import { nameSome } from '../text/table-text.ts';
 
 /** A node's work for all Services, and its differences from the decisions. Plain data. */
 interface NodeOverview {
@@ -38,9 +39,7 @@ interface NodeOverview {
   readonly truncated: boolean;
 }
 
-/**
- * `now` is in milliseconds since the epoch. The age of the agent's report is measured by it. `source` says what the snapshot is based on.
- */
+/** `now` is in milliseconds since the epoch, for the age of the report. `source` says what the snapshot is based on. */
 export function explainNode(
   snapshot: Snapshot,
   node: string,
@@ -117,7 +116,7 @@ export function renderNodeOverview(overview: NodeOverview): string[] {
     `Forwards   ${problem === undefined ? '' : 'should: '}${counted(forwards.frontends, 'frontend')} of ${counted(forwards.services, 'Service')}`,
     `Announces  ${problem === undefined ? '' : 'would: '}${counted(announces, 'Service')}`,
     ...silent.flatMap(({ reason: because, services }) => [
-      `           not ${nameSome(services)}: ${reasonText(because)}`,
+      `           not ${nameSome(services, 3)}: ${reasonText(because)}`,
       ...(remedyText(because) === '' ? [] : [`               fix: ${remedyText(because)}`]),
     ]),
     ...sessions.map((session) => `Session    ${sessionText(session)}, ${counted(session.routes, 'route')} for it`),
@@ -131,9 +130,4 @@ export function renderNodeOverview(overview: NodeOverview): string[] {
 /** "1 Service" or "2 Services". */
 function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`;
-}
-
-function nameSome(services: readonly ServiceKey[]): string {
-  const shown = services.slice(0, 3).join(', ');
-  return services.length > 3 ? `${shown} and ${services.length - 3} more` : shown;
 }

@@ -1,6 +1,5 @@
 import { reason, reasonText, type ReasonCode } from '../../model/reasons.ts';
-import { withLead } from '../../decisions/verdict/provider-lead.ts';
-import { problemLine } from '../../decisions/verdict/verdict-text.ts';
+import { problemLine, withLead } from '../../decisions/verdict/verdict-text.ts';
 import type { Verdict } from '../../decisions/verdict/verdict.ts';
 import type { Condition } from '../../model/objects/condition.ts';
 import type { ServiceExplanation } from './service.ts';
