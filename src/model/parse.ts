@@ -7,14 +7,12 @@ import { readEndpointSlice } from './parse/kubernetes/endpoint-slice.ts';
 import { readEndpoints } from './parse/kubernetes/endpoints.ts';
 import { FieldReader } from './reading/fields.ts';
 import { isSubdomainName } from './reading/metadata.ts';
-import { readNamespaceObject } from './parse/kubernetes/namespace.ts';
+import { readNamespaceObject, readSecret, readServiceCIDR } from './parse/kubernetes/cluster.ts';
 import { closestName } from '../lang/closest-name.ts';
 import { readNode } from './parse/kubernetes/node.ts';
 import type { EndpointSlice } from './objects/endpoint-slice.ts';
 import { addProblem, type FieldPath, type FieldProblem, type Findings } from './reading/problem.ts';
 import type { ObjectIdentity, ParseOptions, ReadResult } from './reading/result.ts';
-import { readSecret } from './parse/kubernetes/secret.ts';
-import { readServiceCIDR } from './parse/kubernetes/service-cidr.ts';
 import { readService } from './parse/service/service.ts';
 import type { HeraldObject } from './store/snapshot.ts';
 
@@ -85,12 +83,8 @@ export function parseObject(raw: unknown, options: ParseOptions = {}): ParseResu
   fields.raw('kind');
   const { object, companions } = reader.read(fields, options);
   fields.end();
-  const found = {
-    ...defined({ identity }),
-    ignored: false,
-    problems: findings.problems,
-    warnings: findings.warnings,
-  };
+  const { problems, warnings } = findings;
+  const found = { ...defined({ identity }), ignored: false, problems, warnings };
   if (findings.unusable || object === undefined) return { ...found, companions: [] };
   return { ...found, object, companions: companions ?? [] };
 }
