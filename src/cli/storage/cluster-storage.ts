@@ -3,7 +3,7 @@ import type { ClientObserver, WatchObserver } from '../../kube/client/client-obs
 import { atServer, type Connection } from '../../kube/client/connection.ts';
 import { KubeError } from '../../kube/error.ts';
 import { EventRecorder } from '../../kube/events/event-recorder.ts';
-import { FencedClient, type RequestsAndPages } from '../../kube/client/fenced-client.ts';
+import { fencedClient, type RequestsAndPages } from '../../kube/client/fenced-client.ts';
 import { InCluster, inClusterServer, podNamespace } from '../../kube/client/in-cluster.ts';
 import { readKubeconfig } from '../../kube/client/kubeconfig.ts';
 import { KubernetesSource, type KubernetesSourceOptions } from '../../sources/kubernetes/kubernetes-source.ts';
@@ -64,7 +64,7 @@ export async function openClusterStorage(
       const election = await acquireLease(context, client, namespace, log);
       if (election === undefined) return undefined;
       return {
-        ...writersBy(new FencedClient(client, election)),
+        ...writersBy(fencedClient(client, election)),
         mayWrite: () => election.mayWrite(),
         leadershipSignal: election.term,
         release: () => election.resign(),
