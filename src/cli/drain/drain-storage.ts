@@ -1,7 +1,7 @@
 import { isRecord } from '../../lang/is-record.ts';
 import { KubeClient } from '../../kube/client/client.ts';
 import { KubeError } from '../../kube/error.ts';
-import { listPages } from '../../kube/reflector/list-pages.ts';
+import { listAll } from '../../kube/reflector/list-pages.ts';
 import { annotations } from '../../model/annotations.ts';
 import type { Node } from '../../model/objects/cluster.ts';
 import type { NodeState } from '../../model/objects/node-state.ts';
@@ -89,12 +89,10 @@ async function patchNode(client: KubeClient, node: string, request: DrainRequest
 
 /** Lists by name, which needs only the right to list, like all other reads. */
 async function readNodeState(client: KubeClient, node: string, signal: AbortSignal): Promise<NodeState | undefined> {
-  const path = `/apis/${heraldApiVersion}/nodestates`;
-  for await (const { items } of listPages(client, path, { fieldSelector: `metadata.name=${node}` }, signal)) {
-    for (const raw of items) {
-      const { object } = parseObject({ ...raw, apiVersion: heraldApiVersion, kind: 'NodeState' }, { unknownFields: 'warned of' });
-      if (object?.kind === 'NodeState' && object.metadata.name === node) return object;
-    }
+  const found = await listAll(client, `/apis/${heraldApiVersion}/nodestates`, { fieldSelector: `metadata.name=${node}` }, signal);
+  for (const raw of found) {
+    const { object } = parseObject({ ...raw, apiVersion: heraldApiVersion, kind: 'NodeState' }, { unknownFields: 'warned of' });
+    if (object?.kind === 'NodeState' && object.metadata.name === node) return object;
   }
   return undefined;
 }

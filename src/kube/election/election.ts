@@ -188,7 +188,7 @@ export class Election {
   }
 }
 
-export function leasesPath({ namespace }: LeaseName): string {
+export function leasesPath({ namespace }: Pick<LeaseName, 'namespace'>): string {
   return `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;
 }
 

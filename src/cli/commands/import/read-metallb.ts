@@ -1,7 +1,7 @@
 import { isRecord } from '../../../lang/is-record.ts';
 import { KubeClient } from '../../../kube/client/client.ts';
 import { KubeError } from '../../../kube/error.ts';
-import { listPages } from '../../../kube/reflector/list-pages.ts';
+import { listAll } from '../../../kube/reflector/list-pages.ts';
 import { excludedInterfacesName, type RawInput } from '../../../model/metallb/import.ts';
 import { watchedKinds } from '../../../model/metallb/kinds.ts';
 import { connectAsCaller } from '../../storage/caller-connection.ts';
@@ -21,12 +21,8 @@ interface ClusterObjects {
 export async function readMetalLBObjects(context: CommandContext, options: CallerOptions, namespace: string): Promise<ClusterObjects> {
   const { clock, stopped } = context;
   const client = new KubeClient(await connectAsCaller(context, options), { clock });
-  const list = async (apiVersion: string, kind: string, path: string): Promise<RawInput[]> => {
-    const found: RawInput[] = [];
-    for await (const { items } of listPages(client, path, {}, stopped))
-      found.push(...items.map((raw) => ({ raw: { ...raw, apiVersion, kind } })));
-    return found;
-  };
+  const list = async (apiVersion: string, kind: string, path: string): Promise<RawInput[]> =>
+    (await listAll(client, path, {}, stopped)).map((raw) => ({ raw: { ...raw, apiVersion, kind } }));
   const within = `namespaces/${encodeURIComponent(namespace)}`;
   try {
     const objects: RawInput[] = [];
