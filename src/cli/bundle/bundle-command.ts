@@ -81,7 +81,7 @@ async function collect(context: CommandContext, options: Options): Promise<void>
     }
     // Last, because logs may take all the room that is left.
     if (options.source === undefined && reading !== undefined) await addCluster(bundle, context, cluster);
-    if (stopped.aborted) throw new UsageError('stopped: nothing was written', 1);
+    if (stopped.aborted) throw new UsageError('stopped: nothing was written');
     const about = {
       made,
       herald: version,
@@ -151,7 +151,7 @@ async function write({ printError, write: toStandardOutput }: CommandContext, fi
   try {
     await writeFile(file, archive, { mode: 0o600 });
   } catch (error) {
-    throw new UsageError(`${file} cannot be written: ${(error as NodeJS.ErrnoException).code ?? String(error)}`, 1);
+    throw new UsageError(`${file} cannot be written: ${(error as NodeJS.ErrnoException).code ?? String(error)}`);
   }
   printError(`herald: ${file}, ${Math.ceil(archive.length / 1024)} KiB`);
 }

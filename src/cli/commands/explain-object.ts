@@ -135,7 +135,7 @@ function print(context: CommandContext, reading: Reading, { subject, known, unas
   const found = subject.explain(known, name, options);
   if (found === undefined) {
     const because = [...about.map(problemText), ...unreadLines(unread)].map((line) => `\n  ${line}`).join('');
-    throw new UsageError(`${unknownNameError(subject.kind, name, subject.names(reading)).message}${because}`, 1);
+    throw new UsageError(`${unknownNameError(subject.kind, name, subject.names(reading)).message}${because}`);
   }
   const data = markUndecided(found.data, reading, '');
   if (options.output === 'json') {

@@ -84,7 +84,6 @@ async function explain(context: CommandContext, reading: Reading, key: ServiceKe
     const because = [...about.map(problemText), ...unreadLines(unread)].map((line) => `\n  ${line}`).join('');
     throw new UsageError(
       `there is no valid Service ${key} in ${from}${suggestion(key, snapshot.services.keys())}${knownNamesText(similarServices(key, snapshot.services.keys()))}${because}`,
-      1,
     );
   }
   const explanation = narrowToNodeAndPeer(judged.explanation, options);
@@ -202,12 +201,11 @@ async function withProviderAndRecord(
 function requireKnown({ nodes }: ServiceExplanation, { node, peer }: Narrowing): void {
   const names = nodes.map((one) => one.node);
   if (node !== undefined && !names.includes(node))
-    throw new UsageError(`there is no node ${node}: the nodes are ${names.join(', ') || 'none'}`, 1);
+    throw new UsageError(`there is no node ${node}: the nodes are ${names.join(', ') || 'none'}`);
   const peers = new Set(nodes.flatMap(({ addresses }) => addresses.flatMap((address) => address.peers.map((one) => one.peer))));
   if (peer === undefined || peers.has(peer)) return;
   throw new UsageError(
     `no node has a session with a BGPPeer ${peer} that concerns this Service; the peers are ${[...peers].join(', ') || 'none'}`,
-    1,
   );
 }
 

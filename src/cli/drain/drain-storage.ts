@@ -83,7 +83,7 @@ async function patchNode(client: KubeClient, node: string, request: DrainRequest
     return typeof resourceVersion === 'string' && /^[0-9]{1,40}$/.test(resourceVersion) ? BigInt(resourceVersion) : 0n;
   } catch (error) {
     if (!(error instanceof KubeError) || error.code !== 'forbidden') throw error;
-    throw new UsageError(`nothing was written: ${error.message} (the ClusterRole herald-drain allows it, manifests/base)`, 1);
+    throw new UsageError(`nothing was written: ${error.message} (the ClusterRole herald-drain allows it, manifests/base)`);
   }
 }
 

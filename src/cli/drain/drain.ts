@@ -67,11 +67,11 @@ async function answerOf(task: Task): Promise<Told> {
   const object = reading.snapshot.nodes.get(node);
   if (object === undefined) {
     const names = [...reading.snapshot.nodes.keys()].toSorted().slice(0, 20).join(', ');
-    throw new UsageError(`there is no valid Node ${node} in ${reading.from}: there ${names === '' ? 'are none' : `are ${names}`}`, 1);
+    throw new UsageError(`there is no valid Node ${node} in ${reading.from}: there ${names === '' ? 'are none' : `are ${names}`}`);
   }
   if (options.wait === 'true' && options.dryRun !== true && !isReporting(reading.snapshot, node, reading.now)) {
     const because = withFix('', reason('AgentSilent', { node })).join('\n');
-    throw new UsageError(`nothing was written, because no agent would act on it. ${because}\n(--wait=false writes it all the same)`, 1);
+    throw new UsageError(`nothing was written, because no agent would act on it. ${because}\n(--wait=false writes it all the same)`);
   }
   return options.uncordon === true ? putBack(task, reading, object) : takeOut(task, reading, object);
 }
@@ -85,7 +85,6 @@ function requireSight({ unread }: Reading): void {
   const lines = unreadLines(blind).map((line) => `\n  ${line}`);
   throw new UsageError(
     `nothing was written: the effect of draining the node is unknown, as not everything could be read${lines.join('')}\n(the ClusterRole herald-drain allows all that is needed, manifests/base)`,
-    1,
   );
 }
 
@@ -139,7 +138,7 @@ async function putBack(task: Task, reading: Reading, object: Node): Promise<Told
   const told = { node, action: 'undo' } as const;
   const { taint } = reading.snapshot.config.nodeDrain;
   if (taint !== undefined && object.taints?.includes(taint) === true) {
-    throw new UsageError(`${node} is drained by its taint, which Herald does not remove: kubectl taint node ${node} ${taint}-`, 1);
+    throw new UsageError(`${node} is drained by its taint, which Herald does not remove: kubectl taint node ${node} ${taint}-`);
   }
   const stands = object.drain === undefined;
   if (options.dryRun === true) {

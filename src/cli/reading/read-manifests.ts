@@ -13,7 +13,7 @@ export async function readFiles(context: CommandContext, paths: readonly string[
   for (const path of paths)
     found.push(path === '-' ? decodeObjects('standard input', await context.readInput()) : await readRawObjects(path));
   const all = { objects: found.flatMap(({ objects }) => objects), problems: found.flatMap(({ problems }) => problems) };
-  if (all.objects.length === 0 && all.problems.length === 0) throw new UsageError(`there is no object in ${paths.join(' and ')}`, 1);
+  if (all.objects.length === 0 && all.problems.length === 0) throw new UsageError(`there is no object in ${paths.join(' and ')}`);
   return all;
 }
 

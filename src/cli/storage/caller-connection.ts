@@ -18,14 +18,13 @@ export async function connectAsCaller({ clock, variables }: CommandContext, opti
       return new InCluster(server, { clock });
     throw new UsageError(
       'no cluster was found: there is no $KUBECONFIG, no ~/.kube/config, and this is not a pod. Use --kubeconfig FILE, or --source DIR for a directory of manifests',
-      1,
     );
   }
   try {
     const connection = await readKubeconfig(files, options.context);
     return options.apiserver === undefined ? connection : atServer(connection, options.apiserver);
   } catch (error) {
-    if (error instanceof KubeError) throw new UsageError(`${error.message} (${error.fix})`, 1);
+    if (error instanceof KubeError) throw new UsageError(`${error.message} (${error.fix})`);
     throw error;
   }
 }

@@ -94,7 +94,7 @@ export async function openClusterStorage(
 export async function connect({ clock, variables }: CommandContext, { kubeconfig, apiserver }: ClusterOptions): Promise<Connection> {
   if (kubeconfig !== undefined) {
     const connection = await readKubeconfig(kubeconfig).catch((error: unknown) => {
-      if (error instanceof KubeError) throw new UsageError(`${error.message} (${error.fix})`, 1);
+      if (error instanceof KubeError) throw new UsageError(`${error.message} (${error.fix})`);
       throw error;
     });
     return apiserver === undefined ? connection : atServer(connection, apiserver);

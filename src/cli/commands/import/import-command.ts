@@ -71,7 +71,7 @@ async function read(
   const namespace = options.namespace ?? 'metallb-system';
   const { inputs, forbidden } = await readMetalLBObjects(context, options, namespace);
   if (inputs.length === 0)
-    throw new UsageError(`there is no object in namespace ${namespace} of this cluster: use --namespace if MetalLB runs elsewhere`, 1);
+    throw new UsageError(`there is no object in namespace ${namespace} of this cluster: use --namespace if MetalLB runs elsewhere`);
   return { inputs, problems: [], secrets: { all: true, forbidden } };
 }
 

@@ -23,18 +23,17 @@ export interface OpenTrace {
 export async function openTrace({ socket, peer, node }: TraceRequest, signal: AbortSignal): Promise<OpenTrace> {
   try {
     const { process } = JSON.parse(await readBody(await requestLocal(socket, livePaths.index, signal))) as LiveIndex;
-    if (process.command === 'controller') throw new UsageError(`${socket} belongs to a controller, but only agents have sessions`, 1);
+    if (process.command === 'controller') throw new UsageError(`${socket} belongs to a controller, but only agents have sessions`);
     const here = process.node ?? '';
     if (node !== undefined && node !== here)
       throw new UsageError(
         `the agent at ${socket} runs on node ${here}: run this on ${node}, because an agent sends traces only to its own host`,
-        1,
       );
     const answer = await requestLocal(socket, `${debugPaths.bgpTrace}?peer=${encodeURIComponent(peer)}`, signal);
-    if (answer.status !== 200) throw new UsageError(await refusalOf(answer), 1);
+    if (answer.status !== 200) throw new UsageError(await refusalOf(answer));
     return { node: here, events: eventsOf(answer) };
   } catch (error) {
-    if (error instanceof LocalSocketError) throw new UsageError(error.message, 1);
+    if (error instanceof LocalSocketError) throw new UsageError(error.message);
     throw error;
   }
 }

@@ -104,7 +104,7 @@ async function openFile(path: string): Promise<FileHandle> {
   try {
     return await open(path, 'w', 0o600);
   } catch (error) {
-    throw new UsageError(`${path} cannot be written: ${(error as NodeJS.ErrnoException).code ?? String(error)}`, 1);
+    throw new UsageError(`${path} cannot be written: ${(error as NodeJS.ErrnoException).code ?? String(error)}`);
   }
 }
 
