@@ -37,6 +37,38 @@ export class LiveError extends Error {
   }
 }
 
+/** Nothing was found, and why. */
+export function noProcesses(who: string, why: string): FoundProcesses {
+  return { clients: [], unasked: [{ who, why, fix: '' }], close: () => undefined };
+}
+
+/**
+ * Queries all of these processes at the same time, and closes them. A process whose query fails is among those that could not be queried.
+ * Answers are in the order of the processes.
+ */
+export async function askEach<T>(
+  found: FoundProcesses,
+  ask: (client: LiveClient) => Promise<T>,
+): Promise<{ readonly answers: readonly T[]; readonly unasked: readonly UnreachableProcess[] }> {
+  const unasked = [...found.unasked];
+  try {
+    const answers = await Promise.all(
+      found.clients.map(async (client): Promise<readonly T[]> => {
+        try {
+          return [await ask(client)];
+        } catch (error) {
+          if (!(error instanceof LiveError)) throw error;
+          unasked.push({ who: client.who, ...defined({ node: client.process.node }), why: error.message, fix: error.fix });
+          return [];
+        }
+      }),
+    );
+    return { answers: answers.flat() as T[], unasked };
+  } finally {
+    found.close();
+  }
+}
+
 /** Fetches all pages of a list, up to `most` items. `more` is true when there are others. Rejects with LiveError. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller says what the contract has at the path
 export async function fetchAllPages<T>(

@@ -35,7 +35,7 @@ import { tcpForwarding } from '../../system/http/tcp-forwarder.ts';
 import type { Log } from '../../system/log.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { exitStatus } from '../context/exit-status.ts';
-import type { AgentProcessOptions } from '../options/shared-options.ts';
+import type { AgentProcessOptions } from '../options/agent-options.ts';
 import type { RunningComponent } from './run-until-stopped.ts';
 import { cleanKernel } from './cleanup.ts';
 import type { ProcessEndpoints } from './endpoints/process-endpoints.ts';

@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers';
 import { decodeTraceLine, type Streamed, type TraceEvent } from '../../../bgp/index.ts';
 import { LineFramer } from '../../../kube/format/json/line-framer.ts';
 import { debugPaths, livePaths, type LiveIndex, type LiveProblem } from '../../../live/contract.ts';
@@ -22,7 +23,7 @@ export interface OpenTrace {
 /** Requests a trace from the agent of this host. Rejects with UsageError when the agent cannot be reached or refuses. */
 export async function openTrace({ socket, peer, node }: TraceRequest, signal: AbortSignal): Promise<OpenTrace> {
   try {
-    const { process } = JSON.parse(await readBody(await requestLocal(socket, livePaths.index, signal))) as LiveIndex;
+    const { process } = JSON.parse(await text((await requestLocal(socket, livePaths.index, signal)).chunks)) as LiveIndex;
     if (process.command === 'controller') throw new UsageError(`${socket} belongs to a controller, but only agents have sessions`);
     const here = process.node ?? '';
     if (node !== undefined && node !== here)
@@ -39,16 +40,10 @@ export async function openTrace({ socket, peer, node }: TraceRequest, signal: Ab
 }
 
 async function refusalOf(answer: LocalAnswer): Promise<string> {
-  const text = await readBody(answer);
+  const body = await text(answer.chunks);
   if (answer.contentType !== 'application/json') return `the agent answers ${answer.status}: its version may have no traces`;
-  const { error, fix } = JSON.parse(text) as LiveProblem;
+  const { error, fix } = JSON.parse(body) as LiveProblem;
   return `${error} (${fix})`;
-}
-
-async function readBody({ chunks }: LocalAnswer): Promise<string> {
-  const parts: Uint8Array[] = [];
-  for await (const chunk of chunks) parts.push(chunk);
-  return Buffer.concat(parts).toString('utf8');
 }
 
 async function* eventsOf({ chunks }: LocalAnswer): AsyncGenerator<Streamed<TraceEvent>> {
