@@ -20,12 +20,7 @@ export interface ProviderRequest {
   readonly modules?: readonly string[];
 }
 
-interface ClaimRequest {
-  /** The options of providers. */
-  readonly options: OptionValues;
-  /** Paths of provider modules. */
-  readonly modules?: readonly string[];
-}
+type ClaimRequest = Pick<ProviderRequest, 'modules'> & Required<Pick<ProviderRequest, 'options'>>;
 
 /** The parts of the process that a command may use. The composition root provides them. */
 export interface CommandContext extends StopSignals {

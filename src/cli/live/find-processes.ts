@@ -8,7 +8,14 @@ import { agentSocket, controllerSocket, readSocket } from '../options/live-optio
 import { defaultNamespace, oneMore, type CallerOptions } from '../options/shared-options.ts';
 import { connectToSocket } from './socket-client.ts';
 import { findPodClients } from './pod-clients.ts';
-import { LiveError, noProcesses, type LiveClient, type FoundProcesses, type UnreachableProcess } from './live-client.ts';
+import {
+  LiveError,
+  noProcesses,
+  type LiveClient,
+  type FoundProcesses,
+  type ProcessFilter,
+  type UnreachableProcess,
+} from './live-client.ts';
 
 export interface FindProcessesOptions extends CallerOptions {
   readonly source?: string;
@@ -28,13 +35,6 @@ export function addFindProcessesOptions(command: Command): Command {
     .addOption(
       new Option('--herald-namespace <name>', `namespace of Herald's pods (default: ${defaultNamespace})`).conflicts(['source', 'socket']),
     );
-}
-
-interface ProcessFilter {
-  /** Selects the agent of this node. Controllers are found as well. */
-  readonly node?: string | undefined;
-  /** The processes to find. Default: agents and controllers. */
-  readonly of?: readonly ('agent' | 'controller')[];
 }
 
 /**

@@ -19,6 +19,13 @@ export interface UnreachableProcess {
   readonly fix: string;
 }
 
+export interface ProcessFilter {
+  /** Selects the agent of this node. Controllers are found as well. */
+  readonly node?: string | undefined;
+  /** The processes to find. Default: agents and controllers. */
+  readonly of?: readonly ('agent' | 'controller')[];
+}
+
 export interface FoundProcesses {
   readonly clients: readonly LiveClient[];
   readonly unasked: readonly UnreachableProcess[];

@@ -12,7 +12,7 @@ import { limits } from '../limits.ts';
 import { isUnavailable } from '../storage/access-refused.ts';
 import { agentPorts, controllerPorts } from '../options/telemetry-options.ts';
 import { metricsPortOf } from './pod-containers.ts';
-import { LiveError, type LiveClient, type FoundProcesses, type UnreachableProcess } from './live-client.ts';
+import { LiveError, type LiveClient, type FoundProcesses, type ProcessFilter, type UnreachableProcess } from './live-client.ts';
 
 const rightsFix = 'bind the Role herald-explain-live of that namespace (manifests/base/explain-rbac.yaml)';
 
@@ -31,11 +31,7 @@ interface Pod {
  */
 export async function findPodClients(
   client: KubeClient,
-  {
-    namespace,
-    node,
-    of = ['agent', 'controller'],
-  }: { readonly namespace: string; readonly node?: string | undefined; readonly of?: readonly Pod['component'][] },
+  { namespace, node, of = ['agent', 'controller'] }: ProcessFilter & { readonly namespace: string },
   context: Pick<CommandContext, 'clock' | 'stopped'>,
 ): Promise<FoundProcesses> {
   const close = (): void => client.close();

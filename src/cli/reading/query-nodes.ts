@@ -11,7 +11,7 @@ import {
 import type { CommandContext } from '../context/command-context.ts';
 import { limits } from '../limits.ts';
 import { findProcessesIfAny } from '../live/find-processes.ts';
-import { askEach, fetchAllPages, type LiveClient, type UnreachableProcess } from '../live/live-client.ts';
+import { askEach, fetchAllPages, type LiveClient, type ProcessFilter, type UnreachableProcess } from '../live/live-client.ts';
 import type { ReadingOptions } from './open-reading.ts';
 import type { Reading } from './reading.ts';
 
@@ -23,11 +23,8 @@ interface AskedNodes {
   readonly unasked: readonly UnreachableProcess[];
 }
 
-export interface NodeQuery {
-  /** Only this node. Absent: all. */
-  readonly node?: string | undefined;
-  /** The processes to find. Default: agents. */
-  readonly of?: readonly ('agent' | 'controller')[];
+/** By default only agents are found. */
+export interface NodeQuery extends ProcessFilter {
   /** Which routes to query besides the sessions. Absent: none. */
   readonly routes?: { readonly peer?: string | undefined; readonly service?: string | undefined };
   /** Query the routes that peers announced. */

@@ -21,13 +21,10 @@ import { anything, boolean, integer, list, map, object, openObject, text } from 
 import { defineKind } from '../schema/kind.ts';
 import { age, conditions } from '../schema/status.ts';
 import type { Value } from '../schema/value.ts';
-import { bfd, damping, family, neighbor, readBfd, readDamping, readFamily, readNeighbor } from './session-parts.ts';
+import { asn, bfd, count, damping, family, longText, neighbor, readBfd, readDamping, readFamily, readNeighbor } from './session-parts.ts';
 
 const wordList = (options: { readonly description: string }) =>
   list(text({ maxLength: 64 }), { ...options, maxItems: limits.nodeAddresses });
-const longText = 32_768;
-const count = { min: 0, max: Number.MAX_SAFE_INTEGER } as const;
-const asn = { min: 0, max: 2 ** 32 - 1 } as const;
 
 const reasonFields = {
   code: text({ maxLength: 253, description: 'A code of the [catalogue](reasons.md).' }),
@@ -48,7 +45,7 @@ const session = openObject({
   since: text({ maxLength: 64, description: 'RFC 3339. Empty when the peer was refused and there is no session.' }),
   localASN: integer({ ...asn, description: 'Our AS number.' }),
   peerASN: integer({ ...asn, description: "The peer's; 0 until it is known." }),
-  prefixesSent: integer({ min: 0, max: Number.MAX_SAFE_INTEGER, description: 'Routes sent to the peer.' }),
+  prefixesSent: integer({ ...count, description: 'Routes sent to the peer.' }),
   families: list(family, { maxItems: limits.sessionFamilies, description: 'The address families of the established session.' }),
   lastError: text({ maxLength: longText, description: "Why the session is down, or was down last. The peer's own text is quoted." }),
   cause: reasonField('Why the session is down: its first cause since it was last established. Absent: it is up, or nothing is known.'),

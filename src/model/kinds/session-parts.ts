@@ -3,9 +3,9 @@ import { bfdStates, sessionStates, type SessionFamily, type SessionNeighbor, typ
 import { integer, object, openObject, text } from '../schema/fields.ts';
 import type { Value } from '../schema/value.ts';
 
-const longText = 32_768;
-const count = { min: 0, max: Number.MAX_SAFE_INTEGER } as const;
-const asn = { min: 0, max: 2 ** 32 - 1 } as const;
+export const longText = 32_768;
+export const count = { min: 0, max: Number.MAX_SAFE_INTEGER } as const;
+export const asn = { min: 0, max: 2 ** 32 - 1 } as const;
 
 export const bfd = object(
   {
