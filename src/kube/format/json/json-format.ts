@@ -3,7 +3,7 @@ import { KubeError } from '../../error.ts';
 import { limits } from '../../limits.ts';
 import { rawObject, type RawObject } from '../../raw-object.ts';
 import { listPosition } from '../list-page.ts';
-import type { EventReader, ListPage, ObjectFormat } from '../object-format.ts';
+import { framedEvents, type ListPage, type ObjectFormat } from '../object-format.ts';
 import { watchEvent, type WatchEvent } from '../watch-event.ts';
 import { LineFramer } from './line-framer.ts';
 
@@ -11,15 +11,7 @@ export const jsonType = 'application/json';
 
 /** A watch in JSON is one document a line. */
 export const jsonFormat: ObjectFormat = {
-  eventReader: (): EventReader => {
-    const framer = new LineFramer(limits.lineBytes);
-    return {
-      *push(chunk) {
-        for (const line of framer.push(chunk)) yield jsonEvent(line);
-      },
-      end: () => framer.end(),
-    };
-  },
+  eventReader: () => framedEvents(new LineFramer(limits.lineBytes), jsonEvent),
   list: (octets) => jsonPage(jsonValue(octets.toString('utf8'))),
 };
 

@@ -1,5 +1,5 @@
 import { sleep, type Clock } from '../../../system/clock.ts';
-import { KubeError } from '../../../kube/error.ts';
+import { KubeError, undefinedOn } from '../../../kube/error.ts';
 import type { RequestsAndPages } from '../../../kube/client/fenced-client.ts';
 import type { ListPage } from '../../../kube/format/object-format.ts';
 import { serviceWithRecord } from '../../../kube/format/protobuf/kinds/service.ts';
@@ -28,6 +28,7 @@ import {
   datedConditions,
   isRecorded,
   ourConditions,
+  servicePath,
   sameConditions,
   statusPatch,
   type DatedCondition,
@@ -200,14 +201,10 @@ export class KubernetesStatusWriter {
 
   /** Returns the released addresses that pools keep in their status. */
   async #released(): Promise<ReleasedAddress[]> {
-    try {
-      const pools = await listAll(this.#components.client, `/apis/${heraldApiVersion}/${pluralOf('IPAddressPool')}`, {});
-      return pools.flatMap(({ status }) => readReleased(status));
-    } catch (error) {
-      // Without the CRD there are no pools.
-      if (!isNotFound(error)) throw error;
-      return [];
-    }
+    const path = `/apis/${heraldApiVersion}/${pluralOf('IPAddressPool')}`;
+    // Without the CRD there are no pools.
+    const pools = (await undefinedOn(listAll(this.#components.client, path, {}), 'notFound')) ?? [];
+    return pools.flatMap(({ status }) => readReleased(status));
   }
 
   /** For an unreadable Service the snapshot has an earlier form or none. */
@@ -285,11 +282,6 @@ export class KubernetesStatusWriter {
 }
 
 const pollMilliseconds = 20;
-
-function servicePath(key: ServiceKey): string {
-  const [namespace = '', name = ''] = key.split('/', 2);
-  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/services/${encodeURIComponent(name)}`;
-}
 
 function addressTexts(ingress: readonly Ingress[] = []): string[] {
   return ingress.map(({ address, hostname = '' }) => (address === undefined ? hostname : formatAddress(address)));
