@@ -5,7 +5,7 @@ import { explainPool, renderPool } from '../../explain/pools/pool.ts';
 import type { ReleasedAddress } from '../../model/parse/released-address.ts';
 import { unreadLines, markUndecided } from '../../explain/unread-objects.ts';
 import { problemText } from '../../sources/source.ts';
-import { UsageError, type CommandContext } from '../context/command-context.ts';
+import { jsonText, UsageError, type CommandContext } from '../context/command-context.ts';
 import { withoutSelfReference } from '../../explain/text/self-reference.ts';
 import { askedView } from '../reading/query-nodes.ts';
 import type { UnreachableProcess } from '../live/live-client.ts';
@@ -139,14 +139,8 @@ function print(context: CommandContext, reading: Reading, { subject, known, unas
   }
   const data = markUndecided(found.data, reading, '');
   if (options.output === 'json') {
-    context.print(
-      JSON.stringify(
-        { ...data, problems: about, ...inForceJson(reading), unread, ...(subject.asksAgents === true ? { unasked } : {}) },
-        undefined,
-        2,
-      ),
-    );
-    return;
+    const asked = subject.asksAgents === true ? { unasked } : {};
+    return context.print(jsonText({ ...data, problems: about, ...inForceJson(reading), unread, ...asked }));
   }
   const warnings = problemLines(about.filter(({ severity }) => severity === 'warning'));
   const command = `herald explain ${subject.command} ${name}`;

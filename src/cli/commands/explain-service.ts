@@ -20,7 +20,7 @@ import type { Service } from '../../model/objects/service.ts';
 import { problemText, type SourceProblem } from '../../sources/source.ts';
 import { silentLog } from '../../system/log.ts';
 import type { ClaimingProvider, OptionValues } from '../../controller/provider-definition.ts';
-import { UsageError, type CommandContext } from '../context/command-context.ts';
+import { jsonText, UsageError, type CommandContext } from '../context/command-context.ts';
 import { enabledDefinitions, exampleLines } from '../context/definitions.ts';
 import { findProvider } from '../../model/provider-tables.ts';
 import { forecastService } from '../../explain/service/forecast.ts';
@@ -32,8 +32,9 @@ import { addReadingOptions, openReading, type ReadingOptions } from '../reading/
 import { inForceJson } from '../reading/in-force.ts';
 import { linesAbove, problemLines } from '../reading/problem-lines.ts';
 import { detailOption, type DetailOptions } from '../options/shared-options.ts';
-import { addProviderOptions, providerOption, type ProviderFlag } from '../options/provider-option.ts';
+import { addProviderOptions, providerOption } from '../options/provider-option.ts';
 import { kindWords, namedService, namespaceOption, type NamespaceOption } from '../context/object-words.ts';
+import type { OutsideOptions } from './plan-outcome.ts';
 import { previewBy } from './provider-preview.ts';
 import { podReaderOf } from '../reading/pod-reader.ts';
 import type { UnreachableProcess } from '../live/live-client.ts';
@@ -45,7 +46,7 @@ interface Narrowing {
   readonly peer?: string;
 }
 
-type Options = Narrowing & DetailOptions & NamespaceOption & ReadingOptions & OptionValues & ProviderFlag;
+type Options = Narrowing & DetailOptions & NamespaceOption & ReadingOptions & OutsideOptions;
 
 export function explainServiceCommand(context: CommandContext): Command {
   const command = new Command('service')
@@ -88,10 +89,8 @@ async function explain(context: CommandContext, reading: Reading, key: ServiceKe
   }
   const explanation = narrowToNodeAndPeer(judged.explanation, options);
   if (options.output === 'json') {
-    context.print(
-      JSON.stringify({ ...explanation, problems: about, ...inForceJson(reading), unread, unasked: judged.unasked }, undefined, 2),
-    );
-    return;
+    const { unasked } = judged;
+    return context.print(jsonText({ ...explanation, problems: about, ...inForceJson(reading), unread, unasked }));
   }
   const isWhole = options.output === 'wide' || options.node !== undefined || options.peer !== undefined;
   for (const line of explanationLines(reading, { ...judged, explanation }, isWhole ? 'whole' : 'brief')) context.print(line);
@@ -113,7 +112,7 @@ export async function judgedExplanation(
   reading: Reading,
   key: ServiceKey,
   options: ReadingOptions & Narrowing,
-  providers: (OptionValues & ProviderFlag) | undefined,
+  providers: OutsideOptions | undefined,
 ): Promise<JudgedExplanation | undefined> {
   const { snapshot, now } = reading;
   const [namespace = ''] = key.split('/');
@@ -188,7 +187,7 @@ async function withProviderAndRecord(
   reading: Reading,
   service: Service,
   decided: ServiceExplanation,
-  options: (OptionValues & ProviderFlag) | undefined,
+  options: OutsideOptions | undefined,
 ): Promise<ServiceExplanation> {
   const { namespace, name } = service.metadata;
   const record = await recordOf(reading, `${namespace}/${name}`);
@@ -217,7 +216,7 @@ async function explainProvider(
   context: CommandContext,
   reading: Reading,
   service: Service,
-  options: (OptionValues & ProviderFlag) | undefined,
+  options: OutsideOptions | undefined,
 ): Promise<ProviderExplanation> {
   const { snapshot } = reading;
   const key = serviceKey(service.metadata);

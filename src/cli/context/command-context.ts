@@ -71,3 +71,8 @@ export class UsageError extends Error {
     this.exitCode = exitCode;
   }
 }
+
+/** Writes a value as a document of JSON for people and programs. */
+export function jsonText(value: unknown): string {
+  return JSON.stringify(value, undefined, 2);
+}

@@ -9,7 +9,7 @@ import { drainStatus, type DrainOptions } from './drain-options.ts';
 import { count } from './drain-progress.ts';
 import { openClusterDrain, openDirectoryDrain, drainRequestText, type DrainStorage, type DrainRequest } from './drain-storage.ts';
 import { waitUntilRestored, waitUntilDrained, type WaitOutcome } from './drain-wait.ts';
-import { UsageError, type CommandContext } from '../context/command-context.ts';
+import { jsonText, UsageError, type CommandContext } from '../context/command-context.ts';
 import { limits } from '../limits.ts';
 import type { Reading } from '../reading/reading.ts';
 
@@ -34,7 +34,7 @@ export async function drain(context: CommandContext, node: string, options: Drai
   try {
     const answer = await answerOf({ context, target, node, options, say });
     const seconds = Math.round((clock.now() - began) / 1000);
-    if (options.output === 'json') context.print(JSON.stringify({ ...answer, seconds } satisfies Answer, undefined, 2));
+    if (options.output === 'json') context.print(jsonText({ ...answer, seconds } satisfies Answer));
     setExitStatus(statusOf(answer));
   } catch (error) {
     if (!stopped.aborted) throw error;
