@@ -76,3 +76,10 @@ export class UsageError extends Error {
 export function jsonText(value: unknown): string {
   return JSON.stringify(value, undefined, 2);
 }
+
+/** Explains the failure of a write to a file that the command line names. */
+export const cannotWrite =
+  (file: string) =>
+  (error: unknown): never => {
+    throw new UsageError(`${file} cannot be written: ${(error as NodeJS.ErrnoException).code ?? String(error)}`);
+  };

@@ -1,7 +1,7 @@
-import { open, type FileHandle } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { Capture } from '../../../bgp/index.ts';
-import { hint, UsageError, type CommandContext } from '../../context/command-context.ts';
+import { cannotWrite, hint, type CommandContext } from '../../context/command-context.ts';
 import { limits } from '../../limits.ts';
 import { agentSocket, readSocket } from '../../options/live-options.ts';
 import { outputOption, readWait, type OutputOptions } from '../../options/shared-options.ts';
@@ -92,21 +92,13 @@ interface CaptureFile {
 async function openCapture({ write }: CommandContext, { pcap, peer }: Options): Promise<CaptureFile | undefined> {
   if (pcap === undefined) return undefined;
   const capture = new Capture({ application: `herald ${version}`, name: peer });
-  const file = pcap === '-' ? undefined : await openFile(pcap);
+  const file = pcap === '-' ? undefined : await open(pcap, 'w', 0o600).catch(cannotWrite(pcap));
   const append = async (octets: Uint8Array): Promise<void> => {
     if (octets.length === 0) return;
     await (file === undefined ? write(octets) : file.appendFile(octets));
   };
   await append(capture.head());
   return { take: (event) => append(capture.add(event)), close: async () => file?.close() };
-}
-
-async function openFile(path: string): Promise<FileHandle> {
-  try {
-    return await open(path, 'w', 0o600);
-  } catch (error) {
-    throw new UsageError(`${path} cannot be written: ${(error as NodeJS.ErrnoException).code ?? String(error)}`);
-  }
 }
 
 function readCount(text: string): number {

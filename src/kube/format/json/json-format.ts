@@ -17,12 +17,7 @@ export const jsonFormat: ObjectFormat = {
 
 /** Decodes one line of a watch. Throws KubeError: the error of an ERROR event, or malformed. */
 export function jsonEvent(line: string): WatchEvent {
-  let event: unknown;
-  try {
-    event = JSON.parse(line);
-  } catch (error) {
-    throw new KubeError('malformed', 'a line of the watch is not JSON', { cause: error });
-  }
+  const event = jsonValue(line, 'a line of the watch');
   const { type, object } = isRecord(event) ? event : {};
   return watchEvent(type, object);
 }
@@ -35,11 +30,11 @@ export function jsonPage(list: unknown): ListPage & { readonly items: readonly R
   return { ...position, items: items.map(rawObject) };
 }
 
-/** Throws KubeError (malformed) for text that is not JSON. */
-export function jsonValue(text: string): unknown {
+/** Throws KubeError (malformed) for text that is not JSON. `what` names the text. */
+export function jsonValue(text: string, what = 'the answer'): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new KubeError('malformed', 'the answer is not JSON', { cause: error });
+    throw new KubeError('malformed', `${what} is not JSON`, { cause: error });
   }
 }
