@@ -1,8 +1,7 @@
 import { Argument, Command, Option } from 'commander';
-import { drain } from './drain.ts';
+import { drain, type DrainOptions } from './drain.ts';
 import type { CommandContext } from '../context/command-context.ts';
 import { limits } from '../limits.ts';
-import type { DrainOptions } from './drain-options.ts';
 import { addCallerOptions, outputOption, readWait, sourceOption } from '../options/shared-options.ts';
 
 export function drainCommand(context: CommandContext): Command {

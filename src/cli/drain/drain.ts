@@ -5,13 +5,27 @@ import { annotations } from '../../model/annotations.ts';
 import type { Node } from '../../model/objects/cluster.ts';
 import { requestedDrain } from '../../model/kinds/requested-drain.ts';
 import { reason } from '../../model/reasons.ts';
-import { drainStatus, type DrainOptions } from './drain-options.ts';
 import { count } from './drain-progress.ts';
 import { openClusterDrain, openDirectoryDrain, drainRequestText, type DrainStorage, type DrainRequest } from './drain-storage.ts';
 import { waitUntilRestored, waitUntilDrained, type WaitOutcome } from './drain-wait.ts';
 import { jsonText, UsageError, type CommandContext } from '../context/command-context.ts';
 import { limits } from '../limits.ts';
+import type { CallerOptions, OutputOptions } from '../options/shared-options.ts';
 import type { Reading } from '../reading/reading.ts';
+
+export interface DrainOptions extends OutputOptions, CallerOptions {
+  readonly source?: string;
+  readonly force?: true;
+  readonly keepLast?: true;
+  readonly uncordon?: true;
+  readonly dryRun?: true;
+  readonly wait: 'true' | 'false';
+  /** Seconds. */
+  readonly timeout?: number;
+}
+
+/** Exit statuses of `herald drain`. exit-status.ts has the status of a wrong command line. */
+const drainStatus = { done: 0, error: 1, refused: 3, notYet: 4 } as const;
 
 /** The output of `-o json`, printed once at the end. */
 interface Answer {

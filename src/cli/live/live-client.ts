@@ -70,7 +70,7 @@ export async function askEach<T>(
         }
       }),
     );
-    return { answers: answers.flat() as T[], unasked };
+    return { answers: answers.flat(), unasked };
   } finally {
     found.close();
   }
