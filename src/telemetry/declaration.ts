@@ -25,6 +25,18 @@ export interface Meter<T extends MetricTable> {
   observe<N extends NamesOf<T, 'histogram'>>(name: N, labels: LabelsIn<T, N>, seconds: number): void;
 }
 
+type Labels<L extends string> = Readonly<Record<L, string>>;
+
+/** Returns functions that declare the metrics of some processes, each by its help and, if it has labels, their values. */
+export function metricsOf(of: MetricDeclaration['of']) {
+  return {
+    counter: <L extends string = never>(help: string, labels = {} as Labels<L>) => ({ type: 'counter', help, labels, of }) as const,
+    gauge: <L extends string = never>(help: string, labels = {} as Labels<L>) => ({ type: 'gauge', help, labels, of }) as const,
+    histogram: <L extends string = never>(help: string, buckets: readonly number[], labels = {} as Labels<L>) =>
+      ({ type: 'histogram', help, labels, of, buckets }) as const,
+  };
+}
+
 /** From a millisecond to half a minute, doubling. kube-proxy has these buckets for its passes. */
 export const passBuckets = doubling(0.001, 15);
 
