@@ -13,7 +13,8 @@ export interface MetricDeclaration {
 
 export type MetricTable = Readonly<Record<string, MetricDeclaration>>;
 
-type NamesOf<T extends MetricTable, K> = { [N in keyof T & string]: T[N]['type'] extends K ? N : never }[keyof T & string];
+/** The names of the metrics of a type. */
+export type NamesOf<T extends MetricTable, K> = { [N in keyof T & string]: T[N]['type'] extends K ? N : never }[keyof T & string];
 
 /** The labels of a metric with their values. */
 export type LabelsIn<T extends MetricTable, N extends keyof T> = { readonly [L in keyof T[N]['labels']]: string };
