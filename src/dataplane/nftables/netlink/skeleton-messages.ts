@@ -28,8 +28,7 @@ import {
   verdictType,
   type DataType,
 } from './constants.ts';
-import { beginElements } from './elements/element-messages.ts';
-import { writeData } from './elements/entry-form.ts';
+import { beginElements, writeEntry } from './elements/element-messages.ts';
 import { expressionList, hostNumber, optional, verdictData, writeAttributes, type Attributes } from './rules/expressions.ts';
 import { anonymousName, compileRule, type AnonymousSet } from './rules/rule-compiler.ts';
 import { readDeclaration, typeLength, typeNumber, type SetDeclaration } from './rules/set-declaration.ts';
@@ -238,11 +237,7 @@ function writeAnonymousSet(batch: Batch, family: Family, { id, type, keys }: Ano
     () => 'elements of an anonymous set',
     (writer) => {
       const list = beginElements(writer, anonymousName, id);
-      for (const key of keys) {
-        const entry = writer.beginNested(listElement);
-        writeData(writer, elementAttributes.key, key);
-        writer.endNested(entry);
-      }
+      for (const key of keys) writeEntry(writer, key);
       writer.endNested(list);
     },
   );

@@ -70,7 +70,7 @@ export const expressions = {
   },
   verdict: (verdict: string): Expression => expression('immediate', [1, verdictRegister], [2, verdictData(verdict)]),
   /** The address is at the first register. */
-  destinationNat: (family: number, port?: number): Expression => {
+  destinationNat: (family: number, port: number | undefined): Expression => {
     const at = port === undefined ? undefined : register(port);
     return expression('nat', [1, 1], [2, family], [3, register(0)], [4, register(0)], ...optional(5, at), ...optional(6, at));
   },

@@ -165,7 +165,7 @@ class RuleCompiler implements CompiledRule {
     this.#skip('map');
     this.#emit(expressions.mapLookup(this.#setName()));
     const port = this.#family === 4 ? 4 : 16;
-    this.#emit(hasPort ? expressions.destinationNat(protocolFamily[table], port) : expressions.destinationNat(protocolFamily[table]));
+    this.#emit(expressions.destinationNat(protocolFamily[table], hasPort ? port : undefined));
   }
 
   /** update @NAME { KEY timeout 10s : meta priority } */
@@ -224,30 +224,27 @@ class RuleCompiler implements CompiledRule {
   }
 
   #equals({ kind }: Term, word: string): void {
+    if (kind !== 'state' && kind !== 'status') {
+      this.#emit(expressions.compare(true, this.#constant(kind, word)));
+      return;
+    }
+    // A state or status is one bit of several.
+    this.#emit(expressions.bitwise(this.#named(kind === 'state' ? states : statuses, word), 0));
+    this.#emit(expressions.compare(false, hostNumber(0)));
+  }
+
+  #constant(kind: Term['kind'], word: string): Uint8Array {
     switch (kind) {
       case 'protocol':
-        this.#emit(expressions.compare(true, Uint8Array.of(this.#named(protocols, word))));
-        return;
+        return Uint8Array.of(this.#named(protocols, word));
       case 'class':
-        this.#emit(expressions.compare(true, hostNumber(classNumber(word))));
-        return;
+        return hostNumber(classNumber(word));
       case 'addressType':
-        this.#emit(expressions.compare(true, hostNumber(this.#named(addressTypes, word))));
-        return;
-      case 'state':
-      case 'status':
-        // A state or status is one bit of several.
-        this.#emit(expressions.bitwise(this.#named(kind === 'state' ? states : statuses, word), 0));
-        this.#emit(expressions.compare(false, hostNumber(0)));
-        return;
+        return hostNumber(this.#named(addressTypes, word));
       case 'interface':
-        this.#emit(expressions.compare(true, interfaceName(word)));
-        return;
-      case 'address':
-      case 'port':
-      case 'link':
-      case 'number':
-        this.#fail(`no comparison with ${word} is supported`);
+        return interfaceName(word);
+      default:
+        return this.#fail(`no comparison with ${word} is supported`);
     }
   }
 
