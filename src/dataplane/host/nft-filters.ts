@@ -1,5 +1,5 @@
 import { dockerBridge, type FilterAction, type FilterRule, type HostFilter, type PortRange } from '../../net/host-filter.ts';
-import { entries, record, type NftRecord } from './nft-json.ts';
+import { entries, portRange, record, type NftRecord } from './nft-json.ts';
 
 /** Reads nft's JSON (libnftables-json(5)), as far as it decides about packets of Services and packets to the node. */
 
@@ -72,11 +72,7 @@ function tcpPorts({ op, left, right }: NftRecord): readonly PortRange[] | undefi
   const { protocol, field } = record(record(left)['payload']);
   if (op !== '==' || protocol !== 'tcp' || field !== 'dport') return undefined;
   const set = record(right)['set'];
-  const ranges = (Array.isArray(set) ? (set as readonly unknown[]) : [right]).map((each): PortRange | undefined => {
-    const range = record(each)['range'];
-    const [first, last]: readonly unknown[] = Array.isArray(range) ? (range as readonly unknown[]) : [each, each];
-    return typeof first === 'number' && typeof last === 'number' ? { first, last } : undefined;
-  });
+  const ranges = (Array.isArray(set) ? (set as readonly unknown[]) : [right]).map(portRange);
   return ranges.includes(undefined) ? undefined : ranges.filter((each) => each !== undefined);
 }
 
