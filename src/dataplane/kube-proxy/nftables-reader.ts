@@ -203,28 +203,20 @@ async function readFamily(connection: NfTablesConnection, family: Family, parts:
 
 /** Reads the bit from the first rule of the chain, which matches the mark. */
 async function readMasqueradeBit(connection: NfTablesConnection, family: Family): Promise<number | undefined> {
-  const rules = await connection.list({
-    type: messages.getRule,
-    family,
-    attributes: [
-      [ruleAttributes.table, kubeProxyTable],
-      [ruleAttributes.chain, masqueradeChain],
-    ],
-  });
+  const rules = await connection.list(messages.getRule, family, [
+    [ruleAttributes.table, kubeProxyTable],
+    [ruleAttributes.chain, masqueradeChain],
+  ]);
   return rules[0] === undefined ? undefined : maskedBit(rules[0]);
 }
 
 /** Undefined: the map does not exist. */
 async function listMapElements(connection: NfTablesConnection, family: Family, map: string): Promise<Uint8Array[] | undefined> {
   try {
-    return await connection.list({
-      type: messages.getElement,
-      family,
-      attributes: [
-        [elementListAttributes.table, kubeProxyTable],
-        [elementListAttributes.set, map],
-      ],
-    });
+    return await connection.list(messages.getElement, family, [
+      [elementListAttributes.table, kubeProxyTable],
+      [elementListAttributes.set, map],
+    ]);
   } catch (error) {
     if (error instanceof NetlinkError && error.code === 'ENOENT') return undefined;
     throw error;

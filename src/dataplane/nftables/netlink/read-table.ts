@@ -54,7 +54,7 @@ export class TableReader {
   /** Called once. Undefined: there is no table. */
   async read(): Promise<TableListing | undefined> {
     const broken: TableListing = { intact: false, elements: new ElementList(), revisions: [] };
-    const tables = await this.#connection.list({ type: messages.getTable, family: this.#family, attributes: [] });
+    const tables = await this.#connection.list(messages.getTable, this.#family, []);
     if (!tables.some((table) => attributeText(readAttributes(table), tableAttributes.name) === tableName)) return undefined;
     const elements = new ElementList();
     if (!(await this.#hasSets()) || !(await this.#readSet('parts', elements))) return broken;
@@ -186,20 +186,16 @@ export class TableReader {
   }
 
   async #inTable(type: number, attribute: number): Promise<Uint8Array[]> {
-    const payloads = await this.#connection.list({ type, family: this.#family, attributes: [[attribute, tableName]] });
+    const payloads = await this.#connection.list(type, this.#family, [[attribute, tableName]]);
     return payloads.filter((payload) => attributeText(readAttributes(payload), attribute) === tableName);
   }
 
   async #payloads(set: string): Promise<Uint8Array[]> {
     try {
-      return await this.#connection.list({
-        type: messages.getElement,
-        family: this.#family,
-        attributes: [
-          [elementListAttributes.table, tableName],
-          [elementListAttributes.set, set],
-        ],
-      });
+      return await this.#connection.list(messages.getElement, this.#family, [
+        [elementListAttributes.table, tableName],
+        [elementListAttributes.set, set],
+      ]);
     } catch (error) {
       // Another program removed the set after it was listed. A transient error makes the caller read again.
       if (error instanceof NetlinkError && error.code === 'ENOENT') throw new NetlinkError(`listing set ${set}`, EAGAIN);
