@@ -72,14 +72,11 @@ export function listenErrorOf(error: NodeJS.ErrnoException): ListenError {
  */
 export function httpListening(bounds: ConnectionBounds, onEnded: (cause: EndCause) => void = () => undefined): ListenHttp {
   const connections = new HttpConnections(bounds, onEnded);
-  return (place, answer, listenerBounds) => listenHttp(place, answer, { ...listenerBounds, all: connections });
+  return (place, answer, listenerBounds) => listenHttp(place, answer, listenerBounds, connections);
 }
 
-function listenHttp(
-  place: SocketAddress,
-  answer: AnswerHttp,
-  { connections, headerBytes, answerMilliseconds, idleMilliseconds, all }: HttpBounds & { readonly all: HttpConnections },
-): Promise<HttpListener> {
+function listenHttp(place: SocketAddress, answer: AnswerHttp, listenerBounds: HttpBounds, all: HttpConnections): Promise<HttpListener> {
+  const { connections, headerBytes, answerMilliseconds, idleMilliseconds } = listenerBounds;
   const admit = all.ofListener(connections, idleMilliseconds);
   const open = new WeakMap<Socket, Connection>();
   const server = createServer(
