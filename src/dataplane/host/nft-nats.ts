@@ -34,8 +34,8 @@ export async function natRules(base: NatChain, list: (chain: string) => Promise<
         if (name === 'match') inner = narrowed(inner, record(value));
         const { target, type, name: extension } = record(value);
         const isTranslation = name === 'dnat' || name === 'redirect' || (name === 'xt' && type === 'target' && isIptables(extension));
-        if (isTranslation)
-          found.push({ ...base, ...conditionsOf(inner), text: [...inner.texts, name === 'redirect' ? name : 'dnat'].join(' ') });
+        const { texts, ...conditions } = inner;
+        if (isTranslation) found.push({ ...base, ...conditions, text: [...texts, name === 'redirect' ? name : 'dnat'].join(' ') });
         if ((name === 'jump' || name === 'goto') && typeof target === 'string' && depth < maximumDepth)
           await visit(target, inner, depth + 1);
       }
@@ -49,10 +49,6 @@ const maximumDepth = 4;
 
 function isIptables(extension: unknown): boolean {
   return extension === 'DNAT' || extension === 'REDIRECT';
-}
-
-function conditionsOf({ protocol, destinations, ports, onlyLocal }: Conditions): Omit<Conditions, 'texts'> {
-  return { ...defined({ protocol, destinations, ports }), onlyLocal };
 }
 
 /** Adds one match. A match that Herald does not understand changes nothing: the rule may match any packet. */
