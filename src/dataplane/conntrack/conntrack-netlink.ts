@@ -2,10 +2,8 @@ import { defined } from '../../lang/defined.ts';
 import { sameAddress, type Family } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
 import { NetlinkConnection } from '../../system/netlink/connection.ts';
-import { MalformedNetlink, NetlinkError } from '../../system/netlink/error.ts';
 import { netfilterProtocol } from '../../system/netlink/socket.ts';
-import { DataplaneError } from '../dataplane.ts';
-import { requiredNetlink } from '../required-netlink.ts';
+import { requiredNetlink, translated } from '../required-netlink.ts';
 import type { ConntrackCleaner, Flow, StaleFlows } from './conntrack-cleaner.ts';
 import { deleteRequest, listRequest, readFlow, type Selection, type TrackedFlow } from './flow-messages.ts';
 
@@ -26,7 +24,7 @@ export function conntrackNetlink(clock: Clock, networkNamespace?: string): Connt
 
   return {
     delete: (stale) =>
-      translated(async () => {
+      translated('connection tracking', async () => {
         const index = new StaleIndex(stale);
         let deleted = 0;
         for (const selection of selections(stale)) {
@@ -40,7 +38,7 @@ export function conntrackNetlink(clock: Clock, networkNamespace?: string): Connt
         return deleted;
       }),
     each: (see) =>
-      translated(async () => {
+      translated('connection tracking', async () => {
         const seen = (flow: Flow): boolean => {
           if (flow.protocol !== 'TCP' || !flow.replied) see(flow);
           return false;
@@ -66,30 +64,17 @@ function selections(stale: readonly StaleFlows[]): Selection[] {
   });
 }
 
-async function translated<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof NetlinkError || error instanceof MalformedNetlink)) throw error;
-    const code = error.code === 'EPERM' ? 'permission' : 'failed';
-    throw new DataplaneError(code, `connection tracking: ${error.message}`, { cause: error });
-  }
-}
-
 /** Tells whether a flow matches any of many descriptions, at about the cost of comparing it with one. */
 class StaleIndex {
   /** By "UDP 53", then by the replying address. Most flows have other ports and need only the first lookup. */
   readonly #kinds = new Map<string, Map<bigint, StaleFlows[]>>();
 
   constructor(stale: readonly StaleFlows[]) {
-    for (const kind of stale) {
-      const port = `${kind.protocol} ${kind.port}`;
-      const byAddress = this.#kinds.get(port) ?? new Map<bigint, StaleFlows[]>();
-      this.#kinds.set(port, byAddress);
-      const kinds = byAddress.get(kind.replySource.value);
-      if (kinds === undefined) byAddress.set(kind.replySource.value, [kind]);
-      else kinds.push(kind);
-    }
+    for (const [port, kinds] of Map.groupBy(stale, ({ protocol, port }) => `${protocol} ${port}`))
+      this.#kinds.set(
+        port,
+        Map.groupBy(kinds, ({ replySource }) => replySource.value),
+      );
   }
 
   has(flow: Flow): boolean {

@@ -1,7 +1,7 @@
 import { defined } from '../../lang/defined.ts';
 import { addressBytes, addressFromBytes, type Address, type Family } from '../../net/address.ts';
 import type { Protocol } from '../../net/frontend.ts';
-import { listAttributes } from '../../system/netlink/attributes.ts';
+import { listAttributes, readAttributes } from '../../system/netlink/attributes.ts';
 import type { Request } from '../../system/netlink/connection.ts';
 import { MalformedNetlink } from '../../system/netlink/error.ts';
 import type { MessageWriter } from '../../system/netlink/message-writer.ts';
@@ -104,22 +104,12 @@ export function deleteRequest({ destination, original, id, zone }: TrackedFlow):
 
 /** Reads a flow from a list. Undefined: its protocol has no ports. Throws MalformedNetlink. */
 export function readFlow(payload: Uint8Array): TrackedFlow | undefined {
-  let original: Uint8Array | undefined;
-  let reply: Uint8Array | undefined;
-  let id: Uint8Array | undefined;
-  let zone: Uint8Array | undefined;
-  let status = 0;
-  let established = false;
-  let secondsLeft: number | undefined;
-  for (const { type, value } of listAttributes(payload.subarray(headerBytes))) {
-    if (type === flowAttributes.original) original = value;
-    else if (type === flowAttributes.reply) reply = value;
-    else if (type === flowAttributes.id) id = value;
-    else if (type === flowAttributes.zone) zone = value;
-    else if (type === flowAttributes.status) status = value[3] ?? 0;
-    else if (type === flowAttributes.protocolState) established = isEstablished(value);
-    else if (type === flowAttributes.timeout) secondsLeft = readNumber(value);
-  }
+  const attributes = readAttributes(payload.subarray(headerBytes));
+  const original = attributes.get(flowAttributes.original);
+  const reply = attributes.get(flowAttributes.reply);
+  const status = attributes.get(flowAttributes.status)?.[3] ?? 0;
+  const state = attributes.get(flowAttributes.protocolState);
+  const timeout = attributes.get(flowAttributes.timeout);
   if (original === undefined || reply === undefined) return undefined;
   const [there, back] = [readTuple(original), readTuple(reply)];
   if (there === undefined || back === undefined) return undefined;
@@ -131,17 +121,16 @@ export function readFlow(payload: Uint8Array): TrackedFlow | undefined {
     replyPort: back.sourcePort,
     replied: (status & repliedBit) !== 0,
     original,
-    id,
-    zone,
-    established,
-    secondsLeft,
+    id: attributes.get(flowAttributes.id),
+    zone: attributes.get(flowAttributes.zone),
+    established: state !== undefined && isEstablished(state),
+    secondsLeft: timeout === undefined ? undefined : readNumber(timeout),
   };
 }
 
 function isEstablished(attributes: Uint8Array): boolean {
-  const tcp = [...listAttributes(attributes)].find(({ type }) => type === stateAttributes.tcp);
-  if (tcp === undefined) return false;
-  return [...listAttributes(tcp.value)].some(({ type, value }) => type === stateAttributes.tcpState && value[0] === establishedState);
+  const tcp = readAttributes(attributes).get(stateAttributes.tcp);
+  return tcp !== undefined && readAttributes(tcp).get(stateAttributes.tcpState)?.[0] === establishedState;
 }
 
 function readAddress(value: Uint8Array): Address {
@@ -166,29 +155,22 @@ type PartialTuple = Partial<Tuple> & Pick<Tuple, 'protocol'> & { readonly family
 function writeTuple(writer: MessageWriter, type: number, tuple: PartialTuple): number {
   const { family, protocol, source, destination, sourcePort, destinationPort } = tuple;
   let flags: number = compare.protocol;
+  const write = (attribute: number, value: Uint8Array | undefined, flag: number): void => {
+    if (value === undefined) return;
+    writer.bytesAttribute(attribute, value);
+    flags |= flag;
+  };
   const nested = writer.beginNested(type);
   if (source !== undefined || destination !== undefined) {
     const addresses = writer.beginNested(tupleAttributes.addresses);
-    if (source !== undefined) {
-      writer.bytesAttribute(addressAttributes[family].source, source);
-      flags |= compare.source;
-    }
-    if (destination !== undefined) {
-      writer.bytesAttribute(addressAttributes[family].destination, destination);
-      flags |= compare.destination;
-    }
+    write(addressAttributes[family].source, source, compare.source);
+    write(addressAttributes[family].destination, destination, compare.destination);
     writer.endNested(addresses);
   }
   const ports = writer.beginNested(tupleAttributes.protocol);
   writer.bytesAttribute(protocolAttributes.number, Uint8Array.of(protocolNumbers[protocol]));
-  if (sourcePort !== undefined) {
-    writer.bytesAttribute(protocolAttributes.sourcePort, portBytes(sourcePort));
-    flags |= compare.sourcePort;
-  }
-  if (destinationPort !== undefined) {
-    writer.bytesAttribute(protocolAttributes.destinationPort, portBytes(destinationPort));
-    flags |= compare.destinationPort;
-  }
+  write(protocolAttributes.sourcePort, portBytes(sourcePort), compare.sourcePort);
+  write(protocolAttributes.destinationPort, portBytes(destinationPort), compare.destinationPort);
   writer.endNested(ports);
   writer.endNested(nested);
   return flags;
@@ -223,5 +205,8 @@ function writeHeader(writer: MessageWriter, family: Family): void {
   writer.raw(Uint8Array.of(familyNumbers[family], 0, 0, 0));
 }
 
-const portBytes = (port: number): Uint8Array => Uint8Array.of(port >> 8, port & 0xff);
+function portBytes(port: number | undefined): Uint8Array | undefined {
+  return port === undefined ? undefined : Uint8Array.of(port >> 8, port & 0xff);
+}
+
 const readPort = (value: Uint8Array): number => ((value[0] ?? 0) << 8) | (value[1] ?? 0);
