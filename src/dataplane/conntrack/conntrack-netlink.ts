@@ -70,11 +70,14 @@ class StaleIndex {
   readonly #kinds = new Map<string, Map<bigint, StaleFlows[]>>();
 
   constructor(stale: readonly StaleFlows[]) {
-    for (const [port, kinds] of Map.groupBy(stale, ({ protocol, port }) => `${protocol} ${port}`))
-      this.#kinds.set(
-        port,
-        Map.groupBy(kinds, ({ replySource }) => replySource.value),
-      );
+    for (const kind of stale) {
+      const port = `${kind.protocol} ${kind.port}`;
+      const byAddress = this.#kinds.get(port) ?? new Map<bigint, StaleFlows[]>();
+      this.#kinds.set(port, byAddress);
+      const kinds = byAddress.get(kind.replySource.value);
+      if (kinds === undefined) byAddress.set(kind.replySource.value, [kind]);
+      else kinds.push(kind);
+    }
   }
 
   has(flow: Flow): boolean {

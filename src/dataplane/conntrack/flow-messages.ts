@@ -1,7 +1,7 @@
 import { defined } from '../../lang/defined.ts';
 import { addressBytes, addressFromBytes, type Address, type Family } from '../../net/address.ts';
 import type { Protocol } from '../../net/frontend.ts';
-import { listAttributes, readAttributes } from '../../system/netlink/attributes.ts';
+import { listAttributes } from '../../system/netlink/attributes.ts';
 import type { Request } from '../../system/netlink/connection.ts';
 import { MalformedNetlink } from '../../system/netlink/error.ts';
 import type { MessageWriter } from '../../system/netlink/message-writer.ts';
@@ -104,12 +104,22 @@ export function deleteRequest({ destination, original, id, zone }: TrackedFlow):
 
 /** Reads a flow from a list. Undefined: its protocol has no ports. Throws MalformedNetlink. */
 export function readFlow(payload: Uint8Array): TrackedFlow | undefined {
-  const attributes = readAttributes(payload.subarray(headerBytes));
-  const original = attributes.get(flowAttributes.original);
-  const reply = attributes.get(flowAttributes.reply);
-  const status = attributes.get(flowAttributes.status)?.[3] ?? 0;
-  const state = attributes.get(flowAttributes.protocolState);
-  const timeout = attributes.get(flowAttributes.timeout);
+  let original: Uint8Array | undefined;
+  let reply: Uint8Array | undefined;
+  let id: Uint8Array | undefined;
+  let zone: Uint8Array | undefined;
+  let status = 0;
+  let established = false;
+  let secondsLeft: number | undefined;
+  for (const { type, value } of listAttributes(payload.subarray(headerBytes))) {
+    if (type === flowAttributes.original) original = value;
+    else if (type === flowAttributes.reply) reply = value;
+    else if (type === flowAttributes.id) id = value;
+    else if (type === flowAttributes.zone) zone = value;
+    else if (type === flowAttributes.status) status = value[3] ?? 0;
+    else if (type === flowAttributes.protocolState) established = isEstablished(value);
+    else if (type === flowAttributes.timeout) secondsLeft = readNumber(value);
+  }
   if (original === undefined || reply === undefined) return undefined;
   const [there, back] = [readTuple(original), readTuple(reply)];
   if (there === undefined || back === undefined) return undefined;
@@ -121,16 +131,17 @@ export function readFlow(payload: Uint8Array): TrackedFlow | undefined {
     replyPort: back.sourcePort,
     replied: (status & repliedBit) !== 0,
     original,
-    id: attributes.get(flowAttributes.id),
-    zone: attributes.get(flowAttributes.zone),
-    established: state !== undefined && isEstablished(state),
-    secondsLeft: timeout === undefined ? undefined : readNumber(timeout),
+    id,
+    zone,
+    established,
+    secondsLeft,
   };
 }
 
 function isEstablished(attributes: Uint8Array): boolean {
-  const tcp = readAttributes(attributes).get(stateAttributes.tcp);
-  return tcp !== undefined && readAttributes(tcp).get(stateAttributes.tcpState)?.[0] === establishedState;
+  const tcp = [...listAttributes(attributes)].find(({ type }) => type === stateAttributes.tcp);
+  if (tcp === undefined) return false;
+  return [...listAttributes(tcp.value)].some(({ type, value }) => type === stateAttributes.tcpState && value[0] === establishedState);
 }
 
 function readAddress(value: Uint8Array): Address {
