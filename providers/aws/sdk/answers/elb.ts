@@ -8,13 +8,12 @@ import type {
   PolicyDescription,
 } from '../../cloud/elb.ts';
 import type { Scheme } from '../../cloud/elbv2.ts';
-import { list, required, present } from './answer.ts';
+import { guaranteed, list, present, required } from './answer.ts';
 
 /** Converts the fields of Classic Load Balancer answers that Herald reads. */
 export function toClassicLoadBalancer(one: Sdk.LoadBalancerDescription): ClassicLoadBalancer {
   return present({
-    LoadBalancerName: required(one.LoadBalancerName, 'LoadBalancerName'),
-    DNSName: required(one.DNSName, 'DNSName'),
+    ...guaranteed(one, 'LoadBalancerName', 'DNSName'),
     CanonicalHostedZoneNameID: one.CanonicalHostedZoneNameID,
     Scheme: required(one.Scheme, 'Scheme') as Scheme,
     // Empty outside of a VPC, where Herald has no resources.
@@ -80,8 +79,7 @@ export function toClassicAttributes(one: Sdk.LoadBalancerAttributes | undefined)
 
 export function toPolicy(one: Sdk.PolicyDescription): PolicyDescription {
   return {
-    PolicyName: required(one.PolicyName, 'PolicyName'),
-    PolicyTypeName: required(one.PolicyTypeName, 'PolicyTypeName'),
+    ...guaranteed(one, 'PolicyName', 'PolicyTypeName'),
     PolicyAttributeDescriptions: list(one.PolicyAttributeDescriptions).map(({ AttributeName, AttributeValue }) => ({
       AttributeName: required(AttributeName, 'AttributeName'),
       AttributeValue: AttributeValue ?? '',

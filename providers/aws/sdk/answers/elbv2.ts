@@ -14,18 +14,14 @@ import type {
   TargetGroup,
   TargetHealthDescription,
 } from '../../cloud/elbv2.ts';
-import { list, required, present } from './answer.ts';
+import { guaranteed, list, present, required } from './answer.ts';
 
 /** Converts the fields of Elastic Load Balancing v2 answers that Herald reads. */
 export function toLoadBalancer(one: Sdk.LoadBalancer): LoadBalancer {
   return present({
-    LoadBalancerArn: required(one.LoadBalancerArn, 'LoadBalancerArn'),
-    LoadBalancerName: required(one.LoadBalancerName, 'LoadBalancerName'),
-    DNSName: required(one.DNSName, 'DNSName'),
+    ...guaranteed(one, 'LoadBalancerArn', 'LoadBalancerName', 'DNSName'),
     CanonicalHostedZoneId: one.CanonicalHostedZoneId,
-    Type: required(one.Type, 'Type'),
-    Scheme: required(one.Scheme, 'Scheme'),
-    VpcId: required(one.VpcId, 'VpcId'),
+    ...guaranteed(one, 'Type', 'Scheme', 'VpcId'),
     State: present({ Code: required(one.State?.Code, 'State'), Reason: one.State?.Reason }),
     IpAddressType: one.IpAddressType ?? 'ipv4',
     AvailabilityZones: list(one.AvailabilityZones).map(toAvailabilityZone),
@@ -37,8 +33,7 @@ export function toLoadBalancer(one: Sdk.LoadBalancer): LoadBalancer {
 
 function toAvailabilityZone(one: Sdk.AvailabilityZone): AvailabilityZone {
   return present({
-    ZoneName: required(one.ZoneName, 'ZoneName'),
-    SubnetId: required(one.SubnetId, 'SubnetId'),
+    ...guaranteed(one, 'ZoneName', 'SubnetId'),
     LoadBalancerAddresses: one.LoadBalancerAddresses?.map(({ IpAddress, AllocationId, PrivateIPv4Address, IPv6Address }) =>
       present({ IpAddress, AllocationId, PrivateIPv4Address, IPv6Address }),
     ),
@@ -58,9 +53,7 @@ export function toCapacityReservation(one: Sdk.DescribeCapacityReservationOutput
 
 export function toListener(one: Sdk.Listener): Listener {
   return present({
-    ListenerArn: required(one.ListenerArn, 'ListenerArn'),
-    LoadBalancerArn: required(one.LoadBalancerArn, 'LoadBalancerArn'),
-    Port: required(one.Port, 'Port'),
+    ...guaranteed(one, 'ListenerArn', 'LoadBalancerArn', 'Port'),
     // A listener with a protocol that Herald does not use is foreign. Its protocol is passed on unchanged.
     Protocol: required(one.Protocol, 'Protocol') as NlbProtocol,
     DefaultActions: list(one.DefaultActions).flatMap(toForwardAction),
@@ -93,11 +86,9 @@ export function toListenerCertificate({ CertificateArn, IsDefault }: Sdk.Certifi
 export function toTargetGroup(one: Sdk.TargetGroup): TargetGroup {
   return {
     ...toHealthCheck(one),
-    TargetGroupArn: required(one.TargetGroupArn, 'TargetGroupArn'),
-    TargetGroupName: required(one.TargetGroupName, 'TargetGroupName'),
+    ...guaranteed(one, 'TargetGroupArn', 'TargetGroupName'),
     Protocol: required(one.Protocol, 'Protocol') as NlbProtocol,
-    Port: required(one.Port, 'Port'),
-    VpcId: required(one.VpcId, 'VpcId'),
+    ...guaranteed(one, 'Port', 'VpcId'),
     TargetType: required(one.TargetType, 'TargetType') as TargetGroup['TargetType'],
     IpAddressType: one.IpAddressType ?? 'ipv4',
     LoadBalancerArns: list(one.LoadBalancerArns),
