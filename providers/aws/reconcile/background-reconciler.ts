@@ -1,7 +1,6 @@
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { reasonText, type Reason } from '../../../src/model/reasons.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
-import type { Log } from '../../../src/system/log.ts';
 import { reasonOfError } from '../cloud/error-reason.ts';
 import { AwsError } from '../cloud/error.ts';
 import type { ClasslessMode } from '../model/settings.ts';
@@ -9,25 +8,18 @@ import type { NodeRules } from '../node-rules/node-rules.ts';
 import { scanOwned, type Owned } from '../observe/scan.ts';
 import { BackgroundWork } from '../schedule/background-work.ts';
 import { logOutcome } from '../stacks/execution/action-log.ts';
-import type { AwsAccount } from '../stacks/aws-account.ts';
-import type { DepartedServices } from '../stacks/departed-services.ts';
 import { execute } from '../stacks/execution/execute.ts';
 import { decideOrphans, planOwner } from '../stacks/orphans.ts';
+import type { SharedComponents } from '../stacks/shared-components.ts';
 import type { StackReconciler } from '../stacks/stack-reconciler.ts';
-import { parseStackKey, type StackRegistry } from '../stacks/stack-registry.ts';
+import { parseStackKey } from '../stacks/stack-registry.ts';
 import { servicesAwaitingProvider, stacksInUse } from '../stacks/stack-users.ts';
 import { releaseStack } from './release-stack.ts';
 
-interface BackgroundReconcilerComponents {
+interface BackgroundReconcilerComponents extends SharedComponents {
   readonly classless: ClasslessMode;
-  readonly account: AwsAccount;
-  readonly registry: StackRegistry;
-  readonly departed: DepartedServices;
   readonly stacks: StackReconciler;
   readonly rules: NodeRules;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-  readonly log: Log;
 }
 
 /**
