@@ -1,8 +1,7 @@
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { reasonText, type Reason } from '../../../src/model/reasons.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
-import { reasonOfError } from '../cloud/error-reason.ts';
-import { AwsError } from '../cloud/error.ts';
+import { reasonOfThrown } from '../cloud/error-reason.ts';
 import type { ClasslessMode } from '../model/settings.ts';
 import type { NodeRules } from '../node-rules/node-rules.ts';
 import { scanOwned, type Owned } from '../observe/scan.ts';
@@ -116,10 +115,7 @@ export class BackgroundReconciler {
     const { registry, log } = this.#components;
     const state = registry.getOrCreate(parseStackKey(stack));
     log.warn({ stack, resources: state.known.ids }, 'deleting an orphan: its resources have had no Service for a long time');
-    return releaseStack(this.#components, state, snapshot).catch((error: unknown) => {
-      if (!(error instanceof AwsError)) throw error;
-      return reasonOfError(error);
-    });
+    return releaseStack(this.#components, state, snapshot).catch(reasonOfThrown);
   }
 
   /**
@@ -138,8 +134,7 @@ export class BackgroundReconciler {
         }
         await rules.reconcile(snapshot);
       } catch (error) {
-        if (!(error instanceof AwsError)) throw error;
-        log.warn({ service: key, reason: reasonText(reasonOfError(error)) }, 'the targets of a load balancer could not be refreshed');
+        log.warn({ service: key, reason: reasonText(reasonOfThrown(error)) }, 'the targets of a load balancer could not be refreshed');
       }
     }
     return Math.min(...seconds);

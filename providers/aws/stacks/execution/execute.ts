@@ -1,7 +1,6 @@
 import assert from 'node:assert';
 import type { Cloud } from '../../cloud/cloud.ts';
-import type { Filter, SecurityGroup } from '../../cloud/ec2.ts';
-import { AwsError, isTransient, type AwsErrorCode } from '../../cloud/error.ts';
+import { AwsError, isTransient, unlessFailed, type AwsErrorCode } from '../../cloud/error.ts';
 import type { Input, Output, WriteOperation } from '../../cloud/operations.ts';
 import { tagKeys, tagMap } from '../../model/tags.ts';
 import { placeholderName, type Action } from '../../plan/steps/action.ts';
@@ -73,14 +72,9 @@ async function attempt(cloud: Cloud, action: Action, created: Map<string, string
 
 /** Undoes an action that failed halfway. If this fails as well, the next reconcile creates what is missing. */
 async function undo(cloud: Cloud, { otherwise = [] }: Action): Promise<void> {
-  for (const { operation, input } of otherwise) {
-    try {
-      await cloud.call<WriteOperation>(operation, input);
-    } catch (error) {
-      if (!(error instanceof AwsError)) throw error;
-      return;
-    }
-  }
+  await unlessFailed(async () => {
+    for (const { operation, input } of otherwise) await cloud.call<WriteOperation>(operation, input);
+  });
 }
 
 /**
@@ -94,21 +88,12 @@ async function existingGroup(cloud: Cloud, { operation, input }: Action, error: 
     { Name: 'vpc-id', Values: [input.VpcId] },
     { Name: 'group-name', Values: [input.GroupName] },
   ];
-  const [found] = await listGroups(cloud, Filters);
+  // A failure leaves the answer to the creation as the one to report.
+  const [found] = (await unlessFailed(() => cloud.call('ec2:DescribeSecurityGroups', { Filters })))?.SecurityGroups ?? [];
   if (found === undefined) return 'not listed';
   const [actual, wanted] = [tagMap(found.Tags), tagMap(input.TagSpecifications.flatMap(({ Tags }) => Tags))];
   const isOurs = [tagKeys.cluster, tagKeys.stack, tagKeys.resource].every((key) => actual[key] === wanted[key]);
   return isOurs ? found.GroupId : undefined;
-}
-
-/** A failure leaves the answer to the creation as the one to report. */
-async function listGroups(cloud: Cloud, Filters: readonly Filter[]): Promise<readonly SecurityGroup[]> {
-  try {
-    return (await cloud.call('ec2:DescribeSecurityGroups', { Filters })).SecurityGroups;
-  } catch (error) {
-    if (error instanceof AwsError) return [];
-    throw error;
-  }
 }
 
 /** Replaces placeholders in the input by the ids of created resources. */

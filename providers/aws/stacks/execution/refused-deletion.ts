@@ -1,6 +1,6 @@
 import { reason } from '../../../../src/model/reasons.ts';
 import type { Cloud } from '../../cloud/cloud.ts';
-import { AwsError } from '../../cloud/error.ts';
+import { AwsError, unlessFailed } from '../../cloud/error.ts';
 import { limits } from '../../model/limits.ts';
 import type { Action } from '../../plan/steps/action.ts';
 
@@ -14,7 +14,9 @@ const connectedStates: ReadonlySet<string> = new Set(['available', 'pending', 'p
 export async function withBlockers(cloud: Cloud, { id, operation, input }: Action, error: AwsError): Promise<AwsError> {
   if (operation !== 'ec2:DeleteVpcEndpointServiceConfigurations' || error.code !== 'inUse') return error;
   const [ServiceId] = input.ServiceIds;
-  const endpoints = await connectedEndpoints(cloud, ServiceId);
+  // A failure leaves the refusal as the error to report.
+  const listed = await unlessFailed(() => cloud.call('ec2:DescribeVpcEndpointConnections', { ServiceId }));
+  const endpoints = listed?.VpcEndpointConnections.filter(({ VpcEndpointState }) => connectedStates.has(VpcEndpointState)) ?? [];
   const { code, awsCode, requestId, message, cause } = error;
   const name = id.replace(/^endpoint service (.*): delete$/, '$1');
   const shown = endpoints.slice(0, limits.shownEndpoints).map(({ VpcEndpointId, VpcEndpointOwner }) => ({
@@ -29,15 +31,4 @@ export async function withBlockers(cloud: Cloud, { id, operation, input }: Actio
     others: endpoints.length - shown.length,
   });
   return new AwsError({ code, operation, awsCode, requestId, message, cause, reason: blocked });
-}
-
-/** A failure leaves the refusal as the error to report. */
-async function connectedEndpoints(cloud: Cloud, ServiceId: string) {
-  try {
-    const { VpcEndpointConnections } = await cloud.call('ec2:DescribeVpcEndpointConnections', { ServiceId });
-    return VpcEndpointConnections.filter(({ VpcEndpointState }) => connectedStates.has(VpcEndpointState));
-  } catch (error) {
-    if (error instanceof AwsError) return [];
-    throw error;
-  }
 }
