@@ -121,13 +121,7 @@ export class PeerEvents {
     if (this.#closed) return;
     if (event.type === 'established') this.#negotiated = event.negotiated;
     else if (event.type === 'state' && event.from === 'Established') this.#negotiated = undefined;
-    for (const listener of this.#listeners.get(event.type) ?? []) {
-      try {
-        listener(event);
-      } catch (error) {
-        this.#onError(error);
-      }
-    }
+    callAll(this.#listeners.get(event.type) ?? [], event, this.#onError);
     for (const stream of this.#streams) stream.push(event);
     if (event.type === 'established') for (const { resolve } of this.#waiting) resolve(event.negotiated);
   }
@@ -142,8 +136,19 @@ export class PeerEvents {
   }
 }
 
+/** Calls all listeners, also after one that throws. */
+export function callAll<T>(listeners: Iterable<(value: T) => void>, value: T, onError: (error: unknown) => void = throwLater): void {
+  for (const listener of listeners) {
+    try {
+      listener(value);
+    } catch (error) {
+      onError(error);
+    }
+  }
+}
+
 /** Throws in a later turn, so that the session can finish its current work. */
-export function throwLater(error: unknown): void {
+function throwLater(error: unknown): void {
   queueMicrotask(() => {
     throw error;
   });
