@@ -87,11 +87,8 @@ export function planDisown({ observed, cluster, stack }: PlanInput): StackPlan {
     disownArn(loadBalancer.LoadBalancerArn, tags);
   }
   for (const { targetGroup, tags } of targetGroups) disownArn(targetGroup.TargetGroupArn, tags);
-  for (const {
-    loadBalancer: { LoadBalancerName: name },
-    tags,
-  } of classic)
-    disown(name, { LoadBalancerNames: [name] }, tags);
+  for (const { loadBalancer, tags } of classic)
+    disown(loadBalancer.LoadBalancerName, { LoadBalancerNames: [loadBalancer.LoadBalancerName] }, tags);
   for (const { GroupId, Tags } of securityGroups) disown(GroupId, { Resources: [GroupId] }, tagMap(Tags));
   return { actions: steps.actions, waits: steps.waits, problems: [] };
 }

@@ -1,7 +1,6 @@
 import type { Reconciliation } from '../../../src/controller/provider.ts';
 import { defined } from '../../../src/lang/defined.ts';
-import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
-import { serviceKey } from '../../../src/model/objects/metadata.ts';
+import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Ingress, Service } from '../../../src/model/objects/service.ts';
 import { reason, reasonText, remedyText, stableText, type Reason } from '../../../src/model/reasons.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';

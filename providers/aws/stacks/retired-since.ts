@@ -55,15 +55,9 @@ function planRetirementMark({ targetGroups, classic }: Observed, service: Servic
     const reason = `${service} is served elsewhere`;
     if (tags[tagKeys.retired] === undefined) addTags(steps, `${what}: retire`, resource, added, { reason });
   };
-  for (const {
-    targetGroup: { TargetGroupName: name, TargetGroupArn: arn },
-    tags,
-  } of groups)
-    mark(`target group ${name}`, { ResourceArns: [arn] }, tags);
-  for (const {
-    loadBalancer: { LoadBalancerName: name },
-    tags,
-  } of classic)
-    mark(name, { LoadBalancerNames: [name] }, tags);
+  for (const { targetGroup, tags } of groups)
+    mark(`target group ${targetGroup.TargetGroupName}`, { ResourceArns: [targetGroup.TargetGroupArn] }, tags);
+  for (const { loadBalancer, tags } of classic)
+    mark(loadBalancer.LoadBalancerName, { LoadBalancerNames: [loadBalancer.LoadBalancerName] }, tags);
   return { since, actions: steps.actions, waits: [] };
 }

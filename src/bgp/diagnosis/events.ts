@@ -72,10 +72,7 @@ export class PeerEvents {
     this.#onError = onError;
   }
 
-  /**
-   * Calls the listener with every event of the type, in the same turn. The returned function removes it. An error in the listener does not
-   * disturb the session: it becomes an uncaught exception of the process.
-   */
+  /** As `Peer.on`. */
   on<T extends PeerEventType>(type: T, listener: (event: PeerEventOf<T>) => void): () => void {
     let listeners = this.#listeners.get(type);
     if (listeners === undefined) this.#listeners.set(type, (listeners = new Set()));
@@ -85,10 +82,7 @@ export class PeerEvents {
     return () => void listeners.delete(call);
   }
 
-  /**
-   * Streams all events from now on, until the peer is removed. The latest 256 unread events are kept (`maximumQueuedEvents`), and `lost`
-   * has the number of dropped ones. If the signal aborts, the iteration throws its reason.
-   */
+  /** As `Peer.events`. */
   events({ signal }: { readonly signal?: AbortSignal } = {}): EventStream<PeerEvent> {
     const stream = new EventStream<PeerEvent>({ count: maximumQueuedEvents, onEnd: (ended) => this.#streams.delete(ended) }, signal);
     if (this.#closed) stream.finish();
@@ -96,10 +90,7 @@ export class PeerEvents {
     return stream;
   }
 
-  /**
-   * Resolves with the negotiated values when the session is established, or at once if it already is. Rejects with the reason of the
-   * signal, or with PeerClosedError when the peer is removed. A failing session does not reject, because it is retried.
-   */
+  /** As `Peer.established`. */
   async established({ signal }: { readonly signal?: AbortSignal } = {}): Promise<NegotiatedStatus> {
     signal?.throwIfAborted();
     if (this.#negotiated !== undefined) return this.#negotiated;
