@@ -1,11 +1,11 @@
 import { defined } from '../../lang/defined.ts';
 import { formatAddress, isLinkLocal } from '../../net/address.ts';
 import { formatPrefix, prefixContains } from '../../net/prefix.ts';
-import type { Cancel, Clock } from '../../system/clock.ts';
-import type { Log } from '../../system/log.ts';
+import type { Cancel } from '../../system/clock.ts';
+import type { BgpComponents } from '../options/components.ts';
 import type { ListenAddress } from '../options/speaker-options.ts';
 import { listenRetryTime, strangerLogInterval } from '../limits.ts';
-import type { Incoming, Listener, ListenOptions, PeerKey, Transport, TransportFailure } from '../transport/transport.ts';
+import type { Incoming, Listener, ListenOptions, PeerKey, TransportFailure } from '../transport/transport.ts';
 
 export interface ListeningStatus {
   /** Absent: all addresses of both families. */
@@ -20,11 +20,7 @@ export interface ListeningStatus {
   readonly noVrf?: true;
 }
 
-interface Components {
-  readonly clock: Clock;
-  readonly transport: Transport;
-  readonly log: Log;
-}
+type Components = Pick<BgpComponents, 'clock' | 'transport' | 'log'>;
 
 /** Decides on incoming connections and knows the keys of the peers (TCP MD5, TCP-AO). */
 interface IncomingHandler {

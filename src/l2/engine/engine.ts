@@ -374,10 +374,8 @@ export class Engine {
     this.#unsettle(link, settleTime, onlyTime);
     for (const claim of link.claims.values()) this.#runner.dispatch(link, claim, 'doubt');
     if (this.#stopping || this.#suspended) return;
-    this.#elections.confirm(
-      link,
-      [...link.claims.values()].filter(({ state }) => state === 'doubtful'),
-    );
+    const doubtful = [...link.claims.values()].filter(({ state }) => state === 'doubtful');
+    this.#elections.confirm(link, doubtful);
   }
 
   #dispatchOf(claim: Claim, event: ClaimEvent): void {
