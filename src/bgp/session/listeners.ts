@@ -29,16 +29,20 @@ interface IncomingHandler {
   keys(): readonly PeerKey[];
 }
 
-interface Socket {
+class Socket {
   readonly options: ListenOptions;
   listener: Listener | undefined;
   port: number | undefined;
   failure: TransportFailure | undefined;
   cancelRetry: Cancel | undefined;
   /** Keys that the kernel refused. A peer with such a key could connect without a signature. */
-  refused: readonly PeerKey[];
+  refused: readonly PeerKey[] = [];
   /** The refused keys in words, as logged last. */
-  refusedInWords: string;
+  refusedInWords = '';
+
+  constructor(options: ListenOptions) {
+    this.options = options;
+  }
 }
 
 /** The listening sockets of a speaker, with the keys of all peers. A socket that fails is opened again. */
@@ -66,18 +70,7 @@ export class Listeners {
       }),
     );
     for (const [key, socket] of before) if (!wanted.has(key)) close(socket);
-    this.#sockets = [...wanted].map(
-      ([key, options]) =>
-        before.get(key) ?? {
-          options,
-          listener: undefined,
-          port: undefined,
-          failure: undefined,
-          cancelRetry: undefined,
-          refused: [],
-          refusedInWords: '',
-        },
-    );
+    this.#sockets = [...wanted].map(([key, options]) => before.get(key) ?? new Socket(options));
     for (const socket of this.#sockets) if (!before.has(keyOf(socket.options))) this.#open(socket);
   }
 
