@@ -1,6 +1,7 @@
 import { allocationReasons } from '../../src/model/reasons/allocation.ts';
 import { announcementReasons } from '../../src/model/reasons/announcement.ts';
 import { awsReasons } from '../../providers/aws/tables/reasons/reasons.ts';
+import { checkReasons } from '../../src/model/reasons/checks.ts';
 import { configurationReasons } from '../../src/model/reasons/configuration.ts';
 import { directReturnReasons } from '../../src/model/reasons/direct-return.ts';
 import { explanationReasons } from '../../src/model/reasons/explanation.ts';
@@ -23,6 +24,7 @@ const chapters: readonly (readonly [string, string, Readonly<Record<string, Reas
     receivedRouteReasons,
   ],
   ['Forwarding', 'Why a node forwards nothing for a Service, or nothing yet.', forwardingReasons],
+  ['Connections', 'What a node saw of connections to endpoints, or of the way to them.', checkReasons],
   [
     'Direct server return',
     'Why packets are translated and have a node as their source although direct server return is on, or what is wrong with it.',

@@ -1,7 +1,7 @@
 import { defined } from '../lang/defined.ts';
 import { formatAddress } from '../net/address.ts';
 import { formatPrefix } from '../net/prefix.ts';
-import type { NodeState } from './objects/node-state.ts';
+import type { ChecksReport, NodeState } from './objects/node-state.ts';
 import { reasonText, type Reason } from './reasons.ts';
 import type { WrittenRelease } from './parse/released-address.ts';
 import type { Ingress } from './objects/service.ts';
@@ -25,6 +25,7 @@ export function nodeStateManifest(state: NodeState): object {
     directReturn,
     links,
     claims,
+    checks,
   } = state;
   return {
     apiVersion: 'herald.dev/v1alpha1',
@@ -60,7 +61,16 @@ export function nodeStateManifest(state: NodeState): object {
             })),
           }),
       ...defined({ claims }),
+      ...(checks === undefined ? {} : { checks: checksManifest(checks) }),
     },
+  };
+}
+
+function checksManifest({ problem, failing, ...checks }: ChecksReport): object {
+  return {
+    ...checks,
+    ...(problem === undefined ? {} : { problem: reasonManifest(problem) }),
+    failing: failing.map((one) => ({ ...one, reason: reasonManifest(one.reason) })),
   };
 }
 
