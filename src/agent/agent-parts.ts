@@ -13,6 +13,7 @@ import type { Log } from '../system/log.ts';
 import type { Random } from '../system/random.ts';
 import type { AgentEvents } from './agent-events.ts';
 import type { AgentObserver } from './agent-observer.ts';
+import { ConnectionChecks, type ConnectionChecksComponents } from './checks/connection-checks.ts';
 import { checkBridges } from './host/bridge-check.ts';
 import { DirectReturnCheck } from './host/direct-return-check.ts';
 import { HoldBack } from './host/hold-back.ts';
@@ -45,6 +46,7 @@ export interface AgentComponents
     Pick<KernelAnswersComponents, 'neighborProxies'>,
     Pick<NodeLinksComponents, 'hostLinks' | 'followLinks'>,
     Pick<ReceivedRoutesComponents, 'receivedTable'>,
+    Pick<ConnectionChecksComponents, 'watchConnections'>,
     Partial<Pick<L2AnnouncerComponents, 'startL2'>> {
   readonly source: Source;
   readonly dataplane: Dataplane;
@@ -97,6 +99,7 @@ export interface AgentParts {
   readonly links: NodeLinks;
   readonly l2: L2Announcer;
   readonly kernelAnswers: KernelAnswersCheck;
+  readonly checks: ConnectionChecks;
 }
 
 /** Builds the agent's parts, each from the parts above it. `events` carries what a part tells the parts that are built later. */
@@ -226,7 +229,6 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     servicesAt: (address) => l2.servicesAt(address),
     onStatusChanged,
   });
-  const directReturn = new DirectReturnCheck(components, { node, snapshot, kernelSettings, onStatusChanged });
 
   return {
     node,
@@ -245,10 +247,11 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     holdBack,
     identity,
     view: () => ({ ...nodeDraining.view(), heldBack: holdBack.view(), refusal: identity.refusal ?? null }),
-    directReturn,
+    directReturn: new DirectReturnCheck(components, { node, snapshot, kernelSettings, onStatusChanged }),
     links,
     l2,
     kernelAnswers,
+    checks: new ConnectionChecks(components, { node, snapshot, plans, onStatusChanged }),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { LiveAddress, LiveLink, LiveReceivedRoute, LiveRoute, LiveSession, Page } from '../../live/contract.ts';
+import type { LiveAddress, LiveCheck, LiveLink, LiveReceivedRoute, LiveRoute, LiveSession, Page } from '../../live/contract.ts';
 import { livePaths } from '../../live/contract.ts';
 import type { LiveApi } from '../../live/live-api.ts';
 import { pageOf, type LiveQuery } from '../../live/query.ts';
@@ -15,6 +15,8 @@ export interface AgentLiveQueries {
   /** Links and addresses of announcements by ARP and NDP. Both reject with LiveQueryError. */
   links(query: LiveQuery): Promise<Pick<Page<LiveLink>, 'items' | 'next'>>;
   addresses(query: LiveQuery): Promise<Pick<Page<LiveAddress>, 'items' | 'next'>>;
+  /** What became of connections. Throws LiveQueryError. */
+  checks(query: LiveQuery): Pick<Page<LiveCheck>, 'items' | 'next'>;
 }
 
 /** Registers the agent's lists with the live API. Returns a function that removes them. */
@@ -32,6 +34,7 @@ export function registerAgentQueries(live: LiveApi, agent: AgentLiveQueries): ()
     live.addList(livePaths.received, { parameters: receivedParameters, items: (query) => agent.received(query) }),
     live.addList(livePaths.links, { parameters: [], items: (query) => agent.links(query) }),
     live.addList(livePaths.addresses, { parameters: ['service'], items: (query) => agent.addresses(query) }),
+    live.addList(livePaths.checks, { parameters: ['service'], items: (query) => agent.checks(query) }),
   ];
   return () => {
     for (const end of taken) end();

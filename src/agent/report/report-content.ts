@@ -1,6 +1,7 @@
 import { defined } from '../../lang/defined.ts';
 import type { ServiceDifference } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
+import type { ConnectionChecks } from '../checks/connection-checks.ts';
 import type { DirectReturnCheck } from '../host/direct-return-check.ts';
 import type { HoldBack } from '../host/hold-back.ts';
 import type { HostCheck } from '../host/host-check.ts';
@@ -39,6 +40,7 @@ interface ReportedParts {
   readonly links: NodeLinks;
   readonly l2: L2Announcer;
   readonly kernelAnswers: KernelAnswersCheck;
+  readonly checks: ConnectionChecks;
 }
 
 /** Returns the content of the node's NodeState, with bounded lists. */
@@ -55,6 +57,7 @@ export function reportContent(parts: ReportedParts, loop: ReconcileLoop): Report
     ...parts.directReturn.reportPart(),
     ...parts.links.reportPart(),
     ...parts.l2.reportPart(),
+    ...parts.checks.reportPart(),
     ...parts.holdBack.report(),
     ...parts.nodeDraining.report(),
     consumed: loop.consumed,

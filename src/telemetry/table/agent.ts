@@ -116,6 +116,30 @@ export const agentMetrics = {
     labels: { code: '200 or 503' },
     of: 'agent',
   },
+  herald_agent_check_seconds_total: {
+    type: 'counter',
+    help: "Time spent on looking at what becomes of clients' connections. Includes time in which the thread waited for a processor.",
+    labels: {},
+    of: 'agent',
+  },
+  herald_agent_failing_endpoints: {
+    type: 'gauge',
+    help: 'Endpoints of Services that this node does not reach.',
+    labels: {},
+    of: 'agent',
+  },
+  herald_agent_answered_frontends: {
+    type: 'gauge',
+    help: 'Addresses and ports of Services at which connections through this node were answered in the last ten minutes.',
+    labels: {},
+    of: 'agent',
+  },
+  herald_agent_checks_blind: {
+    type: 'gauge',
+    help: 'Is 1 if the agent should look at connections and cannot, or not at all of them, else 0.',
+    labels: {},
+    of: 'agent',
+  },
   herald_node_report_writes_total: {
     type: 'counter',
     help: "Writes of the node's report (NodeState).",
