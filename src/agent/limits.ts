@@ -96,6 +96,18 @@ export const limits = {
   receivedSettleMilliseconds: 10_000,
   /** Longest time for which received routes of an earlier process stay although no peer has sent them again. */
   receivedAdoptMilliseconds: 180_000,
+  /** Time for which the agent remembers what became of connections. */
+  evidenceMilliseconds: 600_000,
+  /** Frontends, and pairs of a frontend and an endpoint, of which the agent remembers connections. */
+  evidencePairs: 10_000,
+  /** Pause between two judgements of what became of connections, unless a look has ended. */
+  judgePauseMilliseconds: 1_000,
+  /** Addresses and ports at which connections were answered that a NodeState lists. */
+  answeredFrontends: 500,
+  /** Ports of Services with endpoints that the node does not reach that a NodeState lists, once for each reason. */
+  failingEndpoints: 100,
+  /** Endpoints that a reason names. */
+  namedEndpoints: 3,
   /** Peers that a scrape has metrics of: as many as a speaker takes. */
   measuredPeers: 1_024,
 } as const;

@@ -1,6 +1,6 @@
-import type { Clock } from '../system/clock.ts';
-import type { Log } from '../system/log.ts';
-import type { Random } from '../system/random.ts';
+import type { Clock } from './clock.ts';
+import type { Log } from './log.ts';
+import type { Random } from './random.ts';
 
 /** The surroundings of a part that acts in time and logs what it did. */
 export interface Surroundings {

@@ -1,0 +1,69 @@
+import type { ConnectionOutcome, ObservedConnection } from '../../net/observed-connection.ts';
+import { limits } from '../limits.ts';
+
+interface Failure {
+  readonly id: number;
+  /** When the last packet passed, and since when a look would have shown that later connections are answered. */
+  at: number;
+  readonly noticed: number;
+}
+
+const failuresNeeded = 2;
+const failuresKept = 2 * failuresNeeded;
+
+/** What became of the connections to one frontend that led to one endpoint. Times are milliseconds of the clock. */
+export class PairEvidence {
+  readonly #last: Partial<Record<ConnectionOutcome, number>> = {};
+  #isOwn = false;
+  /** Failures of distinct connections since a new one was answered: the first ones and the last ones. */
+  #failures: Failure[] = [];
+
+  take({ outcome, at, id, own }: ObservedConnection, noticed: number): void {
+    this.#isOwn = at >= this.latest ? own === true : this.#isOwn;
+    this.#last[outcome] = Math.max(at, this.#last[outcome] ?? at);
+    if (outcome !== 'refused' && outcome !== 'silent') return;
+    const known = this.#failures.find((failure) => failure.id === id);
+    if (known !== undefined) {
+      known.at = Math.max(known.at, at);
+      return;
+    }
+    if (this.#failures.length === failuresKept) this.#failures.splice(failuresNeeded, 1);
+    this.#failures.push({ id, at, noticed });
+  }
+
+  /** When a connection last had the outcome. Undefined: never, or not in the last ten minutes. */
+  last(outcome: ConnectionOutcome, now: number): number | undefined {
+    const at = this.#last[outcome];
+    return at === undefined || isOld(at, now) ? undefined : at;
+  }
+
+  get latest(): number {
+    return Math.max(Number.NEGATIVE_INFINITY, ...Object.values(this.#last));
+  }
+
+  /** The agent opened the latest of these connections itself. */
+  get isOwn(): boolean {
+    return this.#isOwn;
+  }
+
+  isForgotten(now: number): boolean {
+    return isOld(this.latest, now);
+  }
+
+  /**
+   * Returns how connections fail: the last new ones did, at least two, and a look that began later saw none that was answered since. `answered`:
+   * when a new connection was last answered.
+   */
+  failure(answered: number, lookBegan: number, now: number): 'refused' | 'silent' | undefined {
+    this.#failures = this.#failures.filter(({ at }) => at > answered);
+    const counted = this.#failures.filter(({ noticed }) => noticed <= lookBegan);
+    if (counted.length < failuresNeeded || this.#failures.every(({ at }) => isOld(at, now))) return undefined;
+    const refused = this.#last.refused ?? Number.NEGATIVE_INFINITY;
+    return refused > answered && !isOld(refused, now) ? 'refused' : 'silent';
+  }
+}
+
+/** True: ten minutes have passed since. */
+export function isOld(at: number, now: number): boolean {
+  return now - at >= limits.evidenceMilliseconds;
+}
