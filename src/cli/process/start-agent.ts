@@ -2,6 +2,8 @@ import { defined } from '../../lang/defined.ts';
 import { Agent } from '../../agent/agent.ts';
 import { registerAgentQueries } from '../../agent/live/live-queries.ts';
 import { traceEndpoint } from '../../agent/live/bgp-trace-endpoint.ts';
+import { checkEndpoint } from '../../agent/live/check/check-endpoint.ts';
+import type { FindHostPaths } from '../../agent/host/pod-path-check.ts';
 import { agentHealth } from '../../agent/metrics/agent-health.ts';
 import { AgentMetrics } from '../../agent/metrics/agent-metrics.ts';
 import { exposeBgp } from '../../agent/metrics/bgp-metrics.ts';
@@ -32,6 +34,9 @@ import { isSubdomainName } from '../../model/reading/metadata.ts';
 import { reason, reasonText } from '../../model/reasons.ts';
 import { systemHost } from '../../system/host.ts';
 import { tcpForwarding } from '../../system/http/tcp-forwarder.ts';
+import { systemProber } from '../../system/probe/prober.ts';
+import type { Clock } from '../../system/clock.ts';
+import type { Source } from '../../sources/source.ts';
 import type { Log } from '../../system/log.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { exitStatus } from '../context/exit-status.ts';
@@ -142,7 +147,7 @@ export async function startAgent(
   const unfollow = endpoints.followNode(source, node);
   endpoints.live.setProcess({ node });
   const untold = registerAgentQueries(endpoints.live, agent.live());
-  const untraced = endpoints.local.handle(debugPaths.bgpTrace, traceEndpoint(speaker));
+  const undebugged = serveDebug(endpoints, { source, clock, speaker, node });
   const installation = daemonset === undefined ? undefined : storage.followInstallation?.(daemonset);
   await agent.start();
   return {
@@ -150,7 +155,7 @@ export async function startAgent(
       const isRemoved = installation?.removed === true;
       if (onStop === 'shutdown') await agent.gracefulShutdown(context.onHurry);
       untold();
-      untraced();
+      undebugged();
       unprobed();
       unfollow();
       unexpose();
@@ -164,6 +169,21 @@ export async function startAgent(
       if (isRemoved) await cleanKernel(clock, log);
       if (isRemoved) log.info({ ...daemonset }, 'the DaemonSet was deleted, so everything was removed from the kernel of this node');
     },
+  };
+}
+
+/** Serves what only the Unix socket has. Returns a function that ends it. */
+function serveDebug(
+  { local }: Pick<ProcessEndpoints, 'local'>,
+  { source, clock, speaker, node }: { readonly source: Source; readonly clock: Clock; readonly speaker: Speaker; readonly node: string },
+): () => void {
+  const hostPaths: FindHostPaths = (targets) => findHostPaths(targets, clock);
+  const ends = [
+    local.handle(debugPaths.bgpTrace, traceEndpoint(speaker)),
+    local.handle(debugPaths.check, checkEndpoint({ snapshot: () => source.snapshot, node, prober: systemProber(clock), hostPaths })),
+  ];
+  return () => {
+    for (const end of ends) end();
   };
 }
 
