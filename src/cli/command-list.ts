@@ -14,6 +14,7 @@ const firstCommands: Commands = {
   pools: async () => (await import('./commands/tables/pools-command.ts')).poolsCommand,
   explain: async () => (await import('./commands/explain-command.ts')).explainCommand,
   ui: async () => (await import('./commands/ui/ui-command.ts')).uiCommand,
+  check: async () => (await import('./commands/check/check-command.ts')).checkCommand,
   history: async () => (await import('./commands/history-command.ts')).historyCommand,
   plan: async () => (await import('./commands/plan-command.ts')).planCommand,
   drain: async () => (await import('./drain/drain-command.ts')).drainCommand,

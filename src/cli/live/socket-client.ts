@@ -15,7 +15,7 @@ export async function connectToSocket(socket: string, stopped: AbortSignal): Pro
     throw new LiveError(`the program that answers at ${socket} is not a process of Herald`, 'name the right socket: --socket');
   const { command, node } = process;
   const who = command === 'controller' ? 'the controller' : `the agent of ${node ?? 'this host'}`;
-  return { who, process, ask };
+  return { who, process, socket, ask };
 }
 
 async function askSocket(socket: string, target: string, stopped: AbortSignal): Promise<unknown> {
