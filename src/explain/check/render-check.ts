@@ -1,6 +1,7 @@
 import { listText } from '../../decisions/verdict/verdict-text.ts';
 import { tableLines } from '../text/table-text.ts';
 import type { CheckReport, ReceivedPrefix, RouterCheck } from './facts.ts';
+import type { RouterAnswer } from './router-answer.ts';
 import { matrixRows, originText, placeText, type MatrixRow, type NameOf } from './matrix.ts';
 
 /** More targets of a row than this are counted. */
@@ -17,9 +18,7 @@ export function renderCheck(report: CheckReport, nameOf: NameOf, whole: boolean)
   return [
     verdict,
     ...(rows.length === 0 ? [] : ['', ...table]),
-    ...(routers.length + received.length === 0
-      ? []
-      : ['', 'Routers', ...routers.flatMap((one) => routerLines(one, nameOf)), ...receivedLines(received)]),
+    ...(routers.length + received.length === 0 ? [] : ['', 'Routers', ...routerLines(routers, nameOf), ...receivedLines(received)]),
     '',
     'Not checked',
     ...unchecked.flatMap(({ what, why, fix }) => [`  ${what}: ${why}`, ...(fix === undefined || fix === '' ? [] : [`    fix: ${fix}`])]),
@@ -46,21 +45,33 @@ function timeText({ fastest, slowest }: MatrixRow): string {
 
 const milliseconds = (value: number): string => (value < 10 ? value.toFixed(1) : value.toFixed(0));
 
-function routerLines({ router, prefix, answer }: RouterCheck, nameOf: NameOf): string[] {
-  const lead = `  ${router}: ${prefix}`;
+/** Returns the lines about one router: prefixes with the same answer together. */
+function routerLines(checks: readonly RouterCheck[], nameOf: NameOf): string[] {
+  const same = Map.groupBy(checks, ({ router, answer }) => JSON.stringify([router, answer]));
+  return [...same.values()].flatMap((alike) => {
+    const [first] = alike;
+    if (first === undefined) return [];
+    const { router, answer } = first;
+    return answerLines(`  ${router}: ${alike.map(({ prefix }) => prefix).join(', ')}`, answer, nameOf);
+  });
+}
+
+function answerLines(lead: string, answer: RouterAnswer, nameOf: NameOf): string[] {
   switch (answer.has) {
     case 'best':
       return [`${lead} by ${hops(answer.nextHops, nameOf)}`];
     case 'covered':
       return [`${lead} only within ${answer.by}, by ${hops(answer.nextHops, nameOf)}`];
     case 'unusable':
-      return [`${lead} is known by ${hops(answer.nextHops, nameOf)}, but not used: its next hop may not be reachable there`];
+      return [
+        `${lead}: known by ${hops(answer.nextHops, nameOf)}, but not used. Does the router reach the next hop, and does its policy accept the route?`,
+      ];
     case 'none':
-      return [`${lead} is not there`];
+      return [`${lead}: no route`];
     case 'unread':
       return [`${lead}, shown and not judged:`, ...answer.text.split('\n').map((line) => `    ${line}`)];
     case 'failed':
-      return [`${lead} is not known: ${answer.why}`];
+      return [`${lead}: not known. ${answer.why}`];
   }
 }
 

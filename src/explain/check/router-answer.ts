@@ -23,7 +23,7 @@ export function readRouterAnswer(text: string, prefix: string, most: number): Ro
   const covering = routes.filter((route) => contains(route.prefix, prefix));
   if (covering.length === 0) return routes.length === 0 ? { has: 'none' } : unread;
   const used = covering.filter((route) => route.isUsed);
-  const nextHops = [...new Set((used.length > 0 ? used : covering).flatMap((route) => route.nextHops))];
+  const nextHops = [...new Set((used.length > 0 ? used : covering).flatMap((route) => route.nextHops))].toSorted();
   if (used.length === 0) return { has: 'unusable', nextHops };
   const by = used[0]?.prefix ?? prefix;
   return by === prefix ? { has: 'best', nextHops } : { has: 'covered', by, nextHops };
@@ -66,12 +66,14 @@ function isBest({ bestpath, multipath }: Record<string, unknown>): boolean {
   return (isRecord(bestpath) && bestpath['overall'] === true) || multipath === true;
 }
 
-/** A next hop may have a global and a link-local address; each is an entry. */
+/** A next hop may have a global and a link-local address, each as an entry. The global one says more. */
 function nextHopsOf({ nexthops }: Record<string, unknown>): string[] {
-  return (Array.isArray(nexthops) ? nexthops : []).filter(isRecord).flatMap(({ ip, directlyConnected, interfaceName }) => {
+  const all = (Array.isArray(nexthops) ? nexthops : []).filter(isRecord).flatMap(({ ip, directlyConnected, interfaceName }) => {
     if (typeof ip === 'string') return parseAddress(ip).ok ? [ip] : [];
     return directlyConnected === true && typeof interfaceName === 'string' ? [interfaceName] : [];
   });
+  const global = all.filter((one) => !one.startsWith('fe80:'));
+  return global.length > 0 ? global : all;
 }
 
 /**

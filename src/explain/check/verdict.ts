@@ -11,6 +11,8 @@ interface VerdictFacts extends Pick<CheckInput, 'expected' | 'external' | 'route
 
 /** More failures than this are counted. */
 const shownFailures = 3;
+/** More addresses than this are counted. */
+const shownTargets = 2;
 
 /** Says in one line what was seen: what does not work first, else what works, and nothing that was not tried. */
 export function verdictOf(facts: VerdictFacts): string {
@@ -45,7 +47,7 @@ function failureText({ from, what, to, result }: MatrixRow, { checked, expected 
 }
 
 function successes(facts: VerdictFacts): string {
-  const { probes, checked, expected, external, outcome } = facts;
+  const { probes, checked, expected, outcome } = facts;
   const ofNodes = probes.filter(({ from, what }) => from !== undefined && what !== 'size');
   const ofClient = probes.filter(({ from }) => from === undefined);
   const reached = ofNodes.filter(({ judgement }) => judgement === 'passed');
@@ -53,35 +55,40 @@ function successes(facts: VerdictFacts): string {
   const missing = expected.filter((node) => !checked.includes(node));
   const nodes = outcome === 'passed' && expected.length > 1 ? 'every node' : listText(checked);
   const verb = outcome !== 'passed' || expected.length < 2 ? (checked.length > 1 ? 'reach' : 'reaches') : 'reaches';
+  const external = targets(reached.filter(({ what, to }) => what === 'address' && facts.external.has(to)));
   const objects = objectsText(reached, mute, external);
-  const client = clientText(ofClient, objects);
   return [
     ...(checked.length > 0 && objects !== '' ? [`${nodes} ${verb} ${objects}`] : []),
-    ...client,
+    ...clientText(ofClient, external),
     ...narrowTexts(facts),
     ...(mute.length === 0 ? [] : [muteText(mute)]),
     ...(missing.length === 0 ? [] : [`${listText(missing)} ${missing.length > 1 ? 'were' : 'was'} not checked`]),
   ].join('; ');
 }
 
+const targets = (probes: readonly JudgedProbe[]): ReadonlySet<string> => new Set(probes.map(targetText));
+
 /** "every endpoint and 198.51.100.10:80/TCP". */
 function objectsText(reached: readonly JudgedProbe[], mute: readonly JudgedProbe[], external: ReadonlySet<string>): string {
   const protocols = [...new Set(reached.map(({ protocol }) => protocol))];
   const only = mute.length === 0 ? '' : `${protocols.join(' and ')} `;
-  const addresses = [...new Set(reached.filter(({ what, to }) => what === 'address' && external.has(to)).map(targetText))];
-  const others = reached.some(({ what, to }) => what === 'address' && !external.has(to));
+  const inside = reached.some(({ what }) => what === 'address') ? ["the Service's addresses inside the cluster"] : [];
   return listText([
     ...(reached.some(({ what }) => what === 'endpoint') ? [`every ${only}endpoint`] : []),
-    ...(addresses.length > 0 ? addresses : others ? ["the Service's addresses inside the cluster"] : []),
+    ...(external.size > 0 ? [manyText(external)] : inside),
   ]);
 }
 
 /** The client tries the addresses for clients only. */
-function clientText(probes: readonly JudgedProbe[], objects: string): string[] {
-  const reached = probes.filter(({ judgement }) => judgement === 'passed').map(targetText);
-  if (reached.length === 0) return [];
-  const isSame = reached.length === probes.length && reached.every((to) => objects.includes(to));
-  return [isSame ? 'the client here too' : `the client here reaches ${listText(reached)}`];
+function clientText(probes: readonly JudgedProbe[], ofNodes: ReadonlySet<string>): string[] {
+  const reached = targets(probes.filter(({ judgement }) => judgement === 'passed'));
+  if (reached.size === 0) return [];
+  const isSame = ofNodes.size > 0 && reached.isSupersetOf(ofNodes);
+  return [isSame ? 'the client here too' : `the client here reaches ${manyText(reached)}`];
+}
+
+function manyText(targets: ReadonlySet<string>): string {
+  return targets.size > shownTargets ? `all ${targets.size} addresses and ports for clients` : listText([...targets]);
 }
 
 /** Packets that are too big for a hop are no failure: their sender learns it. */
@@ -94,8 +101,8 @@ function narrowTexts({ probes, checked, expected, nameOf }: VerdictFacts): strin
 }
 
 function muteText(mute: readonly JudgedProbe[]): string {
-  const targets = new Set(mute.map(targetText));
-  const [only = ''] = targets;
-  const which = targets.size === 1 ? only : `${targets.size} targets of UDP`;
+  const all = targets(mute);
+  const [only = ''] = all;
+  const which = all.size === 1 ? only : `${all.size} targets of UDP`;
   return `${which} refused nothing and answered nothing, which UDP need not do: not known`;
 }

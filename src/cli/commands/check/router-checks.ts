@@ -35,19 +35,15 @@ export async function checkRouters(
   const questions = commands.flatMap((command) => (announced.get(command.router) ?? prefixes).map((prefix) => ({ command, prefix })));
   const routers = await atMost(questions, limits.liveAtOnce, ({ command, prefix }) => askRouter(command, prefix));
   const heard = await receivedPrefixes(context, options, reading, prefixes);
-  const seen = new Set([...commands.map(({ router }) => router), ...heard.received.map(({ route }) => route.peer)]);
-  const unseen = [...announced.keys()].filter((peer) => !seen.has(peer)).toSorted();
-  const unknown =
-    unseen.length === 0
-      ? []
-      : [
-          {
-            what: `what ${unseen.join(', ')} ${unseen.length > 1 ? 'do' : 'does'} with ${prefixes.join(', ')}`,
-            why: 'routes were sent, and no router was asked',
-            fix: `--router NAME=COMMAND, such as --router "${unseen[0]}=ssh ${unseen[0]} birdc show route {prefix}"`,
-          },
-        ];
-  return { routers, received: heard.received, unchecked: [...heard.unchecked, ...unknown] };
+  const seen = new Set(heard.received.map(({ route }) => route.peer));
+  const unseen = commands.length > 0 ? [] : [...announced.keys()].filter((peer) => !seen.has(peer)).toSorted();
+  const [first = ''] = unseen;
+  const unknown: Unchecked = {
+    what: unseen.length > 1 ? `${first} and ${unseen.length - 1} other BGPPeers` : first,
+    why: 'they were sent routes of the Service; whether they use them is not known',
+    fix: `ask them: --router "${first}=ssh ${first} birdc show route {prefix}"`,
+  };
+  return { routers, received: heard.received, unchecked: [...heard.unchecked, ...(unseen.length === 0 ? [] : [unknown])] };
 }
 
 /** Returns the prefixes that nodes announce for the Service, by BGPPeer. */
