@@ -58,7 +58,7 @@ export function targetText({ what, to, protocol, on, size }: Pick<JudgedProbe, '
   return `${to}/${protocol}${on === undefined ? '' : ` on ${on}`}`;
 }
 
-/** Returns the result without its time: "refused", "no answer within 3 s; packets get as far as node2 (10.0.0.12)". */
+/** Returns the result without its time: "refused", "no answer within 3 s; packets get as far as node2". */
 export function resultText(probe: JudgedProbe, nameOf: NameOf): string {
   const { result, protocol, by, mtu, error, milliseconds } = probe;
   const sender = by === undefined ? '' : placeText(by, nameOf);
@@ -99,10 +99,8 @@ function hopsText({ hops }: JudgedProbe, nameOf: NameOf): string {
   return `; packets get as far as ${placeText(last.from, nameOf)}, and nothing is heard from behind it`;
 }
 
-export function placeText(address: string, nameOf: NameOf): string {
-  const name = nameOf(address);
-  return name === undefined ? address : `${name} (${address})`;
-}
+/** Names the node of an address, or else the address. */
+export const placeText = (address: string, nameOf: NameOf): string => nameOf(address) ?? address;
 
 /** Names who probed: "every node", "node1 and node2", "the client here". */
 export function originText(from: readonly string[], checked: readonly string[], expected: readonly string[]): string {
