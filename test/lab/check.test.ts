@@ -111,7 +111,7 @@ test('a drop rule in the forward path of one node is found, with the last hop th
   // The address of node3 on the link to a ToR, or its own.
   expect(probe?.hops?.at(-1)?.from).toMatch(/^10\.[012]\.0\.13$/);
   expect(found.verdict).toMatch(
-    /^Node1 and node2 do not reach 10\.244\.3\.10:8080\/TCP on node3 and \[fd00:244:3::10\]:8080\/TCP on node3 \(no answer within 3 s; packets get as far as node3, /,
+    /^node1 and node2 do not reach 10\.244\.3\.10:8080\/TCP on node3 and \[fd00:244:3::10\]:8080\/TCP on node3 \(no answer within 3 s; packets get as far as node3, /,
   );
 });
 
@@ -119,9 +119,9 @@ test('a drop rule on the way out of one node is found from that node only', asyn
   await drop('node2', 'output', 'ip daddr 10.244.3.10 tcp dport 8080');
   const found = await report('shop/web', '--no-client', '--node', 'node2');
   expect(found.verdict).toMatch(
-    /^Node2 does not reach 10\.244\.3\.10:8080\/TCP on node3 \(no answer within 3 s; no router on the way answered\)/,
+    /^node2 does not reach 10\.244\.3\.10:8080\/TCP on node3 \(no answer within 3 s; no router on the way answered\)/,
   );
-  expect((await report('shop/web', '--no-client', '--node', 'node1')).verdict).toMatch(/^Node1 reaches every endpoint/);
+  expect((await report('shop/web', '--no-client', '--node', 'node1')).verdict).toMatch(/^node1 reaches every endpoint/);
 });
 
 test.each([
@@ -214,13 +214,13 @@ test('a node that was not checked is named, and the check is incomplete', async 
     .machine('client')
     .exec([program, 'check', 'service', 'shop/web', '--source', herald.directory, '--socket', herald.socket('node1')], { check: false });
   expect(code).toBe(2);
-  expect(stdout).toMatch(/^Node1 reaches every endpoint and .*; the client here too; node2 and node3 were not checked\.\n/);
+  expect(stdout).toMatch(/^node1 reaches every endpoint and .*; the client here too; node2 and node3 were not checked\.\n/);
   expect(stdout).toMatch(/\n {2}node2, node3: no agent of it was found\n {4}fix: run herald check node there/);
 });
 
 test('check node is the part of one node, and --all has a line for each Service', async () => {
   const here = await lab.control.exec([program, 'check', 'node', '--service', 'shop/web', '--socket', herald.socket('node2')]);
-  expect(here.stdout).toMatch(/^Node2 reaches every endpoint/);
+  expect(here.stdout).toMatch(/^node2 reaches every endpoint/);
   const { stdout, code } = await lab
     .machine('client')
     .exec([

@@ -19,8 +19,11 @@ export function verdictOf(facts: VerdictFacts): string {
   const { outcome } = facts;
   if (outcome === 'unchecked') return 'Nothing was checked.';
   const said = outcome === 'failed' ? failures(facts) : successes(facts);
-  return `${said.slice(0, 1).toUpperCase()}${said.slice(1)}.`;
+  return `${startsWithName(said) ? said : `${said.slice(0, 1).toUpperCase()}${said.slice(1)}`}.`;
 }
+
+/** The name of a node or router keeps its spelling, also where a sentence begins. */
+const startsWithName = (said: string): boolean => !/^(?:every|no|the|large|on) /.test(said);
 
 function failures(facts: VerdictFacts): string {
   const { probes, routers, nameOf, hasEndpoints } = facts;
