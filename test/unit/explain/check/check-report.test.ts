@@ -137,16 +137,15 @@ test('the matrix shows failures first, folds alike nodes, and fits on one screen
   const endpoints = Array.from({ length: 100 }, (_, n) => probe(endpoint(n)));
   const nodes = Object.fromEntries(['node1', 'node2', 'node3'].map((node) => [node, [probe(address), ...endpoints, end]]));
   const lines = renderCheck(report({ ...nodes, node2: [probe(address, 'refused'), ...endpoints, end] }), nameOf, false);
-  expect(lines.slice(0, 6)).toEqual(
-    [
-      'node2 does not reach 198.51.100.10:80/TCP (refused).',
-      '',
-      'From             To                                      Result    Time',
-      'node2            198.51.100.10:80/TCP                    refused   1.3 ms',
-      'node1 and node3  198.51.100.10:80/TCP                    answered  1.3 ms',
-      'every node       100 endpoints: 10.244.0.10:8080/TCP ...  answered  1.3 ms',
-    ].map((line) => expect.stringMatching(new RegExp(`^${RegExp.escape(line).replaceAll(/(?:\\x20){2,}/g, '\\s+')}$`)) as string),
-  );
+  // The width of a column is not what is tested.
+  expect(lines.slice(0, 6).map((line) => line.replaceAll(/ {2,}/g, '  '))).toEqual([
+    'node2 does not reach 198.51.100.10:80/TCP (refused).',
+    '',
+    'From  To  Result  Time',
+    'node2  198.51.100.10:80/TCP  refused  1.3 ms',
+    'node1 and node3  198.51.100.10:80/TCP  answered  1.3 ms',
+    'every node  100 endpoints: 10.244.0.10:8080/TCP ...  answered  1.3 ms',
+  ]);
   expect(lines.length).toBeLessThan(12);
   expect(renderCheck(report(nodes), nameOf, true).length).toBeGreaterThan(100);
 });
