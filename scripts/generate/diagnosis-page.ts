@@ -132,5 +132,6 @@ const order = [
   ['AddressAssigned', 'The Service has no address'],
   ['Programmed', 'Nodes do not forward'],
   ['Announced', 'The address is not announced'],
+  ['Answered', 'Connections fail'],
   ['none', 'No condition is False'],
 ] as const;

@@ -7,19 +7,17 @@ import type { AgentPodName } from '../model/objects/agent-pod.ts';
 import type { NodeState } from '../model/objects/node-state.ts';
 import type { Snapshot } from '../model/store/snapshot.ts';
 import type { Source } from '../sources/source.ts';
-import type { Clock } from '../system/clock.ts';
 import type { SocketAddress, ListenHttp } from '../system/http/http-listener.ts';
-import type { Log } from '../system/log.ts';
-import type { Random } from '../system/random.ts';
 import type { AgentEvents } from './agent-events.ts';
 import type { AgentObserver } from './agent-observer.ts';
+import type { FindHostPaths } from './host-readings.ts';
 import { checkBridges } from './host/bridge-check.ts';
 import { DirectReturnCheck } from './host/direct-return-check.ts';
 import { HoldBack } from './host/hold-back.ts';
 import { HostCheck, type HostCheckComponents } from './host/host-check.ts';
 import { hostFacts } from './host/host-facts.ts';
 import { HostIdentity } from './host/host-identity.ts';
-import { checkPodPaths, type FindHostPaths } from './host/pod-path-check.ts';
+import { checkPodPaths } from './host/pod-path-check.ts';
 import { NodeHealth } from './host/node-health.ts';
 import { KernelAnswersCheck, type KernelAnswersComponents } from './l2/kernel-answers-check.ts';
 import { L2Announcer, type L2AnnouncerComponents } from './l2/l2-announcer.ts';
@@ -34,6 +32,7 @@ import { DataplaneSync } from './reconcile/dataplane-sync.ts';
 import { ForeignFrontends, type ForeignFrontendsComponents } from './reconcile/foreign-frontends.ts';
 import { NodeDraining, type NodeDrainingComponents } from './reconcile/node-draining.ts';
 import { Plans } from './reconcile/plans.ts';
+import type { RandomSurroundings } from './surroundings.ts';
 import { BgpSessions, type BgpSessionsComponents, type BgpSessionsOptions } from './sessions/bgp-sessions.ts';
 
 export interface AgentComponents
@@ -45,7 +44,8 @@ export interface AgentComponents
     Pick<KernelAnswersComponents, 'neighborProxies'>,
     Pick<NodeLinksComponents, 'hostLinks' | 'followLinks'>,
     Pick<ReceivedRoutesComponents, 'receivedTable'>,
-    Partial<Pick<L2AnnouncerComponents, 'startL2'>> {
+    Partial<Pick<L2AnnouncerComponents, 'startL2'>>,
+    RandomSurroundings {
   readonly source: Source;
   readonly dataplane: Dataplane;
   readonly writeNodeState: (state: NodeState) => Promise<void>;
@@ -56,9 +56,6 @@ export interface AgentComponents
   readonly observer?: AgentObserver;
   /** Absent: the agent keeps no history; the log still has its events. */
   readonly history?: History;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
 }
 
 export interface AgentOptions extends BgpSessionsOptions {
@@ -73,34 +70,10 @@ export interface AgentOptions extends BgpSessionsOptions {
   readonly pod?: AgentPodName;
 }
 
-export interface AgentParts {
-  readonly node: string;
-  /** Absent: the agent keeps no history. */
-  readonly history?: AgentHistory;
-  readonly routes: AnnouncedRoutes;
-  readonly sessions: BgpSessions;
-  readonly received: ReceivedRoutes;
-  /** Sends the changes of `routes` to the sessions. */
-  readonly flushRoutes: () => void;
-  readonly foreignFrontends: ForeignFrontends;
-  readonly plans: Plans;
-  readonly nodeDraining: NodeDraining;
-  readonly dataplaneSync: DataplaneSync;
-  readonly announcer: Announcer;
-  readonly health: NodeHealth;
-  readonly hostCheck: HostCheck;
-  readonly holdBack: HoldBack;
-  readonly identity: HostIdentity;
-  /** Returns what the announcement decision knows of this node beyond the snapshot. */
-  readonly view: () => OwnState;
-  readonly directReturn: DirectReturnCheck;
-  readonly links: NodeLinks;
-  readonly l2: L2Announcer;
-  readonly kernelAnswers: KernelAnswersCheck;
-}
+export type AgentParts = ReturnType<typeof buildAgentParts>;
 
 /** Builds the agent's parts, each from the parts above it. `events` carries what a part tells the parts that are built later. */
-export function buildAgentParts(components: AgentComponents, options: AgentOptions, events: AgentEvents): AgentParts {
+export function buildAgentParts(components: AgentComponents, options: AgentOptions, events: AgentEvents) {
   const { source, clock, host, hostPaths } = components;
   const { node, kernelSettings = 'set', healthz = [], proxyStatus } = options;
   const snapshot = (): Snapshot => source.snapshot;
@@ -116,6 +89,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     options,
   );
   const received: ReceivedRoutes = new ReceivedRoutes(components, { node, snapshot, peers: () => sessions.peers, onStatusChanged });
+  /** Sends the changes of `routes` to the sessions. */
   const flushRoutes = (): void => {
     sessions.applyRouteChanges(routes.takeChanges());
     l2.flush();
@@ -149,12 +123,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   );
   const l2History =
     components.history === undefined ? undefined : new L2History(components.history, node, (address) => l2.servicesAt(address));
-  const ownLinks = new OwnLinksView(
-    node,
-    links,
-    () => holdBack.view(),
-    () => l2.claims,
-  );
+  const ownLinks = new OwnLinksView(node, { links: () => links.links, heldBack: () => holdBack.view(), claims: () => l2.claims });
   const plans = new Plans(
     {
       clock,
@@ -244,7 +213,8 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     hostCheck,
     holdBack,
     identity,
-    view: () => ({ ...nodeDraining.view(), heldBack: holdBack.view(), refusal: identity.refusal ?? null }),
+    /** Returns what the announcement decision knows of this node beyond the snapshot. */
+    view: (): OwnState => ({ ...nodeDraining.view(), heldBack: holdBack.view(), refusal: identity.refusal ?? null }),
     directReturn,
     links,
     l2,

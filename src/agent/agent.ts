@@ -16,9 +16,8 @@ import { liveReceived } from './live/live-received.ts';
 import { liveRoutes } from './live/live-routes.ts';
 import { ReconcilePass } from './reconcile-pass.ts';
 import { ReconcileLoop } from './reconcile/reconcile-loop.ts';
-import { dataplaneReason } from './report/dataplane-reason.ts';
 import { NodeReport } from './report/node-report.ts';
-import { agentHostProblems, differingServices, reportContent } from './report/report-content.ts';
+import { agentHostProblems, dataplaneReason, differingServices, reportContent } from './report/report-content.ts';
 
 /**
  * Runs one node: it has the kernel forward Services and announces them over BGP. The reconcile loop runs one pass at a time over everything
@@ -162,21 +161,8 @@ export class Agent {
    * the next process starts. The rules stay in both modes: they forward until then, and packets on their way still arrive.
    */
   async stop(message: string, mode: 'restart' | 'shutdown' = 'restart'): Promise<void> {
-    const {
-      dataplaneSync,
-      plans,
-      announcer,
-      nodeDraining,
-      sessions,
-      received,
-      health,
-      hostCheck,
-      directReturn,
-      foreignFrontends,
-      links,
-      l2,
-      kernelAnswers,
-    } = this.#parts;
+    const { sessions, received, health, hostCheck, directReturn, foreignFrontends, l2 } = this.#parts;
+    const { dataplaneSync, plans, announcer, nodeDraining, links, kernelAnswers } = this.#parts;
     this.#unsubscribe?.();
     for (const part of [this.#loop, dataplaneSync, plans, announcer, nodeDraining, links, kernelAnswers]) part.stop();
     // Before the running pass ends: a slow data plane must not keep routers sending.

@@ -63,10 +63,7 @@ export const limits = {
   holdBackMilliseconds: 10_000,
   /** Time for which a node forwards again before it announces its routes again. */
   resumeMilliseconds: 30_000,
-  /**
-   * Listeners for health-check node ports. The default range has 2768 NodePorts; each may be served in both families and at several
-   * addresses.
-   */
+  /** Listeners for health-check node ports: of 2768 NodePorts by default, each in both families and at several addresses. */
   healthCheckListeners: 12_000,
   /** Delay before the agent tries again to listen on a port. */
   listenRetryMilliseconds: 1_000,
@@ -75,10 +72,7 @@ export const limits = {
   healthHeaderBytes: 8_192,
   healthAnswerMilliseconds: 4_000,
   healthIdleMilliseconds: 5_000,
-  /**
-   * A working router answers with its OPEN at once. A router that does not answer within this time drops our packets, and the status says
-   * so.
-   */
+  /** A working router answers with its OPEN at once. One that does not within this time drops our packets, and the status says so. */
   openHoldSeconds: 30,
   /**
    * After BFD lost the path to a peer, BGP waits this long, or less if BFD comes back earlier. A longer wait would not help: BGP cannot

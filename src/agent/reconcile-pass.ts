@@ -1,23 +1,17 @@
 import type { ServiceKey } from '../model/objects/metadata.ts';
 import type { Snapshot } from '../model/store/snapshot.ts';
 import type { ServiceForwarding } from '../net/frontend.ts';
-import type { Clock } from '../system/clock.ts';
 import { TimeSlice } from '../system/time-slice.ts';
-import { noPassObserver, type AgentObserver, type PassObserver } from './agent-observer.ts';
-import type { AgentParts } from './agent-parts.ts';
+import { noPassObserver, type PassObserver } from './agent-observer.ts';
+import type { AgentComponents, AgentParts } from './agent-parts.ts';
 import type { PassWork } from './reconcile/reconcile-loop.ts';
-
-interface ReconcilePassComponents {
-  readonly clock: Clock;
-  readonly observer?: AgentObserver;
-}
 
 /** Runs one pass: it withdraws routes, has the kernel commit the rules, then announces routes (the commit barrier). */
 export class ReconcilePass {
-  readonly #components: ReconcilePassComponents;
+  readonly #components: Pick<AgentComponents, 'clock' | 'observer'>;
   readonly #parts: AgentParts;
 
-  constructor(components: ReconcilePassComponents, parts: AgentParts) {
+  constructor(components: Pick<AgentComponents, 'clock' | 'observer'>, parts: AgentParts) {
     this.#components = components;
     this.#parts = parts;
   }

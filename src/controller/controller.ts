@@ -10,19 +10,16 @@ import { sameContent } from '../model/store/same-content.ts';
 import type { Change, Snapshot } from '../model/store/snapshot.ts';
 import { formatAddress, type Address } from '../net/address.ts';
 import type { Source } from '../sources/source.ts';
-import type { Clock } from '../system/clock.ts';
-import type { Log } from '../system/log.ts';
-import type { Random } from '../system/random.ts';
 import { AffectedServices } from './services/affected-services.ts';
 import { CompetingWriters } from './services/competing-writers.ts';
 import { noControllerObserver, type ControllerObserver, type QueueFigures, type QueueName } from './controller-observer.ts';
 import { noEvents, type EventSink } from './events/event-sink.ts';
 import { SourceEvents } from './events/source-events.ts';
 import { limits } from './limits.ts';
+import type { RandomSurroundings } from './surroundings.ts';
 import { ConfigurationStatuses } from './configuration/configuration-statuses.ts';
 import { serviceConditions } from './services/service-conditions.ts';
 import { DelayedRequeue } from './queue/delayed-requeue.ts';
-import { InstrumentedReconciler } from './queue/instrumented-reconciler.ts';
 import { DeferredServices } from './queue/deferred-services.ts';
 import { completeProvider, keptInPools, poolUsage, type CompleteProvider } from './complete-provider.ts';
 import type { Provider, Reconciliation } from './provider.ts';
@@ -36,7 +33,7 @@ import { UnreleasedResources } from './services/unreleased-resources.ts';
 import type { StatusWriter } from './status-writer.ts';
 import { WorkQueue } from './queue/work-queue.ts';
 
-interface ControllerComponents {
+interface ControllerComponents extends RandomSurroundings {
   readonly source: Source;
   readonly providers: readonly Provider[];
   readonly writer: StatusWriter;
@@ -44,9 +41,6 @@ interface ControllerComponents {
   readonly events?: EventSink;
   /** Absent: nothing is measured. */
   readonly observer?: ControllerObserver;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
 }
 
 /**
@@ -56,7 +50,6 @@ interface ControllerComponents {
 export class Controller {
   readonly #components: Omit<ControllerComponents, 'providers'> & { readonly providers: readonly CompleteProvider[] };
   readonly #observer: ControllerObserver;
-  readonly #work: InstrumentedReconciler<ServiceKey>;
   readonly #queue: WorkQueue<ServiceKey>;
   /** Services whose provider asked to reconcile them again. */
   readonly #again: DelayedRequeue<ServiceKey>;
@@ -81,10 +74,9 @@ export class Controller {
     this.#components = components;
     const { events = noEvents, observer = noControllerObserver, clock } = components;
     this.#observer = observer;
-    this.#work = new InstrumentedReconciler('services', (key) => this.#reconcile(key), { observer, clock });
     this.#queue = new WorkQueue(
-      components,
-      (key) => this.#work.run(key),
+      { ...components, onFinished: (result) => observer.reconcileFinished('services', result) },
+      (key) => this.#reconcile(key),
       (key) => this.#served.remoteUrgency(key, components.source.snapshot),
     );
     this.#again = new DelayedRequeue(clock, (key) => this.#queue.add(key), limits.requeueStepMilliseconds);
@@ -142,7 +134,7 @@ export class Controller {
   }
 
   figures(): Readonly<Record<QueueName, QueueFigures>> {
-    return { services: this.#work.figures(this.#queue), configuration: this.#configuration.figures() };
+    return { services: this.#queue.figures(), configuration: this.#configuration.figures() };
   }
 
   /** Resolves when no work is left. */
@@ -286,11 +278,8 @@ export class Controller {
       return;
     }
     // Removes only what Herald wrote.
-    await this.#releaseService(
-      key,
-      service,
-      claim === undefined || claim.mine ? 'no provider serves the Service' : reasonText(claim.reason),
-    );
+    const why = claim === undefined || claim.mine ? 'no provider serves the Service' : reasonText(claim.reason);
+    await this.#releaseService(key, service, why);
   }
 
   /** Makes the provider hold addresses that another program wrote, and requeues Services that wait for addresses which that frees. */
@@ -348,10 +337,7 @@ export class Controller {
     return before;
   }
 
-  /**
-   * Removes the status that Herald wrote, except for conditions about external IPs and about resources that remain from the last attempt.
-   * Returns true if the latter is there.
-   */
+  /** Removes our status, but not conditions about external IPs and about resources that remain. True if the latter is there. */
   async #removeStatus(key: ServiceKey, service: Service | undefined): Promise<boolean> {
     const { writer, source } = this.#components;
     const remaining = service === undefined ? undefined : this.#unreleased.conditionOf(key, service);

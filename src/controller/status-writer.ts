@@ -47,10 +47,7 @@ export interface StatusWriter {
   recorded(): Promise<RecordedStatus>;
   /** Rejects when the Service was replaced or another client wrote to it since `from`; the decision must then be made again. */
   writeService(key: ServiceKey, status: ServiceStatus, from: ObservedVersion): Promise<void>;
-  /**
-   * Returns true when another program has changed the addresses since the last write, judged by `from`. Absent when no other program
-   * writes.
-   */
+  /** True when another program changed the addresses after the last write, judged by `from`. Absent when none writes. */
   overwritten?(key: ServiceKey, from: ObservedVersion): boolean;
   /**
    * Removes Herald's conditions and leaves the addresses to another controller. Absent when no other program writes; the addresses then

@@ -50,11 +50,8 @@ export interface PartlyRead {
  * `explanation` is plain data.
  */
 export function markUndecided<T>(explanation: T, { snapshot, unread }: PartlyRead, namespace: string): T {
-  const missing = new Map(
-    unread.flatMap(({ kind, resource, why, readableNamespace: except }) =>
-      why === 'forbidden' && except !== namespace ? [[kind, resource] as const] : [],
-    ),
-  );
+  const forbidden = unread.filter(({ why, readableNamespace: except }) => why === 'forbidden' && except !== namespace);
+  const missing = new Map(forbidden.map(({ kind, resource }) => [kind, resource]));
   if (missing.size === 0) return explanation;
   const judge = (found: Reason): Reason => {
     const resources = kindsBehind(found, snapshot).flatMap((kind) => missing.get(kind) ?? []);

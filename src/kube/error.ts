@@ -60,6 +60,16 @@ export class KubeError extends Error {
   }
 }
 
+/** Resolves to undefined where the request fails with one of these codes. */
+export async function undefinedOn<T>(request: Promise<T>, ...codes: readonly KubeErrorCode[]): Promise<T | undefined> {
+  try {
+    return await request;
+  } catch (error) {
+    if (error instanceof KubeError && codes.includes(error.code)) return undefined;
+    throw error;
+  }
+}
+
 /** Builds the error of an HTTP response. `message` and `details` are those of its metav1.Status, when it has one. */
 export function answerError(status: number, message: string, retryAfter?: string, details?: unknown): KubeError {
   const seconds = Number(retryAfter ?? Number.NaN);
@@ -102,22 +112,21 @@ const fixes: Partial<Record<KubeErrorCode, string>> = {
   forbidden: 'apply the RBAC manifests of this version, manifests/base',
 };
 
-interface Place {
-  readonly server: { readonly host: string };
-  readonly whenUnreachable?: string;
-}
-
 /** Builds the error of a connection that failed or broke, from Node's system and TLS codes. */
-export function connectionError(error: NodeJS.ErrnoException, { server: { host: server }, whenUnreachable: fix = '' }: Place): KubeError {
+export function connectionError(
+  error: NodeJS.ErrnoException,
+  {
+    server: { host: server },
+    whenUnreachable: fix = '',
+  }: { readonly server: { readonly host: string }; readonly whenUnreachable?: string },
+): KubeError {
   if (error instanceof KubeError) return error;
   const code = error.code ?? '';
   const tls = untrusted[code];
   if (tls !== undefined) return new KubeError('untrusted', `${server}: ${tls.says}`, { cause: error, fix: tls.fix });
   if (code.startsWith('ERR_SSL') || code === 'EPROTO') {
-    return new KubeError('untrusted', `${server} does not speak TLS as we do (${code})`, {
-      cause: error,
-      fix: 'check the port of the server',
-    });
+    const options = { cause: error, fix: 'check the port of the server' };
+    return new KubeError('untrusted', `${server} does not speak TLS as we do (${code})`, options);
   }
   return new KubeError('unreachable', `${server}: ${unreachable[code] ?? (code === '' ? error.message : code)}`, { cause: error, fix });
 }

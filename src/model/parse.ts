@@ -7,14 +7,12 @@ import { readEndpointSlice } from './parse/kubernetes/endpoint-slice.ts';
 import { readEndpoints } from './parse/kubernetes/endpoints.ts';
 import { FieldReader } from './reading/fields.ts';
 import { isSubdomainName } from './reading/metadata.ts';
-import { readNamespaceObject } from './parse/kubernetes/namespace.ts';
+import { readNamespaceObject, readSecret, readServiceCIDR } from './parse/kubernetes/cluster.ts';
 import { closestName } from '../lang/closest-name.ts';
 import { readNode } from './parse/kubernetes/node.ts';
 import type { EndpointSlice } from './objects/endpoint-slice.ts';
 import { addProblem, type FieldPath, type FieldProblem, type Findings } from './reading/problem.ts';
 import type { ObjectIdentity, ParseOptions, ReadResult } from './reading/result.ts';
-import { readSecret } from './parse/kubernetes/secret.ts';
-import { readServiceCIDR } from './parse/kubernetes/service-cidr.ts';
 import { readService } from './parse/service/service.ts';
 import type { HeraldObject } from './store/snapshot.ts';
 
@@ -75,8 +73,8 @@ export function parseObject(raw: unknown, options: ParseOptions = {}): ParseResu
 
   const reader = Object.hasOwn(readers, kind) ? readers[kind] : undefined;
   const identity = identityOf(raw, kind, reader?.namespaced ?? false);
-  const wrongVersion = refusedVersion(apiVersion, kind, reader);
-  if (wrongVersion !== undefined) return refuse([wrongVersion.field], wrongVersion.message, wrongVersion.fix, identity);
+  const refused = wrongVersion(apiVersion, kind, reader, (field, message, fix) => refuse([field], message, fix, identity));
+  if (refused !== undefined) return refused;
   if (reader === undefined || reader.apiVersion !== apiVersion) return { companions: [], ignored: true, problems: [], warnings: [] };
 
   const unknown = reader.strict ? (options.unknownFields ?? 'refused') : 'ignored';
@@ -85,12 +83,8 @@ export function parseObject(raw: unknown, options: ParseOptions = {}): ParseResu
   fields.raw('kind');
   const { object, companions } = reader.read(fields, options);
   fields.end();
-  const found = {
-    ...defined({ identity }),
-    ignored: false,
-    problems: findings.problems,
-    warnings: findings.warnings,
-  };
+  const { problems, warnings } = findings;
+  const found = { ...defined({ identity }), ignored: false, problems, warnings };
   if (findings.unusable || object === undefined) return { ...found, companions: [] };
   return { ...found, object, companions: companions ?? [] };
 }
@@ -116,41 +110,26 @@ function identityOf(raw: Readonly<Record<string, unknown>>, kind: string, namesp
   return { kind, namespace: namespace === '' ? 'default' : namespace, name: metadata['name'] };
 }
 
-interface Refusal {
-  readonly field: 'apiVersion' | 'kind';
-  readonly message: string;
-  readonly fix: string;
-}
+type Refuse = (field: 'apiVersion' | 'kind', message: string, fix: string) => ParseResult;
 
-function refusedVersion(apiVersion: string, kind: string, reader: KindReader | undefined): Refusal | undefined {
+/** Refuses a version or a kind that an object with this group cannot have. */
+function wrongVersion(apiVersion: string, kind: string, reader: KindReader | undefined, refuse: Refuse): ParseResult | undefined {
   const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
   if (group === metallbGroup) {
-    if (reader?.apiVersion === heraldApiVersion) {
-      return {
-        field: 'apiVersion',
-        message: `${kind} of MetalLB is read only with compat: metallb`,
-        fix: 'set compat: metallb in HeraldConfig, or translate it with: herald import metallb',
-      };
-    }
-    return { field: 'kind', message: `${kind.slice(0, 63)} of MetalLB is not supported yet`, fix: 'remove the object' };
+    if (reader?.apiVersion !== heraldApiVersion)
+      return refuse('kind', `${kind.slice(0, 63)} of MetalLB is not supported yet`, 'remove the object');
+    const fix = 'set compat: metallb in HeraldConfig, or translate it with: herald import metallb';
+    return refuse('apiVersion', `${kind} of MetalLB is read only with compat: metallb`, fix);
   }
-  if (group === 'discovery.k8s.io' && kind === 'EndpointSlice' && reader?.apiVersion !== apiVersion) {
-    return { field: 'apiVersion', message: `${apiVersion} is no longer served by Kubernetes`, fix: 'set apiVersion: discovery.k8s.io/v1' };
-  }
+  if (group === 'discovery.k8s.io' && kind === 'EndpointSlice' && reader?.apiVersion !== apiVersion)
+    return refuse('apiVersion', `${apiVersion} is no longer served by Kubernetes`, 'set apiVersion: discovery.k8s.io/v1');
   if (group !== 'herald.dev') return undefined;
   const ourKinds = Object.keys(readers).filter((name) => readers[name]?.apiVersion === heraldApiVersion);
   if (!ourKinds.includes(kind)) {
     const meant = closestName(kind, ourKinds);
-    return {
-      field: 'kind',
-      message: `${kind.slice(0, 63)} is not a kind of Herald`,
-      fix: meant === undefined ? `known: ${ourKinds.join(', ')}` : `did you mean ${meant}?`,
-    };
+    const fix = meant === undefined ? `known: ${ourKinds.join(', ')}` : `did you mean ${meant}?`;
+    return refuse('kind', `${kind.slice(0, 63)} is not a kind of Herald`, fix);
   }
   if (apiVersion === heraldApiVersion) return undefined;
-  return {
-    field: 'apiVersion',
-    message: `${apiVersion.slice(0, 63)} is not a version of Herald's API`,
-    fix: `set apiVersion: ${heraldApiVersion}`,
-  };
+  return refuse('apiVersion', `${apiVersion.slice(0, 63)} is not a version of Herald's API`, `set apiVersion: ${heraldApiVersion}`);
 }

@@ -9,57 +9,30 @@ import type { Ingress } from './objects/service.ts';
 /** The reverse of parsing, for objects that Herald writes: plain data in the shape of the API. */
 
 export function nodeStateManifest(state: NodeState): object {
-  const {
-    metadata,
-    updated,
-    writer,
-    pod,
-    consumed,
-    sessions,
-    differing,
-    truncated,
-    problem,
-    host,
-    heldBack,
-    drain,
-    directReturn,
-    links,
-    claims,
-  } = state;
+  const { updated, writer, pod, consumed, sessions, differing, truncated, problem, host, heldBack, drain, directReturn, links } = state;
   return {
     apiVersion: 'herald.dev/v1alpha1',
     kind: 'NodeState',
-    metadata: { name: metadata.name },
+    metadata: { name: state.metadata.name },
     status: {
       updated,
       ...defined({ writer, pod }),
       consumed: { ...consumed },
       sessions: sessions.map(({ cause, warning, ...session }) => ({
         ...session,
-        ...(cause === undefined ? {} : { cause: reasonManifest(cause) }),
-        ...(warning === undefined ? {} : { warning: reasonManifest(warning) }),
+        ...defined({ cause: cause && reasonManifest(cause), warning: warning && reasonManifest(warning) }),
       })),
-      differing: differing.map(({ service, aspect, reason }) => ({
-        service,
-        aspect,
-        reason: reasonManifest(reason),
-      })),
-      ...defined({ truncated }),
-      ...(problem === undefined ? {} : { problem: reasonManifest(problem) }),
-      ...(host === undefined ? {} : { host: host.map(reasonManifest) }),
-      ...(heldBack === undefined ? {} : { heldBack: heldBack.map((held) => ({ ...held, reason: reasonManifest(held.reason) })) }),
-      ...defined({ drain }),
-      ...(directReturn === undefined ? {} : { directReturn: { ...directReturn, networks: directReturn.networks.map(formatPrefix) } }),
-      ...(links === undefined
-        ? {}
-        : {
-            links: links.map((link) => ({
-              ...link,
-              networks: link.networks.map(formatPrefix),
-              addresses: link.addresses.map(formatAddress),
-            })),
-          }),
-      ...defined({ claims }),
+      differing: differing.map(({ service, aspect, reason }) => ({ service, aspect, reason: reasonManifest(reason) })),
+      ...defined({
+        truncated,
+        problem: problem && reasonManifest(problem),
+        host: host?.map(reasonManifest),
+        heldBack: heldBack?.map((held) => ({ ...held, reason: reasonManifest(held.reason) })),
+        drain,
+        directReturn: directReturn && { ...directReturn, networks: directReturn.networks.map(formatPrefix) },
+        links: links?.map((link) => ({ ...link, networks: link.networks.map(formatPrefix), addresses: link.addresses.map(formatAddress) })),
+        claims: state.claims,
+      }),
     },
   };
 }

@@ -4,7 +4,7 @@
  */
 export interface HostFilter {
   /** forward: packets on their way to pods. input: packets to the node itself. */
-  readonly hook: FilterHook;
+  readonly hook: 'forward' | 'input';
   /** iptables: the kernel's older tables, which nft does not list. */
   readonly backend: 'nft' | 'iptables';
   readonly family: 'ip' | 'ip6' | 'inet';
@@ -14,8 +14,6 @@ export interface HostFilter {
   /** Rules by chain name: this chain and every chain that it leads to. A chain may be missing. */
   readonly chains: ReadonlyMap<string, readonly FilterRule[]>;
 }
-
-type FilterHook = 'forward' | 'input';
 
 export interface FilterRule {
   /**

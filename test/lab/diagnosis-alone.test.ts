@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectTrue } from './diagnosis/agreement.ts';
 import { aloneMistakes, manifestsBefore } from './diagnosis/all-cases.ts';
-import { conditionCounts, eventReasons, explain, firstLine, problems, type Explained } from './diagnosis/faces.ts';
+import { conditionCounts, eventReasons, explain, isSound, firstLine, problems, type Explained } from './diagnosis/faces.ts';
 import { observe } from './diagnosis/facts.ts';
 import type { Scene } from './diagnosis/misconfiguration.ts';
 import { makeMistakes, repair, startStage, writeCase } from './diagnosis/stage.ts';
@@ -40,7 +40,7 @@ describe.each(aloneMistakes)('$one.mistake', (placed) => {
   });
 
   async function untilServed(): Promise<void> {
-    await scene.lab.until('the Service is served', async (note) => note(await explain(scene, service)).verdict.outcome === 'served');
+    await scene.lab.until('the Service is served', async (note) => isSound(note(await explain(scene, service))));
   }
 
   test(`the verdict names ${one.code}`, async () => {

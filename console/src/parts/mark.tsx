@@ -27,10 +27,11 @@ export function Mark({ health, label }: { readonly health: Health; readonly labe
   );
 }
 
-export const outcomes: readonly ServiceOutcome[] = ['notServed', 'partly', 'unknown', 'served', 'other'];
+export const outcomes: readonly ServiceOutcome[] = ['notServed', 'partly', 'unknown', 'announced', 'served', 'other'];
 
 export const outcomeWords: Readonly<Record<ServiceOutcome, string>> = {
   served: 'Served',
+  announced: 'Not checked',
   partly: 'Partly served',
   notServed: 'Not served',
   unknown: 'Not known',
@@ -39,6 +40,7 @@ export const outcomeWords: Readonly<Record<ServiceOutcome, string>> = {
 
 export const outcomeHealth: Readonly<Record<ServiceOutcome, Health>> = {
   served: 'good',
+  announced: 'good',
   partly: 'doubtful',
   notServed: 'bad',
   unknown: 'unknown',

@@ -25,6 +25,7 @@ export function ServicePage({ name, query }: { readonly name: string; readonly q
 
 const healthOfVerdict: Readonly<Record<ServiceView['verdict']['outcome'], Health>> = {
   served: 'good',
+  announced: 'good',
   partly: 'doubtful',
   notServed: 'bad',
   unknown: 'unknown',

@@ -3,7 +3,8 @@ import type { Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { HostLink } from '../../net/host-link.ts';
 import type { Host } from '../../system/host.ts';
-import { endpointsToCheck, type FindHostPaths } from './pod-path-check.ts';
+import { readSettings, type FindHostPaths } from '../host-readings.ts';
+import { endpointsToCheck } from './pod-path-check.ts';
 
 interface BridgeCheckComponents {
   readonly host: Pick<Host, 'readSetting'>;
@@ -28,7 +29,6 @@ export async function checkBridges(
     const path = paths[at];
     return path === undefined ? [] : [{ family, interface: path.interface }];
   });
-  const values = new Map<string, string | undefined>();
-  for (const path of bridgeFilterPaths) values.set(path, await host.readSetting(path));
+  const values = await readSettings(host, bridgeFilterPaths);
   return judgeBridges({ links, ways, read: (path) => values.get(path) });
 }

@@ -150,10 +150,7 @@ export class DirectReturnCheck {
     return directReturnPreflight(mode, { addresses, interfaces, strict, mtu, filters: await hostFilters(), lacks });
   }
 
-  /**
-   * Returns true if strict reverse path filtering drops packets on the interface. Relaxes it first on our own tunnels, if that is
-   * permitted.
-   */
+  /** True if strict reverse path filtering drops packets on the interface. Relaxes it first on our own tunnels, where permitted. */
   async #isStrict(name: string): Promise<boolean> {
     const { host } = this.#components;
     const path = `net/ipv4/conf/${name}/rp_filter`;

@@ -27,10 +27,7 @@ interface Server {
 
 const families: readonly Family[] = [4, 6];
 
-/**
- * Serves the health-check node ports of a node. A port that stays keeps its socket and connections through changes of other Services and of
- * its own endpoints.
- */
+/** Serves the health-check node ports. A port that stays keeps its socket and connections whatever else changes. */
 export class HealthCheckServers {
   readonly #components: ListenerComponents;
   readonly #options: HealthCheckServersOptions;
@@ -58,10 +55,7 @@ export class HealthCheckServers {
     this.#openWaiting();
   }
 
-  /**
-   * Sets the health checks of Services; undefined removes a Service's. Closes ports before it opens others, so that Services may swap
-   * ports.
-   */
+  /** Sets the health checks of Services; undefined removes one. Closes ports before it opens others: Services may swap them. */
   applyChecks(wanted: ReadonlyMap<ServiceKey, HealthCheck | undefined>): void {
     const opening: Server[] = [];
     for (const [service, check] of wanted) {

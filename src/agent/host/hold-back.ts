@@ -1,17 +1,11 @@
-import type { BlockedFamily } from '../../decisions/host/blocked-family.ts';
+import type { BlockedFamily } from '../../decisions/host/blocked-by-settings.ts';
 import type { HeldBackFamily } from '../../model/objects/node-state.ts';
 import { reasonText, remedyText, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatTime } from '../../model/time.ts';
-import type { Clock } from '../../system/clock.ts';
-import type { Log } from '../../system/log.ts';
 import { limits } from '../limits.ts';
+import type { Surroundings } from '../surroundings.ts';
 import { otherNodesText } from '../reconcile/other-nodes.ts';
-
-interface HoldBackComponents {
-  readonly clock: Clock;
-  readonly log: Log;
-}
 
 interface HoldBackOptions {
   readonly node: string;
@@ -41,13 +35,13 @@ const families = [4, 6] as const;
  * route is announced yet, so nothing is delayed.
  */
 export class HoldBack {
-  readonly #components: HoldBackComponents;
+  readonly #components: Surroundings;
   readonly #options: HoldBackOptions;
   readonly #held = new Map<(typeof families)[number], Held>();
   #begun = false;
   #otherNodes = '';
 
-  constructor(components: HoldBackComponents, options: HoldBackOptions) {
+  constructor(components: Surroundings, options: HoldBackOptions) {
     this.#components = components;
     this.#options = options;
   }

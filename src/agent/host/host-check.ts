@@ -1,5 +1,4 @@
-import type { BlockedFamily } from '../../decisions/host/blocked-family.ts';
-import { blockedBySettings, forwardingPaths } from '../../decisions/host/blocked-by-settings.ts';
+import { type BlockedFamily, blockedBySettings, forwardingPaths } from '../../decisions/host/blocked-by-settings.ts';
 import { blockedByFilters, judgeFilters, type ServedPorts } from '../../decisions/host/filters.ts';
 import { connectionTablePaths, judgeConnectionTable } from '../../decisions/host/connection-table.ts';
 import { judgeNats } from '../../decisions/host/foreign-nat.ts';
@@ -13,14 +12,14 @@ import type { Family } from '../../net/address.ts';
 import type { FrontendMatch } from '../../net/frontend.ts';
 import type { HostFilter } from '../../net/host-filter.ts';
 import type { HostNatRule } from '../../net/host-nat.ts';
-import type { Cancel, Clock } from '../../system/clock.ts';
+import type { Cancel } from '../../system/clock.ts';
 import type { Host } from '../../system/host.ts';
-import type { Log } from '../../system/log.ts';
-import type { Random } from '../../system/random.ts';
+import { readSettings } from '../host-readings.ts';
 import { limits } from '../limits.ts';
+import type { RandomSurroundings } from '../surroundings.ts';
 import type { ObjectFacts } from './host-facts.ts';
 
-export interface HostCheckComponents {
+export interface HostCheckComponents extends RandomSurroundings {
   readonly host: Host;
   /** Rejects if the filters cannot be listed. */
   readonly hostFilters: () => Promise<readonly HostFilter[]>;
@@ -30,9 +29,6 @@ export interface HostCheckComponents {
   readonly unservedLocalhost?: () => readonly { readonly port: number; readonly family: Family; readonly why: string }[];
   /** Calls `changed` when the kernel reports a change of a setting. Absent: changes are found at intervals. */
   readonly followSettings?: (changed: () => void) => Cancel;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
 }
 
 interface HostCheckOptions {
@@ -54,10 +50,7 @@ interface HostCheckOptions {
   readonly onStatusChanged: () => void;
 }
 
-/**
- * Checks what forwarding needs from the host, at the start and at intervals, because other programs change it. Corrects the settings that
- * it may and reports the rest.
- */
+/** Checks at intervals what forwarding needs of the host: other programs change it. Corrects what it may and reports the rest. */
 export class HostCheck {
   readonly #components: HostCheckComponents;
   readonly #options: HostCheckOptions;
@@ -128,16 +121,14 @@ export class HostCheck {
     const wrong = new Map<string, Reason>();
     const reasons: Reason[] = [];
     for (const setting of required) {
-      const because = await this.#checkSetting(
-        setting,
-        setting.after.some((path) => wrong.has(path)),
-      );
+      const isHeld = setting.after.some((path) => wrong.has(path));
+      const because = await this.#checkSetting(setting, isHeld);
       if (because === undefined) continue;
       wrong.set(setting.path, because);
       reasons.push(because);
     }
     this.#read = [...new Set([...forwardingPaths(uplinks), ...required.flatMap(({ reads }) => reads)])];
-    const values = await this.#valuesOf(this.#read);
+    const values = await readSettings(host, this.#read);
     this.#values = textOf(values);
     this.#blockedBySettings = blockedBySettings((path) => values.get(path), uplinks, wrong);
     this.#update(() => (this.#settings = reasons));
@@ -201,7 +192,7 @@ export class HostCheck {
   /** Checks all settings if one has another value than after the last check. Returns whether one had. */
   async #checkChangedSettings(): Promise<boolean> {
     this.#settingsCompared = this.#components.clock.now();
-    if (this.#options.services() === 'none' || textOf(await this.#valuesOf(this.#read)) === this.#values) return false;
+    if (this.#options.services() === 'none' || textOf(await readSettings(this.#components.host, this.#read)) === this.#values) return false;
     await this.checkSettings();
     return true;
   }
@@ -230,7 +221,7 @@ export class HostCheck {
 
   /** In every scope: whoever forwards, new connections to this node need room. */
   async #checkConnections(): Promise<void> {
-    const values = await this.#valuesOf(connectionTablePaths);
+    const values = await readSettings(this.#components.host, connectionTablePaths);
     const because = judgeConnectionTable((path) => values.get(path), this.#connections.length > 0);
     this.#update(() => (this.#connections = because === undefined ? [] : [because]));
   }
@@ -291,14 +282,14 @@ export class HostCheck {
   async #checkSetting(setting: KernelSetting, held: boolean): Promise<Reason | undefined> {
     const { host, log } = this.#components;
     const { path, wanted, why, mayBeSet } = setting;
-    const before = await this.#valuesOf(setting.reads);
+    const before = await readSettings(host, setting.reads);
     const value = before.get(path);
     if (value === undefined || setting.holds((name) => before.get(name))) return undefined;
     let error = '';
     if (held) error = 'it is set only after the settings that it depends on';
     else if (mayBeSet && this.#options.kernelSettings === 'set') {
       const refused = await host.writeSetting(path, wanted);
-      const after = await this.#valuesOf(setting.reads);
+      const after = await readSettings(host, setting.reads);
       if (setting.holds((name) => after.get(name))) {
         log.info({ setting: sysctlName(setting), before: value, value: wanted }, 'corrected a kernel setting');
         return undefined;
@@ -306,15 +297,6 @@ export class HostCheck {
       error = refused ?? 'the kernel kept its value';
     }
     return reason('KernelSettingWrong', { setting: sysctlName(setting), value, wanted, why, error });
-  }
-
-  async #valuesOf(paths: readonly string[]): Promise<Map<string, string>> {
-    const values = new Map<string, string>();
-    for (const name of paths) {
-      const value = await this.#components.host.readSetting(name);
-      if (value !== undefined) values.set(name, value);
-    }
-    return values;
   }
 
   #update(change: () => void): void {

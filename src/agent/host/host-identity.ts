@@ -2,15 +2,12 @@ import { currentReport } from '../../model/objects/node-state.ts';
 import { reason, reasonText, remedyText, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress, parseAddressLeniently } from '../../net/address.ts';
-import type { Clock } from '../../system/clock.ts';
 import type { Host } from '../../system/host.ts';
-import type { Log } from '../../system/log.ts';
 import { limits } from '../limits.ts';
+import type { Surroundings } from '../surroundings.ts';
 
-interface HostIdentityComponents {
+interface HostIdentityComponents extends Surroundings {
   readonly host: Host;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 interface HostIdentityOptions {

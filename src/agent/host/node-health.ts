@@ -1,5 +1,4 @@
-import { decideHealthCheck, healthCheckAddresses } from '../../decisions/forwarding/health-check.ts';
-import { isNodeEligible } from '../../decisions/forwarding/node-eligible.ts';
+import { decideHealthCheck, healthCheckAddresses, isNodeEligible } from '../../decisions/forwarding/health-check.ts';
 import type { ServicesScope } from '../../model/kinds/types.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
@@ -24,10 +23,7 @@ interface NodeHealthOptions {
   readonly onStatusChanged: () => void;
 }
 
-/**
- * Serves health checks for load balancers over HTTP: the node's own health, and for each Service with policy Local whether this node has an
- * endpoint.
- */
+/** Serves health checks over HTTP: of the node, and for each Service with policy Local whether this node has an endpoint. */
 export class NodeHealth {
   readonly #components: ListenerComponents;
   readonly #options: NodeHealthOptions;

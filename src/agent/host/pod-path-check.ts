@@ -4,10 +4,8 @@ import type { Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress, type Address } from '../../net/address.ts';
 import type { HostPath, HostTarget } from '../../net/host-path.ts';
+import type { FindHostPaths } from '../host-readings.ts';
 import { limits } from '../limits.ts';
-
-/** How the host sends packets to these addresses, in their order. Undefined: by no interface. Rejects if the kernel does not answer. */
-export type FindHostPaths = (targets: readonly HostTarget[]) => Promise<readonly (HostPath | undefined)[]>;
 
 /** Finds interfaces of this node that are too narrow for packets to pods. */
 export async function checkPodPaths(findPaths: FindHostPaths, snapshot: Snapshot, node: string): Promise<Reason[]> {

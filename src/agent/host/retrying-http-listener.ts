@@ -1,14 +1,11 @@
 import { defined } from '../../lang/defined.ts';
-import type { Clock } from '../../system/clock.ts';
 import type { AnswerHttp, HttpBounds, SocketAddress, ListenHttp } from '../../system/http/http-listener.ts';
 import { RetryingListener } from '../../system/http/retrying-listener.ts';
-import type { Log } from '../../system/log.ts';
 import { limits } from '../limits.ts';
+import type { Surroundings } from '../surroundings.ts';
 
-export interface ListenerComponents {
+export interface ListenerComponents extends Surroundings {
   readonly listenHttp: ListenHttp;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 export interface ListenerOptions {

@@ -14,16 +14,11 @@ interface AddressState {
   readonly node?: string;
 }
 
-interface Conflict {
-  readonly interface: string;
-  readonly linkAddress: string;
-}
-
 /** Remembers what the responder tells, and finds out where it differs from what every node would decide. */
 export class AddressStates {
   readonly #node: string;
   readonly #states = new Map<string, Map<string, AddressState>>();
-  readonly #conflicts = new Map<string, Conflict>();
+  readonly #conflicts = new Map<string, { readonly interface: string; readonly linkAddress: string }>();
 
   constructor(node: string) {
     this.#node = node;

@@ -1,6 +1,7 @@
 import type { ClaimEvent } from '../../l2/index.ts';
 
-const texts: Readonly<Record<ClaimEvent | 'removed', string>> = {
+/** Why the state of an address changed on a node, for a sentence about this node. */
+export const causeTexts: Readonly<Record<ClaimEvent | 'removed', string>> = {
   elected: 'it is the best placed node that lives',
   electedFirst: 'it is the best placed node that lives',
   deferred: 'a better placed node lives',
@@ -17,8 +18,3 @@ const texts: Readonly<Record<ClaimEvent | 'removed', string>> = {
   stop: 'the agent stops',
   removed: 'the node does not announce the address any more',
 };
-
-/** Says why the state of an address changed on a node, for a sentence about this node. */
-export function causeText(cause: ClaimEvent | 'removed'): string {
-  return texts[cause];
-}

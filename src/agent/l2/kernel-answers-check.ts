@@ -4,21 +4,19 @@ import type { NodeLink, ServiceDifference } from '../../model/objects/node-state
 import { reason } from '../../model/reasons.ts';
 import { parseAddressLeniently, type Address } from '../../net/address.ts';
 import type { HostLink, NeighborProxy } from '../../net/host-link.ts';
-import type { HostPath, HostTarget } from '../../net/host-path.ts';
 import { prefixContains } from '../../net/prefix.ts';
-import type { Cancel, Clock } from '../../system/clock.ts';
+import type { Cancel } from '../../system/clock.ts';
 import type { Host } from '../../system/host.ts';
-import type { Log } from '../../system/log.ts';
+import { readSettings, type FindHostPaths } from '../host-readings.ts';
 import { limits } from '../limits.ts';
+import type { Surroundings } from '../surroundings.ts';
 
-export interface KernelAnswersComponents {
+export interface KernelAnswersComponents extends Surroundings {
   readonly host: Pick<Host, 'readSetting'>;
   /** Absent: this host has no links that can be read, so nothing is checked. */
   readonly hostLinks?: () => Promise<readonly HostLink[]>;
   readonly neighborProxies?: () => Promise<readonly NeighborProxy[]>;
-  readonly hostPaths?: (targets: readonly HostTarget[]) => Promise<readonly (HostPath | undefined)[]>;
-  readonly clock: Clock;
-  readonly log: Log;
+  readonly hostPaths?: FindHostPaths;
 }
 
 interface KernelAnswersOptions {
@@ -37,10 +35,7 @@ interface KernelAnswersOptions {
   readonly onStatusChanged: () => void;
 }
 
-/**
- * Checks at intervals whether the kernel of this node would answer ARP or NDP for an address by itself: two nodes then answer at once, and the
- * kernel goes on when the agent hangs.
- */
+/** Checks whether the kernel itself would answer ARP or NDP for an address: two nodes then answer, also while an agent hangs. */
 export class KernelAnswersCheck {
   readonly #components: KernelAnswersComponents;
   readonly #options: KernelAnswersOptions;
@@ -96,11 +91,11 @@ export class KernelAnswersCheck {
   }
 
   async #find(): Promise<ReadonlyMap<string, KernelAnswer>> {
-    const { hostLinks, neighborProxies } = this.#components;
+    const { host, hostLinks, neighborProxies } = this.#components;
     if (hostLinks === undefined) return new Map();
     const targets = this.#targets();
     const [links, proxies] = await Promise.all([hostLinks(), neighborProxies?.() ?? []]);
-    const values = await this.#readSettings([...new Set(targets.flatMap(({ interfaces }) => interfaces))]);
+    const values = await readSettings(host, kernelAnswerPaths([...new Set(targets.flatMap(({ interfaces }) => interfaces))]));
     const read = (path: string): string | undefined => values.get(path);
     const routed = targets.filter(
       ({ address, interfaces }) => address.family === 4 && interfaces.some((name) => mayProxy(name, { proxies, read })),
@@ -129,15 +124,6 @@ export class KernelAnswersCheck {
           : (links() ?? []).filter(({ networks }) => networks.some((one) => prefixContains(one, address))).map(({ name }) => name);
       return [{ text, address, interfaces }];
     });
-  }
-
-  async #readSettings(interfaces: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    const values = new Map<string, string>();
-    for (const path of kernelAnswerPaths(interfaces)) {
-      const value = await this.#components.host.readSetting(path);
-      if (value !== undefined) values.set(path, value);
-    }
-    return values;
   }
 
   async #outgoing(addresses: readonly Address[]): Promise<ReadonlyMap<Address, string>> {

@@ -1,12 +1,10 @@
-import type { Refusal as BfdRefusal, SessionOptions, StateFeed } from '../../bfd/index.ts';
+import type { Bfd, Refusal as BfdRefusal } from '../../bfd/index.ts';
 import type { AddressEntry, L2, L2Event, L2Status, Refusal } from '../../l2/index.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { AddressClaim, NodeLink, NodeState, ServiceDifference } from '../../model/objects/node-state.ts';
 import type { Reason } from '../../model/reasons.ts';
 import type { HostLink } from '../../net/host-link.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import type { Clock } from '../../system/clock.ts';
-import type { Log } from '../../system/log.ts';
 import { AddressStates } from './address-states.ts';
 import { ClaimRecord } from './claim-record.ts';
 import { Failback } from './failback.ts';
@@ -14,29 +12,21 @@ import { OwnerChanges } from './owner-changes.ts';
 import { LinkProblems } from './link-problems.ts';
 import { entriesOf, type L2Plan } from './l2-table.ts';
 import { Segments } from './segments.ts';
+import type { Surroundings } from '../surroundings.ts';
 
 /** The part of src/l2 that the announcer uses: `L2`, or a test double. */
 export type L2Responder = Pick<L2, 'set' | 'change' | 'sessionFeed' | 'onEvent' | 'status' | 'stop'>;
 
-/** The sessions by which candidates watch each other. */
-export interface CandidateWatch {
-  set(sessions: readonly SessionOptions[]): Promise<readonly BfdRefusal[]>;
-  /** Has the thread of BFD tell the states of sessions to another thread. */
-  feed(feed: StateFeed): void;
-  stop(): Promise<void>;
-}
-
 /** The thread that answers, and the sessions. */
 export interface Running {
   readonly responder: L2Responder;
-  readonly bfd: CandidateWatch;
+  /** The sessions by which candidates watch each other. */
+  readonly bfd: Pick<Bfd, 'set' | 'feed' | 'stop'>;
 }
 
-export interface L2AnnouncerComponents {
+export interface L2AnnouncerComponents extends Surroundings {
   /** Starts the thread that answers. Called for the first address. Throws if this host cannot run it. */
   readonly startL2: () => Running;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 interface L2AnnouncerOptions {
@@ -71,6 +61,7 @@ export class L2Announcer {
   readonly #failback: Failback;
   readonly #linkProblems: LinkProblems;
   #running: Running | undefined;
+  /** Why the responder could not be started. */
   #problem: unknown;
   #stopped = false;
 
@@ -94,11 +85,6 @@ export class L2Announcer {
       hostLinks: options.hostLinks,
       onChanged: options.onStatusChanged,
     });
-  }
-
-  /** Why nothing is announced. Undefined: it is, or nothing is to be. */
-  get problem(): unknown {
-    return this.#problem;
   }
 
   /** Returns the addresses that this node announces, or was the last one to announce. The same array while nothing has changed. */
@@ -128,12 +114,9 @@ export class L2Announcer {
       this.#plans.set(plan.address, ofAddress);
       this.#changed.add(plan.address);
     }
-    if (plans.length === 0) this.#byService.delete(service);
-    else
-      this.#byService.set(
-        service,
-        plans.map(({ address }) => address),
-      );
+    const addresses = plans.map(({ address }) => address);
+    if (addresses.length === 0) this.#byService.delete(service);
+    else this.#byService.set(service, addresses);
   }
 
   /** Takes whether the kernel has the rules of a Service. */

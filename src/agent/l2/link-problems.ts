@@ -25,10 +25,7 @@ interface Dispute {
   readonly at: number;
 }
 
-/**
- * Finds links that this node cannot use, or not well, and links whose candidates do not notice each other's failures, or do not hear each
- * other.
- */
+/** Finds links that this node cannot use, or not well, and links whose candidates do not notice or hear each other. */
 export class LinkProblems {
   readonly #node: string;
   readonly #components: LinkProblemsComponents;

@@ -4,17 +4,15 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import type { HostLink } from '../../net/host-link.ts';
 import { formatPrefix } from '../../net/prefix.ts';
-import type { Cancel, Clock } from '../../system/clock.ts';
-import type { Log } from '../../system/log.ts';
+import type { Cancel } from '../../system/clock.ts';
 import { limits } from '../limits.ts';
+import type { Surroundings } from '../surroundings.ts';
 
-export interface NodeLinksComponents {
+export interface NodeLinksComponents extends Surroundings {
   /** Absent: this host has no links that can be read. */
   readonly hostLinks?: () => Promise<readonly HostLink[]>;
   /** Calls the function when a link or an address of this host may have changed, until cancelled. Absent: only time shows it. */
   readonly followLinks?: (changed: () => void) => Cancel;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 interface NodeLinksOptions {

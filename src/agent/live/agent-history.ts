@@ -2,12 +2,12 @@ import type { Peer } from '../../bgp/index.ts';
 import type { QuarantinedFrontend } from '../../dataplane/dataplane.ts';
 import { withGracefulShutdownAttributes } from '../../decisions/announcement/last-resort.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
-import type { HistoryKind } from '../../live/contract.ts';
 import { RecentChanges } from '../../live/recent-changes.ts';
 import type { History, NamedHistoryEntry } from '../../live/history.ts';
 import { limits } from '../../live/limits.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reasonText, type Reason } from '../../model/reasons.ts';
+import { sameContent } from '../../model/store/same-content.ts';
 import type { Change, Snapshot } from '../../model/store/snapshot.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import type { Clock } from '../../system/clock.ts';
@@ -16,9 +16,7 @@ import type { RoutesByPeer, WhyWithdrawn } from '../reconcile/announced-routes.t
 import { programmedText, sameForwarding, type ForwardingChange } from '../reconcile/forwarding-change.ts';
 import { RouteGroup } from './route-group.ts';
 
-/**
- * Records what happens to Services and sessions in the history of the agent's process. Records nothing for a Service that does not change.
- */
+/** Records what happens to Services and sessions in the history of the process. A Service that does not change has no entry. */
 export class AgentHistory {
   readonly #history: History;
   readonly #causes: RecentChanges;
@@ -73,10 +71,7 @@ export class AgentHistory {
     ))
       this.#record(service, { what: 'Withdrawn', text: 'withdrawn', reason: because, ...group.toHistory() });
     if (!announced.isEmpty) this.#record(service, { what: 'Announced', text: 'announced', ...announced.toHistory() });
-    for (const { key: attributes = 'several', group } of changed.groupBy(
-      (_, route) => attributesText(route),
-      (text) => text,
-    ))
+    for (const { key: attributes = 'several', group } of changed.groupBy((_, route) => attributesText(route), String))
       this.#record(service, { what: 'Changed', text: `announced with other attributes (${attributes}):`, ...group.toHistory() });
   };
 
@@ -87,10 +82,7 @@ export class AgentHistory {
     else this.#unprogrammed.set(service, { before: first, after });
   };
 
-  /**
-   * Called when the kernel has everything that was planned. Lets other work run in between. `refused`: Services for which the kernel refuses something, or no longer
-   * refuses it.
-   */
+  /** Called when the kernel has all that was planned. Lets other work run in between. `refused`: where a refusal began or ended. */
   async forwardingCommitted(refused: Iterable<ServiceKey>, quarantined: ReadonlyMap<string, QuarantinedFrontend>): Promise<void> {
     const committed = this.#unprogrammed;
     // A Service that is planned while this one yields waits for the next commit.
@@ -107,7 +99,7 @@ export class AgentHistory {
   /** Records the sessions with a peer until the peer is removed. */
   recordSessionsOf(peer: Peer): void {
     const record = (what: 'SessionUp' | 'SessionDown', text: string): void =>
-      this.#write('BGPPeer', peer.name, { what, text: shortened(text), causes: this.#causes.causesOfPeer(peer.name) });
+      this.#history.record('BGPPeer', peer.name, { what, text: shortened(text), causes: this.#causes.causesOfPeer(peer.name) });
     peer.on('established', () => {
       const { address, peerAsn } = peer.status();
       record('SessionUp', `session established with ${address}, AS ${peerAsn}`);
@@ -117,7 +109,7 @@ export class AgentHistory {
 
   /** Called when the node no longer has the peer. */
   peerRemoved(peer: string, why: string): void {
-    this.#write('BGPPeer', peer, { what: 'SessionDown', text: why, causes: this.#causes.causesOfPeer(peer) });
+    this.#history.record('BGPPeer', peer, { what: 'SessionDown', text: why, causes: this.#causes.causesOfPeer(peer) });
     this.#history.markDeleted('BGPPeer', peer);
   }
 
@@ -139,13 +131,9 @@ export class AgentHistory {
     this.#record(service, { what: 'Refused', text });
   }
 
-  #write(kind: HistoryKind, name: string, entry: NamedHistoryEntry): void {
-    this.#history.record(kind, name, entry);
-  }
-
   #record(service: ServiceKey, entry: NamedHistoryEntry): void {
     const causes = this.#causes.causesOf(service, this.#passPosition);
-    this.#write('Service', service, { ...entry, text: shortened(entry.text), causes });
+    this.#history.record('Service', service, { ...entry, text: shortened(entry.text), causes });
   }
 }
 
@@ -170,24 +158,12 @@ function sameRoutes(before: RoutesByPeer, after: RoutesByPeer): boolean {
   for (const [peer, routes] of after) {
     const then = before.get(peer);
     if (then === undefined || then.length !== routes.length) return false;
-    if (!routes.every((route, index) => samePrefix(route, then[index]) && sameRoute(route, then[index]))) return false;
+    if (!routes.every((route, index) => sameRoute(route, then[index]))) return false;
   }
   return true;
 }
 
-function samePrefix({ prefix: a }: RouteIntent, other: RouteIntent | undefined): boolean {
-  return (
-    other !== undefined &&
-    a.length === other.prefix.length &&
-    a.address.value === other.prefix.address.value &&
-    a.address.family === other.prefix.address.family
-  );
-}
-
+/** An aggregate is known by its prefix. */
 function sameRoute(a: RouteIntent, b: RouteIntent | undefined): boolean {
-  if (b === undefined || a.localPref !== b.localPref || a.med !== b.med) return false;
-  if (a.asPathPrepend !== b.asPathPrepend || a.lastResort !== b.lastResort || a.communities.length !== b.communities.length) return false;
-  return (
-    a.communities === b.communities || a.communities.every((one, index) => JSON.stringify(one) === JSON.stringify(b.communities[index]))
-  );
+  return b !== undefined && sameContent({ ...a, aggregate: undefined }, { ...b, aggregate: undefined });
 }

@@ -1,13 +1,10 @@
 import type { L2Event } from '../../l2/index.ts';
 import type { History, NamedHistoryEntry } from '../../live/history.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import { causeText } from '../l2/cause-text.ts';
+import { causeTexts } from '../l2/cause-text.ts';
 import { ownerChangeOf } from '../l2/owner-changes.ts';
 
-/**
- * Records the changes of owners of addresses and the conflicts in the histories of their Services, and what concerns all addresses in that of
- * the node.
- */
+/** Records changes of owners and conflicts in the histories of the Services, and what concerns all addresses in that of the node. */
 export class L2History {
   readonly #history: History;
   readonly #node: string;
@@ -57,7 +54,7 @@ function ownerEntry(event: Extract<L2Event, { readonly kind: 'changed' }>, where
   const change = ownerChangeOf(event);
   if (change === undefined) return undefined;
   const by = node ?? mac;
-  const because = `${causeText(cause)}${by === undefined ? '' : ` (${by})`}`;
+  const because = `${causeTexts[cause]}${by === undefined ? '' : ` (${by})`}`;
   if (change === 'ceased') return { what: 'NotOwner', text: `no longer answers for ${where}: ${because}` };
   const session = previous?.session === undefined ? '' : `, with which BFD is ${previous.session}`;
   const before = previous === undefined ? '' : `; before, ${previous.node} had it${session}`;

@@ -3,7 +3,7 @@ import { defined } from '../../lang/defined.ts';
 import type { LiveAddress, LiveFrame, LiveLink, LiveLinkPeer, Page } from '../../live/contract.ts';
 import { pageOf, type LiveQuery } from '../../live/query.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import { causeText } from '../l2/cause-text.ts';
+import { causeTexts } from '../l2/cause-text.ts';
 import type { L2Announcer } from '../l2/l2-announcer.ts';
 
 /** Returns a page of the links. Throws LiveQueryError. */
@@ -62,7 +62,7 @@ function liveAddress(status: AddressStatus): LiveAddress {
     answers,
     answersPerMinute,
     ...defined({
-      cause: cause === undefined ? undefined : causeText(cause),
+      cause: cause === undefined ? undefined : causeTexts[cause],
       owner,
       lastRequest: frameOf(status.lastRequest),
       lastAnswer: frameOf(status.lastAnswer),

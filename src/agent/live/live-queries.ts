@@ -1,5 +1,12 @@
-import type { LiveAddress, LiveLink, LiveReceivedRoute, LiveRoute, LiveSession, Page } from '../../live/contract.ts';
-import { livePaths } from '../../live/contract.ts';
+import {
+  livePaths,
+  type LiveAddress,
+  type LiveLink,
+  type LiveReceivedRoute,
+  type LiveRoute,
+  type LiveSession,
+  type Page,
+} from '../../live/contract.ts';
 import type { LiveApi } from '../../live/live-api.ts';
 import { pageOf, type LiveQuery } from '../../live/query.ts';
 import { receivedParameters } from './live-received.ts';

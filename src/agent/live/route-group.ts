@@ -14,9 +14,7 @@ export class RouteGroup {
     return this.#all.length === 0;
   }
 
-  /**
-   * Groups the routes by the text of their key for them. Beyond the limit of groups, the remaining routes form a last group without a key.
-   */
+  /** Groups the routes by the text of their key. Beyond the limit of groups, the remaining routes form a last group without a key. */
   groupBy<T>(
     keyOf: (peer: string, route: RouteIntent) => T,
     format: (key: T) => string,

@@ -15,7 +15,15 @@ export function measuredListener(listen: ListenHttp, metrics: Metrics, { healthz
   metrics.addCollector('listeners', ['herald_health_check_listeners'], (put) => put('herald_health_check_listeners', {}, open));
   return async (place, answer, bounds) => {
     if (addressText(place) === addressText(proxyStatus)) return listen(place, answer, bounds);
-    const counted = nodeHealth.has(addressText(place)) ? countedNodeHealth(answer, metrics) : countedServiceHealth(answer, metrics);
+    const isOfNode = nodeHealth.has(addressText(place));
+    const counted: AnswerHttp = async (path, query) => {
+      const answered = await answer(path, query);
+      const code = String(answered.status);
+      if (!isOfNode) metrics.add('herald_health_check_requests_total', { code });
+      else if (path === '/healthz') metrics.add('kubeproxy_proxy_healthz_total', { code });
+      else if (path === '/livez') metrics.add('kubeproxy_proxy_livez_total', { code });
+      return answered;
+    };
     const listener = await listen(place, counted, bounds);
     open++;
     return {
@@ -25,24 +33,6 @@ export function measuredListener(listen: ListenHttp, metrics: Metrics, { healthz
         await listener.close();
       },
     };
-  };
-}
-
-function countedServiceHealth(answer: AnswerHttp, metrics: Metrics): AnswerHttp {
-  return async (path, query) => {
-    const answered = await answer(path, query);
-    metrics.add('herald_health_check_requests_total', { code: String(answered.status) });
-    return answered;
-  };
-}
-
-function countedNodeHealth(answer: AnswerHttp, metrics: Metrics): AnswerHttp {
-  return async (path, query) => {
-    const answered = await answer(path, query);
-    const code = String(answered.status);
-    if (path === '/healthz') metrics.add('kubeproxy_proxy_healthz_total', { code });
-    if (path === '/livez') metrics.add('kubeproxy_proxy_livez_total', { code });
-    return answered;
   };
 }
 

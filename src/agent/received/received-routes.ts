@@ -7,20 +7,18 @@ import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { parseAddress } from '../../net/address.ts';
 import { formatPrefix, hostPrefix, maskedPrefix, type Prefix } from '../../net/prefix.ts';
-import type { Cancel, Clock } from '../../system/clock.ts';
+import type { Cancel } from '../../system/clock.ts';
 import type { Host } from '../../system/host.ts';
-import type { Log } from '../../system/log.ts';
 import { limits } from '../limits.ts';
+import type { Surroundings } from '../surroundings.ts';
 import { SettledPeers } from './settled-peers.ts';
 
-export interface ReceivedRoutesComponents {
+export interface ReceivedRoutesComponents extends Surroundings {
   /** Absent: this machine takes no routes. */
   readonly receivedTable?: ReceivedRouteTable;
   readonly host: Pick<Host, 'interfaces'>;
   /** Calls the function when a link or an address of this host may have changed, until cancelled. Absent: only time shows it. */
   readonly followLinks?: (changed: () => void) => Cancel;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 interface ReceivedRoutesOptions {

@@ -2,10 +2,7 @@ import type { Peer } from '../../bgp/index.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import { limits } from '../limits.ts';
 
-/**
- * Finds out when the peers have sent the routes that they have, after this process has started. Until then routes of an earlier process stay
- * in the kernel.
- */
+/** Finds out when the peers have sent their routes. Until then routes of an earlier process stay in the kernel. */
 export class SettledPeers {
   readonly #clock: Clock;
   readonly #onSettled: () => void;

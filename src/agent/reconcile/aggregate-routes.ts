@@ -3,17 +3,12 @@ import type { RouteIntent } from '../../decisions/announcement/route.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import { comparePrefixes, formatPrefix, type Prefix } from '../../net/prefix.ts';
-import type { Clock } from '../../system/clock.ts';
-import type { Log } from '../../system/log.ts';
-import type { Random } from '../../system/random.ts';
 import { RetryTimer } from './retry-timer.ts';
 import type { RoutesByPeer } from './announced-routes.ts';
+import type { RandomSurroundings } from '../surroundings.ts';
 
-export interface AggregateRoutesComponents {
+export interface AggregateRoutesComponents extends RandomSurroundings {
   readonly dataplane: Dataplane;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
 }
 
 /**

@@ -54,9 +54,7 @@ export class AnnouncedRoutes {
     else this.#services.set(service, merged);
   }
 
-  /**
-   * Withdraws the routes of a Service that are not in `wanted` and gives the others the attributes of `wanted`. Announces no new prefix.
-   */
+  /** Withdraws the routes of a Service that are not in `wanted`. The others get its attributes. Announces no new prefix. */
   retainRoutes(service: ServiceKey, wanted: RoutesByPeer, why?: WhyWithdrawn): void {
     const left = new Map<string, readonly RouteIntent[]>();
     for (const [peer, routes] of this.routesOf(service)) {

@@ -9,10 +9,7 @@ interface DrainingFrontend {
   readonly call: number;
 }
 
-/**
- * Keeps the rules of a frontend for a while after its route was withdrawn, because routers send until they have processed the withdrawal.
- * Each frontend has its own deadline.
- */
+/** Keeps the rules of a frontend until routers have processed the withdrawal of its route. Each frontend has its own deadline. */
 export class DrainingFrontends {
   readonly #clock: Clock;
   readonly #onExpired: (service: ServiceKey) => void;
@@ -46,10 +43,7 @@ export class DrainingFrontends {
     this.#timers.set(call, cancel);
   }
 
-  /**
-   * Ends the draining of frontends that `service` now has: a reassigned address belongs to its new Service at once. Returns the Services
-   * that drained them.
-   */
+  /** Ends the draining of frontends that `service` now has: they are its own at once. Returns the Services that drained them. */
   cancelDrainsOf(service: ServiceKey, { frontends }: ServiceForwarding): Set<ServiceKey> {
     const others = new Set<ServiceKey>();
     for (const { match } of frontends) {

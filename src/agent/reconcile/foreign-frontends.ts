@@ -2,16 +2,14 @@ import type { ForeignForwarding } from '../../dataplane/foreign-forwarding.ts';
 import type { HeraldConfig } from '../../model/kinds/types.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { remedyText, reason, reasonText, type Reason } from '../../model/reasons.ts';
-import type { Cancel, Clock } from '../../system/clock.ts';
+import type { Cancel } from '../../system/clock.ts';
 import type { Host } from '../../system/host.ts';
-import type { Log } from '../../system/log.ts';
 import { limits } from '../limits.ts';
+import type { Surroundings } from '../surroundings.ts';
 
-export interface ForeignFrontendsComponents {
+export interface ForeignFrontendsComponents extends Surroundings {
   readonly foreign: ForeignForwarding;
   readonly host: Pick<Host, 'uptimeMilliseconds'>;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 interface ForeignFrontendsOptions {

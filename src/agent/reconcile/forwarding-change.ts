@@ -1,3 +1,4 @@
+import { sameAddress } from '../../net/address.ts';
 import type { Backend, Frontend, ServiceForwarding } from '../../net/frontend.ts';
 
 /** The forwarding of a Service before and after a change. */
@@ -26,12 +27,7 @@ function sameFrontend(a: Frontend, b: Frontend | undefined): boolean {
   if (b === undefined || a.policy !== b.policy || a.scope !== b.scope) return false;
   const [one, other] = [a.match, b.match];
   if (one.kind !== other.kind || one.port !== other.port || one.protocol !== other.protocol) return false;
-  if (
-    one.kind === 'address' &&
-    other.kind === 'address' &&
-    (one.address.value !== other.address.value || one.address.family !== other.address.family)
-  )
-    return false;
+  if (one.kind === 'address' && other.kind === 'address' && !sameAddress(one.address, other.address)) return false;
   if (one.kind === 'nodePort' && other.kind === 'nodePort' && one.family !== other.family) return false;
   return sameBackends(a.backends, b.backends) && sameBackends(a.localBackends, b.localBackends);
 }

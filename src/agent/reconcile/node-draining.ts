@@ -4,15 +4,13 @@ import { requestedDrain } from '../../model/kinds/requested-drain.ts';
 import type { DrainPhase, NodeDrainReport } from '../../model/objects/node-state.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatTime, parseTime } from '../../model/time.ts';
-import type { Cancel, Clock } from '../../system/clock.ts';
-import type { Log } from '../../system/log.ts';
+import type { Cancel } from '../../system/clock.ts';
 import { limits } from '../limits.ts';
+import type { Surroundings } from '../surroundings.ts';
 import { otherNodesText } from './other-nodes.ts';
 
-export interface NodeDrainingComponents {
+export interface NodeDrainingComponents extends Surroundings {
   readonly countConnections: CountConnections;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 /** The progress of a node drain, from the plans of the Services. */

@@ -101,9 +101,13 @@ export class PendingWork {
         this.#addServicesWithSlotsAt(key, snapshot);
         if (key === this.#node) this.#recordVersion(snapshot.nodes.get(key));
       }
-      if (kind === 'NodeState' && this.#directReturnChanged(key, snapshot)) this.#addDirectReturn(snapshot);
+      if (kind === 'NodeState' && saysOther(this.#directReturn, key, directReturnText(snapshot.nodeStates.get(key))))
+        this.#addDirectReturn(snapshot);
       const isCandidate =
-        kind === 'NodeState' && key !== this.#node && snapshot.l2Advertisements.size > 0 && this.#linksChanged(key, snapshot);
+        kind === 'NodeState' &&
+        key !== this.#node &&
+        snapshot.l2Advertisements.size > 0 &&
+        saysOther(this.#links, key, linksText(snapshot.nodeStates.get(key)));
       const isRoster = kind === 'Node' && (key === this.#node || snapshot.l2Advertisements.size > 0);
       if (kind === 'NodeState' && key !== this.#node) this.#addClaimed(key, snapshot);
       if (shared.has(kind) || isCandidate || isRoster) this.addAll(snapshot);
@@ -149,21 +153,6 @@ export class PendingWork {
     for (const [key, service] of snapshot.services) if (service.metadata.namespace === namespace) this.#services.add(key);
   }
 
-  /** Most reports only show that an agent is alive. */
-  #directReturnChanged(node: string, snapshot: Snapshot): boolean {
-    const says = directReturnText(snapshot.nodeStates.get(node));
-    if (says === (this.#directReturn.get(node) ?? '')) return false;
-    this.#directReturn.set(node, says);
-    return true;
-  }
-
-  #linksChanged(node: string, snapshot: Snapshot): boolean {
-    const says = linksText(snapshot.nodeStates.get(node));
-    if (says === (this.#links.get(node) ?? '')) return false;
-    this.#links.set(node, says);
-    return true;
-  }
-
   /** The order of the candidates of an address depends on its last claim, unless every advertisement fails back at once. */
   #addClaimed(node: string, snapshot: Snapshot): void {
     const [before, now] = [this.#claims.get(node) ?? [], snapshot.nodeStates.get(node)?.claims ?? []];
@@ -192,6 +181,13 @@ export class PendingWork {
 
 function raise(versions: Map<KindName, bigint>, kind: KindName, version: bigint): void {
   if (version > (versions.get(kind) ?? -1n)) versions.set(kind, version);
+}
+
+/** Notes what the last report of a node says, as text. Returns true if it is new: most reports only show that an agent is alive. */
+function saysOther(known: Map<string, string>, node: string, says: string): boolean {
+  if (says === (known.get(node) ?? '')) return false;
+  known.set(node, says);
+  return true;
 }
 
 const claimText = ({ address, number, givesBack }: AddressClaim): string => `${address} ${number} ${givesBack === true}`;

@@ -1,7 +1,7 @@
 import type { L2Decisions } from '../../decisions/l2/candidates.ts';
 import type { OwnState } from '../../decisions/announcement/node-drain.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
-import { servingBackends } from '../../decisions/forwarding/serving-backends.ts';
+import { servingBackends } from '../../decisions/forwarding/endpoints.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -26,10 +26,7 @@ interface PlansComponents {
   readonly l2?: { readonly decisions: () => L2Decisions | undefined; readonly announcer: Pick<L2Announcer, 'plan' | 'announces'> };
 }
 
-/**
- * The current plan of each Service on this node. A new plan withdraws the routes that are not in it at once, and keeps the rules behind
- * such routes until routers have processed the withdrawal.
- */
+/** The plan of each Service. A new one withdraws routes at once; the rules behind them stay until routers have followed. */
 export class Plans {
   readonly #components: PlansComponents;
   readonly #node: string;
@@ -72,9 +69,7 @@ export class Plans {
     return [...this.#plans.values()].filter((plan) => plan.isHeldBackLastNextHop === true).length;
   }
 
-  /**
-   * Plans a Service again, withdraws routes that are not in the plan, and returns the forwarding for the kernel. Undefined: it has none.
-   */
+  /** Plans a Service again and withdraws routes that are not in the plan. Returns the forwarding for the kernel, if it has any. */
   plan(snapshot: Snapshot, key: ServiceKey, view: OwnState): ServiceForwarding | undefined {
     const before = this.#plans.get(key);
     const { l2 } = this.#components;
@@ -94,11 +89,8 @@ export class Plans {
   withdrawUnplanned(key: ServiceKey, why: WhyWithdrawn = (peer, route) => this.#whyNotForwarded(key, peer, route)): void {
     const { routes, foreignFrontends } = this.#components;
     const plan = this.#plans.get(key) ?? emptyPlan;
-    routes.retainRoutes(
-      key,
-      routesOfPlan(plan, (frontend) => foreignFrontends.isForwarded(frontend)),
-      why,
-    );
+    const wanted = routesOfPlan(plan, (frontend) => foreignFrontends.isForwarded(frontend));
+    routes.retainRoutes(key, wanted, why);
   }
 
   /** Ends the draining, by other Services, of frontends that this Service now has. Returns those Services: they must be planned again. */

@@ -3,18 +3,13 @@ import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Change, Snapshot } from '../../model/store/snapshot.ts';
 import type { Source } from '../../sources/source.ts';
 import { TokenBucket } from '../../lang/token-bucket.ts';
-import type { Clock } from '../../system/clock.ts';
-import type { Log } from '../../system/log.ts';
-import type { Random } from '../../system/random.ts';
 import { limits } from '../limits.ts';
+import type { RandomSurroundings } from '../surroundings.ts';
 import { RetryTimer } from './retry-timer.ts';
 import { PendingWork } from './pending-work.ts';
 
-interface ReconcileLoopComponents {
+interface ReconcileLoopComponents extends RandomSurroundings {
   readonly source: Source;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
 }
 
 /** One pass: the Services to reconcile, and the state of the loop that runs it. */
@@ -41,10 +36,7 @@ interface ReconcileHandlers {
   readonly onStatusChanged: () => void;
 }
 
-/**
- * Runs passes, one at a time, each over everything that changed meanwhile. Under steady changes the passes have intervals. A failed pass is
- * retried with back-off.
- */
+/** Runs passes one at a time, each over all changes until then, with intervals. A failed pass is retried with back-off. */
 export class ReconcileLoop {
   readonly #components: ReconcileLoopComponents;
   readonly #handlers: ReconcileHandlers;

@@ -2,10 +2,9 @@ import type { QuarantinedFrontend } from '../../dataplane/dataplane.ts';
 import { decideAnnouncement, type ServiceAnnouncement } from '../../decisions/announcement/decision.ts';
 import type { OwnState } from '../../decisions/announcement/node-drain.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
-import { frontendsOfAddress } from '../../decisions/forwarding/address-frontends.ts';
+import { frontendsOfAddress, hasBackends } from '../../decisions/forwarding/scope.ts';
 import type { L2Candidate, L2Decisions, L2Settings } from '../../decisions/l2/candidates.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
-import { hasBackends } from '../../decisions/forwarding/scope.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { assignedAddresses } from '../../model/objects/service.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
@@ -43,10 +42,7 @@ interface BarrierFrontends {
   readonly address: string;
   /** Frontends that the kernel must have from Herald, by frontendKey. */
   readonly needs: readonly string[];
-  /**
-   * Frontends that another program must forward. If this and `needs` are empty, nothing on this node answers the address, and it is not
-   * announced.
-   */
+  /** Frontends that another program must forward. If there are none and no `needs`, nothing answers here: it is not announced. */
   readonly needsForeign: readonly string[];
 }
 

@@ -3,17 +3,13 @@ import type { AgentPodName } from '../../model/objects/agent-pod.ts';
 import type { Metadata } from '../../model/objects/metadata.ts';
 import type { NodeState } from '../../model/objects/node-state.ts';
 import { TokenBucket } from '../../lang/token-bucket.ts';
-import type { Cancel, Clock } from '../../system/clock.ts';
-import type { Log } from '../../system/log.ts';
-import type { Random } from '../../system/random.ts';
+import type { Cancel } from '../../system/clock.ts';
 import { limits } from '../limits.ts';
+import type { RandomSurroundings } from '../surroundings.ts';
 import { writeUrgency, type ReportContent, type WriteUrgency } from './write-urgency.ts';
 
-interface NodeReportComponents {
+interface NodeReportComponents extends RandomSurroundings {
   readonly writeNodeState: (state: NodeState) => Promise<void>;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
 }
 
 interface NodeReportOptions {

@@ -1,28 +1,21 @@
 import { defined } from '../../lang/defined.ts';
 import type { Peer } from '../../bgp/index.ts';
-import type { ManagerStatus, Refusal, SessionOptions, Transition } from '../../bfd/index.ts';
+import type { Bfd, Refusal, SessionOptions, Transition } from '../../bfd/index.ts';
 import type { SessionIntent } from '../../decisions/announcement/peers.ts';
 import type { BfdStatus } from '../../model/objects/node-state.ts';
 import { reason, reasonText, type Reason } from '../../model/reasons.ts';
 import { formatAddress } from '../../net/address.ts';
-import type { Cancel, Clock } from '../../system/clock.ts';
-import type { Log } from '../../system/log.ts';
+import type { Cancel } from '../../system/clock.ts';
 import { limits } from '../limits.ts';
+import type { Surroundings } from '../surroundings.ts';
 import { noProfile, MonitoredPath, sessionKeyOf } from './monitored-path.ts';
 
 /** The part of src/bfd that the monitor uses: `Bfd`, or a test double. */
-export interface BfdSessions {
-  set(sessions: readonly SessionOptions[]): Promise<readonly Refusal[]>;
-  onChange(listener: (name: string, transition: Transition) => void): () => void;
-  status(): Promise<ManagerStatus>;
-  stop(): Promise<void>;
-}
+export type BfdSessions = Pick<Bfd, 'set' | 'onChange' | 'status' | 'stop'>;
 
-export interface BfdMonitorComponents {
+export interface BfdMonitorComponents extends Surroundings {
   /** Starts BFD, which runs in a thread. Called for the first session with BFD. Throws if this host cannot run it. */
   readonly startBfd: () => BfdSessions;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 interface BfdMonitorOptions {

@@ -41,9 +41,7 @@ export interface BgpSessionsComponents extends BfdMonitorComponents {
 }
 
 export interface BgpSessionsOptions {
-  /**
-   * True: the speaker listens on port 179 of every address while there is a passive peer. Default: it listens where its own options say.
-   */
+  /** True: the speaker listens on port 179 of every address while there is a passive peer. Default: where its options say. */
   readonly listenForPassivePeers?: boolean;
 }
 

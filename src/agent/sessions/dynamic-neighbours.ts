@@ -24,16 +24,11 @@ interface MemberCondition {
   readonly facts: SessionFacts | undefined;
 }
 
-interface Group {
-  readonly group: PeerGroup<Peer>;
-  readonly since: Date;
-}
-
 /** The sessions of BGPPeers with `dynamicNeighbors`: a group of the speaker for each. Its members come and go by themselves. */
 export class DynamicNeighbours {
   readonly #speaker: Speaker;
   readonly #owner: Owner;
-  readonly #groups = new Map<string, Group>();
+  readonly #groups = new Map<string, { readonly group: PeerGroup<Peer>; readonly since: Date }>();
 
   constructor(speaker: Speaker, owner: Owner) {
     this.#speaker = speaker;

@@ -7,10 +7,7 @@ export const noProfile = 'no profile';
 
 /** The state of BFD on the path to one peer, and its consequences for BGP (RFC 5882). */
 export class MonitoredPath {
-  /**
-   * Identifies the BFD session. A different key is a new session, about which nothing is known yet. Empty: the peer's address is not known
-   * yet.
-   */
+  /** Identifies the BFD session. Another key is a new session, still unknown. Empty: the address of the peer is not known yet. */
   readonly sessionKey: string;
   /** The request to BFD that created the session. Transitions that arrive before its answer belong to the previous session. */
   readonly request: number;

@@ -97,9 +97,7 @@ export function configuredPeer(snapshot: Snapshot, peer: string): Omit<RefusedPe
   return { address: peerAddress === undefined ? unnumberedOn(networkInterface) : formatAddress(peerAddress), localASN };
 }
 
-/**
- * Returns why a session is down. The settings that were refused come first, then an error of this host, then the evidence of the speaker.
- */
+/** Returns why a session is down: refused settings come first, then an error of this host, then the evidence of the speaker. */
 function causeOf({ state, outage, localAddress }: PeerStatus, condition: SessionCondition): Reason | undefined {
   if (state === 'Established') return undefined;
   const before = causeBefore(condition);
@@ -114,11 +112,8 @@ function causeOf({ state, outage, localAddress }: PeerStatus, condition: Session
 }
 
 /** Returns why there can be no session, whatever the router does. */
-export function causeBefore({
-  refusal,
-  failedSocket,
-  facts,
-}: Pick<SessionCondition, 'refusal' | 'failedSocket' | 'facts'>): Reason | undefined {
+export function causeBefore(condition: Pick<SessionCondition, 'refusal' | 'failedSocket' | 'facts'>): Reason | undefined {
+  const { refusal, failedSocket, facts } = condition;
   if (refusal !== undefined && !isOnlyWarning(refusal)) return refusal;
   if (facts?.adminDown === true) return reason('PeerAdminDown', { peer: facts.peer });
   if (failedSocket?.noVrf === true && facts !== undefined) return reason('PeerVRFMissing', { peer: facts.peer, vrf: facts.vrf });

@@ -1,11 +1,8 @@
-import type { ManagerStatus, Refusal, SessionOptions, StateFeed, Transition } from '../../bfd/index.ts';
+import type { Bfd, Refusal, SessionOptions } from '../../bfd/index.ts';
 import type { BfdSessions } from './bfd-monitor.ts';
 
 /** The part of src/bfd that `SharedBfd` uses. */
-export interface BfdThread extends BfdSessions {
-  /** Has the thread tell the states of sessions to another thread. */
-  feed(feed: StateFeed): void;
-}
+type BfdThread = BfdSessions & Pick<Bfd, 'feed'>;
 
 /**
  * One BFD thread for several users, because only one program of a host can have the port of BFD. Each user has sessions of its own, whose
@@ -27,8 +24,14 @@ export class SharedBfd {
     this.#users.add(prefix);
     return {
       set: (sessions) => this.#set(thread, prefix, sessions),
-      onChange: (listener) => thread.onChange((name, transition) => this.#tell(prefix, listener, name, transition)),
-      status: async () => this.#statusOf(prefix, await thread.status()),
+      onChange: (listener) =>
+        thread.onChange((name, transition) => {
+          if (isOf(prefix, name)) listener(name, transition);
+        }),
+      status: async () => {
+        const status = await thread.status();
+        return { ...status, sessions: status.sessions.filter(({ name }) => isOf(prefix, name)) };
+      },
       feed: (feed) => thread.feed(feed),
       stop: async () => {
         this.#users.delete(prefix);
@@ -42,14 +45,6 @@ export class SharedBfd {
     this.#wanted.set(prefix, sessions);
     const refused = await thread.set([...this.#wanted.values()].flat());
     return refused.filter(({ name }) => isOf(prefix, name));
-  }
-
-  #tell(prefix: string, listener: (name: string, transition: Transition) => void, name: string, transition: Transition): void {
-    if (isOf(prefix, name)) listener(name, transition);
-  }
-
-  #statusOf(prefix: string, status: ManagerStatus): ManagerStatus {
-    return { ...status, sessions: status.sessions.filter(({ name }) => isOf(prefix, name)) };
   }
 }
 

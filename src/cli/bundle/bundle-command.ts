@@ -10,7 +10,7 @@ import { addLive } from './live-parts.ts';
 import { Bundle } from './bundle.ts';
 import { Redaction } from '../reading/redaction.ts';
 import { requireDirectory } from '../storage/directory-storage.ts';
-import { UsageError, type CommandContext } from '../context/command-context.ts';
+import { cannotWrite, UsageError, type CommandContext } from '../context/command-context.ts';
 import { findProcesses } from '../live/find-processes.ts';
 import { agentSocket, controllerSocket, readSocket } from '../options/live-options.ts';
 import { openReading, type ReadingOptions } from '../reading/open-reading.ts';
@@ -81,7 +81,7 @@ async function collect(context: CommandContext, options: Options): Promise<void>
     }
     // Last, because logs may take all the room that is left.
     if (options.source === undefined && reading !== undefined) await addCluster(bundle, context, cluster);
-    if (stopped.aborted) throw new UsageError('stopped: nothing was written', 1);
+    if (stopped.aborted) throw new UsageError('stopped: nothing was written');
     const about = {
       made,
       herald: version,
@@ -148,10 +148,6 @@ async function addRecords(bundle: Bundle, directory: string): Promise<void> {
 
 async function write({ printError, write: toStandardOutput }: CommandContext, file: string, archive: Uint8Array): Promise<void> {
   if (file === '-') return toStandardOutput(archive);
-  try {
-    await writeFile(file, archive, { mode: 0o600 });
-  } catch (error) {
-    throw new UsageError(`${file} cannot be written: ${(error as NodeJS.ErrnoException).code ?? String(error)}`, 1);
-  }
+  await writeFile(file, archive, { mode: 0o600 }).catch(cannotWrite(file));
   printError(`herald: ${file}, ${Math.ceil(archive.length / 1024)} KiB`);
 }

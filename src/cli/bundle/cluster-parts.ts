@@ -1,6 +1,6 @@
 import { isRecord } from '../../lang/is-record.ts';
 import { KubeClient } from '../../kube/client/client.ts';
-import { listPages } from '../../kube/reflector/list-pages.ts';
+import { listAll, listPages } from '../../kube/reflector/list-pages.ts';
 import type { RawObject } from '../../kube/raw-object.ts';
 import { connectAsCaller } from '../storage/caller-connection.ts';
 import { defaultNamespace } from '../options/shared-options.ts';
@@ -37,9 +37,7 @@ export async function addCluster(bundle: Bundle, context: CommandContext, option
 }
 
 async function addPods(bundle: Bundle, client: KubeClient, namespace: string, signal: AbortSignal): Promise<readonly RawObject[]> {
-  const pods: RawObject[] = [];
-  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`;
-  for await (const { items } of listPages(client, path, { labelSelector }, signal)) pods.push(...items);
+  const pods = await listAll(client, `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`, { labelSelector }, signal);
   bundle.addObjects('cluster/pods.json', pods);
   if (pods.length <= limits.bundlePods) return pods;
   bundle.recordFailure("Herald's pods", new Error(`logs and metrics are those of the first ${limits.bundlePods} of ${pods.length}`));

@@ -85,11 +85,10 @@ const settingFiles = [
 ] as const;
 
 async function settings(): Promise<string> {
-  const lines: string[] = [];
-  for (const file of settingFiles) {
+  const lines = await Array.fromAsync(settingFiles, async (file) => {
     const value = await readFile(`/proc/sys/${file}`, 'utf8').catch((error: NodeJS.ErrnoException) => `(${error.code})`);
-    lines.push(`${file.replaceAll('/', '.')} = ${value.trim()}`);
-  }
+    return `${file.replaceAll('/', '.')} = ${value.trim()}`;
+  });
   return lines.join('\n');
 }
 

@@ -5,7 +5,7 @@ import { explainPool, renderPool } from '../../explain/pools/pool.ts';
 import type { ReleasedAddress } from '../../model/parse/released-address.ts';
 import { unreadLines, markUndecided } from '../../explain/unread-objects.ts';
 import { problemText } from '../../sources/source.ts';
-import { UsageError, type CommandContext } from '../context/command-context.ts';
+import { jsonText, UsageError, type CommandContext } from '../context/command-context.ts';
 import { withoutSelfReference } from '../../explain/text/self-reference.ts';
 import { askedView } from '../reading/query-nodes.ts';
 import type { UnreachableProcess } from '../live/live-client.ts';
@@ -135,18 +135,12 @@ function print(context: CommandContext, reading: Reading, { subject, known, unas
   const found = subject.explain(known, name, options);
   if (found === undefined) {
     const because = [...about.map(problemText), ...unreadLines(unread)].map((line) => `\n  ${line}`).join('');
-    throw new UsageError(`${unknownNameError(subject.kind, name, subject.names(reading)).message}${because}`, 1);
+    throw new UsageError(`${unknownNameError(subject.kind, name, subject.names(reading)).message}${because}`);
   }
   const data = markUndecided(found.data, reading, '');
   if (options.output === 'json') {
-    context.print(
-      JSON.stringify(
-        { ...data, problems: about, ...inForceJson(reading), unread, ...(subject.asksAgents === true ? { unasked } : {}) },
-        undefined,
-        2,
-      ),
-    );
-    return;
+    const asked = subject.asksAgents === true ? { unasked } : {};
+    return context.print(jsonText({ ...data, problems: about, ...inForceJson(reading), unread, ...asked }));
   }
   const warnings = problemLines(about.filter(({ severity }) => severity === 'warning'));
   const command = `herald explain ${subject.command} ${name}`;

@@ -20,7 +20,7 @@ import type { Service } from '../../model/objects/service.ts';
 import { problemText, type SourceProblem } from '../../sources/source.ts';
 import { silentLog } from '../../system/log.ts';
 import type { ClaimingProvider, OptionValues } from '../../controller/provider-definition.ts';
-import { UsageError, type CommandContext } from '../context/command-context.ts';
+import { jsonText, UsageError, type CommandContext } from '../context/command-context.ts';
 import { enabledDefinitions, exampleLines } from '../context/definitions.ts';
 import { findProvider } from '../../model/provider-tables.ts';
 import { forecastService } from '../../explain/service/forecast.ts';
@@ -32,8 +32,9 @@ import { addReadingOptions, openReading, type ReadingOptions } from '../reading/
 import { inForceJson } from '../reading/in-force.ts';
 import { linesAbove, problemLines } from '../reading/problem-lines.ts';
 import { detailOption, type DetailOptions } from '../options/shared-options.ts';
-import { addProviderOptions, providerOption, type ProviderFlag } from '../options/provider-option.ts';
+import { addProviderOptions, providerOption } from '../options/provider-option.ts';
 import { kindWords, namedService, namespaceOption, type NamespaceOption } from '../context/object-words.ts';
+import type { OutsideOptions } from './plan-outcome.ts';
 import { previewBy } from './provider-preview.ts';
 import { podReaderOf } from '../reading/pod-reader.ts';
 import type { UnreachableProcess } from '../live/live-client.ts';
@@ -45,7 +46,7 @@ interface Narrowing {
   readonly peer?: string;
 }
 
-type Options = Narrowing & DetailOptions & NamespaceOption & ReadingOptions & OptionValues & ProviderFlag;
+type Options = Narrowing & DetailOptions & NamespaceOption & ReadingOptions & OutsideOptions;
 
 export function explainServiceCommand(context: CommandContext): Command {
   const command = new Command('service')
@@ -84,15 +85,12 @@ async function explain(context: CommandContext, reading: Reading, key: ServiceKe
     const because = [...about.map(problemText), ...unreadLines(unread)].map((line) => `\n  ${line}`).join('');
     throw new UsageError(
       `there is no valid Service ${key} in ${from}${suggestion(key, snapshot.services.keys())}${knownNamesText(similarServices(key, snapshot.services.keys()))}${because}`,
-      1,
     );
   }
   const explanation = narrowToNodeAndPeer(judged.explanation, options);
   if (options.output === 'json') {
-    context.print(
-      JSON.stringify({ ...explanation, problems: about, ...inForceJson(reading), unread, unasked: judged.unasked }, undefined, 2),
-    );
-    return;
+    const { unasked } = judged;
+    return context.print(jsonText({ ...explanation, problems: about, ...inForceJson(reading), unread, unasked }));
   }
   const isWhole = options.output === 'wide' || options.node !== undefined || options.peer !== undefined;
   for (const line of explanationLines(reading, { ...judged, explanation }, isWhole ? 'whole' : 'brief')) context.print(line);
@@ -114,7 +112,7 @@ export async function judgedExplanation(
   reading: Reading,
   key: ServiceKey,
   options: ReadingOptions & Narrowing,
-  providers: (OptionValues & ProviderFlag) | undefined,
+  providers: OutsideOptions | undefined,
 ): Promise<JudgedExplanation | undefined> {
   const { snapshot, now } = reading;
   const [namespace = ''] = key.split('/');
@@ -134,7 +132,8 @@ export async function judgedExplanation(
   const told = forecast ?? explainLiveService(snapshot, key, now, { live, pods, released }) ?? decided;
   const whole = await withProviderAndRecord(context, reading, service, told, providers);
   const concluded = forecast === undefined ? withUndecided(whole, reading, namespace) : whole;
-  return { explanation: { ...concluded, ...defined({ verdict: providerVerdict(concluded) }) }, unasked };
+  const knowsEndpoints = reading.unread.every(({ kind }) => kind !== 'EndpointSlice');
+  return { explanation: { ...concluded, ...defined({ verdict: providerVerdict(concluded, knowsEndpoints) }) }, unasked };
 }
 
 /** Returns the lines that the command prints. */
@@ -189,7 +188,7 @@ async function withProviderAndRecord(
   reading: Reading,
   service: Service,
   decided: ServiceExplanation,
-  options: (OptionValues & ProviderFlag) | undefined,
+  options: OutsideOptions | undefined,
 ): Promise<ServiceExplanation> {
   const { namespace, name } = service.metadata;
   const record = await recordOf(reading, `${namespace}/${name}`);
@@ -202,12 +201,11 @@ async function withProviderAndRecord(
 function requireKnown({ nodes }: ServiceExplanation, { node, peer }: Narrowing): void {
   const names = nodes.map((one) => one.node);
   if (node !== undefined && !names.includes(node))
-    throw new UsageError(`there is no node ${node}: the nodes are ${names.join(', ') || 'none'}`, 1);
+    throw new UsageError(`there is no node ${node}: the nodes are ${names.join(', ') || 'none'}`);
   const peers = new Set(nodes.flatMap(({ addresses }) => addresses.flatMap((address) => address.peers.map((one) => one.peer))));
   if (peer === undefined || peers.has(peer)) return;
   throw new UsageError(
     `no node has a session with a BGPPeer ${peer} that concerns this Service; the peers are ${[...peers].join(', ') || 'none'}`,
-    1,
   );
 }
 
@@ -219,7 +217,7 @@ async function explainProvider(
   context: CommandContext,
   reading: Reading,
   service: Service,
-  options: (OptionValues & ProviderFlag) | undefined,
+  options: OutsideOptions | undefined,
 ): Promise<ProviderExplanation> {
   const { snapshot } = reading;
   const key = serviceKey(service.metadata);

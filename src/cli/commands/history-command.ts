@@ -8,7 +8,7 @@ import { hint, type CommandContext } from '../context/command-context.ts';
 import { kindWords, namedService, namespaceOption, type NamespaceOption } from '../context/object-words.ts';
 import { limits } from '../limits.ts';
 import { addFindProcessesOptions, findProcesses, type FindProcessesOptions } from '../live/find-processes.ts';
-import { fetchAllPages, LiveError, type LiveClient, type UnreachableProcess } from '../live/live-client.ts';
+import { askEach, fetchAllPages, type LiveClient, type UnreachableProcess } from '../live/live-client.ts';
 import { addCallerOptions, sourceOption } from '../options/shared-options.ts';
 import { readDirectory } from '../reading/read-directory.ts';
 import { asDocument, tableOutputOption, type TableOutputOptions } from './tables/output-format.ts';
@@ -149,23 +149,8 @@ async function ask(
   options: FindProcessesOptions & { readonly node?: string },
 ): Promise<{ readonly tellings: readonly ProcessHistory[]; readonly unasked: readonly UnreachableProcess[] }> {
   const found = await findProcesses(context, options, { node: options.node, of: subject.of });
-  try {
-    const [tellings, unasked]: [ProcessHistory[], UnreachableProcess[]] = [[], [...found.unasked]];
-    await Promise.all(
-      found.clients.map(async (source) => {
-        try {
-          tellings.push(await tellingOf(source, query));
-        } catch (error) {
-          if (!(error instanceof LiveError)) throw error;
-          unasked.push({ who: source.who, ...nodeOf(source), why: error.message, fix: error.fix });
-        }
-      }),
-    );
-    unasked.push(...(await agentsOnOtherHosts(context, options, found.clients)));
-    return { tellings, unasked };
-  } finally {
-    found.close();
-  }
+  const { answers: tellings, unasked } = await askEach(found, (client) => tellingOf(client, query));
+  return { tellings, unasked: [...unasked, ...(await agentsOnOtherHosts(context, options, found.clients))] };
 }
 
 async function tellingOf(source: LiveClient, query: HistoryQuery): Promise<ProcessHistory> {
@@ -194,8 +179,6 @@ async function agentsOnOtherHosts(
     fix: 'run the command on that host, or name the socket: --socket',
   }));
 }
-
-const nodeOf = ({ process: { node } }: LiveClient): { readonly node?: string } => (node === undefined ? {} : { node });
 
 function sinceIn({ clock }: CommandContext, { since }: Options): { readonly since?: string } {
   if (since === undefined) return {};

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { failureKinds, findFailures, type FailureKind } from '../../explain/plan/fail-on.ts';
-import type { CommandContext } from '../context/command-context.ts';
+import { jsonText, type CommandContext } from '../context/command-context.ts';
 import { definitions, exampleLines } from '../context/definitions.ts';
 import { addAskOptions, manifestsOption } from '../reading/open-reading.ts';
 import { inForceJson } from '../reading/in-force.ts';
@@ -71,9 +71,7 @@ async function plan(context: CommandContext, options: Options): Promise<void> {
     const { problems, currentErrors, unread } = proposal;
     const told = outside.telling.length === 0 ? {} : { previews };
     const served = options.provider === undefined ? {} : { providers, untold: outside.silent };
-    context.print(
-      JSON.stringify({ ...changes, ...told, ...served, failures, problems, currentErrors, ...inForceJson(proposal), unread }, undefined, 2),
-    );
+    context.print(jsonText({ ...changes, ...told, ...served, failures, problems, currentErrors, ...inForceJson(proposal), unread }));
   } else {
     for (const line of planLines(proposal, outcome, context.clock.date().getTime())) context.print(line);
   }

@@ -27,7 +27,7 @@ const patterns: Readonly<Record<Colour, readonly string[]>> = {
     String.raw`(?<=^Nodes +)0 of [1-9]\d* report(?=$|,)`,
   ],
   yellow: [
-    String.raw`^(?:Verdict +)?(?:Partly served\b|Unknown(?=:)|Served by another program, or not at all)`,
+    String.raw`^(?:Verdict +)?(?:Not fully served\b|Announced\b[^:]*, but\b|Unknown(?=:)|Served by another program, or not at all)`,
     String.raw`^warning:(?= )`,
     String.raw`^ {2}[!~] `,
     status('Unknown'),

@@ -20,12 +20,7 @@ export interface ProviderRequest {
   readonly modules?: readonly string[];
 }
 
-interface ClaimRequest {
-  /** The options of providers. */
-  readonly options: OptionValues;
-  /** Paths of provider modules. */
-  readonly modules?: readonly string[];
-}
+type ClaimRequest = Pick<ProviderRequest, 'modules'> & Required<Pick<ProviderRequest, 'options'>>;
 
 /** The parts of the process that a command may use. The composition root provides them. */
 export interface CommandContext extends StopSignals {
@@ -76,3 +71,15 @@ export class UsageError extends Error {
     this.exitCode = exitCode;
   }
 }
+
+/** Writes a value as a document of JSON for people and programs. */
+export function jsonText(value: unknown): string {
+  return JSON.stringify(value, undefined, 2);
+}
+
+/** Explains the failure of a write to a file that the command line names. */
+export const cannotWrite =
+  (file: string) =>
+  (error: unknown): never => {
+    throw new UsageError(`${file} cannot be written: ${(error as NodeJS.ErrnoException).code ?? String(error)}`);
+  };

@@ -5,7 +5,7 @@ import { UsageError } from './command-context.ts';
 /** Returns an error for an object that does not exist, with the names that do exist. */
 export function unknownNameError(kind: string, name: string, known: Iterable<string>): UsageError {
   const names = [...known].toSorted();
-  return new UsageError(`there is no valid ${kind} ${name}${suggestion(name, names)}${knownNamesText(names) || ': there are none'}`, 1);
+  return new UsageError(`there is no valid ${kind} ${name}${suggestion(name, names)}${knownNamesText(names) || ': there are none'}`);
 }
 
 /** Returns " (did you mean X?)" for the known name that is closest, or nothing when none is close. */

@@ -1,10 +1,8 @@
-import { Argument, Command, InvalidArgumentError, Option } from 'commander';
-import { parseDuration } from '../../model/reading/duration.ts';
-import { drain } from './drain.ts';
+import { Argument, Command, Option } from 'commander';
+import { drain, type DrainOptions } from './drain.ts';
 import type { CommandContext } from '../context/command-context.ts';
 import { limits } from '../limits.ts';
-import type { DrainOptions } from './drain-options.ts';
-import { addCallerOptions, outputOption, sourceOption } from '../options/shared-options.ts';
+import { addCallerOptions, outputOption, readWait, sourceOption } from '../options/shared-options.ts';
 
 export function drainCommand(context: CommandContext): Command {
   const command = new Command('drain')
@@ -28,7 +26,7 @@ export function drainCommand(context: CommandContext): Command {
       new Option(
         '--timeout <duration>',
         'how long to wait: 90s, 10m (default: what settleSeconds and deadlineSeconds of HeraldConfig allow, and a minute)',
-      ).argParser(readTimeout),
+      ).argParser((text) => readWait(text, limits.drainTimeoutSeconds)),
     )
     .addOption(new Option('--dry-run', 'show what would happen, and write nothing'))
     .addOption(sourceOption())
@@ -39,11 +37,4 @@ export function drainCommand(context: CommandContext): Command {
     )
     .action((node: string, options: DrainOptions) => drain(context, node, options));
   return addCallerOptions(command);
-}
-
-function readTimeout(text: string): number {
-  const seconds = parseDuration(text);
-  if (!seconds.ok) throw new InvalidArgumentError(`${seconds.problem}.`);
-  if (seconds.value < 1 || seconds.value > limits.drainTimeoutSeconds) throw new InvalidArgumentError('Write a time from 1s to 24h.');
-  return seconds.value;
 }

@@ -1,7 +1,7 @@
 import { isRecord } from '../../lang/is-record.ts';
 import { KubeClient } from '../../kube/client/client.ts';
 import { KubeError } from '../../kube/error.ts';
-import { listPages } from '../../kube/reflector/list-pages.ts';
+import { listAll } from '../../kube/reflector/list-pages.ts';
 import { annotations } from '../../model/annotations.ts';
 import type { Node } from '../../model/objects/cluster.ts';
 import type { NodeState } from '../../model/objects/node-state.ts';
@@ -83,18 +83,16 @@ async function patchNode(client: KubeClient, node: string, request: DrainRequest
     return typeof resourceVersion === 'string' && /^[0-9]{1,40}$/.test(resourceVersion) ? BigInt(resourceVersion) : 0n;
   } catch (error) {
     if (!(error instanceof KubeError) || error.code !== 'forbidden') throw error;
-    throw new UsageError(`nothing was written: ${error.message} (the ClusterRole herald-drain allows it, manifests/base)`, 1);
+    throw new UsageError(`nothing was written: ${error.message} (the ClusterRole herald-drain allows it, manifests/base)`);
   }
 }
 
 /** Lists by name, which needs only the right to list, like all other reads. */
 async function readNodeState(client: KubeClient, node: string, signal: AbortSignal): Promise<NodeState | undefined> {
-  const path = `/apis/${heraldApiVersion}/nodestates`;
-  for await (const { items } of listPages(client, path, { fieldSelector: `metadata.name=${node}` }, signal)) {
-    for (const raw of items) {
-      const { object } = parseObject({ ...raw, apiVersion: heraldApiVersion, kind: 'NodeState' }, { unknownFields: 'warned of' });
-      if (object?.kind === 'NodeState' && object.metadata.name === node) return object;
-    }
+  const found = await listAll(client, `/apis/${heraldApiVersion}/nodestates`, { fieldSelector: `metadata.name=${node}` }, signal);
+  for (const raw of found) {
+    const { object } = parseObject({ ...raw, apiVersion: heraldApiVersion, kind: 'NodeState' }, { unknownFields: 'warned of' });
+    if (object?.kind === 'NodeState' && object.metadata.name === node) return object;
   }
   return undefined;
 }

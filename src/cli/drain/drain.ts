@@ -5,13 +5,27 @@ import { annotations } from '../../model/annotations.ts';
 import type { Node } from '../../model/objects/cluster.ts';
 import { requestedDrain } from '../../model/kinds/requested-drain.ts';
 import { reason } from '../../model/reasons.ts';
-import { drainStatus, type DrainOptions } from './drain-options.ts';
 import { count } from './drain-progress.ts';
 import { openClusterDrain, openDirectoryDrain, drainRequestText, type DrainStorage, type DrainRequest } from './drain-storage.ts';
 import { waitUntilRestored, waitUntilDrained, type WaitOutcome } from './drain-wait.ts';
-import { UsageError, type CommandContext } from '../context/command-context.ts';
+import { jsonText, UsageError, type CommandContext } from '../context/command-context.ts';
 import { limits } from '../limits.ts';
+import type { CallerOptions, OutputOptions } from '../options/shared-options.ts';
 import type { Reading } from '../reading/reading.ts';
+
+export interface DrainOptions extends OutputOptions, CallerOptions {
+  readonly source?: string;
+  readonly force?: true;
+  readonly keepLast?: true;
+  readonly uncordon?: true;
+  readonly dryRun?: true;
+  readonly wait: 'true' | 'false';
+  /** Seconds. */
+  readonly timeout?: number;
+}
+
+/** Exit statuses of `herald drain`. exit-status.ts has the status of a wrong command line. */
+const drainStatus = { done: 0, error: 1, refused: 3, notYet: 4 } as const;
 
 /** The output of `-o json`, printed once at the end. */
 interface Answer {
@@ -34,7 +48,7 @@ export async function drain(context: CommandContext, node: string, options: Drai
   try {
     const answer = await answerOf({ context, target, node, options, say });
     const seconds = Math.round((clock.now() - began) / 1000);
-    if (options.output === 'json') context.print(JSON.stringify({ ...answer, seconds } satisfies Answer, undefined, 2));
+    if (options.output === 'json') context.print(jsonText({ ...answer, seconds } satisfies Answer));
     setExitStatus(statusOf(answer));
   } catch (error) {
     if (!stopped.aborted) throw error;
@@ -67,11 +81,11 @@ async function answerOf(task: Task): Promise<Told> {
   const object = reading.snapshot.nodes.get(node);
   if (object === undefined) {
     const names = [...reading.snapshot.nodes.keys()].toSorted().slice(0, 20).join(', ');
-    throw new UsageError(`there is no valid Node ${node} in ${reading.from}: there ${names === '' ? 'are none' : `are ${names}`}`, 1);
+    throw new UsageError(`there is no valid Node ${node} in ${reading.from}: there ${names === '' ? 'are none' : `are ${names}`}`);
   }
   if (options.wait === 'true' && options.dryRun !== true && !isReporting(reading.snapshot, node, reading.now)) {
     const because = withFix('', reason('AgentSilent', { node })).join('\n');
-    throw new UsageError(`nothing was written, because no agent would act on it. ${because}\n(--wait=false writes it all the same)`, 1);
+    throw new UsageError(`nothing was written, because no agent would act on it. ${because}\n(--wait=false writes it all the same)`);
   }
   return options.uncordon === true ? putBack(task, reading, object) : takeOut(task, reading, object);
 }
@@ -85,7 +99,6 @@ function requireSight({ unread }: Reading): void {
   const lines = unreadLines(blind).map((line) => `\n  ${line}`);
   throw new UsageError(
     `nothing was written: the effect of draining the node is unknown, as not everything could be read${lines.join('')}\n(the ClusterRole herald-drain allows all that is needed, manifests/base)`,
-    1,
   );
 }
 
@@ -139,7 +152,7 @@ async function putBack(task: Task, reading: Reading, object: Node): Promise<Told
   const told = { node, action: 'undo' } as const;
   const { taint } = reading.snapshot.config.nodeDrain;
   if (taint !== undefined && object.taints?.includes(taint) === true) {
-    throw new UsageError(`${node} is drained by its taint, which Herald does not remove: kubectl taint node ${node} ${taint}-`, 1);
+    throw new UsageError(`${node} is drained by its taint, which Herald does not remove: kubectl taint node ${node} ${taint}-`);
   }
   const stands = object.drain === undefined;
   if (options.dryRun === true) {

@@ -1,13 +1,21 @@
 import { realpath } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
 import { KubeClient } from '../../kube/client/client.ts';
+import { KubeError } from '../../kube/error.ts';
 import { connectAsCaller } from '../storage/caller-connection.ts';
-import type { CommandContext } from '../context/command-context.ts';
+import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { agentSocket, controllerSocket, readSocket } from '../options/live-options.ts';
-import { defaultNamespace, type CallerOptions } from '../options/shared-options.ts';
+import { defaultNamespace, oneMore, type CallerOptions } from '../options/shared-options.ts';
 import { connectToSocket } from './socket-client.ts';
 import { findPodClients } from './pod-clients.ts';
-import { LiveError, type LiveClient, type FoundProcesses, type UnreachableProcess } from './live-client.ts';
+import {
+  LiveError,
+  noProcesses,
+  type LiveClient,
+  type FoundProcesses,
+  type ProcessFilter,
+  type UnreachableProcess,
+} from './live-client.ts';
 
 export interface FindProcessesOptions extends CallerOptions {
   readonly source?: string;
@@ -22,18 +30,11 @@ export function addFindProcessesOptions(command: Command): Command {
       new Option(
         '--socket <path>',
         `query a process of this host at its Unix socket; may be given several times (default: with --source ${agentSocket} and ${controllerSocket}, else agents and controllers of the cluster through the API server's pod proxy)`,
-      ).argParser((path: string, before: readonly string[] | undefined) => [...(before ?? []), readSocket(path)]),
+      ).argParser((path: string, before?: readonly string[]) => oneMore(readSocket(path), before)),
     )
     .addOption(
       new Option('--herald-namespace <name>', `namespace of Herald's pods (default: ${defaultNamespace})`).conflicts(['source', 'socket']),
     );
-}
-
-interface ProcessFilter {
-  /** Selects the agent of this node. Controllers are found as well. */
-  readonly node?: string | undefined;
-  /** The processes to find. Default: agents and controllers. */
-  readonly of?: readonly ('agent' | 'controller')[];
 }
 
 /**
@@ -54,6 +55,19 @@ export async function findProcesses(
     client.close();
     throw error;
   }
+}
+
+/** Finds processes for a command that works without them. `who` names them where the cluster cannot be asked. */
+export async function findProcessesIfAny(
+  context: CommandContext,
+  options: FindProcessesOptions,
+  wanted: ProcessFilter,
+  who: string,
+): Promise<FoundProcesses> {
+  return findProcesses(context, options, wanted).catch((error: unknown) => {
+    if (!(error instanceof KubeError) && !(error instanceof UsageError)) throw error;
+    return noProcesses(who, error.message);
+  });
 }
 
 async function findSocketClients(

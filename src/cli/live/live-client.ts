@@ -21,6 +21,13 @@ export interface UnreachableProcess {
   readonly fix: string;
 }
 
+export interface ProcessFilter {
+  /** Selects the agent of this node. Controllers are found as well. */
+  readonly node?: string | undefined;
+  /** The processes to find. Default: agents and controllers. */
+  readonly of?: readonly ('agent' | 'controller')[];
+}
+
 export interface FoundProcesses {
   readonly clients: readonly LiveClient[];
   readonly unasked: readonly UnreachableProcess[];
@@ -36,6 +43,38 @@ export class LiveError extends Error {
     super(message, options);
     this.name = 'LiveError';
     this.fix = fix;
+  }
+}
+
+/** Nothing was found, and why. */
+export function noProcesses(who: string, why: string): FoundProcesses {
+  return { clients: [], unasked: [{ who, why, fix: '' }], close: () => undefined };
+}
+
+/**
+ * Queries all of these processes at the same time, and closes them. A process whose query fails is among those that could not be queried.
+ * Answers are in the order of the processes.
+ */
+export async function askEach<T>(
+  found: FoundProcesses,
+  ask: (client: LiveClient) => Promise<T>,
+): Promise<{ readonly answers: readonly T[]; readonly unasked: readonly UnreachableProcess[] }> {
+  const unasked = [...found.unasked];
+  try {
+    const answers = await Promise.all(
+      found.clients.map(async (client): Promise<readonly T[]> => {
+        try {
+          return [await ask(client)];
+        } catch (error) {
+          if (!(error instanceof LiveError)) throw error;
+          unasked.push({ who: client.who, ...defined({ node: client.process.node }), why: error.message, fix: error.fix });
+          return [];
+        }
+      }),
+    );
+    return { answers: answers.flat(), unasked };
+  } finally {
+    found.close();
   }
 }
 

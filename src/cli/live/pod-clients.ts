@@ -3,7 +3,7 @@ import { defined } from '../../lang/defined.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { StallTimeout } from '../../kube/client/stall-timeout.ts';
 import { KubeError } from '../../kube/error.ts';
-import { listPages } from '../../kube/reflector/list-pages.ts';
+import { listAll } from '../../kube/reflector/list-pages.ts';
 import type { RawObject } from '../../kube/raw-object.ts';
 import { livePaths, type LiveIndex } from '../../live/contract.ts';
 import { sleep, type Clock } from '../../system/clock.ts';
@@ -12,7 +12,7 @@ import { limits } from '../limits.ts';
 import { isUnavailable } from '../storage/access-refused.ts';
 import { agentPorts, controllerPorts } from '../options/telemetry-options.ts';
 import { metricsPortOf } from './pod-containers.ts';
-import { LiveError, type LiveClient, type FoundProcesses, type UnreachableProcess } from './live-client.ts';
+import { LiveError, type LiveClient, type FoundProcesses, type ProcessFilter, type UnreachableProcess } from './live-client.ts';
 
 const rightsFix = 'bind the Role herald-explain-live of that namespace (manifests/base/explain-rbac.yaml)';
 
@@ -32,11 +32,7 @@ export interface Pod {
  */
 export async function findPodClients(
   client: KubeClient,
-  {
-    namespace,
-    node,
-    of = ['agent', 'controller'],
-  }: { readonly namespace: string; readonly node?: string | undefined; readonly of?: readonly Pod['component'][] },
+  { namespace, node, of = ['agent', 'controller'] }: ProcessFilter & { readonly namespace: string },
   context: Pick<CommandContext, 'clock' | 'stopped'>,
 ): Promise<FoundProcesses> {
   const close = (): void => client.close();
@@ -87,10 +83,9 @@ export async function findPodClients(
 
 /** Lists the pods of Herald in a namespace, sorted by node. Rejects with KubeError. */
 export async function podsIn(client: KubeClient, namespace: string, signal: AbortSignal): Promise<Pod[]> {
-  const pods: Pod[] = [];
   const labelSelector = 'app.kubernetes.io/name=herald,app.kubernetes.io/component in (agent,controller)';
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`;
-  for await (const { items } of listPages(client, path, { labelSelector }, signal)) pods.push(...items.flatMap((raw) => podOf(raw) ?? []));
+  const pods = (await listAll(client, path, { labelSelector }, signal)).flatMap((raw) => podOf(raw) ?? []);
   return pods.sort((a, b) => (`${a.node} ${a.name}` < `${b.node} ${b.name}` ? -1 : 1));
 }
 

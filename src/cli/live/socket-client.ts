@@ -1,5 +1,4 @@
-import type { LiveIndex } from '../../live/contract.ts';
-import { livePaths } from '../../live/contract.ts';
+import { livePaths, type LiveIndex } from '../../live/contract.ts';
 import { requestLocal, LocalSocketError } from '../../system/http/local-socket.ts';
 import { limits } from '../limits.ts';
 import { LiveError, type LiveClient } from './live-client.ts';
@@ -11,8 +10,7 @@ export async function connectToSocket(socket: string, stopped: AbortSignal): Pro
     return askSocket(socket, text === '' ? path : `${path}?${text}`, stopped);
   };
   const { process } = (await ask(livePaths.index, {})) as Partial<LiveIndex>;
-  if (process === undefined)
-    throw new LiveError(`the program that answers at ${socket} is not a process of Herald`, 'name the right socket: --socket');
+  if (process === undefined) throw foreignProgram(socket);
   const { command, node } = process;
   const who = command === 'controller' ? 'the controller' : `the agent of ${node ?? 'this host'}`;
   return { who, process, socket, ask };
@@ -27,20 +25,20 @@ async function askSocket(socket: string, target: string, stopped: AbortSignal): 
     throw new LiveError(`${socket} answered ${status}: ${text.trim().slice(0, 300)}`, 'the process may have another version');
   } catch (error) {
     if (stopped.aborted) throw stopped.reason;
+    const options = { cause: error };
     if (late.aborted)
-      throw new LiveError(`${socket} did not answer within ${limits.liveMilliseconds / 1000} s`, 'check the log of the process', {
-        cause: error,
-      });
-    if (error instanceof LocalSocketError)
-      throw new LiveError(error.message, 'run this on the host of the process, as its user, and use --socket if it has another path', {
-        cause: error,
-      });
-    if (error instanceof SyntaxError)
-      throw new LiveError(`the program that answers at ${socket} is not a process of Herald`, 'name the right socket: --socket', {
-        cause: error,
-      });
+      throw new LiveError(`${socket} did not answer within ${limits.liveMilliseconds / 1000} s`, 'check the log of the process', options);
+    if (error instanceof LocalSocketError) {
+      const fix = 'run this on the host of the process, as its user, and use --socket if it has another path';
+      throw new LiveError(error.message, fix, options);
+    }
+    if (error instanceof SyntaxError) throw foreignProgram(socket, options);
     throw error;
   }
+}
+
+function foreignProgram(socket: string, options?: ErrorOptions): LiveError {
+  return new LiveError(`the program that answers at ${socket} is not a process of Herald`, 'name the right socket: --socket', options);
 }
 
 async function readBody(chunks: AsyncIterable<Uint8Array>): Promise<string> {

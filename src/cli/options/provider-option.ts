@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { ProviderOption } from '../../controller/provider-definition.ts';
+import { oneMore } from './shared-options.ts';
 import { definitions } from '../context/definitions.ts';
 
 export interface ProviderFlag {
@@ -12,7 +13,7 @@ export const providerOption = (): Option =>
   new Option(
     '--provider <module>',
     'path of a JavaScript or TypeScript module with a provider; it runs with all rights of this process, and commands that only read tell it to write nothing; may be given several times',
-  ).argParser((path: string, before: readonly string[] | undefined) => [...(before ?? []), path]);
+  ).argParser(oneMore);
 
 /** Adds the options of every provider to a command. */
 export function addProviderOptions(command: Command): Command {

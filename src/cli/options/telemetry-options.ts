@@ -39,7 +39,8 @@ export function addTelemetryOptions(command: Command, of: 'agent' | 'controller'
     );
 }
 
-function readWhere(text: string, defaultPort: number, mayBeNode: boolean): Where {
+/** Reads ADDRESS[:PORT], none or, where it may be, node[:PORT]. 0.0.0.0 and [::] are all addresses of both families. */
+export function readWhere(text: string, defaultPort: number, mayBeNode: boolean): Where {
   if (text === 'none') return { places: [] };
   const [, bracketed, plain, digits = String(defaultPort)] = /^(?:\[([^\]]*)\]|([^:[\]]+))(?::([0-9]{1,5}))?$/.exec(text) ?? [];
   const host = bracketed ?? plain;

@@ -20,7 +20,7 @@ export async function cleanupHerald({ clock, log, print }: CommandContext, { log
     await cleanKernel(clock, await log(logLevel));
   } catch (error) {
     if (!(error instanceof DataplaneError)) throw error;
-    if (error.code !== 'permission') throw new UsageError(`not everything was removed: ${error.message}`, 1);
+    if (error.code !== 'permission') throw new UsageError(`not everything was removed: ${error.message}`);
     throw new UsageError(
       `an agent that runs on this node owns the tables of Herald, or CAP_NET_ADMIN is missing: stop the agent first, and run this as root (${error.message})`,
       refused,

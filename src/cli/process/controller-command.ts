@@ -5,14 +5,7 @@ import { exampleLines } from '../context/definitions.ts';
 import { addLiveOptions, type LiveOptions } from '../options/live-options.ts';
 import { initialConfigOption, type InitialConfigFlag } from '../options/initial-config-option.ts';
 import type { StorageOptions } from './open-storage.ts';
-import {
-  addClusterOptions,
-  addElectionOptions,
-  logFormatOption,
-  logLevelOption,
-  sourceOption,
-  type LogOptions,
-} from '../options/shared-options.ts';
+import { addClusterOptions, addElectionOptions, addLogOptions, sourceOption, type LogOptions } from '../options/shared-options.ts';
 import { addProviderOptions, providerOption, type ProviderFlag } from '../options/provider-option.ts';
 import { addTelemetryOptions, type TelemetryOptions } from '../options/telemetry-options.ts';
 
@@ -24,8 +17,6 @@ export function controllerCommand(context: CommandContext): Command {
     .addOption(sourceOption())
     .addOption(providerOption())
     .addOption(initialConfigOption())
-    .addOption(logLevelOption())
-    .addOption(logFormatOption())
     .addHelpText(
       'after',
       `\nExample:\n  herald controller                                in a pod of the cluster\n  herald controller --source /etc/herald\n${exampleLines('controller')}\nOne controller at a time works on a cluster or a directory. A cluster may run any number of controllers,\nand one of them leads. SIGTERM stops it; addresses stay.`,
@@ -38,6 +29,6 @@ export function controllerCommand(context: CommandContext): Command {
       });
     });
   return addProviderOptions(
-    addElectionOptions(addClusterOptions(addLiveOptions(addTelemetryOptions(command, 'controller'), 'controller'))),
+    addElectionOptions(addClusterOptions(addLiveOptions(addTelemetryOptions(addLogOptions(command), 'controller'), 'controller'))),
   );
 }

@@ -1,17 +1,8 @@
 import { Argument, Command } from 'commander';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { addLiveOptions, type LiveOptions } from '../options/live-options.ts';
-import {
-  bfdPriorityOption,
-  bgpListenOption,
-  healthzOption,
-  kernelSettingsOption,
-  logFormatOption,
-  logLevelOption,
-  onStopOption,
-  type AgentProcessOptions,
-  type LogOptions,
-} from '../options/shared-options.ts';
+import { addAgentOptions, type AgentProcessOptions } from '../options/agent-options.ts';
+import { addLogOptions, type LogOptions } from '../options/shared-options.ts';
 import { providerOption, type ProviderFlag } from '../options/provider-option.ts';
 import { addTelemetryOptions, type TelemetryOptions } from '../options/telemetry-options.ts';
 
@@ -25,36 +16,21 @@ export function runCommand(context: CommandContext): Command {
     .addArgument(new Argument('<dir>', 'directory of manifests; records are kept in its folder .herald'))
     .option('--node <name>', "name of the Node object of this machine (default: the only Node, or the one with the host's name)")
     .addOption(providerOption())
-    .addOption(bgpListenOption())
-    .addOption(healthzOption())
-    .addOption(bfdPriorityOption())
-    .addOption(kernelSettingsOption())
-    .addOption(onStopOption())
-    .addOption(logLevelOption())
-    .addOption(logFormatOption())
     .addHelpText(
       'after',
       '\nExample:\n  herald run /etc/herald\n  herald run /etc/herald --healthz-bind-address none      beside a kube-proxy, which uses the same port\n\nNeeds CAP_NET_ADMIN. Edits of the manifests take effect when they are saved.',
     )
-    .action(
-      async (
-        directory: string,
-        { node: wanted, provider = [], logLevel, logFormat, metricsAddress, healthAddress, socket, live, ...options }: Options,
-      ) => {
-        const { runUntilStopped } = await import('./run-until-stopped.ts');
-        const { startAgent } = await import('./start-agent.ts');
-        const { startController } = await import('./start-controller.ts');
-        return runUntilStopped(
-          context,
-          { source: directory, command: 'run', logLevel, logFormat, metricsAddress, healthAddress, socket, live },
-          async function* (storage, log, endpoints) {
-            const node = wanted ?? ownNode([...storage.source.snapshot.nodes.keys()], context.hostname);
-            yield await startController(context, storage, log, endpoints, { provider });
-            yield await startAgent(context, storage, { ...options, node }, log, endpoints);
-          },
-        );
-      },
-    );
+    .action(async (directory: string, { node: wanted, provider = [], ...options }: Options) => {
+      const { runUntilStopped } = await import('./run-until-stopped.ts');
+      const { startAgent } = await import('./start-agent.ts');
+      const { startController } = await import('./start-controller.ts');
+      return runUntilStopped(context, { ...options, source: directory, command: 'run' }, async function* (storage, log, endpoints) {
+        const node = wanted ?? ownNode([...storage.source.snapshot.nodes.keys()], context.hostname);
+        yield await startController(context, storage, log, endpoints, { provider });
+        yield await startAgent(context, storage, { ...options, node }, log, endpoints);
+      });
+    });
+  addLogOptions(addAgentOptions(command, 'run'));
   return addLiveOptions(addTelemetryOptions(command, 'agent'), 'agent');
 }
 

@@ -3,7 +3,7 @@ import { Agent } from '../../agent/agent.ts';
 import { registerAgentQueries } from '../../agent/live/live-queries.ts';
 import { traceEndpoint } from '../../agent/live/bgp-trace-endpoint.ts';
 import { checkEndpoint } from '../../agent/live/check/check-endpoint.ts';
-import type { FindHostPaths } from '../../agent/host/pod-path-check.ts';
+import type { FindHostPaths } from '../../agent/host-readings.ts';
 import { agentHealth } from '../../agent/metrics/agent-health.ts';
 import { AgentMetrics } from '../../agent/metrics/agent-metrics.ts';
 import { exposeBgp } from '../../agent/metrics/bgp-metrics.ts';
@@ -40,7 +40,7 @@ import type { Source } from '../../sources/source.ts';
 import type { Log } from '../../system/log.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { exitStatus } from '../context/exit-status.ts';
-import type { AgentProcessOptions } from '../options/shared-options.ts';
+import type { AgentProcessOptions } from '../options/agent-options.ts';
 import type { RunningComponent } from './run-until-stopped.ts';
 import { cleanKernel } from './cleanup.ts';
 import type { ProcessEndpoints } from './endpoints/process-endpoints.ts';
@@ -52,19 +52,11 @@ const proxyStatus = { address: '127.0.0.1', port: 10_249 };
 export async function startAgent(
   context: CommandContext,
   storage: StorageBackend,
-  {
-    node,
-    bgpListen,
-    healthzBindAddress,
-    kernelSettings,
-    procSys,
-    onStop,
-    bfdPriority,
-    daemonset,
-  }: AgentProcessOptions & { readonly node: string },
+  options: AgentProcessOptions & { readonly node: string },
   log: Log,
   endpoints: ProcessEndpoints,
 ): Promise<RunningComponent> {
+  const { node, bgpListen, healthzBindAddress, kernelSettings, procSys, onStop, bfdPriority, daemonset } = options;
   const { clock, random } = context;
   const { metrics, health } = endpoints;
   const { source } = storage;
@@ -89,9 +81,14 @@ export async function startAgent(
   const ruleset = new RulesetLookup(clock);
   const generation = (): Promise<number | undefined> => ruleset.generation();
   // `restarted` below is called when a session begins, which is after the data plane has read the kernel.
-  const listen = bgpListen === undefined ? {} : { listen: bgpListen };
   const foreignKept = (): boolean => source.snapshot.config.services !== 'all' && foreign.view.seen;
-  const speaker = new Speaker({ clock, random, log, ...listen, restarted: () => dataplane.adopted || foreignKept() });
+  const speaker = new Speaker({
+    clock,
+    random,
+    log,
+    ...defined({ listen: bgpListen }),
+    restarted: () => dataplane.adopted || foreignKept(),
+  });
   const receivedTable = receivedNetlink(clock);
   const observer = new AgentMetrics({ metrics, source, clock });
   let bfd: Bfd | undefined;
@@ -136,30 +133,27 @@ export async function startAgent(
     },
   );
   observer.expose(() => agent.status());
-  const unexpose = exposeBgp(metrics, {
-    speaker,
-    sessions: () => agent.status().sessions,
-    installedRoutes: (peer) => agent.installedRoutes(peer),
-    bfd: () => bfd?.status(),
-  });
-  const unexposeL2 = exposeL2(metrics, { status: () => agent.l2.status([]), changes: agent.l2.changes });
-  const unprobed = health.addCheck(agentHealth(() => agent.status(), clock));
-  const unfollow = endpoints.followNode(source, node);
+  const ends = [
+    exposeBgp(metrics, {
+      speaker,
+      sessions: () => agent.status().sessions,
+      installedRoutes: (peer) => agent.installedRoutes(peer),
+      bfd: () => bfd?.status(),
+    }),
+    exposeL2(metrics, { status: () => agent.l2.status([]), changes: agent.l2.changes }),
+    health.addCheck(agentHealth(() => agent.status(), clock)),
+    endpoints.followNode(source, node),
+    registerAgentQueries(endpoints.live, agent.live()),
+    ...serveDebug(endpoints.local, { source, clock, speaker, node }),
+  ];
   endpoints.live.setProcess({ node });
-  const untold = registerAgentQueries(endpoints.live, agent.live());
-  const undebugged = serveDebug(endpoints, { source, clock, speaker, node });
   const installation = daemonset === undefined ? undefined : storage.followInstallation?.(daemonset);
   await agent.start();
   return {
     stop: async () => {
       const isRemoved = installation?.removed === true;
       if (onStop === 'shutdown') await agent.gracefulShutdown(context.onHurry);
-      untold();
-      undebugged();
-      unprobed();
-      unfollow();
-      unexpose();
-      unexposeL2();
+      for (const end of ends.toReversed()) end();
       observer.stop();
       await agent.stop(isRemoved ? 'Herald is removed from the node' : 'agent stopped', isRemoved ? 'shutdown' : onStop);
       await ruleset.close();
@@ -172,19 +166,16 @@ export async function startAgent(
   };
 }
 
-/** Serves what only the Unix socket has. Returns a function that ends it. */
+/** Serves what only the Unix socket has. Returns functions that end it. */
 function serveDebug(
-  { local }: Pick<ProcessEndpoints, 'local'>,
+  local: ProcessEndpoints['local'],
   { source, clock, speaker, node }: { readonly source: Source; readonly clock: Clock; readonly speaker: Speaker; readonly node: string },
-): () => void {
+): readonly (() => void)[] {
   const hostPaths: FindHostPaths = (targets) => findHostPaths(targets, clock);
-  const ends = [
+  return [
     local.handle(debugPaths.bgpTrace, traceEndpoint(speaker)),
     local.handle(debugPaths.check, checkEndpoint({ snapshot: () => source.snapshot, node, prober: systemProber(clock), hostPaths })),
   ];
-  return () => {
-    for (const end of ends) end();
-  };
 }
 
 function startBfd(priority: AgentProcessOptions['bfdPriority'], log: Log): Bfd {

@@ -1,15 +1,14 @@
 import { isRecord } from '../../lang/is-record.ts';
 import { defined } from '../../lang/defined.ts';
-import { KubeError } from '../../kube/error.ts';
 import { livePaths, type LiveKept } from '../../live/contract.ts';
 import type { KindName } from '../../model/store/snapshot.ts';
 import type { RawEntry } from '../../sources/read-objects.ts';
 import type { SourceProblem } from '../../sources/source.ts';
 import { hiddenPassword } from '../../sources/without-passwords.ts';
-import { UsageError, type CommandContext } from '../context/command-context.ts';
+import type { CommandContext } from '../context/command-context.ts';
 import { limits } from '../limits.ts';
-import { findProcesses, type FindProcessesOptions } from '../live/find-processes.ts';
-import { fetchAllPages, LiveError, type FoundProcesses, type UnreachableProcess } from '../live/live-client.ts';
+import { findProcessesIfAny, type FindProcessesOptions } from '../live/find-processes.ts';
+import { askEach, fetchAllPages, noProcesses, type UnreachableProcess } from '../live/live-client.ts';
 
 export interface AskOptions extends FindProcessesOptions {
   /** False: --no-ask. */
@@ -136,42 +135,14 @@ const decidedFrom: ReadonlySet<string> = new Set<KindName>([
   'HeraldConfig',
 ]);
 
-async function answersOf(
-  context: CommandContext,
-  options: AskOptions,
-): Promise<{ readonly answers: readonly Answer[]; readonly unasked: readonly UnreachableProcess[] }> {
-  const nobody = (why: string): Awaited<ReturnType<typeof answersOf>> => ({
-    answers: [],
-    unasked: [{ who: 'agents and controllers', why, fix: '' }],
+async function answersOf(context: CommandContext, options: AskOptions): ReturnType<typeof askEach<Answer>> {
+  const who = 'agents and controllers';
+  const found = options.ask === false ? noProcesses(who, '--no-ask') : await findProcessesIfAny(context, options, {}, who);
+  return askEach(found, async (client): Promise<Answer> => {
+    const { items } = await fetchAllPages<LiveKept>(client, livePaths.kept, {}, limits.liveKept);
+    const kept = new Map(items.map((item) => [`${item.kind}/${item.name}`, item]));
+    return { who: client.who, isController: client.process.command !== 'agent', kept };
   });
-  if (options.ask === false) return nobody('--no-ask');
-  let found: FoundProcesses;
-  try {
-    found = await findProcesses(context, options);
-  } catch (error) {
-    if (!(error instanceof KubeError) && !(error instanceof UsageError)) throw error;
-    return nobody(error.message);
-  }
-  try {
-    const unasked = [...found.unasked];
-    const answers = await Promise.all(
-      found.clients.map(async (client): Promise<Answer[]> => {
-        const { who, process } = client;
-        try {
-          const { items } = await fetchAllPages<LiveKept>(client, livePaths.kept, {}, limits.liveKept);
-          const kept = new Map(items.map((item) => [`${item.kind}/${item.name}`, item]));
-          return [{ who, isController: process.command !== 'agent', kept }];
-        } catch (error) {
-          if (!(error instanceof LiveError)) throw error;
-          unasked.push({ who, ...defined({ node: process.node }), why: error.message, fix: error.fix });
-          return [];
-        }
-      }),
-    );
-    return { answers: answers.flat(), unasked };
-  } finally {
-    found.close();
-  }
 }
 
 /** Controllers come first, and versions that are given before those that are not. */

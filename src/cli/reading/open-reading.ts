@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import type { CommandContext } from '../context/command-context.ts';
 import { addFindProcessesOptions } from '../live/find-processes.ts';
-import { addCallerOptions, sourceOption } from '../options/shared-options.ts';
+import { addCallerOptions, oneMore, sourceOption } from '../options/shared-options.ts';
 import type { AskOptions } from './in-force.ts';
 import { readCluster } from './read-cluster.ts';
 import { readDirectory } from './read-directory.ts';
@@ -33,7 +33,7 @@ export function addAskOptions(command: Command): Command {
 /** The option may be given several times. */
 export const manifestsOption = (): Option =>
   new Option('-f, --file <path>', 'a file, a directory of manifests, or - for standard input; may be given several times').argParser(
-    (path: string, before: readonly string[] | undefined) => [...(before ?? []), path],
+    oneMore,
   );
 
 /**

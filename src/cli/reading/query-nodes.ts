@@ -8,11 +8,10 @@ import {
   type LiveRoute,
   type LiveSession,
 } from '../../live/contract.ts';
-import { KubeError } from '../../kube/error.ts';
-import { UsageError, type CommandContext } from '../context/command-context.ts';
+import type { CommandContext } from '../context/command-context.ts';
 import { limits } from '../limits.ts';
-import { findProcesses } from '../live/find-processes.ts';
-import { fetchAllPages, LiveError, type FoundProcesses, type LiveClient, type UnreachableProcess } from '../live/live-client.ts';
+import { findProcessesIfAny } from '../live/find-processes.ts';
+import { askEach, fetchAllPages, type LiveClient, type ProcessFilter, type UnreachableProcess } from '../live/live-client.ts';
 import type { ReadingOptions } from './open-reading.ts';
 import type { Reading } from './reading.ts';
 
@@ -24,11 +23,8 @@ interface AskedNodes {
   readonly unasked: readonly UnreachableProcess[];
 }
 
-export interface NodeQuery {
-  /** Only this node. Absent: all. */
-  readonly node?: string | undefined;
-  /** The processes to find. Default: agents. */
-  readonly of?: readonly ('agent' | 'controller')[];
+/** By default only agents are found. */
+export interface NodeQuery extends ProcessFilter {
   /** Which routes to query besides the sessions. Absent: none. */
   readonly routes?: { readonly peer?: string | undefined; readonly service?: string | undefined };
   /** Query the routes that peers announced. */
@@ -44,35 +40,19 @@ export interface NodeQuery {
 export async function queryNodes(context: CommandContext, options: ReadingOptions, query: NodeQuery): Promise<AskedNodes> {
   // Manifests have no running processes.
   if (options.ask === false || options.file !== undefined) return { live: new Map(), processes: [], unasked: [] };
-  let found: FoundProcesses;
-  try {
-    found = await findProcesses(context, options, { node: query.node, of: query.of ?? ['agent'] });
-  } catch (error) {
-    if (!(error instanceof KubeError) && !(error instanceof UsageError)) throw error;
-    return { live: new Map(), processes: [], unasked: [{ who: 'agents', why: error.message, fix: '' }] };
-  }
-  try {
-    const live = new Map<string, LiveNode>();
-    const unasked = [...found.unasked];
-    await Promise.all(
-      found.clients.map(async (client) => {
-        const { node } = client.process;
-        if (node === undefined) return;
-        try {
-          const { answer, more } = await answerOf(client, query);
-          live.set(node, answer);
-          if (more)
-            unasked.push({ who: client.who, node, why: `it has more than ${limits.liveRoutes} routes`, fix: 'use --peer or --service' });
-        } catch (error) {
-          if (!(error instanceof LiveError)) throw error;
-          unasked.push({ who: client.who, node, why: error.message, fix: error.fix });
-        }
-      }),
-    );
-    return { live, processes: found.clients, unasked };
-  } finally {
-    found.close();
-  }
+  const found = await findProcessesIfAny(context, options, { node: query.node, of: query.of ?? ['agent'] }, 'agents');
+  const { answers, unasked } = await askEach(found, async (client) => {
+    const { node } = client.process;
+    return node === undefined ? undefined : { node, who: client.who, ...(await answerOf(client, query)) };
+  });
+  const known = answers.filter((one) => one !== undefined);
+  const why = `it has more than ${limits.liveRoutes} routes`;
+  const partial = known.flatMap(({ node, who, more }) => (more ? [{ who, node, why, fix: 'use --peer or --service' }] : []));
+  return {
+    live: new Map(known.map(({ node, answer }) => [node, answer])),
+    processes: found.clients,
+    unasked: [...unasked, ...partial],
+  };
 }
 
 /** Queries agents for their sessions and puts the answers in place of the reports. */

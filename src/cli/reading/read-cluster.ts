@@ -1,10 +1,16 @@
 import { defined } from '../../lang/defined.ts';
 import { isRecord } from '../../lang/is-record.ts';
+import { secondsSince } from '../../explain/text/age.ts';
+import type { Leadership } from '../../explain/overview/leadership.ts';
 import { KubeClient } from '../../kube/client/client.ts';
+import { leasesPath } from '../../kube/election/election.ts';
+import { readLease } from '../../kube/election/lease-object.ts';
 import { limits as kubeLimits } from '../../kube/limits.ts';
-import { listPages } from '../../kube/reflector/list-pages.ts';
-import type { RawObject } from '../../kube/raw-object.ts';
+import { listAll } from '../../kube/reflector/list-pages.ts';
+import { rawKey, type RawObject } from '../../kube/raw-object.ts';
+import { agentPodSelector } from '../../model/objects/agent-pod.ts';
 import type { Metadata, ServiceKey } from '../../model/objects/metadata.ts';
+import { readAgentPod } from '../../model/parse/kubernetes/agent-pod.ts';
 import { readPod } from '../../model/parse/kubernetes/pod.ts';
 import type { Pod } from '../../model/objects/pod.ts';
 import type { Store } from '../../model/store/store.ts';
@@ -17,10 +23,9 @@ import { connectAsCaller } from '../storage/caller-connection.ts';
 import type { CommandContext } from '../context/command-context.ts';
 import { limits } from '../limits.ts';
 import { askInForce, deletedConfig, type AskOptions } from './in-force.ts';
-import { readAgentPods } from './read-agent-pods.ts';
-import { leadershipIn } from './read-leadership.ts';
 import { recordedConditions, recordedReleases } from './recorded-conditions.ts';
-import { isUnavailable } from '../storage/access-refused.ts';
+import { ifAvailable } from '../storage/access-refused.ts';
+import { leaseName } from '../storage/leader-election.ts';
 import type { PastEvent, Reading, RecordedService } from './reading.ts';
 
 /**
@@ -97,17 +102,37 @@ export function addPlaceholderSecrets(snapshot: Store, unread: readonly Unreadab
 const unknown = { uid: '', resourceVersion: '', labels: {}, annotations: {}, creationTimestamp: '', deleting: false } as const;
 
 async function podsIn(client: KubeClient, namespace: string, signal: AbortSignal): Promise<readonly Pod[] | undefined> {
-  const pods: Pod[] = [];
-  try {
-    for await (const { items } of listPages(client, `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`, {}, signal)) {
-      pods.push(...items.flatMap((raw) => readPod(raw) ?? []));
-      if (pods.length >= limits.pods) break;
-    }
-  } catch (error) {
-    if (isUnavailable(error)) return undefined;
-    throw error;
-  }
-  return pods;
+  const pods = await ifAvailable(listAll(client, podsPath(namespace), {}, signal, limits.pods));
+  return pods?.flatMap((raw) => readPod(raw) ?? []);
+}
+
+const podsPath = (namespace: string): string => `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`;
+
+/**
+ * Reads from the Pods of agents which agents live, if any report names its Pod. For a caller that may not list them, an agent counts as
+ * alive while the kubelet of its node is.
+ */
+async function readAgentPods(client: KubeClient, snapshot: Store, namespace: string, signal: AbortSignal): Promise<void> {
+  if ([...snapshot.nodeStates.values()].every(({ pod }) => pod === undefined)) return;
+  const pods = await ifAvailable(listAll(client, podsPath(namespace), { labelSelector: agentPodSelector }, signal));
+  if (pods === undefined) return;
+  for (const raw of pods) snapshot.setAgentPod(rawKey(raw), readAgentPod(raw));
+  snapshot.agentPodsRead(namespace);
+}
+
+/** Reads the Lease of the controllers. Undefined: the caller may not read it. */
+async function leadershipIn(client: KubeClient, namespace: string, now: number, signal: AbortSignal): Promise<Leadership | undefined> {
+  const lease = `${namespace}/${leaseName}`;
+  const path = leasesPath({ namespace });
+  const leases = await ifAvailable(listAll(client, path, { fieldSelector: `metadata.name=${leaseName}` }, signal));
+  if (leases === undefined) return undefined;
+  const [found] = leases;
+  // No controller has ever led.
+  if (found === undefined) return { lease, holder: '', durationSeconds: 0 };
+  const { holder, durationSeconds, raw } = readLease(found);
+  const renewTime = isRecord(raw['spec']) ? raw['spec']['renewTime'] : undefined;
+  const seconds = secondsSince(typeof renewTime === 'string' ? renewTime : undefined, now);
+  return { lease, holder, durationSeconds, ...defined({ renewedSecondsAgo: seconds }) };
 }
 
 async function recordOf(
@@ -129,13 +154,11 @@ async function recordOf(
 async function eventsOf(client: KubeClient, namespace: string, name: string, signal: AbortSignal): Promise<PastEvent[]> {
   const path = `/apis/events.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/events`;
   const fieldSelector = `regarding.kind=Service,regarding.name=${name},type=Warning`;
-  const events: PastEvent[] = [];
-  try {
-    for await (const { items } of listPages(client, path, { fieldSelector }, signal)) events.push(...items.map(pastEvent));
-  } catch (error) {
-    if (!isUnavailable(error)) throw error;
-  }
-  return events.toSorted((a, b) => (a.last < b.last ? 1 : -1)).slice(0, limits.events);
+  const events = (await ifAvailable(listAll(client, path, { fieldSelector }, signal))) ?? [];
+  return events
+    .map(pastEvent)
+    .toSorted((a, b) => (a.last < b.last ? 1 : -1))
+    .slice(0, limits.events);
 }
 
 function pastEvent(raw: RawObject): PastEvent {

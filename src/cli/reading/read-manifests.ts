@@ -9,11 +9,11 @@ import type { Reading } from './reading.ts';
 
 /** Reads the objects of files, directories and standard input ("-") without interpreting them. */
 export async function readFiles(context: CommandContext, paths: readonly string[]): Promise<RawObjects> {
-  const found: RawObjects[] = [];
-  for (const path of paths)
-    found.push(path === '-' ? decodeObjects('standard input', await context.readInput()) : await readRawObjects(path));
+  const found = await Array.fromAsync(paths, async (path) =>
+    path === '-' ? decodeObjects('standard input', await context.readInput()) : readRawObjects(path),
+  );
   const all = { objects: found.flatMap(({ objects }) => objects), problems: found.flatMap(({ problems }) => problems) };
-  if (all.objects.length === 0 && all.problems.length === 0) throw new UsageError(`there is no object in ${paths.join(' and ')}`, 1);
+  if (all.objects.length === 0 && all.problems.length === 0) throw new UsageError(`there is no object in ${paths.join(' and ')}`);
   return all;
 }
 

@@ -53,14 +53,10 @@ export interface Reading {
 }
 
 export interface RecordedService {
-  readonly conditions: readonly DatedCondition[];
+  /** `since`: RFC 3339; absent when the record does not say. */
+  readonly conditions: readonly (Condition & { readonly since?: string })[];
   /** A few warnings about the Service, the newest first. */
   readonly events: readonly PastEvent[];
-}
-
-interface DatedCondition extends Condition {
-  /** RFC 3339; absent when the record does not say. */
-  readonly since?: string;
 }
 
 export interface PastEvent {

@@ -18,14 +18,18 @@ export async function connectAsCaller({ clock, variables }: CommandContext, opti
       return new InCluster(server, { clock });
     throw new UsageError(
       'no cluster was found: there is no $KUBECONFIG, no ~/.kube/config, and this is not a pod. Use --kubeconfig FILE, or --source DIR for a directory of manifests',
-      1,
     );
   }
+  return connectByKubeconfig(files, options);
+}
+
+/** Connects as kubeconfigs say. `apiserver` replaces the address only. Rejects with UsageError. */
+export async function connectByKubeconfig(files: readonly string[], { context, apiserver }: CallerOptions): Promise<Connection> {
   try {
-    const connection = await readKubeconfig(files, options.context);
-    return options.apiserver === undefined ? connection : atServer(connection, options.apiserver);
+    const connection = await readKubeconfig(files, context);
+    return apiserver === undefined ? connection : atServer(connection, apiserver);
   } catch (error) {
-    if (error instanceof KubeError) throw new UsageError(`${error.message} (${error.fix})`, 1);
+    if (error instanceof KubeError) throw new UsageError(`${error.message} (${error.fix})`);
     throw error;
   }
 }
@@ -45,13 +49,6 @@ async function kubeconfigs(variables: CommandContext['variables'], { kubeconfig 
 }
 
 async function present(files: readonly string[]): Promise<string[]> {
-  const found = await Promise.all(
-    files.map((file) =>
-      stat(file).then(
-        () => true,
-        () => false,
-      ),
-    ),
-  );
-  return files.filter((_, index) => found[index]);
+  const found = await Promise.all(files.map((file) => stat(file).catch(() => undefined)));
+  return files.filter((_, index) => found[index] !== undefined);
 }

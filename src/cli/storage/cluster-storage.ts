@@ -1,11 +1,9 @@
 import { KubeClient } from '../../kube/client/client.ts';
 import type { ClientObserver, WatchObserver } from '../../kube/client/client-observer.ts';
-import { atServer, type Connection } from '../../kube/client/connection.ts';
-import { KubeError } from '../../kube/error.ts';
+import type { Connection } from '../../kube/client/connection.ts';
 import { EventRecorder } from '../../kube/events/event-recorder.ts';
-import { FencedClient, type RequestsAndPages } from '../../kube/client/fenced-client.ts';
+import { fencedClient, type RequestsAndPages } from '../../kube/client/fenced-client.ts';
 import { InCluster, inClusterServer, podNamespace } from '../../kube/client/in-cluster.ts';
-import { readKubeconfig } from '../../kube/client/kubeconfig.ts';
 import { KubernetesSource, type KubernetesSourceOptions } from '../../sources/kubernetes/kubernetes-source.ts';
 import { apiGroups, makeConfig } from '../../sources/kubernetes/create-config.ts';
 import { Installation } from '../../sources/kubernetes/installation.ts';
@@ -17,6 +15,7 @@ import { defined } from '../../lang/defined.ts';
 import type { AgentPodName } from '../../model/objects/agent-pod.ts';
 import type { Log } from '../../system/log.ts';
 import { version } from '../version.ts';
+import { connectByKubeconfig } from './caller-connection.ts';
 import { acquireLease } from './leader-election.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { defaultNamespace, type ClusterOptions, type ElectionOptions } from '../options/shared-options.ts';
@@ -36,7 +35,7 @@ export async function openClusterStorage(
 ): Promise<StorageBackend> {
   const { clock, random } = context;
   const connection = await connect(context, options);
-  const observed = observer === undefined ? {} : { observer };
+  const observed = defined({ observer });
   const userAgent = `herald-${options.node === undefined ? 'controller' : 'agent'}/${version}`;
   const client = new KubeClient(connection, { clock, log, userAgent, ...observed });
   const ownNamespace = connection instanceof InCluster ? await podNamespace() : undefined;
@@ -64,7 +63,7 @@ export async function openClusterStorage(
       const election = await acquireLease(context, client, namespace, log);
       if (election === undefined) return undefined;
       return {
-        ...writersBy(new FencedClient(client, election)),
+        ...writersBy(fencedClient(client, election)),
         mayWrite: () => election.mayWrite(),
         leadershipSignal: election.term,
         release: () => election.resign(),
@@ -92,13 +91,7 @@ export async function openClusterStorage(
  * reachable only after Herald has programmed it.
  */
 export async function connect({ clock, variables }: CommandContext, { kubeconfig, apiserver }: ClusterOptions): Promise<Connection> {
-  if (kubeconfig !== undefined) {
-    const connection = await readKubeconfig(kubeconfig).catch((error: unknown) => {
-      if (error instanceof KubeError) throw new UsageError(`${error.message} (${error.fix})`, 1);
-      throw error;
-    });
-    return apiserver === undefined ? connection : atServer(connection, apiserver);
-  }
+  if (kubeconfig !== undefined) return connectByKubeconfig([kubeconfig], defined({ apiserver }));
   const server = apiserver ?? inClusterServer(variables);
   if (server !== undefined) return new InCluster(server, { clock });
   throw new UsageError(

@@ -53,7 +53,7 @@ export async function requireDirectory(directory: string): Promise<void> {
   } catch (error) {
     const code = codeOf(error);
     if (code === 'ENOENT') throw new UsageError(`there is no directory ${directory}`);
-    if (code === 'EACCES') throw new UsageError(`${directory} cannot be read: permission denied`, 1);
+    if (code === 'EACCES') throw new UsageError(`${directory} cannot be read: permission denied`);
   }
   throw new UsageError(`${directory} is not a directory`);
 }
@@ -70,9 +70,9 @@ async function orExplain<T>(file: string, work: (file: string) => Promise<T>): P
   try {
     return await work(file);
   } catch (error) {
-    if (error instanceof LockedError) throw new UsageError(error.message, 1);
+    if (error instanceof LockedError) throw new UsageError(error.message);
     const because = unwritable[codeOf(error) ?? ''];
-    if (because !== undefined) throw new UsageError(`${file} cannot be written: ${because}`, 1);
+    if (because !== undefined) throw new UsageError(`${file} cannot be written: ${because}`);
     throw error;
   }
 }

@@ -112,11 +112,12 @@ function peersOf({ snapshot, overview }: Picture, rows: readonly SessionRow[], e
 }
 
 /** Services whose address is a name: a load balancer outside the cluster has it. */
-function cloudsOf({ snapshot, services }: Picture): FabricCloud[] {
+function cloudsOf(picture: Picture): FabricCloud[] {
+  const { snapshot, services } = picture;
   return [...snapshot.services].flatMap(([key, service]): FabricCloud[] => {
     const hostnames = service.ingress.flatMap(({ hostname }) => hostname ?? []);
     if (hostnames.length === 0) return [];
     const state = services.get(key);
-    return [{ service: key, hostnames, outcome: outcomeOf(snapshot, service, state, false), ...defined({ line: state?.problem?.line }) }];
+    return [{ service: key, hostnames, outcome: outcomeOf(picture, service, state, false), ...defined({ line: state?.problem?.line }) }];
   });
 }

@@ -52,6 +52,8 @@ function addressesOf({ allocation, status = [], clients = [] }: ServiceExplanati
 
 const healthOfClients: Readonly<Record<NonNullable<ServiceExplanation['clients']>[number]['outcome'], Health>> = {
   answered: 'good',
+  announced: 'good',
+  failing: 'bad',
   partly: 'doubtful',
   intercepted: 'doubtful',
   contested: 'doubtful',

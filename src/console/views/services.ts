@@ -5,6 +5,7 @@ import { formatAddress } from '../../net/address.ts';
 import type { Condition } from '../../model/objects/condition.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Service } from '../../model/objects/service.ts';
+import { outsideFrontends, seenConnections } from '../../decisions/verdict/seen-connections.ts';
 import { reasonLine } from '../../decisions/verdict/verdict-text.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { ServiceOutcome, ServiceRow, ServicesView } from '../contract.ts';
@@ -36,7 +37,7 @@ export function servicesView(picture: Picture): ServicesView {
       {
         namespace: namespace ?? '',
         name,
-        outcome: outcomeOf(snapshot, service, state, orphan !== undefined),
+        outcome: outcomeOf(picture, service, state, orphan !== undefined),
         conditions: conditionLetters(state?.conditions ?? []),
         addresses,
         ...defined({ pool, reason: problem?.code, line: problem === undefined ? undefined : lineOf(problem.line) }),
@@ -47,21 +48,33 @@ export function servicesView(picture: Picture): ServicesView {
 }
 
 /** Counts Services by outcome. */
-export function countOutcomes({ snapshot, services, overview }: Picture): Readonly<Record<ServiceOutcome, number>> {
-  const counts: Record<ServiceOutcome, number> = { served: 0, partly: 0, notServed: 0, unknown: 0, other: 0 };
+export function countOutcomes({ snapshot, services, overview, now }: Picture): Readonly<Record<ServiceOutcome, number>> {
+  const counts: Record<ServiceOutcome, number> = { served: 0, partly: 0, notServed: 0, announced: 0, unknown: 0, other: 0 };
   const unclaimed = new Set<ServiceKey>(overview.services.unclaimed.map(({ service }) => service));
   for (const [key, service] of snapshot.services) {
     const state = services.get(key);
-    if (service.type === 'LoadBalancer' || state !== undefined) counts[outcomeOf(snapshot, service, state, unclaimed.has(key))]++;
+    if (service.type === 'LoadBalancer' || state !== undefined) counts[outcomeOf({ snapshot, now }, service, state, unclaimed.has(key))]++;
   }
   return counts;
 }
 
-export function outcomeOf(snapshot: Snapshot, service: Service, state: ServiceState | undefined, isUnclaimed: boolean): ServiceOutcome {
+export function outcomeOf(
+  { snapshot, now }: Pick<Picture, 'snapshot' | 'now'>,
+  service: Service,
+  state: ServiceState | undefined,
+  isUnclaimed: boolean,
+): ServiceOutcome {
   if (state?.problem !== undefined) return state.problem.outcome ?? 'notServed';
   if (isUnclaimed) return 'notServed';
-  if (state !== undefined && state.conditions.length > 0) return 'served';
+  if (state !== undefined && state.conditions.length > 0) return isSeen(snapshot, service, now) ? 'served' : 'announced';
   return decideAllocationClaim(service, snapshot.config).mine ? 'unknown' : 'other';
+}
+
+/** True when connections to every address and port of the Service were answered. */
+function isSeen(snapshot: Snapshot, service: Service, now: number): boolean {
+  const { answered } = seenConnections(snapshot, now);
+  const frontends = outsideFrontends(service);
+  return frontends.length > 0 && frontends.every(answered);
 }
 
 const order = ['AddressAssigned', 'Programmed', 'Announced'] as const;

@@ -44,10 +44,7 @@ export function objectKeyOf(kind: ConfigurationObject['kind'], name: string): Ob
   return `${kind}/${name}`;
 }
 
-/**
- * Returns the object that Herald uses, or undefined. Objects translated from another program's objects are left out: their status is not
- * Herald's.
- */
+/** Returns the object that Herald uses. Those translated from another program's are left out: their status is not Herald's. */
 export function configurationObject(snapshot: Snapshot, key: ObjectKey): ConfigurationObject | undefined {
   const { kind, name } = partsOf(key);
   const object = collections[kind](snapshot).get(name);

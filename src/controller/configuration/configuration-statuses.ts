@@ -13,13 +13,11 @@ import type { ObjectEvent, ObjectReference } from '../../model/objects/object-ev
 import { type Reason, reason } from '../../model/reasons.ts';
 import type { Change, Snapshot } from '../../model/store/snapshot.ts';
 import type { Source, SourceProblem } from '../../sources/source.ts';
-import type { Cancel, Clock } from '../../system/clock.ts';
-import type { Log } from '../../system/log.ts';
-import type { Random } from '../../system/random.ts';
+import type { Cancel } from '../../system/clock.ts';
 import type { ControllerObserver, QueueFigures } from '../controller-observer.ts';
 import type { EventSink } from '../events/event-sink.ts';
 import { limits } from '../limits.ts';
-import { InstrumentedReconciler } from '../queue/instrumented-reconciler.ts';
+import type { RandomSurroundings } from '../surroundings.ts';
 import type { StatusWriter } from '../status-writer.ts';
 import { WorkQueue } from '../queue/work-queue.ts';
 import {
@@ -36,28 +34,25 @@ import { objectConditions, objectEvents } from './object-conditions.ts';
 import { KeyThrottle } from '../queue/key-throttle.ts';
 import { PeerSessionCounts } from './peer-session-counts.ts';
 
-interface ConfigurationStatusesComponents {
+interface ConfigurationStatusesComponents extends RandomSurroundings {
   readonly source: Source;
   readonly writer: StatusWriter;
   readonly events: EventSink;
   readonly observer: ControllerObserver;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
   /** How much of each pool is assigned. */
   readonly usage: () => readonly PoolUsage[];
   /** Addresses that pools keep for Services that released them. */
   readonly kept: () => readonly KeptInPool[];
 }
 
+/** By pool. */
+interface PoolFigures {
+  readonly usage: ReadonlyMap<string, readonly PoolUsage[]>;
+  readonly kept: ReadonlyMap<string, readonly KeptInPool[]>;
+}
+
 /** Kinds that say which addresses the cluster needs itself, besides the Service default/kubernetes. */
-const clusterKinds: ReadonlySet<Change['kind']> = new Set<Change['kind']>([
-  'IPAddressPool',
-  'Node',
-  'BGPPeer',
-  'ServiceCIDR',
-  'HeraldConfig',
-]);
+const clusterKinds = new Set<Change['kind']>(['IPAddressPool', 'Node', 'BGPPeer', 'ServiceCIDR', 'HeraldConfig']);
 
 function isClusterAddress({ kind, key }: Change): boolean {
   return clusterKinds.has(kind) || (kind === 'Service' && key === 'default/kubernetes');
@@ -70,7 +65,6 @@ function isClusterAddress({ kind, key }: Change): boolean {
  */
 export class ConfigurationStatuses {
   readonly #components: ConfigurationStatusesComponents;
-  readonly #work: InstrumentedReconciler<ObjectKey>;
   readonly #queue: WorkQueue<ObjectKey>;
   readonly #throttle: KeyThrottle<ObjectKey>;
   readonly #sessions = new PeerSessionCounts();
@@ -79,8 +73,7 @@ export class ConfigurationStatuses {
   /** The last conditions of objects of another program, which are reported as Events only. */
   readonly #translatedConditions = new Map<ObjectKey, readonly Condition[]>();
   #unreadable: ReadonlyMap<ObjectKey, Unreadable> = new Map();
-  #usage = new Map<string, readonly PoolUsage[]>();
-  #kept = new Map<string, readonly KeptInPool[]>();
+  #figures: PoolFigures = { usage: new Map(), kept: new Map() };
   #conflicts: ReadonlyMap<string, readonly string[]> = new Map();
   /** By pool: why addresses in it that the cluster needs are a problem. */
   #clusterAddresses: ReadonlyMap<string, Reason> = new Map();
@@ -88,8 +81,10 @@ export class ConfigurationStatuses {
 
   constructor(components: ConfigurationStatusesComponents) {
     this.#components = components;
-    this.#work = new InstrumentedReconciler('configuration', (key) => this.#write(key), components);
-    this.#queue = new WorkQueue(components, (key) => this.#work.run(key));
+    this.#queue = new WorkQueue(
+      { ...components, onFinished: (result) => components.observer.reconcileFinished('configuration', result) },
+      (key) => this.#write(key),
+    );
     this.#throttle = new KeyThrottle(components.clock, limits.objectStatusMilliseconds, (key) => this.#queue.add(key));
   }
 
@@ -99,8 +94,7 @@ export class ConfigurationStatuses {
     this.#sessions.updateAllNodes(source.snapshot, clock.date().getTime());
     this.#conflicts = conflictsOf(source.snapshot.pools.values());
     this.#clusterAddresses = clusterAddressesIn(source.snapshot);
-    this.#usage = this.#usageNow();
-    this.#kept = this.#keptNow();
+    this.#figures = this.#figuresNow();
     this.#unreadable = unreadableObjects(source.problems(), source.snapshot);
     this.#requeue(...keysOf(source.snapshot), ...this.#unreadable.keys());
     // An object may exist in a part that could not be read.
@@ -110,7 +104,7 @@ export class ConfigurationStatuses {
   }
 
   figures(): QueueFigures {
-    return this.#work.figures(this.#queue);
+    return this.#queue.figures();
   }
 
   /** Resolves when no work is left now. */
@@ -132,7 +126,7 @@ export class ConfigurationStatuses {
     for (const { kind, key } of changes) if (isConfigurationKind(kind)) this.#requeue(objectKeyOf(kind, key));
     if (kinds.has('IPAddressPool')) {
       this.#conflicts = conflictsOf(snapshot.pools.values());
-      this.#usage = this.#usageNow();
+      this.#figures = { ...this.#figures, usage: this.#figuresNow().usage };
       this.#requeue(...keysOf(snapshot, 'IPAddressPool'));
     }
     if (changes.some(isClusterAddress)) this.#checkClusterAddresses(snapshot);
@@ -163,20 +157,16 @@ export class ConfigurationStatuses {
     }
   }
 
-  /**
-   * Called when addresses were assigned, released or are no longer kept. Checks the figures once for all calls within `usageMilliseconds`.
-   */
+  /** Called when addresses were assigned, released or are no longer kept. Checks once for all calls within `usageMilliseconds`. */
   usageChanged(): void {
     this.#cancelUsageCheck ??= this.#components.clock.after(limits.usageMilliseconds, () => {
       this.#cancelUsageCheck = undefined;
-      const before = this.#usage;
-      this.#usage = this.#usageNow();
-      const keptBefore = this.#kept;
-      this.#kept = this.#keptNow();
-      for (const pool of this.#usage.keys()) {
-        const now = [this.#usage.get(pool), this.#kept.get(pool)];
-        if (jsonText(now) !== jsonText([before.get(pool), keptBefore.get(pool)])) this.#requeue(objectKeyOf('IPAddressPool', pool));
-      }
+      const before = this.#figures;
+      const now = this.#figuresNow();
+      this.#figures = now;
+      const textOf = ({ usage, kept }: PoolFigures, pool: string): string => jsonText([usage.get(pool), kept.get(pool)]);
+      for (const pool of now.usage.keys())
+        if (textOf(now, pool) !== textOf(before, pool)) this.#requeue(objectKeyOf('IPAddressPool', pool));
     });
   }
 
@@ -194,12 +184,9 @@ export class ConfigurationStatuses {
     for (const name of names) this.#requeue(objectKeyOf('BGPPeer', name));
   }
 
-  #usageNow(): Map<string, readonly PoolUsage[]> {
-    return Map.groupBy(this.#components.usage(), ({ pool }) => pool);
-  }
-
-  #keptNow(): Map<string, readonly KeptInPool[]> {
-    return Map.groupBy(this.#components.kept(), ({ pool }) => pool);
+  #figuresNow(): PoolFigures {
+    const { usage, kept } = this.#components;
+    return { usage: Map.groupBy(usage(), ({ pool }) => pool), kept: Map.groupBy(kept(), ({ pool }) => pool) };
   }
 
   async #write(key: ObjectKey): Promise<void> {
@@ -216,10 +203,8 @@ export class ConfigurationStatuses {
       return writer.removeObject(kind, name);
     }
     const { fields, ...status } = this.#statusOf(object, unreadable);
-    const conditions = objectConditions(
-      { ...status, fields },
-      unreadable === undefined ? object?.metadata.generation : unreadable.generation,
-    );
+    const generation = unreadable === undefined ? object?.metadata.generation : unreadable.generation;
+    const conditions = objectConditions({ ...status, fields }, generation);
     const regarding = objectReferenceOf(kind, name, unreadable ?? object?.metadata);
     const text = jsonText([regarding.uid, conditions, fields]);
     if (this.#written.get(key) === text) return;
@@ -261,10 +246,10 @@ export class ConfigurationStatuses {
       case 'IPAddressPool':
         return poolStatus(object, {
           refused: effectivePools(snapshot.pools).refused.get(name)?.reason,
-          usage: this.#usage.get(name) ?? [],
+          usage: this.#figures.usage.get(name) ?? [],
           conflicts: this.#conflicts.get(name) ?? [],
           clusterAddress: this.#clusterAddresses.get(name),
-          released: this.#kept.get(name) ?? [],
+          released: this.#figures.kept.get(name) ?? [],
         });
       case 'BGPPeer':
         return peerStatus(object, this.#sessions.of(name));

@@ -2,19 +2,15 @@ import { retryDelays } from '../../kube/reflector/retry-delays.ts';
 import { BackOff } from '../../system/back-off.ts';
 import { KubeError } from '../../kube/error.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import { sleep, type Clock } from '../../system/clock.ts';
-import type { Log } from '../../system/log.ts';
-import type { Random } from '../../system/random.ts';
+import { sleep } from '../../system/clock.ts';
+import type { RandomSurroundings } from '../surroundings.ts';
 
-interface InitialConfigComponents {
+interface InitialConfigComponents extends RandomSurroundings {
   readonly snapshot: Pick<Snapshot, 'config'>;
   /** Creates the object unless one of its name exists, and changes none. Rejects with KubeError; `conflict`: it exists. */
   readonly make: (manifest: object, signal: AbortSignal) => Promise<void>;
   /** Names the evidence of other controllers that serve Services without a class. Rejects with KubeError. */
   readonly otherLoadBalancers: (signal: AbortSignal) => Promise<readonly string[]>;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
 }
 
 /** A valid manifest of HeraldConfig/default. */

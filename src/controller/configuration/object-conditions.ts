@@ -4,10 +4,7 @@ import type { ObjectEvent, ObjectReference } from '../../model/objects/object-ev
 import { conditionText, remedyText, reasonText, type Reason } from '../../model/reasons.ts';
 import { objectEvent } from '../events/object-event.ts';
 
-/**
- * Returns the conditions Accepted and Ready. Accepted has the full sentence and the fix, which change only with the objects. Ready has the
- * brief text without current counts.
- */
+/** Returns Accepted, with the full sentence and the fix, which change only with the objects, and Ready, brief, without counts. */
 export function objectConditions({ refused, unready }: ObjectStatus, generation: number | undefined): readonly [Condition, Condition] {
   const observed = generation === undefined ? {} : { observedGeneration: generation };
   return [

@@ -15,10 +15,7 @@ interface EventHistoryComponents {
   readonly events?: EventSink | undefined;
 }
 
-/**
- * Keeps the Events of Services as the controller's history, each with the objects that changed just before. Must be created before the
- * controller.
- */
+/** Keeps the Events of Services as history, each with the objects that changed before. Must be created before the controller. */
 export class EventHistory implements EventSink {
   readonly #components: EventHistoryComponents;
   readonly #causes: RecentChanges;

@@ -1,6 +1,5 @@
 import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
-import type { Source } from '../../sources/source.ts';
-import { problemText } from '../../sources/source.ts';
+import { problemText, type Source } from '../../sources/source.ts';
 import { objectEvent } from './object-event.ts';
 import type { EventSink } from './event-sink.ts';
 

@@ -1,25 +1,36 @@
 import type { KeptInPool, PoolUsage } from '../../decisions/allocation/allocator.ts';
 import type { Condition } from '../../model/objects/condition.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import type { Metrics, Put } from '../../telemetry/metrics.ts';
+import type { Metrics } from '../../telemetry/metrics.ts';
 import type { ControllerObserver, QueueFigures, QueueName } from '../controller-observer.ts';
 import { limits } from '../limits.ts';
 import { keptInPools, poolUsage } from '../complete-provider.ts';
 import type { Provider, Reconciliation } from '../provider.ts';
-import { ConditionCounts } from './condition-counts.ts';
+import { ServiceCounts } from './service-counts.ts';
 
 /** Metrics of a controller, its Services and its pools. */
 export class ControllerMetrics implements ControllerObserver {
   readonly #metrics: Metrics;
-  readonly #conditions = new ConditionCounts();
-  readonly #refusals = new PoolRefusals();
+  readonly #conditions = new ServiceCounts<{ readonly condition: string; readonly status: string; readonly reason: string }>({
+    dropsEmpty: false,
+  });
+  /** By the pool that refused the Service and its reason. Pools can be deleted. */
+  readonly #refusals = new ServiceCounts<{ readonly pool: string; readonly reason: string }>({ dropsEmpty: true });
   readonly #ends: (() => void)[] = [];
 
   constructor(metrics: Metrics) {
     this.#metrics = metrics;
     this.#ends.push(
-      metrics.addCollector('services', ['herald_service_conditions', 'herald_pending_services'], (put) => this.#conditions.put(put)),
-      metrics.addCollector('refusals', ['herald_pending_services_by_pool'], (put) => this.#refusals.put(put)),
+      metrics.addCollector('services', ['herald_service_conditions', 'herald_pending_services'], (put) => {
+        for (const { labels, services } of this.#conditions.values()) {
+          put('herald_service_conditions', labels, services);
+          if (labels.condition === 'AddressAssigned' && labels.status === 'False')
+            put('herald_pending_services', { reason: labels.reason }, services);
+        }
+      }),
+      metrics.addCollector('refusals', ['herald_pending_services_by_pool'], (put) => {
+        for (const { labels, services } of this.#refusals.values()) put('herald_pending_services_by_pool', labels, services);
+      }),
     );
   }
 
@@ -56,13 +67,15 @@ export class ControllerMetrics implements ControllerObserver {
   }
 
   conditionsWritten(key: ServiceKey, conditions: readonly Condition[], details: NonNullable<Reconciliation['details']>): void {
-    this.#conditions.replaceConditions(key, conditions);
-    this.#refusals.replaceRefusals(key, details);
+    const judged = conditions.map(({ type, status, reason }) => ({ condition: type.replace('herald.dev/', ''), status, reason }));
+    const refused = details.slice(0, limits.measuredRefusals).map(({ of: pool, code: reason }) => ({ pool, reason }));
+    this.#conditions.replace(key, judged);
+    this.#refusals.replace(key, refused);
   }
 
   serviceRemoved(key: ServiceKey): void {
-    this.#conditions.replaceConditions(key, []);
-    this.#refusals.replaceRefusals(key, []);
+    this.#conditions.replace(key, []);
+    this.#refusals.replace(key, []);
   }
 
   reconcileFinished(queue: QueueName, result: 'done' | 'retried' | 'failed'): void {
@@ -86,34 +99,4 @@ function keptByPool(kept: readonly KeptInPool[]): Map<string, number> {
 /** Usage has one entry per family of a pool. */
 function firstPools(usage: readonly PoolUsage[]): readonly PoolUsage[] {
   return usage.slice(0, 2 * limits.measuredPools);
-}
-
-/** Counts Services by the pool that refused them and its reason. */
-class PoolRefusals {
-  readonly #counts = new Map<string, { readonly pool: string; readonly reason: string; services: number }>();
-  readonly #known = new Map<ServiceKey, readonly string[]>();
-
-  replaceRefusals(key: ServiceKey, details: NonNullable<Reconciliation['details']>): void {
-    const after = details.slice(0, limits.measuredRefusals).map(({ of: pool, code: reason }) => {
-      const text = `${pool} ${reason}`;
-      if (!this.#counts.has(text)) this.#counts.set(text, { pool, reason, services: 0 });
-      return text;
-    });
-    for (const text of after) this.#add(text, 1);
-    for (const text of this.#known.get(key) ?? []) this.#add(text, -1);
-    if (after.length === 0) this.#known.delete(key);
-    else this.#known.set(key, after);
-  }
-
-  put(put: Put<'herald_pending_services_by_pool'>): void {
-    for (const { services, pool, reason } of this.#counts.values()) put('herald_pending_services_by_pool', { pool, reason }, services);
-  }
-
-  #add(text: string, more: 1 | -1): void {
-    const count = this.#counts.get(text);
-    if (count === undefined) return;
-    count.services += more;
-    // Pools can be deleted, so empty counts are dropped.
-    if (count.services === 0) this.#counts.delete(text);
-  }
 }

@@ -88,8 +88,7 @@ export const checks: readonly Check[] = [
   {
     name: 'reconcile gives the Service its ingress, and a second call changes nothing',
     async run(cluster) {
-      await cluster.start();
-      await given(cluster);
+      await startServing(cluster);
       const [ingress, resources] = [cluster.ingress, cluster.resources];
       await cluster.apply({ metadata: { labels: { touched: 'yes' } } });
       await cluster.advance(600);
@@ -99,8 +98,7 @@ export const checks: readonly Check[] = [
   {
     name: 'a restart of the process changes nothing',
     async run(cluster) {
-      await cluster.start();
-      await given(cluster);
+      await startServing(cluster);
       const [ingress, resources] = [cluster.ingress, cluster.resources];
       await cluster.start();
       await cluster.advance(600);
@@ -111,8 +109,7 @@ export const checks: readonly Check[] = [
     name: 'holds is true for the served Service and false for an unknown one',
     part: 'ResourceHolder',
     async run(cluster) {
-      await cluster.start();
-      await given(cluster);
+      await startServing(cluster);
       assert(cluster.part('holds')(cluster.key, cluster.served), 'holds is false for the Service that it serves');
       assert(!cluster.part('holds')('elsewhere/unknown', undefined), 'holds is true for an unknown Service');
     },
@@ -120,8 +117,7 @@ export const checks: readonly Check[] = [
   {
     name: 'a deleted Service goes and leaves no resource',
     async run(cluster) {
-      await cluster.start();
-      await given(cluster);
+      await startServing(cluster);
       await cluster.delete();
       await gone(cluster);
     },
@@ -129,8 +125,7 @@ export const checks: readonly Check[] = [
   {
     name: 'a Service that stops being a load balancer leaves no address and no resource',
     async run(cluster) {
-      await cluster.start();
-      await given(cluster);
+      await startServing(cluster);
       await cluster.apply({ spec: { type: 'NodePort', loadBalancerClass: undefined } });
       await cluster.until('no resource remains', () => cluster.ingress.length === 0 && cluster.resources.length === 0 && !holds(cluster));
       assert.deepStrictEqual(cluster.served.metadata.finalizers ?? [], [], 'a finalizer remains');
@@ -140,8 +135,7 @@ export const checks: readonly Check[] = [
     name: 'a Service that was deleted while no process ran goes after the start',
     needs: 'resources',
     async run(cluster) {
-      await cluster.start();
-      await given(cluster);
+      await startServing(cluster);
       await cluster.stop();
       await cluster.delete();
       await cluster.start();
@@ -152,8 +146,7 @@ export const checks: readonly Check[] = [
     name: 'a Service that stopped being a load balancer while no process ran leaves no resource after the start',
     needs: 'resources',
     async run(cluster) {
-      await cluster.start();
-      await given(cluster);
+      await startServing(cluster);
       await cluster.stop();
       await cluster.apply({ spec: { type: 'NodePort', loadBalancerClass: undefined } });
       await cluster.start();
@@ -175,8 +168,7 @@ export const checks: readonly Check[] = [
     name: 'affected returns no Service when nothing has changed',
     part: 'ChangeListener',
     async run(cluster) {
-      await cluster.start();
-      await given(cluster);
+      await startServing(cluster);
       assert.deepStrictEqual([...cluster.part('affected')([], cluster.snapshot)], []);
     },
   },
@@ -236,8 +228,7 @@ export const checks: readonly Check[] = [
       const proposed = await cluster.part('preview')(cluster.key, cluster.snapshotWithService());
       assert.notDeepStrictEqual(proposed.actions, [], 'preview lists no call');
       assert.deepStrictEqual(cluster.resources, [], 'preview created something');
-      await cluster.start();
-      await given(cluster);
+      await startServing(cluster);
       const { resources } = cluster;
       const { actions } = await cluster.part('preview')(cluster.key, cluster.snapshot);
       assert.deepStrictEqual([actions, cluster.resources], [[], resources], 'preview lists a call for a finished Service, or made one');
@@ -285,8 +276,7 @@ export const checks: readonly Check[] = [
     name: 'a deletion that the outside refused is retried and not treated as done',
     needs: 'fail',
     async run(cluster, { withoutMetadata }) {
-      await cluster.start();
-      await given(cluster);
+      await startServing(cluster);
       const repair = cluster.world.fail?.();
       await cluster.delete();
       await cluster.advance(60);
@@ -297,6 +287,11 @@ export const checks: readonly Check[] = [
     },
   },
 ];
+
+async function startServing(cluster: InMemoryCluster): Promise<void> {
+  await cluster.start();
+  await given(cluster);
+}
 
 async function given(cluster: InMemoryCluster): Promise<void> {
   await cluster.apply();

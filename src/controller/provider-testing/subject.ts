@@ -25,8 +25,6 @@ export interface ProviderWorld {
   readonly createProvider: CreateProvider;
   /** Returns the names of all resources that exist outside for Services, in any order. Absent: the provider creates none. */
   readonly resources?: () => readonly string[];
-  /**
-   * Makes the outside fail every call with an operating error, until the returned function is called. Absent: the provider calls no API.
-   */
+  /** Makes every call outside fail with an operating error until the returned function is called. Absent: there are none. */
   readonly fail?: () => () => void;
 }

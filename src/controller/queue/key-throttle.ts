@@ -19,13 +19,11 @@ export class KeyThrottle<K extends string> {
     const now = this.#clock.now();
     const due = (this.#lastRuns.get(key) ?? Number.NEGATIVE_INFINITY) + this.#milliseconds;
     if (due <= now) return this.#runNow(key);
-    this.#waiting.set(
-      key,
-      this.#clock.after(due - now, () => {
-        this.#waiting.delete(key);
-        this.#runNow(key);
-      }),
-    );
+    const cancel = this.#clock.after(due - now, () => {
+      this.#waiting.delete(key);
+      this.#runNow(key);
+    });
+    this.#waiting.set(key, cancel);
   }
 
   forgetKey(key: K): void {

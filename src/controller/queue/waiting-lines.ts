@@ -5,10 +5,7 @@ import { limits } from '../limits.ts';
 const lines = ['first', 'next', 'last'] as const;
 export type Line = (typeof lines)[number];
 
-/**
- * The keys that wait, each in one of three lines. An earlier line goes before a later one, but now and then a key of the last line goes before
- * those of the next one.
- */
+/** The keys that wait, in three lines. An earlier line goes first, but now and then one key of the last goes before the next. */
 export class WaitingLines<K> {
   readonly #lines: Readonly<Record<Line, FifoSet<K>>> = { first: new FifoSet(), next: new FifoSet(), last: new FifoSet() };
   #takenBeforeLast = 0;

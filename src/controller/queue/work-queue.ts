@@ -3,7 +3,9 @@ import type { Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
 import { allWithoutWaiting, TurnSlice } from '../../system/time-slice.ts';
+import type { QueueFigures } from '../controller-observer.ts';
 import { limits } from '../limits.ts';
+import type { RandomSurroundings } from '../surroundings.ts';
 import type { Urgency } from '../provider-parts.ts';
 import { Semaphore } from './semaphore.ts';
 import { earlierLine, WaitingLines, type Line } from './waiting-lines.ts';
@@ -14,10 +16,9 @@ const retryDelays = {
   jitter: 0.25,
 };
 
-interface WorkQueueComponents {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
+interface WorkQueueComponents extends RandomSurroundings {
+  /** Called when work on a key has ended. `retried`: with an expected error. Absent: nothing is measured. */
+  readonly onFinished?: (result: 'done' | 'retried' | 'failed') => void;
 }
 
 /**
@@ -33,12 +34,14 @@ export class WorkQueue<K extends string> {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #log: Log;
+  readonly #onFinished: WorkQueueComponents['onFinished'];
   readonly #work: (key: K) => Promise<void>;
   readonly #remoteUrgency: (key: K) => Urgency | undefined;
   readonly #waiting = new WaitingLines<K>();
   /** Remote keys whose turn has come and that wait for a remote slot. */
   readonly #remote = new Semaphore<K>();
-  readonly #atWork = new Set<K>();
+  /** When the work on each key began, earliest first. */
+  readonly #atWork = new Map<K, number>();
   /** Keys that were added while at work, and where they will wait. */
   readonly #requeued = new Map<K, Line>();
   readonly #failures = new Map<K, number>();
@@ -52,13 +55,14 @@ export class WorkQueue<K extends string> {
 
   /** `remoteUrgency` is asked each time a key's turn comes, because the answer may change. Undefined: the key is not remote. */
   constructor(
-    { clock, random, log }: WorkQueueComponents,
+    { clock, random, log, onFinished }: WorkQueueComponents,
     work: (key: K) => Promise<void>,
     remoteUrgency: (key: K) => Urgency | undefined = () => undefined,
   ) {
     this.#clock = clock;
     this.#random = random;
     this.#log = log;
+    this.#onFinished = onFinished;
     this.#turn = new TurnSlice(clock);
     this.#work = work;
     this.#remoteUrgency = remoteUrgency;
@@ -72,6 +76,12 @@ export class WorkQueue<K extends string> {
   /** Keys that failed and wait for a retry. */
   get retrying(): number {
     return this.#retries.size;
+  }
+
+  figures(): QueueFigures {
+    const [longest] = this.#atWork.values();
+    const longestMilliseconds = longest === undefined ? 0 : this.#clock.now() - longest;
+    return { depth: this.length, retries: this.retrying, longestMilliseconds };
   }
 
   /** Adds a key. If it waits for a retry, it no longer waits: something about it has changed. */
@@ -151,10 +161,7 @@ export class WorkQueue<K extends string> {
     return this.#atWork.size - this.#remote.atWork < limits.keysAtWork && this.#waiting.size > 0;
   }
 
-  /**
-   * True when the key already waits for a remote slot. It keeps its place, unless it has become more urgent. A key that is no longer remote
-   * joins the others.
-   */
+  /** True when the key already waits for a remote slot, perhaps a more urgent one now. A key no longer remote joins the others. */
   #isWaitingRemote(key: K): boolean {
     if (!this.#remote.has(key)) return false;
     const urgency = this.#remoteUrgency(key);
@@ -182,15 +189,17 @@ export class WorkQueue<K extends string> {
   #start(key: K): void {
     this.#retries.get(key)?.();
     this.#retries.delete(key);
-    this.#atWork.add(key);
+    this.#atWork.set(key, this.#clock.now());
     void this.#run(key);
   }
 
   async #run(key: K): Promise<void> {
     try {
       await this.#work(key);
+      this.#onFinished?.('done');
       this.#failures.delete(key);
     } catch (error) {
+      this.#onFinished?.(isExpected(error) ? 'retried' : 'failed');
       this.#retry(key, error);
     }
     this.#atWork.delete(key);
@@ -213,10 +222,8 @@ export class WorkQueue<K extends string> {
     const fields = { key, error, failures, retryInMilliseconds: Math.round(milliseconds) };
     if (isExpected(error) || isFileSystem(error)) this.#log.debug(fields, 'expected error, will be retried');
     else this.#log.warn(fields, 'failed, will be retried');
-    this.#retries.set(
-      key,
-      this.#clock.after(milliseconds, () => this.add(key)),
-    );
+    const cancel = this.#clock.after(milliseconds, () => this.add(key));
+    this.#retries.set(key, cancel);
   }
 
   /** Pauses all work. The longest requested pause wins. */
@@ -241,10 +248,7 @@ export class WorkQueue<K extends string> {
   }
 }
 
-/**
- * True for errors that mean nothing is wrong with the key: another client wrote meanwhile, the Lease was lost, which is logged elsewhere,
- * or Herald is stopping.
- */
+/** True for errors without a fault of the key: another client wrote, the Lease was lost (logged elsewhere), or Herald stops. */
 export function isExpected(error: unknown): boolean {
   const { code } = (error ?? {}) as { readonly code?: unknown };
   return code === 'conflict' || code === 'notLeading' || code === 'stopping';

@@ -15,10 +15,7 @@ interface AddressOwnersComponents {
   readonly events: EventSink;
 }
 
-/**
- * Reports on each Service which node has taken over one of its addresses by ARP or NDP, and which foreign host uses one, as soon as a node
- * reports it.
- */
+/** Reports on Services which node took over an address by ARP or NDP, and which foreign host uses one, once a node says so. */
 export class AddressOwners {
   readonly #components: AddressOwnersComponents;
   readonly #claims = new Map<string, NodeState['claims']>();

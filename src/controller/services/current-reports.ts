@@ -1,5 +1,12 @@
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import { isCurrent, isRunning, lapsesAt, type NodeState, type ServiceDifference } from '../../model/objects/node-state.ts';
+import {
+  isCurrent,
+  isRunning,
+  lapsesAt,
+  type FailingEndpoints,
+  type NodeState,
+  type ServiceDifference,
+} from '../../model/objects/node-state.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { BasisMemo, basisOf, exactBasisOf } from '../../model/store/versioned-map.ts';
 
@@ -19,6 +26,12 @@ export interface CurrentReports {
   readonly holding: readonly NodeState[];
   /** The Services that differ. An agent that has said that it stops counts too. */
   readonly differing: ReadonlyMap<ServiceKey, readonly DifferenceOnNode[]>;
+  /** The Services of which running agents saw connections fail. */
+  readonly failing: ReadonlyMap<ServiceKey, readonly FailureOnNode[]>;
+}
+
+interface FailureOnNode extends FailingEndpoints {
+  readonly node: string;
 }
 
 interface DifferenceOnNode extends ServiceDifference {
@@ -51,6 +64,9 @@ function read({ nodes, nodeStates }: Snapshot, now: number): TimedReports {
   const differences = current.flatMap((state) =>
     state.differing.map((one): DifferenceOnNode => ({ ...one, node: state.metadata.name, agentRuns: isRunning(state) })),
   );
+  const failures = running.flatMap(({ metadata, checks }) =>
+    (checks?.failing ?? []).map((one): FailureOnNode => ({ ...one, node: metadata.name })),
+  );
   return {
     from: now,
     until: current.reduce((first, state) => Math.min(first, lapsesAt(state)), Number.POSITIVE_INFINITY),
@@ -61,5 +77,6 @@ function read({ nodes, nodeStates }: Snapshot, now: number): TimedReports {
     unseen: running.filter(({ host = [] }) => host.some(({ code }) => code === 'ForwardingNotSeen')),
     holding: current.filter(({ heldBack = [] }) => heldBack.length > 0).toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)),
     differing: Map.groupBy(differences, ({ service }) => service),
+    failing: Map.groupBy(failures, ({ service }) => service),
   };
 }

@@ -74,7 +74,20 @@ function assessed(judgement: Judgement, { reason }: UnmetRequest): Assessment[] 
       : negative(type, reason);
   // Nodes neither forward nor announce a load balancer that has a hostname.
   if (assignedAddresses(judgement.service).length === 0) return [assigned];
-  return [assigned, assessProgrammed(judgement), assessAnnounced(judgement)];
+  return [assigned, assessProgrammed(judgement), assessAnnounced(judgement), ...assessAnswered(judgement)];
+}
+
+/**
+ * False while the verdict is that clients' connections fail, as agents saw them. There is no such condition otherwise: an answer that was seen
+ * says nothing about the next connection, and writing each one down would cost more than it tells.
+ */
+function assessAnswered({ reports, service, verdict }: Judgement): Assessment[] {
+  const failing = reports.failing.get(serviceKey(service.metadata)) ?? [];
+  const { code } = failing.length === 0 ? {} : verdict();
+  return failing
+    .filter(({ reason: because }) => because.code === code)
+    .slice(0, 1)
+    .map(({ reason: because }) => negative(conditionTypes.answered, because));
 }
 
 /** Gives the line of the verdict to the first condition with its code. Later negative conditions follow from it and point to it. */

@@ -1,7 +1,10 @@
+import { defined } from '../../lang/defined.ts';
 import { decideAllocationClaim } from '../../decisions/allocation/claim.ts';
 import { clientReachability } from '../../decisions/verdict/client-reachability.ts';
+import { seenConnections } from '../../decisions/verdict/seen-connections.ts';
 import { NodeViews } from '../../decisions/verdict/node-views.ts';
-import { decideVerdict, type Verdict } from '../../decisions/verdict/verdict.ts';
+import { decideVerdict } from '../../decisions/verdict/decide-verdict.ts';
+import type { Verdict } from '../../decisions/verdict/verdict.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -26,7 +29,14 @@ export function judgementOf(snapshot: Snapshot, service: Service, unmet: Reason 
     const isPlaced = assignedAddresses(service).length > 0 || service.externalIPs.length > 0;
     const nodes = isPlaced ? views.all() : [];
     const ours = decideAllocationClaim(service, snapshot.config).mine;
-    return decideVerdict({ service, nodes, clients: clientReachability(service, nodes, ours), ...(unmet === undefined ? {} : { unmet }) });
+    const seen = seenConnections(snapshot, now);
+    return decideVerdict({
+      service,
+      nodes,
+      clients: clientReachability(service, nodes, ours, seen),
+      seen,
+      ...defined({ unmet }),
+    });
   };
   return { snapshot, service, now, reports: currentReportsOf(snapshot, now), views, verdict: () => (verdict ??= decide()) };
 }

@@ -8,8 +8,6 @@ import { sameContent } from '../../model/store/same-content.ts';
 import type { Ingress, Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
-import type { Clock } from '../../system/clock.ts';
-import type { Log } from '../../system/log.ts';
 import type { UnmetRequest } from './service-conditions.ts';
 import type { Reconciliation } from '../provider.ts';
 import type { ControllerObserver } from '../controller-observer.ts';
@@ -20,6 +18,7 @@ import type { EventName } from '../events/event-table.ts';
 import { DelayedRequeue } from '../queue/delayed-requeue.ts';
 import type { Condition, RecordedStatus, StatusWriter } from '../status-writer.ts';
 import { holdCondition, holdText, conditionHoldOf, type ConditionHold } from './condition-hold.ts';
+import type { Surroundings } from '../surroundings.ts';
 
 /** The last status of a Service and what was reported of it. */
 interface KnownStatus {
@@ -32,12 +31,10 @@ interface KnownStatus {
   readonly service?: Service;
 }
 
-interface ServiceStatusesComponents {
+interface ServiceStatusesComponents extends Surroundings {
   readonly writer: StatusWriter;
   readonly events: EventSink;
   readonly observer: ControllerObserver;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 /** Writes the status of Services and reports each change in Events and in the log, once, also over a restart. */
@@ -126,11 +123,8 @@ export class ServiceStatuses {
 
   /** Forgets a Service that is gone or no longer Herald's and whose record is gone, and records an Event for its addresses. */
   forget(key: ServiceKey, why: string): void {
-    this.#warnings.delete(key);
-    this.#notices.delete(key);
-    this.#components.observer.serviceRemoved(key);
     const known = this.#known.get(key);
-    this.#known.delete(key);
+    this.disown(key);
     if (known?.service === undefined || known.addresses.length === 0) return;
     this.#components.events.record(
       objectEvent('addressReleased', serviceReference(known.service), `${known.addresses.join(', ')}: ${why}`),

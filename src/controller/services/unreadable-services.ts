@@ -3,18 +3,15 @@ import { remedyText, reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 import { formatAddress, type Address } from '../../net/address.ts';
 import type { Source } from '../../sources/source.ts';
-import type { Clock } from '../../system/clock.ts';
-import type { Log } from '../../system/log.ts';
 import type { CompleteProvider } from '../complete-provider.ts';
 import type { RecordedAddresses } from '../provider-parts.ts';
 import type { RecordedStatus, StatusWriter } from '../status-writer.ts';
+import type { Surroundings } from '../surroundings.ts';
 
-interface UnreadableServicesComponents {
+interface UnreadableServicesComponents extends Surroundings {
   readonly source: Source;
   readonly providers: readonly CompleteProvider[];
   readonly writer: StatusWriter;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 /** Callbacks of the controller for when something becomes readable again. */
@@ -24,10 +21,7 @@ interface UnreadableServicesEffects {
   released(key: ServiceKey, addresses: readonly Address[], why: string): void;
 }
 
-/**
- * Services whose manifest or record cannot be read. They keep their recorded addresses. While a record is unreadable, no address is
- * assigned at all.
- */
+/** Services whose manifest or record cannot be read keep their addresses. While a record is unreadable, none is assigned. */
 export class UnreadableServices {
   readonly #components: UnreadableServicesComponents;
   readonly #effects: UnreadableServicesEffects;
@@ -142,10 +136,7 @@ function withoutManifest(recorded: RecordedAddresses, source: Source): RecordedA
   return new Map([...recorded].filter(([key]) => !source.snapshot.services.has(key) && isHidden(key)));
 }
 
-/**
- * Returns a function that says whether an unreadable object may be the Service. An error hides no Service if its object is known to be
- * another one. Files in `apart` do not count.
- */
+/** Returns a test if an unreadable object may be a Service: not one known to be another object, nor one of a file in `apart`. */
 function hiddenByErrors(source: Source, apart: Iterable<string>): (key: ServiceKey) => boolean {
   const files = new Set<string | undefined>(apart);
   const errors = source.problems().filter(({ severity, file }) => severity === 'error' && !files.has(file));

@@ -38,10 +38,7 @@ export class UnreleasedResources {
     this.#events.record(objectEvent('notReleased', serviceReference(service), notReleased(because).message, because.code));
   }
 
-  /**
-   * The condition of a Service that no provider serves; its other conditions are removed. Undefined when nothing remains, as far as is
-   * known.
-   */
+  /** The only condition of a Service that no provider serves. Undefined when nothing remains, as far as is known. */
   conditionOf(key: ServiceKey, { metadata: { generation } }: Service): Condition | undefined {
     const because = this.#reasons.get(key);
     if (because === undefined) return undefined;

@@ -70,10 +70,7 @@ export class AddressQueue {
     return [...this.#allocator.takeChangedHolders()].flatMap((place) => [...(this.#places.get(place) ?? [])]);
   }
 
-  /**
-   * Returns what the chosen Services did not take, once all were decided. A Service that joins an address offers it again through its own
-   * decision.
-   */
+  /** Returns what the chosen Services did not take, once all were decided. A joined address is offered again by that decision. */
   #left(): Address[] {
     if (this.#called.size > 0) return [];
     const left = [...this.#offered.values()].filter((address) => this.#allocator.holdersOf(address).length === 0);

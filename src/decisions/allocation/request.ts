@@ -1,16 +1,9 @@
 import { defined } from '../../lang/defined.ts';
 import type { Address, Family } from '../../net/address.ts';
-import type { Protocol } from '../../net/frontend.ts';
-import type { Labels, ServiceKey } from '../../model/objects/metadata.ts';
-import type { Service } from '../../model/objects/service.ts';
+import { serviceKey, type Labels, type ServiceKey } from '../../model/objects/metadata.ts';
+import type { Service, ServicePort } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import { serviceKey } from '../../model/objects/metadata.ts';
 import { namespaceLabels } from '../namespace-labels.ts';
-
-interface PortUse {
-  readonly protocol: Protocol;
-  readonly port: number;
-}
 
 /** Everything that an allocation depends on, except pools and held addresses. */
 export interface AllocationRequest {
@@ -33,7 +26,7 @@ export interface AllocationRequest {
   readonly keepsAddresses: boolean;
   /** Why the request cannot be understood; see Service.invalidRequest. */
   readonly invalidRequest?: Service['invalidRequest'];
-  readonly ports: readonly PortUse[];
+  readonly ports: readonly Pick<ServicePort, 'protocol' | 'port'>[];
   readonly externalTrafficPolicy: 'Cluster' | 'Local';
   readonly selectorText: string;
 }

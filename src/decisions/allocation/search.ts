@@ -137,10 +137,7 @@ function whyNotJoined({ space, holdings }: Ledger, pool: string, family: Family,
   return undefined;
 }
 
-/**
- * Returns the candidate pools in the order of trial, the Service's current pool first, so that among pools of one group it moves as little
- * as possible.
- */
+/** Returns the candidate pools in the order of trial, the current pool first, so that the Service moves as little as possible. */
 function candidatePools({ space, holdings }: Ledger, request: AllocationRequest): IPAddressPool[] {
   const ordered = inOrderOfTrial(space.pools);
   if (request.requestedPool !== undefined) return ordered.filter(({ metadata }) => metadata.name === request.requestedPool);
@@ -179,10 +176,7 @@ function reservedIn({ space, reservations }: Ledger, pool: IPAddressPool, { serv
   return reservations.addressesFor(service).filter((address) => families.includes(address.family) && space.poolOf(address) === pool);
 }
 
-/**
- * Returns the family sets to look for in a group of pools, best first. PreferDualStack accepts one family when no pool of the group has
- * both: the primary, else the other.
- */
+/** Returns the family sets to look for, best first. PreferDualStack accepts one, the primary first, if no pool has both. */
 function familiesInOrder({ families, policy }: AllocationRequest): (readonly Family[])[] {
   if (families.length < 2 || policy === 'RequireDualStack') return [families];
   if (policy === 'SingleStack') return [families.slice(0, 1)];

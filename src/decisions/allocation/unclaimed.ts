@@ -24,10 +24,7 @@ export function whyUnclaimed(service: Service, config: HeraldConfig): Reason | u
   return !claim.mine && claim.reason.code === 'ClassNotSet' ? claim.reason : undefined;
 }
 
-/**
- * Returns how long a Service without a class waits before it counts as unclaimed. Where another controller serves such Services, it may
- * be slow, as clouds are.
- */
+/** Returns how long a Service without a class waits until it is unclaimed: another controller may be slow, as clouds are. */
 export function unclaimedAfter({ services, config }: Pick<Snapshot, 'services' | 'config'>): number {
   const isServed = [...services.values()].some(
     ({ type, loadBalancerClass, ingress }) => type === 'LoadBalancer' && loadBalancerClass === undefined && ingress.length > 0,

@@ -1,7 +1,7 @@
 import { bitsOf, type Address } from '../../net/address.ts';
 import { maskedPrefix, formatPrefix, prefixContains, type Prefix } from '../../net/prefix.ts';
 import { rangeContains, rangeToPrefixes } from '../../net/range.ts';
-import type { AddressType, BGPAdvertisement, IPAddressPool } from '../../model/kinds/types.ts';
+import type { AddressType, BGPAdvertisement, IPAddressPool, L2Advertisement } from '../../model/kinds/types.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import { selects } from '../../model/objects/label-selector.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -72,4 +72,14 @@ export function resolveAdvertisement(
     communities.push(resolved.value);
   }
   return { advertisement, prefix: maskedPrefix(address, length), communities: uniteCommunities(communities) };
+}
+
+/** A reason names no more advertisements than this. */
+const mostNames = 3;
+
+/** Returns "BGPAdvertisement a", "BGPAdvertisements a, b" or "BGPAdvertisements a, b, c and others", all of one kind. */
+export function namesOf(advertisements: readonly Pick<BGPAdvertisement | L2Advertisement, 'kind' | 'metadata'>[]): string {
+  const names = advertisements.map(({ metadata }) => metadata.name).toSorted();
+  const others = names.length > mostNames ? ' and others' : '';
+  return `${advertisements[0]?.kind ?? 'BGPAdvertisement'}${names.length === 1 ? '' : 's'} ${names.slice(0, mostNames).join(', ')}${others}`;
 }

@@ -1,4 +1,4 @@
-import { namesOf } from './advertisement-names.ts';
+import { namesOf, covers, resolveAdvertisement, type ResolvedAdvertisement } from './advertisements.ts';
 import { defined } from '../../lang/defined.ts';
 import type { Address, Family } from '../../net/address.ts';
 import type { AddressType, HeraldConfig } from '../../model/kinds/types.ts';
@@ -12,7 +12,6 @@ import { decideAllocationClaim } from '../allocation/claim.ts';
 import { whyHeldTwice } from '../allocation/held-twice.ts';
 import { topologyOf, reachability, type Reachability } from '../forwarding/endpoints.ts';
 import { whyNotForwarded } from '../forwarding/service-proxy-name.ts';
-import { covers, resolveAdvertisement, type ResolvedAdvertisement } from './advertisements.ts';
 import { causeOf, heldBackFamily, isForwardedElsewhere } from './hold-back.ts';
 import { asLastResort, drainsInFavourOf } from './last-resort.ts';
 import { isAnnouncedElsewhere, isDrainSettled, type OwnState } from './node-drain.ts';
@@ -27,10 +26,7 @@ export type { PeerAnnouncement } from './peer-routes.ts';
 export interface ServiceAnnouncement {
   /** By type (LoadBalancer, ClusterIP, ExternalIP), in the Service's order. Every Service with a ClusterIP has an entry for it. */
   readonly addresses: readonly AddressAnnouncement[];
-  /**
-   * Why a LoadBalancer Service has no address to decide on (none yet, or another class), or why the Service is not ours to announce at all
-   * (headless, another proxy).
-   */
+  /** Why a LoadBalancer has no address to decide on (none yet, another class), or the Service is not ours to announce at all. */
   readonly reason?: Reason;
 }
 
@@ -169,13 +165,8 @@ function lastResortResult(
   peers: readonly PeerAnnouncement[],
 ): AddressResult | undefined {
   if (service[policyOf(type)] !== 'Local') return undefined;
-  const other = drainsInFavourOf(
-    snapshot,
-    service,
-    address.family,
-    node,
-    (other) => decideAddress(contextOf(snapshot, service, other), address, type).result.announce,
-  );
+  const announces = (other: string): boolean => decideAddress(contextOf(snapshot, service, other), address, type).result.announce;
+  const other = drainsInFavourOf(snapshot, service, address.family, node, announces);
   if (other === undefined) return undefined;
   return { announce: true, peers: asLastResort(peers), lastResort: reason('EndpointsTerminating', { node, other }) };
 }
@@ -258,23 +249,11 @@ function resultOf(peers: readonly PeerAnnouncement[]): AddressResult {
  * the network.
  */
 function whySwitchedOff(service: Service, type: AddressType, config: HeraldConfig): Reason | undefined {
-  switch (type) {
-    case 'LoadBalancer':
-      return undefined;
-    case 'ClusterIP':
-      return offBy(type, service.advertiseClusterIP, config.advertiseClusterIPs, annotations.advertiseClusterIP, 'advertiseClusterIPs');
-    case 'ExternalIP':
-      return offBy(
-        type,
-        service.advertiseExternalIPs,
-        config.advertiseExternalIPs,
-        annotations.advertiseExternalIPs,
-        'advertiseExternalIPs',
-      );
-  }
-}
-
-function offBy(type: AddressType, own: boolean | undefined, usual: boolean, annotation: string, field: string): Reason | undefined {
-  if (own ?? usual) return undefined;
-  return reason('AdvertisingOff', { type, annotation, by: own === undefined ? `${field} of HeraldConfig` : 'the Service' });
+  if (type === 'LoadBalancer') return undefined;
+  const ofService = type === 'ClusterIP' ? 'advertiseClusterIP' : 'advertiseExternalIPs';
+  const ofConfig = type === 'ClusterIP' ? 'advertiseClusterIPs' : 'advertiseExternalIPs';
+  const own = service[ofService];
+  if (own ?? config[ofConfig]) return undefined;
+  const by = own === undefined ? `${ofConfig} of HeraldConfig` : 'the Service';
+  return reason('AdvertisingOff', { type, annotation: annotations[ofService], by });
 }

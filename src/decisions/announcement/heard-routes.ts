@@ -17,13 +17,9 @@ export function isHeard(
   if (state === undefined || state.problem !== undefined || state.truncated === true) return false;
   const established = new Set(state.sessions.flatMap((session) => (session.state === 'Established' ? [session.peer] : [])));
   const key = serviceKey(service.metadata);
-  if (
-    established.size === 0 ||
-    state.differing.some(
-      (difference) => difference.service === key && difference.aspect !== 'HealthCheck' && difference.reason.code !== 'ForeignNat',
-    )
-  ) {
-    return false;
-  }
+  const isHeld = state.differing.some(
+    ({ service: of, aspect, reason }) => of === key && aspect !== 'HealthCheck' && reason.code !== 'ForeignNat',
+  );
+  if (established.size === 0 || isHeld) return false;
   return routes().some(({ peer, result }) => 'routes' in result && established.has(peer));
 }

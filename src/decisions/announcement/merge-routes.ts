@@ -21,19 +21,10 @@ export function mergeRoutes(routes: Iterable<RouteIntent>): RouteIntent[] {
 
 /** Merges the routes of several Services by peer name. Peers without routes are absent. */
 export function routesByPeer(announcements: Iterable<ServiceAnnouncement>): ReadonlyMap<string, readonly RouteIntent[]> {
-  const byPeer = new Map<string, RouteIntent[]>();
-  for (const { addresses } of announcements) {
-    for (const { result } of addresses) {
-      if (!result.announce) continue;
-      for (const { peer, result: toPeer } of result.peers) {
-        if (!('routes' in toPeer)) continue;
-        const routes = byPeer.get(peer);
-        if (routes === undefined) byPeer.set(peer, [...toPeer.routes]);
-        else routes.push(...toPeer.routes);
-      }
-    }
-  }
-  return new Map([...byPeer].map(([peer, routes]) => [peer, mergeRoutes(routes)]));
+  const peers = [...announcements].flatMap(({ addresses }) => addresses.flatMap(({ result }) => (result.announce ? result.peers : [])));
+  const routes = peers.flatMap(({ peer, result }) => ('routes' in result ? result.routes.map((route) => ({ peer, route })) : []));
+  const byPeer = Map.groupBy(routes, ({ peer }) => peer);
+  return new Map([...byPeer].map(([peer, group]) => [peer, mergeRoutes(group.map(({ route }) => route))]));
 }
 
 function mergeTwo(a: RouteIntent, b: RouteIntent): RouteIntent {

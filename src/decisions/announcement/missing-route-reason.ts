@@ -10,10 +10,7 @@ interface RoutesOfAddress {
   readonly frontends: () => readonly string[];
 }
 
-/**
- * Returns why routes that were decided are not at their peer, by the agent's report; undefined: they are. `ofService` lists the differences
- * of the Service.
- */
+/** Returns why decided routes are not at their peer, by the report; undefined: they are. `ofService`: its differences. */
 export function missingRouteReason(
   { sessions, problem }: NodeState,
   ofService: NodeState['differing'],

@@ -3,8 +3,7 @@ import type { Address } from '../../net/address.ts';
 import { comparePrefixes, formatPrefix, isHostPrefix } from '../../net/prefix.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import type { ResolvedAdvertisement } from './advertisements.ts';
-import { namesOf } from './advertisement-names.ts';
+import { type ResolvedAdvertisement, namesOf } from './advertisements.ts';
 import { uniteCommunities } from './communities.ts';
 import { carriesFamily, sessionWarning, type NodePeer, type SessionIntent } from './peers.ts';
 import type { RouteIntent } from './route.ts';
@@ -14,9 +13,7 @@ export interface PeerAnnouncement {
   readonly result: { readonly routes: readonly RouteIntent[]; readonly warning?: Reason } | { readonly reason: Reason };
 }
 
-/**
- * Returns what one peer gets for an address: one route for each prefix that the advertisements make of it. `nodePeers`: all of the node.
- */
+/** Returns what a peer gets for an address: a route for each prefix that advertisements make of it. `nodePeers`: all peers. */
 export function routesToPeer(
   snapshot: Snapshot,
   { peer, result }: NodePeer,
@@ -25,16 +22,10 @@ export function routesToPeer(
   nodePeers: readonly NodePeer[],
 ): PeerAnnouncement {
   const forPeer = advertisements.filter(({ advertisement: { peers } }) => peers.length === 0 || peers.includes(peer));
-  if (forPeer.length === 0)
-    return {
-      peer,
-      result: {
-        reason: reason('PeerNotInAdvertisement', {
-          peer,
-          advertisements: namesOf(advertisements.map(({ advertisement }) => advertisement)),
-        }),
-      },
-    };
+  if (forPeer.length === 0) {
+    const names = namesOf(advertisements.map(({ advertisement }) => advertisement));
+    return { peer, result: { reason: reason('PeerNotInAdvertisement', { peer, advertisements: names }) } };
+  }
   if ('reason' in result) return { peer, result };
   const object = snapshot.peers.get(peer);
   if (object !== undefined && !carriesFamily(object, address.family)) {
@@ -90,11 +81,8 @@ function unite(group: readonly ResolvedAdvertisement[], text: string, peer: stri
     ['med', med],
   ] as const) {
     if (value !== 'conflict') continue;
-    const advertisements = group
-      .map(({ advertisement }) => `"${advertisement.metadata.name}"`)
-      .sort()
-      .join(', ');
-    return reason('ConflictingAdvertisements', { prefix: text, peer, advertisements, field });
+    const names = group.map(({ advertisement }) => `"${advertisement.metadata.name}"`).toSorted();
+    return reason('ConflictingAdvertisements', { prefix: text, peer, advertisements: names.join(', '), field });
   }
   if (first === undefined) throw new RangeError('a prefix comes from at least one advertisement');
   return {

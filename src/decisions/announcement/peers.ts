@@ -157,13 +157,7 @@ export function carriesFamily(peer: BGPPeer, family: Family): boolean {
 }
 
 /** Returns an address of the family that the sessions with the peer run over. Undefined: the peer is unnumbered. */
-export function addressOfSession({
-  peerAddress,
-  dynamicNeighbors,
-}: {
-  readonly peerAddress?: Address | undefined;
-  readonly dynamicNeighbors?: BGPPeer['dynamicNeighbors'] | undefined;
-}): Address | undefined {
+export function addressOfSession({ peerAddress, dynamicNeighbors }: Partial<BGPPeer | SessionIntent>): Address | undefined {
   return peerAddress ?? dynamicNeighbors?.ranges[0]?.address;
 }
 

@@ -13,13 +13,11 @@ import type { ObjectStatus } from './object-status.ts';
  * advertisement with an unknown name may still work for its other names.
  */
 export function advertisementStatus(advertisement: BGPAdvertisement | L2Advertisement, snapshot: Snapshot): ObjectStatus {
-  const {
-    kind,
-    metadata: { name },
-  } = advertisement;
+  const { kind, metadata } = advertisement;
   const refused = unknownName(advertisement, snapshot);
   const lacking = whatIsLacking(advertisement, snapshot);
-  const unready = lacking === undefined ? communityOf(refused) : reason('AdvertisesNothing', { kind, advertisement: name, lacking });
+  const unready =
+    lacking === undefined ? communityOf(refused) : reason('AdvertisesNothing', { kind, advertisement: metadata.name, lacking });
   return { ...defined({ refused, unready }), fields: {} };
 }
 
@@ -29,11 +27,8 @@ function communityOf(refused: Reason | undefined): Reason | undefined {
 }
 
 function unknownName(advertisement: BGPAdvertisement | L2Advertisement, snapshot: Snapshot): Reason | undefined {
-  const {
-    kind,
-    metadata: { name },
-    ipAddressPools,
-  } = advertisement;
+  const { kind, metadata, ipAddressPools } = advertisement;
+  const { name } = metadata;
   const community =
     kind === 'BGPAdvertisement'
       ? advertisement.communities.find((one) => !resolveCommunity(one, snapshot.communities.values()).ok)

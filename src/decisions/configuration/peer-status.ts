@@ -9,12 +9,12 @@ import { whySessionDown } from '../announcement/sessions/session-down.ts';
 import type { ObjectStatus } from './object-status.ts';
 
 /** Reasons that leave the session running. */
-const runsAllTheSame: ReadonlySet<string> = new Set<ReasonCode>([
+const runsAllTheSame = new Set<string>([
   'PeerPasswordGone',
   'BFDProfileMissing',
   'StrictBFDProfileMissing',
   'DuplicateRouterID',
-]);
+] satisfies ReasonCode[]);
 
 /** One node's view of a peer that selects it. */
 export interface PeerOnNode {
@@ -75,10 +75,7 @@ export function peerStatus({ metadata: { name }, adminDown }: BGPPeer, summary: 
     fields: { sessions: `${established}/${expected}`, sessionsEstablished: established, sessionsExpected: expected },
   };
 
-  /**
-   * Identifiers must be unique in an AS (RFC 6286 2.1). Some routers accept only one of two sessions with the same identifier; FRR accepts
-   * both.
-   */
+  /** Identifiers must be unique in an AS (RFC 6286 2.1). Some routers accept only one of two sessions; FRR accepts both. */
   function duplicateRouterID(): Reason | undefined {
     if (summary.sharedID === undefined) return undefined;
     const { routerID, nodes } = summary.sharedID;

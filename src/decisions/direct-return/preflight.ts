@@ -79,27 +79,18 @@ export function directReturnPreflight(mode: DirectReturnMode, facts: DirectRetur
   };
 }
 
-interface OwnInterface extends HostInterface {
-  /** The node's own address on the interface. */
-  readonly own: Address;
-}
-
-function ownInterfaces({ addresses, interfaces }: DirectReturnFacts): OwnInterface[] {
-  return interfaces.flatMap((each): OwnInterface[] => {
+/** Returns the interfaces with an address of the node, each with that address as `own`. */
+function ownInterfaces({ addresses, interfaces }: DirectReturnFacts) {
+  return interfaces.flatMap((each) => {
     const address = parseAddressLeniently(each.address);
     const own = address.ok ? addresses.find((candidate) => sameAddress(candidate, address.value)) : undefined;
     return own === undefined ? [] : [{ ...each, own }];
   });
 }
 
-interface Link {
-  readonly name: string;
-  readonly network: Prefix;
-}
-
 /** Returns the interfaces with the node's own addresses whose network has room for others. */
-function linksOf(facts: DirectReturnFacts): Link[] {
-  return ownInterfaces(facts).flatMap(({ name, own, length }): Link[] =>
+function linksOf(facts: DirectReturnFacts) {
+  return ownInterfaces(facts).flatMap(({ name, own, length }) =>
     length === bitsOf(own.family) ? [] : [{ name, network: maskedPrefix(own, length) }],
   );
 }

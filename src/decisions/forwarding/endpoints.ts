@@ -1,8 +1,9 @@
 import { defined } from '../../lang/defined.ts';
 import { formatAddress, type Family } from '../../net/address.ts';
+import type { Backend } from '../../net/frontend.ts';
 import { labels } from '../../model/annotations.ts';
 import type { Endpoint, EndpointSlice } from '../../model/objects/endpoint-slice.ts';
-import { serviceKey } from '../../model/objects/metadata.ts';
+import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
 import type { Service, ServicePort } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 
@@ -145,4 +146,16 @@ function nearest<E extends Endpoint>(ready: readonly E[], node: NodeTopology): r
     if (forZone.length > 0) return forZone;
   }
   return ready;
+}
+
+/**
+ * Returns a test for backends that can still take packets of a frontend that the Service no longer has. When the Service and its slices are
+ * gone, nothing says that the pods ended too, so all backends pass.
+ */
+export function servingBackends(snapshot: Snapshot, key: ServiceKey): (backend: Backend) => boolean {
+  const slices = snapshot.endpointSlices(key);
+  if (slices.length === 0) return () => true;
+  const all = slices.flatMap(({ endpoints }) => endpoints);
+  const living = new Set(all.flatMap(({ address, ready, serving }) => (ready || serving ? [formatAddress(address)] : [])));
+  return ({ address }) => living.has(formatAddress(address));
 }

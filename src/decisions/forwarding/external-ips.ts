@@ -1,17 +1,13 @@
-import type { Address } from '../../net/address.ts';
+import { formatAddress, type Address } from '../../net/address.ts';
 import { prefixContains, type Prefix } from '../../net/prefix.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import { formatAddress } from '../../net/address.ts';
 import { selects } from '../../model/objects/label-selector.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { namespaceLabels } from '../namespace-labels.ts';
 import { whyNotForwarded } from './service-proxy-name.ts';
 
-/**
- * Returns the prefixes around an external IP that ExternalIPPolicies allow the namespace. With none, the IP is neither forwarded nor
- * announced.
- */
+/** Returns the prefixes around an external IP that policies allow the namespace. None: it is neither forwarded nor announced. */
 export function allowedExternalPrefixes(snapshot: Snapshot, namespace: string, address: Address): Prefix[] {
   const labels = namespaceLabels(snapshot, namespace);
   return [...snapshot.externalIPPolicies.values()]
@@ -25,10 +21,7 @@ export function whyExternalIPDenied(snapshot: Snapshot, namespace: string, addre
   return reason('ExternalIPNotAllowed', { address: formatAddress(address), namespace });
 }
 
-/**
- * Returns why an external IP of the Service does not work, for the first one that no policy allows. Undefined when all are allowed, or when
- * Herald would neither forward nor announce them anyway.
- */
+/** Returns why the first external IP that no policy allows does not work. Undefined: all are allowed, or none would work. */
 export function deniedExternalIP(snapshot: Snapshot, service: Service): Reason | undefined {
   const { config, advertisements } = snapshot;
   if (service.externalIPs.length === 0 || service.type === 'ExternalName') return undefined;

@@ -1,10 +1,9 @@
 import { defined } from '../../lang/defined.ts';
-import type { Family } from '../../net/address.ts';
 import type { FrontendScope, NodeForwarding } from '../../net/frontend.ts';
 import { comparePrefixes, formatPrefix, hostPrefix, type Prefix } from '../../net/prefix.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { BasisMemo, basisOf } from '../../model/store/versioned-map.ts';
-import { directReturnNode } from '../direct-return/forwarding-path.ts';
+import { addressesOf, directReturnNode } from '../direct-return/forwarding-path.ts';
 import { isInScope } from './scope.ts';
 
 const frontendScopes: readonly FrontendScope[] = ['internal', 'external'];
@@ -16,7 +15,8 @@ export function nodeForwarding(snapshot: Snapshot, nodeName: string): NodeForwar
   const direct = directReturnNode(snapshot, nodeName);
   const elsewhere = frontendScopes.filter((scope) => !isInScope(services, { scope }));
   return {
-    nodePortAddresses: sortedSet(nodePortAddresses.length > 0 ? nodePortAddresses : primaryAddresses(snapshot, nodeName)),
+    // As kube-proxy's --nodeport-addresses=primary, the default of its nftables mode.
+    nodePortAddresses: sortedSet(nodePortAddresses.length > 0 ? nodePortAddresses : addressesOf(snapshot, nodeName).map(hostPrefix)),
     podPrefixes: configured ? sortedSet(podCIDRs) : podPrefixesOfNodes(snapshot),
     ...(podInterfaces.length === 0 ? {} : { podInterfaces: [...new Set(podInterfaces)].toSorted() }),
     ...(masqueradeAll ? { masqueradeAll } : {}),
@@ -39,16 +39,6 @@ function podPrefixesOfNodes({ nodes }: Snapshot): readonly Prefix[] {
 /** Returns the ranges of ClusterIPs from HeraldConfig and the API server, sorted. */
 export function serviceRanges(snapshot: Snapshot): Prefix[] {
   return sortedSet([...snapshot.config.serviceCIDRs, ...[...snapshot.serviceCIDRs.values()].flatMap(({ cidrs }) => cidrs)]);
-}
-
-/** As kube-proxy's --nodeport-addresses=primary, the default of its nftables mode. */
-function primaryAddresses(snapshot: Snapshot, nodeName: string): Prefix[] {
-  const internalIPs = snapshot.nodes.get(nodeName)?.internalIPs ?? [];
-  const families: readonly Family[] = [4, 6];
-  return families.flatMap((family) => {
-    const primary = internalIPs.find((address) => address.family === family);
-    return primary === undefined ? [] : [hostPrefix(primary)];
-  });
 }
 
 function sortedSet(prefixes: readonly Prefix[]): Prefix[] {

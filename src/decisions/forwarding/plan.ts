@@ -68,12 +68,8 @@ export function decideForwarding(snapshot: Snapshot, service: Service, nodeName:
   }
   const sorted = [...frontends].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, frontend]) => frontend);
   const { services } = snapshot.config;
-  const ours = withIcmpEcho(
-    snapshot,
-    service,
-    nodeName,
-    sorted.filter((frontend) => isInScope(services, frontend)),
-  );
+  const own = sorted.filter((frontend) => isInScope(services, frontend));
+  const ours = withIcmpEcho(snapshot, service, nodeName, own);
   const foreign = sorted.filter((frontend) => !isInScope(services, frontend));
   const direct = planDirectReturn(snapshot, service, nodeName, ours);
   return { forwarding: { frontends: direct.frontends }, foreign, reasons: [...reasons, ...direct.reasons] };
@@ -86,10 +82,8 @@ interface Listener {
   readonly guarded: boolean;
 }
 
-interface PortListener {
+interface PortListener extends Omit<Listener, 'address'> {
   readonly match: FrontendMatch;
-  readonly scope: FrontendScope;
-  readonly guarded: boolean;
 }
 
 interface Backends {
@@ -98,13 +92,7 @@ interface Backends {
   /** By policy: serving endpoints that it does not choose, for protocols whose flows the kernel must forget. */
   readonly retained: Readonly<Record<Frontend['policy'], readonly Backend[]>>;
   /** For frontends with consistent hashing, the same on every node. Absent without hashing or backends. */
-  readonly hashed?: HashedBackends;
-}
-
-interface HashedBackends {
-  readonly cluster: readonly Backend[];
-  readonly slots: SlotTable;
-  readonly retained: readonly Backend[];
+  readonly hashed?: { readonly cluster: readonly Backend[]; readonly slots: SlotTable; readonly retained: readonly Backend[] };
 }
 
 function listen(addresses: readonly Address[], scope: FrontendScope, guarded: boolean): Listener[] {

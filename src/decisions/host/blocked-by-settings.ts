@@ -1,11 +1,15 @@
 import type { Reason } from '../../model/reasons.ts';
-import type { BlockedFamily } from './blocked-family.ts';
+import type { Family } from '../../net/address.ts';
 import type { ReadSetting } from './kernel-setting.ts';
 import { forwarding4Path, forwarding6Path, forwardingPathOf } from './required-settings.ts';
 
-/**
- * Returns the paths of the settings without which the kernel forwards nothing. `uplinks` are the interfaces on which clients may arrive.
- */
+/** An address family that the host certainly does not forward, and the problem of the host that prevents it. */
+export interface BlockedFamily {
+  readonly family: Family;
+  readonly reason: Reason;
+}
+
+/** Returns the settings without which the kernel forwards nothing. `uplinks`: the interfaces on which clients may arrive. */
 export function forwardingPaths(uplinks: readonly string[]): string[] {
   return [forwarding4Path, ...uplinks.map(forwardingPathOf), forwarding6Path];
 }

@@ -11,10 +11,7 @@ export const connectionTablePaths: readonly string[] = [countPath, maximumPath];
 const reportedPercent = 90;
 const clearedPercent = 80;
 
-/**
- * Decides whether the kernel's table of connections is nearly full. `isReported`: it was at the last check. The reason does not contain the
- * count, which changes all the time.
- */
+/** Decides whether the table of connections is nearly full. `isReported`: it was before. The reason has no changing count. */
 export function judgeConnectionTable(read: ReadSetting, isReported: boolean): Reason | undefined {
   const count = Number(read(countPath));
   const maximum = Number(read(maximumPath));

@@ -1,6 +1,6 @@
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { FilterRule, HostFilter } from '../../net/host-filter.ts';
-import type { BlockedFamily } from './blocked-family.ts';
+import type { BlockedFamily } from './blocked-by-settings.ts';
 
 /** Bounds the walk through reported chains. The kernel itself refuses chains that lead to each other in a circle. */
 const maximumDepth = 16;
@@ -17,10 +17,7 @@ export function judgeFilters(filters: readonly HostFilter[], served: ServedPorts
   return filters.flatMap((filter) => (filter.hook === 'forward' ? judgeForward(filter) : judgeInput(filter, served)));
 }
 
-/**
- * Returns the families that a chain certainly drops, with the same reason that `judgeFilters` gives: no rule that might accept some of the
- * packets comes before the drop.
- */
+/** Returns the families that a chain certainly drops, with the reason of `judgeFilters`: no rule before might accept some. */
 export function blockedByFilters(filters: readonly HostFilter[]): BlockedFamily[] {
   return filters.flatMap((filter) => {
     const [because] = filter.hook === 'forward' && dropsAll(filter, filter.chain, 0) !== 'maybe' ? judgeForward(filter) : [];
@@ -74,7 +71,8 @@ const namedPorts = 5;
 
 /** A packet of a translated connection, an untracked packet, or the first packet of a TCP connection to this port. */
 type Judged = 'translated' | 'untracked' | number;
-type Fate = 'accepted' | 'dropped' | 'rejected' | 'goesOn';
+const fates = { accept: 'accepted', drop: 'dropped', reject: 'rejected', return: 'goesOn' } as const;
+type Fate = (typeof fates)[keyof typeof fates];
 
 /** Describes how the packet is dropped. Undefined when it is not. */
 function howClosed(filter: HostFilter, packet: Judged): string | undefined {
@@ -87,21 +85,9 @@ function howClosed(filter: HostFilter, packet: Judged): string | undefined {
 function fateIn(filter: HostFilter, chain: string, packet: Judged, depth: number): Fate {
   for (const { packets, action } of filter.chains.get(chain) ?? []) {
     if (!matches(packets, packet) || action.kind === 'none') continue;
-    switch (action.kind) {
-      case 'accept':
-        return 'accepted';
-      case 'drop':
-        return 'dropped';
-      case 'reject':
-        return 'rejected';
-      case 'return':
-        return 'goesOn';
-      case 'jump':
-      case 'goto': {
-        const fate = depth < maximumDepth ? fateIn(filter, action.chain, packet, depth + 1) : 'goesOn';
-        if (fate !== 'goesOn' || action.kind === 'goto') return fate;
-      }
-    }
+    if (!('chain' in action)) return fates[action.kind];
+    const fate = depth < maximumDepth ? fateIn(filter, action.chain, packet, depth + 1) : 'goesOn';
+    if (fate !== 'goesOn' || action.kind === 'goto') return fate;
   }
   return 'goesOn';
 }
@@ -121,10 +107,7 @@ function nameOf({ backend, family, table, chain }: HostFilter): string {
 /** Ports that iptables takes in one rule (extension multiport). */
 const portsOfACommand = 15;
 
-/**
- * Returns the fix for a chain that drops, as a command of the program whose chain it is, as far as names reveal it. `ports` are TCP ports
- * of this node.
- */
+/** Returns the fix, as a command of the program whose chain drops if names reveal it. `ports` are TCP ports of this node. */
 function remedyFor(filter: HostFilter, ports: readonly number[]): string {
   const forward = filter.hook === 'forward';
   const { backend, family, table, chain } = filter;

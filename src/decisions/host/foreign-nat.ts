@@ -1,14 +1,9 @@
 import type { ServiceKey } from '../../model/objects/metadata.ts';
+import type { ServiceDifference } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import { frontendKey, type FrontendMatch } from '../../net/frontend.ts';
 import type { HostNatRule } from '../../net/host-nat.ts';
 import { prefixContains, type Prefix } from '../../net/prefix.ts';
-
-/** A Service whose packets another program may translate before Herald does. */
-interface TakenService {
-  readonly service: ServiceKey;
-  readonly reason: Reason;
-}
 
 /**
  * Finds the Services with a frontend that a rule of another program may match before Herald's rules do; the first translation wins. Gives
@@ -18,9 +13,9 @@ export function judgeNats(
   rules: readonly HostNatRule[],
   services: Iterable<readonly [ServiceKey, readonly FrontendMatch[]]>,
   nodePortAddresses: readonly Prefix[],
-): TakenService[] {
+): Omit<ServiceDifference, 'aspect'>[] {
   if (rules.length === 0) return [];
-  const taken: TakenService[] = [];
+  const taken: Omit<ServiceDifference, 'aspect'>[] = [];
   for (const [service, frontends] of services) {
     const because = whyTaken(rules, frontends, nodePortAddresses);
     if (because !== undefined) taken.push({ service, reason: because });

@@ -12,10 +12,7 @@ export interface NodePorts {
   readonly addresses: readonly Prefix[];
 }
 
-/**
- * Finds programs that listen on a NodePort at an address where NodePorts are answered. The kernel allows both, and incoming connections go
- * to the Service.
- */
+/** Finds programs that listen where NodePorts are answered: the kernel allows both, and connections go to the Service. */
 export function judgeListeners(sockets: readonly ListeningSocket[], { owners, addresses }: NodePorts): Reason[] {
   const found = new Map<string, Reason>();
   for (const { protocol, address: text, port } of sockets) {

@@ -3,7 +3,6 @@ import { parseAddressLeniently, type Family } from '../../net/address.ts';
 import { matchesInterface } from '../../net/interface-pattern.ts';
 import { prefixContains, type Prefix } from '../../net/prefix.ts';
 import type { HostInterface } from '../../system/host.ts';
-import { conntrackSettings } from './conntrack-settings.ts';
 import type { KernelSetting, ReadSetting } from './kernel-setting.ts';
 
 export interface HostFacts {
@@ -61,9 +60,7 @@ function forwarding4(uplinks: readonly string[]): KernelSetting[] {
   return [setting(forwarding4Path, '1', 'the node drops every IPv4 packet that is not its own'), ...uplinks.map(forwardingOf)];
 }
 
-/**
- * With forwarding on, the kernel drops a default route learned from router advertisements unless `accept_ra` is 2, so that is set first.
- */
+/** With forwarding on, the kernel drops a default route from router advertisements unless `accept_ra` is 2: that comes first. */
 function forwarding6(advertisedDefault: readonly string[]): KernelSetting[] {
   const advertised = advertisedDefault.map((name) => `net/ipv6/conf/${name}/accept_ra`);
   const why = 'the host would lose its IPv6 default route, as a host that forwards ignores router advertisements';
@@ -75,6 +72,48 @@ function forwarding6(advertisedDefault: readonly string[]): KernelSetting[] {
 export const forwarding4Path = 'net/ipv4/ip_forward';
 export const forwarding6Path = 'net/ipv6/conf/all/forwarding';
 export const forwardingPathOf = (uplink: string): string => `net/ipv4/conf/${uplink}/forwarding`;
+
+/** The settings of timeouts below net/netfilter, each with its field of HeraldConfig and the consequence of a wrong value. */
+const timeouts: readonly (readonly [name: string, field: keyof ConntrackConfig, why: string])[] = [
+  [
+    'nf_conntrack_tcp_timeout_established',
+    'tcpEstablishedSeconds',
+    'connections that are silent are kept for a different time than HeraldConfig says',
+  ],
+  [
+    'nf_conntrack_tcp_timeout_close_wait',
+    'tcpCloseWaitSeconds',
+    'connections that one side has closed are kept for a different time than HeraldConfig says, and after it the other side cannot send',
+  ],
+  ['nf_conntrack_udp_timeout', 'udpSeconds', 'UDP flows are kept for a different time than HeraldConfig says'],
+  [
+    'nf_conntrack_udp_timeout_stream',
+    'udpStreamSeconds',
+    'UDP flows in both directions are kept for a different time than HeraldConfig says',
+  ],
+];
+
+/** Returns the connection tracking settings that kube-proxy makes. A value of 0 leaves the setting unchanged. */
+function conntrackSettings(config: ConntrackConfig, cores: number): KernelSetting[] {
+  return [
+    ...maximum(config, cores),
+    ...timeouts.flatMap(([name, field, why]) =>
+      config[field] === 0 ? [] : [setting(`net/netfilter/${name}`, String(config[field]), why)],
+    ),
+  ];
+}
+
+/**
+ * Requires at least this maximum and never lowers it, because another program may need more. The kernel has one value for all network
+ * namespaces, and only the initial one can write it.
+ */
+function maximum({ maxPerCore, min }: ConntrackConfig, cores: number): KernelSetting[] {
+  if (maxPerCore === 0) return [];
+  const path = 'net/netfilter/nf_conntrack_max';
+  const wanted = Math.max(maxPerCore * cores, min);
+  const why = 'a busy node drops new connections when the table is full';
+  return [{ ...setting(path, String(wanted), why), holds: (read) => Number(read(path)) >= wanted }];
+}
 
 /** Setting `all` sets every interface, so an interface that differs was changed on purpose or by mistake. */
 function forwardingOf(name: string): KernelSetting {
@@ -98,10 +137,7 @@ function reversePathFilter(name: string): KernelSetting {
   return { ...setting(path, '2', why), reads: [path, all], holds };
 }
 
-/**
- * The kernel sends redirects if either value is 1. A client that sends to a port without a rule would get a redirect to the address itself,
- * and ask the link for it.
- */
+/** Either value 1 makes the kernel redirect clients of a port without a rule to the address, for which they ask the link. */
 function redirects(interfaces: readonly string[]): KernelSetting[] {
   if (interfaces.length === 0) return [];
   const why = (where: string): string => `the kernel answers packets to ports without a rule with ICMP redirects${where}`;
@@ -110,17 +146,9 @@ function redirects(interfaces: readonly string[]): KernelSetting[] {
   );
 }
 
-/**
- * Returns the interfaces on which clients may arrive: those with an IPv4 network that is not the pods', those of unnumbered peers, and those
- * of announcements by ARP and NDP.
- */
-export function uplinksOf({
-  interfaces,
-  peerInterfaces,
-  linkInterfaces = [],
-  podPrefixes,
-  podInterfaces = [],
-}: Pick<HostFacts, 'interfaces' | 'peerInterfaces' | 'linkInterfaces' | 'podPrefixes' | 'podInterfaces'>): string[] {
+/** Returns where clients may arrive: interfaces with an IPv4 network beside the pods', of unnumbered peers, of ARP and NDP. */
+export function uplinksOf(facts: Omit<HostFacts, 'families' | 'advertisedDefault' | 'conntrack' | 'cores'>): string[] {
+  const { interfaces, peerInterfaces, linkInterfaces = [], podPrefixes, podInterfaces = [] } = facts;
   const numbered = interfaces.filter(({ name, address: text, length }) => {
     if (podInterfaces.some((pattern) => matchesInterface(name, pattern))) return false;
     const address = parseAddressLeniently(text);

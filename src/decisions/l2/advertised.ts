@@ -8,8 +8,7 @@ import { decideAllocationClaim } from '../allocation/claim.ts';
 import { whyHeldTwice } from '../allocation/held-twice.ts';
 import { nearestRange } from '../allocation/pools/nearest-range.ts';
 import { poolsOf } from '../allocation/pools/pools.ts';
-import { namesOf } from '../announcement/advertisement-names.ts';
-import { coversPool } from '../announcement/advertisements.ts';
+import { namesOf, coversPool } from '../announcement/advertisements.ts';
 import { whyNotForwarded } from '../forwarding/service-proxy-name.ts';
 
 /** The Services of an address that are announced by ARP and NDP, and the advertisements that do it, by name. */

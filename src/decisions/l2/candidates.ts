@@ -7,7 +7,7 @@ import { reason, reasonText, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress, type Address, type Family, bitsOf } from '../../net/address.ts';
 import { formatPrefix, maskedPrefix, type Prefix } from '../../net/prefix.ts';
-import { namesOf } from '../announcement/advertisement-names.ts';
+import { namesOf } from '../announcement/advertisements.ts';
 import { causeOf, heldBackFamily } from '../announcement/hold-back.ts';
 import { drainsInFavourOf } from '../announcement/last-resort.ts';
 import { advertisedAt, type Advertised } from './advertised.ts';

@@ -1,4 +1,4 @@
-import { formatAddress, sameAddress, type Address } from '../../net/address.ts';
+import { formatAddress, sameAddress, type Address, type Family } from '../../net/address.ts';
 import type { HostLink, NeighborProxy } from '../../net/host-link.ts';
 import { sysctlName, type ReadSetting } from '../host/kernel-setting.ts';
 
@@ -18,23 +18,22 @@ export interface KernelAnswer {
   readonly remedy: string;
 }
 
-const setting4 = (name: string, key: string): string => `net/ipv4/conf/${name}/${key}`;
-const setting6 = (name: string, key: string): string => `net/ipv6/conf/${name}/${key}`;
+const pathOf = (family: Family, name: string, key: string): string => `net/ipv${family}/conf/${name}/${key}`;
 
 /** Returns the paths of the settings that `kernelAnswer` reads for these interfaces. */
 export function kernelAnswerPaths(interfaces: readonly string[]): string[] {
   return ['all', ...interfaces].flatMap((name) => [
-    setting4(name, 'arp_ignore'),
-    setting4(name, 'proxy_arp'),
-    setting4(name, 'forwarding'),
-    setting6(name, 'proxy_ndp'),
-    setting6(name, 'forwarding'),
+    pathOf(4, name, 'arp_ignore'),
+    pathOf(4, name, 'proxy_arp'),
+    pathOf(4, name, 'forwarding'),
+    pathOf(6, name, 'proxy_ndp'),
+    pathOf(6, name, 'forwarding'),
   ]);
 }
 
 /** True if the kernel may answer as a proxy, so that `outgoing` is needed. */
 export function mayProxy(networkInterface: string, { proxies, read }: Pick<KernelAnswerFacts, 'proxies' | 'read'>): boolean {
-  return isOn(read, networkInterface, 'proxy_arp') || proxies.some((proxy) => proxy.interface === networkInterface);
+  return isOn(read, 4, networkInterface, 'proxy_arp') || proxies.some((proxy) => proxy.interface === networkInterface);
 }
 
 /** Returns why the kernel answers requests for the address that come in by the interface. Undefined: it does not. */
@@ -62,17 +61,17 @@ function arpAnswer(
   holder: string | undefined,
   { read, proxies, outgoing }: KernelAnswerFacts,
 ): KernelAnswer | undefined {
-  const value = Math.max(...['all', networkInterface].map((name) => Number(read(setting4(name, 'arp_ignore')) ?? 0)));
+  const value = Math.max(...['all', networkInterface].map((name) => Number(read(pathOf(4, name, 'arp_ignore')) ?? 0)));
   if (holder !== undefined) {
     if (silent.has(value)) return undefined;
-    const all = sysctlName({ path: setting4('all', 'arp_ignore') });
+    const all = sysctlName({ path: pathOf(4, 'all', 'arp_ignore') });
     return {
       because: `the address is on ${holder}, and arp_ignore of ${networkInterface} is ${value}`,
       remedy: `run sysctl -w ${all}=1 (kube-proxy does it with ipvs.strictARP: true), or take the address from ${holder}`,
     };
   }
   const by = outgoing(address);
-  if (by === undefined || by === networkInterface || read(setting4(networkInterface, 'forwarding')) === '0') return undefined;
+  if (by === undefined || by === networkInterface || read(pathOf(4, networkInterface, 'forwarding')) === '0') return undefined;
   const route = `its route leaves by ${by}`;
   if (proxies.some((proxy) => proxy.interface === networkInterface && sameAddress(proxy.address, address))) {
     const text = formatAddress(address);
@@ -81,9 +80,9 @@ function arpAnswer(
       remedy: `run ip neighbor del proxy ${text} dev ${networkInterface}`,
     };
   }
-  const on = ['all', networkInterface].filter((name) => read(setting4(name, 'proxy_arp')) === '1');
+  const on = ['all', networkInterface].filter((name) => read(pathOf(4, name, 'proxy_arp')) === '1');
   if (on.length === 0) return undefined;
-  const names = on.map((name) => sysctlName({ path: setting4(name, 'proxy_arp') }));
+  const names = on.map((name) => sysctlName({ path: pathOf(4, name, 'proxy_arp') }));
   return {
     because: `${names.join(' and ')} is 1, and ${route}`,
     remedy: `run sysctl -w ${names.map((name) => `${name}=0`).join(' ')}`,
@@ -93,17 +92,14 @@ function arpAnswer(
 /** For NDP the kernel has no addresses of other interfaces, and looks at no route. */
 function ndpProxy(address: Address, networkInterface: string, { read, proxies }: KernelAnswerFacts): KernelAnswer | undefined {
   const isProxied = proxies.some((proxy) => proxy.interface === networkInterface && sameAddress(proxy.address, address));
-  if (!isProxied || !isOn6(read, networkInterface, 'proxy_ndp') || read(setting6(networkInterface, 'forwarding')) === '0') return undefined;
+  if (!isProxied || !isOn(read, 6, networkInterface, 'proxy_ndp') || read(pathOf(6, networkInterface, 'forwarding')) === '0')
+    return undefined;
   return {
     because: `${networkInterface} has a proxy entry for it (ip neighbor show proxy), and proxy_ndp is 1`,
     remedy: `run ip neighbor del proxy ${formatAddress(address)} dev ${networkInterface}`,
   };
 }
 
-function isOn(read: ReadSetting, name: string, key: string): boolean {
-  return ['all', name].some((one) => read(setting4(one, key)) === '1');
-}
-
-function isOn6(read: ReadSetting, name: string, key: string): boolean {
-  return ['all', name].some((one) => read(setting6(one, key)) === '1');
+function isOn(read: ReadSetting, family: Family, name: string, key: string): boolean {
+  return ['all', name].some((one) => read(pathOf(family, one, key)) === '1');
 }

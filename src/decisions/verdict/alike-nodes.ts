@@ -10,6 +10,7 @@ import { runsSession } from '../announcement/peers.ts';
 import { wantsDirectReturn } from '../direct-return/plan.ts';
 import { nodesOfEndpoints } from '../forwarding/endpoints.ts';
 import { causeKey } from './causes.ts';
+import { nodeNames } from './node-names.ts';
 
 /**
  * Sorts the nodes into groups that do the same for a Service, each for the same reasons, so that one view holds for all nodes of a group: only
@@ -28,11 +29,13 @@ export function alikeNodes(snapshot: Snapshot, service: Service, now: number, on
   // A node that passes packets on to the nodes of endpoints may lack a path to one.
   const passesOn = (state: NodeState): boolean =>
     hosts.size > 0 && wantsDirectReturn(snapshot.config, service) && state.directReturn !== undefined;
+  const tellsApart = ({ differing, checks }: NodeState): boolean =>
+    [differing, checks?.failing ?? []].some((entries) => entries.some((entry) => entry.service === key));
   const isAlone = (name: string, state: NodeState | undefined): boolean =>
-    hosts.has(name) || (state !== undefined && (passesOn(state) || state.differing.some((difference) => difference.service === key)));
+    hosts.has(name) || (state !== undefined && (passesOn(state) || tellsApart(state)));
   const groups: string[][] = [];
   const byTraits = new Map<string, Map<string, string[]>>();
-  for (const name of namesOf(snapshot)) {
+  for (const name of nodeNames(snapshot, now)) {
     const state = nodeStates.get(name);
     const ofNode = isAlone(name, state) ? undefined : traits.ofNode(nodes.get(name));
     const ofReport = ofNode === undefined ? undefined : traits.ofReport(state, now);
@@ -53,15 +56,6 @@ export function alikeNodes(snapshot: Snapshot, service: Service, now: number, on
     groups.push(group);
   }
   return groups;
-}
-
-const names = new BasisMemo<readonly string[]>();
-
-/** Returns the names of nodes that exist or report, sorted. */
-function namesOf({ nodes, nodeStates }: Snapshot): readonly string[] {
-  return names.get(nodes, [...basisOf(nodes), ...basisOf(nodeStates)], () =>
-    [...new Set([...nodes.keys(), ...nodeStates.keys()])].toSorted(),
-  );
 }
 
 const memo = new BasisMemo<NodeTraits>();

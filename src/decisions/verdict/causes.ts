@@ -1,4 +1,5 @@
-import { detailsOfOneNode, type Reason, type ReasonCode } from '../../model/reasons.ts';
+import type { Service } from '../../model/objects/service.ts';
+import { detailsOfOneNode, reason, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import { nodesOfViews, waysOf, type AddressView, type NodeView } from './node-view.ts';
 
 /** A reason why nodes do not announce an address, or why their announcement does not serve it. */
@@ -29,19 +30,14 @@ const intended: ReadonlySet<ReasonCode> = new Set(intendedInOrder);
 const symptoms: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['NotProgrammed']);
 
 /** The order in which a Service becomes reachable: an earlier reason explains a later one. */
-const frontendReasons: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
-  'FrontendQuarantined',
-  'FrontendTaken',
-  'AwaitsForwarding',
-  'ForeignNat',
-]);
+const frontendReasons = new Set<ReasonCode>(['FrontendQuarantined', 'FrontendTaken', 'AwaitsForwarding', 'ForeignNat']);
 
 /**
  * Returns why nodes do not announce the address, the cause of most nodes first. Reasons that differ only by the name of the node are one
  * cause. Intended ones are left out if there are others; else only the nearest to an announcement remain.
  */
 export function causesOf(nodes: readonly NodeView[], address: string): Cause[] {
-  return group(nodes.flatMap((view) => whyNotOnNode(view, address).map((reason) => ({ view, reason }))));
+  return groupCauses(nodes.flatMap((view) => whyNotOnNode(view, address).map((reason) => ({ view, reason }))));
 }
 
 /** Returns unintended losses although other nodes or sessions serve the addresses. `byNode`: some node does not serve at all. */
@@ -54,7 +50,7 @@ export function lossesOf(nodes: readonly NodeView[], addresses: readonly string[
       return reasons.filter(({ code }) => !intended.has(code)).map((reason) => ({ view, reason, isLost: isLost || reason === broken }));
     }),
   );
-  return { causes: group(found), byNode: found.some(({ isLost }) => isLost) };
+  return { causes: groupCauses(found), byNode: found.some(({ isLost }) => isLost) };
 }
 
 export function isAnnounced(view: NodeView, address: string): boolean {
@@ -98,7 +94,8 @@ export function causeKey({ code, details }: Reason): string {
   return `${code} ${JSON.stringify(others)}`;
 }
 
-function group(found: readonly { readonly view: NodeView; readonly reason: Reason }[]): Cause[] {
+/** Joins reasons that differ only by the node. */
+export function groupCauses(found: readonly { readonly view: NodeView; readonly reason: Reason }[]): Cause[] {
   const alike = Map.groupBy(found, ({ reason }) => causeKey(reason));
   const causes = [...alike.values()].flatMap((same): Cause[] => {
     const [first] = same;
@@ -113,4 +110,11 @@ function group(found: readonly { readonly view: NodeView; readonly reason: Reaso
 function nearest(causes: readonly Cause[]): readonly Cause[] {
   const last = Math.max(...causes.map(({ reason }) => intendedInOrder.indexOf(reason.code)));
   return causes.filter(({ reason }) => intendedInOrder.indexOf(reason.code) === last);
+}
+
+/** The cause of connections that nodes refuse because no endpoint serves the port. */
+export function portWithoutEndpoint({ ports }: Service, { target }: { readonly target: string }): Cause {
+  const port = target.slice(target.lastIndexOf(':') + 1);
+  const targetPort = ports.find((one) => `${one.port}/${one.protocol}` === port)?.targetPort ?? '';
+  return { reason: reason('PortWithoutEndpoint', { port, targetPort: String(targetPort) }), nodes: [] };
 }

@@ -1,10 +1,12 @@
 import { defined } from '../../lang/defined.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
+import type { FailingEndpoints } from '../../model/objects/node-state.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { familyOfText, formatAddress } from '../../net/address.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import { causesOf } from './causes.ts';
 import { nodesOfViews, waysOf, type AddressView, type NodeView } from './node-view.ts';
+import type { SeenConnections } from './seen-connections.ts';
 
 /** The fate of outside clients' connections to one address and port. */
 export interface ClientReachability {
@@ -12,11 +14,22 @@ export interface ClientReachability {
   readonly target: string;
   readonly address: string;
   /**
+   * answered: an agent saw a connection answered in the last ten minutes. announced: nothing is known to prevent it, and no agent saw one.
    * expected: decided, but no node reports that it is so. intercepted: another program may translate the packets before Herald does, on
-   * every node that receives them. contested: a foreign host answers for the address too, and receives some. partly: some are answered, and
-   * those to the endpoints on some node time out. cutOff: all of them do.
+   * every node that receives them. contested: a foreign host answers for the address too, and receives some. partly: those to some
+   * endpoints fail. cutOff: those to all endpoints time out. failing: all that the nodes saw were refused, or got no answer.
    */
-  readonly outcome: 'answered' | 'contested' | 'partly' | 'cutOff' | 'expected' | 'intercepted' | 'refused' | 'unreachable';
+  readonly outcome:
+    | 'answered'
+    | 'announced'
+    | 'contested'
+    | 'failing'
+    | 'partly'
+    | 'cutOff'
+    | 'expected'
+    | 'intercepted'
+    | 'refused'
+    | 'unreachable';
   /** Nodes that receive the traffic. */
   readonly via: readonly string[];
   readonly why?: Reason;
@@ -28,13 +41,19 @@ export interface ClientReachability {
 const unreported = new Set<string>(['AgentSilent', 'AgentStopped', 'Undecided']);
 
 /** `ours`: Herald announces the load balancer addresses. Those of another program are left out. */
-export function clientReachability(service: Service, nodes: readonly NodeView[], ours: boolean): ClientReachability[] {
+export function clientReachability(
+  service: Service,
+  nodes: readonly NodeView[],
+  ours: boolean,
+  seen: Pick<SeenConnections, 'answered'>,
+): ClientReachability[] {
   const balanced = ours ? assignedAddresses(service).map(formatAddress) : [];
   const addresses = [...new Set([...balanced, ...service.externalIPs.map(formatAddress)])];
   return addresses.flatMap((address) =>
     service.ports.map(({ protocol, port }): ClientReachability => {
       const target = `${familyOfText(address) === 6 ? `[${address}]` : address}:${port}/${protocol}`;
-      const view = { target, address, ...viewOf(nodes, address, `${address} ${protocol} ${port}`) };
+      const frontend = `${address} ${protocol} ${port}`;
+      const view = { target, address, ...viewOf(nodes, { address, frontend, port: `${port}/${protocol}` }, seen) };
       const ranges = balanced.includes(address) ? service.loadBalancerSourceRanges : [];
       const sources = ranges.filter((range) => range.address.family === familyOfText(address)).map(formatPrefix);
       return sources.length === 0 ? view : { ...view, sources };
@@ -42,7 +61,18 @@ export function clientReachability(service: Service, nodes: readonly NodeView[],
   );
 }
 
-function viewOf(nodes: readonly NodeView[], address: string, frontend: string): Pick<ClientReachability, 'outcome' | 'via' | 'why'> {
+interface Target {
+  readonly address: string;
+  readonly frontend: string;
+  /** "80/TCP" */
+  readonly port: string;
+}
+
+function viewOf(
+  nodes: readonly NodeView[],
+  { address, frontend, port }: Target,
+  seen: Pick<SeenConnections, 'answered'>,
+): Pick<ClientReachability, 'outcome' | 'via' | 'why'> {
   const found = nodes.map((node) => ({
     node,
     announced: node.addresses.find((one) => one.address === address && one.type !== 'ClusterIP'),
@@ -63,15 +93,25 @@ function viewOf(nodes: readonly NodeView[], address: string, frontend: string): 
   const [firstCutOff] = cutOff;
   if (serving.length > 0 && firstCutOff !== undefined)
     return { outcome: firstCutOff.areAll ? 'cutOff' : 'partly', via, why: firstCutOff.reason };
+  const failing = serving.map(({ node }) => failuresOf(node, address, port));
+  const [failure] = failing.flat();
+  if (failure !== undefined)
+    return { outcome: failing.every((one) => one.some(({ areAll }) => areAll)) ? 'failing' : 'partly', via, why: failure.reason };
   const contested = serving.map(({ announced }) => contestOf(announced));
   const [contest] = contested;
   if (contest !== undefined && contested.every((one) => one !== undefined)) return { outcome: 'contested', via, why: contest };
-  if (serving.length > 0) return { outcome: 'answered', via };
+  if (serving.length > 0) return { outcome: seen.answered(frontend) ? 'answered' : 'announced', via };
   if (announcing.length > 0) return { outcome: 'refused', via: nodesOfViews(announcing.map(({ node }) => node)) };
   const expected = found.filter(({ announced }) => announced !== undefined && waysOf(announced).some((way) => isUnreported(way.reason)));
   if (expected.length > 0) return { outcome: 'expected', via: nodesOfViews(expected.map(({ node }) => node)) };
   const why = causesOf(nodes, address)[0]?.reason;
   return { outcome: 'unreachable', via: [], ...defined({ why }) };
+}
+
+/** Returns the endpoints of the port that the node does not reach. */
+export function failuresOf({ failing = [] }: NodeView, address: string, port: string): readonly FailingEndpoints[] {
+  const family = `IPv${familyOfText(address)}`;
+  return failing.filter((one) => one.family === family && one.port === port);
 }
 
 function isIdle({ idle = [], forwarding }: NodeView, frontend: string): boolean {

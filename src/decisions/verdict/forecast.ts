@@ -1,12 +1,10 @@
-import { defined } from '../../lang/defined.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
-import { causesOf, type Cause } from './causes.ts';
+import { causesOf, portWithoutEndpoint, type Cause } from './causes.ts';
 import type { ClientReachability } from './client-reachability.ts';
 import type { NodeView } from './node-view.ts';
-import { objectOfReason } from './object-of-reason.ts';
-import { causeText, listText, problemLine, targetsText } from './verdict-text.ts';
-import type { Verdict } from './verdict.ts';
+import { listText, targetsText } from './verdict-text.ts';
+import { verdictOf, type Verdict } from './verdict.ts';
 
 interface ForecastFacts {
   readonly service: Service;
@@ -21,12 +19,7 @@ interface ForecastFacts {
 
 /** Judges a Service of manifests, which no process serves: whether clients would reach it at the addresses that it would get. */
 export function forecastVerdict({ service, unmet, expected, nodes, clients }: ForecastFacts): Verdict {
-  const judge = (lead: string, causes: readonly Cause[]): Verdict => {
-    const [first] = causes;
-    if (first === undefined) return { outcome: 'unknown', line: `${lead}.` };
-    const { line, fix } = problemLine(lead, causeText(causes, nodes.length), first.reason);
-    return { outcome: 'unknown', line, code: first.reason.code, ...objectOfReason(service, first.reason), ...defined({ fix }) };
-  };
+  const judge = (lead: string, causes: readonly Cause[]): Verdict => verdictOf(service, 'unknown', lead, causes, nodes.length);
   if (clients.length === 0) return judge('Would not be served', [{ reason: unmet ?? reason('NoAddress', undefined), nodes: [] }]);
   if (nodes.length === 0) return judge('Not known whether it would be served', [{ reason: reason('NoNodes', undefined), nodes: [] }]);
   const [reached, failed] = [clients.filter(isReached), clients.filter((client) => !isReached(client))];
@@ -63,10 +56,4 @@ export function withoutEndpoint(client: ClientReachability, nodes: readonly Node
 
 function isReached({ outcome }: ClientReachability): boolean {
   return outcome === 'expected' || outcome === 'answered';
-}
-
-function portWithoutEndpoint({ ports }: Service, { target }: ClientReachability): Cause {
-  const port = target.slice(target.lastIndexOf(':') + 1);
-  const targetPort = ports.find((one) => `${one.port}/${one.protocol}` === port)?.targetPort ?? '';
-  return { reason: reason('PortWithoutEndpoint', { port, targetPort: String(targetPort) }), nodes: [] };
 }

@@ -71,15 +71,27 @@ interface Place {
   readonly now: number;
 }
 
-function whyNotAnswered(snapshot: Snapshot, service: Service, owner: string | undefined, { node, now }: Place): Reason | undefined {
+function whyNotAnswered(
+  snapshot: Snapshot,
+  service: Service,
+  owner: string | undefined,
+  { address, node, now }: Place,
+): Reason | undefined {
   if (owner !== undefined && owner !== node) return reason('L2NotOwner', { node, owner });
   const state = currentReport(snapshot.nodeStates, node, now);
   if (state === undefined) return reason('AgentSilent', { node });
   if (state.problem !== undefined) return state.problem;
   const key = serviceKey(service.metadata);
   return state.differing.find(
-    ({ service: of, aspect, reason: { code } }) => of === key && aspect !== 'HealthCheck' && !answeredNevertheless.has(code),
+    ({ service: of, aspect, reason: why }) =>
+      of === key && aspect !== 'HealthCheck' && !answeredNevertheless.has(why.code) && concerns(why, address),
   )?.reason;
+}
+
+/** False for a reason about another address of the Service. */
+function concerns({ details }: Reason, address: Address): boolean {
+  const about = (details as { readonly address?: unknown } | undefined)?.address;
+  return about === undefined || about === formatAddress(address);
 }
 
 /** A node that reports these answers. */

@@ -1,6 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
-import { currentReport, isRunning, type NodeState, whyNoReport } from '../../model/objects/node-state.ts';
+import { currentReport, isRunning, type FailingEndpoints, type NodeState, whyNoReport } from '../../model/objects/node-state.ts';
 import { type Reason, reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -10,7 +10,7 @@ import { formatPrefix } from '../../net/prefix.ts';
 import { decideAnnouncement, type AddressAnnouncement, type RefusedAdvertisement } from '../announcement/decision.ts';
 import { missingRouteReason } from '../announcement/missing-route-reason.ts';
 import type { RouteIntent } from '../announcement/route.ts';
-import { frontendsOfAddress } from '../forwarding/address-frontends.ts';
+import { frontendsOfAddress } from '../forwarding/scope.ts';
 import { decideForwarding } from '../forwarding/plan.ts';
 import { l2ViewsOf, type L2View, type L2Views } from './l2-view.ts';
 import { causeOf, heldBackFamily } from '../announcement/hold-back.ts';
@@ -30,6 +30,8 @@ export interface NodeView {
   readonly idle?: readonly IdleFrontend[];
   /** Endpoints on this node that other nodes do not reach. Absent: they reach all. */
   readonly lost?: readonly LostEndpoints[];
+  /** Endpoints that this node does not reach, by its report. Absent: none is known. */
+  readonly failing?: readonly FailingEndpoints[];
   /** Why this node does not forward all of the Service, by decision or by the agent's report. */
   readonly forwarding: readonly Reason[];
   /** A reason that concerns every address. */
@@ -110,6 +112,7 @@ function viewNode(
   const reported = differing.filter(({ aspect }) => aspect === 'Programmed' || aspect === 'HealthCheck');
   const frontends = [...(forwarding?.frontends ?? []), ...elsewhere];
   const lost = lostEndpoints(snapshot, service, node);
+  const failing = (state?.checks?.failing ?? []).filter((one) => one.service === serviceKey(service.metadata));
   return {
     node,
     ...defined({ problem }),
@@ -118,6 +121,7 @@ function viewNode(
     ...(frontends.length === 0 ? {} : { idle: frontends.flatMap(idleFrontend) }),
     forwarding: [...reasons, ...reported.map((difference) => difference.reason)],
     ...(lost.length === 0 ? {} : { lost }),
+    ...(failing.length === 0 ? {} : { failing }),
     ...defined({ reason: announcement.reason }),
     addresses: announcement.addresses.map((announced) =>
       withL2(
@@ -170,9 +174,12 @@ function viewAddress(
 /** An address that an L2Advertisement announces needs no BGPAdvertisement. */
 function withL2(view: AddressView, l2: L2View | undefined): AddressView {
   if (l2 === undefined) return view;
-  if (view.reason?.code !== 'NoAdvertisement') return { ...view, l2 };
-  const { reason: _, ...others } = view;
-  return { ...others, l2 };
+  const { reason: because, ...others } = view;
+  const both = { ...others, ...(because?.code === 'NoAdvertisement' ? {} : defined({ reason: because })), l2 };
+  const isRouted = view.peers.some((peer) => peer.reason === undefined);
+  if (isRouted || l2.reason !== undefined || l2.lastResort?.code !== 'NodeHeldBack') return both;
+  // The owner answers although it does not forward, because no other candidate lives.
+  return { ...both, heldBack: reason('HeldBackLastNextHop', l2.lastResort.details) };
 }
 
 /** Under policy Local without a local backend, traffic from outside is dropped, so that a load balancer chooses another node. */

@@ -49,10 +49,7 @@ function processIn({ tellings }: HistoryCursor, { who, since }: ProcessHistory):
   return tellings.find((one) => one.who === who && one.since === since);
 }
 
-/**
- * Returns the entries that are new. A process drops its oldest entries and appends new ones. Two entries of one moment may be equal, so
- * equal entries are counted.
- */
+/** Returns the new entries. A process drops its oldest entries; equal ones of one moment are counted. */
 function newEntries(before: readonly HistoryEntry[], now: readonly HistoryEntry[]): HistoryEntry[] {
   const known = new Map<string, number>();
   for (const entry of before) known.set(JSON.stringify(entry), (known.get(JSON.stringify(entry)) ?? 0) + 1);

@@ -9,6 +9,7 @@ import type { Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { LiveAddress, LiveLink } from '../../live/contract.ts';
 import { formatAddress } from '../../net/address.ts';
+import type { LiveNodes } from '../sessions/live-view.ts';
 
 /** Which node answers for an address by ARP or NDP, and why no better one. Plain data. */
 export interface L2AddressExplanation {
@@ -71,7 +72,7 @@ export function explainL2(snapshot: Snapshot, service: Service, now: number): L2
 }
 
 /** Returns the explanation with this owner, and the node that follows it. */
-export function withOwner(explanation: Omit<L2AddressExplanation, 'owner' | 'next'>, owner: string | undefined): L2AddressExplanation {
+function withOwner(explanation: Omit<L2AddressExplanation, 'owner' | 'next'>, owner: string | undefined): L2AddressExplanation {
   // A better placed node that does not answer now will not do so when the owner fails.
   const behind = explanation.candidates.slice(explanation.candidates.findIndex(({ node }) => node === owner) + 1);
   const next = behind.find(({ out }) => out === undefined)?.node;
@@ -89,4 +90,24 @@ function excludedNodes({ nodes }: Snapshot, whyNot: (node: string) => Reason | u
     const because = whyNot(node);
     return because === undefined ? [] : [{ node, reason: because }];
   });
+}
+
+/** Adds the answers of agents. A node that answers is the owner, whatever was decided. `now`: milliseconds since the epoch. */
+export function withLiveL2(explanation: L2AddressExplanation, live: LiveNodes, now: number): L2AddressExplanation {
+  const answers = [...live].flatMap(([node, { addresses = [], links = [] }]) =>
+    addresses
+      .filter(({ address }) => address === explanation.address)
+      .map((one): L2LiveAnswer => {
+        const link = links.find(({ interface: name }) => name === one.interface);
+        return { ...one, node, ...(link === undefined ? {} : { link }) };
+      }),
+  );
+  if (answers.length === 0) return explanation;
+  // oxlint-disable-next-line no-restricted-globals -- writing a date as text is pure
+  const askedAt = new Date(now).toISOString();
+  const told = { ...explanation, askedAt, live: answers.toSorted((a, b) => Number(answersClients(b)) - Number(answersClients(a))) };
+  const owners = answers.filter(answersClients);
+  const isSilent = answers.some(({ node }) => node === explanation.owner) && owners.length === 0;
+  const { owner, next: _, ...others } = told;
+  return withOwner(others, isSilent ? undefined : ((owners.find(({ node }) => node === owner) ?? owners[0])?.node ?? owner));
 }

@@ -28,11 +28,8 @@ interface L2NodeOverview {
 export function l2Overview(snapshot: Snapshot, now: number): L2Overview | undefined {
   const decisions = l2DecisionsOf(snapshot);
   if (decisions === undefined) return undefined;
-  const addresses = new Map<string, Address>();
-  for (const service of snapshot.services.values())
-    if (service.type === 'LoadBalancer') for (const address of assignedAddresses(service)) addresses.set(formatAddress(address), address);
   const owned = new Map<string | undefined, number>();
-  for (const address of addresses.values()) {
+  for (const address of balancedAddresses(snapshot).values()) {
     const decision = decisions.decide(address);
     if ('reason' in decision && decision.reason.code === 'NoAdvertisement') continue;
     const owner = 'reason' in decision ? undefined : ownerOf(snapshot, decision, address, now);
@@ -43,6 +40,12 @@ export function l2Overview(snapshot: Snapshot, now: number): L2Overview | undefi
     return links === undefined ? [] : [{ node, owned: owned.get(node) ?? 0, links: linksText(links) }];
   });
   return { addresses: owned.values().reduce((sum, count) => sum + count, 0), unowned: owned.get(undefined) ?? 0, nodes };
+}
+
+/** Returns the addresses of all LoadBalancers, by their text. */
+export function balancedAddresses({ services }: Snapshot): ReadonlyMap<string, Address> {
+  const balanced = [...services.values()].filter(({ type }) => type === 'LoadBalancer');
+  return new Map(balanced.flatMap(assignedAddresses).map((address) => [formatAddress(address), address]));
 }
 
 /** Returns the lines of `herald status`. `wide` has each node with its links. */

@@ -1,10 +1,10 @@
 import type { L2Decision } from '../../decisions/l2/candidates.ts';
 import { l2DecisionsOf } from '../../decisions/l2/decisions-of.ts';
 import { ownerOf } from '../../decisions/verdict/l2-view.ts';
-import { assignedAddresses } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import { formatAddress, type Address } from '../../net/address.ts';
+import { type Address } from '../../net/address.ts';
 import { formatPrefix, prefixContains } from '../../net/prefix.ts';
+import { balancedAddresses } from './l2-overview.ts';
 
 /** A network on which nodes answer ARP or NDP, and which of them does for which addresses. Plain data. */
 export interface L2Segment {
@@ -18,10 +18,7 @@ export interface L2Segment {
 export function l2Segments(snapshot: Snapshot, now: number): L2Segment[] {
   const decisions = l2DecisionsOf(snapshot);
   if (decisions === undefined) return [];
-  const addresses = new Map<string, Address>();
-  for (const service of snapshot.services.values())
-    if (service.type === 'LoadBalancer') for (const address of assignedAddresses(service)) addresses.set(formatAddress(address), address);
-  const owned = [...addresses].flatMap(([text, address]) => {
+  const owned = [...balancedAddresses(snapshot)].flatMap(([text, address]) => {
     const decision = decisions.decide(address);
     if ('reason' in decision) return decision.reason.code === 'NoAdvertisement' ? [] : [{ text, segment: '', node: '' }];
     const node = ownerOf(snapshot, decision, address, now) ?? '';

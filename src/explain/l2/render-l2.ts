@@ -8,10 +8,7 @@ import { answersClients, type L2AddressExplanation, type L2LiveAnswer } from './
 /** A node that has answered for less than this may not have been asked yet. */
 const quietSeconds = 60;
 
-/**
- * Says who answers for an address and why, and what the network shows. `isBrief` leaves out what is as it should be: nodes that are no
- * candidates, and live peers.
- */
+/** Says who answers for an address, and why. `isBrief` leaves out nodes that are no candidates, and live peers. */
 export function renderL2Address(explanation: L2AddressExplanation, isBrief: boolean): string[] {
   const { address, protocol, reason: because, owner, next, excluded, connectionsNeed, live = [], askedAt = '' } = explanation;
   // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure

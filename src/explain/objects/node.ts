@@ -1,5 +1,7 @@
 import { defined } from '../../lang/defined.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
+import { l2ViewsOf, type L2View } from '../../decisions/verdict/l2-view.ts';
+import { assignedAddresses } from '../../model/objects/service.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { currentReport, whyNoReport } from '../../model/objects/node-state.ts';
 import { remedyText, reason, reasonText, type Reason } from '../../model/reasons.ts';
@@ -10,6 +12,7 @@ import { limits } from '../limits.ts';
 import { sourcesOf, sourceText, type NodeSources } from '../sessions/block-source.ts';
 import { sessionsOfNode, sessionText, type SessionExplanation } from '../sessions/session.ts';
 import { withFix } from '../text/reason-lines.ts';
+import { nameSome } from '../text/table-text.ts';
 
 /** A node's work for all Services, and its differences from the decisions. Plain data. */
 interface NodeOverview {
@@ -36,9 +39,7 @@ interface NodeOverview {
   readonly truncated: boolean;
 }
 
-/**
- * `now` is in milliseconds since the epoch. The age of the agent's report is measured by it. `source` says what the snapshot is based on.
- */
+/** `now` is in milliseconds since the epoch, for the age of the report. `source` says what the snapshot is based on. */
 export function explainNode(
   snapshot: Snapshot,
   node: string,
@@ -59,7 +60,9 @@ export function explainNode(
   const refusals = [...services].flatMap(([service, { addresses }]) => {
     const candidates = addresses.filter(({ type }) => type !== 'ClusterIP');
     if (candidates.some(({ result }) => result.announce)) return [];
-    const because = candidates.flatMap(({ result }) => (result.announce ? [] : [result.reason]))[0];
+    const onLinks = onLinksOf(snapshot, service, node, now);
+    if (onLinks.some((view) => view.reason === undefined)) return [];
+    const because = onLinks[0]?.reason ?? candidates.flatMap(({ result }) => (result.announce ? [] : [result.reason]))[0];
     return because === undefined ? [] : [{ service, reason: because }];
   });
   return {
@@ -77,7 +80,11 @@ export function explainNode(
     sessions,
     ...(sessions.length === 0 ? { noSessions: reason('NoPeers', { node }) } : {}),
     forwards: { services: forwarding.filter((count) => count > 0).length, frontends: forwarding.reduce((sum, count) => sum + count, 0) },
-    announces: [...services.values()].filter(({ addresses }) => addresses.some(({ result }) => result.announce)).length,
+    announces: [...services].filter(
+      ([service, { addresses }]) =>
+        addresses.some(({ result }) => result.announce) ||
+        onLinksOf(snapshot, service, node, now).some((view) => view.reason === undefined),
+    ).length,
     silent: [...Map.groupBy(refusals, (one) => reasonText(one.reason)).values()].flatMap((group) => {
       const [first] = group;
       return first === undefined ? [] : [{ reason: first.reason, services: group.map(({ service }) => service).slice(0, limits.services) }];
@@ -85,6 +92,14 @@ export function explainNode(
     differing: (state?.differing ?? []).map(({ service, reason: because }) => ({ service, reason: because })),
     truncated: state?.truncated === true,
   };
+}
+
+/** Returns the node's work by ARP and NDP for each address of the Service that an L2Advertisement covers. */
+function onLinksOf(snapshot: Snapshot, key: ServiceKey, node: string, now: number): readonly L2View[] {
+  const service = snapshot.services.get(key);
+  if (service === undefined || snapshot.l2Advertisements.size === 0) return [];
+  const viewOf = l2ViewsOf(snapshot, service, now);
+  return assignedAddresses(service).flatMap((address) => viewOf(address, node) ?? []);
 }
 
 export function renderNodeOverview(overview: NodeOverview): string[] {
@@ -101,7 +116,7 @@ export function renderNodeOverview(overview: NodeOverview): string[] {
     `Forwards   ${problem === undefined ? '' : 'should: '}${counted(forwards.frontends, 'frontend')} of ${counted(forwards.services, 'Service')}`,
     `Announces  ${problem === undefined ? '' : 'would: '}${counted(announces, 'Service')}`,
     ...silent.flatMap(({ reason: because, services }) => [
-      `           not ${nameSome(services)}: ${reasonText(because)}`,
+      `           not ${nameSome(services, 3)}: ${reasonText(because)}`,
       ...(remedyText(because) === '' ? [] : [`               fix: ${remedyText(because)}`]),
     ]),
     ...sessions.map((session) => `Session    ${sessionText(session)}, ${counted(session.routes, 'route')} for it`),
@@ -115,9 +130,4 @@ export function renderNodeOverview(overview: NodeOverview): string[] {
 /** "1 Service" or "2 Services". */
 function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`;
-}
-
-function nameSome(services: readonly ServiceKey[]): string {
-  const shown = services.slice(0, 3).join(', ');
-  return services.length > 3 ? `${shown} and ${services.length - 3} more` : shown;
 }

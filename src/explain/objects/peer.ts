@@ -191,7 +191,11 @@ function renderPeerNode({ node, source, problem, session, neighbors, routes, rec
       ? `  session with ${sessionText(isUp ? session : withoutError)}`
       : `  no session: ${reasonText(session.reason)}`,
     ...neighbors.map((line) => `    ${line}`),
-    `  ${lead} ${routes.length} route${routes.length === 1 ? '' : 's'}${session.prefixesSent === undefined ? '' : `, reports ${session.prefixesSent} sent`}`,
+    ...(session.reason !== undefined && routes.length === 0
+      ? []
+      : [
+          `  ${lead} ${routes.length} route${routes.length === 1 ? '' : 's'}${session.prefixesSent === undefined ? '' : `, reports ${session.prefixesSent} sent`}`,
+        ]),
     ...(whole ? routes.map((route) => `    ${routeText(route)}`) : []),
     ...receivedLines(session, received, whole),
   ];

@@ -87,17 +87,8 @@ interface OverviewFacts {
   readonly allocator?: Allocator;
 }
 
-export function overviewOf({
-  snapshot,
-  conditions,
-  controller,
-  clockSkewSeconds,
-  unwritten,
-  objects,
-  now,
-  live,
-  allocator,
-}: OverviewFacts): Overview {
+export function overviewOf(facts: OverviewFacts): Overview {
+  const { snapshot, conditions, controller, clockSkewSeconds, unwritten, objects, now, live, allocator } = facts;
   const nodes = [...snapshot.nodes.keys()].toSorted();
   const table = sessionReport(snapshot, now, {}, live);
   const { pools } = poolReport(snapshot, defined({ allocator }));
@@ -186,4 +177,9 @@ function countConditions(conditions: OverviewFacts['conditions']): ConditionCoun
       b.services.length - a.services.length ||
       (a.reason < b.reason ? -1 : 1),
   );
+}
+
+/** Returns the reason for a difference between this host's clock and the API server's. Positive seconds: ours is ahead. */
+export function clockReason(seconds: number): Reason {
+  return reason('ClockSkew', { seconds: Math.round(Math.abs(seconds)), direction: seconds > 0 ? 'ahead of' : 'behind' });
 }

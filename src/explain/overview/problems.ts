@@ -2,9 +2,8 @@ import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reasonText, type Reason } from '../../model/reasons.ts';
 import { causeKey } from '../../decisions/verdict/causes.ts';
 import { listText, problemLine, reasonLine } from '../../decisions/verdict/verdict-text.ts';
-import { clockReason } from './clock-reason.ts';
+import { clockReason, type Overview, type UnhealthyObject } from './overview.ts';
 import { whyNoneLeads } from './leadership.ts';
-import type { Overview, UnhealthyObject } from './overview.ts';
 import type { SessionRow } from '../sessions/session-report.ts';
 import type { Problem, ServiceProblem } from './problem.ts';
 import { sessionProblems } from './session-problems.ts';
@@ -21,8 +20,9 @@ interface ProblemFacts {
 }
 
 /**
- * Lists each problem once: unusable objects, the controller, Services by verdict, nodes, sessions, configuration objects. A configuration
- * object that is the cause of a Service's problem, such as a full pool, or of a session's, has no second line.
+ * Lists each problem once, causes before what follows from them: the controller, nodes, sessions, the host, unusable objects, Services by
+ * verdict, configuration objects. A configuration object that is the cause of a Service's problem, such as a full pool, or of a session's, has
+ * no second line.
  */
 export function problemsOf({ unusable, services, overview, sessions }: ProblemFacts): Problem[] {
   const { controller, unwritten = [], nodes, objects, clockSkewSeconds } = overview;
@@ -34,19 +34,19 @@ export function problemsOf({ unusable, services, overview, sessions }: ProblemFa
     ...ofSessions.map(({ object, code }) => `${object} ${code}`),
   ]);
   return [
-    ...unusable.map(({ object, line }) => ({ object, code: 'ObjectUnreadable', line })),
     ...(controller === undefined || leaderless === undefined
       ? []
       : [objectProblem({ object: `Lease/${controller.lease}`, reason: leaderless })]),
-    ...alike([...services].map(([key, { code, line }]) => ({ object: `Service/${key}`, code, line, same: `${code} ${line}` }))),
+    ...alike(nodes.troubled.map(({ node, reason }) => problemOf(`Node/${node}`, reason))).toSorted(byObjects),
+    ...ofSessions,
+    ...(clockSkewSeconds === undefined ? [] : [objectProblem({ object: 'this host', reason: clockReason(clockSkewSeconds) })]),
+    ...alike(unwritten.map(({ process, reason }) => problemOf(process, reason))),
+    ...unusable.map(({ object, line }) => ({ object, code: 'ObjectUnreadable', line })),
+    ...alike([...services].map(([key, problem]) => serviceProblem(key, problem))),
     ...alike([...unclaimed, ...deniedExternalIPs].map(({ service, reason }) => problemOf(`Service/${service}`, reason))),
     ...differences(
       differing.filter(({ service, aspect }) => aspect === 'HealthCheck' || (aspect === 'Programmed' && !services.has(service))),
     ),
-    ...(clockSkewSeconds === undefined ? [] : [objectProblem({ object: 'this host', reason: clockReason(clockSkewSeconds) })]),
-    ...alike(unwritten.map(({ process, reason }) => problemOf(process, reason))),
-    ...alike(nodes.troubled.map(({ node, reason }) => problemOf(`Node/${node}`, reason))),
-    ...ofSessions,
     ...objects.filter(({ object, reason: { code } }) => !told.has(`${object} ${code}`)).map(objectProblem),
   ];
 }
@@ -66,6 +66,18 @@ function differences(differing: Overview['services']['differing']): Problem[] {
 interface Found extends Problem {
   /** Equal for problems that are one. */
   readonly same: string;
+}
+
+/** Services whose problem another object causes have one row for that object: their lines differ only by what the fix of each could release. */
+function serviceProblem(key: ServiceKey, { code, line, cause = '' }: ServiceProblem): Found {
+  const [kind = ''] = cause.split('/');
+  const same = kind === '' || kind === 'Service' ? line : kind === 'Node' ? kind : cause;
+  return { object: `Service/${key}`, code, line, same: `${code} ${same}` };
+}
+
+/** What concerns more objects comes first. */
+function byObjects({ others: a = [] }: Problem, { others: b = [] }: Problem): number {
+  return b.length - a.length;
 }
 
 /** Problems of nodes are one when their reasons differ only by the name of the node. */

@@ -1,12 +1,11 @@
 import { reasonText, remedyText } from '../../model/reasons.ts';
 import { shortAge } from '../text/age.ts';
 import { limits } from '../limits.ts';
-import { clockReason } from './clock-reason.ts';
+import { clockReason, type Overview } from './overview.ts';
 import { whyNoneLeads, type Leadership } from './leadership.ts';
-import type { Overview } from './overview.ts';
 import { renderL2Overview } from '../l2/l2-overview.ts';
 import { renderPools } from '../pools/render-pools.ts';
-import { tableLines } from '../text/table-text.ts';
+import { nameSome, tableLines } from '../text/table-text.ts';
 
 /** Returns one screen of lines. `wide` lists all names where a few are listed otherwise. */
 export function renderOverview(overview: Overview, wide: boolean): string[] {
@@ -59,20 +58,12 @@ function renderConditions(conditions: Overview['services']['conditions'], some: 
 function renderUnclaimed(unclaimed: Overview['services']['unclaimed'], some: number): string[] {
   const [one] = unclaimed;
   if (one === undefined) return [];
-  const names = nameSome(
-    unclaimed.map(({ service }) => service),
-    some,
-  );
+  const services = unclaimed.map(({ service }) => service);
   return [
-    `            ${unclaimed.length} served by no controller: ${names}`,
+    `            ${unclaimed.length} served by no controller: ${nameSome(services, some)}`,
     `            ${one.reason.code}: ${reasonText(one.reason)}`,
     `            fix: ${remedyText(one.reason)}`,
   ];
-}
-
-function nameSome(names: readonly string[], some: number): string {
-  const shown = names.slice(0, some).join(', ');
-  return names.length > some ? `${shown} and ${names.length - some} more` : shown;
 }
 
 function first<T>(all: readonly T[], some: number, text: (one: T) => string): string[] {

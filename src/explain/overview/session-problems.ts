@@ -19,14 +19,12 @@ export function sessionProblems(sessions: readonly SessionRow[]): Problem[] {
   const ofRouters = down.filter(isWhole);
   const left = down.filter((row) => !isWhole(row));
   const isCutOff = ({ node }: SessionRow): boolean => !connected.has(node);
+  const single = left.filter((row) => !isCutOff(row));
   const warned = sessions.flatMap(({ warning, ...row }) => (warning === undefined ? [] : [{ ...row, reason: warning }]));
   return [
     ...grouped(ofRouters, (row) => `${symptomOf(row)} ${row.peerASN} ${nodesOf(ofRouters, row.peer).join()}`).flatMap(routerProblem),
     ...grouped(left.filter(isCutOff), ({ node }) => node).flatMap(nodeProblem),
-    ...grouped(
-      left.filter((row) => !isCutOff(row)),
-      (row) => `${symptomOf(row)} ${row.peer}`,
-    ).flatMap(peerProblem),
+    ...grouped(single, (row) => `${symptomOf(row)} ${row.peer}`).flatMap(peerProblem),
     // Sessions that are up, but not as their BGPPeer asks.
     ...grouped(warned, (row) => `${symptomOf(row)} ${row.peer}`).flatMap((rows) =>
       problem(`BGPPeer/${rows[0].peer}`, rows, `On ${listText(nodesIn(rows))}`),
@@ -50,12 +48,8 @@ function routerProblem(rows: Group): Problem[] {
   const peers = unique(rows.map(({ peer }) => peer));
   const nodes = nodesIn(rows);
   const where = nodes.length === 1 ? nodes.join() : `${nodes.length} nodes`;
-  return problem(
-    `BGPPeer/${rows[0].peer}`,
-    rows,
-    `Every session with ${listText(peers)} (${listText(addresses)}) is down, on ${where}`,
-    peers.slice(1),
-  );
+  const lead = `Every session with ${listText(peers)} (${listText(addresses)}) is down, on ${where}`;
+  return problem(`BGPPeer/${rows[0].peer}`, rows, lead, peers.slice(1));
 }
 
 function nodeProblem(rows: Group): Problem[] {

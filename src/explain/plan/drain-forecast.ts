@@ -23,9 +23,7 @@ export interface DrainForecast {
   readonly lastNextHops: readonly SoleAnnouncement[];
 }
 
-/**
- * Computes the agent's decision in advance. `now` is in milliseconds since the epoch; the age of other nodes' reports is measured by it.
- */
+/** Computes the agent's decision in advance. `now`: milliseconds since the epoch, for the age of other nodes' reports. */
 export function forecastDrain(snapshot: Snapshot, node: string, now: number): DrainForecast {
   const before = announcementsOfNode(withDrain(snapshot, node, undefined), node, now);
   const asked = withDrain(snapshot, node, 'keepLast');
@@ -59,10 +57,7 @@ export function restoredSessions(snapshot: Snapshot, node: string, state: NodeSt
   });
 }
 
-/**
- * True when all sessions that are up have sent all their routes, and at least one session is up. Sessions that are down have reasons of
- * their own.
- */
+/** True when a session is up and all that are have sent all their routes. Sessions that are down have their own reasons. */
 export function isRestored(sessions: readonly RestoredSession[]): boolean {
   const up = sessions.filter(({ state }) => state === 'Established');
   return sessions.length === 0 || (up.length > 0 && up.every(({ sent, wanted }) => sent >= wanted));

@@ -133,23 +133,16 @@ function rules(snapshot: Snapshot, node: string): Map<string, string> {
 /** An empty setting has no entry, because it makes no rule. */
 function nodeSettings(snapshot: Snapshot, node: string): Map<string, string> {
   if (!snapshot.nodes.has(node)) return new Map();
-  const {
-    nodePortAddresses,
-    podPrefixes,
-    podInterfaces = [],
-    masqueradeAll = false,
-    localhostNodePorts = false,
-    servicePrefixes,
-    masqueradeBit,
-  } = nodeForwarding(snapshot, node);
+  const forwarding = nodeForwarding(snapshot, node);
+  const { nodePortAddresses, podPrefixes, podInterfaces = [], servicePrefixes } = forwarding;
   const settings = new Map([
     ['setting: addresses that take NodePort traffic', nodePortAddresses.map(formatPrefix).join()],
     ['setting: prefixes of pods', podPrefixes.map(formatPrefix).join()],
     ['setting: interfaces of pods', podInterfaces.join()],
-    ['setting: NodePorts on localhost', localhostNodePorts ? 'on' : ''],
-    ['setting: masquerade of all ClusterIP traffic', masqueradeAll ? 'on' : ''],
+    ['setting: NodePorts on localhost', forwarding.localhostNodePorts === true ? 'on' : ''],
+    ['setting: masquerade of all ClusterIP traffic', forwarding.masqueradeAll === true ? 'on' : ''],
     ['setting: prefixes of Services', servicePrefixes.map(formatPrefix).join()],
-    ['setting: masquerade bit', String(masqueradeBit)],
+    ['setting: masquerade bit', String(forwarding.masqueradeBit)],
   ]);
   return new Map([...settings].filter(([, text]) => text !== ''));
 }

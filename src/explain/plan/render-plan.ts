@@ -18,10 +18,7 @@ export function renderPlan(plan: Plan, { unsure = false }: { readonly unsure?: b
   return [...planSections(plan).flatMap(({ title, lines }) => [title, ...lines, '']), ...planSummary(plan)];
 }
 
-/**
- * Returns the changes by kind: + adds, - removes, ~ changes in place, ! resets a session. Changes that nodes share are listed once. Kinds
- * without a change are left out.
- */
+/** Returns the changes by kind: + adds, - removes, ~ changes, ! resets a session. Changes that nodes share are listed once. */
 export function planSections({ pools, addresses, owners, routes, rules, sessions }: Plan): PlanSection[] {
   return [
     ...section('Pools', pools.flatMap(poolLines)),

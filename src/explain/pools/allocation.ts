@@ -4,7 +4,7 @@ import { decideAllocationClaim, keepsAddress } from '../../decisions/allocation/
 import { inOrderOfPrecedence } from '../../decisions/allocation/held-twice.ts';
 import { inOrderOfService } from '../../decisions/allocation/order.ts';
 import { networkAddressesIn } from '../../decisions/allocation/pools/network-addresses.ts';
-import { effectivePools } from '../../decisions/allocation/pools/pools.ts';
+import { effectivePools, poolsOf } from '../../decisions/allocation/pools/pools.ts';
 import { allocationRequest } from '../../decisions/allocation/request.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
 import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
@@ -12,7 +12,7 @@ import type { ReleasedAddress } from '../../model/parse/released-address.ts';
 import type { Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { TimeSlice } from '../../system/time-slice.ts';
-import { formatAddress } from '../../net/address.ts';
+import { formatAddress, parseAddress } from '../../net/address.ts';
 
 export interface AllocationExplanation {
   readonly addresses: readonly { readonly address: string; readonly pool?: string }[];
@@ -23,10 +23,7 @@ export interface AllocationExplanation {
   readonly pools: readonly { readonly pool: string; readonly reason?: Reason }[];
 }
 
-/**
- * The allocator in the state that the recorded addresses give it, as in the controller. `released`: addresses that pools keep for Services
- * that released them.
- */
+/** The allocator as in the controller, from the recorded addresses. `released`: addresses kept for Services that gave them up. */
 export function allocatorOf(snapshot: Snapshot, released: readonly ReleasedAddress[] = []): Allocator {
   const steps = adopting(snapshot, released);
   for (;;) {
@@ -111,4 +108,22 @@ function ourServices(snapshot: Snapshot): Service[] {
   return inOrderOfService(snapshot, new Map())
     .flatMap((key) => snapshot.services.get(key) ?? [])
     .filter((service) => decideAllocationClaim(service, snapshot.config).mine);
+}
+
+/** Adds the addresses that a controller would give if it started with these objects: for manifests, which none serves yet. */
+export function withExpectedAddresses(
+  allocation: AllocationExplanation,
+  snapshot: Snapshot,
+  service: ServiceKey,
+  released: readonly ReleasedAddress[] = [],
+): AllocationExplanation {
+  if (allocation.addresses.length > 0 || allocation.reason !== undefined) return allocation;
+  const { addresses = [], reason } = expectedAddresses(snapshot, snapshot, released).get(service) ?? {};
+  if (addresses.length === 0) return { ...allocation, ...defined({ reason }) };
+  const expected = addresses.map((text) => {
+    const parsed = parseAddress(text);
+    const pool = parsed.ok ? poolsOf(snapshot.pools, parsed.value)[0]?.metadata.name : undefined;
+    return { address: text, ...defined({ pool }) };
+  });
+  return { ...allocation, expected };
 }

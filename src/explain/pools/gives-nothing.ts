@@ -34,10 +34,7 @@ export function whyGivesNothing(
   return reason('PoolFull', { pool: name, family: `IPv${first.family}`, total: String(first.total) });
 }
 
-/**
- * For each Service that shares its address: another Service like it, at a port that is free, or the Service for which that address is
- * reserved.
- */
+/** For each Service that shares its address: another one like it at a free port, or the one for which that is reserved. */
 function sharers(pool: IPAddressPool, snapshot: Snapshot, allocator: Allocator): AllocationRequest[] {
   const { name } = pool.metadata;
   return [...allocator.assignments()].flatMap(({ service, addresses }): AllocationRequest[] => {

@@ -58,10 +58,8 @@ export function poolReport(snapshot: Snapshot, { pool, allocator = allocatorOf(s
   const kept = allocator.releasedAddresses();
   const usages = Map.groupBy(allocator.usage(), (usage) => usage.pool);
   const waiting = waitingServices(snapshot).flatMap((key) => snapshot.services.get(key) ?? []);
-  const refusals = Map.groupBy(
-    waiting.flatMap((service) => allocator.survey(allocationRequest(service, snapshot))),
-    (refusal) => refusal.pool,
-  );
+  const surveys = waiting.flatMap((service) => allocator.survey(allocationRequest(service, snapshot)));
+  const refusals = Map.groupBy(surveys, (refusal) => refusal.pool);
   const names = [...snapshot.pools.keys()].filter((name) => pool === undefined || name === pool).toSorted();
   const pools = names.flatMap((name): PoolRow[] => {
     const object = snapshot.pools.get(name);

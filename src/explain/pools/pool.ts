@@ -30,10 +30,7 @@ interface PoolExplanation extends AnnouncedBy {
   /** Another problem of the pool, which may give addresses nevertheless. */
   readonly warning?: Reason;
   readonly holders: readonly { readonly service: ServiceKey; readonly addresses: readonly string[] }[];
-  /**
-   * Services without an address, in the order in which they wait, and why this pool gives them none. Without a reason, it would give them
-   * one.
-   */
+  /** Services without an address, in waiting order, and why this pool gives them none. No reason: it would give them one. */
   readonly waiting: readonly { readonly service: ServiceKey; readonly reason?: Reason }[];
   /** Holders and waiting Services that are not listed. */
   readonly more: number;

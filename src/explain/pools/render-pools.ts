@@ -5,22 +5,14 @@ import { countsText, tableLines, type Cell } from '../text/table-text.ts';
 
 const titles = ['Pool', 'Family', 'Addresses', 'Given', 'Free', 'Announced By', 'Pending'];
 
-/**
- * Returns one row for each family of each pool. There is a column of kept addresses when a pool keeps any. `wide` adds the ranges, and why the
- * pool gives no more.
- */
+/** Returns a row for each family of each pool, with kept addresses if there are any. `wide` adds ranges, and why a pool gives no more. */
 export function renderPools({ pools, waiting }: PoolReport, wide: boolean): string[] {
   if (pools.length === 0) return ['There are no IPAddressPools.', ...waitingLine(waiting)];
   const keeps = pools.some(({ usage }) => usage.some(({ kept }) => kept > 0));
   const counted = keeps ? titles.toSpliced(4, 0, 'Kept') : titles;
   const all = wide ? [...counted, 'Ranges', 'Gives No More'] : counted;
-  return [
-    ...tableLines(
-      all,
-      pools.flatMap((row) => rowsOf(row, keeps).map((cells, index) => (index === 0 ? [...cells, ...widely(row)] : cells))),
-    ),
-    ...waitingLine(waiting),
-  ];
+  const rows = pools.flatMap((row) => rowsOf(row, keeps).map((cells, index) => (index === 0 ? [...cells, ...widely(row)] : cells)));
+  return [...tableLines(all, rows), ...waitingLine(waiting)];
 }
 
 /** A Service counts in each pool that refuses it, so the sum of that column is not the number of waiting Services. */

@@ -1,10 +1,10 @@
 import type { LiveReceivedRoute } from '../../live/contract.ts';
-import { comparePrefixes, parsePrefix } from '../../net/prefix.ts';
 import { limits } from '../limits.ts';
 import type { LiveNodes } from '../sessions/live-view.ts';
 import { tableLines } from '../text/table-text.ts';
 import { alikeUnqueried } from '../text/unqueried.ts';
 import type { RouteReport } from './route-report.ts';
+import { byNodePeerAndPrefix } from './route-text.ts';
 
 /** A route that an agent accepted from a peer. Plain data. */
 export interface ReceivedRow extends LiveReceivedRoute {
@@ -22,7 +22,7 @@ export interface ReceivedReport {
 
 export function receivedReport(live: LiveNodes, unasked: NonNullable<RouteReport['unasked']> = []): ReceivedReport {
   const rows = [...live].flatMap(([node, { received = [] }]) => received.map((route) => ({ node, ...route })));
-  const sorted = rows.toSorted(inOrder);
+  const sorted = rows.toSorted(byNodePeerAndPrefix);
   return {
     received: sorted.slice(0, limits.routes),
     more: Math.max(0, sorted.length - limits.routes),
@@ -62,11 +62,4 @@ function wideCells(row: ReceivedRow): string[] {
 
 function where({ node, peer, prefix, nextHops, reason }: ReceivedRow): string[] {
   return [node, peer, prefix, nextHops.join(' '), reason?.code ?? 'installed'];
-}
-
-function inOrder(a: ReceivedRow, b: ReceivedRow): number {
-  if (a.node !== b.node) return a.node < b.node ? -1 : 1;
-  if (a.peer !== b.peer) return a.peer < b.peer ? -1 : 1;
-  const [one, other] = [parsePrefix(a.prefix), parsePrefix(b.prefix)];
-  return one.ok && other.ok ? comparePrefixes(one.value, other.value) : 0;
 }

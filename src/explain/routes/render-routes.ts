@@ -4,20 +4,7 @@ import { tableLines } from '../text/table-text.ts';
 import type { RouteRow, RouteReport } from './route-report.ts';
 
 const titles = ['Node', 'Peer', 'Prefix', 'Next Hop', 'State', 'Communities', 'Service'];
-const wideTitles = [
-  'Node',
-  'Peer',
-  'Prefix',
-  'Next Hop',
-  'State',
-  'Local Pref',
-  'MED',
-  'AS Path',
-  'Communities',
-  'Service',
-  'Told By',
-  'Why Not',
-];
+const wideTitles = [...titles.toSpliced(5, 0, 'Local Pref', 'MED', 'AS Path'), 'Told By', 'Why Not'];
 
 /** Returns one row for each route to each peer. `wide` adds all attributes, and why a peer does not have the route. */
 export function renderRoutes({ routes, more, unasked = [] }: RouteReport, wide: boolean): string[] {

@@ -3,7 +3,7 @@ import { decideAnnouncement, type ServiceAnnouncement } from '../../decisions/an
 import { mergeRoutes } from '../../decisions/announcement/merge-routes.ts';
 import { addressOfSession, peersOfNode, type SessionIntent } from '../../decisions/announcement/peers.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
-import { frontendsOfAddress } from '../../decisions/forwarding/address-frontends.ts';
+import { frontendsOfAddress } from '../../decisions/forwarding/scope.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { currentReport, type NodeState, whyNoReport } from '../../model/objects/node-state.ts';
@@ -29,10 +29,7 @@ export interface RouteRow extends SentRoute {
   readonly services: readonly ServiceKey[];
   /** The number of Services that `services` leaves out. Absent: none. */
   readonly moreServices?: number;
-  /**
-   * Why the peer does not have the route according to the agent's report, or why that is unknown. Absent: no report says that it is
-   * missing.
-   */
+  /** Why the peer does not have the route, by the report, or why that is unknown. Absent: no report says so. */
   readonly reason?: Reason;
   /** The row is the agent's answer to a query of this moment. Absent: the row is decided, with the reason of the agent's last report. */
   readonly live?: true;
@@ -47,10 +44,7 @@ export interface RouteReport {
   readonly unasked?: readonly { readonly who: string; readonly node?: string; readonly why: string; readonly fix: string }[];
 }
 
-/**
- * Reports the routes that each node should announce, and why a route is missing. `now` is in milliseconds since the epoch and gives the age
- * of the agents' reports.
- */
+/** Reports which routes each node should announce, and why one is missing. `now`: milliseconds since the epoch, for ages. */
 export function routeReport(snapshot: Snapshot, now: number, wanted: TableFilter & { readonly service?: ServiceKey } = {}): RouteReport {
   const routes: RouteRow[] = [];
   let more = 0;
@@ -65,6 +59,7 @@ export function routeReport(snapshot: Snapshot, now: number, wanted: TableFilter
 
 /** The route that one Service needs for a prefix at a peer. */
 interface Contribution {
+  readonly peer: string;
   readonly service: ServiceKey;
   readonly route: RouteIntent;
   readonly why: Reason | undefined;
@@ -77,38 +72,29 @@ function routesOfNode(
   { peer, service }: Parameters<typeof routeReport>[2] & object,
 ): RouteRow[] {
   const report = currentReport(snapshot.nodeStates, node, now);
-  const byPeer = new Map<string, Map<string, Contribution[]>>();
-  for (const [key, object] of snapshot.services) {
-    const announcement = decideAnnouncement(snapshot, object, node, { now });
-    for (const [name, contribution] of contributions(snapshot, node, report, key, announcement)) {
-      if (peer !== undefined && name !== peer) continue;
-      const ofPeer = byPeer.get(name) ?? new Map<string, Contribution[]>();
-      byPeer.set(name, ofPeer);
-      const prefix = formatPrefix(contribution.route.prefix);
-      const others = ofPeer.get(prefix);
-      if (others === undefined) ofPeer.set(prefix, [contribution]);
-      else others.push(contribution);
-    }
-  }
+  const all = [...snapshot.services].flatMap(([key, object]) => [
+    ...contributions(snapshot, node, report, key, decideAnnouncement(snapshot, object, node, { now })),
+  ]);
+  const byPeer = Map.groupBy(all, ({ peer: name }) => name);
   return peersOfNode(snapshot, node).flatMap(({ peer: name, result }) => {
-    if (!('session' in result)) return [];
-    const ofPeer = [...(byPeer.get(name) ?? new Map<string, Contribution[]>()).values()];
-    const asked = ofPeer.filter((all) => service === undefined || all.some((one) => one.service === service));
-    return asked
+    if (!('session' in result) || (peer !== undefined && name !== peer)) return [];
+    const byPrefix = Map.groupBy(byPeer.get(name) ?? [], ({ route }) => formatPrefix(route.prefix));
+    return [...byPrefix.values()]
+      .filter((some) => service === undefined || some.some((one) => one.service === service))
       .map((all) => ({ route: mergedRoute(all), all }))
       .toSorted((a, b) => comparePrefixes(a.route.prefix, b.route.prefix))
       .map(({ route, all }) => rowOf(snapshot, node, result.session, route, all));
   });
 }
 
-/** Yields the peer and the route for each announced address of a Service. */
+/** Yields the route to each peer for each announced address of a Service. */
 function* contributions(
   snapshot: Snapshot,
   node: string,
   report: NodeState | undefined,
   service: ServiceKey,
   { addresses }: ServiceAnnouncement,
-): Iterable<readonly [string, Contribution]> {
+): Iterable<Contribution> {
   const differing = (report?.differing ?? []).filter((difference) => difference.service === service);
   for (const { address, result } of addresses) {
     if (!result.announce) continue;
@@ -119,7 +105,7 @@ function* contributions(
         const why =
           whyUnknown(snapshot, node, report) ??
           (report && missingRouteReason(report, differing, { peer, prefixes: [formatPrefix(route.prefix)], frontends }));
-        yield [peer, { service, route, why }];
+        yield { peer, service, route, why };
       }
     }
   }
@@ -138,10 +124,7 @@ function frontendsOn(snapshot: Snapshot, node: string, key: ServiceKey, address:
   return frontendsOfAddress({ frontends: [...(forwarding?.frontends ?? []), ...elsewhere] }, address);
 }
 
-/**
- * Merges the routes of all Services with one prefix. A route that is missing for one Service is still announced when another Service needs
- * it.
- */
+/** Merges the routes of all Services with one prefix. A route missing for one is still announced when another needs it. */
 function mergedRoute(all: readonly Contribution[]): RouteIntent {
   const sent = all.filter(({ why }) => why === undefined);
   const [route] = mergeRoutes((sent.length > 0 ? sent : all).map((one) => one.route));

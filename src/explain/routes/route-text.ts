@@ -1,7 +1,8 @@
 import { defined } from '../../lang/defined.ts';
+import { formatCommunity } from '../../decisions/announcement/communities.ts';
 import { withGracefulShutdownAttributes } from '../../decisions/announcement/last-resort.ts';
-import type { RouteCommunity, RouteIntent } from '../../decisions/announcement/route.ts';
-import { formatPrefix } from '../../net/prefix.ts';
+import type { RouteIntent } from '../../decisions/announcement/route.ts';
+import { comparePrefixes, formatPrefix, parsePrefix } from '../../net/prefix.ts';
 
 /** A route as it is sent, without next hop and AS path, which the speaker sets. Plain data. */
 export interface SentRoute {
@@ -17,7 +18,7 @@ export function sentRoute(route: RouteIntent, internal: boolean): SentRoute {
   const { prefix, communities, localPref, med, asPathPrepend } = withGracefulShutdownAttributes(route);
   return {
     prefix: formatPrefix(prefix),
-    communities: communities.map(communityText),
+    communities: communities.map(formatCommunity),
     ...(localPref === undefined || !internal ? {} : { localPref }),
     ...defined({ med }),
     asPathPrepend: internal ? 0 : asPathPrepend,
@@ -35,7 +36,16 @@ export function routeText({ prefix, communities, localPref, med, asPathPrepend }
   ].join(', ');
 }
 
-function communityText(community: RouteCommunity): string {
-  if (community.kind === 'standard') return `${community.value >>> 16}:${community.value & 0xffff}`;
-  return ['large', community.globalAdministrator, community.localData1, community.localData2].join(':');
+interface RowOfTable {
+  readonly node: string;
+  readonly peer: string;
+  readonly prefix: string;
+}
+
+/** Compares rows of a table of routes. */
+export function byNodePeerAndPrefix(a: RowOfTable, b: RowOfTable): number {
+  if (a.node !== b.node) return a.node < b.node ? -1 : 1;
+  if (a.peer !== b.peer) return a.peer < b.peer ? -1 : 1;
+  const [one, other] = [parsePrefix(a.prefix), parsePrefix(b.prefix)];
+  return one.ok && other.ok ? comparePrefixes(one.value, other.value) : 0;
 }

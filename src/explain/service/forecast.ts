@@ -3,8 +3,7 @@ import { decideAllocationClaim } from '../../decisions/allocation/claim.ts';
 import { forecastVerdict, withoutEndpoint } from '../../decisions/verdict/forecast.ts';
 import type { ReleasedAddress } from '../../model/parse/released-address.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import { expectedAddresses } from '../pools/allocation.ts';
-import { withExpectedAddresses } from '../pools/expected-address.ts';
+import { expectedAddresses, withExpectedAddresses } from '../pools/allocation.ts';
 import { withExpectedIngress } from '../pools/with-ingress.ts';
 import { explainService, type ServiceExplanation } from './service.ts';
 

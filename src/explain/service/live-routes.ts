@@ -2,16 +2,13 @@ import { defined } from '../../lang/defined.ts';
 import type { LiveRoute } from '../../live/contract.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reason } from '../../model/reasons.ts';
-import { comparePrefixes, parsePrefix } from '../../net/prefix.ts';
 import { limits } from '../limits.ts';
 import type { RouteRow, RouteReport } from '../routes/route-report.ts';
+import { byNodePeerAndPrefix } from '../routes/route-text.ts';
 import type { LiveNodes } from '../sessions/live-view.ts';
 import type { NodeExplanation, PeerExplanation } from './service-node.ts';
 
-/**
- * Replaces expected routes by sent ones, for nodes whose agents were queried. A route that was decided but not sent keeps the reason from
- * the agent's report, or gets the reason NotSent.
- */
+/** Replaces expected routes by sent ones where agents answered. One that was not sent keeps its reason, or gets NotSent. */
 export function withLiveRoutes(
   table: RouteReport,
   live: LiveNodes,
@@ -24,7 +21,7 @@ export function withLiveRoutes(
     ...routes.filter((route) => isWanted(route, wanted)).map((route) => liveRow(node, route)),
     ...unsent(table.routes, node, routes),
   ]);
-  const rows = [...decided, ...told].toSorted(inOrder);
+  const rows = [...decided, ...told].toSorted(byNodePeerAndPrefix);
   return { ...table, routes: rows.slice(0, limits.routes), more: table.more + Math.max(0, rows.length - limits.routes) };
 }
 
@@ -86,11 +83,4 @@ function unsent(rows: readonly RouteRow[], node: string, routes: readonly LiveRo
   return rows
     .filter((row) => row.node === node && !sent.has(`${row.peer} ${row.prefix}`))
     .map((row) => ({ ...row, live: true, reason: row.reason ?? reason('NotSent', { node, peer: row.peer }) }));
-}
-
-function inOrder(a: RouteRow, b: RouteRow): number {
-  if (a.node !== b.node) return a.node < b.node ? -1 : 1;
-  if (a.peer !== b.peer) return a.peer < b.peer ? -1 : 1;
-  const [one, other] = [parsePrefix(a.prefix), parsePrefix(b.prefix)];
-  return one.ok && other.ok ? comparePrefixes(one.value, other.value) : 0;
 }

@@ -1,11 +1,10 @@
 import { defined } from '../../lang/defined.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import { withLiveL2 } from '../l2/live-l2.ts';
+import { withLiveL2 } from '../l2/l2-address.ts';
 import { sourcesOf } from '../sessions/block-source.ts';
 import { liveView, type LiveNodes } from '../sessions/live-view.ts';
 import { withLiveNode } from './live-routes.ts';
-import type { NodeExplanation } from './service-node.ts';
 import { explainService, withConclusion, type BesideSnapshot, type ServiceExplanation } from './service.ts';
 
 /**
@@ -24,14 +23,9 @@ export function explainLiveService(
   const nodes = explanation.nodes.map((node) => {
     const source = sourcesOf(snapshot, node.node, now, view);
     // In the view, the report of an earlier process has the age of the answer.
-    return { ...withoutAge(withLiveNode(node, live)), ...defined({ reportedSecondsAgo: source.reportedSecondsAgo }), source };
+    const { reportedSecondsAgo: _, ...others } = withLiveNode(node, live);
+    return { ...others, ...defined({ reportedSecondsAgo: source.reportedSecondsAgo }), source };
   });
   const l2 = explanation.l2?.map((address) => withLiveL2(address, live, now));
   return withConclusion({ ...explanation, ...defined({ l2 }), nodes }, view.snapshot);
-}
-
-function withoutAge(node: NodeExplanation): NodeExplanation {
-  const copy: { -readonly [K in keyof NodeExplanation]: NodeExplanation[K] } = { ...node };
-  delete copy.reportedSecondsAgo;
-  return copy;
 }

@@ -1,25 +1,44 @@
-import type { ReasonCode } from '../../model/reasons.ts';
-import { withLead } from '../../decisions/verdict/provider-lead.ts';
+import { reason, reasonText, type ReasonCode } from '../../model/reasons.ts';
+import { problemLine, withLead } from '../../decisions/verdict/verdict-text.ts';
 import type { Verdict } from '../../decisions/verdict/verdict.ts';
+import type { Condition } from '../../model/objects/condition.ts';
 import type { ServiceExplanation } from './service.ts';
 
 /**
- * Returns the verdict of a Service that a provider with resources outside Kubernetes serves: its recorded refusal, else its addresses.
- * Herald does not see whether clients are answered there. Undefined: the pools or another program serve it.
+ * Returns the verdict of a Service that a provider with resources outside Kubernetes serves, or that some provider serves which is not known
+ * here, as when the caller may not read HeraldConfig: the recorded refusal, what the Service itself lacks, else its addresses. Whether clients
+ * are answered there is not seen. `knowsEndpoints`: EndpointSlices were read. Undefined: the pools or another program serve it.
  */
-export function providerVerdict({ type, provider, record, status = [] }: ServiceExplanation): Verdict | undefined {
+export function providerVerdict(explanation: ServiceExplanation, knowsEndpoints: boolean): Verdict | undefined {
+  const { service, type, provider, record, endpoints, status = [] } = explanation;
   const name = provider?.provider;
   if (type !== 'LoadBalancer' || name === 'bare-metal' || (name === undefined && provider?.isUnnamed !== true)) return undefined;
-  const by = name === undefined ? "the controller's provider" : `provider ${name}`;
-  const refusal = record?.conditions.find((one) => one.type === 'herald.dev/AddressAssigned' && one.status === 'False');
+  const conditions = record?.conditions ?? [];
+  const refusal = recorded(conditions, 'False').find((one) => name === undefined || one.type === 'herald.dev/AddressAssigned');
   if (refusal !== undefined) {
+    const isPools = refusal.type !== 'herald.dev/AddressAssigned';
     return {
-      outcome: status.length > 0 ? 'unknown' : 'notServed',
-      line: withLead(refusal.message, status.length > 0),
+      outcome: status.length > 0 && !isPools ? 'unknown' : 'notServed',
+      line: isPools ? refusal.message : withLead(refusal.message, status.length > 0),
       code: refusal.reason as ReasonCode,
     };
   }
-  if (status.length > 0)
-    return { outcome: 'unknown', line: `Served by ${by} at ${status.join(' and ')}, which decides where connections go.` };
-  return { outcome: 'notServed', line: `Not served: ${by} has given it no address yet.`, code: 'NoAddress' };
+  const by = name === undefined ? "the controller's provider" : `provider ${name}`;
+  if (status.length === 0) return { outcome: 'notServed', line: `Not served: ${by} has given it no address yet.`, code: 'NoAddress' };
+  if (knowsEndpoints && endpoints.ready + endpoints.terminating === 0) {
+    const because = reason('NoEndpoints', { endpoints: endpoints.unusable });
+    const { line, fix } = problemLine('Not served', reasonText(because), because);
+    return { outcome: 'notServed', line, code: 'NoEndpoints', object: `Service/${service}`, ...(fix === undefined ? {} : { fix }) };
+  }
+  const at = status.join(' and ');
+  // Only the pools have nodes announce an address.
+  if (name === undefined && recorded(conditions, 'True').some((one) => one.type === 'herald.dev/Announced'))
+    return {
+      outcome: 'announced',
+      line: `Announced, not checked: ${at}, as the controller recorded; what nodes and routers do cannot be read here.`,
+    };
+  return { outcome: 'unknown', line: `Announced, not checked: ${by} serves it at ${at} and decides where connections go.` };
 }
+
+const recorded = (conditions: readonly Condition[], status: string): readonly Condition[] =>
+  conditions.filter((one) => one.type.startsWith('herald.dev/') && one.status === status);

@@ -8,13 +8,17 @@ export function reachabilityText({ target, outcome, via, why, sources = [] }: Cl
   const because = why === undefined ? '' : `: ${reasonText(why)}`;
   switch (outcome) {
     case 'answered':
-      return `${what} to ${target} are answered via ${via.join(', ')}${from}`;
+      return `${what} to ${target} via ${via.join(', ')}${from} were answered in the last 10 minutes`;
+    case 'announced':
+      return `${target} is announced by ${via.join(', ')}${from === '' ? '' : `, to ${sources.join(', ')} only`}, not checked`;
     case 'contested':
       return `some ${what} to ${target} are answered via ${via.join(', ')}${from}, and some reach another host${because}`;
     case 'cutOff':
       return `${what} to ${target} come in via ${via.join(', ')} and time out${because}`;
     case 'partly':
-      return `some ${what} to ${target} are answered via ${via.join(', ')}${from}, and some time out${because}`;
+      return `some ${what} to ${target} via ${via.join(', ')}${from} fail${because}`;
+    case 'failing':
+      return `${what} to ${target} come in via ${via.join(', ')} and fail${because}`;
     case 'expected':
       return `${what} to ${target} would be answered via ${via.join(', ')}${from}; no node reports whether they are`;
     case 'intercepted':

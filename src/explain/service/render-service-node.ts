@@ -10,23 +10,10 @@ import { sourceText } from '../sessions/block-source.ts';
 import { sessionText, type SessionExplanation } from '../sessions/session.ts';
 import { withFix } from '../text/reason-lines.ts';
 
-/**
- * Lists what one node does for a Service. `isOthers`: the nodes do not announce its load balancer addresses, which an earlier line says.
- */
+/** Lists what one node does for a Service. `isOthers`: an earlier line says that nodes do not announce its addresses. */
 export function renderNode(explanation: NodeExplanation, isOthers: boolean): string[] {
-  const {
-    node,
-    problem,
-    host,
-    reportedSecondsAgo,
-    source,
-    directReturn,
-    frontends,
-    elsewhere,
-    endpoints = [],
-    healthCheck,
-    forwarding,
-  } = explanation;
+  const { node, reportedSecondsAgo, source, problem, host, forwarding } = explanation;
+  const { frontends, elsewhere, endpoints = [], directReturn, healthCheck } = explanation;
   const age =
     source === undefined ? (reportedSecondsAgo === undefined ? '' : `  (reported ${ageText(reportedSecondsAgo)} ago)`) : sourceText(source);
   return [

@@ -7,6 +7,7 @@ import { renderNode } from './render-service-node.ts';
 import type { NodeExplanation } from './service-node.ts';
 import type { BalancingExplanation, ServiceExplanation } from './service.ts';
 import { withFix } from '../text/reason-lines.ts';
+import { listText } from '../../decisions/verdict/verdict-text.ts';
 
 /**
  * Returns an explanation as lines for a terminal: the verdict, then each problem with its reason, and the fix below it. `brief` fits one
@@ -29,10 +30,11 @@ export function renderService(explanation: ServiceExplanation, detail: 'brief' |
     ...(record === undefined ? [] : renderRecord(record, isOutside)),
     ...renderEndpoints(explanation.endpoints),
     ...(balancing === undefined ? [] : [renderBalancing(balancing)]),
-    ...(affinitySeconds === undefined ? [] : [`Affinity   ${affinityText(affinitySeconds)}`]),
+    ...(affinitySeconds === undefined ? [] : [`Affinity   ${affinityText(affinitySeconds, balancing)}`]),
     ...(explanation.l2 ?? []).flatMap((address) => ['', ...renderL2Address(address, isBrief)]),
     ...(isBrief ? renderBriefly(explanation, isOthers) : renderNodes(explanation.nodes, isOthers)),
     ...(noNodes === undefined ? [] : ['', ...withFix('Nodes      ', noNodes)]),
+    ...renderRouters(explanation),
     ...renderClients(explanation, isOthers),
   ];
 }
@@ -76,6 +78,20 @@ function renderAddresses({ allocation, status = [], type }: ServiceExplanation, 
   return type === 'LoadBalancer' ? [`Address    ${status.length > 0 ? status.join(', ') : 'none yet'}`] : [];
 }
 
+/** Says how to find out what nobody here can know: whether a router uses the routes that it was sent. */
+function renderRouters({ nodes }: ServiceExplanation): string[] {
+  const sent = nodes.flatMap(({ addresses }) =>
+    addresses.flatMap(({ address, type, peers }) =>
+      type === 'ClusterIP' ? [] : peers.flatMap(({ peer, reason }) => (reason === undefined ? [{ peer, address }] : [])),
+    ),
+  );
+  const [first] = sent;
+  if (first === undefined) return [];
+  const peers = listText([...new Set(sent.map(({ peer }) => peer))]);
+  const command = `show bgp ${first.address.includes(':') ? 'ipv6' : 'ipv4'} unicast ${first.address}`;
+  return ['', `Routers    what was sent to ${peers} may be unused there: run there ${command} (BIRD: show route for ${first.address})`];
+}
+
 /** Returns the last lines: one for each address and port, or the reason why no client can connect. */
 function renderClients({ allocation, type, status = [], clients, provider }: ServiceExplanation, isOthers: boolean): string[] {
   if (clients === undefined) return [];
@@ -90,7 +106,7 @@ function renderClients({ allocation, type, status = [], clients, provider }: Ser
   if (!isBuiltIn(provider.provider)) return ['', 'Clients', `  ${ofModuleText(`provider ${provider.provider}`, status)}`, ...views];
   const told =
     status.length === 0
-      ? '  no client outside the cluster can connect: there is no load balancer yet'
+      ? '  no client outside the cluster can connect: the status of the Service has no address of a load balancer yet'
       : `  connections to ${status.join(' and ')} are taken by the load balancer, which sends them to its healthy targets`;
   return ['', 'Clients', told, ...views];
 }
@@ -106,7 +122,8 @@ function renderAllocation({ addresses, expected = [], reason, pools }: ServiceEx
   if (given.length > 0) return [`Address    none yet: would get ${given.join(', ')}`];
   const first = `Address    ${held.length > 0 ? held.join(', ') : 'none'}`;
   if (reason === undefined) return held.length > 0 ? [first] : [`${first} yet: the controller has not assigned one; is it running?`];
-  const others = pools.length > 1 ? [`           ${pools.length} pools refuse it (-o wide lists them)`] : [];
+  const refusing = pools.filter((pool) => pool.reason !== undefined).length;
+  const others = refusing > 1 ? [`           ${refusing} pools refuse it (-o wide lists them)`] : [];
   if (isBrief) return [first, ...withFix('           ', reason), ...others];
   // When the reason of one pool is the whole reason, it is printed once.
   const summary = pools.some((pool) => pool.reason?.code === reason.code) ? [] : withFix('           ', reason);
@@ -131,8 +148,10 @@ function renderBalancing(balancing: BalancingExplanation): string {
   return `Balancing  ${balancingText(balancing)}`;
 }
 
-/** "a client stays at its endpoint until it was silent for 10800 s". */
-export function affinityText(seconds: number): string {
+/** "a client stays at its endpoint until it was silent for 10800 s". With consistent hashing its address decides, however long it is silent. */
+export function affinityText(seconds: number, balancing?: BalancingExplanation): string {
+  if (balancing?.algorithm === 'consistent' && balancing.hashed === 'client')
+    return 'a client from outside stays at its endpoint while the endpoints stay, by its address';
   return `a client stays at its endpoint until it was silent for ${seconds} s`;
 }
 

@@ -16,9 +16,7 @@ import { sessionsOfNode, type SessionExplanation } from '../sessions/session.ts'
 export interface NodeExplanation extends Omit<NodeView, 'addresses'> {
   /** Problems of the host that the agent found. */
   readonly host: readonly Reason[];
-  /**
-   * The methods of direct server return that the node takes part in. Absent: the Service does not use it, or the agent has not reported.
-   */
+  /** The methods of direct server return of the node. Absent: the Service does not use it, or the agent has not reported. */
   readonly directReturn?: Pick<DirectReturnReport, 'receives' | 'passes'>;
   /** Age of the last report; absent: there is none. */
   readonly reportedSecondsAgo?: number;

@@ -4,8 +4,11 @@ import { consistentHashing } from '../../decisions/forwarding/balancing.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
 import { whyNotForwarded } from '../../decisions/forwarding/service-proxy-name.ts';
 import { clientReachability, type ClientReachability } from '../../decisions/verdict/client-reachability.ts';
-import { decideVerdict, type Verdict } from '../../decisions/verdict/verdict.ts';
+import { decideVerdict } from '../../decisions/verdict/decide-verdict.ts';
+import type { Verdict } from '../../decisions/verdict/verdict.ts';
+import { nodeNames } from '../../decisions/verdict/node-names.ts';
 import { nodeViewsOf } from '../../decisions/verdict/node-view.ts';
+import { servedFrontends, seenConnections, type SeenConnections, type Unseen } from '../../decisions/verdict/seen-connections.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Pod } from '../../model/objects/pod.ts';
 import type { ReleasedAddress } from '../../model/parse/released-address.ts';
@@ -44,8 +47,18 @@ export interface ServiceExplanation {
   readonly nodes: readonly NodeExplanation[];
   /** Why there are no nodes. */
   readonly noNodes?: Reason;
+  /** What agents saw of connections to it. */
+  readonly seen: SeenExplanation;
   /** The result for clients, for each address and port. */
   readonly clients?: readonly ClientReachability[];
+}
+
+/** The frontends at which agents saw connections answered in the last ten minutes. */
+export interface SeenExplanation {
+  /** `frontend` as by frontendKey. `at`: when the last one was seen, RFC 3339, and on which node. Absent: no agent was asked. */
+  readonly answered: readonly { readonly frontend: string; readonly at?: string; readonly node?: string }[];
+  /** Why connections may have been answered unseen. Absent: every agent looks. */
+  readonly unseen?: Unseen;
 }
 
 export type BalancingExplanation =
@@ -70,15 +83,15 @@ export function explainService(
 ): ServiceExplanation | undefined {
   const service = snapshot.services.get(key);
   if (service === undefined) return undefined;
-  const names = [...new Set([...snapshot.nodes.keys(), ...snapshot.nodeStates.keys()])].toSorted();
   const viewOf = nodeViewsOf(snapshot, service, now);
-  const nodes = names.map((node) => explainNodeForService(snapshot, service, viewOf(node), now));
+  const nodes = nodeNames(snapshot, now).map((node) => explainNodeForService(snapshot, service, viewOf(node), now));
   const allocation = explainAllocation(snapshot, service, released);
   const l2 = explainL2(snapshot, service, now);
+  const seen = explainSeen(snapshot, service, now);
   const status = service.ingress.map(({ address, hostname = '' }) => (address === undefined ? hostname : formatAddress(address)));
   return {
     service: key,
-    ...conclusionOf(snapshot, service, { allocation, nodes }),
+    ...conclusionOf(snapshot, service, { allocation, nodes, seen }),
     type: service.type,
     allocation,
     ...(status.length === 0 ? {} : { status }),
@@ -86,8 +99,19 @@ export function explainService(
     ...explainBalancing(snapshot, service),
     ...defined({ affinitySeconds: service.affinitySeconds }),
     ...(l2.length === 0 ? {} : { l2 }),
+    seen,
     nodes,
     ...(nodes.length === 0 ? { noNodes: reason('NoNodes', undefined) } : {}),
+  };
+}
+
+function explainSeen(snapshot: Snapshot, service: Service, now: number): SeenExplanation {
+  const { answered, unseen } = seenConnections(snapshot, now);
+  return {
+    answered: servedFrontends(service)
+      .filter(answered)
+      .map((frontend) => ({ frontend })),
+    ...defined({ unseen: unseen() }),
   };
 }
 
@@ -101,12 +125,14 @@ export function withConclusion<T extends ServiceExplanation>(explanation: T, sna
 function conclusionOf(
   snapshot: Snapshot,
   service: Service,
-  { allocation: { reason: unmet }, nodes, noNodes }: Pick<ServiceExplanation, 'allocation' | 'nodes' | 'noNodes'>,
+  { allocation: { reason: unmet }, nodes, noNodes, seen }: Pick<ServiceExplanation, 'allocation' | 'nodes' | 'noNodes' | 'seen'>,
 ): Pick<ServiceExplanation, 'verdict'> & { readonly clients: readonly ClientReachability[] } {
   const claim = decideAllocationClaim(service, snapshot.config);
-  const clients = clientReachability(service, nodes, claim.mine);
+  const answered = new Set(seen.answered.map(({ frontend }) => frontend));
+  const seenBy: SeenConnections = { answered: (frontend) => answered.has(frontend), unseen: () => seen.unseen };
+  const clients = clientReachability(service, nodes, claim.mine, seenBy);
   const why = { ...defined({ noNodes }), ...(claim.mine ? defined({ unmet }) : { notOurs: claim.reason }) };
-  return { verdict: decideVerdict({ service, nodes, clients, ...why }), clients };
+  return { verdict: decideVerdict({ service, nodes, clients, seen: seenBy, ...why }), clients };
 }
 
 /** Restricts an explanation to one node, or one peer. Undefined: the name is not known. */

@@ -3,10 +3,7 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import { ageText } from '../text/age.ts';
 import type { LiveView } from './live-view.ts';
 
-/**
- * Where a block of an explanation comes from: the agent's answer of this moment, its last report, or the decisions alone, because the agent
- * neither answers nor reports.
- */
+/** Where a block comes from: the agent's answer of this moment, its last report, or, where both lack, the decisions alone. */
 export type BlockSource = 'asked now' | 'reported' | 'decided';
 
 /** The source of each block of a node. */

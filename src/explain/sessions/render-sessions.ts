@@ -5,17 +5,12 @@ import { tableLines, type Cell } from '../text/table-text.ts';
 
 const titles = ['Node', 'Peer', 'Local AS', 'Peer AS', 'Peer Address', 'Session', 'Uptime', 'Family', 'Received', 'Advertised'];
 
-/**
- * Returns one row for each family of each session; the first row also has the session's own columns. `wide` adds BFD, the age of the
- * report, and why the session is down.
- */
+/** Returns a row for each family; the first has the columns of the session. `wide` adds BFD, the age of the report, and why not. */
 export function renderSessions({ sessions }: SessionReport, wide: boolean): string[] {
   if (sessions.length === 0) return ['There are no sessions.'];
   const all = wide ? [...titles, 'BFD', 'Reported', 'Why Not'] : titles;
-  return tableLines(
-    all,
-    sessions.flatMap((row) => rowsOf(row).map((cells, index) => (index === 0 ? [...cells, ...widely(row)] : cells))),
-  );
+  const rows = sessions.flatMap((row) => rowsOf(row).map((cells, index) => (index === 0 ? [...cells, ...widely(row)] : cells)));
+  return tableLines(all, rows);
 }
 
 function rowsOf(row: SessionRow): Cell[][] {

@@ -27,10 +27,7 @@ export function shortAge(seconds: number): string {
     .join('');
 }
 
-/**
- * Returns whole seconds from an RFC 3339 time to `now`, which is in milliseconds since the epoch. Undefined when the text is not a time.
- * Never negative, although clocks differ.
- */
+/** Returns whole seconds from an RFC 3339 time to `now` (milliseconds), never negative. Undefined: the text is not a time. */
 export function secondsSince(text: string | undefined, now: number): number | undefined {
   // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
   const at = Date.parse(text ?? '');

@@ -29,3 +29,9 @@ export function countsOf(codes: Iterable<string>): { readonly code: string; read
     .map(([code, all]) => ({ code, count: all.length }))
     .toSorted((a, b) => b.count - a.count || (a.code < b.code ? -1 : 1));
 }
+
+/** "a, b and 7 more": names at most `some` of them. */
+export function nameSome(names: readonly string[], some: number): string {
+  const shown = names.slice(0, some).join(', ');
+  return names.length > some ? `${shown} and ${names.length - some} more` : shown;
+}

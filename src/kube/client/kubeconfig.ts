@@ -1,3 +1,4 @@
+import type { KubeConfig } from '@kubernetes/client-node';
 import { readFile } from 'node:fs/promises';
 import type { RequestOptions } from 'node:https';
 import { dirname, resolve } from 'node:path';
@@ -14,11 +15,10 @@ export async function readKubeconfig(files: string | readonly string[], context?
   const [first = '', ...others] = typeof files === 'string' ? [files] : files;
   // Checks for the file before the library is loaded.
   await readText(first);
-  const { KubeConfig } = await import('@kubernetes/client-node');
-  type Config = InstanceType<typeof KubeConfig>;
-  const load = async (file: string): Promise<Config> => {
+  const { KubeConfig: Config } = await import('@kubernetes/client-node');
+  const load = async (file: string): Promise<KubeConfig> => {
     const text = await readText(file);
-    const config = new KubeConfig();
+    const config = new Config();
     try {
       config.loadFromString(text);
     } catch (error) {
@@ -27,7 +27,7 @@ export async function readKubeconfig(files: string | readonly string[], context?
     config.makePathsAbsolute(dirname(resolve(file)));
     return config;
   };
-  const loadAll = async (): Promise<Config> => {
+  const loadAll = async (): Promise<KubeConfig> => {
     const config = await load(first);
     for (const file of others) merge(config, await load(file), file);
     if (context !== undefined) choose(config, context, first);
@@ -62,29 +62,14 @@ export async function readKubeconfig(files: string | readonly string[], context?
   };
 }
 
-interface WithParts {
-  getCurrentUser(): {
-    readonly certFile?: string;
-    readonly keyFile?: string;
-    readonly exec?: unknown;
-    readonly authProvider?: unknown;
-  } | null;
-  getCurrentCluster(): { readonly caFile?: string } | null;
-}
-
 /** False when a program, a provider of tokens or another file has a part of the credentials, which may then change at any time. */
-function areConstant(config: WithParts): boolean {
+function areConstant(config: KubeConfig): boolean {
   const { certFile, keyFile, exec, authProvider } = config.getCurrentUser() ?? {};
   return [certFile, keyFile, exec, authProvider, config.getCurrentCluster()?.caFile].every((part) => part === undefined || part === null);
 }
 
-interface Mergeable<Config> {
-  readonly currentContext: string;
-  mergeConfig(other: Config, preserveContext?: boolean): void;
-}
-
 /** kubectl takes the first of two entries with one name. Here that is an error, because no user means both. */
-function merge<Config extends Mergeable<Config>>(config: Config, other: Config, file: string): void {
+function merge(config: KubeConfig, other: KubeConfig, file: string): void {
   try {
     config.mergeConfig(other, config.currentContext !== '' && config.currentContext !== undefined);
   } catch (error) {
@@ -92,12 +77,7 @@ function merge<Config extends Mergeable<Config>>(config: Config, other: Config, 
   }
 }
 
-interface WithContexts {
-  getContexts(): readonly { readonly name: string }[];
-  setCurrentContext(name: string): void;
-}
-
-function choose(config: WithContexts, context: string, file: string): void {
+function choose(config: KubeConfig, context: string, file: string): void {
   const known = config.getContexts().map(({ name }) => name);
   if (known.includes(context)) return config.setCurrentContext(context);
   throw new KubeError('credentials', `${file} has no context "${context}"`, { fix: `it has: ${known.join(', ') || 'none'}` });

@@ -3,7 +3,7 @@ import type { Log } from '../../system/log.ts';
 import type { Random } from '../../system/random.ts';
 import type { KubeClient } from '../client/client.ts';
 import { StallTimeout } from '../client/stall-timeout.ts';
-import { KubeError } from '../error.ts';
+import { KubeError, undefinedOn } from '../error.ts';
 import { initialLeaseState, leadsUntil, step, type LeaseEffect, type LeaseEvent, type LeaseState, type LeaseTiming } from './lease.ts';
 import { leaseManifest, readLease, type Lease, type LeaseName } from './lease-object.ts';
 import { limits } from '../limits.ts';
@@ -152,12 +152,8 @@ export class Election {
   }
 
   async #read(signal: AbortSignal): Promise<Lease | undefined> {
-    try {
-      return readLease(await this.#components.client.get(this.#path, {}, signal));
-    } catch (error) {
-      if (error instanceof KubeError && error.code === 'notFound') return undefined;
-      throw error;
-    }
+    const lease = await undefinedOn(this.#components.client.get(this.#path, {}, signal), 'notFound');
+    return lease === undefined ? undefined : readLease(lease);
   }
 
   async #write({ term, over }: Extract<LeaseEffect, { do: 'write' }>, signal: AbortSignal): Promise<Lease> {
@@ -188,7 +184,7 @@ export class Election {
   }
 }
 
-export function leasesPath({ namespace }: LeaseName): string {
+export function leasesPath({ namespace }: Pick<LeaseName, 'namespace'>): string {
   return `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;
 }
 

@@ -1,20 +1,6 @@
 import { isRecord } from '../../lang/is-record.ts';
 import { rawObject, type RawObject } from '../raw-object.ts';
 
-/** A coordination.k8s.io/v1 Lease: the leader and how long it leads without a renewal. */
-export interface Lease {
-  /** "" when released. */
-  readonly holder: string;
-  readonly durationSeconds: number;
-  /** How often the holder changed. */
-  readonly transitions: number;
-  /** MicroTime, as its writer formatted it. */
-  readonly acquireTime: string | undefined;
-  readonly version: string;
-  /** The object as read, so that a write keeps other programs' fields. */
-  readonly raw: RawObject;
-}
-
 export interface LeaseName {
   readonly namespace: string;
   readonly name: string;
@@ -22,11 +8,20 @@ export interface LeaseName {
 
 /** The fields that a write sets. */
 export interface LeaseTerm {
+  /** "" when released. */
   readonly holder: string;
   readonly durationSeconds: number;
+  /** How often the holder changed. */
   readonly transitions: number;
-  /** Undefined when the term begins now. */
+  /** MicroTime, as its writer formatted it. Undefined in a write: the term begins now. */
   readonly acquireTime: string | undefined;
+}
+
+/** A coordination.k8s.io/v1 Lease: the leader and how long it leads without a renewal. */
+export interface Lease extends LeaseTerm {
+  readonly version: string;
+  /** The object as read, so that a write keeps other programs' fields. */
+  readonly raw: RawObject;
 }
 
 /** Throws KubeError (malformed). Fields that cannot be parsed count as absent, as in client-go. */

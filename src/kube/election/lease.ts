@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import type { Lease, LeaseTerm } from './lease-object.ts';
 
 /**
@@ -117,15 +118,11 @@ function inStandby(state: In<'standby'>, event: LeaseEvent, context: LeaseContex
 }
 
 function reading(observed: Observed | undefined, now: number): LeaseStep {
-  return { state: { phase: 'standby', ...seen(observed), asked: { what: 'read', at: now } }, effects: [read] };
+  return { state: { phase: 'standby', ...defined({ observed }), asked: { what: 'read', at: now } }, effects: [read] };
 }
 
 function waiting(observed: Observed | undefined, milliseconds: number): LeaseStep {
-  return { state: { phase: 'standby', ...seen(observed) }, effects: [{ do: 'wait', milliseconds }] };
-}
-
-function seen(observed: Observed | undefined): { observed?: Observed } {
-  return observed === undefined ? {} : { observed };
+  return { state: { phase: 'standby', ...defined({ observed }) }, effects: [{ do: 'wait', milliseconds }] };
 }
 
 /** The duration counts from when the Lease was first seen, whatever times it contains. */
@@ -153,7 +150,7 @@ function decide(observed: Observed | undefined, again: boolean, context: LeaseCo
     acquireTime: ours ? before?.acquireTime : undefined,
   };
   return {
-    state: { phase: 'standby', ...seen(observed), asked: { what: 'write', at: now } },
+    state: { phase: 'standby', ...defined({ observed }), asked: { what: 'write', at: now } },
     effects: [{ do: 'write', term, over: before }],
   };
 }

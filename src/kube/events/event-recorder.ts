@@ -7,7 +7,7 @@ import { TokenBucket } from '../../lang/token-bucket.ts';
 import { BackOff } from '../../system/back-off.ts';
 import { retryDelays } from '../reflector/retry-delays.ts';
 import type { KubeClient } from '../client/client.ts';
-import { KubeError, type KubeErrorCode } from '../error.ts';
+import { KubeError, undefinedOn, type KubeErrorCode } from '../error.ts';
 import { limits } from '../limits.ts';
 import { eventManifest, eventName, eventNamespace, seriesManifest, type EventReporter, type EventSeries } from './event-object.ts';
 import { LruMap } from './lru-map.ts';
@@ -204,13 +204,14 @@ export class EventRecorder {
     const isThere = recorded.written > 0;
     if (isThere && series !== undefined) {
       const patch = { method: 'PATCH', contentType: 'application/merge-patch+json', body: { series: seriesManifest(series) } } as const;
-      const found = await client.write({ ...patch, path: `${path}/${name}`, answer: 'identity' }).then(() => true, isGone);
+      const patched = client.write({ ...patch, path: `${path}/${name}`, answer: 'identity' }).then(() => true);
+      const found = await undefinedOn(patched, 'notFound');
       recorded.written = series.count;
-      if (found) return;
+      if (found === true) return;
     }
     // The Event may exist already because an earlier response was lost. That counts as success.
     const body = eventManifest(name, event, this.#reporter, at, series);
-    await client.write({ method: 'POST', path, body, answer: 'identity' }).catch(ignoreConflict);
+    await undefinedOn(client.write({ method: 'POST', path, body, answer: 'identity' }), 'conflict');
     recorded.written = series?.count ?? 1;
   }
 
@@ -258,15 +259,6 @@ const passingErrors: ReadonlySet<KubeErrorCode> = new Set<KubeErrorCode>(['unrea
 
 function lossOf({ code }: KubeError): EventLoss {
   return code === 'notLeading' ? 'leading' : 'refused';
-}
-
-function isGone(error: unknown): false {
-  if (error instanceof KubeError && error.code === 'notFound') return false;
-  throw error;
-}
-
-function ignoreConflict(error: unknown): void {
-  if (!(error instanceof KubeError && error.code === 'conflict')) throw error;
 }
 
 function objectOf({ regarding: { kind, namespace, name, uid } }: ObjectEvent): string {

@@ -19,6 +19,19 @@ export interface EventReader {
   end(): void;
 }
 
+/** Reads events that are a frame each. */
+export function framedEvents<Frame>(
+  framer: { push(chunk: Buffer): Iterable<Frame>; end(): void },
+  eventOf: (frame: Frame) => WatchEvent,
+): EventReader {
+  return {
+    *push(chunk) {
+      for (const frame of framer.push(chunk)) yield eventOf(frame);
+    },
+    end: () => framer.end(),
+  };
+}
+
 /** Reads answers of the API server in one media type. */
 export interface ObjectFormat {
   eventReader(): EventReader;

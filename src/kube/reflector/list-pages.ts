@@ -12,12 +12,28 @@ export function listPages(
   client: Pick<KubeClient, 'get'>,
   path: string,
   query: Query,
-  signal: AbortSignal,
+  signal?: AbortSignal,
 ): AsyncGenerator<ListPage & { readonly items: readonly RawObject[] }> {
   return pagesBy(async (ofPage) => jsonPage(await client.get(path, ofPage, signal)), query);
 }
 
-/** Does the same with pages that `read` fetches, in any format. */
+/** Reads a list, or as many of its pages as have `most` objects. Throws KubeError. */
+export async function listAll(
+  client: Pick<KubeClient, 'get'>,
+  path: string,
+  query: Query,
+  signal?: AbortSignal,
+  most = Infinity,
+): Promise<RawObject[]> {
+  const all: RawObject[] = [];
+  for await (const { items } of listPages(client, path, query, signal)) {
+    all.push(...items);
+    if (all.length >= most) break;
+  }
+  return all;
+}
+
+/** Does the same as `listPages` with pages that `read` fetches, in any format. */
 export async function* pagesBy<Page extends ListPage>(read: (query: Query) => Promise<Page>, query: Query): AsyncGenerator<Page> {
   let token: string | undefined;
   do {

@@ -1,6 +1,6 @@
 import { boolean, integer, object } from '../schema/fields.ts';
 import { defineKind, type ObjectOfKind } from '../schema/kind.ts';
-import { accepted, age, conditions, ready, reason } from '../schema/status.ts';
+import { age, conditionColumns, conditions } from '../schema/status.ts';
 
 const interval = { min: 10, max: 60_000 } as const;
 
@@ -50,9 +50,7 @@ export const bfdProfile = defineKind({
     { name: 'Transmit Interval', type: 'integer', path: '.spec.transmitInterval' },
     { name: 'Receive Interval', type: 'integer', path: '.spec.receiveInterval' },
     { name: 'Multiplier', type: 'integer', path: '.spec.detectMultiplier' },
-    accepted,
-    ready,
-    reason,
+    ...conditionColumns,
     age,
   ],
   example: {},

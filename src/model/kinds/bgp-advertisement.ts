@@ -3,7 +3,7 @@ import { choice, integer, list, object, parsed, planned, text } from '../schema/
 import { community } from '../schema/grammars.ts';
 import { defineKind, type ObjectOfKind } from '../schema/kind.ts';
 import { selectors } from '../schema/selector.ts';
-import { accepted, age, conditions, ready, reason } from '../schema/status.ts';
+import { age, conditionColumns, conditions } from '../schema/status.ts';
 
 const maxUint32 = 2 ** 32 - 1;
 const addressTypes = ['LoadBalancer', 'ClusterIP', 'ExternalIP'] as const;
@@ -71,9 +71,7 @@ export const bgpAdvertisement = defineKind({
     { name: 'Address Types', type: 'string', path: '.spec.addressTypes' },
     { name: 'IPAddressPools', type: 'string', path: '.spec.ipAddressPools' },
     { name: 'Peers', type: 'string', path: '.spec.peers' },
-    accepted,
-    ready,
-    reason,
+    ...conditionColumns,
     { name: 'IPAddressPool Selectors', type: 'string', path: '.spec.ipAddressPoolSelectors', wide: true },
     { name: 'Node Selectors', type: 'string', path: '.spec.nodeSelectors', wide: true },
     age,

@@ -1,7 +1,7 @@
 import { defined } from '../../lang/defined.ts';
 import { integer, object, text } from '../schema/fields.ts';
 import { defineKind, type ObjectOfKind } from '../schema/kind.ts';
-import { accepted, age, conditions, ready, reason } from '../schema/status.ts';
+import { age, conditionColumns, conditions } from '../schema/status.ts';
 import type { ObjectValue } from '../schema/value.ts';
 import { bgpPeerFields } from './bgp-peer/fields.ts';
 import { bgpPeerRelations } from './bgp-peer/relations.ts';
@@ -25,9 +25,7 @@ export const bgpPeer = defineKind({
     { name: 'Interface', type: 'string', path: '.spec.interface' },
     { name: 'ASN', type: 'integer', path: '.spec.peerASN' },
     { name: 'Sessions', type: 'string', path: '.status.sessions', description: 'Established sessions of expected ones.' },
-    accepted,
-    ready,
-    reason,
+    ...conditionColumns,
     { name: 'Dynamic ASN', type: 'string', path: '.spec.dynamicASN', wide: true },
     { name: 'BFD Profile', type: 'string', path: '.spec.bfdProfile', wide: true },
     { name: 'Multi Hops', type: 'boolean', path: '.spec.ebgpMultiHop', wide: true },

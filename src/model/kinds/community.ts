@@ -2,7 +2,7 @@ import { limits } from '../limits.ts';
 import { list, object, parsed } from '../schema/fields.ts';
 import { communityName, communityValue } from '../schema/grammars.ts';
 import { defineKind, type ObjectOfKind } from '../schema/kind.ts';
-import { accepted, age, conditions, ready, reason } from '../schema/status.ts';
+import { age, conditionColumns, conditions } from '../schema/status.ts';
 
 const alias = object({
   name: parsed(communityName, {
@@ -27,9 +27,7 @@ export const community = defineKind({
   status: object({ conditions }),
   columns: [
     { name: 'Aliases', type: 'string', path: '.spec.communities[*].name', description: 'The first alias.' },
-    accepted,
-    ready,
-    reason,
+    ...conditionColumns,
     age,
   ],
   example: { communities: [{ name: 'gold', value: '65000:100' }] },

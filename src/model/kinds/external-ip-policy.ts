@@ -3,7 +3,7 @@ import { list, object, parsed } from '../schema/fields.ts';
 import { cidr } from '../schema/grammars.ts';
 import { defineKind, type ObjectOfKind } from '../schema/kind.ts';
 import { selector } from '../schema/selector.ts';
-import { accepted, age, conditions, ready, reason } from '../schema/status.ts';
+import { age, conditionColumns, conditions } from '../schema/status.ts';
 
 /** Both fields are required, so that a policy always states explicitly what it allows. */
 export const externalIPPolicy = defineKind({
@@ -28,7 +28,7 @@ export const externalIPPolicy = defineKind({
     { required: 'write namespaceSelector and cidrs' },
   ),
   status: object({ conditions }),
-  columns: [{ name: 'CIDRs', type: 'string', path: '.spec.cidrs' }, accepted, ready, reason, age],
+  columns: [{ name: 'CIDRs', type: 'string', path: '.spec.cidrs' }, ...conditionColumns, age],
   example: { namespaceSelector: {}, cidrs: ['192.0.2.0/24'] },
   object: (spec) => spec,
 });

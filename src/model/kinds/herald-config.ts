@@ -4,7 +4,7 @@ import { limits } from '../limits.ts';
 import { boolean, choice, integer, list, object, parsed, text, type ObjectOf } from '../schema/fields.ts';
 import { cidr, interfacePattern, labelName, loadBalancerClass } from '../schema/grammars.ts';
 import { defaultsOf, defineKind, type ObjectOfKind, type ReadContext } from '../schema/kind.ts';
-import { accepted, age, conditions, ready, reason } from '../schema/status.ts';
+import { age, conditionColumns, conditions } from '../schema/status.ts';
 import type { ObjectValue, Value } from '../schema/value.ts';
 import { checkModes } from '../objects/node-state.ts';
 import { providerTables } from '../provider-tables.ts';
@@ -232,9 +232,7 @@ export const heraldConfig = defineKind({
     { name: 'Services', type: 'string', path: '.spec.services' },
     { name: 'Class', type: 'string', path: '.spec.loadBalancerClass' },
     { name: 'Default Class', type: 'boolean', path: '.spec.defaultClass' },
-    accepted,
-    ready,
-    reason,
+    ...conditionColumns,
     age,
   ],
   example: {},

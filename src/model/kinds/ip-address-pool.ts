@@ -8,7 +8,7 @@ import { boolean, integer, list, object, parsed, text } from '../schema/fields.t
 import { address, labelName } from '../schema/grammars.ts';
 import { defineKind, type ObjectOfKind } from '../schema/kind.ts';
 import { selector, selectors } from '../schema/selector.ts';
-import { accepted, age, conditions, ready, reason } from '../schema/status.ts';
+import { age, conditionColumns, conditions } from '../schema/status.ts';
 import type { Draft, Value } from '../schema/value.ts';
 
 const serviceAllocation = object(
@@ -122,9 +122,7 @@ export const ipAddressPool = defineKind({
     { name: 'Auto Assign', type: 'boolean', path: '.spec.autoAssign' },
     { name: 'Draining', type: 'boolean', path: '.spec.draining' },
     { name: 'Conflicts', type: 'string', path: '.status.conflicts', description: 'Pools that overlap this one.' },
-    accepted,
-    ready,
-    reason,
+    ...conditionColumns,
     { name: 'Addresses', type: 'string', path: '.spec.addresses', wide: true },
     { name: 'Avoid Buggy IPs', type: 'boolean', path: '.spec.avoidBuggyIPs', wide: true },
     age,

@@ -4,7 +4,7 @@ import { matches } from '../schema/cel.ts';
 import { durationPattern, interfaceName, seconds } from '../schema/grammars.ts';
 import { defineKind, type ObjectOfKind } from '../schema/kind.ts';
 import { selector, selectors } from '../schema/selector.ts';
-import { accepted, age, conditions, ready, reason } from '../schema/status.ts';
+import { age, conditionColumns, conditions } from '../schema/status.ts';
 import type { Value } from '../schema/value.ts';
 
 /** Reaction to a host outside of the cluster that uses the address too (RFC 5227 section 2.4). */
@@ -92,9 +92,7 @@ export const l2Advertisement = defineKind({
   columns: [
     { name: 'IPAddressPools', type: 'string', path: '.spec.ipAddressPools' },
     { name: 'Interfaces', type: 'string', path: '.spec.interfaces' },
-    accepted,
-    ready,
-    reason,
+    ...conditionColumns,
     { name: 'IPAddressPool Selectors', type: 'string', path: '.spec.ipAddressPoolSelectors', wide: true },
     { name: 'Node Selectors', type: 'string', path: '.spec.nodeSelectors', wide: true },
     age,

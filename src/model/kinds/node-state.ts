@@ -20,17 +20,14 @@ import {
   type SessionStatus,
 } from '../objects/node-state.ts';
 import { isKnownCode, reason, reasonText, type Reason } from '../reasons.ts';
-import { anything, boolean, integer, list, map, object, text } from '../schema/fields.ts';
+import { anything, boolean, integer, list, map, object, openObject, text } from '../schema/fields.ts';
 import { defineKind } from '../schema/kind.ts';
 import { age, conditions } from '../schema/status.ts';
 import type { Value } from '../schema/value.ts';
-import { bfd, damping, family, neighbor, readBfd, readDamping, readFamilies, readNeighbors } from './session-parts.ts';
+import { asn, bfd, count, damping, family, longText, neighbor, readBfd, readDamping, readFamily, readNeighbor } from './session-parts.ts';
 
 const wordList = (options: { readonly description: string }) =>
   list(text({ maxLength: 64 }), { ...options, maxItems: limits.nodeAddresses });
-const longText = 32_768;
-const count = { min: 0, max: Number.MAX_SAFE_INTEGER } as const;
-const asn = { min: 0, max: 2 ** 32 - 1 } as const;
 
 const reasonFields = {
   code: text({ maxLength: 253, description: 'A code of the [catalogue](reasons.md).' }),
@@ -40,45 +37,34 @@ const reasonFields = {
   }),
   message: text({ maxLength: longText, description: 'The full sentence, for readers of another version.' }),
 };
-const writtenReason = object(reasonFields, { open: true, description: 'Why.' });
+const reasonField = (description: string) => object(reasonFields, { open: true, description });
+const writtenReason = reasonField('Why.');
 
-const session = object(
-  {
-    peer: text({ maxLength: 253, description: 'Name of the BGPPeer.' }),
-    address: text({ maxLength: 253, description: 'Its address, or "unnumbered on eth1" until the router is found.' }),
-    interface: text({ maxLength: 64, description: 'Interface that the session is bound to.' }),
-    state: text({ maxLength: 64, description: sessionStates.join(', ') }),
-    since: text({ maxLength: 64, description: 'RFC 3339. Empty when the peer was refused and there is no session.' }),
-    localASN: integer({ ...asn, description: 'Our AS number.' }),
-    peerASN: integer({ ...asn, description: "The peer's; 0 until it is known." }),
-    prefixesSent: integer({ min: 0, max: Number.MAX_SAFE_INTEGER, description: 'Routes sent to the peer.' }),
-    families: list(family, { maxItems: limits.sessionFamilies, description: 'The address families of the established session.' }),
-    lastError: text({ maxLength: longText, description: "Why the session is down, or was down last. The peer's own text is quoted." }),
-    cause: object(reasonFields, {
-      open: true,
-      description: 'Why the session is down: its first cause since it was last established. Absent: it is up, or nothing is known.',
-    }),
-    warning: object(reasonFields, {
-      open: true,
-      description: 'What an established session lacks that its BGPPeer asks for: BFD, or an address family. Absent: nothing.',
-    }),
-    damping,
-    bfd,
-    neighbors: list(neighbor, {
-      maxItems: limits.neighbors,
-      description: 'The routers that connected, of a BGPPeer with `dynamicNeighbors`. The session is established if one of them is.',
-    }),
-  },
-  { open: true },
-);
-const difference = object(
-  {
-    service: text({ maxLength: 127, description: '"namespace/name".' }),
-    aspect: text({ maxLength: 64, description: differenceAspects.join(', ') }),
-    reason: writtenReason,
-  },
-  { open: true },
-);
+const session = openObject({
+  peer: text({ maxLength: 253, description: 'Name of the BGPPeer.' }),
+  address: text({ maxLength: 253, description: 'Its address, or "unnumbered on eth1" until the router is found.' }),
+  interface: text({ maxLength: 64, description: 'Interface that the session is bound to.' }),
+  state: text({ maxLength: 64, description: sessionStates.join(', ') }),
+  since: text({ maxLength: 64, description: 'RFC 3339. Empty when the peer was refused and there is no session.' }),
+  localASN: integer({ ...asn, description: 'Our AS number.' }),
+  peerASN: integer({ ...asn, description: "The peer's; 0 until it is known." }),
+  prefixesSent: integer({ ...count, description: 'Routes sent to the peer.' }),
+  families: list(family, { maxItems: limits.sessionFamilies, description: 'The address families of the established session.' }),
+  lastError: text({ maxLength: longText, description: "Why the session is down, or was down last. The peer's own text is quoted." }),
+  cause: reasonField('Why the session is down: its first cause since it was last established. Absent: it is up, or nothing is known.'),
+  warning: reasonField('What an established session lacks that its BGPPeer asks for: BFD, or an address family. Absent: nothing.'),
+  damping,
+  bfd,
+  neighbors: list(neighbor, {
+    maxItems: limits.neighbors,
+    description: 'The routers that connected, of a BGPPeer with `dynamicNeighbors`. The session is established if one of them is.',
+  }),
+});
+const difference = openObject({
+  service: text({ maxLength: 127, description: '"namespace/name".' }),
+  aspect: text({ maxLength: 64, description: differenceAspects.join(', ') }),
+  reason: writtenReason,
+});
 
 const directReturn = object(
   {
@@ -95,34 +81,25 @@ const directReturn = object(
   { open: true, description: 'What the node can do for direct server return; absent: no Service asked for it.' },
 );
 
-const link = object(
-  {
-    name: text({ maxLength: 64, description: 'Name of the interface.' }),
-    linkAddress: text({ maxLength: 64, description: 'Its link-layer address.' }),
-    networks: wordList({ description: 'Its networks.' }),
-    addresses: wordList({ description: "The node's own addresses there." }),
-  },
-  { open: true },
-);
+const link = openObject({
+  name: text({ maxLength: 64, description: 'Name of the interface.' }),
+  linkAddress: text({ maxLength: 64, description: 'Its link-layer address.' }),
+  networks: wordList({ description: 'Its networks.' }),
+  addresses: wordList({ description: "The node's own addresses there." }),
+});
 
-const claim = object(
-  {
-    address: text({ maxLength: 64, description: 'The address.' }),
-    number: integer({ ...count, description: 'Higher than that of every earlier claim of the address.' }),
-    givesBack: boolean({ description: 'The node gives the address back to a better placed one (`failback: after`).' }),
-  },
-  { open: true },
-);
+const claim = openObject({
+  address: text({ maxLength: 64, description: 'The address.' }),
+  number: integer({ ...count, description: 'Higher than that of every earlier claim of the address.' }),
+  givesBack: boolean({ description: 'The node gives the address back to a better placed one (`failback: after`).' }),
+});
 
-const heldBack = object(
-  {
-    family: text({ maxLength: 64, description: 'IPv4 or IPv6.' }),
-    since: text({ maxLength: 64, description: 'When the agent noticed, RFC 3339.' }),
-    settled: boolean({ description: 'The problem has lasted, and the routes are withdrawn unless this node is the last next hop.' }),
-    reason: writtenReason,
-  },
-  { open: true },
-);
+const heldBack = openObject({
+  family: text({ maxLength: 64, description: 'IPv4 or IPv6.' }),
+  since: text({ maxLength: 64, description: 'When the agent noticed, RFC 3339.' }),
+  settled: boolean({ description: 'The problem has lasted, and the routes are withdrawn unless this node is the last next hop.' }),
+  reason: writtenReason,
+});
 
 const failing = object(
   {
@@ -173,44 +150,41 @@ const pod = object(
  * Agents write this status, possibly of another version than the CRD and the reader. So no word is fixed, every object keeps unknown
  * fields, and length limits are far above what agents write: a refused write would hide a whole node.
  */
-const status = object(
-  {
-    updated: text({ maxLength: 64, description: 'When it was written, RFC 3339. Without `pod`, an agent counts as dead after 90 s.' }),
-    writer: text({ maxLength: 64, description: 'Tells agent processes apart that report for the same node.' }),
-    pod,
-    consumed: map(text({ maxLength: 64 }), {
-      maxEntries: limits.consumedKinds,
-      description: 'The highest resourceVersion of the Services, and of its own Node, that the agent has acted on.',
-    }),
-    sessions: list(session, { maxItems: limits.sessions, description: 'BGP sessions of the node.' }),
-    differing: list(difference, {
-      maxItems: limits.differing,
-      description: 'Services whose actual state differs from what was decided.',
-    }),
-    truncated: boolean({ description: 'More Services differ than are listed. The state of Services that are not listed is unknown.' }),
-    problem: object(reasonFields, { open: true, description: 'A problem that affects every Service of the node.' }),
-    host: list(writtenReason, { maxItems: limits.hostReasons, description: 'Problems of the host.' }),
-    heldBack: list(heldBack, {
-      maxItems: limits.heldBackFamilies,
-      description:
-        'The address families that the host does not forward, whose [routes the node holds back](host.md#a-node-that-cannot-forward).',
-    }),
-    drain,
-    directReturn,
-    links: list(link, {
-      maxItems: limits.nodeLinks,
-      description: 'The links on which the node can announce addresses by ARP and NDP; absent: there was no L2Advertisement.',
-    }),
-    claims: list(claim, {
-      maxItems: limits.nodeClaims,
-      description:
-        'Addresses that the node announces by ARP and NDP, or was the last one to announce. Of several nodes that list an address, the one with the highest number did so last.',
-    }),
-    checks,
-    conditions,
-  },
-  { open: true },
-);
+const status = openObject({
+  updated: text({ maxLength: 64, description: 'When it was written, RFC 3339. Without `pod`, an agent counts as dead after 90 s.' }),
+  writer: text({ maxLength: 64, description: 'Tells agent processes apart that report for the same node.' }),
+  pod,
+  consumed: map(text({ maxLength: 64 }), {
+    maxEntries: limits.consumedKinds,
+    description: 'The highest resourceVersion of the Services, and of its own Node, that the agent has acted on.',
+  }),
+  sessions: list(session, { maxItems: limits.sessions, description: 'BGP sessions of the node.' }),
+  differing: list(difference, {
+    maxItems: limits.differing,
+    description: 'Services whose actual state differs from what was decided.',
+  }),
+  truncated: boolean({ description: 'More Services differ than are listed. The state of Services that are not listed is unknown.' }),
+  problem: reasonField('A problem that affects every Service of the node.'),
+  host: list(writtenReason, { maxItems: limits.hostReasons, description: 'Problems of the host.' }),
+  heldBack: list(heldBack, {
+    maxItems: limits.heldBackFamilies,
+    description:
+      'The address families that the host does not forward, whose [routes the node holds back](host.md#a-node-that-cannot-forward).',
+  }),
+  drain,
+  directReturn,
+  links: list(link, {
+    maxItems: limits.nodeLinks,
+    description: 'The links on which the node can announce addresses by ARP and NDP; absent: there was no L2Advertisement.',
+  }),
+  claims: list(claim, {
+    maxItems: limits.nodeClaims,
+    description:
+      'Addresses that the node announces by ARP and NDP, or was the last one to announce. Of several nodes that list an address, the one with the highest number did so last.',
+  }),
+  checks,
+  conditions,
+});
 
 export const nodeState = defineKind({
   kind: 'NodeState',
@@ -244,24 +218,21 @@ type Written = Value<typeof status>;
 function readReport(status: Written): Omit<NodeState, 'kind' | 'metadata'> {
   const differing = status.differing.map(readDifference);
   const known = differing.filter((one) => one !== undefined);
-  const host = status.host.map(readReason);
   return {
     updated: status.updated ?? '',
     ...defined({ writer: status.writer }),
     ...readPod(status.pod),
     consumed: Object.fromEntries(Object.entries(status.consumed).filter(([, version]) => /^[0-9]{1,40}$/.test(version))),
-    sessions: status.sessions.flatMap((item) => readSession(item) ?? []),
+    sessions: status.sessions.flatMap(readSession),
     differing: known,
     // A difference that another version wrote in an unknown form counts as `truncated`.
     ...(status.truncated === true || known.length < differing.length ? { truncated: true } : {}),
-    ...(status.problem === undefined ? {} : { problem: readReason(status.problem) }),
-    ...(host.length === 0 ? {} : { host }),
-    ...readHeldBack(status.heldBack),
+    ...defined({ problem: status.problem && readReason(status.problem) }),
+    ...filled({ host: status.host.map(readReason), heldBack: status.heldBack.flatMap(readHeldBack) }),
     ...readDrain(status.drain),
-    ...readLinks(status.links),
-    ...readClaims(status.claims),
+    ...filled({ links: status.links.flatMap(readLink), claims: status.claims.flatMap(readClaim) }),
+    ...defined({ directReturn: status.directReturn && readDirectReturn(status.directReturn) }),
     ...readChecks(status.checks),
-    ...(status.directReturn === undefined ? {} : { directReturn: readDirectReturn(status.directReturn) }),
   };
 }
 
@@ -291,23 +262,20 @@ function readFailing({ service = '', family: word, port = '', areAll = false, re
   return [{ service, family: word, port, areAll, reason: readReason(why) }];
 }
 
-function readLinks(items: readonly Value<typeof link>[]): Pick<NodeState, 'links'> {
-  const links = items.flatMap(({ name = '', linkAddress = '', networks, addresses }): NodeLink[] =>
-    isInterfaceName(name) && isLinkAddress(linkAddress)
-      ? [{ name, linkAddress, networks: networks.flatMap(readPrefix), addresses: addresses.flatMap(readAddress) }]
-      : [],
-  );
-  return links.length === 0 ? {} : { links };
+function readLink({ name = '', linkAddress = '', networks, addresses }: Value<typeof link>): NodeLink[] {
+  if (!isInterfaceName(name) || !isLinkAddress(linkAddress)) return [];
+  return [{ name, linkAddress, networks: networks.flatMap(readPrefix), addresses: addresses.flatMap(readAddress) }];
 }
 
-function readClaims(items: readonly Value<typeof claim>[]): Pick<NodeState, 'claims'> {
-  const claims = items.flatMap(({ address = '', number, givesBack }): AddressClaim[] => {
-    const read = parseAddress(address);
-    return read.ok && number !== undefined
-      ? [{ address: formatAddress(read.value), number, ...(givesBack === true ? { givesBack } : {}) }]
-      : [];
-  });
-  return claims.length === 0 ? {} : { claims };
+function readClaim({ address = '', number, givesBack }: Value<typeof claim>): AddressClaim[] {
+  const read = parseAddress(address);
+  if (!read.ok || number === undefined) return [];
+  return [{ address: formatAddress(read.value), number, ...(givesBack === true ? { givesBack } : {}) }];
+}
+
+/** Leaves out lists without elements. */
+function filled<T extends Readonly<Record<string, readonly unknown[]>>>(lists: T): Partial<T> {
+  return Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0)) as Partial<T>;
 }
 
 const isInterfaceName = (text: string): boolean => /^[^\s/]{1,15}$/.test(text);
@@ -334,11 +302,8 @@ function readDirectReturn({ receives, passes, networks, linkAddresses, interface
   };
 }
 
-function readHeldBack(items: readonly Value<typeof heldBack>[]): Pick<NodeState, 'heldBack'> {
-  const entries = items.flatMap(({ family: word, since = '', settled = false, reason: why = unexplained }): HeldBackFamily[] =>
-    word === 'IPv4' || word === 'IPv6' ? [{ family: word, since, settled, reason: readReason(why) }] : [],
-  );
-  return entries.length === 0 ? {} : { heldBack: entries };
+function readHeldBack({ family, since = '', settled = false, reason: why = unexplained }: Value<typeof heldBack>): HeldBackFamily[] {
+  return family === 'IPv4' || family === 'IPv6' ? [{ family, since, settled, reason: readReason(why) }] : [];
 }
 
 /** Reads the drain. With an unknown phase, from another version, the node counts as Draining. */
@@ -349,26 +314,28 @@ function readDrain(item: Value<typeof drain> | undefined): Pick<NodeState, 'drai
   return { drain: { phase, since, kept, ...defined({ withdrawn, connections }) } };
 }
 
-function readSession(item: Value<typeof session>): SessionStatus | undefined {
+function readSession(item: Value<typeof session>): SessionStatus[] {
+  const { peer = '', address = '', interface: device, since = '', localASN = 0, peerASN = 0, prefixesSent = 0 } = item;
+  const { lastError, cause, warning } = item;
   const state = sessionStates.find((word) => word === item.state);
-  if (state === undefined) return undefined;
-  return {
-    peer: item.peer ?? '',
-    address: item.address ?? '',
-    ...defined({ interface: item.interface }),
-    state,
-    since: item.since ?? '',
-    localASN: item.localASN ?? 0,
-    peerASN: item.peerASN ?? 0,
-    prefixesSent: item.prefixesSent ?? 0,
-    ...readFamilies(item.families),
-    ...defined({ lastError: item.lastError }),
-    ...(item.cause === undefined ? {} : { cause: readReason(item.cause) }),
-    ...(item.warning === undefined ? {} : { warning: readReason(item.warning) }),
-    ...readDamping(item.damping),
-    ...readBfd(item.bfd),
-    ...readNeighbors(item.neighbors),
-  };
+  if (state === undefined) return [];
+  return [
+    {
+      peer,
+      address,
+      ...defined({ interface: device }),
+      state,
+      since,
+      localASN,
+      peerASN,
+      prefixesSent,
+      ...filled({ families: item.families.flatMap(readFamily) }),
+      ...defined({ lastError, cause: cause && readReason(cause), warning: warning && readReason(warning) }),
+      ...readDamping(item.damping),
+      ...readBfd(item.bfd),
+      ...filled({ neighbors: item.neighbors.flatMap(readNeighbor) }),
+    },
+  ];
 }
 
 const unexplained: Value<typeof writtenReason> = { details: {} };

@@ -1,11 +1,11 @@
 import { defined } from '../../lang/defined.ts';
 import { bfdStates, sessionStates, type SessionFamily, type SessionNeighbor, type SessionStatus } from '../objects/node-state.ts';
-import { integer, object, text } from '../schema/fields.ts';
+import { integer, object, openObject, text } from '../schema/fields.ts';
 import type { Value } from '../schema/value.ts';
 
-const longText = 32_768;
-const count = { min: 0, max: Number.MAX_SAFE_INTEGER } as const;
-const asn = { min: 0, max: 2 ** 32 - 1 } as const;
+export const longText = 32_768;
+export const count = { min: 0, max: Number.MAX_SAFE_INTEGER } as const;
+export const asn = { min: 0, max: 2 ** 32 - 1 } as const;
 
 export const bfd = object(
   {
@@ -31,41 +31,29 @@ export const damping = object(
   { open: true, description: 'Present when the session went down unintentionally in the last hour.' },
 );
 
-export const family = object(
-  {
-    family: text({ maxLength: 64, description: 'IPv4 or IPv6.' }),
-    sent: integer({ ...count, description: 'Routes sent to the peer.' }),
-    received: integer({ ...count, description: 'Routes announced by the peer in this session.' }),
-    accepted: integer({ ...count, description: 'Routes that `import` of the BGPPeer accepts. Absent: it has none.' }),
-    installed: integer({ ...count, description: 'Accepted routes in the kernel.' }),
-  },
-  { open: true },
-);
+export const family = openObject({
+  family: text({ maxLength: 64, description: 'IPv4 or IPv6.' }),
+  sent: integer({ ...count, description: 'Routes sent to the peer.' }),
+  received: integer({ ...count, description: 'Routes announced by the peer in this session.' }),
+  accepted: integer({ ...count, description: 'Routes that `import` of the BGPPeer accepts. Absent: it has none.' }),
+  installed: integer({ ...count, description: 'Accepted routes in the kernel.' }),
+});
 
-export const neighbor = object(
-  {
-    address: text({ maxLength: 64, description: 'Its address.' }),
-    peerASN: integer({ ...asn, description: 'Its AS number; 0 until it is known.' }),
-    state: text({ maxLength: 64, description: sessionStates.join(', ') }),
-    since: text({ maxLength: 64, description: 'RFC 3339.' }),
-    lastError: text({ maxLength: longText, description: 'Why its session is down, or was down last.' }),
-  },
-  { open: true },
-);
+export const neighbor = openObject({
+  address: text({ maxLength: 64, description: 'Its address.' }),
+  peerASN: integer({ ...asn, description: 'Its AS number; 0 until it is known.' }),
+  state: text({ maxLength: 64, description: sessionStates.join(', ') }),
+  since: text({ maxLength: 64, description: 'RFC 3339.' }),
+  lastError: text({ maxLength: longText, description: 'Why its session is down, or was down last.' }),
+});
 
-export function readNeighbors(items: readonly Value<typeof neighbor>[]): Pick<SessionStatus, 'neighbors'> {
-  const neighbors = items.flatMap(({ address = '', peerASN = 0, state: word, since = '', lastError }): SessionNeighbor[] => {
-    const state = sessionStates.find((known) => known === word);
-    return state === undefined ? [] : [{ address, peerASN, state, since, ...defined({ lastError }) }];
-  });
-  return neighbors.length === 0 ? {} : { neighbors };
+export function readNeighbor({ address = '', peerASN = 0, state: word, since = '', lastError }: Value<typeof neighbor>): SessionNeighbor[] {
+  const state = sessionStates.find((known) => known === word);
+  return state === undefined ? [] : [{ address, peerASN, state, since, ...defined({ lastError }) }];
 }
 
-export function readFamilies(items: readonly Value<typeof family>[]): Pick<SessionStatus, 'families'> {
-  const families = items.flatMap(({ family: word, sent = 0, received = 0 }): SessionFamily[] =>
-    word === 'IPv4' || word === 'IPv6' ? [{ family: word, sent, received }] : [],
-  );
-  return families.length === 0 ? {} : { families };
+export function readFamily({ family: word, sent = 0, received = 0 }: Value<typeof family>): SessionFamily[] {
+  return word === 'IPv4' || word === 'IPv6' ? [{ family: word, sent, received }] : [];
 }
 
 export function readDamping(item: Value<typeof damping> | undefined): Pick<SessionStatus, 'damping'> {

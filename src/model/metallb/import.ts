@@ -1,17 +1,13 @@
 import { isRecord } from '../../lang/is-record.ts';
 import { originText, type TranslatedFrom } from '../objects/metadata.ts';
 import { parseObject } from '../parse.ts';
-import { fieldText } from '../reading/problem.ts';
+import { fieldText, type FieldProblem } from '../reading/problem.ts';
 import { metallbGroup } from '../parse/metallb-group.ts';
 import { metallbKinds } from './kinds.ts';
 import { translateObject, type Translation } from './translate.ts';
 
-export interface Remark {
+export interface Remark extends Pick<FieldProblem, 'field' | 'message' | 'fix'> {
   readonly level: 'refused' | 'differs' | 'note';
-  /** Path of the field, such as "spec.bfdProfile". */
-  readonly field: string;
-  readonly message: string;
-  readonly fix: string;
 }
 
 /** The result of importing one MetalLB object. */

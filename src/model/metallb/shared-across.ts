@@ -18,14 +18,9 @@ export interface SharedAcross {
  * lets them share by the key alone; in Herald each must admit the namespace of the other.
  */
 export function sharedAcross(services: readonly Service[]): SharedAcross[] {
-  const groups = new Map<string, Service[]>();
-  for (const service of services) {
-    if (service.type !== 'LoadBalancer' || service.sharingKey === undefined || service.sharingKey === '') continue;
-    for (const address of addressesOf(service)) {
-      const id = `${address} ${service.sharingKey}`;
-      groups.set(id, [...(groups.get(id) ?? []), service]);
-    }
-  }
+  const sharing = services.filter(({ type, sharingKey = '' }) => type === 'LoadBalancer' && sharingKey !== '');
+  const uses = sharing.flatMap((service) => addressesOf(service).map((address) => ({ service, id: `${address} ${service.sharingKey}` })));
+  const groups = Map.groupBy(uses, ({ id }) => id);
   return services.flatMap((service) => {
     const addresses = addressesOf(service).filter((address) => strangers(address).length > 0);
     const others = addresses.flatMap(strangers);
@@ -37,7 +32,8 @@ export function sharedAcross(services: readonly Service[]): SharedAcross[] {
     ];
 
     function strangers(address: string): Service[] {
-      return (groups.get(`${address} ${service.sharingKey ?? ''}`) ?? []).filter((other) => !admits(service, other));
+      const users = groups.get(`${address} ${service.sharingKey ?? ''}`) ?? [];
+      return users.map((use) => use.service).filter((other) => !admits(service, other));
     }
   });
 }

@@ -33,36 +33,23 @@ export function translateObject(raw: unknown, namespace: string): Translation {
   if (reportKinds.includes(kind)) return { is: 'report' };
   const ofKind = metallbKinds.filter((candidate) => candidate.kind === kind);
   const [first] = ofKind;
-  if (first === undefined) {
-    return {
-      is: 'refused',
-      field: 'kind',
-      message: `${kind.slice(0, 63)} is not a kind of MetalLB that Herald knows`,
-      fix: 'remove the object',
-    };
-  }
-  if (first.refused !== undefined) return { is: 'refused', field: 'kind', ...first.refused };
+  if (first === undefined) return refused('kind', `${kind.slice(0, 63)} is not a kind of MetalLB that Herald knows`, 'remove the object');
+  if (first.refused !== undefined) return refused('kind', first.refused.message, first.refused.fix);
   const version = ofKind.find((candidate) => `${metallbGroup}/${candidate.version}` === apiVersion);
   if (version === undefined) {
     const known = ofKind.map((candidate) => `${metallbGroup}/${candidate.version}`).join(' or ');
-    return {
-      is: 'refused',
-      field: 'apiVersion',
-      message: `${kind} is not read in version ${apiVersion.slice(0, 63)}`,
-      fix: `write ${known}`,
-    };
+    return refused('apiVersion', `${kind} is not read in version ${apiVersion.slice(0, 63)}`, `write ${known}`);
   }
   const metadata = isRecord(raw['metadata']) ? raw['metadata'] : {};
-  const origin: TranslatedFrom = {
-    apiVersion,
-    kind,
-    namespace: textOr(metadata['namespace'], namespace),
-    name: textOr(metadata['name'], ''),
-  };
+  const origin = { apiVersion, kind, namespace: textOr(metadata['namespace'], namespace), name: textOr(metadata['name'], '') };
   const findings: Finding[] = [];
   const spec = isRecord(raw['spec']) ? translateFields(version.rows, raw['spec'], { namespace: origin.namespace }, findings) : raw['spec'];
   const translated = { apiVersion: heraldApiVersion, kind, metadata: translateMetadata(metadata), spec };
   return { is: 'translated', raw: translated, origin, findings };
+}
+
+function refused(field: string, message: string, fix: string): Translation {
+  return { is: 'refused', field, message, fix };
 }
 
 /** Removes the namespace: MetalLB's kinds are namespaced, Herald's are cluster-scoped. */

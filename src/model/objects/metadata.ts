@@ -27,13 +27,13 @@ export interface Metadata {
   readonly origin?: TranslatedFrom;
 }
 
-/** Identifies an object of another program, in that program's API group. */
-export interface TranslatedFrom {
+export interface ObjectName extends NamespacedName {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly namespace: string;
-  readonly name: string;
 }
+
+/** Identifies an object of another program, in that program's API group. */
+export type TranslatedFrom = ObjectName;
 
 /** Returns text such as "IPAddressPool.metallb.io/metallb-system/main". */
 export function originText({ apiVersion, kind, namespace, name }: TranslatedFrom): string {
@@ -41,6 +41,7 @@ export function originText({ apiVersion, kind, namespace, name }: TranslatedFrom
 }
 
 export interface NamespacedName {
+  /** "" for cluster-scoped kinds. */
   readonly namespace: string;
   readonly name: string;
 }

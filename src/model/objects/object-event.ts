@@ -1,10 +1,7 @@
+import type { ObjectName } from './metadata.ts';
+
 /** Identifies the object of an Event: the fields of core/v1 ObjectReference that distinguish it from another object of the same name. */
-export interface ObjectReference {
-  readonly apiVersion: string;
-  readonly kind: string;
-  /** "" for cluster-scoped kinds. */
-  readonly namespace: string;
-  readonly name: string;
+export interface ObjectReference extends ObjectName {
   /** "" when unknown. */
   readonly uid: string;
   readonly resourceVersion: string;

@@ -1,6 +1,7 @@
 import type { Address, Family } from '../../net/address.ts';
-import type { Protocol, SlotTableSize } from '../../net/frontend.ts';
+import type { SlotTableSize } from '../../net/frontend.ts';
 import type { Prefix } from '../../net/prefix.ts';
+import type { EndpointPort } from './endpoint-slice.ts';
 import type { Metadata } from './metadata.ts';
 
 /** core/v1 Service with every default filled in: the fields that decisions use. */
@@ -74,11 +75,8 @@ export interface Service {
 export const loadBalancings = ['consistent', 'random'] as const;
 type LoadBalancing = (typeof loadBalancings)[number];
 
-export interface ServicePort {
-  /** "" when the Service's only port has no name. */
-  readonly name: string;
-  readonly protocol: Protocol;
-  readonly port: number;
+/** The name is "" when the Service has one port without a name. */
+export interface ServicePort extends EndpointPort {
   /** 0 when not set. */
   readonly nodePort: number;
   readonly targetPort: number | string;

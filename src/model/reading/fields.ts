@@ -86,8 +86,7 @@ export class FieldReader {
   secretText(name: string): string | undefined {
     const value = this.raw(name);
     if (value === undefined || typeof value === 'string') return value;
-    this.problem(name, 'must be text', 'put the value in quotes');
-    return undefined;
+    return this.problem(name, 'must be text', 'put the value in quotes');
   }
 
   texts(name: string, max: number, maxLength: number = limits.text): string[] {
@@ -99,7 +98,7 @@ export class FieldReader {
     const { keep = () => true, maxEntries = limits.mapEntries, maxLength = limits.annotations } = options;
     const value = this.raw(name);
     if (value === undefined) return {};
-    const result: Record<string, string> = Object.create(null) as Record<string, string>;
+    const result = Object.create(null) as Record<string, string>;
     if (!isRecord(value)) {
       this.#mustBe(name, 'a mapping of text to text', value);
       return {};
@@ -117,16 +116,14 @@ export class FieldReader {
   boolean(name: string): boolean | undefined {
     const value = this.raw(name);
     if (value === undefined || typeof value === 'boolean') return value;
-    this.#mustBe(name, 'true or false', value);
-    return undefined;
+    return this.#mustBe(name, 'true or false', value);
   }
 
   integer(name: string, min: number, max: number): number | undefined {
     const value = this.raw(name);
     if (value === undefined) return undefined;
     if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
-    this.#mustBe(name, `a whole number from ${min} to ${max}`, value);
-    return undefined;
+    return this.#mustBe(name, `a whole number from ${min} to ${max}`, value);
   }
 
   oneOf<const T extends string | number>(name: string, values: readonly T[]): T | undefined {
@@ -167,17 +164,15 @@ export class FieldReader {
     return false;
   }
 
-  /** Refuses fields that are known but not implemented yet, unless their value requests nothing. */
-  unsupported(...names: readonly string[]): void {
-    for (const name of names) {
-      const value = this.raw(name);
-      const harmless =
-        value === undefined || value === false || value === '' || value === 0 || (Array.isArray(value) && value.length === 0);
-      if (!harmless) this.problem(name, 'is not supported yet', `remove ${name}`);
-    }
+  /** Refuses a field that is known but not implemented yet, unless its value requests nothing. */
+  unsupported(name: string): undefined {
+    const value = this.raw(name);
+    const harmless = value === undefined || value === false || value === '' || value === 0 || (Array.isArray(value) && value.length === 0);
+    return harmless ? undefined : this.problem(name, 'is not supported yet', `remove ${name}`);
   }
 
-  problem(where: string | FieldPath, message: string, fix: string): void {
+  /** Returns undefined, which reading the field then returns. */
+  problem(where: string | FieldPath, message: string, fix: string): undefined {
     this.#findings.unusable = true;
     addProblem(this.#findings.problems, this.#at(where), message, fix);
   }
@@ -185,6 +180,11 @@ export class FieldReader {
   /** Records a problem of a part that is left out. The rest of the object is used. */
   partialProblem(where: string | FieldPath, message: string, fix: string): void {
     addProblem(this.#findings.problems, this.#at(where), message, fix);
+  }
+
+  /** Records a problem of an annotation that is left out. Call it on the outermost object. */
+  annotationProblem(name: string, written: string, fix: string): undefined {
+    this.partialProblem(['metadata', 'annotations', name], `is ${JSON.stringify(written.slice(0, limits.shownValue))}`, fix);
   }
 
   warning(where: string | FieldPath, message: string, fix: string): void {
@@ -225,26 +225,18 @@ export class FieldReader {
   }
 
   #text(where: FieldPath, value: unknown, max: number): string | undefined {
-    if (typeof value !== 'string') {
-      this.#mustBe(where, 'text', value);
-      return undefined;
-    }
-    if (value.length <= max) return value;
-    this.problem(where, `is longer than ${max} characters`, '');
-    return undefined;
+    if (typeof value !== 'string') return this.#mustBe(where, 'text', value);
+    return value.length <= max ? value : this.problem(where, `is longer than ${max} characters`, '');
   }
 
   #parse<T>(where: FieldPath, text: string, parse: (text: string) => Parsed<T>): T | undefined {
     const result = parse(text);
-    if (!result.ok) {
-      this.problem(where, `${this.#shown(text)}: ${result.problem}`, '');
-      return undefined;
-    }
+    if (!result.ok) return this.problem(where, `${this.#shown(text)}: ${result.problem}`, '');
     if (result.warning !== undefined) this.warning(where, `${this.#shown(text)} ${result.warning}`, '');
     return result.value;
   }
 
-  #mustBe(where: string | FieldPath, what: string, value: unknown): void {
+  #mustBe(where: string | FieldPath, what: string, value: unknown): undefined {
     const quote = what === 'text' && (typeof value === 'number' || typeof value === 'boolean');
     this.problem(
       where,

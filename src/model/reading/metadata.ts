@@ -80,6 +80,9 @@ function readNamespace(metadata: FieldReader, kind: string, scope: Scope): strin
   }
   if (namespace === '') return 'default';
   if (isLabelName(namespace)) return namespace;
-  metadata.problem('namespace', `${JSON.stringify(namespace)} is not the name of a namespace`, 'use lower case letters, digits and "-"');
-  return undefined;
+  return metadata.problem(
+    'namespace',
+    `${JSON.stringify(namespace)} is not the name of a namespace`,
+    'use lower case letters, digits and "-"',
+  );
 }

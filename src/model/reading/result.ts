@@ -1,12 +1,9 @@
 import type { EndpointSlice } from '../objects/endpoint-slice.ts';
-import type { TranslatedFrom } from '../objects/metadata.ts';
+import type { NamespacedName, TranslatedFrom } from '../objects/metadata.ts';
 
 /** Identifies the object that a manifest describes. Known even when the object is unusable. */
-export interface ObjectIdentity {
+export interface ObjectIdentity extends NamespacedName {
   readonly kind: string;
-  /** "" for cluster-scoped kinds. */
-  readonly namespace: string;
-  readonly name: string;
 }
 
 export interface ParseOptions {

@@ -1,4 +1,4 @@
-import { lastingReason, reasonEntry } from './entry.ts';
+import { lastingReason, reasonEntry, type Numbers, type Texts } from './entry.ts';
 
 export interface OfPool {
   readonly pool: string;
@@ -22,26 +22,26 @@ export function restoreText({ address, pool }: OutsidePools): string {
 export const allocationReasons = {
   NotLoadBalancer: reasonEntry({
     brief: 'The Service is not of type LoadBalancer',
-    says: (d: { readonly type: string }) => `the Service is of type ${d.type}, which takes no address from a pool`,
+    says: (d: Texts<'type'>) => `the Service is of type ${d.type}, which takes no address from a pool`,
     fix: () => 'set spec.type: LoadBalancer',
   }),
   OtherLoadBalancerClass: reasonEntry({
     givesAway: true,
     brief: 'The Service belongs to another load balancer class',
-    says: (d: { readonly class: string; readonly ours: string }) =>
+    says: (d: Texts<'class' | 'ours'>) =>
       `spec.loadBalancerClass is ${d.class === '' ? 'not set' : `"${d.class}"`}; Herald's is "${d.ours}"`,
     fix: (d) => `set spec.loadBalancerClass: ${d.ours} (the field is immutable: create the Service anew)`,
   }),
   ClassNotSet: reasonEntry({
     brief: 'The Service has no load balancer class, and HeraldConfig/default leaves such Services to another controller',
-    says: (d: { readonly ours: string }) =>
+    says: (d: Texts<'ours'>) =>
       `spec.loadBalancerClass is not set, and HeraldConfig/default has defaultClass: false, so Herald ("${d.ours}") leaves the Service to another controller`,
     fix: (d) =>
       `set spec.loadBalancerClass: ${d.ours} (the field is immutable: create the Service anew), or set defaultClass: true in HeraldConfig/default if no other controller serves Services without a class`,
   }),
   StatusContested: reasonEntry({
     brief: 'Another program also writes the addresses of the Service',
-    says: (d: { readonly times: number }) =>
+    says: (d: Numbers<'times'>) =>
       `another program has overwritten the addresses of the Service ${d.times} times; Herald stopped writing, so that they do not change back and forth`,
     fix: () =>
       'stop the other controller (such as MetalLB), or leave the Service to it: see defaultClass and compat of HeraldConfig; Herald writes again after ten minutes without a foreign write, or when HeraldConfig changes',
@@ -59,7 +59,7 @@ export const allocationReasons = {
   NoPoolFits: lastingReason({
     brief: 'Several IPAddressPools serve this Service, and each has another reason to give it no address',
     // The pool that came nearest to giving an address, its reason, and the fix of that reason.
-    says: (d: OfPool & { readonly because: string; readonly remedy: string }) => `${d.because}, and no other pool fits`,
+    says: (d: OfPool & Texts<'because' | 'remedy'>) => `${d.because}, and no other pool fits`,
     fix: (d) => d.remedy,
   }),
   PoolNotFound: lastingReason({
@@ -69,7 +69,7 @@ export const allocationReasons = {
   }),
   PoolNotRequested: reasonEntry({
     brief: 'Another pool was requested',
-    says: (d: OfPool & { readonly requested: string }) => `the Service asks for pool "${d.requested}"`,
+    says: (d: OfPool & Texts<'requested'>) => `the Service asks for pool "${d.requested}"`,
     fix: () => '',
   }),
   PoolNotAutoAssigned: lastingReason({
@@ -79,7 +79,7 @@ export const allocationReasons = {
   }),
   PoolNamespaceNotSelected: lastingReason({
     brief: 'The pool does not serve this namespace',
-    says: (d: OfPool & { readonly namespace: string }) => `pool "${d.pool}" does not select namespace "${d.namespace}"`,
+    says: (d: OfPool & Texts<'namespace'>) => `pool "${d.pool}" does not select namespace "${d.namespace}"`,
     fix: (d) => `add the namespace to serviceAllocation of IPAddressPool "${d.pool}"`,
   }),
   PoolServiceNotSelected: lastingReason({
@@ -89,22 +89,15 @@ export const allocationReasons = {
   }),
   PoolHasNoFamily: lastingReason({
     brief: 'The pool has no addresses of a needed family',
-    says: (d: OfPool & { readonly families: string }) => `pool "${d.pool}" has no ${d.families} addresses`,
+    says: (d: OfPool & Texts<'families'>) => `pool "${d.pool}" has no ${d.families} addresses`,
     fix: (d) => `add ${d.families} addresses to IPAddressPool "${d.pool}", or change spec.ipFamilyPolicy`,
   }),
   PoolFull: lastingReason({
     brief: 'The pool is full',
     // `shared`: why the Service cannot join an address of the pool that is held under its own sharing key. `holder`: a Service of the same
     // namespace whose release makes room. `kept`: for how many seconds the pool then keeps its address.
-    says: (
-      d: OfPool & {
-        readonly family: string;
-        readonly total: string;
-        readonly shared?: string;
-        readonly holder?: string;
-        readonly kept?: number;
-      },
-    ) => `pool ${d.pool} is full (${d.total} of ${d.total} ${d.family} addresses)${d.shared === undefined ? '' : `; ${d.shared}`}`,
+    says: (d: OfPool & Texts<'family' | 'total'> & { readonly shared?: string; readonly holder?: string; readonly kept?: number }) =>
+      `pool ${d.pool} is full (${d.total} of ${d.total} ${d.family} addresses)${d.shared === undefined ? '' : `; ${d.shared}`}`,
     fix: (d) => {
       const wait = d.kept === undefined ? '' : `, whose address the pool keeps for another ${d.kept} s (keepReleasedSeconds)`;
       return `add addresses to IPAddressPool ${d.pool}, or ${d.holder === undefined ? 'delete a Service that holds one' : `release ${d.holder}${wait}`}`;
@@ -118,28 +111,20 @@ export const allocationReasons = {
   QuotaReached: lastingReason({
     brief: 'The namespace has reached its quota of addresses of the pool',
     // `used` and `more` are for programs: `used` changes while the Service waits. `entry`: the index in spec.quota.
-    says: (
-      d: OfPool & {
-        readonly namespace: string;
-        readonly used: number;
-        readonly allowed: number;
-        readonly more: number;
-        readonly entry: number;
-      },
-    ) =>
+    says: (d: OfPool & Texts<'namespace'> & Numbers<'used' | 'allowed' | 'more' | 'entry'>) =>
       `the quota of pool ${d.pool} for namespace ${d.namespace} (${d.allowed} ${d.allowed === 1 ? 'address' : 'addresses'}) has no room for ${d.more} more`,
     fix: (d) =>
       `raise spec.quota[${d.entry}].addresses of IPAddressPool ${d.pool}, or delete a Service of namespace ${d.namespace} that holds one`,
   }),
   AddressReserved: lastingReason({
     brief: 'The requested address is kept for another Service',
-    says: (d: OfPool & { readonly address: string; readonly owner: string }) =>
+    says: (d: OfPool & Texts<'address' | 'owner'>) =>
       `requested address ${d.address} is kept for Service ${d.owner} (reservations or keepReleasedSeconds of pool "${d.pool}")`,
     fix: (d) => `request another address, or change reservations of IPAddressPool "${d.pool}"`,
   }),
   TooManyAddresses: reasonEntry({
     brief: 'The Service would keep more addresses than allowed',
-    says: (d: { readonly most: number }) => `with herald.dev/keep-addresses the Service would hold more than ${d.most} addresses`,
+    says: (d: Numbers<'most'>) => `with herald.dev/keep-addresses the Service would hold more than ${d.most} addresses`,
     fix: () => 'remove the annotation herald.dev/keep-addresses: addresses that the Service no longer requests are then released',
   }),
   AddressNotInPools: lastingReason({
@@ -158,13 +143,12 @@ export const allocationReasons = {
   AddressTaken: lastingReason({
     brief: 'Another Service has the address',
     // Why the two may not share it, and which of their fields to make equal.
-    says: (d: { readonly address: string; readonly by: string; readonly why: string; readonly remedy: string }) =>
-      `${d.address} is held by Service ${d.by}, and they may not share it: ${d.why}`,
+    says: (d: Texts<'address' | 'by' | 'why' | 'remedy'>) => `${d.address} is held by Service ${d.by}, and they may not share it: ${d.why}`,
     fix: (d) => `request another address; or, to share it: ${d.remedy}`,
   }),
   AddressHeldTwice: lastingReason({
     brief: 'The address is also recorded for another Service',
-    says: (d: { readonly address: string; readonly by: string; readonly port?: string }) =>
+    says: (d: Texts<'address' | 'by'> & { readonly port?: string }) =>
       `${d.address} is on record for ${d.by} as well, which keeps it${d.port === undefined ? '' : ` (both have port ${d.port})`}: this Service is neither announced nor forwarded at that address`,
     fix: (d) =>
       d.port === undefined
@@ -173,36 +157,35 @@ export const allocationReasons = {
   }),
   RequestedFamilyMismatch: lastingReason({
     brief: 'The requested addresses do not match the families of the Service',
-    says: (d: { readonly requested: string; readonly families: string }) =>
-      `requested ${d.requested}, but spec.ipFamilies is ${d.families}`,
+    says: (d: Texts<'requested' | 'families'>) => `requested ${d.requested}, but spec.ipFamilies is ${d.families}`,
     fix: () => 'request addresses of the families in spec.ipFamilies',
   }),
   InvalidRequest: lastingReason({
     brief: 'The request for an address is not valid',
-    says: (d: { readonly field: string; readonly problem: string }) => `${d.field}: ${d.problem}`,
+    says: (d: Texts<'field' | 'problem'>) => `${d.field}: ${d.problem}`,
     fix: (d) => `correct ${d.field} of the Service`,
   }),
   AddressAvoided: lastingReason({
     brief: 'The pool does not give the requested address',
-    says: (d: OfPool & { readonly address: string }) => `pool "${d.pool}" has avoidBuggyIPs, which leaves out ${d.address}`,
+    says: (d: OfPool & Texts<'address'>) => `pool "${d.pool}" has avoidBuggyIPs, which leaves out ${d.address}`,
     fix: (d) => `request another address, or set avoidBuggyIPs: false on IPAddressPool "${d.pool}"`,
   }),
   AddressOfNetwork: lastingReason({
     brief: 'The requested address is that of a Node or a router',
-    says: (d: OfPool & { readonly address: string; readonly of: string }) =>
+    says: (d: OfPool & Texts<'address' | 'of'>) =>
       `pool "${d.pool}" does not give ${d.address}, ${d.of}: a Service with this address would take it off the network`,
     fix: (d) => `request another address, and leave ${d.address} out of IPAddressPool "${d.pool}"`,
   }),
   AddressInOtherPool: lastingReason({
     brief: 'The address is not in the requested pool',
-    says: (d: OfPool & { readonly address: string; readonly requested: string }) =>
+    says: (d: OfPool & Texts<'address' | 'requested'>) =>
       `address ${d.address} is in pool "${d.pool}", but the Service asks for pool "${d.requested}"`,
     fix: (d) =>
       `write ${d.pool} into the annotation herald.dev/address-pool to have this address; to have another, request an address of pool "${d.requested}", or remove the annotation and write it again`,
   }),
   RecordUnreadable: reasonEntry({
     brief: 'A record of assigned addresses cannot be read',
-    says: (d: { readonly file: string }) =>
+    says: (d: Texts<'file'>) =>
       `${d.file} cannot be read, so the addresses recorded in it are not known: no address is assigned until it is repaired`,
     fix: (d) => `repair ${d.file}; or delete it, and its Service gets a new address`,
   }),

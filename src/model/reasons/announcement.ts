@@ -1,5 +1,5 @@
 import { nearestText, restoreText, type OutsidePools } from './allocation.ts';
-import { reasonEntry } from './entry.ts';
+import { lastingReason, reasonEntry, type Numbers, type Texts } from './entry.ts';
 
 export interface OnNode {
   readonly node: string;
@@ -35,11 +35,11 @@ export const announcementReasons = {
   AddressNotFromPool: reasonEntry({
     brief: 'The address is in no pool',
     says: (d: OutsidePools) => `${d.address} is in no valid IPAddressPool${nearestText(d)}`,
-    fix: (d) => `${restoreText(d)}, or delete the Service status to have it re-assigned`,
+    fix: (d) => `${restoreText(d)}, or have it assigned anew: annotate the Service with herald.dev/address-pool: POOL`,
   }),
   NoAdvertisement: reasonEntry({
     brief: 'No advertisement covers the address',
-    says: (d: { readonly type: string }) =>
+    says: (d: Texts<'type'>) =>
       d.type === 'LoadBalancer'
         ? 'no BGPAdvertisement or L2Advertisement covers this LoadBalancer address'
         : `no BGPAdvertisement covers this ${d.type} address`,
@@ -55,30 +55,29 @@ export const announcementReasons = {
   }),
   AdvertisingOff: reasonEntry({
     brief: 'Announcing addresses of this type is switched off',
-    says: (d: { readonly type: string; readonly annotation: string; readonly by: string }) =>
-      `${d.by} switches off announcing ${d.type} addresses`,
+    says: (d: Texts<'type' | 'annotation' | 'by'>) => `${d.by} switches off announcing ${d.type} addresses`,
     fix: (d) => `to have them announced, set the annotation ${d.annotation}: "true" on the Service`,
   }),
   NodeNotSelected: reasonEntry({
     brief: 'No BGPAdvertisement selects the node',
-    says: (d: OnNode & { readonly advertisements: string }) =>
+    says: (d: OnNode & Texts<'advertisements'>) =>
       `spec.nodeSelectors of ${d.advertisements}, which cover${d.advertisements.startsWith('BGPAdvertisements') ? '' : 's'} this address, do not match node "${d.node}"`,
     fix: (d) => `change spec.nodeSelectors of ${d.advertisements}, or label the node`,
   }),
   ServiceNotSelected: reasonEntry({
     brief: 'No BGPAdvertisement selects the Service',
-    says: (d: { readonly advertisements: string }) => `spec.serviceSelectors of ${d.advertisements} do not match the labels of the Service`,
+    says: (d: Texts<'advertisements'>) => `spec.serviceSelectors of ${d.advertisements} do not match the labels of the Service`,
     fix: (d) => `change spec.serviceSelectors of ${d.advertisements}, or label the Service`,
   }),
   ConflictingAdvertisements: reasonEntry({
     brief: 'BGPAdvertisements ask for different attributes',
-    says: (d: { readonly prefix: string; readonly peer: string; readonly advertisements: string; readonly field: string }) =>
+    says: (d: Texts<'prefix' | 'peer' | 'advertisements' | 'field'>) =>
       `BGPAdvertisements ${d.advertisements} ask for different ${d.field} on ${d.prefix} to peer "${d.peer}"`,
     fix: (d) => `make spec.${d.field} of BGPAdvertisements ${d.advertisements} equal, or let them select different pools, peers or nodes`,
   }),
   UnknownCommunity: reasonEntry({
     brief: 'A BGPAdvertisement names an unknown community',
-    says: (d: { readonly community: string; readonly advertisement: string }) =>
+    says: (d: Texts<'community' | 'advertisement'>) =>
       `BGPAdvertisement "${d.advertisement}" names community "${d.community}", which no Community object defines`,
     fix: () => 'define the alias in a Community object, or write the value',
   }),
@@ -89,7 +88,7 @@ export const announcementReasons = {
   }),
   NodeNotThisHost: reasonEntry({
     brief: 'The agent of the node runs on another host',
-    says: (d: OnNode & { readonly addresses: string; readonly host: string }) =>
+    says: (d: OnNode & Texts<'addresses' | 'host'>) =>
       `the agent with --node ${d.node} runs on a host that has no InternalIP of Node "${d.node}" (${d.addresses}): it announces nothing. The host has ${d.host}`,
     lasting: (d) =>
       `the agent with --node ${d.node} runs on a host that has no InternalIP of Node "${d.node}" (${d.addresses}): it announces nothing`,
@@ -134,43 +133,38 @@ export const announcementReasons = {
       `node "${d.node}" does not forward ${d.family} (${d.cause}): it withdraws its ${d.family} routes in a few seconds unless that ends`,
     fix: (d) => d.remedy,
   }),
-  NodeHeldBack: reasonEntry({
+  NodeHeldBack: lastingReason({
     brief: 'The node cannot forward the address family: it holds its routes back',
     says: (d: HeldBack) => `node "${d.node}" does not forward ${d.family} (${d.cause}): it has withdrawn its ${d.family} routes`,
-    lasting: (d) => `node "${d.node}" does not forward ${d.family} (${d.cause}): it has withdrawn its ${d.family} routes`,
     fix: (d) => d.remedy,
   }),
-  HeldBackLastNextHop: reasonEntry({
+  HeldBackLastNextHop: lastingReason({
     brief: 'Only nodes that cannot forward the address family announce the address',
     says: (d: HeldBack) =>
-      `node "${d.node}" does not forward ${d.family} (${d.cause}), but no node that does announces the address: its route stays`,
-    lasting: (d) =>
-      `node "${d.node}" does not forward ${d.family} (${d.cause}), but no node that does announces the address: its route stays`,
+      `node "${d.node}" does not forward ${d.family} (${d.cause}), but no node that does announces the address: it stays announced there`,
     fix: (d) => d.remedy,
   }),
-  EndpointsCutOff: reasonEntry({
+  EndpointsCutOff: lastingReason({
     brief: 'Connections to endpoints on a node that does not forward time out',
     says: (d: HeldBack) =>
-      `node "${d.node}" does not forward ${d.family} (${d.cause}): connections that other nodes send to its endpoints time out`,
-    lasting: (d) =>
       `node "${d.node}" does not forward ${d.family} (${d.cause}): connections that other nodes send to its endpoints time out`,
     fix: (d) => d.remedy,
   }),
   NoLocalEndpoints: reasonEntry({
     brief: 'No endpoint on the node can take traffic',
-    says: (d: OnNode & { readonly policy: string }) => `${d.policy} is Local and no endpoint on node "${d.node}" can take traffic`,
+    says: (d: OnNode & Texts<'policy'>) => `${d.policy} is Local and no endpoint on node "${d.node}" can take traffic`,
     fix: (d) =>
       `run a ready pod of the Service on the node, or set spec.${d.policy}: Cluster; nothing to do while another node announces the address`,
   }),
   EndpointsTerminating: reasonEntry({
     brief: 'The endpoints on the node are terminating, and another node has ready ones',
-    says: (d: OnNode & { readonly other: string }) =>
+    says: (d: OnNode & Texts<'other'>) =>
       `the endpoints on node "${d.node}" terminate, and node "${d.other}" has a ready one: this node is used only if there is no other`,
     fix: () => 'nothing to do: the node is left out when they have ended',
   }),
   NoEndpoints: reasonEntry({
     brief: 'No endpoint can take traffic',
-    says: (d: { readonly endpoints: number }) =>
+    says: (d: Numbers<'endpoints'>) =>
       d.endpoints === 0 ? 'the Service has no endpoints' : `none of the ${d.endpoints} endpoint(s) is ready or serving`,
     fix: () => "check the Service's selector and the readiness of its pods",
   }),
@@ -181,8 +175,7 @@ export const announcementReasons = {
   }),
   PeerNotInAdvertisement: reasonEntry({
     brief: 'The BGPAdvertisement does not name the peer',
-    says: (d: { readonly peer: string; readonly advertisements: string }) =>
-      `spec.peers of ${d.advertisements} does not name peer "${d.peer}"`,
+    says: (d: Texts<'peer' | 'advertisements'>) => `spec.peers of ${d.advertisements} does not name peer "${d.peer}"`,
     fix: (d) => `add "${d.peer}" to spec.peers of ${d.advertisements}`,
   }),
   PeerFamilyNotCarried: reasonEntry({
@@ -198,31 +191,30 @@ export const announcementReasons = {
   }),
   ExternalIPNotAllowed: reasonEntry({
     brief: 'No ExternalIPPolicy allows the external IP',
-    says: (d: { readonly address: string; readonly namespace: string }) =>
-      `no ExternalIPPolicy allows namespace "${d.namespace}" the external IP ${d.address}`,
+    says: (d: Texts<'address' | 'namespace'>) => `no ExternalIPPolicy allows namespace "${d.namespace}" the external IP ${d.address}`,
     fix: (d) =>
       `create an ExternalIPPolicy with ${d.address} in spec.cidrs and namespace "${d.namespace}" in spec.namespaceSelector, or remove ${d.address} from spec.externalIPs of the Service (CVE-2020-8554 is why it is denied)`,
   }),
   AgentSilent: reasonEntry({
     brief: 'The agent of the node does not report',
     says: (d: OnNode) => `no agent reports for node "${d.node}"`,
-    fix: (d) => `start the agent: herald agent --node ${d.node}`,
+    fix: (d) => `start the agent: ${agentOf(d.node)}`,
   }),
   AgentStopped: reasonEntry({
     brief: 'The agent of the node was stopped',
     says: (d: OnNode) =>
-      `the agent of node "${d.node}" was stopped; it withdrew its routes, or left them with peers that have graceful restart`,
-    fix: (d) => `start it again: herald agent --node ${d.node}`,
+      `the agent of node "${d.node}" was stopped: it announces nothing; routers with graceful restart keep its routes until their restart time ends`,
+    fix: (d) => `start it again: ${agentOf(d.node)}`,
   }),
   SessionDown: reasonEntry({
     brief: 'The BGP session is down',
-    says: (d: { readonly peer: string; readonly state: string; readonly lastError: string }) =>
+    says: (d: Texts<'peer' | 'state' | 'lastError'>) =>
       `the session with "${d.peer}" is ${d.state}${d.lastError === '' ? '' : `: ${d.lastError}`}`,
     fix: () => 'check on both sides: address, port 179, AS numbers, password, and the route between them',
   }),
   SessionHeldBack: reasonEntry({
     brief: 'The BGP session is held back because it flaps',
-    says: (d: { readonly peer: string; readonly until: string; readonly flaps: number; readonly lastError: string }) =>
+    says: (d: Texts<'peer' | 'until' | 'lastError'> & Numbers<'flaps'>) =>
       `the session with "${d.peer}" is held back until ${d.until}, because it went down ${d.flaps} times in the last hour${d.lastError === '' ? '' : `, last because: ${d.lastError}`}`,
     lasting: (d) => `the session with "${d.peer}" is held back, because it goes down again and again`,
     fix: (d) =>
@@ -230,44 +222,43 @@ export const announcementReasons = {
   }),
   PeerPasswordMissing: reasonEntry({
     brief: 'The Secret with the session password is missing',
-    says: (d: { readonly peer: string; readonly secret: string; readonly why: string }) =>
-      `BGPPeer "${d.peer}" needs Secret ${d.secret}: ${d.why}`,
+    says: (d: Texts<'peer' | 'secret' | 'why'>) => `BGPPeer "${d.peer}" needs Secret ${d.secret}: ${d.why}`,
     fix: (d) => `create Secret ${d.secret} of type kubernetes.io/basic-auth with the key password`,
   }),
   PeerPasswordGone: reasonEntry({
     brief: 'The Secret with the session password is gone; a session that already uses the password keeps running, others end',
-    says: (d: { readonly peer: string; readonly secret: string; readonly why: string }) =>
+    says: (d: Texts<'peer' | 'secret' | 'why'>) =>
       `Secret ${d.secret} of "${d.peer}" cannot be used: ${d.why}; a session that already uses its password keeps running, others end`,
     fix: (d) =>
       `create Secret ${d.secret} of type kubernetes.io/basic-auth with the key password: without it a restarted agent has no session`,
   }),
   BFDProfileMissing: reasonEntry({
     brief: 'The BFDProfile of the peer is missing; sessions that already use BFD keep it, others run without',
-    says: (d: { readonly peer: string; readonly profile: string }) =>
+    says: (d: Texts<'peer' | 'profile'>) =>
       `BFDProfile "${d.profile}" of "${d.peer}" does not exist: sessions that already use BFD keep it, others run without BFD`,
     fix: (d) => `create BFDProfile "${d.profile}", or remove bfdProfile from BGPPeer "${d.peer}"`,
   }),
   StrictBFDProfileMissing: reasonEntry({
     brief: 'The BFDProfile of a peer with bfdStrict is missing; established sessions continue, new ones cannot start',
-    says: (d: { readonly peer: string; readonly profile: string }) =>
+    says: (d: Texts<'peer' | 'profile'>) =>
       `BFDProfile "${d.profile}" of "${d.peer}" does not exist, and bfdStrict allows no session without BFD: established sessions continue as they are, new ones cannot start`,
     fix: (d) => `create BFDProfile "${d.profile}", or remove bfdStrict from BGPPeer "${d.peer}"`,
   }),
   BFDAwaited: reasonEntry({
     brief: 'The session waits for BFD, as bfdStrict of the peer asks',
-    says: (d: { readonly peer: string; readonly why: string }) => `the session with "${d.peer}" waits for BFD (bfdStrict): ${d.why}`,
+    says: (d: Texts<'peer' | 'why'>) => `the session with "${d.peer}" waits for BFD (bfdStrict): ${d.why}`,
     fix: (d) =>
       `check that the router runs BFD with this node even while BGP is down, and that UDP port 3784 (4784 over several hops) is open both ways; or remove bfdStrict from BGPPeer "${d.peer}"`,
   }),
   BFDNotPossible: reasonEntry({
     brief: 'BFD cannot monitor the path to the peer; the session runs without',
-    says: (d: { readonly peer: string; readonly problem: string }) => `the session with "${d.peer}" runs without BFD: ${d.problem}`,
+    says: (d: Texts<'peer' | 'problem'>) => `the session with "${d.peer}" runs without BFD: ${d.problem}`,
     fix: (d) => `remove the cause, or bfdProfile from BGPPeer "${d.peer}"`,
   }),
   PeerNotPossible: reasonEntry({
     brief: 'The BGPPeer asks for something that the speaker cannot do',
     // `keeps`: the session that exists continues with its earlier settings. Older agents give neither it nor a remedy.
-    says: (d: { readonly peer: string; readonly problem: string; readonly remedy?: string; readonly keeps?: boolean }) =>
+    says: (d: Texts<'peer' | 'problem'> & { readonly remedy?: string; readonly keeps?: boolean }) =>
       d.keeps === true
         ? `the session with "${d.peer}" keeps its earlier settings, because its present ones are not possible: ${d.problem}`
         : `no session with "${d.peer}" is possible: ${d.problem}`,
@@ -275,20 +266,21 @@ export const announcementReasons = {
   }),
   RouteNotPossible: reasonEntry({
     brief: 'The session cannot carry the route',
-    says: (d: { readonly peer: string; readonly prefix: string; readonly why: string }) =>
-      `${d.prefix} cannot be announced to "${d.peer}": ${d.why}`,
+    says: (d: Texts<'peer' | 'prefix' | 'why'>) => `${d.prefix} cannot be announced to "${d.peer}": ${d.why}`,
     fix: (d) => `see BGPPeer "${d.peer}"`,
   }),
   UnreachableRouteMissing: reasonEntry({
     brief: 'The aggregate has no unreachable route on the node',
-    says: (d: { readonly prefix: string; readonly error: string }) =>
+    says: (d: Texts<'prefix' | 'error'>) =>
       `the unreachable route for the aggregate ${d.prefix} cannot be set (${d.error}), and without it packets to its unused addresses would loop`,
     fix: () => 'it is retried; check that no other program uses routing table 152',
   }),
   NotProgrammed: reasonEntry({
     brief: 'The forwarding rules are not in the kernel',
-    says: (d: { readonly frontend: string }) =>
-      `the rules for ${d.frontend} are not in the kernel yet; a route is announced after its rules`,
+    says: (d: Texts<'frontend'>) => `the rules for ${d.frontend} are not in the kernel yet; a route is announced after its rules`,
     fix: () => 'see Programmed',
   }),
 };
+
+/** An agent runs in a Pod of a DaemonSet, or as a service of its host. */
+const agentOf = (node: string): string => `the pod of DaemonSet herald-agent on ${node}; outside a cluster, herald agent --node ${node}`;

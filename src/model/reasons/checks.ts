@@ -4,33 +4,35 @@ import { lastingReason, reasonEntry } from './entry.ts';
 export const checkReasons = {
   EndpointRefuses: lastingReason({
     brief: 'Endpoints refuse connections',
-    says: (d: { readonly node: string; readonly endpoints: string }) => `connections from node "${d.node}" to ${d.endpoints} are refused`,
+    says: (d: { readonly node: string; readonly endpoints: string }) => `connections to ${d.endpoints} are refused`,
     fix: (d) =>
       `let the program of the pod listen at ${portOf(d.endpoints)} of all addresses (0.0.0.0 and ::, not 127.0.0.1), or correct targetPort of the Service; if it listens, a rule on the way rejects packets`,
     field: 'spec.ports',
   }),
   EndpointSilent: lastingReason({
     brief: 'Endpoints do not answer connections',
-    says: (d: { readonly node: string; readonly endpoints: string }) => `connections from node "${d.node}" to ${d.endpoints} get no answer`,
+    says: (d: { readonly node: string; readonly endpoints: string }) => `connections to ${d.endpoints} get no answer`,
     fix: (d) =>
       `find what loses the packets between node "${d.node}" and the pod: a filter or a NetworkPolicy (nft list ruleset, on both nodes and in the pod), the network plugin's routes, or an address that no pod has any more; herald check service shows from which nodes the endpoints answer`,
   }),
   EndpointUnroutable: lastingReason({
     brief: 'A node has no route to endpoints',
     says: (d: { readonly node: string; readonly endpoints: string; readonly route: string }) =>
-      `node "${d.node}" has no way to ${d.endpoints}: ${d.route}`,
-    fix: (d) => `repair the routes to pods on node "${d.node}", which the network plugin sets: ip route get ${addressOf(d.endpoints)} shows them`,
+      `there is no way to ${d.endpoints}: ${d.route}`,
+    fix: (d) =>
+      `repair the routes to pods on node "${d.node}", which the network plugin sets: ip route get ${addressOf(d.endpoints)} shows them`,
   }),
   EndpointNotOnLink: lastingReason({
     brief: 'No machine on the link has the address of an endpoint',
     says: (d: { readonly node: string; readonly endpoints: string; readonly interface: string }) =>
-      `nobody answers node "${d.node}" on ${d.interface} for the address of ${d.endpoints}`,
+      `nobody answers on ${d.interface} for the address of ${d.endpoints}`,
     fix: () => 'check that the pod runs and has this address; if it was deleted, its EndpointSlice is out of date',
   }),
   ChecksBlind: reasonEntry({
     brief: 'The agent cannot see connections',
     says: (d: { readonly why: string }) => `the agent cannot see what becomes of connections: ${d.why}`,
-    fix: () => 'connection tracking must be readable by netlink (nf_conntrack_netlink, capability NET_ADMIN); until then only `herald check service` tells',
+    fix: () =>
+      'connection tracking must be readable by netlink (nf_conntrack_netlink, capability NET_ADMIN); until then only `herald check service` tells',
   }),
 };
 

@@ -1,4 +1,4 @@
-import { lastingReason, reasonEntry } from './entry.ts';
+import { lastingReason, reasonEntry, type Numbers, type Texts } from './entry.ts';
 
 /** `kind`: BGPAdvertisement or L2Advertisement. */
 export interface OfAdvertisement {
@@ -10,46 +10,45 @@ export interface OfAdvertisement {
 export const configurationReasons = {
   PoolOverlaps: lastingReason({
     brief: 'The pool overlaps another pool',
-    says: (d: { readonly pool: string; readonly range: string; readonly other: string; readonly otherRange: string }) =>
+    says: (d: Texts<'pool' | 'range' | 'other' | 'otherRange'>) =>
       `pool "${d.pool}" gives no addresses: ${d.range} overlaps ${d.otherRange} of IPAddressPool "${d.other}", which came first`,
     fix: (d) => `make the addresses of IPAddressPool "${d.pool}" disjoint from those of the others`,
   }),
   PoolHoldsNodeAddress: reasonEntry({
     brief: 'The pool holds the address of a Node',
-    says: (d: { readonly pool: string; readonly node: string; readonly address: string }) =>
+    says: (d: Texts<'pool' | 'node' | 'address'>) =>
       `IPAddressPool "${d.pool}" holds ${d.address}, the InternalIP of node "${d.node}": a Service with this address would take the node off the network`,
     fix: (d) => `leave ${d.address} out of IPAddressPool "${d.pool}"`,
   }),
   PoolHoldsPeerAddress: reasonEntry({
     brief: 'The pool holds the address of a BGPPeer',
-    says: (d: { readonly pool: string; readonly peer: string; readonly address: string }) =>
+    says: (d: Texts<'pool' | 'peer' | 'address'>) =>
       `IPAddressPool "${d.pool}" holds ${d.address}, spec.peerAddress of BGPPeer "${d.peer}": a Service with this address would take the router off the nodes' network and end its sessions`,
     lasting: (d) => `IPAddressPool "${d.pool}" holds ${d.address}, spec.peerAddress of BGPPeer "${d.peer}"`,
     fix: (d) => `leave ${d.address} out of spec.addresses of IPAddressPool "${d.pool}"`,
   }),
   PoolHoldsServiceCIDR: reasonEntry({
     brief: 'The pool overlaps the range of ClusterIPs',
-    says: (d: { readonly pool: string; readonly range: string; readonly cidr: string; readonly from: string }) =>
+    says: (d: Texts<'pool' | 'range' | 'cidr' | 'from'>) =>
       `${d.range} of IPAddressPool "${d.pool}" overlaps ${d.cidr} (${d.from}): a Service may get an address that is the ClusterIP of another`,
     lasting: (d) => `${d.range} of IPAddressPool "${d.pool}" overlaps ${d.cidr} (${d.from})`,
     fix: (d) => `leave ${d.cidr} out of spec.addresses of IPAddressPool "${d.pool}"`,
   }),
   PoolHoldsPodCIDR: reasonEntry({
     brief: 'The pool overlaps a range of pod addresses',
-    says: (d: { readonly pool: string; readonly range: string; readonly cidr: string; readonly from: string }) =>
+    says: (d: Texts<'pool' | 'range' | 'cidr' | 'from'>) =>
       `${d.range} of IPAddressPool "${d.pool}" overlaps ${d.cidr} (${d.from}): a Service may get the address of a pod, which would no longer be reachable`,
     lasting: (d) => `${d.range} of IPAddressPool "${d.pool}" overlaps ${d.cidr} (${d.from})`,
     fix: (d) => `leave ${d.cidr} out of spec.addresses of IPAddressPool "${d.pool}"`,
   }),
   DuplicatePeer: reasonEntry({
     brief: 'Another BGPPeer has the same address',
-    says: (d: { readonly address: string; readonly other: string }) =>
-      `BGPPeer "${d.other}" already peers with ${d.address} on the same nodes`,
+    says: (d: Texts<'address' | 'other'>) => `BGPPeer "${d.other}" already peers with ${d.address} on the same nodes`,
     fix: () => 'delete one of them, or let nodeSelectors keep them on different nodes',
   }),
   DuplicateRouterID: reasonEntry({
     brief: 'Two nodes use the same router ID in their sessions with the BGPPeer',
-    says: (d: { readonly peer: string; readonly routerID: string; readonly node: string; readonly other: string }) =>
+    says: (d: Texts<'peer' | 'routerID' | 'node' | 'other'>) =>
       `nodes "${d.node}" and "${d.other}" both use router ID ${d.routerID} in their sessions with "${d.peer}", and some routers accept only one of them (RFC 6286)`,
     fix: (d) =>
       `remove routerID from BGPPeer "${d.peer}", so that each node uses its own IPv4 InternalIP, and check that no two Nodes have the same`,
@@ -57,57 +56,52 @@ export const configurationReasons = {
   AggregationTooShort: reasonEntry({
     brief: 'The aggregate covers more than the block that it is made for',
     // `of` names the owner of the prefix, such as: IPAddressPool "production".
-    says: (d: {
-      readonly advertisement: string;
-      readonly field: string;
-      readonly length: number;
-      readonly of: string;
-      readonly prefix: string;
-    }) => `${d.field} ${d.length} of BGPAdvertisement ${d.advertisement} would cover addresses outside ${d.prefix} of ${d.of}`,
+    says: (d: Texts<'advertisement' | 'field' | 'of' | 'prefix'> & Numbers<'length'>) =>
+      `${d.field} ${d.length} of BGPAdvertisement ${d.advertisement} would cover addresses outside ${d.prefix} of ${d.of}`,
     fix: (d) => `set spec.${d.field} of BGPAdvertisement ${d.advertisement} to ${d.prefix.slice(d.prefix.indexOf('/') + 1)} or more`,
   }),
   ObjectUnreadable: reasonEntry({
     brief: 'A field of the object cannot be used',
-    says: (d: { readonly field: string; readonly problem: string; readonly remedy: string; readonly inForce: boolean }) =>
+    says: (d: Texts<'field' | 'problem' | 'remedy'> & { readonly inForce: boolean }) =>
       `${d.field === '' ? 'the object' : d.field} ${d.problem}${d.inForce ? '; its previous version stays in force until the controller or an agent restarts' : ''}`,
     fix: (d) => d.remedy,
   }),
   UnknownPool: reasonEntry({
     brief: 'An advertisement names an IPAddressPool that does not exist',
-    says: (d: OfAdvertisement & { readonly pool: string }) =>
+    says: (d: OfAdvertisement & Texts<'pool'>) =>
       `${d.kind} "${d.advertisement}" names IPAddressPool "${d.pool}", which does not exist; it is in force for the others that it names`,
     fix: (d) => `create IPAddressPool "${d.pool}", or remove the name`,
   }),
   UnknownPeer: reasonEntry({
     brief: 'A BGPAdvertisement names a BGPPeer that does not exist',
-    says: (d: { readonly advertisement: string; readonly peer: string }) =>
+    says: (d: Texts<'advertisement' | 'peer'>) =>
       `BGPAdvertisement "${d.advertisement}" names BGPPeer "${d.peer}", which does not exist; it is in force for the others that it names`,
     fix: (d) => `create BGPPeer "${d.peer}", or remove the name`,
   }),
   AdvertisesNothing: reasonEntry({
     brief: 'The advertisement has no effect',
-    says: (d: OfAdvertisement & { readonly lacking: string }) => `${d.kind} "${d.advertisement}" has no effect: ${d.lacking}`,
+    says: (d: OfAdvertisement & Texts<'lacking'>) => `${d.kind} "${d.advertisement}" has no effect: ${d.lacking}`,
     fix: () => 'change what it selects, or create what is missing',
   }),
   PeerSelectsNoNode: reasonEntry({
     brief: 'No node has a session with the BGPPeer',
-    says: (d: { readonly peer: string }) => `nodeSelectors of BGPPeer "${d.peer}" select no node`,
+    says: (d: Texts<'peer'>) => `nodeSelectors of BGPPeer "${d.peer}" select no node`,
     fix: (d) => `change nodeSelectors of BGPPeer "${d.peer}", or label the nodes`,
   }),
   PeerAdminDown: reasonEntry({
     brief: 'The BGPPeer is shut down',
-    says: (d: { readonly peer: string }) => `BGPPeer "${d.peer}" has adminDown: true`,
+    says: (d: Texts<'peer'>) => `BGPPeer "${d.peer}" has adminDown: true`,
     fix: () => 'set adminDown: false to start its sessions again',
   }),
   SessionsMissing: reasonEntry({
     brief: 'Not every node has its session with the peer',
-    says: (d: { readonly peer: string; readonly established: number; readonly expected: number }) =>
+    says: (d: Texts<'peer'> & Numbers<'established' | 'expected'>) =>
       `${d.established} of ${d.expected} sessions with BGPPeer "${d.peer}" are established`,
     fix: (d) => `find out why sessions are not Established: herald explain peer ${d.peer} shows the cause for each node`,
   }),
   UnknownReason: reasonEntry({
     brief: 'Another version of Herald gives a reason that this one does not know',
-    says: (d: { readonly code: string; readonly text: string }) => (d.text === '' ? d.code : `${d.code}: ${d.text}`),
+    says: (d: Texts<'code' | 'text'>) => (d.text === '' ? d.code : `${d.code}: ${d.text}`),
     fix: () => '',
   }),
 };

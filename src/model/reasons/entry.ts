@@ -21,6 +21,10 @@ export type AnyReasonEntry = ReasonEntry<never>;
 
 export type ReasonTable = Readonly<Record<string, AnyReasonEntry>>;
 
+/** Details of these names: `Texts<'peer' | 'prefix'> & Numbers<'limit'>`. */
+export type Texts<Name extends string> = Readonly<Record<Name, string>>;
+export type Numbers<Name extends string> = Readonly<Record<Name, number>>;
+
 /** Types an entry: the parameter of `says` determines the type of its details. */
 export const reasonEntry = <Details>(value: ReasonEntry<Details>): ReasonEntry<Details> => value;
 

@@ -1,4 +1,4 @@
-import { reasonEntry } from './entry.ts';
+import { reasonEntry, type Numbers, type Texts } from './entry.ts';
 
 export interface OfPod {
   readonly pod: string;
@@ -8,12 +8,12 @@ export interface OfPod {
 export const explanationReasons = {
   Undecided: reasonEntry({
     brief: 'The decision needs objects that were not read',
-    says: (d: { readonly resource: string }) => `this cannot be decided here: you may not list ${d.resource}`,
+    says: (d: Texts<'resource'>) => `this cannot be decided here: you may not list ${d.resource}`,
     fix: (d) => `ask a person with the ClusterRole herald-explain, or bind that role to yourself (it lists ${d.resource})`,
   }),
   NotSent: reasonEntry({
     brief: 'The agent has not sent the route',
-    says: (d: { readonly node: string; readonly peer: string }) => `the agent of ${d.node} has not sent it to ${d.peer} at this moment`,
+    says: (d: Texts<'node' | 'peer'>) => `the agent of ${d.node} has not sent it to ${d.peer} at this moment`,
     fix: (d) => `see whether the session is up and the kernel has the rules: herald explain node ${d.node}`,
   }),
   NoNodes: reasonEntry({
@@ -23,7 +23,7 @@ export const explanationReasons = {
   }),
   SelectorMatchesNothing: reasonEntry({
     brief: 'No Pod has the labels that the Service selects',
-    says: (d: { readonly selector: string; readonly pods: number; readonly nearest: string }) =>
+    says: (d: Texts<'selector' | 'nearest'> & Numbers<'pods'>) =>
       `no Pod of the namespace has the labels ${d.selector} (it has ${d.pods} Pods${d.nearest === '' ? '' : `; nearest: ${d.nearest}`})`,
     fix: () => 'correct spec.selector of the Service, or the labels in the template of the Pods',
   }),
@@ -34,7 +34,7 @@ export const explanationReasons = {
   }),
   PodNotScheduled: reasonEntry({
     brief: 'A Pod has no node',
-    says: (d: OfPod & { readonly why: string }) => `Pod ${d.pod} has no node yet${d.why === '' ? '' : `: ${d.why}`}`,
+    says: (d: OfPod & Texts<'why'>) => `Pod ${d.pod} has no node yet${d.why === '' ? '' : `: ${d.why}`}`,
     fix: (d) => `see kubectl describe pod ${d.pod}`,
   }),
   PodTerminating: reasonEntry({
@@ -44,12 +44,12 @@ export const explanationReasons = {
   }),
   PodEnded: reasonEntry({
     brief: 'A Pod has ended',
-    says: (d: OfPod & { readonly phase: string }) => `Pod ${d.pod} has ended (${d.phase})`,
+    says: (d: OfPod & Texts<'phase'>) => `Pod ${d.pod} has ended (${d.phase})`,
     fix: (d) => `see kubectl logs ${d.pod}`,
   }),
   PodContainerNotReady: reasonEntry({
     brief: 'A container of a Pod is not ready',
-    says: (d: OfPod & { readonly container: string; readonly state: string; readonly restarts: number }) =>
+    says: (d: OfPod & Texts<'container' | 'state'> & Numbers<'restarts'>) =>
       `Pod ${d.pod}: container ${d.container} is not ready${d.state === '' ? '' : ` (${d.state})`}${d.restarts === 0 ? '' : `, ${d.restarts} restarts`}`,
     fix: (d) =>
       d.state === ''
@@ -58,7 +58,7 @@ export const explanationReasons = {
   }),
   PodGateNotMet: reasonEntry({
     brief: 'A readiness gate of a Pod is not met',
-    says: (d: OfPod & { readonly gate: string }) => `Pod ${d.pod}: its containers are ready, but its readiness gate ${d.gate} is not met`,
+    says: (d: OfPod & Texts<'gate'>) => `Pod ${d.pod}: its containers are ready, but its readiness gate ${d.gate} is not met`,
     fix: (d) => `check the controller that sets the condition ${d.gate}; it must be True on the Pod`,
   }),
   PodNotReady: reasonEntry({
@@ -68,7 +68,7 @@ export const explanationReasons = {
   }),
   PodLacksPort: reasonEntry({
     brief: 'A Pod has no port of the name that the Service sends to',
-    says: (d: OfPod & { readonly port: string }) => `Pod ${d.pod} has no container port named "${d.port}", which targetPort names`,
+    says: (d: OfPod & Texts<'port'>) => `Pod ${d.pod} has no container port named "${d.port}", which targetPort names`,
     fix: (d) => `name a containerPort "${d.port}", or write its number as targetPort`,
   }),
   PodNotListed: reasonEntry({

@@ -1,4 +1,4 @@
-import { reasonEntry } from './entry.ts';
+import { reasonEntry, type Numbers, type Texts } from './entry.ts';
 
 /** Reasons why a node does not forward a Service, or not yet. */
 export const forwardingReasons = {
@@ -14,47 +14,42 @@ export const forwardingReasons = {
   }),
   OtherProxy: reasonEntry({
     brief: 'Another proxy serves the Service',
-    says: (d: { readonly name: string }) => `the label service.kubernetes.io/service-proxy-name gives the Service to "${d.name}"`,
+    says: (d: Texts<'name'>) => `the label service.kubernetes.io/service-proxy-name gives the Service to "${d.name}"`,
     fix: () => 'to have Herald serve it, remove that label from the Service',
   }),
   ForeignNat: reasonEntry({
     brief: 'Another program translates packets to the Service first',
-    says: (d: {
-      readonly chain: string;
-      readonly hook: string;
-      readonly priority: number;
-      readonly rule: string;
-      readonly frontend: string;
-    }) => `chain ${d.chain} (${d.hook}, priority ${d.priority}) runs before Herald's and may translate packets to ${d.frontend}: ${d.rule}`,
+    says: (d: Texts<'chain' | 'hook' | 'rule' | 'frontend'> & Numbers<'priority'>) =>
+      `chain ${d.chain} (${d.hook}, priority ${d.priority}) runs before Herald's and may translate packets to ${d.frontend}: ${d.rule}`,
     lasting: (d) => `chain ${d.chain} runs before Herald's and may translate packets to ${d.frontend}: ${d.rule}`,
     fix: (d) =>
       `remove the rule with the program that made it (nft -a list table ${d.chain.replace(/^.* of table /, '')}), or narrow its destination`,
   }),
   FrontendTaken: reasonEntry({
     brief: 'Another Service has the same address and port',
-    says: (d: { readonly frontend: string; readonly by: string }) => `${d.frontend} belongs to ${d.by}, whose name sorts first`,
+    says: (d: Texts<'frontend' | 'by'>) => `${d.frontend} belongs to ${d.by}, whose name sorts first`,
     fix: () => 'change the port or the address of one of the Services',
   }),
   PortWithoutEndpoint: reasonEntry({
     brief: 'No endpoint serves a port of the Service, so connections to it are refused',
-    says: (d: { readonly port: string; readonly targetPort: string }) =>
+    says: (d: Texts<'port' | 'targetPort'>) =>
       `no endpoint serves port ${d.port} of the Service (targetPort ${d.targetPort}), so connections to it are refused`,
     fix: (d) => `let a ready pod serve ${d.targetPort}, or correct targetPort of ${d.port} in spec.ports of the Service`,
   }),
   FrontendQuarantined: reasonEntry({
     brief: 'The kernel refused the rules',
-    says: (d: { readonly frontend: string; readonly error: string }) => `the kernel refused the rules for ${d.frontend}: ${d.error}`,
+    says: (d: Texts<'frontend' | 'error'>) => `the kernel refused the rules for ${d.frontend}: ${d.error}`,
     fix: () => 'report this with the output of `herald explain`; other frontends are not affected',
   }),
   AwaitsForwarding: reasonEntry({
     brief: 'Another program has no rules for the Service yet',
-    says: (d: { readonly frontend: string }) =>
+    says: (d: Texts<'frontend'>) =>
       `HeraldConfig leaves ${d.frontend} to kube-proxy, which has no rule with an endpoint for it on this node; the route is announced after that rule`,
     fix: () => 'the route is announced when the rule exists; if it does not appear, see the log of kube-proxy on the node',
   }),
   DataPlaneNotPermitted: reasonEntry({
     brief: 'The agent lacks the capability NET_ADMIN',
-    says: (d: { readonly node: string; readonly error: string }) =>
+    says: (d: Texts<'node' | 'error'>) =>
       `the agent of node "${d.node}" runs, but the kernel does not let it read or write rules (${d.error}): it lacks the capability NET_ADMIN`,
     lasting: (d) =>
       `the agent of node "${d.node}" runs, but the kernel does not let it read or write rules: it lacks the capability NET_ADMIN`,
@@ -63,7 +58,7 @@ export const forwardingReasons = {
   }),
   DataPlaneFailed: reasonEntry({
     brief: 'The data plane accepts no changes',
-    says: (d: { readonly error: string }) => `the data plane accepts no changes: ${d.error}`,
+    says: (d: Texts<'error'>) => `the data plane accepts no changes: ${d.error}`,
     fix: () => 'the agent retries by itself; check its log, and that the kernel has nftables (nft list ruleset)',
   }),
 };

@@ -1,122 +1,104 @@
-import { reasonEntry } from './entry.ts';
+import { reasonEntry, type Numbers, type Texts } from './entry.ts';
 
 /** Problems of a host that its agent reports. They do not block any Service by themselves. */
 export const hostReasons = {
   ClockSkew: reasonEntry({
     brief: "The clock differs from the API server's",
-    says: (d: { readonly seconds: number; readonly direction: string }) =>
+    says: (d: Texts<'direction'> & Numbers<'seconds'>) =>
       `the clock of this host is ${d.seconds} s ${d.direction} the API server's, so ages of reports and of the Lease are wrong by as much`,
     fix: () => 'set the clocks of this host and of the API server by NTP',
   }),
   NoControllerLeads: reasonEntry({
     brief: 'No controller assigns addresses',
-    says: (d: { readonly lease: string; readonly why: string }) =>
+    says: (d: Texts<'lease' | 'why'>) =>
       `no controller leads (the Lease ${d.lease} ${d.why}): Services get no addresses, and their status stays as it is; addresses that they have are announced`,
     fix: (d) =>
       `look at the controllers: kubectl -n ${d.lease.replace(/\/.*/, '')} get pods -l app.kubernetes.io/component=controller; their log says why they do not get the Lease`,
   }),
   RecordsUnwritten: reasonEntry({
     brief: 'The file system of the directory takes no records',
-    says: (d: {
-      readonly process: string;
-      readonly problem: string;
-      readonly file: string;
-      readonly records: number;
-      readonly fix: string;
-    }) => `${d.process} cannot write to the directory: ${d.problem} (records that wait: ${d.records}, such as ${d.file})`,
+    says: (d: Texts<'process' | 'problem' | 'file' | 'fix'> & Numbers<'records'>) =>
+      `${d.process} cannot write to the directory: ${d.problem} (records that wait: ${d.records}, such as ${d.file})`,
     fix: (d) => `${d.fix}; what waits is then written`,
   }),
   HealthCheckNotServed: reasonEntry({
     brief: 'The health-check node port cannot be served',
-    says: (d: { readonly port: number; readonly family: string; readonly why: string }) =>
+    says: (d: Texts<'family' | 'why'> & Numbers<'port'>) =>
       `health-check node port ${d.port} is not served over ${d.family}, and load balancers that check it send nothing to this node: ${d.why}`,
     fix: (d) => `free the port (ss -ltnp "sport = :${d.port}" shows the program); Herald serves it as soon as it is free`,
   }),
   HealthzNotServed: reasonEntry({
     brief: 'The health endpoint of the node cannot be served',
-    says: (d: { readonly address: string; readonly why: string }) => `/healthz is not served at ${d.address}: ${d.why}`,
+    says: (d: Texts<'address' | 'why'>) => `/healthz is not served at ${d.address}: ${d.why}`,
     fix: () => 'stop kube-proxy where it still runs; or give another --healthz-bind-address, or none',
   }),
   LocalhostNodePortNotServed: reasonEntry({
     brief: 'A NodePort is not served on localhost',
-    says: (d: { readonly port: number; readonly family: string; readonly why: string }) =>
+    says: (d: Texts<'family' | 'why'> & Numbers<'port'>) =>
       `NodePort ${d.port} is not served on the ${d.family} loopback address: ${d.why}`,
     fix: (d) => `free the port (ss -ltnp "sport = :${d.port}" shows the program), or set localhostNodePorts: false in HeraldConfig`,
   }),
   NodePortListener: reasonEntry({
     brief: 'A program of the node listens on a NodePort',
-    says: (d: { readonly port: number; readonly protocol: string; readonly address: string; readonly service: string }) =>
+    says: (d: Texts<'protocol' | 'address' | 'service'> & Numbers<'port'>) =>
       `a program of the node listens on ${d.protocol} port ${d.port} at ${d.address}, but packets to that port go to Service ${d.service}, whose NodePort it is`,
     fix: (d) =>
       `let the program listen elsewhere (ss -ln${d.protocol === 'TCP' ? 't' : 'u'}p "sport = :${d.port}" shows the program), or give the Service another NodePort`,
   }),
   KernelSettingWrong: reasonEntry({
     brief: 'A setting of the kernel is wrong for forwarding',
-    says: (d: {
-      readonly setting: string;
-      readonly value: string;
-      readonly wanted: string;
-      readonly why: string;
-      readonly error: string;
-    }) => `${d.setting} is ${d.value} and should be ${d.wanted}: ${d.why}${d.error === '' ? '' : ` (it was not set: ${d.error})`}`,
+    says: (d: Texts<'setting' | 'value' | 'wanted' | 'why' | 'error'>) =>
+      `${d.setting} is ${d.value} and should be ${d.wanted}: ${d.why}${d.error === '' ? '' : ` (it was not set: ${d.error})`}`,
     fix: (d) => `run on the node: sysctl -w ${d.setting}=${d.wanted}`,
   }),
   ConntrackNearlyFull: reasonEntry({
     brief: "The kernel's table of connections is nearly full",
-    says: (d: { readonly reached: number; readonly cleared: number; readonly maximum: number; readonly wanted: number }) =>
+    says: (d: Numbers<'reached' | 'cleared' | 'maximum' | 'wanted'>) =>
       `the kernel's table of connections reached ${d.reached} % of net.netfilter.nf_conntrack_max (${d.maximum}) and has not fallen below ${d.cleared} %: when it is full, the kernel drops new connections`,
     fix: (d) => `run on the node: sysctl -w net.netfilter.nf_conntrack_max=${d.wanted}, and keep the setting in /etc/sysctl.d`,
   }),
   PodPathNarrow: reasonEntry({
     brief: 'An interface to pods takes smaller packets than clients send',
-    says: (d: {
-      readonly interface: string;
-      readonly others: number;
-      readonly mtu: number;
-      readonly uplink: string;
-      readonly uplinkMtu: number;
-      readonly podMtu: number;
-      readonly wanted: number;
-    }) =>
+    says: (d: Texts<'interface' | 'uplink'> & Numbers<'others' | 'mtu' | 'uplinkMtu' | 'podMtu' | 'wanted'>) =>
       `packets of more than ${d.mtu} octets do not fit into ${d.interface}${d.others === 0 ? '' : ` and ${d.others} other ${d.others === 1 ? 'interface' : 'interfaces'}`}, the way to pods: unless they may be fragmented they are dropped, and arrive only if their sender accepts ICMP errors (fragmentation needed, packet too big). The MTU of ${d.uplink} is ${d.uplinkMtu}, and that of pods is ${d.podMtu}`,
     fix: (d) =>
       `give pods an MTU of ${d.mtu} in the configuration of the network plugin and start them again; or, where the links below carry it, run on the node: ip link set dev ${d.interface} mtu ${d.wanted}`,
   }),
   BridgeDropsForwarded: reasonEntry({
     brief: 'The kernel drops packets for other nodes in a bridge',
-    says: (d: { readonly bridge: string; readonly families: string; readonly settings: string; readonly remedy: string }) =>
+    says: (d: Texts<'bridge' | 'families' | 'settings' | 'remedy'>) =>
       `${d.bridge} leads to endpoints on other nodes, and ${d.settings}: the kernel translates ${d.families} packets of Services inside the bridge, and drops those that would leave by the port by which they came. ` +
       'Connections of clients behind that port reach endpoints of this node only',
     fix: (d) => `run on the node, and keep it for the next start: ${d.remedy}`,
   }),
   ForwardingNotSeen: reasonEntry({
     brief: 'Herald cannot see whether another program forwards',
-    says: (d: { readonly scope: string; readonly why: string }) =>
+    says: (d: Texts<'scope' | 'why'>) =>
       `HeraldConfig leaves forwarding to another program (services: ${d.scope}), and no rules of kube-proxy are found${d.why === '' ? '' : ` (${d.why})`}: routes are announced as if it forwarded`,
     fix: () => 'start kube-proxy on the node; with another program (Cilium, Calico with eBPF) this is expected',
   }),
   KubeProxyBeside: reasonEntry({
     brief: 'Rules of kube-proxy are on a node where Herald forwards everything',
-    says: (d: { readonly program: string }) =>
+    says: (d: Texts<'program'>) =>
       `there are rules of ${d.program} on this node, and HeraldConfig has services: all. Herald's come first, but kube-proxy may still apply source ranges, refuse connections and forward addresses of deleted Services`,
     fix: () =>
       'if kube-proxy is to go: remove its DaemonSet, then run on the node: herald agent --cleanup-kube-proxy; if it is to stay: set services: external or none in HeraldConfig',
   }),
   MasqueradeBitShared: reasonEntry({
     brief: 'Herald and kube-proxy use the same bit to request masquerade',
-    says: (d: { readonly bit: number; readonly program: string }) =>
+    says: (d: Texts<'program'> & Numbers<'bit'>) =>
       `${d.program} and Herald both use bit ${d.bit} of the packet mark, so each masquerades what the other asked for`,
     fix: () => 'choose another masqueradeBit in HeraldConfig, or leave it out',
   }),
   ForwardFilterDrops: reasonEntry({
     brief: 'Another program drops forwarded packets',
-    says: (d: { readonly chain: string; readonly how: string; readonly remedy: string }) =>
+    says: (d: Texts<'chain' | 'how' | 'remedy'>) =>
       `chain ${d.chain} drops the packets of Services that none of its other rules accepts: ${d.how}`,
     fix: (d) => d.remedy,
   }),
   InputFilterDrops: reasonEntry({
     brief: 'Another program drops connections to the node',
-    says: (d: { readonly chain: string; readonly ports: string; readonly how: string; readonly remedy: string }) =>
+    says: (d: Texts<'chain' | 'ports' | 'how' | 'remedy'>) =>
       `chain ${d.chain} drops connections to TCP port ${d.ports} that none of its other rules accepts: ${d.how}`,
     fix: (d) => d.remedy,
   }),

@@ -1,5 +1,5 @@
 import type { OnNode } from './announcement.ts';
-import { reasonEntry } from './entry.ts';
+import { reasonEntry, type Numbers, type Texts } from './entry.ts';
 
 export interface OnConflict extends OnNode {
   readonly address: string;
@@ -15,13 +15,13 @@ export const l2Reasons = {
   L2NoCandidate: reasonEntry({
     brief: 'No node can announce the address by ARP and NDP',
     // `first` is the sentence about the first node by name, or that there is no node.
-    says: (d: { readonly advertisements: string; readonly nodes: number; readonly first: string }) =>
+    says: (d: Texts<'advertisements' | 'first'> & Numbers<'nodes'>) =>
       `none of ${d.nodes} nodes can announce the address for ${d.advertisements}: ${d.first}`,
     fix: (d) => `make one node fit ${d.advertisements}: nodeSelectors, interfaces, or a network that contains the address`,
   }),
   L2NoInterface: reasonEntry({
     brief: 'The node has no interface for the address',
-    says: (d: OnNode & { readonly address: string; readonly wanted: string; readonly has: string }) =>
+    says: (d: OnNode & Texts<'address' | 'wanted' | 'has'>) =>
       `node "${d.node}" has no interface for ${d.address}: ${d.wanted}; its links: ${d.has}`,
     fix: (d) => `connect node "${d.node}" to the network of ${d.address}, or name its interface in spec.interfaces of the L2Advertisement`,
   }),
@@ -32,25 +32,24 @@ export const l2Reasons = {
   }),
   L2NotOwner: reasonEntry({
     brief: 'Another node answers for the address',
-    says: (d: OnNode & { readonly owner: string }) =>
-      `node "${d.owner}" answers for the address; node "${d.node}" takes over when it fails`,
+    says: (d: OnNode & Texts<'owner'>) => `node "${d.owner}" answers for the address; node "${d.node}" takes over when it fails`,
     fix: () => '',
   }),
   L2AnswersInstead: reasonEntry({
     brief: 'A node answers for the address that is not the best placed one',
-    says: (d: OnNode & { readonly address: string; readonly best: string; readonly because: string }) =>
+    says: (d: OnNode & Texts<'address' | 'best' | 'because'>) =>
       `node "${d.node}" answers for ${d.address} although node "${d.best}" is better placed: ${d.because}`,
     fix: () => '',
   }),
   L2BeyondCandidates: reasonEntry({
     brief: 'Enough other nodes stand ready for the address',
-    says: (d: OnNode & { readonly most: number }) =>
+    says: (d: OnNode & Numbers<'most'>) =>
       `at most ${d.most} nodes of a link stand ready for an address, and node "${d.node}" is not one of them`,
     fix: () => '',
   }),
   L2NobodyAsks: reasonEntry({
     brief: 'No host has asked for the address since the node claimed it',
-    says: (d: OnNode & { readonly interface: string; readonly protocol: string }) =>
+    says: (d: OnNode & Texts<'interface' | 'protocol'>) =>
       `no ${d.protocol} request for it has reached ${d.interface} of node "${d.node}" since the claim`,
     fix: (d) =>
       `if clients do not reach it, check that ${d.interface} is in their VLAN; on WiFi or a bridge that withholds broadcasts set promiscuous: true in the L2Advertisement; ` +
@@ -69,49 +68,49 @@ export const l2Reasons = {
   }),
   L2Isolated: reasonEntry({
     brief: 'The node hears no other candidate on the link',
-    says: (d: OnNode & { readonly interface: string; readonly others: number }) =>
-      `node "${d.node}" lost BFD with all ${d.others} other candidates on ${d.interface} at once: it keeps what it announces, and takes nothing else without asking the link`,
+    says: (d: OnNode & Texts<'interface'> & Numbers<'others'>) =>
+      `node "${d.node}" ${d.others === 0 ? 'hears no other candidate' : `lost BFD with ${d.others === 1 ? 'the only other candidate' : `all ${d.others} other candidates`} at once`} on ${d.interface}: it keeps what it announces, and takes nothing else without asking the link`,
     fix: (d) => `check the link of ${d.interface} on node "${d.node}"; where UDP port 3784 is filtered, let the nodes exchange it`,
   }),
   L2NoSocket: reasonEntry({
     brief: 'The agent can neither hear nor send ARP and NDP on the link',
-    says: (d: OnNode & { readonly interface: string; readonly error: string }) =>
+    says: (d: OnNode & Texts<'interface' | 'error'>) =>
       `node "${d.node}" can neither hear nor send ARP and NDP on ${d.interface}: ${d.error}`,
     fix: () => "add NET_RAW to securityContext.capabilities.add of the agent's container, as in the shipped DaemonSet",
   }),
   L2NoPeerLiveness: reasonEntry({
     brief: 'BFD between candidates does not come up',
-    says: (d: OnNode & { readonly interface: string }) =>
+    says: (d: OnNode & Texts<'interface'>) =>
       `no BFD session of node "${d.node}" with another candidate on ${d.interface} ever came up, so a failed node is noticed by ARP and NDP only, in 2 to 3 s`,
     fix: () => 'let UDP port 3784 pass between the nodes',
   }),
   L2PeerWithoutBFD: reasonEntry({
     brief: 'Another candidate answers ARP and NDP, but BFD with it is down',
-    says: (d: OnNode & { readonly interface: string; readonly other: string }) =>
+    says: (d: OnNode & Texts<'interface' | 'other'>) =>
       `node "${d.other}" answers node "${d.node}" on ${d.interface} by ARP and NDP, but BFD between them is down, so its failure is noticed in 2 to 3 s`,
     fix: (d) => `let UDP port 3784 pass between "${d.node}" and "${d.other}", and see that both have processor time`,
   }),
   L2Disputed: reasonEntry({
     brief: 'Another node does not hear that this one announces an address',
-    says: (d: OnNode & { readonly other: string; readonly address: string; readonly interface: string }) =>
+    says: (d: OnNode & Texts<'other' | 'address' | 'interface'>) =>
       `node "${d.other}" claimed ${d.address} on ${d.interface} again and again, although node "${d.node}" announced it: what "${d.node}" sends there does not reach "${d.other}"`,
     fix: (d) => `check the link from node "${d.node}" (${d.interface}) to node "${d.other}": it loses packets in one direction`,
   }),
   L2Wireless: reasonEntry({
     brief: 'The node announces addresses on a Wi-Fi interface',
-    says: (d: OnNode & { readonly interface: string }) =>
+    says: (d: OnNode & Texts<'interface'>) =>
       `${d.interface} of node "${d.node}" is Wi-Fi: access points deliver the broadcasts and multicasts by which clients ask for an address only in part`,
     fix: (d) => `set promiscuous: true in the L2Advertisement, or connect node "${d.node}" by a cable`,
   }),
   L2BondRewrites: reasonEntry({
     brief: 'A bond changes the ARP replies of the node',
-    says: (d: OnNode & { readonly interface: string }) =>
+    says: (d: OnNode & Texts<'interface'>) =>
       `${d.interface} of node "${d.node}" is a bond in mode balance-alb, which writes the link-layer address of one of its ports into ARP replies: clients may learn an address that changes with the port`,
     fix: (d) => `give ${d.interface} another mode, such as active-backup or 802.3ad`,
   }),
   L2KernelAnswers: reasonEntry({
     brief: 'The kernel of a node answers for the address',
-    says: (d: OnNode & { readonly address: string; readonly because: string; readonly remedy: string }) =>
+    says: (d: OnNode & Texts<'address' | 'because' | 'remedy'>) =>
       `the kernel of node "${d.node}" answers for ${d.address} by itself: ${d.because}`,
     fix: (d) => `on node "${d.node}": ${d.remedy}`,
   }),

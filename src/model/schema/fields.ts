@@ -76,6 +76,11 @@ export function object<const F extends FieldSchemas, const R extends string | un
   return { kind: 'object', fields, ...options };
 }
 
+/** An object that another version may have written, and that keeps its unknown fields. */
+export function openObject<const F extends FieldSchemas>(fields: F): ObjectOf<F, false> {
+  return object(fields, { open: true });
+}
+
 export const anything: AnySchema & Reads<unknown, false> = { kind: 'any' };
 
 export function planned(description: string): PlannedSchema & Reads<never, false> {

@@ -100,59 +100,56 @@ export const community: Grammar<string> = {
   ],
 };
 
-export const communityName: Grammar<string> = {
+interface Naming extends Pick<Grammar<string>, 'called' | 'plural' | 'example' | 'maxLength'>, Pick<ValueRule, 'cel' | 'fix' | 'broken'> {
+  /** The same check as `cel`. */
+  readonly isValid: (text: string) => boolean;
+  /** Completes "is not". */
+  readonly is: string;
+}
+
+/** A grammar of texts that one rule decides. */
+function named({ isValid, cel, is, fix, broken, ...words }: Naming): Grammar<string> {
+  const parse = (text: string): Parsed<string> => (isValid(text) ? parsed(text) : invalid(`not ${is}: ${fix}`));
+  return { ...words, parse, rules: [{ cel, message: `is not ${is}`, fix, broken }] };
+}
+
+export const communityName = named({
   called: 'name',
   plural: 'names',
-  parse: (text) =>
-    /^[A-Za-z][\w.-]{0,62}$/.test(text) ? parsed(text) : invalid('not a name: begin with a letter; use letters, digits, "-", "_" and "."'),
   example: 'gold',
   maxLength: 63,
-  rules: [
-    {
-      cel: matches('self', '^[A-Za-z][A-Za-z0-9_.-]*$'),
-      message: 'is not a name',
-      fix: 'begin with a letter; use letters, digits, "-", "_" and "."',
-      broken: '1a',
-    },
-  ],
-};
+  isValid: (text) => /^[A-Za-z][\w.-]{0,62}$/.test(text),
+  cel: matches('self', '^[A-Za-z][A-Za-z0-9_.-]*$'),
+  is: 'a name',
+  fix: 'begin with a letter; use letters, digits, "-", "_" and "."',
+  broken: '1a',
+});
 
 /** The grammar of an object name that is an RFC 1123 label, such as that of a Service or Namespace. */
-export const labelName: Grammar<string> = {
+export const labelName = named({
   called: 'name',
   plural: 'names',
-  parse: (text) => (isLabelName(text) ? parsed(text) : invalid('not a name: use lower case letters, digits and "-"')),
   example: 'shop',
   maxLength: 63,
-  rules: [
-    {
-      cel: matches('self', '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'),
-      message: 'is not a name',
-      fix: 'use lower case letters, digits and "-"',
-      broken: 'A',
-    },
-  ],
-};
+  isValid: isLabelName,
+  cel: matches('self', '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'),
+  is: 'a name',
+  fix: 'use lower case letters, digits and "-"',
+  broken: 'A',
+});
 
 /** The grammar of interface names that Linux accepts (dev_valid_name). */
-export const interfaceName: Grammar<string> = {
+export const interfaceName = named({
   called: 'name of an interface',
   plural: 'names of interfaces',
-  parse: (text) =>
-    /^[^\s:/]{1,15}$/.test(text) && text !== '.' && text !== '..'
-      ? parsed(text)
-      : invalid('not the name of a network interface: up to 15 characters without space, colon and slash'),
   example: 'eth1',
   maxLength: 15,
-  rules: [
-    {
-      cel: `${matches('self', '^[^\\s:/]+$')} && self != '.' && self != '..'`,
-      message: 'is not the name of a network interface',
-      fix: 'up to 15 characters without space, colon and slash',
-      broken: 'eth/0',
-    },
-  ],
-};
+  isValid: (text) => /^[^\s:/]{1,15}$/.test(text) && text !== '.' && text !== '..',
+  cel: `${matches('self', '^[^\\s:/]+$')} && self != '.' && self != '..'`,
+  is: 'the name of a network interface',
+  fix: 'up to 15 characters without space, colon and slash',
+  broken: 'eth/0',
+});
 
 /** The grammar of an interface name, or a prefix followed by "*". */
 export const interfacePattern: Grammar<string> = {
@@ -171,22 +168,17 @@ export const interfacePattern: Grammar<string> = {
   ],
 };
 
-export const loadBalancerClass: Grammar<string> = {
+export const loadBalancerClass = named({
   called: 'name with a prefix',
   plural: 'names with prefixes',
-  parse: (text) =>
-    /^[\w.-]+\/[\w.-]+$/.test(text) ? parsed(text) : invalid('not a class: write a name with a prefix, for example herald.dev/herald'),
   example: 'herald.dev/herald',
   maxLength: 316,
-  rules: [
-    {
-      cel: matches('self', '^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$'),
-      message: 'is not a class',
-      fix: 'write a name with a prefix, for example herald.dev/herald',
-      broken: 'herald',
-    },
-  ],
-};
+  isValid: (text) => /^[\w.-]+\/[\w.-]+$/.test(text),
+  cel: matches('self', '^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$'),
+  is: 'a class',
+  fix: 'write a name with a prefix, for example herald.dev/herald',
+  broken: 'herald',
+});
 
 /** Matches texts that CEL accepts as durations, so that rules can compute with them. */
 export const durationPattern = '^([0-9]{1,9}([.][0-9]{1,9})?(ns|us|µs|ms|s|m|h))+$|^0$';

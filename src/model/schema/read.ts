@@ -75,8 +75,7 @@ function readValue(schema: Schema, fields: FieldReader, name: string): unknown {
     case 'any':
       return fields.raw(name);
     case 'planned':
-      fields.unsupported(name);
-      return undefined;
+      return fields.unsupported(name);
   }
 }
 
@@ -89,8 +88,7 @@ function readParsed({ grammar }: ParsedSchema, fields: FieldReader, name: string
   const written = fields.raw(name);
   if (typeof written === 'number') {
     const example = `${name}: ${Math.max(written, unit.least)}${unit.suffix}`;
-    fields.problem(name, `must be ${unit.called}, ${unit.allowed}, not ${written}`, `write for example ${example}`);
-    return undefined;
+    return fields.problem(name, `must be ${unit.called}, ${unit.allowed}, not ${written}`, `write for example ${example}`);
   }
   return fields.parsed(name, (text): Parsed<unknown> => {
     const result = grammar.parse(text);

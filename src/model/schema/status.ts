@@ -32,26 +32,27 @@ export const conditions = list(condition, {
     '`Accepted`: the object is valid, does not contradict another object, and is in force; otherwise the reason says why it is not used. `Ready`: the object serves its purpose. [Fields](#conditions).',
 });
 
-export const ready: Column = {
-  name: 'Ready',
-  type: 'string',
-  path: '.status.conditions[?(@.type=="Ready")].status',
-  description: 'Whether the object serves its purpose.',
-};
-
-export const accepted: Column = {
-  name: 'Accepted',
-  type: 'string',
-  path: '.status.conditions[?(@.type=="Accepted")].status',
-  description: 'Whether it is in force.',
-};
-
-export const reason: Column = {
-  name: 'Reason',
-  type: 'string',
-  path: '.status.conditions[?(@.type=="Accepted")].reason',
-  description: 'Why it is in force, or why not.',
-  wide: true,
-};
+/** The columns of these conditions. */
+export const conditionColumns: readonly Column[] = [
+  {
+    name: 'Accepted',
+    type: 'string',
+    path: '.status.conditions[?(@.type=="Accepted")].status',
+    description: 'Whether it is in force.',
+  },
+  {
+    name: 'Ready',
+    type: 'string',
+    path: '.status.conditions[?(@.type=="Ready")].status',
+    description: 'Whether the object serves its purpose.',
+  },
+  {
+    name: 'Reason',
+    type: 'string',
+    path: '.status.conditions[?(@.type=="Accepted")].reason',
+    description: 'Why it is in force, or why not.',
+    wide: true,
+  },
+];
 
 export const age: Column = { name: 'Age', type: 'date', path: '.metadata.creationTimestamp' };

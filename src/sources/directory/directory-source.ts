@@ -12,6 +12,7 @@ import { shadowProblems } from '../shadow-problems.ts';
 import { withoutPasswords } from '../without-passwords.ts';
 import { defined } from '../../lang/defined.ts';
 import { SourceError, type KeptObject, type Source, type SourceProblem } from '../source.ts';
+import { Subscribers } from '../subscribers.ts';
 import { PathBatch } from './watch/path-batch.ts';
 import { limits } from './limits.ts';
 import { roleOf } from './layout.ts';
@@ -45,8 +46,8 @@ export class DirectorySource implements Source {
   readonly #settled = new Map<string, readonly HeraldObject[]>();
   readonly #applied = new Map<string, readonly HeraldObject[]>();
   readonly #versions = new Map<string, string>();
-  readonly #changeListeners = new Set<(changes: readonly Change[]) => void>();
-  readonly #problemListeners = new Set<(problems: readonly SourceProblem[]) => void>();
+  readonly #changes = new Subscribers<readonly Change[]>();
+  readonly #problemListeners = new Subscribers<readonly SourceProblem[]>();
   readonly #ignored = new Map<string, number>();
   readonly #batch: PathBatch;
   #watch: FolderWatch | undefined;
@@ -90,9 +91,7 @@ export class DirectorySource implements Source {
 
   /** The number of objects of kinds that Herald does not read. */
   get ignored(): number {
-    let count = 0;
-    for (const ofFile of this.#ignored.values()) count += ofFile;
-    return count;
+    return this.#ignored.values().reduce((sum, ofFile) => sum + ofFile, 0);
   }
 
   async start(signal?: AbortSignal): Promise<void> {
@@ -136,13 +135,11 @@ export class DirectorySource implements Source {
   }
 
   onChange(listener: (changes: readonly Change[]) => void): () => void {
-    this.#changeListeners.add(listener);
-    return () => void this.#changeListeners.delete(listener);
+    return this.#changes.subscribe(listener);
   }
 
   onProblem(listener: (problems: readonly SourceProblem[]) => void): () => void {
-    this.#problemListeners.add(listener);
-    return () => void this.#problemListeners.delete(listener);
+    return this.#problemListeners.subscribe(listener);
   }
 
   problems(): readonly SourceProblem[] {
@@ -158,7 +155,7 @@ export class DirectorySource implements Source {
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.#changeListeners.clear();
+    this.#changes.clear();
     this.#problemListeners.clear();
     await this.#endWatch();
   }
@@ -208,10 +205,8 @@ export class DirectorySource implements Source {
 
   async #readFiles(paths: Iterable<string>, affected: Set<string>, changes: Change[]): Promise<void> {
     // Recorded versions come first: a broken file needs them.
-    const files = sortedBy(
-      [...paths].filter((path) => roleOf(path) !== undefined),
-      (path) => `${roleOf(path)?.kind === 'lastGood' ? 0 : 1} ${path}`,
-    );
+    const key = (path: string): string => `${roleOf(path)?.kind === 'lastGood' ? 0 : 1} ${path}`;
+    const files = [...paths].filter((path) => roleOf(path) !== undefined).toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
     const contents: (FileContent | undefined)[] = await inGroups(files, limits.reads, (path) => readBounded(join(this.#root, path)));
     if (this.#closed) return;
     for (const id of this.#readOverlay()) affected.add(id);
@@ -315,9 +310,9 @@ export class DirectorySource implements Source {
     const same = problems.length === this.#problems.length && JSON.stringify(problems) === JSON.stringify(this.#problems);
     if (!same) {
       this.#problems = problems;
-      for (const listener of this.#problemListeners) listener(problems);
+      this.#problemListeners.notify(problems);
     }
-    if (changes.length > 0) for (const listener of this.#changeListeners) listener(changes);
+    if (changes.length > 0) this.#changes.notify(changes);
   }
 
   /** The kernel's event queue is bounded, so a rescan finds files whose events were dropped. */
@@ -356,10 +351,6 @@ function aborted(signal: AbortSignal | undefined): Promise<void> {
     if (signal?.aborted === true) resolve();
     else signal?.addEventListener('abort', () => resolve(), { once: true });
   });
-}
-
-function sortedBy(paths: readonly string[], key: (path: string) => string): string[] {
-  return paths.toSorted((a, b) => (key(a) < key(b) ? -1 : 1));
 }
 
 async function inGroups<T>(paths: readonly string[], size: number, work: (path: string) => Promise<T>): Promise<T[]> {

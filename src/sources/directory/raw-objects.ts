@@ -17,16 +17,12 @@ export async function readRawObjects(path: string): Promise<RawObjects> {
   const found = await stat(path).catch((error: unknown) => error as NodeJS.ErrnoException);
   if (found instanceof Error) throw new SourceError('unreadable', `${path} cannot be read: ${found.code ?? ''}`, { cause: found });
   const files = found.isDirectory() ? (await manifestsBelow(path)).map((file) => join(path, file)) : [path];
-  const all: RawObjects[] = [];
-  for (const file of files) {
+  const all = await Array.fromAsync(files, async (file): Promise<RawObjects> => {
     const content = await readBounded(file);
-    if (content.kind === 'text') all.push(decodeObjects(file, content.text));
-    else
-      all.push({
-        objects: [],
-        problems: [{ severity: 'error', file, message: content.kind === 'gone' ? 'is no file' : content.message, fix: '' }],
-      });
-  }
+    if (content.kind === 'text') return decodeObjects(file, content.text);
+    const message = content.kind === 'gone' ? 'is no file' : content.message;
+    return { objects: [], problems: [{ severity: 'error', file, message, fix: '' }] };
+  });
   return { objects: all.flatMap(({ objects }) => objects), problems: all.flatMap(({ problems }) => problems) };
 }
 

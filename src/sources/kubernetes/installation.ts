@@ -43,19 +43,15 @@ export class Installation {
 
 /** Watches for the deletion of one object. An object of the same name that was created later counts as the same. */
 class Existence implements ReflectorSink {
-  #ended = false;
-
-  get ended(): boolean {
-    return this.#ended;
-  }
+  ended = false;
 
   present(_key: string, { metadata }: RawObject): void {
     const { deletionTimestamp, finalizers } = metadata;
-    this.#ended = deletionTimestamp !== undefined && !(Array.isArray(finalizers) && finalizers.includes(orphans));
+    this.ended = deletionTimestamp !== undefined && !(Array.isArray(finalizers) && finalizers.includes(orphans));
   }
 
   deleted(): void {
-    this.#ended = true;
+    this.ended = true;
   }
 
   flush(): void {

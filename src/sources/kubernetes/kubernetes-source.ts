@@ -26,8 +26,8 @@ import {
   type WatchedKind,
 } from './collections/watched-kinds.ts';
 import { limits } from './limits.ts';
-import { MetalLBCollection } from './collections/metallb-collection.ts';
 import { PeerSecrets } from './collections/peer-secrets.ts';
+import { PermittedCollection } from './collections/permitted-collection.ts';
 
 export interface KubernetesSourceOptions {
   /** The node whose agent reads. Undefined for the controller, which reads more. */
@@ -42,6 +42,9 @@ export interface KubernetesSourceOptions {
 
 /** Kinds that decide which Secrets are read. */
 const naming: ReadonlySet<KindName> = new Set<KindName>(['BGPPeer', 'Node']);
+
+/** Operators who have not applied the RBAC of the component still get addresses. */
+const metallbRefusal = { about: '', fix: 'apply manifests/components/metallb, or set compat: none in HeraldConfig' };
 
 /**
  * The API server as a source of objects. `start` waits for it as long as necessary. Afterwards the snapshot survives any loss of the
@@ -197,7 +200,11 @@ export class KubernetesSource implements Source {
     const { namespace } = this.#mode;
     this.#metallb = kindsOfMetalLB(namespace).map((kind) => {
       const parse = (raw: RawObject): ParseResult => parseAnyObject(raw, this.#mode);
-      return new WatchedCollection(kind, new MetalLBCollection(kind, this.#objects, this.#events, parse), this.#components);
+      return new WatchedCollection(
+        kind,
+        new PermittedCollection(kind, this.#objects, this.#events, metallbRefusal, parse),
+        this.#components,
+      );
     });
     for (const followed of this.#metallb) void followed.begin();
   }

@@ -1,7 +1,7 @@
 import { isRecord } from '../../lang/is-record.ts';
 import type { KubeClient } from '../../kube/client/client.ts';
 import { KubeError } from '../../kube/error.ts';
-import { listPages } from '../../kube/reflector/list-pages.ts';
+import { listAll } from '../../kube/reflector/list-pages.ts';
 import { rawKey, type RawObject } from '../../kube/raw-object.ts';
 import { parseObject } from '../../model/parse.ts';
 import { readingModeOf, type ReadingMode } from '../../model/metallb/read.ts';
@@ -67,10 +67,8 @@ async function listKind(client: Pick<KubeClient, 'get'>, kind: WatchedKind, opti
 }
 
 async function listAt(client: Pick<KubeClient, 'get'>, { kind, apiVersion }: WatchedKind, path: string, signal: AbortSignal) {
-  const objects = new Map<string, RawObject>();
-  for await (const { items } of listPages(client, path, {}, signal))
-    for (const raw of items) objects.set(rawKey(raw), { ...raw, apiVersion, kind });
-  return [...objects.values()];
+  const all = await listAll(client, path, {}, signal);
+  return [...new Map(all.map((raw) => [rawKey(raw), { ...raw, apiVersion, kind }])).values()];
 }
 
 function unreadBecause(error: unknown, { kind, label, resource }: WatchedKind): UnreadableKind | undefined {

@@ -1,6 +1,7 @@
 import { ok as assert } from 'node:assert';
 import { closeSync, openSync } from 'node:fs';
 import { NetlinkError } from './error.ts';
+import { SOCK_CLOEXEC, SOCK_NONBLOCK, SOL_SOCKET } from '../ffi/inet-socket.ts';
 import { loadLibc, type Libc } from '../ffi/libc.ts';
 import { attachFilter, acceptWholePacket, jumpIfEqual, loadOctet, returnVerdict, type FilterInstruction } from '../ffi/socket-filter.ts';
 import { datagramBytes, receiveBufferBytes, sendBufferBytes } from './limits.ts';
@@ -8,9 +9,6 @@ import { datagramBytes, receiveBufferBytes, sendBufferBytes } from './limits.ts'
 // Constants of Linux, the same on x86-64 and arm64.
 const AF_NETLINK = 16;
 const SOCK_RAW = 3;
-const SOCK_NONBLOCK = 0o4000;
-const SOCK_CLOEXEC = 0o2000000;
-const SOL_SOCKET = 1;
 const SO_SNDBUF = 7;
 const SO_RCVBUF = 8;
 const SO_SNDBUFFORCE = 32;

@@ -22,16 +22,17 @@ export async function expectTrue({ lab }: Scene, facts: Facts, explanation: Expl
 async function expectClient(lab: Scene['lab'], { target, outcome }: ClientReachability): Promise<void> {
   const [, address = '', port = '', protocol = ''] = /^\[?([^\]]*?)\]?:(\d+)\/(\w+)$/.exec(target) ?? [];
   const send = protocol === 'UDP' ? lab.client.udp.bind(lab.client) : lab.client.tcp.bind(lab.client);
+  const isSound = outcome === 'answered' || outcome === 'announced';
   const report: Report = await send({
     address,
     port: Number(port),
     count: outcome === 'partly' ? 12 : 6,
-    timeoutMs: outcome === 'answered' ? 10_000 : 1500,
+    timeoutMs: isSound ? 10_000 : 1500,
   });
   const answered = Object.values(report.pods).reduce((sum, count) => sum + count, 0);
   if (outcome === 'partly')
     expect([answered > 0, answered < 12], `answers from ${target}, of which some time out: ${answered} of 12`).toEqual([true, true]);
-  else if (outcome === 'answered') expect(report.errors, `errors of requests to ${target}, which is said to be answered`).toEqual({});
+  else if (isSound) expect(report.errors, `errors of requests to ${target}, which is said to be ${outcome}`).toEqual({});
   else expect(answered, `answers from ${target}, which is said to be ${outcome}`).toBe(0);
 }
 

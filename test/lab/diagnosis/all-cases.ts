@@ -1,6 +1,7 @@
 import { allocationCases } from './cases/allocation.ts';
 import { aloneCases } from './cases/alone.ts';
 import { announcementCases } from './cases/announcement.ts';
+import { checkCases } from './cases/checks.ts';
 import { configurationProblems } from './cases/configuration.ts';
 import { hostProblems } from './cases/hosts.ts';
 import { negotiationCases, sessionProblems } from './cases/negotiation.ts';
@@ -27,6 +28,7 @@ export const allCases: readonly PlacedCase[] = [
   ...placed([...sessionCases, ...allocationCases, ...announcementCases, ...nodeCases], 1),
   ...placed(negotiationCases, 61),
   ...placed(serviceCases, 101),
+  ...placed(checkCases, 121),
 ];
 
 /** Every mistake in another object than a Service, in the order of its table. */

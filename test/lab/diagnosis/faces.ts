@@ -13,10 +13,13 @@ import { nodes } from './fabric.ts';
 export type Explained = ServiceExplanation & { readonly verdict: Verdict };
 
 export interface Verdict {
-  readonly outcome: 'served' | 'partly' | 'notServed' | 'unknown';
+  readonly outcome: 'served' | 'announced' | 'partly' | 'notServed' | 'unknown';
   readonly line: string;
   readonly code?: string;
 }
+
+/** True when no problem is known: connections were answered, or the Service is announced and none was seen. */
+export const isSound = ({ verdict: { outcome } }: Explained): boolean => outcome === 'served' || outcome === 'announced';
 
 /** A row of `herald status --problems`. */
 export interface Problem {

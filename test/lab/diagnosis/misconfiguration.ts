@@ -30,7 +30,7 @@ interface Mistake {
  */
 export interface Misconfiguration extends Mistake {
   /** The condition that carries the code. Absent: none does, because Herald has no say in the Service, or clients are served. */
-  readonly condition?: 'AddressAssigned' | 'Programmed' | 'Announced';
+  readonly condition?: 'AddressAssigned' | 'Programmed' | 'Announced' | 'Answered';
   /** The condition is True all the same, because routers have routes to the address. */
   readonly isAnnounced?: true;
   /** `herald status --problems` does not list the Service: another program serves it, or its user switched announcing off. */

@@ -128,7 +128,7 @@ describe('a pool with a BGPAdvertisement and an L2Advertisement', () => {
     const owners = await lab.untilOwned();
     const text = await until('explain shows what is announced', async (note) => {
       const found = note(await lab.explain('shop/web', '--no-ask'));
-      return found.startsWith('Served: ') ? found : undefined;
+      return /^(?:Served|Announced, not checked): /.test(found) ? found : undefined;
     });
     for (const [index, address] of addresses.entries()) {
       const [protocol, peer] = address.includes(':') ? ['NDP', 'router-v6'] : ['ARP', 'router-v4'];

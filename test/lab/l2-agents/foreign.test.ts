@@ -83,8 +83,8 @@ describe('a foreign host that claims a held address', () => {
     await bed.exec(bed.strangerHost(), ['ip', 'addr', 'add', `${vip}/16`, 'dev', 'v0']);
     await bed.exec(bed.strangerHost(), ['arping', '-U', '-c', '4', '-i', 'v0', '-S', vip, vip], { check: false });
     const message = await untilReported(bed);
-    expect(message).toMatch(/^True L2AddressContested: Partly served: .* the node answers and announces it again/);
-    expect(await bed.explain()).toMatch(/^Partly served/);
+    expect(message).toMatch(/^True L2AddressContested: Not fully served: .* the node answers and announces it again/);
+    expect(await bed.explain()).toMatch(/^Not fully served/);
     const own = (await bed.watch.frames()).filter(
       ({ at, kind, mac, address }) =>
         kind === 'announcement' && at >= began && at < began + 9_000 && address === vip && mac === bed.segment.macOf(0),

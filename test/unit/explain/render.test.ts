@@ -18,6 +18,7 @@ const explanation: ServiceExplanation = {
   type: 'LoadBalancer',
   allocation: { addresses: [{ address: '192.0.2.1', pool: 'main' }], pools: [] },
   endpoints: { ready: 2, terminating: 0, unusable: 0 },
+  seen: { answered: [] },
   nodes: [node],
 };
 
@@ -49,7 +50,7 @@ describe('renderService', () => {
     );
   });
 
-  test('a healthy Service takes five lines', () => {
+  test('a healthy Service takes six lines', () => {
     expect(rendered({})).toBe(
       [
         'Served.',
@@ -62,6 +63,8 @@ describe('renderService', () => {
         'Node n1',
         '  forwards 2 frontends',
         '  192.0.2.1 is announced to tor',
+        '',
+        'Routers    what was sent to tor may be unused there: run there show bgp ipv4 unicast 192.0.2.1 (BIRD: show route for 192.0.2.1)',
       ].join('\n'),
     );
   });
@@ -112,7 +115,7 @@ describe('renderService', () => {
       ],
     });
     expect(text.match(/no agent reports/g)).toHaveLength(1);
-    expect(text).toContain('fix: start the agent: herald agent --node n1');
+    expect(text).toContain('fix: start the agent: the pod of DaemonSet herald-agent on n1; outside a cluster, herald agent --node n1');
     expect(text).toContain('192.0.2.1 would be announced to tor, tor2');
     expect(text).not.toContain('is announced');
   });

@@ -310,10 +310,10 @@ describe('renderOverview', () => {
     expect(lines).toContain('            shop/ext: no ExternalIPPolicy allows namespace "shop" the external IP 198.51.100.7');
     const problems = problemsOf({ unusable: [], services: new Map(), overview, sessions: [] });
     expect(problems.map(({ object, code }) => `${object} ${code}`)).toEqual([
-      'Service/shop/ext ExternalIPNotAllowed',
-      'this host ClockSkew',
       'Node/typo NodeUnknown',
       'Node/n1 AgentSilent',
+      'this host ClockSkew',
+      'Service/shop/ext ExternalIPNotAllowed',
     ]);
   });
 

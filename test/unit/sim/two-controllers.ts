@@ -3,7 +3,7 @@ import { Controller } from '../../../src/controller/controller.ts';
 import type { Reconciliation } from '../../../src/controller/provider.ts';
 import { decideForwarding } from '../../../src/decisions/forwarding/plan.ts';
 import { Election } from '../../../src/kube/election/election.ts';
-import { FencedClient, type RequestsAndPages } from '../../../src/kube/client/fenced-client.ts';
+import { fencedClient, type RequestsAndPages } from '../../../src/kube/client/fenced-client.ts';
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { parseObject } from '../../../src/model/parse.ts';
 import type { Service } from '../../../src/model/objects/service.ts';
@@ -117,7 +117,7 @@ class Process {
         return this.#client(this.#noted).write(write, signal);
       },
     };
-    const client = new FencedClient(counting, this.election);
+    const client = fencedClient(counting, this.election);
     const writer = new KubernetesStatusWriter({ client, snapshot: source.snapshot, clock: this.#clock, log: silentLog });
     class GatedProvider extends BareMetalProvider {
       override async reconcile(service: Service, snapshot: Snapshot): Promise<Reconciliation> {

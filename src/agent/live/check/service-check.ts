@@ -7,7 +7,7 @@ import type { PacketResult } from '../../../system/probe/echo.ts';
 import type { IcmpError } from '../../../system/probe/error-queue.ts';
 import type { ProbeAddress, Prober } from '../../../system/probe/prober.ts';
 import type { ProbeResult } from '../../../system/probe/result.ts';
-import type { FindHostPaths } from '../../host/pod-path-check.ts';
+import type { FindHostPaths } from '../../host-readings.ts';
 import { limits } from '../../limits.ts';
 import { checkTargets, endText, portText, type CheckTarget } from './targets.ts';
 

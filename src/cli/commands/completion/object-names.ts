@@ -1,5 +1,6 @@
+import { defined } from '../../../lang/defined.ts';
 import { KubeClient } from '../../../kube/client/client.ts';
-import { listPages } from '../../../kube/reflector/list-pages.ts';
+import { listAll } from '../../../kube/reflector/list-pages.ts';
 import { heraldApiVersion } from '../../../model/kinds.ts';
 import type { CommandContext } from '../../context/command-context.ts';
 import { limits } from '../../limits.ts';
@@ -47,23 +48,16 @@ const paths: Readonly<Record<ObjectKind, string>> = {
 
 /** Lists only the kind that is needed, with the caller's rights. */
 async function namesInCluster(context: CommandContext, kind: ObjectKind, given: ReadonlyMap<string, string>): Promise<Iterable<string>> {
-  const [kubeconfig, name, apiserver] = ['kubeconfig', 'context', 'apiserver'].map((option) => given.get(option));
-  const connection = await connectAsCaller(context, {
-    ...(kubeconfig === undefined ? {} : { kubeconfig }),
-    ...(name === undefined ? {} : { context: name }),
-    ...(apiserver === undefined ? {} : { apiserver: new URL(apiserver) }),
-  });
+  const [kubeconfig, named, url] = ['kubeconfig', 'context', 'apiserver'].map((option) => given.get(option));
+  const apiserver = url === undefined ? undefined : new URL(url);
+  const connection = await connectAsCaller(context, defined({ kubeconfig, context: named, apiserver }));
   const client = new KubeClient(connection, { clock: context.clock });
   const namespace = given.get('namespace');
   const path = kind === 'service' && namespace !== undefined ? `/api/v1/namespaces/${encodeURIComponent(namespace)}/services` : paths[kind];
-  const names: string[] = [];
   try {
-    for await (const { items } of listPages(client, path, {}, context.stopped)) {
-      for (const { metadata } of items) names.push(kind === 'service' ? `${metadata.namespace ?? ''}/${metadata.name}` : metadata.name);
-      if (names.length >= limits.completionNames) break;
-    }
+    const objects = await listAll(client, path, {}, context.stopped, limits.completionNames);
+    return objects.map(({ metadata: { namespace: of = '', name } }) => (kind === 'service' ? `${of}/${name}` : name));
   } finally {
     client.close();
   }
-  return names;
 }

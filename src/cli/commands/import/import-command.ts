@@ -3,7 +3,7 @@ import { stringify } from 'yaml';
 import { importObjects, type Imported, type RawInput } from '../../../model/metallb/import.ts';
 import { importServices } from '../../../model/metallb/import-services.ts';
 import { problemText, type SourceProblem } from '../../../sources/source.ts';
-import { hint, UsageError, type CommandContext } from '../../context/command-context.ts';
+import { jsonText, hint, UsageError, type CommandContext } from '../../context/command-context.ts';
 import { checkAcross, type SecretsRead } from './across-objects.ts';
 import { importData, renderImport } from './import-report.ts';
 import { addCallerOptions, type CallerOptions } from '../../options/shared-options.ts';
@@ -44,7 +44,7 @@ export function importCommand(context: CommandContext): Command {
       const imported = checkAcross(importObjects(inputs, options.namespace), inputs, secrets);
       const services = importServices(inputs);
       const report = [...problems.map((problem) => `problem: ${problemText(problem)}`), ...renderImport(imported, services)];
-      if (options.output === 'json') context.print(JSON.stringify(importData(imported, services, problems), undefined, 2));
+      if (options.output === 'json') context.print(jsonText(importData(imported, services, problems)));
       else if (options.output === 'report') for (const line of report) context.print(line);
       else {
         for (const line of manifests(imported)) context.print(line);
@@ -71,7 +71,7 @@ async function read(
   const namespace = options.namespace ?? 'metallb-system';
   const { inputs, forbidden } = await readMetalLBObjects(context, options, namespace);
   if (inputs.length === 0)
-    throw new UsageError(`there is no object in namespace ${namespace} of this cluster: use --namespace if MetalLB runs elsewhere`, 1);
+    throw new UsageError(`there is no object in namespace ${namespace} of this cluster: use --namespace if MetalLB runs elsewhere`);
   return { inputs, problems: [], secrets: { all: true, forbidden } };
 }
 

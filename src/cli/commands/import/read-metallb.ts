@@ -1,7 +1,7 @@
 import { isRecord } from '../../../lang/is-record.ts';
 import { KubeClient } from '../../../kube/client/client.ts';
-import { KubeError } from '../../../kube/error.ts';
-import { listPages } from '../../../kube/reflector/list-pages.ts';
+import { KubeError, undefinedOn } from '../../../kube/error.ts';
+import { listAll } from '../../../kube/reflector/list-pages.ts';
 import { excludedInterfacesName, type RawInput } from '../../../model/metallb/import.ts';
 import { watchedKinds } from '../../../model/metallb/kinds.ts';
 import { connectAsCaller } from '../../storage/caller-connection.ts';
@@ -21,32 +21,29 @@ interface ClusterObjects {
 export async function readMetalLBObjects(context: CommandContext, options: CallerOptions, namespace: string): Promise<ClusterObjects> {
   const { clock, stopped } = context;
   const client = new KubeClient(await connectAsCaller(context, options), { clock });
-  const list = async (apiVersion: string, kind: string, path: string): Promise<RawInput[]> => {
-    const found: RawInput[] = [];
-    for await (const { items } of listPages(client, path, {}, stopped))
-      found.push(...items.map((raw) => ({ raw: { ...raw, apiVersion, kind } })));
-    return found;
-  };
+  const list = async (apiVersion: string, kind: string, path: string): Promise<RawInput[]> =>
+    (await listAll(client, path, {}, stopped)).map((raw) => ({ raw: { ...raw, apiVersion, kind } }));
   const within = `namespaces/${encodeURIComponent(namespace)}`;
   try {
     const objects: RawInput[] = [];
     for (const { kind, apiVersion, plural } of watchedKinds)
-      objects.push(...(await list(apiVersion, kind, `/apis/${apiVersion}/${within}/${plural}`).catch(noneIfAbsent)));
+      objects.push(...((await undefinedOn(list(apiVersion, kind, `/apis/${apiVersion}/${within}/${plural}`), 'notFound')) ?? []));
     if (objects.length === 0) return { inputs: [], forbidden: new Set() };
     for (const name of ['bgpextras', excludedInterfacesName]) {
-      const found = await client.get(`/api/v1/${within}/configmaps/${name}`).catch(noneIfAbsent);
-      if (!Array.isArray(found)) objects.push({ raw: { ...(found as object), apiVersion: 'v1', kind: 'ConfigMap' } });
+      const found = await undefinedOn(client.get(`/api/v1/${within}/configmaps/${name}`), 'notFound');
+      if (found !== undefined) objects.push({ raw: { ...(found as object), apiVersion: 'v1', kind: 'ConfigMap' } });
     }
     const forbidden = new Set<string>();
     for (const name of secretNames(objects)) {
-      const secret = await client.get(`/api/v1/${within}/secrets/${encodeURIComponent(name)}`).catch((error: unknown) => {
-        if (!(error instanceof KubeError) || error.code !== 'forbidden') return noneIfAbsent(error);
+      const answer = client.get(`/api/v1/${within}/secrets/${encodeURIComponent(name)}`).catch((error: unknown) => {
+        if (!(error instanceof KubeError) || error.code !== 'forbidden') throw error;
         forbidden.add(name);
-        return [];
+        return undefined;
       });
-      if (!Array.isArray(secret)) objects.push({ raw: { ...(secret as object), apiVersion: 'v1', kind: 'Secret' } });
+      const secret = await undefinedOn(answer, 'notFound');
+      if (secret !== undefined) objects.push({ raw: { ...(secret as object), apiVersion: 'v1', kind: 'Secret' } });
     }
-    const nodes = await list('v1', 'Node', '/api/v1/nodes').catch(noneIfForbidden);
+    const nodes = (await undefinedOn(list('v1', 'Node', '/api/v1/nodes'), 'forbidden')) ?? [];
     return { inputs: [...objects, ...nodes, ...(await list('v1', 'Service', '/api/v1/services'))], forbidden };
   } finally {
     client.close();
@@ -61,14 +58,4 @@ function secretNames(objects: readonly RawInput[]): Set<string> {
     return isRecord(reference) ? reference['name'] : undefined;
   });
   return new Set(names.filter((name): name is string => typeof name === 'string' && name !== ''));
-}
-
-function noneIfForbidden(error: unknown): [] {
-  if (error instanceof KubeError && error.code === 'forbidden') return [];
-  throw error;
-}
-
-function noneIfAbsent(error: unknown): [] {
-  if (error instanceof KubeError && error.code === 'notFound') return [];
-  throw error;
 }

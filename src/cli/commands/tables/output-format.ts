@@ -1,5 +1,6 @@
 import { Option } from 'commander';
 import { stringify } from 'yaml';
+import { jsonText } from '../../context/command-context.ts';
 import type { CommandOutput } from './watch.ts';
 
 export interface TableOutputOptions {
@@ -13,7 +14,7 @@ export const tableOutputOption = (): Option =>
 
 /** Returns the output as a JSON or YAML document; several documents can follow each other. Undefined: the output is for people. */
 export function asDocument({ output }: TableOutputOptions, data: object): CommandOutput | undefined {
-  if (output === 'json') return { lines: [JSON.stringify(data, undefined, 2)], separator: [] };
+  if (output === 'json') return { lines: [jsonText(data)], separator: [] };
   if (output === 'yaml') return { lines: [stringify(data, yaml).trimEnd()], separator: ['---'] };
   return undefined;
 }

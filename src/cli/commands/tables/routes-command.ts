@@ -50,15 +50,11 @@ export function routesCommand(context: CommandContext): Command {
       }
       const key = service === undefined ? undefined : namedService(service, options);
       if (key !== undefined && !snapshot.services.has(key)) throw unknownNameError('Service', key, snapshot.services.keys());
-      const wanted = { ...defined({ peer }), ...(key === undefined ? {} : { service: key }) };
-      const {
-        snapshot: asked,
-        live,
-        unasked,
-      } = await askedView(context, options, { snapshot, now }, { node, routes: { peer, service: key } });
-      const decided = routeReport(asked, now, { ...defined({ node }), ...wanted });
-      const table = withLiveRoutes(decided, live, wanted);
-      return unasked.length === 0 ? table : { ...table, unasked };
+      const wanted = defined({ peer, service: key });
+      const view = await askedView(context, options, { snapshot, now }, { node, routes: { peer, service: key } });
+      const decided = routeReport(view.snapshot, now, { ...defined({ node }), ...wanted });
+      const table = withLiveRoutes(decided, view.live, wanted);
+      return view.unasked.length === 0 ? table : { ...table, unasked: view.unasked };
     },
     lines: (data, wide) => ('received' in data ? renderReceived(data, wide) : renderRoutes(data, wide)),
   });

@@ -7,16 +7,12 @@ import { sessionReport } from '../../../explain/sessions/session-report.ts';
 import type { Allocator } from '../../../decisions/allocation/allocator.ts';
 import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import { reason } from '../../../model/reasons.ts';
-import { problemText, type SourceProblem } from '../../../sources/source.ts';
-import { defaultNamespace } from '../../options/shared-options.ts';
+import { problemText } from '../../../sources/source.ts';
+import { defaultNamespace, type ElectionOptions } from '../../options/shared-options.ts';
 import type { LiveClient } from '../../live/live-client.ts';
 import type { Reading } from '../../reading/reading.ts';
 import type { CurrentState, currentConditions } from './current-conditions.ts';
 import { unhealthyObjects } from './unhealthy-objects.ts';
-
-interface LeaseOptions {
-  readonly leaderElectNamespace?: string;
-}
 
 /** Answers of processes. */
 interface Known extends Pick<Overview, 'unwritten'> {
@@ -35,7 +31,7 @@ export function unwrittenBy(processes: readonly Pick<LiveClient, 'who' | 'proces
 
 export async function readOverview(
   reading: Pick<Reading, 'snapshot' | 'now' | 'clockSkewSeconds' | 'leadership'>,
-  { leaderElectNamespace: namespace = defaultNamespace }: LeaseOptions,
+  { leaderElectNamespace: namespace = defaultNamespace }: Pick<ElectionOptions, 'leaderElectNamespace'>,
   conditions: Awaited<ReturnType<typeof currentConditions>>,
   known: Known,
 ): Promise<Overview> {
@@ -61,13 +57,9 @@ export function readProblems(
   return problemsOf({
     unusable: reading.problems
       .filter(({ severity }) => severity === 'error')
-      .map((problem) => ({ object: placeOf(problem), line: problemText(problem) })),
+      .map((problem) => ({ object: problem.object ?? problem.file ?? 'input', line: problemText(problem) })),
     services: new Map([...states].flatMap(([key, { problem }]) => (problem === undefined ? [] : [[key, problem] as const]))),
     overview,
     sessions: sessionReport(reading.snapshot, reading.now, {}, live).sessions,
   });
-}
-
-function placeOf({ object, file = 'input' }: SourceProblem): string {
-  return object ?? file;
 }

@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers';
 import { decodeTraceLine, type Streamed, type TraceEvent } from '../../../bgp/index.ts';
 import { LineFramer } from '../../../kube/format/json/line-framer.ts';
 import { debugPaths, livePaths, type LiveIndex, type LiveProblem } from '../../../live/contract.ts';
@@ -22,34 +23,27 @@ export interface OpenTrace {
 /** Requests a trace from the agent of this host. Rejects with UsageError when the agent cannot be reached or refuses. */
 export async function openTrace({ socket, peer, node }: TraceRequest, signal: AbortSignal): Promise<OpenTrace> {
   try {
-    const { process } = JSON.parse(await readBody(await requestLocal(socket, livePaths.index, signal))) as LiveIndex;
-    if (process.command === 'controller') throw new UsageError(`${socket} belongs to a controller, but only agents have sessions`, 1);
+    const { process } = JSON.parse(await text((await requestLocal(socket, livePaths.index, signal)).chunks)) as LiveIndex;
+    if (process.command === 'controller') throw new UsageError(`${socket} belongs to a controller, but only agents have sessions`);
     const here = process.node ?? '';
     if (node !== undefined && node !== here)
       throw new UsageError(
         `the agent at ${socket} runs on node ${here}: run this on ${node}, because an agent sends traces only to its own host`,
-        1,
       );
     const answer = await requestLocal(socket, `${debugPaths.bgpTrace}?peer=${encodeURIComponent(peer)}`, signal);
-    if (answer.status !== 200) throw new UsageError(await refusalOf(answer), 1);
+    if (answer.status !== 200) throw new UsageError(await refusalOf(answer));
     return { node: here, events: eventsOf(answer) };
   } catch (error) {
-    if (error instanceof LocalSocketError) throw new UsageError(error.message, 1);
+    if (error instanceof LocalSocketError) throw new UsageError(error.message);
     throw error;
   }
 }
 
 async function refusalOf(answer: LocalAnswer): Promise<string> {
-  const text = await readBody(answer);
+  const body = await text(answer.chunks);
   if (answer.contentType !== 'application/json') return `the agent answers ${answer.status}: its version may have no traces`;
-  const { error, fix } = JSON.parse(text) as LiveProblem;
+  const { error, fix } = JSON.parse(body) as LiveProblem;
   return `${error} (${fix})`;
-}
-
-async function readBody({ chunks }: LocalAnswer): Promise<string> {
-  const parts: Uint8Array[] = [];
-  for await (const chunk of chunks) parts.push(chunk);
-  return Buffer.concat(parts).toString('utf8');
 }
 
 async function* eventsOf({ chunks }: LocalAnswer): AsyncGenerator<Streamed<TraceEvent>> {

@@ -1,11 +1,10 @@
-import { open, type FileHandle } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { Capture } from '../../../bgp/index.ts';
-import { parseDuration } from '../../../model/reading/duration.ts';
-import { hint, UsageError, type CommandContext } from '../../context/command-context.ts';
+import { cannotWrite, hint, type CommandContext } from '../../context/command-context.ts';
 import { limits } from '../../limits.ts';
 import { agentSocket, readSocket } from '../../options/live-options.ts';
-import { outputOption, type OutputOptions } from '../../options/shared-options.ts';
+import { outputOption, readWait, type OutputOptions } from '../../options/shared-options.ts';
 import { openTrace, type OpenTrace } from './open-trace.ts';
 import { traceFacts, traceText } from './trace-output.ts';
 import { version } from '../../version.ts';
@@ -37,7 +36,9 @@ function traceCommand(context: CommandContext): Command {
     .option('--node <name>', 'expected node: an error if the agent of this host is of another node')
     .option('--pcap <file>', 'also write a capture file (pcapng), which Wireshark, tshark and tcpdump read; - for standard output')
     .addOption(new Option('--count <n>', 'end after this number of messages').argParser(readCount))
-    .addOption(new Option('--duration <duration>', 'end after this time: 30s, 10m').argParser(readDuration))
+    .addOption(
+      new Option('--duration <duration>', 'end after this time: 30s, 10m').argParser((text) => readWait(text, limits.traceMaximumSeconds)),
+    )
     .addOption(new Option('--socket <path>', 'Unix socket of the agent').argParser(readSocket).default(agentSocket))
     .addOption(outputOption())
     .addHelpText(
@@ -91,7 +92,7 @@ interface CaptureFile {
 async function openCapture({ write }: CommandContext, { pcap, peer }: Options): Promise<CaptureFile | undefined> {
   if (pcap === undefined) return undefined;
   const capture = new Capture({ application: `herald ${version}`, name: peer });
-  const file = pcap === '-' ? undefined : await openFile(pcap);
+  const file = pcap === '-' ? undefined : await open(pcap, 'w', 0o600).catch(cannotWrite(pcap));
   const append = async (octets: Uint8Array): Promise<void> => {
     if (octets.length === 0) return;
     await (file === undefined ? write(octets) : file.appendFile(octets));
@@ -100,23 +101,8 @@ async function openCapture({ write }: CommandContext, { pcap, peer }: Options): 
   return { take: (event) => append(capture.add(event)), close: async () => file?.close() };
 }
 
-async function openFile(path: string): Promise<FileHandle> {
-  try {
-    return await open(path, 'w', 0o600);
-  } catch (error) {
-    throw new UsageError(`${path} cannot be written: ${(error as NodeJS.ErrnoException).code ?? String(error)}`, 1);
-  }
-}
-
 function readCount(text: string): number {
   const count = /^[0-9]{1,9}$/.test(text) ? Number(text) : 0;
   if (count < 1) throw new InvalidArgumentError('Write a number of messages, 1 or more.');
   return count;
-}
-
-function readDuration(text: string): number {
-  const seconds = parseDuration(text);
-  if (!seconds.ok) throw new InvalidArgumentError(`${seconds.problem}.`);
-  if (seconds.value < 1 || seconds.value > limits.traceMaximumSeconds) throw new InvalidArgumentError('Write a time from 1s to 24h.');
-  return seconds.value;
 }

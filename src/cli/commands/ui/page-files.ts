@@ -19,7 +19,7 @@ export async function readPageFiles(): Promise<readonly PageFile[]> {
   const names = await readdir(folder).catch(() => []);
   const files = names.filter((name) => types[extname(name)] !== undefined).toSorted();
   if (!files.includes('index.html'))
-    throw new UsageError(`the page of the console is not in ${fileURLToPath(folder)}: npm run build:console makes it`, 1);
+    throw new UsageError(`the page of the console is not in ${fileURLToPath(folder)}: npm run build:console makes it`);
   return Promise.all(
     files.map(async (name) => ({ name, type: types[extname(name)] ?? '', content: await readFile(new URL(name, folder), 'utf8') })),
   );

@@ -39,7 +39,7 @@ async function serve(context: CommandContext, options: Options): Promise<void> {
     const { clock, stopped, print } = context;
     const { address, ended } = await startConsole(options.port, { facts, files, clock, stopped }).catch((error: unknown) => {
       if (!(error instanceof ListenError)) throw error;
-      throw new UsageError(`port ${options.port} of 127.0.0.1 cannot be used: ${error.message}: choose another with --port`, 1);
+      throw new UsageError(`port ${options.port} of 127.0.0.1 cannot be used: ${error.message}: choose another with --port`);
     });
     print(`The console is at ${address}`);
     print('The address lets its reader see what you may see: do not share it. Ctrl-C ends the console.');

@@ -130,12 +130,8 @@ export class ProcessEndpoints {
   }
 
   #listen(answer: AnswerHttp, options: Pick<ListenerOptions, 'place' | 'after'>): RetryingListener {
-    const bounds = {
-      connections: limits.connections,
-      headerBytes: limits.headerBytes,
-      answerMilliseconds: limits.answerMilliseconds,
-      idleMilliseconds: limits.idleMilliseconds,
-    };
+    const { connections, headerBytes, answerMilliseconds, idleMilliseconds } = limits;
+    const bounds = { connections, headerBytes, answerMilliseconds, idleMilliseconds };
     return retryingHttpListener(this.#components, { ...options, answer, bounds, onStatusChanged: () => undefined });
   }
 }

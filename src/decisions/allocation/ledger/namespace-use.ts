@@ -1,15 +1,9 @@
 import { formatAddress, type Address } from '../../../net/address.ts';
 
-/** Counts how many addresses of each pool the Services of a namespace hold. An address that several of them share counts once. */
-export interface NamespaceUse {
-  countHolder(namespace: string, address: Address): void;
-  uncountHolder(namespace: string, address: Address): void;
-  /** Returns how many Services of the namespace hold the address. */
-  holders(namespace: string, address: Address): number;
-  count(namespace: string, pool: string): number;
-}
+export type NamespaceUse = ReturnType<typeof createNamespaceUse>;
 
-export function createNamespaceUse(poolOf: (address: Address) => string | undefined): NamespaceUse {
+/** Counts how many addresses of each pool the Services of a namespace hold. An address that several of them share counts once. */
+export function createNamespaceUse(poolOf: (address: Address) => string | undefined) {
   const holders = new Map<string, number>();
   const counts = new Map<string, number>();
   const change = (map: Map<string, number>, key: string, by: 1 | -1): number => {
@@ -24,13 +18,14 @@ export function createNamespaceUse(poolOf: (address: Address) => string | undefi
     if (pool !== undefined) change(counts, `${namespace}/${pool}`, by);
   };
   return {
-    countHolder(namespace, address) {
+    countHolder(namespace: string, address: Address): void {
       if (change(holders, held(namespace, address), 1) === 1) countIn(namespace, address, 1);
     },
-    uncountHolder(namespace, address) {
+    uncountHolder(namespace: string, address: Address): void {
       if (change(holders, held(namespace, address), -1) === 0) countIn(namespace, address, -1);
     },
-    holders: (namespace, address) => holders.get(held(namespace, address)) ?? 0,
-    count: (namespace, pool) => counts.get(`${namespace}/${pool}`) ?? 0,
+    /** Returns how many Services of the namespace hold the address. */
+    holders: (namespace: string, address: Address) => holders.get(held(namespace, address)) ?? 0,
+    count: (namespace: string, pool: string) => counts.get(`${namespace}/${pool}`) ?? 0,
   };
 }

@@ -29,11 +29,7 @@ export function whyOverQuota(
 }
 
 /** Returns the smallest quota whose selector matches the namespace's labels. Undefined means no limit. */
-export function quotaOf(pool: IPAddressPool, request: AllocationRequest): number | undefined {
-  return smallestQuota(pool, request)?.allowed;
-}
-
-function smallestQuota({ quota }: IPAddressPool, { namespaceLabels }: AllocationRequest) {
+export function smallestQuota({ quota }: IPAddressPool, { namespaceLabels }: AllocationRequest) {
   const entries = quota.flatMap(({ namespaceSelector, addresses: allowed }, entry) =>
     selects(namespaceSelector, namespaceLabels) ? [{ allowed, entry }] : [],
   );

@@ -4,26 +4,10 @@ import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import type { ReleasedAddress } from '../../../model/parse/released-address.ts';
 import { limits } from '../limits.ts';
 
-/** Addresses for one Service only: those that pools reserve, and for a time those that the Service released. */
-export interface Reservations {
-  /** Returns the Service that the address is for. Undefined means any Service. */
-  ownerOf(address: Address): ServiceKey | undefined;
-  /** Returns the addresses for one Service, those that it held last first. */
-  addressesFor(service: ServiceKey): readonly Address[];
-  all(): Iterable<Address>;
-  /** Replaces what pools reserve. Kept addresses stay. */
-  setPools(pools: readonly IPAddressPool[]): void;
-  /** Keeps a released address for its Service until `until` (milliseconds). Returns addresses that the bound pushed out. */
-  keep(service: ServiceKey, address: Address, until: number): readonly Address[];
-  /** Returns the kept addresses, the first released first. */
-  kept(): Iterable<ReleasedAddress>;
-  /** Ends the reservation because a Service holds the address again. */
-  endKeeping(address: Address): void;
-  /** Ends reservations that expired by `now` and returns their addresses. */
-  expire(now: number): readonly Address[];
-}
+export type Reservations = ReturnType<typeof createReservations>;
 
-export function createReservations(): Reservations {
+/** Addresses for one Service only: those that pools reserve, and for a time those that the Service released. */
+export function createReservations() {
   const reserved = new Map<string, { readonly service: ServiceKey; readonly address: Address }>();
   const kept = new Map<string, ReleasedAddress>();
   const byService = new Map<ServiceKey, Map<string, Address>>();
@@ -40,13 +24,19 @@ export function createReservations(): Reservations {
   };
 
   return {
-    ownerOf: (address) => (reserved.get(formatAddress(address)) ?? kept.get(formatAddress(address)))?.service,
-    addressesFor: (service) => [...(keptOf.get(service)?.values() ?? []), ...(byService.get(service)?.values() ?? [])],
-    *all() {
+    /** Returns the Service that the address is for. Undefined means any Service. */
+    ownerOf: (address: Address) => (reserved.get(formatAddress(address)) ?? kept.get(formatAddress(address)))?.service,
+    /** Returns the addresses for one Service, those that it held last first. */
+    addressesFor: (service: ServiceKey): readonly Address[] => [
+      ...(keptOf.get(service)?.values() ?? []),
+      ...(byService.get(service)?.values() ?? []),
+    ],
+    *all(): Iterable<Address> {
       for (const { address } of reserved.values()) yield address;
       for (const { address } of kept.values()) yield address;
     },
-    setPools(pools) {
+    /** Replaces what pools reserve. Kept addresses stay. */
+    setPools(pools: readonly IPAddressPool[]): void {
       reserved.clear();
       byService.clear();
       for (const reservation of pools.flatMap(({ reservations }) => reservations)) {
@@ -54,7 +44,8 @@ export function createReservations(): Reservations {
         add(byService, reservation.service, reservation.address);
       }
     },
-    keep(service, address, until) {
+    /** Keeps a released address for its Service until `until` (milliseconds). Returns addresses that the bound pushed out. */
+    keep(service: ServiceKey, address: Address, until: number): readonly Address[] {
       const text = formatAddress(address);
       // A pool's own reservation takes precedence over a kept address.
       if (reserved.has(text)) return [];
@@ -64,9 +55,12 @@ export function createReservations(): Reservations {
       const [first] = kept.keys();
       return kept.size > limits.keptAddresses && first !== undefined ? end(first) : [];
     },
-    kept: () => kept.values(),
-    endKeeping: (address) => void end(formatAddress(address)),
-    expire: (now) => [...kept].flatMap(([text, { until }]) => (until <= now ? end(text) : [])),
+    /** Returns the kept addresses, the first released first. */
+    kept: (): Iterable<ReleasedAddress> => kept.values(),
+    /** Ends the reservation because a Service holds the address again. */
+    endKeeping: (address: Address): void => void end(formatAddress(address)),
+    /** Ends reservations that expired by `now` and returns their addresses. */
+    expire: (now: number): readonly Address[] => [...kept].flatMap(([text, { until }]) => (until <= now ? end(text) : [])),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Family } from '../../../net/address.ts';
 import type { ServiceKey } from '../../../model/objects/metadata.ts';
+import { lowerBound } from '../pools/pools.ts';
 
 /** An address of a pool that no Service shares with its holder, and that no other Service has reserved. */
 export interface SoleAddress {
@@ -14,21 +15,14 @@ interface Wanted {
   readonly families: readonly Family[];
 }
 
-/** The Services whose release returns an address to a pool, by namespace, pool and families, so that a full pool can name one of them. */
-export interface SoleHolders {
-  /** Replaces the addresses that the Service holds alone. */
-  setAddresses(service: ServiceKey, addresses: readonly SoleAddress[]): void;
-  /** Returns the first Service by name that alone holds an address of each family. It is never `except`. */
-  first(wanted: Wanted, except: ServiceKey): ServiceKey | undefined;
-  /** Returns the namespaces and pools in which `first` may answer differently than at the last call, each as `placeOf` names it. */
-  takeChanged(): ReadonlySet<string>;
-}
+export type SoleHolders = ReturnType<typeof createSoleHolders>;
 
 export function placeOf(namespace: string, pool: string): string {
   return `${namespace}/${pool}`;
 }
 
-export function createSoleHolders(): SoleHolders {
+/** The Services whose release returns an address to a pool, by namespace, pool and families, so that a full pool can name one of them. */
+export function createSoleHolders() {
   /** The Services by name, by place and families. */
   const holders = new Map<string, ServiceKey[]>();
   /** The keys of `holders` under which each Service stands, each with its place. */
@@ -37,7 +31,7 @@ export function createSoleHolders(): SoleHolders {
 
   const change = (key: string, place: string, service: ServiceKey, replace: (list: ServiceKey[], at: number) => void): void => {
     const list = holders.get(key) ?? [];
-    const at = insertionPoint(list, service);
+    const at = lowerBound(list, (other) => other < service);
     replace(list, at);
     if (list.length === 0) holders.delete(key);
     else holders.set(key, list);
@@ -46,7 +40,8 @@ export function createSoleHolders(): SoleHolders {
   };
 
   return {
-    setAddresses(service, addresses) {
+    /** Replaces the addresses that the Service holds alone. */
+    setAddresses(service: ServiceKey, addresses: readonly SoleAddress[]): void {
       const before = keysOf.get(service);
       const after = keysFor(service, addresses);
       for (const [key, place] of before ?? []) if (!after.has(key)) change(key, place, service, (list, at) => list.splice(at, 1));
@@ -55,11 +50,13 @@ export function createSoleHolders(): SoleHolders {
       if (after.size === 0) keysOf.delete(service);
       else keysOf.set(service, after);
     },
-    first({ namespace, pool, families }, except) {
+    /** Returns the first Service by name that alone holds an address of each family. It is never `except`. */
+    first({ namespace, pool, families }: Wanted, except: ServiceKey): ServiceKey | undefined {
       const list = holders.get(keyOf(placeOf(namespace, pool), families)) ?? [];
       return list[0] === except ? list[1] : list[0];
     },
-    takeChanged() {
+    /** Returns the namespaces and pools in which `first` may answer differently than at the last call, each as `placeOf` names it. */
+    takeChanged(): ReadonlySet<string> {
       const taken = changed;
       changed = new Set();
       return taken;
@@ -81,16 +78,4 @@ function keysFor(service: ServiceKey, addresses: readonly SoleAddress[]): Map<st
 
 function keyOf(place: string, families: readonly Family[]): string {
   return `${place}/${families.toSorted((a, b) => a - b).join('')}`;
-}
-
-/** Returns the index of the first Service that does not come before this one by name. */
-function insertionPoint(services: readonly ServiceKey[], service: ServiceKey): number {
-  let [low, high] = [0, services.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    const other = services[middle];
-    if (other !== undefined && other < service) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -2,33 +2,11 @@ import { compareAddresses, formatAddress, type Address, type Family } from '../.
 import { rangeContains, rangeSize, type AddressRange } from '../../../net/range.ts';
 import type { IPAddressPool } from '../../../model/kinds/types.ts';
 import { reason, type Reason } from '../../../model/reasons.ts';
-import { containsAddress, type RefusedPool } from './pools.ts';
+import { containsAddress, lowerBound, type RefusedPool } from './pools.ts';
 import { createFreeIntervals, type FreeIntervals } from './free-intervals.ts';
 import type { NetworkAddresses } from './network-addresses.ts';
 
-/** The addresses of the effective pools, and which of them are free. The pools are disjoint, as `effectivePools` returns them. */
-export interface AddressSpace {
-  /** The effective pools, sorted by name. */
-  readonly pools: readonly IPAddressPool[];
-  /** Refused pools. They assign nothing; addresses held in them stay. */
-  readonly refused: readonly RefusedPool[];
-  /** Returns the effective pool that contains the address. */
-  poolOf(address: Address): IPAddressPool | undefined;
-  /** Returns all pools that contain the address, the effective one first. */
-  poolsOf(address: Address): readonly IPAddressPool[];
-  /** Returns the first free address of the pool: ranges in the order written, upwards within each. */
-  lowestFree(pool: string, family: Family): Address | undefined;
-  hasFamily(pool: string, family: Family): boolean;
-  /** Returns which Node or BGPPeer has the address itself, so that no Service gets it. */
-  ownerInNetwork(address: Address): string | undefined;
-  /** Marks an address as held. Does nothing when no pool contains it. */
-  markHeld(address: Address): void;
-  /** Marks an address as free. Does nothing when no pool contains it. */
-  markFree(address: Address): void;
-  usage(pool: string, family: Family): { readonly total: bigint; readonly free: bigint };
-  /** See FreeIntervals. */
-  steps(): number;
-}
+export type AddressSpace = ReturnType<typeof createAddressSpace>;
 
 /** avoidBuggyIPs: some equipment takes addresses that end in .0 or .255 for network or broadcast addresses, whatever the prefix length. */
 export function isBuggy({ family, value }: Address): boolean {
@@ -51,11 +29,12 @@ interface Block {
   held: bigint;
 }
 
+/** The addresses of the effective pools, and which of them are free. The pools are disjoint, as `effectivePools` returns them. */
 export function createAddressSpace(
   pools: readonly IPAddressPool[],
   refused: readonly RefusedPool[],
   network: NetworkAddresses = new Map(),
-): AddressSpace {
+) {
   const byPool = new Map(pools.map((pool) => [pool.metadata.name, pool.addresses.map((range) => blockOf(pool, range))]));
   const ascending = [...byPool.values()].flat().sort((a, b) => compareAddresses(a.range.first, b.range.first));
   const blocks = (pool: string, family: Family): readonly Block[] =>
@@ -65,34 +44,39 @@ export function createAddressSpace(
   const excluded = (block: Block, address: Address): boolean => block.ofNetwork.has(address.value) || avoids(block, address);
 
   return {
+    /** The effective pools, sorted by name. */
     pools: pools.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)),
+    /** Refused pools. They assign nothing; addresses held in them stay. */
     refused,
-    poolOf: (address) => blockAt(ascending, address)?.pool,
-    poolsOf: (address) => [
+    /** Returns the effective pool that contains the address. */
+    poolOf: (address: Address) => blockAt(ascending, address)?.pool,
+    /** Returns all pools that contain the address, the effective one first. */
+    poolsOf: (address: Address): readonly IPAddressPool[] => [
       ...[blockAt(ascending, address)?.pool ?? []].flat(),
       ...refused.flatMap(({ pool }) => (containsAddress(pool, address) ? [pool] : [])),
     ],
-    lowestFree(pool, family) {
-      for (const block of blocks(pool, family)) {
-        const address = lowest(block, excluded);
-        if (address !== undefined) return address;
-      }
-      return undefined;
+    /** Returns the first free address of the pool: ranges in the order written, upwards within each. */
+    lowestFree(pool: string, family: Family): Address | undefined {
+      const found = blocks(pool, family).values();
+      return found.map((block) => lowest(block, excluded)).find((address) => address !== undefined);
     },
-    hasFamily: (pool, family) => blocks(pool, family).length > 0,
-    ownerInNetwork: (address) => network.get(formatAddress(address))?.of,
-    markHeld(address) {
+    hasFamily: (pool: string, family: Family) => blocks(pool, family).length > 0,
+    /** Returns which Node or BGPPeer has the address itself, so that no Service gets it. */
+    ownerInNetwork: (address: Address) => network.get(formatAddress(address))?.of,
+    /** Marks an address as held. Does nothing when no pool contains it. */
+    markHeld(address: Address): void {
       const block = blockAt(ascending, address);
       if (block !== undefined && block.free.markHeld(address) && !excluded(block, address)) block.held++;
     },
-    markFree(address) {
+    /** Marks an address as free. Does nothing when no pool contains it. */
+    markFree(address: Address): void {
       const block = blockAt(ascending, address);
       // An excluded address may be held from before; once released it is not assigned again.
       if (block === undefined || block.free.has(address) || excluded(block, address)) return;
       block.free.markFree(address);
       block.held--;
     },
-    usage(pool, family) {
+    usage(pool: string, family: Family): { readonly total: bigint; readonly free: bigint } {
       let [total, held] = [0n, 0n];
       for (const block of blocks(pool, family)) {
         total += block.pool.avoidBuggyIPs && family === 4 ? rangeSize(block.range) - buggyIn(block.range) : rangeSize(block.range);
@@ -101,6 +85,7 @@ export function createAddressSpace(
       }
       return { total, free: total - held };
     },
+    /** See FreeIntervals. */
     steps: () => ascending.reduce((sum, { free }) => sum + free.steps(), 0),
   };
 }
@@ -119,14 +104,7 @@ function lowest(block: Block, excluded: (block: Block, address: Address) => bool
 }
 
 function blockAt(ascending: readonly Block[], address: Address): Block | undefined {
-  let [low, high] = [0, ascending.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    const block = ascending[middle];
-    if (block !== undefined && compareAddresses(block.range.last, address) < 0) low = middle + 1;
-    else high = middle;
-  }
-  const block = ascending[low];
+  const block = ascending[lowerBound(ascending, ({ range }) => compareAddresses(range.last, address) < 0)];
   return block !== undefined && rangeContains(block.range, address) ? block : undefined;
 }
 

@@ -18,17 +18,12 @@ export interface FreeIntervals {
   steps(): number;
 }
 
-interface Interval {
-  first: bigint;
-  last: bigint;
-}
-
 export function createFreeIntervals(range: AddressRange): FreeIntervals {
   const { family } = range.first;
   // In descending order: the lowest interval, which callers ask for most, is the last and is removed without moving the others. Removing
   // one in the middle shifts those behind it, which costs far less than the rest of an allocation: there are at most as many gaps as held
   // addresses.
-  const intervals: Interval[] = [{ first: range.first.value, last: range.last.value }];
+  const intervals: { first: bigint; last: bigint }[] = [{ first: range.first.value, last: range.last.value }];
   let steps = 0;
 
   /** Returns the index of the lowest interval that ends at or above the value, -1 when all are below. */

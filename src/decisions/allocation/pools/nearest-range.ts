@@ -2,14 +2,8 @@ import type { IPAddressPool } from '../../../model/kinds/types.ts';
 import type { Address } from '../../../net/address.ts';
 import { formatRange, type AddressRange } from '../../../net/range.ts';
 
-/** A pool and its range that came nearest to an address. Both are "" when no pool has an address of its family. */
-export interface NearestRange {
-  readonly pool: string;
-  readonly range: string;
-}
-
-/** Finds the range with the fewest addresses between it and the address; the first by name among equals. */
-export function nearestRange(pools: Iterable<IPAddressPool>, address: Address): NearestRange {
+/** Finds the range nearest to the address; the first by name among equals. Both texts are "" when no pool has its family. */
+export function nearestRange(pools: Iterable<IPAddressPool>, address: Address): { readonly pool: string; readonly range: string } {
   const ranges = [...pools]
     .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
     .flatMap(({ metadata, addresses }) => addresses.map((range) => ({ pool: metadata.name, range })))

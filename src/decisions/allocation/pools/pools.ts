@@ -100,11 +100,15 @@ function overlapping(disjoint: readonly OwnedRange[], range: AddressRange): Owne
 
 /** Returns the index of the first range that does not begin before this one. */
 function insertionPoint(ranges: readonly OwnedRange[], { first }: AddressRange): number {
-  let [low, high] = [0, ranges.length];
+  return lowerBound(ranges, ({ range }) => compareAddresses(range.first, first) < 0);
+}
+
+/** Returns the index of the first item for which `isBefore` does not hold. The items for which it holds must come first. */
+export function lowerBound<T>(items: readonly T[], isBefore: (item: T) => boolean): number {
+  let [low, high] = [0, items.length];
   while (low < high) {
     const middle = (low + high) >>> 1;
-    const owned = ranges[middle];
-    if (owned !== undefined && compareAddresses(owned.range.first, first) < 0) low = middle + 1;
+    if (isBefore(items[middle] as T)) low = middle + 1;
     else high = middle;
   }
   return low;

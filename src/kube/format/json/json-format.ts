@@ -3,7 +3,7 @@ import { KubeError } from '../../error.ts';
 import { limits } from '../../limits.ts';
 import { rawObject, type RawObject } from '../../raw-object.ts';
 import { listPosition } from '../list-page.ts';
-import type { EventReader, ListPage, ObjectFormat } from '../object-format.ts';
+import { framedEvents, type ListPage, type ObjectFormat } from '../object-format.ts';
 import { watchEvent, type WatchEvent } from '../watch-event.ts';
 import { LineFramer } from './line-framer.ts';
 
@@ -11,26 +11,13 @@ export const jsonType = 'application/json';
 
 /** A watch in JSON is one document a line. */
 export const jsonFormat: ObjectFormat = {
-  eventReader: (): EventReader => {
-    const framer = new LineFramer(limits.lineBytes);
-    return {
-      *push(chunk) {
-        for (const line of framer.push(chunk)) yield jsonEvent(line);
-      },
-      end: () => framer.end(),
-    };
-  },
+  eventReader: () => framedEvents(new LineFramer(limits.lineBytes), jsonEvent),
   list: (octets) => jsonPage(jsonValue(octets.toString('utf8'))),
 };
 
 /** Decodes one line of a watch. Throws KubeError: the error of an ERROR event, or malformed. */
 export function jsonEvent(line: string): WatchEvent {
-  let event: unknown;
-  try {
-    event = JSON.parse(line);
-  } catch (error) {
-    throw new KubeError('malformed', 'a line of the watch is not JSON', { cause: error });
-  }
+  const event = jsonValue(line, 'a line of the watch');
   const { type, object } = isRecord(event) ? event : {};
   return watchEvent(type, object);
 }
@@ -43,11 +30,11 @@ export function jsonPage(list: unknown): ListPage & { readonly items: readonly R
   return { ...position, items: items.map(rawObject) };
 }
 
-/** Throws KubeError (malformed) for text that is not JSON. */
-export function jsonValue(text: string): unknown {
+/** Throws KubeError (malformed) for text that is not JSON. `what` names the text. */
+export function jsonValue(text: string, what = 'the answer'): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new KubeError('malformed', 'the answer is not JSON', { cause: error });
+    throw new KubeError('malformed', `${what} is not JSON`, { cause: error });
   }
 }

@@ -2,7 +2,7 @@ import { isRecord } from '../../../lang/is-record.ts';
 import { limits } from '../../limits.ts';
 import { rawObject, type RawObject } from '../../raw-object.ts';
 import { listPosition } from '../list-page.ts';
-import type { EventReader, ListPage, ObjectFormat } from '../object-format.ts';
+import { framedEvents, type ListPage, type ObjectFormat } from '../object-format.ts';
 import { watchEvent, type WatchEvent } from '../watch-event.ts';
 import { openEnvelope } from './envelope.ts';
 import { LengthFramer } from './length-framer.ts';
@@ -25,15 +25,7 @@ const objectList = message({
 /** Reads protobuf of the objects of one kind. A watch in protobuf is one WatchEvent a frame. */
 export function protobufFormat(table: ObjectTable): ObjectFormat {
   return {
-    eventReader: (): EventReader => {
-      const framer = new LengthFramer(limits.lineBytes);
-      return {
-        *push(chunk) {
-          for (const frame of framer.push(chunk)) yield protobufEvent(frame, table);
-        },
-        end: () => framer.end(),
-      };
-    },
+    eventReader: () => framedEvents(new LengthFramer(limits.lineBytes), (frame) => protobufEvent(frame, table)),
     list: (answer) => protobufPage(answer, table),
   };
 }

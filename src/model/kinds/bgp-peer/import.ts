@@ -1,9 +1,16 @@
 import { bitsOf } from '../../../net/address.ts';
+import type { Prefix } from '../../../net/prefix.ts';
 import { limits } from '../../limits.ts';
 import { integer, list, object, parsed } from '../../schema/fields.ts';
 import { cidr, communityValue } from '../../schema/grammars.ts';
 
 const length = { min: 0, max: 128 } as const;
+
+interface PrefixRange {
+  readonly prefix: Prefix | undefined;
+  readonly ge: number | undefined;
+  readonly le: number | undefined;
+}
 
 /** A prefix of the list alone is the route with exactly that prefix, as in the import rules of src/bgp. */
 const prefixRange = object(
@@ -18,22 +25,14 @@ const prefixRange = object(
   },
   {
     relations: [
-      {
-        at: 'ge',
+      ...(['ge', 'le'] as const).map((at) => ({
+        at,
         message: 'is shorter than the prefix',
         fix: 'write the length of the prefix or a longer one',
-        cel: '!has(self.ge) || !isCIDR(self.prefix) || self.ge >= cidr(self.prefix).prefixLength()',
-        holds: ({ prefix, ge }) => prefix === undefined || ge === undefined || ge >= prefix.length,
-        broken: { prefix: '10.0.0.0/8', ge: 7 },
-      },
-      {
-        at: 'le',
-        message: 'is shorter than the prefix',
-        fix: 'write the length of the prefix or a longer one',
-        cel: '!has(self.le) || !isCIDR(self.prefix) || self.le >= cidr(self.prefix).prefixLength()',
-        holds: ({ prefix, le }) => prefix === undefined || le === undefined || le >= prefix.length,
-        broken: { prefix: '10.0.0.0/8', le: 7 },
-      },
+        cel: `!has(self.${at}) || !isCIDR(self.prefix) || self.${at} >= cidr(self.prefix).prefixLength()`,
+        holds: ({ prefix, [at]: length }: PrefixRange) => prefix === undefined || length === undefined || length >= prefix.length,
+        broken: { prefix: '10.0.0.0/8', [at]: 7 },
+      })),
       {
         at: 'le',
         message: 'is shorter than ge',
@@ -42,22 +41,15 @@ const prefixRange = object(
         holds: ({ ge, le }) => ge === undefined || le === undefined || le >= ge,
         broken: { prefix: '10.0.0.0/8', ge: 24, le: 16 },
       },
-      {
-        at: 'ge',
+      ...(['ge', 'le'] as const).map((at) => ({
+        at,
         message: 'is longer than a prefix of IPv4 can be',
         fix: 'write a length up to 32',
-        cel: '!has(self.ge) || !isCIDR(self.prefix) || cidr(self.prefix).ip().family() == 6 || self.ge <= 32',
-        holds: ({ prefix, ge }) => prefix === undefined || ge === undefined || ge <= bitsOf(prefix.address.family),
-        broken: { prefix: '10.0.0.0/8', ge: 33 },
-      },
-      {
-        at: 'le',
-        message: 'is longer than a prefix of IPv4 can be',
-        fix: 'write a length up to 32',
-        cel: '!has(self.le) || !isCIDR(self.prefix) || cidr(self.prefix).ip().family() == 6 || self.le <= 32',
-        holds: ({ prefix, le }) => prefix === undefined || le === undefined || le <= bitsOf(prefix.address.family),
-        broken: { prefix: '10.0.0.0/8', le: 33 },
-      },
+        cel: `!has(self.${at}) || !isCIDR(self.prefix) || cidr(self.prefix).ip().family() == 6 || self.${at} <= 32`,
+        holds: ({ prefix, [at]: length }: PrefixRange) =>
+          prefix === undefined || length === undefined || length <= bitsOf(prefix.address.family),
+        broken: { prefix: '10.0.0.0/8', [at]: 33 },
+      })),
     ],
   },
 );

@@ -54,11 +54,7 @@ function readWeight(fields: FieldReader, values: Labels): Pick<EndpointSlice, 'w
   if (written === '') return {};
   const weight = Number(written);
   if (/^\d{1,3}$/.test(written) && weight >= 1 && weight <= limits.endpointWeight) return { weight };
-  fields.partialProblem(
-    ['metadata', 'annotations', annotations.weight],
-    `is ${JSON.stringify(written.slice(0, 60))}`,
-    `write a whole number from 1 to ${limits.endpointWeight}`,
-  );
+  fields.annotationProblem(annotations.weight, written, `write a whole number from 1 to ${limits.endpointWeight}`);
   return {};
 }
 

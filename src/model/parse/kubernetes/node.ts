@@ -59,11 +59,8 @@ function readDrain(fields: FieldReader, values: Labels): Node['drain'] {
   const written = values[annotations.nodeDrain] ?? '';
   if (written === 'true') return 'keepLast';
   if (written === 'force') return 'force';
-  if (written !== '' && written !== 'false') {
-    const shown = JSON.stringify(written.slice(0, limits.shownValue));
-    fields.partialProblem(['metadata', 'annotations', annotations.nodeDrain], `is ${shown}`, 'write "true", "force" or "false"');
-  }
-  return undefined;
+  if (written === '' || written === 'false') return undefined;
+  return fields.annotationProblem(annotations.nodeDrain, written, 'write "true", "force" or "false"');
 }
 
 function readPodCIDRs(spec: FieldReader): Prefix[] {

@@ -64,7 +64,8 @@ function containersIn(spec: Raw | undefined, status: Raw | undefined): PodContai
   });
 }
 
-function objectsIn<K extends string>(value: unknown, ...names: readonly K[]): Partial<Record<K, Raw>> {
+/** Returns those of these fields that are objects. */
+export function objectsIn<K extends string>(value: unknown, ...names: readonly K[]): Partial<Record<K, Raw>> {
   const found: Partial<Record<K, Raw>> = {};
   for (const name of names) {
     const inner = isRecord(value) ? value[name] : undefined;
@@ -73,11 +74,13 @@ function objectsIn<K extends string>(value: unknown, ...names: readonly K[]): Pa
   return found;
 }
 
-function list(value: unknown): Raw[] {
+/** Returns the objects of a list. Anything else has none. */
+export function list(value: unknown): Raw[] {
   return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
-function text(value: unknown): string {
+/** Returns "" for anything but text. */
+export function text(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 

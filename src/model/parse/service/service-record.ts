@@ -32,13 +32,11 @@ export function readServiceRecord(raw: Readonly<Record<string, unknown>>): Servi
   const ingress = readIngress(status.object('loadBalancer'));
   const written = status.raw('conditions');
   const conditions = Array.isArray(written) ? written.filter(isRecord) : [];
-  const unmet = unmetCondition(conditions);
-  const since = waitingSince(unmet);
   return {
     problems: findings.problems,
     conditions: conditions.flatMap((condition) => readCondition(condition) ?? []),
     ...(findings.unusable ? {} : { ingress }),
-    ...defined({ waitingSince: since }),
+    ...defined({ waitingSince: waitingSince(unmetCondition(conditions)) }),
     ...readPrecedence(written),
   };
 }
@@ -48,7 +46,8 @@ export function readPrecedence(conditions: unknown): Pick<ServiceRecord, 'addres
   const list = Array.isArray(conditions) ? conditions.filter(isRecord) : [];
   const message = list.find(({ type, status }) => type === conditionTypes.addressAssigned && status === 'True')?.['message'];
   const recordedTerms = typeof message === 'string' ? termsInMessage(message) : undefined;
-  return { ...(isTaken(unmetCondition(list)) ? { addressTaken: true } : {}), ...defined({ recordedTerms }) };
+  const isTaken = unmetCondition(list)?.['reason'] === ('AddressTaken' satisfies ReasonCode);
+  return { ...(isTaken ? { addressTaken: true } : {}), ...defined({ recordedTerms }) };
 }
 
 type RawCondition = Readonly<Record<string, unknown>>;
@@ -56,10 +55,6 @@ type RawCondition = Readonly<Record<string, unknown>>;
 /** Returns condition AddressAssigned when it is False. An unreadable condition counts as absent: no address depends on it alone. */
 function unmetCondition(conditions: readonly RawCondition[]): RawCondition | undefined {
   return conditions.find(({ type, status }) => type === conditionTypes.addressAssigned && status === 'False');
-}
-
-function isTaken(unmet: RawCondition | undefined): boolean {
-  return unmet?.['reason'] === ('AddressTaken' satisfies ReasonCode);
 }
 
 function waitingSince(unmet: RawCondition | undefined): string | undefined {

@@ -25,7 +25,8 @@ export function readRequest(fields: FieldReader, spec: FieldReader, values: Labe
     fields.partialProblem(path, problem, fix);
     invalid ??= { field, problem };
   };
-  const annotation = (name: string): FieldPath => ['metadata', 'annotations', name];
+  const refuseAnnotation = (name: string, problem: string, fix: string): void =>
+    refuse(['metadata', 'annotations', name], name, problem, fix);
 
   const requested: Address[] = [];
   const add = (text: string, path: FieldPath, field: string): void => {
@@ -41,34 +42,26 @@ export function readRequest(fields: FieldReader, spec: FieldReader, values: Labe
   const list = values[annotations.loadBalancerIPs] ?? '';
   if (single !== '') add(single, ['spec', 'loadBalancerIP'], 'spec.loadBalancerIP');
   if (single !== '' && list !== '') {
-    refuse(
-      annotation(annotations.loadBalancerIPs),
-      annotations.loadBalancerIPs,
-      'must not be set together with spec.loadBalancerIP',
-      'remove one of the two',
-    );
+    refuseAnnotation(annotations.loadBalancerIPs, 'must not be set together with spec.loadBalancerIP', 'remove one of the two');
   } else if (list !== '') {
     const texts = list.split(',', limits.ingress + 1);
-    if (texts.length > limits.ingress) {
-      const path = annotation(annotations.loadBalancerIPs);
-      refuse(path, annotations.loadBalancerIPs, `asks for more than ${limits.ingress} addresses`, 'ask for fewer');
-    }
-    for (const text of texts.slice(0, limits.ingress))
-      add(text.trim(), annotation(annotations.loadBalancerIPs), annotations.loadBalancerIPs);
+    if (texts.length > limits.ingress)
+      refuseAnnotation(annotations.loadBalancerIPs, `asks for more than ${limits.ingress} addresses`, 'ask for fewer');
+    const path = ['metadata', 'annotations', annotations.loadBalancerIPs];
+    for (const text of texts.slice(0, limits.ingress)) add(text.trim(), path, annotations.loadBalancerIPs);
   }
 
   const pool = values[annotations.addressPool] ?? '';
-  if (pool !== '' && !isSubdomainName(pool)) {
-    refuse(annotation(annotations.addressPool), annotations.addressPool, 'is not the name of an IPAddressPool', 'write the name of a pool');
-  }
+  if (pool !== '' && !isSubdomainName(pool))
+    refuseAnnotation(annotations.addressPool, 'is not the name of an IPAddressPool', 'write the name of a pool');
   const sharingKey = values[annotations.allowSharedIP] ?? '';
   const sharingNamespaces = readSharingNamespaces(values, (problem, fix) =>
-    refuse(annotation(annotations.allowSharedIPNamespaces), annotations.allowSharedIPNamespaces, problem, fix),
+    refuseAnnotation(annotations.allowSharedIPNamespaces, problem, fix),
   );
   const keeps = values[annotations.keepAddresses] ?? '';
   if (!['', 'true', 'false'].includes(keeps)) {
     const shown = JSON.stringify(keeps.slice(0, limits.shownValue));
-    refuse(annotation(annotations.keepAddresses), annotations.keepAddresses, `is ${shown}`, 'write "true" or "false"');
+    refuseAnnotation(annotations.keepAddresses, `is ${shown}`, 'write "true" or "false"');
   }
   warnOfUnknown(fields, values);
   return {

@@ -9,11 +9,9 @@ import type { FieldReader } from '../../reading/fields.ts';
 import type { ParseOptions, ReadResult } from '../../reading/result.ts';
 import { readIngress } from './load-balancer-ingress.ts';
 import { readPrecedence } from './service-record.ts';
-import { readAnnouncement } from './service-announcement.ts';
-import { readBalancing } from './service-balancing.ts';
+import { readAnnouncement, readBalancing, readSwitch } from './service-annotations.ts';
 import { readClusterAddresses } from './service-addresses.ts';
 import { readServicePorts } from './service-ports.ts';
-import { readSwitch } from './switch-annotation.ts';
 import { readRequest } from './service-request.ts';
 import { specialAddress } from '../../reading/special-address.ts';
 

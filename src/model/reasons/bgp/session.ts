@@ -1,4 +1,4 @@
-import { lastingReason, reasonEntry, type ReasonEntry } from '../entry.ts';
+import { lastingReason, reasonEntry, type ReasonEntry, type Numbers, type Texts } from '../entry.ts';
 
 /** Details of every reason why a session is down. */
 export interface Outage {
@@ -38,7 +38,7 @@ const routerText = ({ router }: Pick<Outage, 'router'>): string => `the router $
 export const sessionReasons = {
   PeerASMismatch: outageReason({
     brief: 'The AS numbers of BGPPeer and router differ',
-    cause: (d: Outage & { readonly by: By; readonly field: string; readonly value: string; readonly said: number }) =>
+    cause: (d: Outage & Texts<'field' | 'value'> & Numbers<'said'> & { readonly by: By }) =>
       d.by === 'us'
         ? `BGPPeer "${d.peer}" has ${d.field}: ${d.value}, but ${routerText(d)} says AS ${d.said}`
         : `${routerText(d)} refuses AS ${d.value} (${d.field} of BGPPeer "${d.peer}"): it expects another AS number of this node`,
@@ -49,7 +49,7 @@ export const sessionReasons = {
   }),
   PeerPasswordRejected: outageReason({
     brief: 'BGPPeer and router have different TCP passwords',
-    cause: (d: Outage & { readonly source: string; readonly finding: 'wrongSignature' | 'noSignature' | 'unexpectedSignature' }) => {
+    cause: (d: Outage & Texts<'source'> & { readonly finding: 'wrongSignature' | 'noSignature' | 'unexpectedSignature' }) => {
       if (d.finding === 'wrongSignature')
         return `the TCP MD5 password of BGPPeer "${d.peer}" (${d.source}) differs from that of ${routerText(d)}, it seems: the kernel of the node drops segments with a wrong signature`;
       if (d.finding === 'noSignature')
@@ -63,14 +63,14 @@ export const sessionReasons = {
   }),
   PeerTTLMismatch: outageReason({
     brief: "The router's packets arrive with a TTL that ttlSecurityHops does not allow",
-    cause: (d: Outage & { readonly hops: number }) =>
+    cause: (d: Outage & Numbers<'hops'>) =>
       `BGPPeer "${d.peer}" has spec.ttlSecurityHops: ${d.hops}, but packets of ${routerText(d)} arrive with a smaller TTL than that allows, it seems: the kernel of the node drops them`,
     fix: (d) =>
       `configure on the router: ${neighbor(d)} ttl-security hops ${d.hops}; or set spec.ttlSecurityHops of BGPPeer "${d.peer}" to the number of hops, or remove it`,
   }),
   PeerRefusesConnection: outageReason({
     brief: 'The router refuses the connection',
-    cause: (d: Outage & { readonly port: number; readonly localASN: number; readonly atOnce: boolean }) =>
+    cause: (d: Outage & Numbers<'port' | 'localASN'> & { readonly atOnce: boolean }) =>
       d.atOnce
         ? `${routerText(d)} takes the connections for BGPPeer "${d.peer}" and closes them at once: it seems to have no neighbor for this node`
         : `${routerText(d)} refuses connections for BGPPeer "${d.peer}" at TCP port ${d.port}: no BGP speaker listens there, or it has no neighbor for this node`,
@@ -79,21 +79,21 @@ export const sessionReasons = {
   }),
   PeerUnreachable: outageReason({
     brief: 'The router does not answer',
-    cause: (d: Outage & { readonly port: number; readonly why: string; readonly wasUp: boolean; readonly hints: string }) =>
+    cause: (d: Outage & Texts<'why' | 'hints'> & Numbers<'port'> & { readonly wasUp: boolean }) =>
       `${routerText(d)} of BGPPeer "${d.peer}" does not answer at TCP port ${d.port}: ${d.why}`,
     fix: (d) =>
       `check that the router runs, and the link, the route and filters of TCP port ${d.port} between it and the node, both ways; ${d.wasUp ? `the present settings of BGPPeer "${d.peer}" worked before` : `check spec.peerAddress of BGPPeer "${d.peer}"`}${d.hints}`,
   }),
   PeerVRFMissing: reasonEntry({
     brief: 'The VRF of the BGPPeer does not exist on the node',
-    says: (d: { readonly peer: string; readonly vrf: string }) =>
+    says: (d: Texts<'peer' | 'vrf'>) =>
       `BGPPeer "${d.peer}" has spec.vrf: ${d.vrf}, but there is no VRF ${d.vrf} on the node, or its kernel has none`,
     fix: (d) =>
       `create it on the node: ip link add ${d.vrf} type vrf table NUMBER (needs a kernel with CONFIG_NET_VRF); or remove spec.vrf of BGPPeer "${d.peer}", or select other nodes with its nodeSelectors`,
   }),
   HoldTimeExpired: outageReason({
     brief: 'One side heard nothing from the other for the hold time',
-    cause: (d: Outage & { readonly kind: 'us' | 'peer' | 'stalled'; readonly seconds: number }) => {
+    cause: (d: Outage & Numbers<'seconds'> & { readonly kind: 'us' | 'peer' | 'stalled' }) => {
       if (d.kind === 'us')
         return `hold timer of BGPPeer "${d.peer}" expired: the node heard nothing from ${routerText(d)} for ${d.seconds} s`;
       if (d.kind === 'peer')
@@ -105,7 +105,7 @@ export const sessionReasons = {
   }),
   BFDDown: outageReason({
     brief: 'BFD with the router is down',
-    cause: (d: Outage & { readonly why: string; readonly profile: string; readonly tcpWorks: boolean }) =>
+    cause: (d: Outage & Texts<'why' | 'profile'> & { readonly tcpWorks: boolean }) =>
       d.tcpWorks
         ? `BFD with "${d.peer}" (${d.router}) is down (${d.why}) although the TCP connection works: the session runs without BFD`
         : `BFD with "${d.peer}" (${d.router}) went down (${d.why}), and the session was closed for that`,
@@ -115,14 +115,13 @@ export const sessionReasons = {
   PeerClosed: outageReason({
     brief: 'The router closed the session',
     // `subcode`: that of Cease (RFC 4486); 0: the connection ended without a NOTIFICATION.
-    cause: (d: Outage & { readonly subcode: number; readonly why: string; readonly localASN: number }) =>
+    cause: (d: Outage & Texts<'why'> & Numbers<'subcode' | 'localASN'>) =>
       `${routerText(d)} closed the session with BGPPeer "${d.peer}": ${d.why}`,
     fix: (d) => closedRemedy(d),
   }),
   PeerFamilyMismatch: outageReason({
     brief: 'BGPPeer and router have no address family in common',
-    cause: (d: Outage & { readonly why: string; readonly families: string }) =>
-      `${routerText(d)} and BGPPeer "${d.peer}" have no address family in common: ${d.why}`,
+    cause: (d: Outage & Texts<'why' | 'families'>) => `${routerText(d)} and BGPPeer "${d.peer}" have no address family in common: ${d.why}`,
     lasting: (d) => {
       const families = d.families.split(' ').map((family) => family.replace('ip', 'IP'));
       return `${routerText(d)} ${families.length === 1 ? 'does not offer the address family' : 'offers none of the address families'} of BGPPeer "${d.peer}" (${families.join(' and ')})`;
@@ -136,14 +135,14 @@ export const sessionReasons = {
   PeerFamilyNotNegotiated: lastingReason({
     brief: 'The session is up without an address family that the router did not offer',
     // `isAdded`: only dualStackAddressFamily asks for the family.
-    says: (d: Pick<Outage, 'peer' | 'router' | 'local'> & { readonly family: string; readonly isAdded: boolean }) =>
+    says: (d: Pick<Outage, 'peer' | 'router' | 'local'> & Texts<'family'> & { readonly isAdded: boolean }) =>
       `the session with BGPPeer "${d.peer}" is up without ${d.family}: ${routerText(d)} did not offer it`,
     fix: (d) =>
       `configure on the router: address-family ${d.family.toLowerCase()} unicast, ${neighbor(d)} activate${d.isAdded ? `; or, if another BGPPeer carries ${d.family}, set spec.dualStackAddressFamily: false in BGPPeer "${d.peer}"` : ''}`,
   }),
   HoldTimeRejected: outageReason({
     brief: 'BGPPeer and router do not agree on a hold time',
-    cause: (d: Outage & { readonly by: By; readonly seconds: number; readonly why: string }) =>
+    cause: (d: Outage & Texts<'why'> & Numbers<'seconds'> & { readonly by: By }) =>
       d.by === 'us'
         ? `the hold time of ${routerText(d)} is not possible for BGPPeer "${d.peer}": ${d.why}`
         : `${routerText(d)} refuses spec.holdTime: ${d.seconds}s of BGPPeer "${d.peer}"`,
@@ -154,7 +153,7 @@ export const sessionReasons = {
   }),
   RouterIDRejected: outageReason({
     brief: 'One side does not accept the router ID of the other',
-    cause: (d: Outage & { readonly by: By; readonly routerID: string; readonly why: string }) =>
+    cause: (d: Outage & Texts<'routerID' | 'why'> & { readonly by: By }) =>
       d.by === 'us'
         ? `the router ID of ${routerText(d)} is not possible for BGPPeer "${d.peer}", where this node has ${d.routerID}: ${d.why}`
         : `${routerText(d)} refuses router ID ${d.routerID} of this node (BGPPeer "${d.peer}"): it has the same, or another session with it`,
@@ -166,7 +165,7 @@ export const sessionReasons = {
   PeerProtocolError: outageReason({
     brief: 'One side refused a message of the other',
     // `noBgpAt`: the TCP port where something else than BGP answered the first time.
-    cause: (d: Outage & { readonly by: By; readonly why: string; readonly noBgpAt?: number }) => {
+    cause: (d: Outage & Texts<'why'> & { readonly by: By; readonly noBgpAt?: number }) => {
       if (d.noBgpAt !== undefined)
         return `${routerText(d)} of BGPPeer "${d.peer}" answers at TCP port ${d.noBgpAt}, but not in BGP: ${d.why}`;
       return d.by === 'us'
@@ -184,7 +183,7 @@ const seeMessages = ({ peer }: Outage): string =>
   `see the messages on the node: herald bgp trace --peer ${peer}; and the log of the router`;
 
 /** Names the line of the router, or says that nothing is to be done. */
-function closedRemedy(d: Outage & { readonly subcode: number; readonly localASN: number }): string {
+function closedRemedy(d: Outage & Numbers<'subcode' | 'localASN'>): string {
   switch (d.subcode) {
     case 1:
       return `raise the limit on the router (${neighbor(d)} maximum-prefix), or announce fewer routes: spec.aggregationLength of the BGPAdvertisements`;

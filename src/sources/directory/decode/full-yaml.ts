@@ -15,10 +15,7 @@ export function decodeFully(text: string, linesBefore = 0): DecodedDocument[] {
   };
   const documents = parseDocuments(text, lines);
   if (documents === undefined) {
-    const at = { line: linesBefore + 1, column: 1 };
-    return [
-      { raw: undefined, again: () => undefined, errors: [{ ...at, message: syntaxProblem('RESOURCE_EXHAUSTION') }], locate: () => at },
-    ];
+    return [brokenDocument({ line: linesBefore + 1, column: 1 }, syntaxProblem('RESOURCE_EXHAUSTION'))];
   }
   const decoded = documents.slice(0, limits.documents).flatMap((document): DecodedDocument[] => {
     const errors = document.errors.map(({ code, pos }) => ({ ...position(pos[0]), message: syntaxProblem(code) }));
@@ -34,16 +31,12 @@ export function decodeFully(text: string, linesBefore = 0): DecodedDocument[] {
     return [{ raw, again: () => raw, errors, locate: (path) => position(offsetOf(document, path)) }];
   });
   const beyond = documents[limits.documents];
-  if (beyond !== undefined) {
-    const at = position(beyond.range[0]);
-    decoded.push({
-      raw: undefined,
-      again: () => undefined,
-      errors: [{ ...at, message: `the file has more than ${limits.documents} documents` }],
-      locate: () => at,
-    });
-  }
+  if (beyond !== undefined) decoded.push(brokenDocument(position(beyond.range[0]), `the file has more than ${limits.documents} documents`));
   return decoded;
+}
+
+function brokenDocument(at: Position, message: string): DecodedDocument {
+  return { raw: undefined, again: () => undefined, errors: [{ ...at, message }], locate: () => at };
 }
 
 /** Returns undefined when the nesting exhausts the stack, the only case in which the parser throws. */

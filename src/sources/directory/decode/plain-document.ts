@@ -1,14 +1,10 @@
-/** The place of a value in a text. Lines and columns start at 1. */
-interface Place {
-  readonly line: number;
-  readonly column: number;
-}
+import type { Position } from './decoded-document.ts';
 
 interface PlainDocument {
   readonly raw: Readonly<Record<string, unknown>>;
-  readonly at: Place;
+  readonly at: Position;
   /** Where each element of the field `items` is written. Empty when the document has none, or when it is written as JSON. */
-  readonly items: readonly Place[];
+  readonly items: readonly Position[];
 }
 
 /**
@@ -85,7 +81,7 @@ const pair = /^([A-Za-z][\w./-]*):(?: +(.+))?$/;
 const other = Symbol('not plain');
 
 class BlockReader {
-  readonly items: Place[] = [];
+  readonly items: Position[] = [];
   readonly #lines: Line[];
   #next = 0;
 

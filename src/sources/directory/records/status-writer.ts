@@ -59,8 +59,7 @@ export class DirectoryStatusWriter {
 
   async releaseService(key: ServiceKey): Promise<void> {
     const [namespace = '', name = ''] = key.split('/', 2);
-    const file = fileOf(statusFolder, namespace, name);
-    await this.#inOrder(file, () => removeFile(join(this.#root, file)));
+    await this.#remove(fileOf(statusFolder, namespace, name));
   }
 
   /** Resolves to the conditions that were recorded before. */
@@ -79,8 +78,7 @@ export class DirectoryStatusWriter {
   }
 
   async removeObject(kind: string, name: string): Promise<void> {
-    const file = objectFile(kind, name);
-    await this.#inOrder(file, () => removeFile(join(this.#root, file)));
+    await this.#remove(objectFile(kind, name));
   }
 
   async writeNodeState(state: NodeState): Promise<void> {
@@ -96,6 +94,10 @@ export class DirectoryStatusWriter {
       const observed = observedGeneration === undefined ? {} : { observedGeneration };
       return { type, status, ...observed, reason, message, lastTransitionTime: typeof last === 'string' ? last : now };
     });
+  }
+
+  #remove(file: string): Promise<void> {
+    return this.#inOrder(file, () => removeFile(join(this.#root, file)));
   }
 
   #write(file: string, content: (before: unknown) => object): Promise<void> {

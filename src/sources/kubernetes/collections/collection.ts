@@ -45,13 +45,10 @@ interface Good {
  * makes an object unusable, its last good version stays.
  */
 export class Collection implements ReflectorSink {
-  readonly #kind: KindName;
-  readonly #apiVersion: string;
-  readonly #label: string;
+  readonly #of: CollectionKind;
   readonly #destination: Destination;
   readonly #parse: (raw: RawObject) => ParseResult;
   readonly #events: CollectionEvents;
-  readonly #isKeptAsWritten: boolean;
   readonly #good = new Map<string, Good>();
   /** Objects whose present version cannot be used while an earlier one is in the store, with the time of their first refusal. */
   readonly #kept = new Map<string, number>();
@@ -65,15 +62,12 @@ export class Collection implements ReflectorSink {
   #trouble: SourceProblem | undefined;
 
   constructor(
-    { kind, apiVersion, label = kind, isKeptAsWritten }: CollectionKind,
+    of: CollectionKind,
     destination: Destination,
     events: CollectionEvents,
     parse: (raw: RawObject) => ParseResult = (raw) => parseObject(raw, { unknownFields: 'warned of' }),
   ) {
-    this.#kind = kind;
-    this.#apiVersion = apiVersion;
-    this.#label = label;
-    this.#isKeptAsWritten = isKeptAsWritten === true;
+    this.#of = of;
     this.#destination = destination;
     this.#parse = parse;
     this.#events = events;
@@ -108,7 +102,8 @@ export class Collection implements ReflectorSink {
     const { uid } = raw.metadata;
     this.#unconfirmed.delete(key);
     // Elements of a list lack apiVersion and kind.
-    const whole = { ...raw, apiVersion: this.#apiVersion, kind: this.#kind };
+    const { apiVersion, kind, isKeptAsWritten } = this.#of;
+    const whole = { ...raw, apiVersion, kind };
     const { object, problems, warnings } = this.#parse(whole);
     const earlier = this.#good.get(key);
     const isKept = object === undefined && problems.length > 0 && earlier?.uid === uid && earlier !== undefined;
@@ -122,7 +117,7 @@ export class Collection implements ReflectorSink {
       ...warnings.map((warning) => this.#located('warning', key, raw, warning)),
     ]);
     if (object !== undefined) {
-      const written = this.#isKeptAsWritten ? withoutPasswords(whole) : undefined;
+      const written = isKeptAsWritten === true ? withoutPasswords(whole) : undefined;
       this.#good.set(key, { uid, ...defined({ written }) });
       this.#changes.push(...this.#destination.upsert(object, written));
     } else if (earlier !== undefined && earlier.uid !== uid) this.#remove(key);
@@ -164,7 +159,7 @@ export class Collection implements ReflectorSink {
     this.#kept.delete(key);
     // An object that was never good is not in the store.
     if (!this.#good.delete(key)) return;
-    this.#changes.push(...this.#destination.remove(this.#kind, key));
+    this.#changes.push(...this.#destination.remove(this.#of.kind, key));
   }
 
   #note(key: string, problems: readonly SourceProblem[]): void {
@@ -177,11 +172,11 @@ export class Collection implements ReflectorSink {
   }
 
   #located(severity: SourceProblem['severity'], key: string, raw: RawObject, { field, message, fix }: FieldProblem): SourceProblem {
-    const { name, namespace = '', resourceVersion } = raw.metadata;
-    const { uid, generation } = raw.metadata;
+    const { name, namespace = '', resourceVersion, uid, generation } = raw.metadata;
+    const { apiVersion, kind } = this.#of;
     const about = {
-      apiVersion: this.#apiVersion,
-      kind: this.#kind,
+      apiVersion,
+      kind,
       namespace,
       name,
       uid: typeof uid === 'string' ? uid : '',
@@ -189,6 +184,10 @@ export class Collection implements ReflectorSink {
       ...(typeof generation === 'number' ? { generation } : {}),
     };
     return { severity, object: this.#nameOf(key), about, field, message, fix };
+  }
+
+  get #label(): string {
+    return this.#of.label ?? this.#of.kind;
   }
 
   #nameOf(key: string): string {

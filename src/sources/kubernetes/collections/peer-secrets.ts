@@ -2,12 +2,12 @@ import { Reflector, type ReflectorComponents } from '../../../kube/reflector/ref
 import { anySelects } from '../../../model/objects/label-selector.ts';
 import type { Store } from '../../../model/store/store.ts';
 import type { SourceProblem } from '../../source.ts';
-import type { CollectionEvents } from './collection.ts';
+import type { Collection, CollectionEvents } from './collection.ts';
 import { limits } from '../limits.ts';
 import { PermittedCollection } from './permitted-collection.ts';
 
 interface Watched {
-  readonly collection: NamedSecret;
+  readonly collection: Collection;
   readonly stop: AbortController;
 }
 
@@ -79,27 +79,15 @@ export class PeerSecrets {
 
   #watch(key: string): Watched {
     const [namespace = '', name = ''] = key.split('/', 2);
-    const collection = new NamedSecret(key, this.#store, this.#events);
+    // A forbidden Secret must not stop the node's forwarding: only its session waits.
+    const collection = new PermittedCollection({ kind: 'Secret', apiVersion: 'v1' }, this.#store, this.#events, {
+      about: `${key}: `,
+      fix: `allow it: a Role in ${namespace} with list and watch of this Secret (resourceNames), as in manifests/base`,
+    });
     const stop = new AbortController();
     const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets`;
     const reflector = new Reflector({ path, fieldSelector: `metadata.name=${name}` }, collection, this.#components);
     void reflector.run(stop.signal);
     return { collection, stop };
-  }
-}
-
-/** A forbidden Secret must not stop the node's forwarding: only its session waits. */
-class NamedSecret extends PermittedCollection {
-  readonly #key: string;
-
-  constructor(key: string, store: Store, events: CollectionEvents) {
-    super({ kind: 'Secret', apiVersion: 'v1' }, store, events);
-    this.#key = key;
-  }
-
-  protected override forbidden(): { readonly about: string; readonly fix: string } {
-    const [namespace = ''] = this.#key.split('/');
-    const fix = `allow it: a Role in ${namespace} with list and watch of this Secret (resourceNames), as in manifests/base`;
-    return { about: `${this.#key}: `, fix };
   }
 }

@@ -1,7 +1,8 @@
-import { KubeError } from '../../../kube/error.ts';
+import { KubeError, undefinedOn } from '../../../kube/error.ts';
 import type { Requests } from '../../../kube/client/fenced-client.ts';
 import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import type { Snapshot } from '../../../model/store/snapshot.ts';
+import { servicePath } from './service-status.ts';
 
 /**
  * Writes Herald's metadata on Services: a finalizer, so that a deletion is noticed before the Service is gone, and annotations. A write
@@ -42,16 +43,8 @@ export class KubernetesServiceMetadata {
     const { annotations: there = {}, resourceVersion } = this.#snapshot.services.get(service)?.metadata ?? {};
     const different = Object.entries(annotations).filter(([key, value]) => there[key] !== value);
     if (different.length === 0) return true;
-    try {
-      await this.#patch(service, {
-        resourceVersion,
-        annotations: Object.fromEntries(different.map(([key, value]) => [key, value ?? null])),
-      });
-      return true;
-    } catch (error) {
-      if (error instanceof KubeError && error.code === 'conflict') return false;
-      throw error;
-    }
+    const changed = Object.fromEntries(different.map(([key, value]) => [key, value ?? null]));
+    return (await undefinedOn(this.#patch(service, { resourceVersion, annotations: changed }), 'conflict')) !== undefined;
   }
 
   #has(service: ServiceKey): boolean {
@@ -62,18 +55,8 @@ export class KubernetesServiceMetadata {
   async #patch(service: ServiceKey, metadata: object): Promise<boolean> {
     const uid = this.#snapshot.services.get(service)?.metadata.uid;
     if (uid === undefined) return false;
-    const [namespace = '', name = ''] = service.split('/', 2);
-    try {
-      await this.#client.write({
-        method: 'PATCH',
-        path: `/api/v1/namespaces/${encodeURIComponent(namespace)}/services/${encodeURIComponent(name)}`,
-        contentType: 'application/strategic-merge-patch+json',
-        body: { metadata: { uid, ...metadata } },
-      });
-      return true;
-    } catch (error) {
-      if (!(error instanceof KubeError && error.code === 'notFound')) throw error;
-      return false;
-    }
+    const patch = { contentType: 'application/strategic-merge-patch+json', body: { metadata: { uid, ...metadata } } } as const;
+    const written = this.#client.write({ method: 'PATCH', path: servicePath(service), ...patch }).then(() => true);
+    return (await undefinedOn(written, 'notFound')) ?? false;
   }
 }

@@ -1,6 +1,7 @@
 import { isRecord } from '../../../lang/is-record.ts';
 import type { RawObject } from '../../../kube/raw-object.ts';
 import type { Condition } from '../../../model/objects/condition.ts';
+import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import { ingressManifest } from '../../../model/status-manifest.ts';
 import { sameContent } from '../../../model/store/same-content.ts';
 import type { Ingress } from '../../../model/objects/service.ts';
@@ -10,6 +11,11 @@ import type { ObjectVersion } from './own-writes.ts';
 /** A recorded metav1.Condition. */
 export interface DatedCondition extends Condition {
   readonly lastTransitionTime: string;
+}
+
+export function servicePath(key: ServiceKey): string {
+  const [namespace = '', name = ''] = key.split('/', 2);
+  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/services/${encodeURIComponent(name)}`;
 }
 
 type RawCondition = Readonly<Record<string, unknown>>;

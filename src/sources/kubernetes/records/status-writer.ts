@@ -1,10 +1,10 @@
 import { sleep, type Clock } from '../../../system/clock.ts';
-import { KubeError } from '../../../kube/error.ts';
+import { KubeError, undefinedOn } from '../../../kube/error.ts';
 import type { RequestsAndPages } from '../../../kube/client/fenced-client.ts';
 import type { ListPage } from '../../../kube/format/object-format.ts';
 import { serviceWithRecord } from '../../../kube/format/protobuf/kinds/service.ts';
 import { ProtobufError } from '../../../kube/format/protobuf/protobuf-error.ts';
-import { listPages, pagesBy } from '../../../kube/reflector/list-pages.ts';
+import { listAll, listPages, pagesBy } from '../../../kube/reflector/list-pages.ts';
 import { rawKey, rawObject, type RawObject } from '../../../kube/raw-object.ts';
 import type { Condition } from '../../../model/objects/condition.ts';
 import { nodeStateManifest } from '../../../model/status-manifest.ts';
@@ -28,6 +28,7 @@ import {
   datedConditions,
   isRecorded,
   ourConditions,
+  servicePath,
   sameConditions,
   statusPatch,
   type DatedCondition,
@@ -118,11 +119,9 @@ export class KubernetesStatusWriter {
 
   /** Removes our conditions and leaves the addresses to another controller. */
   async disownService(key: ServiceKey, from: ObjectVersion): Promise<void> {
-    const known = this.#known.get(key);
-    if (known !== undefined && known.conditions.length > 0)
-      await this.#patchService(key, from, { conditions: [], before: known.conditions });
-    this.#known.delete(key);
-    this.#own.forgetService(key);
+    const before = this.#known.get(key)?.conditions ?? [];
+    if (before.length > 0) await this.#patchService(key, from, { conditions: [], before });
+    this.#forget(key);
   }
 
   /** Removes what we wrote, and nothing else. */
@@ -130,6 +129,10 @@ export class KubernetesStatusWriter {
     const known = this.#known.get(key);
     if (known !== undefined && from !== undefined)
       await this.#patchService(key, from, { ingress: [], conditions: [], before: known.conditions });
+    this.#forget(key);
+  }
+
+  #forget(key: ServiceKey): void {
     this.#known.delete(key);
     this.#own.forgetService(key);
   }
@@ -192,22 +195,16 @@ export class KubernetesStatusWriter {
       return await recordedIn(pagesBy((query) => client.page(path, serviceWithRecord, query), {}));
     } catch (error) {
       if (!(error instanceof ProtobufError)) throw error;
-      return recordedIn(listPages(client, path, {}, new AbortController().signal));
+      return recordedIn(listPages(client, path, {}));
     }
   }
 
   /** Returns the released addresses that pools keep in their status. */
   async #released(): Promise<ReleasedAddress[]> {
-    const released: ReleasedAddress[] = [];
-    try {
-      const path = `/apis/${heraldApiVersion}/${pluralOf('IPAddressPool')}`;
-      for await (const { items } of listPages(this.#components.client, path, {}, new AbortController().signal))
-        released.push(...items.flatMap(({ status }) => readReleased(status)));
-    } catch (error) {
-      // Without the CRD there are no pools.
-      if (!isNotFound(error)) throw error;
-    }
-    return released;
+    const path = `/apis/${heraldApiVersion}/${pluralOf('IPAddressPool')}`;
+    // Without the CRD there are no pools.
+    const pools = (await undefinedOn(listAll(this.#components.client, path, {}), 'notFound')) ?? [];
+    return pools.flatMap(({ status }) => readReleased(status));
   }
 
   /** For an unreadable Service the snapshot has an earlier form or none. */
@@ -285,11 +282,6 @@ export class KubernetesStatusWriter {
 }
 
 const pollMilliseconds = 20;
-
-function servicePath(key: ServiceKey): string {
-  const [namespace = '', name = ''] = key.split('/', 2);
-  return `/api/v1/namespaces/${encodeURIComponent(namespace)}/services/${encodeURIComponent(name)}`;
-}
 
 function addressTexts(ingress: readonly Ingress[] = []): string[] {
   return ingress.map(({ address, hostname = '' }) => (address === undefined ? hostname : formatAddress(address)));

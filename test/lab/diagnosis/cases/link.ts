@@ -71,7 +71,7 @@ export const linkMistakes: readonly LinkMistake[] = [
     code: 'L2KernelAnswers',
     service: 'shop/web',
     verdict:
-      'Served, but two nodes answer at once: the kernel of node "n1" answers for 10.77.1.1 by itself: the address is on lo, and arp_ignore of v0 is 0. On node "n1": run sysctl -w net.ipv4.conf.all.arp_ignore=1 (kube-proxy does it with ipvs.strictARP: true), or take the address from lo.',
+      'Announced, but two nodes answer at once: the kernel of node "n1" answers for 10.77.1.1 by itself: the address is on lo, and arp_ignore of v0 is 0. On node "n1": run sysctl -w net.ipv4.conf.all.arp_ignore=1 (kube-proxy does it with ipvs.strictARP: true), or take the address from lo.',
     make: (bed) => command(bed, 1, 'sysctl -qw net.ipv4.conf.all.arp_ignore=0', 'ip address add 10.77.1.1/32 dev lo'),
     undo: (bed) => command(bed, 1, 'ip address del 10.77.1.1/32 dev lo'),
   },

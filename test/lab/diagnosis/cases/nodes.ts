@@ -9,7 +9,7 @@ export const nodeCases: readonly Misconfiguration[] = [
     mistake: 'The agent of the only node was killed.',
     code: 'AgentSilent',
     condition: 'Announced',
-    verdict: 'Not known whether it is served: no agent reports for node "node4". Start the agent: herald agent --node node4.',
+    verdict: 'Not known whether it is served: no agent reports for node "node4". Start the agent: the pod of DaemonSet herald-agent on node4; outside a cluster, herald agent --node node4.',
     before: (place) => onNode(place, 'node4'),
     act: async ({ herald }) => herald.agent('node4').kill('SIGKILL'),
     undo: async ({ herald }) => void herald.startAgent('node4'),
@@ -20,7 +20,7 @@ export const nodeCases: readonly Misconfiguration[] = [
     code: 'AgentStopped',
     condition: 'Announced',
     verdict:
-      'Not known whether it is served: the agent of node "node5" was stopped; it withdrew its routes, or left them with peers that have graceful restart. Start it again: herald agent --node node5.',
+      'Not known whether it is served: the agent of node "node5" was stopped: it announces nothing; routers with graceful restart keep its routes until their restart time ends. Start it again: the pod of DaemonSet herald-agent on node5; outside a cluster, herald agent --node node5.',
     before: (place) => onNode(place, 'node5'),
     act: async ({ herald }) => void (await herald.agent('node5').stop()),
     undo: async ({ herald }) => void herald.startAgent('node5'),
@@ -49,7 +49,7 @@ export const nodeCases: readonly Misconfiguration[] = [
     condition: 'Announced',
     isAnnounced: true,
     verdict:
-      'Served over IPv6 only, not at 198.18.51.1: node "node7" does not forward IPv4 (net.ipv4.ip_forward is 0 and should be 1: the node drops every IPv4 packet that is not its own), but no node that does announces the address: its route stays. Run on the node: sysctl -w net.ipv4.ip_forward=1.',
+      'Announced over IPv6, but not served over IPv4 at 198.18.51.1: node "node7" does not forward IPv4 (net.ipv4.ip_forward is 0 and should be 1: the node drops every IPv4 packet that is not its own), but no node that does announces the address: it stays announced there. Run on the node: sysctl -w net.ipv4.ip_forward=1.',
     alsoSays: {
       object: 'Node/node7',
       code: 'KernelSettingWrong',
@@ -67,7 +67,7 @@ export const nodeCases: readonly Misconfiguration[] = [
     condition: 'Announced',
     isAnnounced: true,
     verdict:
-      'Not served: node "node8" does not forward IPv4 (chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop), but no node that does announces the address: its route stays. Run: nft insert rule inet firewall forward ct status dnat accept.',
+      'Not served: node "node8" does not forward IPv4 (chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop), but no node that does announces the address: it stays announced there. Run: nft insert rule inet firewall forward ct status dnat accept.',
     alsoSays: {
       object: 'Node/node8',
       code: 'ForwardFilterDrops',
@@ -83,7 +83,7 @@ export const nodeCases: readonly Misconfiguration[] = [
     code: 'ForeignNat',
     condition: 'Programmed',
     verdict:
-      "Served over IPv6 only, not at 198.18.53.1: chain pre of table ip other runs before Herald's and may translate packets to 198.18.53.1 TCP 80: ip daddr 198.18.53.1 tcp dport 80 dnat (on node9). Remove the rule with the program that made it (nft -a list table ip other), or narrow its destination.",
+      "Announced over IPv6, but not served over IPv4 at 198.18.53.1: chain pre of table ip other runs before Herald's and may translate packets to 198.18.53.1 TCP 80: ip daddr 198.18.53.1 tcp dport 80 dnat (on node9). Remove the rule with the program that made it (nft -a list table ip other), or narrow its destination.",
     before: (place) => onNode(place, 'node9'),
     act: ({ lab }, place) => {
       const [address] = poolAddresses(place, 1);
@@ -110,7 +110,7 @@ export const nodeCases: readonly Misconfiguration[] = [
     mistake: 'The policy of a FORWARD chain on one of two nodes is drop.',
     code: 'NodeHeldBack',
     verdict:
-      'Served, but not by every node: node "node8" does not forward IPv4 (chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop): it has withdrawn its IPv4 routes; node "node8" does not forward IPv6 (chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop): it has withdrawn its IPv6 routes. Run: nft insert rule inet firewall forward ct status dnat accept.',
+      'Announced, but not by every node: node "node8" does not forward IPv4 (chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop): it has withdrawn its IPv4 routes; node "node8" does not forward IPv6 (chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop): it has withdrawn its IPv6 routes. Run: nft insert rule inet firewall forward ct status dnat accept.',
     // A node that does not forward does not let packets through to its pods either.
     before: (place) => onNodes(place, ['node1', 'node8'], 'node1'),
     // After that of an earlier case, and as strict.
@@ -123,7 +123,7 @@ export const nodeCases: readonly Misconfiguration[] = [
     code: 'EndpointsCutOff',
     condition: 'Programmed',
     verdict:
-      'Partly served: node "node8" does not forward IPv4 (chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop): connections that other nodes send to its endpoints time out; node "node8" does not forward IPv6 (chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop): connections that other nodes send to its endpoints time out. Run: nft insert rule inet firewall forward ct status dnat accept.',
+      'Not fully served: node "node8" does not forward IPv4 (chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop): connections that other nodes send to its endpoints time out; node "node8" does not forward IPv6 (chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop): connections that other nodes send to its endpoints time out. Run: nft insert rule inet firewall forward ct status dnat accept.',
     before: (place) => onNodes(place, ['node1', 'node8'], 'node1', 'node8'),
     // After that of an earlier case, and as strict.
     act: ({ lab }) => nft(lab, 'node8', 'table inet third { chain forward { type filter hook forward priority 20; policy drop; }; }'),

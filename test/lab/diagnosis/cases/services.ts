@@ -93,7 +93,7 @@ export const serviceCases: readonly Misconfiguration[] = [
     mistake: 'targetPort of the second port of the Service is a name that no endpoint has.',
     code: 'PortWithoutEndpoint',
     verdict:
-      'Partly served, not at 198.18.107.1:81/TCP and [2001:db8:107::1]:81/TCP: no endpoint serves port 81/TCP of the Service (targetPort target-81), so connections to it are refused. Let a ready pod serve target-81, or correct targetPort of 81/TCP in spec.ports of the Service.',
+      'Not served at 198.18.107.1:81/TCP and [2001:db8:107::1]:81/TCP: no endpoint serves port 81/TCP of the Service (targetPort target-81), so connections to it are refused. Let a ready pod serve target-81, or correct targetPort of 81/TCP in spec.ports of the Service.',
     before: (place) => [...withoutService(place), ...withNamedPorts(place, 80)],
     after: (place) => [...withoutService(place), ...withNamedPorts(place, 80, 81)],
   },
@@ -104,7 +104,7 @@ export const serviceCases: readonly Misconfiguration[] = [
     condition: 'AddressAssigned',
     isBrokenBefore: true,
     verdict:
-      'Served, but not as it asks: with herald.dev/keep-addresses the Service would hold more than 16 addresses. Remove the annotation herald.dev/keep-addresses: addresses that the Service no longer requests are then released.',
+      'Announced, but not as it asks: with herald.dev/keep-addresses the Service would hold more than 16 addresses. Remove the annotation herald.dev/keep-addresses: addresses that the Service no longer requests are then released.',
     before: (place) => [...withoutService(place), ...service(place, keeping(place, [1, 2, 3, 4, 5, 6, 7, 8]))],
     after: (place) => [...withoutService(place), ...service(place, keeping(place, [9]))],
   },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dataplaneReason } from '../../../../src/agent/report/dataplane-reason.ts';
+import { dataplaneReason } from '../../../../src/agent/report/report-content.ts';
 import { DataplaneError } from '../../../../src/dataplane/dataplane.ts';
 import { reasonText, remedyText } from '../../../../src/model/reasons.ts';
 

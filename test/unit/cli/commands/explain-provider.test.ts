@@ -68,7 +68,7 @@ test('explain without AWS credentials shows the provider, why, the records, and 
   // The nodes announce its external IPs, whichever provider gives it a load balancer.
   expect(stdout).toContain('192.0.2.10 (ExternalIP) would be announced to tor1-v4, tor2-v4');
   expect(stdout).not.toMatch(/announces nothing|\(ClusterIP\)/);
-  expect(stdout).toContain('Clients\n  no client outside the cluster can connect: there is no load balancer yet\n');
+  expect(stdout).toContain('Clients\n  no client outside the cluster can connect: the status of the Service has no address of a load balancer yet\n');
   expect(cluster.server.paths).toContain('/apis/events.k8s.io/v1/namespaces/shop/events');
 });
 

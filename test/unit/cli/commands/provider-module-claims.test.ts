@@ -17,6 +17,8 @@ const example = join(root, 'examples/provider/provider.ts');
 
 const service = (name: string, more: string, ports = 'ports: [{ name: http, port: 80, nodePort: 30080 }]'): string =>
   `---\napiVersion: v1\nkind: Service\nmetadata: { namespace: shop, name: ${name} }\nspec: { type: LoadBalancer, clusterIPs: [10.96.0.10], ${more}${ports} }\n`;
+const slice =
+  'apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: { namespace: shop, name: web-1, labels: { kubernetes.io/service-name: web } }\naddressType: IPv4\nports: [{ name: http, port: 80 }]\nendpoints: [{ addresses: [10.244.1.1], conditions: { ready: true } }]\n';
 const ours = 'loadBalancerClass: example.com/balancer, ';
 
 const components = providerComponents(false);
@@ -96,8 +98,13 @@ describe('herald explain service --provider', () => {
     const refused = await explainRecord({ status: 'False', reason: 'ProviderRefused', message: 'Not served: provider example: no UDP.' });
     expect(refused).toMatch(/^Not served: provider example: no UDP\.\n/);
     expect(refused).toContain("connect: the controller's provider has given it no address yet\n");
+    const given = await explainRecord({ status: 'True', reason: 'Assigned', message: 'It has 192.0.2.9' }, [{ ip: '192.0.2.9' }]);
+    expect(given).toMatch(/^Not served: the Service has no endpoints\. Check the Service's selector/);
+    await writeFile(file('slice.yaml'), slice);
     const served = await explainRecord({ status: 'True', reason: 'Assigned', message: 'It has 192.0.2.9' }, [{ ip: '192.0.2.9' }]);
-    expect(served).toMatch(/^Served by the controller's provider at 192\.0\.2\.9, which decides where connections go\.\n/);
+    expect(served).toMatch(
+      /^Announced, not checked: the controller's provider serves it at 192\.0\.2\.9 and decides where connections go\.\n/,
+    );
   });
 
   test('explain shows two rival claims, and a provider that still holds resources', async () => {

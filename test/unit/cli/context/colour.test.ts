@@ -18,7 +18,9 @@ const names: Readonly<Record<string, string>> = { 31: 'red', 32: 'green', 33: 'y
 describe('colour', () => {
   test.each([
     ['Not served: pool public is full. Add addresses.', '{red:Not served}: pool public is full. Add addresses.'],
-    ['Partly served, not at 192.0.2.1: node1 is down.', '{yellow:Partly served}, not at 192.0.2.1: node1 is down.'],
+    ['Not fully served: node1 is down.', '{yellow:Not fully served}: node1 is down.'],
+    ['Announced, but not by every node: node1 is down.', '{yellow:Announced, but} not by every node: node1 is down.'],
+    ['Announced, not checked: 192.0.2.1 via node1; checks are off.', 'Announced, not checked: 192.0.2.1 via node1; checks are off.'],
     ['Served at 192.0.2.1.', '{green:Served} at 192.0.2.1.'],
     ['node1  tor1  64512  Established  3h', 'node1  tor1  64512  {green:Established}  3h'],
     ['node1  tor1  64512  Idle         -', 'node1  tor1  64512  {red:Idle}         -'],

@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { expect, test } from 'vitest';
-import { addCallerOptions, addClusterOptions, bgpListenOption } from '../../../../src/cli/options/shared-options.ts';
+import { bgpListenOption } from '../../../../src/cli/options/agent-options.ts';
+import { addCallerOptions, addClusterOptions } from '../../../../src/cli/options/shared-options.ts';
 import { address } from '../../../../src/net/address.ts';
 
 const read = (text: string): unknown => bgpListenOption().parseArg?.(text, undefined);

@@ -49,7 +49,9 @@ test('the condition says on how many nodes routes are held back, why, and the fi
 test('the condition has reason HeldBackLastNextHop when only nodes that cannot forward announce an address', () => {
   const [status, code, message] = announced({ a: [held], b: [held], c: [held] });
   expect([status, code]).toEqual(['True', 'HeldBackLastNextHop']);
-  expect(message).toMatch(/^Served over IPv6 only, not at 192\.0\.2\.1: node "a" does not forward IPv4 .* Run on the node: sysctl/);
+  expect(message).toMatch(
+    /^Announced over IPv6, but not served over IPv4 at 192\.0\.2\.1: node "a" does not forward IPv4 .* Run on the node: sysctl/,
+  );
 });
 
 test('Programmed says that connections to endpoints on a node that does not forward time out', () => {
@@ -63,7 +65,7 @@ test('Programmed says that connections to endpoints on a node that does not forw
   expect(conditions.find(({ type }) => type === 'herald.dev/Programmed')).toMatchObject({
     status: 'False',
     reason: 'EndpointsCutOff',
-    message: expect.stringMatching(/^Partly served, not at 192\.0\.2\.1|^Served over IPv6 only|^Partly served/) as unknown,
+    message: expect.stringMatching(/^Not served at 192\.0\.2\.1|^Announced over IPv6, but not|^Not fully served/) as unknown,
   });
 });
 

@@ -42,12 +42,12 @@ test('the condition Announced stays True and says that a second node answers, wi
   const [status, code, message, verdict] = announced(kernelAnswers, 'n1', 'n2');
   expect([status, code, verdict]).toEqual(['True', 'L2KernelAnswers', 'L2KernelAnswers']);
   expect(message).toMatch(
-    /^Served, but two nodes answer at once: the kernel of node "n[12]" answers for 192\.0\.2\.100 by itself: the address is on kube-ipvs0/,
+    /^Announced, but two nodes answer at once: the kernel of node "n[12]" answers for 192\.0\.2\.100 by itself: the address is on kube-ipvs0/,
   );
 });
 
 test('the condition Announced stays True and says that a foreign host answers too', () => {
   const [status, code, message, verdict] = announced(strangerAnswers, 'n1', 'n2');
   expect([status, code, verdict]).toEqual(['True', 'L2AddressContested', 'L2AddressContested']);
-  expect(message).toMatch(/^Partly served: 02:00:00:00:00:99 on eth0 of node "n[12]" uses 192\.0\.2\.100 too/);
+  expect(message).toMatch(/^Not fully served: 02:00:00:00:00:99 on eth0 of node "n[12]" uses 192\.0\.2\.100 too/);
 });

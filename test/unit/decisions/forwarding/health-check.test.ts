@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { decideHealthCheck } from '../../../../src/decisions/forwarding/health-check.ts';
-import { isNodeEligible } from '../../../../src/decisions/forwarding/node-eligible.ts';
+import { decideHealthCheck, isNodeEligible } from '../../../../src/decisions/forwarding/health-check.ts';
 import type { HeraldObject } from '../../../../src/model/store/snapshot.ts';
 import { Store } from '../../../../src/model/store/store.ts';
 import { node, service, slice, type ServiceLiteral } from '../fixtures.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { address, formatAddress } from '../../../../src/net/address.ts';
 import { frontendKey, type Backend } from '../../../../src/net/frontend.ts';
 import { formatPrefix } from '../../../../src/net/prefix.ts';
-import { frontendsOfAddress } from '../../../../src/decisions/forwarding/address-frontends.ts';
+import { frontendsOfAddress } from '../../../../src/decisions/forwarding/scope.ts';
 import { nodeForwarding } from '../../../../src/decisions/forwarding/node.ts';
 import { decideForwarding } from '../../../../src/decisions/forwarding/plan.ts';
 import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';

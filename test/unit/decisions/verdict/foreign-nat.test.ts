@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { clientReachability } from '../../../../src/decisions/verdict/client-reachability.ts';
 import type { NodeView } from '../../../../src/decisions/verdict/node-view.ts';
-import { decideVerdict } from '../../../../src/decisions/verdict/verdict.ts';
+import { decideVerdict } from '../../../../src/decisions/verdict/decide-verdict.ts';
 import { reason } from '../../../../src/model/reasons.ts';
 import { service } from '../fixtures.ts';
 
@@ -23,13 +23,15 @@ const view = (node: string, isForeign: boolean): NodeView => ({
   addresses: [{ address: '192.0.2.1', type: 'LoadBalancer', peers: [{ peer: 'tor1', prefixes: ['192.0.2.1/32'] }], refused: [] }],
 });
 
+const seen = { answered: () => true, unseen: () => undefined };
+
 function verdictOf(nodes: readonly NodeView[]): {
   readonly outcome: string;
   readonly code: string | undefined;
   readonly clients: string[];
 } {
-  const clients = clientReachability(web, nodes, true);
-  const { outcome, code } = decideVerdict({ service: web, nodes, clients });
+  const clients = clientReachability(web, nodes, true, seen);
+  const { outcome, code } = decideVerdict({ service: web, nodes, clients, seen });
   return { outcome, code, clients: clients.map((client) => client.outcome) };
 }
 

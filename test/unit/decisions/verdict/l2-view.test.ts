@@ -27,11 +27,22 @@ const office: ClusterLiteral = {
   nodes: [{ name: 'n1', labels: { place: '2' } }, { name: 'n2', labels: { place: '1' } }, { name: 'n3' }],
 };
 
+const seen = { mode: 'passive', answered: ['192.0.2.100 TCP 80'], failing: [] } as const;
 const eth0 = { name: 'eth0', linkAddress: '02:00:00:00:00:01', networks: [prefix('192.0.2.0/24')], addresses: [] };
 
 function state(name: string, more: Partial<NodeState> = {}): NodeState {
   const updated = new Date(now).toISOString();
-  return { kind: 'NodeState', metadata: metadata(name), updated, consumed: {}, sessions: [], differing: [], links: [eth0], ...more };
+  return {
+    kind: 'NodeState',
+    metadata: metadata(name),
+    updated,
+    consumed: {},
+    sessions: [],
+    differing: [],
+    links: [eth0],
+    checks: seen,
+    ...more,
+  };
 }
 
 function verdict(literal: ClusterLiteral, states: readonly NodeState[] = names.map((name) => state(name))): Verdict {
@@ -44,14 +55,17 @@ function verdict(literal: ClusterLiteral, states: readonly NodeState[] = names.m
 const stale = new Date(now - 600_000).toISOString();
 
 test('a Service that only an L2Advertisement announces is served via its owner', () => {
-  expect(verdict(office)).toEqual({ outcome: 'served', line: 'Served: clients reach 192.0.2.100 via n2.' });
+  expect(verdict(office)).toEqual({
+    outcome: 'served',
+    line: 'Served: 192.0.2.100 via n2; connections were answered in the last 10 minutes.',
+  });
 });
 
 test.each<[string, Partial<NodeState>]>([
   ['is silent', { updated: stale }],
   ['was stopped', { problem: reason('AgentStopped', { node: 'n2' }) }],
 ])('the next candidate is the owner when the agent of the first %s', (_, more) => {
-  expect(verdict(office, [state('n1'), state('n2', more), state('n3')]).line).toContain('clients reach 192.0.2.100 via n1');
+  expect(verdict(office, [state('n1'), state('n2', more), state('n3')]).line).toContain('192.0.2.100 via n1');
 });
 
 test('a node that says that it answers is believed, whoever would be the best', () => {
@@ -109,13 +123,13 @@ test.each<[string, ClusterLiteral, readonly NodeState[], string, RegExp]>([
 test('a pool that BGP and L2 announce is served by either', () => {
   const both: ClusterLiteral = { ...office, advertisements: [{ name: 'all' }], peers: [{ name: 'tor1', peerAddress: '10.0.0.1' }] };
   const session = { peer: 'tor1', address: '10.0.0.1', since: '', localASN: 1, peerASN: 2, prefixesSent: 1, state: 'Established' } as const;
-  expect(verdict(both).line).toMatch(/^Served, but not by every node: the session with "tor1" is unknown/);
+  expect(verdict(both).line).toMatch(/^Announced, but not in full: the session with "tor1" is unknown/);
   expect(
     verdict(
       both,
       names.map((name) => state(name, { sessions: [session], links: [] })),
     ).line,
-  ).toMatch(/^Served, but not by ARP and NDP: none of 3 nodes/);
+  ).toMatch(/^Announced, but not by ARP and NDP: none of 3 nodes/);
 });
 
 const kernelAnswers = (node: string): Partial<NodeState> => {
@@ -132,13 +146,13 @@ test('a Service is served, but two nodes answer, when the kernel of another node
   const found = verdict(office, [state('n1', kernelAnswers('n1')), state('n2'), state('n3')]);
   expect([found.outcome, found.code]).toEqual(['served', 'L2KernelAnswers']);
   expect(found.line).toBe(
-    'Served, but two nodes answer at once: the kernel of node "n1" answers for 192.0.2.100 by itself: the address is on lo, and arp_ignore of eth0 is 0. On node "n1": run there: sysctl.',
+    'Announced, but two nodes answer at once: the kernel of node "n1" answers for 192.0.2.100 by itself: the address is on lo, and arp_ignore of eth0 is 0. On node "n1": run there: sysctl.',
   );
 });
 
 test('the kernel of the owner, which answers as the owner does, is no problem of the Service', () => {
   expect(verdict(office, [state('n1'), state('n2', kernelAnswers('n2')), state('n3')]).line).toBe(
-    'Served: clients reach 192.0.2.100 via n2.',
+    'Served: 192.0.2.100 via n2; connections were answered in the last 10 minutes.',
   );
 });
 
@@ -191,7 +205,46 @@ test('a foreign host that answers beside the owner receives some clients: the Se
   const found = verdict(office, [state('n1'), state('n2', contested), state('n3')]);
   expect([found.outcome, found.code]).toEqual(['partly', 'L2AddressContested']);
   expect(found.line).toBe(
-    'Partly served: 02:00:00:00:00:99 on eth0 of node "n2" uses 192.0.2.100 too: the node answers and announces it again, and clients reach whichever they heard last. ' +
+    'Not fully served: 02:00:00:00:00:99 on eth0 of node "n2" uses 192.0.2.100 too: the node answers and announces it again, and clients reach whichever they heard last. ' +
       'Take 192.0.2.100 from that host, or leave it out of the IPAddressPool.',
+  );
+});
+
+test('the only owner does not forward: the Service is not served, although the owner answers ARP', () => {
+  const cause = reason('KernelSettingWrong', {
+    setting: 'net.ipv4.ip_forward',
+    value: '0',
+    wanted: '1',
+    why: 'it drops packets',
+    error: '',
+  });
+  const heldBack = [{ family: 'IPv4', since: '', settled: true, reason: cause }] as const;
+  const found = verdict(
+    office,
+    names.map((name) => state(name, { heldBack })),
+  );
+  expect([found.outcome, found.code]).toEqual(['notServed', 'HeldBackLastNextHop']);
+  // Another candidate that forwards answers instead, and does not reach the endpoint behind it.
+  expect(verdict(office, [state('n1'), state('n2', { heldBack }), state('n3')])).toMatchObject({
+    outcome: 'partly',
+    code: 'EndpointsCutOff',
+  });
+});
+
+test('of two addresses one is contested: the other is not called unserved', () => {
+  const [web] = office.services ?? [];
+  const two: ClusterLiteral = { ...office, services: [{ ...web, name: key, assigned: ['192.0.2.100', '192.0.2.101'] }] };
+  const conflict = { node: 'n2', address: '192.0.2.100', interface: 'eth0', linkAddress: '02:00:00:00:00:99' };
+  const differing = [{ service: key, aspect: 'Announced', reason: reason('L2AddressConflict', conflict) }] as const;
+  const found = verdict(two, [state('n1'), state('n2', { differing }), state('n3')]);
+  expect(found).toMatchObject({ outcome: 'partly', code: 'L2AddressConflict' });
+  expect(found.line).toMatch(/^Not served at 192\.0\.2\.100: /);
+});
+
+test('a selected node without a report of its links leaves the Service announced by ARP and NDP', () => {
+  const silent = { ...state('n3') };
+  delete (silent as { links?: unknown }).links;
+  expect(verdict(office, [state('n1'), state('n2'), silent]).line).toMatch(
+    /^Announced, but not every node stands ready: the agent of node "n3" has not reported its links/,
   );
 });

@@ -23,6 +23,7 @@ function explained(endpoints: readonly string[], more: Partial<ClusterLiteral> =
         consumed: {},
         sessions: [session],
         differing: [],
+        checks: { mode: 'passive', answered: ['192.0.2.1 TCP 80'], failing: [] },
         ...(name === 'n2' ? { heldBack: [held] } : {}),
       } as const,
     ]),
@@ -49,9 +50,9 @@ describe('endpoints on a node that does not forward', () => {
     const { verdict, clients = [] } = explained(['10.1.1.1@n1', '10.1.2.1@n2']);
     expect(verdict).toMatchObject({ outcome: 'partly', code: 'EndpointsCutOff', object: 'Node/n2' });
     expect(verdict.line).toMatch(
-      /^Partly served: node "n2" does not forward IPv4 .* connections that other nodes send to its endpoints time out/,
+      /^Not fully served: node "n2" does not forward IPv4 .* connections that other nodes send to its endpoints time out/,
     );
-    expect(clients.map(reachabilityText)[0]).toMatch(/^some connections to 192\.0\.2\.1:80\/TCP are answered via n1, and some time out: /);
+    expect(clients.map(reachabilityText)[0]).toMatch(/^some connections to 192\.0\.2\.1:80\/TCP via n1 fail: /);
   });
 
   test('all connections time out when it has all endpoints', () => {

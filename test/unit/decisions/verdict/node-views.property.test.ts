@@ -3,7 +3,9 @@ import { expect, test } from 'vitest';
 import { clientReachability } from '../../../../src/decisions/verdict/client-reachability.ts';
 import { nodeViewsOf, nodesOfView, nodesOfViews, type NodeView } from '../../../../src/decisions/verdict/node-view.ts';
 import { NodeViews } from '../../../../src/decisions/verdict/node-views.ts';
-import { decideVerdict, type Verdict } from '../../../../src/decisions/verdict/verdict.ts';
+import { nodeNames } from '../../../../src/decisions/verdict/node-names.ts';
+import { decideVerdict } from '../../../../src/decisions/verdict/decide-verdict.ts';
+import type { Verdict } from '../../../../src/decisions/verdict/verdict.ts';
 import { defaultConfig } from '../../../../src/model/kinds/default-config.ts';
 import type { HeldBackFamily, NodeState, SessionStatus } from '../../../../src/model/objects/node-state.ts';
 import type { Service } from '../../../../src/model/objects/service.ts';
@@ -166,8 +168,10 @@ function shared(view: NodeView): unknown {
   );
 }
 
+const seen = { answered: () => true, unseen: () => undefined };
+
 function verdictOf(service: Service, nodes: readonly NodeView[]): Verdict {
-  return decideVerdict({ service, nodes, clients: clientReachability(service, nodes, true) });
+  return decideVerdict({ service, nodes, seen, clients: clientReachability(service, nodes, true, seen) });
 }
 
 test('nodes that share a view do the same for the same reasons, and the verdict is unchanged by it', () => {
@@ -177,7 +181,7 @@ test('nodes that share a view do the same for the same reasons, and the verdict 
       if (service === undefined) throw new RangeError('no such Service');
       const viewOf = nodeViewsOf(snapshot, service, now);
       const views = new NodeViews(snapshot, service, now).all();
-      const each = [...new Set([...snapshot.nodes.keys(), ...snapshot.nodeStates.keys()])].toSorted();
+      const each = nodeNames(snapshot, now);
       expect(nodesOfViews(views)).toEqual(each);
       for (const view of views) {
         expect(viewOf(view.node)).toEqual({ ...view, alike: undefined });
@@ -207,6 +211,6 @@ test('a thousand nodes that do not report have one view, but for those with an e
     ['n0500', 0],
   ]);
   expect(verdictOf(service, views).line).toBe(
-    'Not known whether it is served: no agent reports for node "n0000" (the same on all 1000 nodes). Start the agent: herald agent --node n0000.',
+    'Not known whether it is served: no agent reports for node "n0000" (the same on all 1000 nodes). Start the agent: the pod of DaemonSet herald-agent on n0000; outside a cluster, herald agent --node n0000.',
   );
 });

@@ -1,6 +1,6 @@
 import { addBuiltInProviders } from '../../../support/built-in-providers.ts';
 import { describe, expect, test } from 'vitest';
-import { leadOfLoadBalancer, withLead } from '../../../../src/decisions/verdict/provider-lead.ts';
+import { leadOfLoadBalancer, withLead } from '../../../../src/decisions/verdict/verdict-text.ts';
 import { reason } from '../../../../src/model/reasons.ts';
 
 addBuiltInProviders();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { explainService } from '../../../../src/explain/service/service.ts';
 import type { Verdict } from '../../../../src/decisions/verdict/verdict.ts';
-import type { NodeState, SessionStatus } from '../../../../src/model/objects/node-state.ts';
+import type { ChecksReport, FailingEndpoints, NodeState, SessionStatus } from '../../../../src/model/objects/node-state.ts';
 import { reason } from '../../../../src/model/reasons.ts';
 import { cluster, matching, metadata, type ClusterLiteral, type ServiceLiteral } from '../fixtures.ts';
 
@@ -26,6 +26,7 @@ const fabric: ClusterLiteral = {
   nodes: [{ name: 'n1' }, { name: 'n2' }, { name: 'n3' }],
 };
 
+const answeredFrontends = ['192.0.2.1 TCP 80', '2001:db8::1 TCP 80'];
 const peers = ['tor1', 'tor1-v6', 'tor2', 'tor2-v6'];
 const nodes = ['n1', 'n2', 'n3'];
 
@@ -44,6 +45,7 @@ function state(name: string, down: Readonly<Record<string, string>> = {}, more: 
     consumed: {},
     sessions,
     differing: [],
+    checks: { mode: 'passive', answered: answeredFrontends, failing: [] },
     ...more,
   };
 }
@@ -66,17 +68,91 @@ const tor1 = { tor1: refused, 'tor1-v6': refused };
 const both = { ...tor1, tor2: refused, 'tor2-v6': refused };
 const pending = { assigned: [] };
 
+/** The reports of all nodes. `n1` saw these failures. */
+function seeing(answered: readonly string[], failing: readonly FailingEndpoints[] = []): NodeState[] {
+  const checks = (node: string): ChecksReport => ({ mode: 'passive', answered, failing: node === 'n1' ? failing : [] });
+  return nodes.map((node) => state(node, {}, { checks: checks(node) }));
+}
+
+function failing(areAll: boolean, node = 'n1'): FailingEndpoints {
+  const because = reason('EndpointRefuses', { node, endpoints: '10.244.3.1:8080' });
+  return { service: key, family: 'IPv4', port: '80/TCP', areAll, reason: because };
+}
+
+describe('connections that agents saw', () => {
+  test('none: the Service is announced and not checked', () => {
+    expect(verdict(fabric, seeing([]))).toEqual({
+      outcome: 'announced',
+      line: 'Announced, not checked: 192.0.2.1 and 2001:db8::1 via n1, n2 and n3; no connection was seen in the last 10 minutes. Check it: herald check service shop/web.',
+      fix: 'Check it: herald check service shop/web.',
+    });
+  });
+
+  test('at one of two addresses: the other is named', () => {
+    const { outcome, line } = verdict(fabric, seeing(['192.0.2.1 TCP 80']));
+    expect(outcome).toBe('announced');
+    expect(line).toContain('no connection to 2001:db8::1 was seen in the last 10 minutes');
+  });
+
+  test('agents of an older version, or checks that are off: the line says that nobody looks', () => {
+    const older = nodes.map((node) => state(node, {}, { checks: undefined as never }));
+    expect(verdict(fabric, older).line).toContain('via n1, n2 and n3; no agent reports what it saw.');
+    expect(verdict({ ...fabric, config: { checks: 'off' } }).line).toContain('answered in the last 10 minutes');
+    expect(verdict({ ...fabric, config: { checks: 'off' } }, seeing([])).line).toContain('; checks are off (HeraldConfig).');
+  });
+
+  test('the report of an agent that is silent says nothing any more', () => {
+    const stale = { updated: new Date(now - 600_000).toISOString() };
+    const states = [state('n1'), state('n2'), state('n3')].map((one) => ({ ...one, checks: { ...one.checks, answered: [] } }) as NodeState);
+    expect(verdict(fabric, [...states.slice(0, 2), { ...state('n3'), ...stale }]).outcome).toBe('announced');
+  });
+
+  test('refused by some endpoints of one node: not fully served, with node and endpoint', () => {
+    expect(verdict(fabric, seeing(answeredFrontends, [failing(false)]))).toMatchObject({
+      outcome: 'partly',
+      code: 'EndpointRefuses',
+      field: 'spec.ports',
+      line: expect.stringMatching(
+        /^Not fully served: connections to 10\.244\.3\.1:8080 are refused \(on n1\)\. Let the program/,
+      ) as unknown,
+    });
+  });
+
+  test('refused by all endpoints on every node: not served over that family', () => {
+    const states = nodes.map((node) =>
+      state(node, {}, { checks: { mode: 'passive', answered: answeredFrontends, failing: [failing(true, node)] } }),
+    );
+    const { outcome, line } = verdict(fabric, states);
+    expect(outcome).toBe('partly');
+    expect(line).toMatch(/not served over IPv4 at 192\.0\.2\.1: connections to .* are refused \(the same on all 3 nodes\)/);
+    const ipv4 = withService({ assigned: ['192.0.2.1'] });
+    expect(verdict(ipv4, states).outcome).toBe('notServed');
+  });
+
+  test('refused at a port that another Service has: no failure of this one', () => {
+    const other = { ...failing(true), service: 'shop/other' } as const;
+    expect(verdict(fabric, seeing(answeredFrontends, [other, { ...failing(true), port: '81/TCP' }])).outcome).toBe('served');
+  });
+});
+
+test('the last report of a node that was removed says nothing any more', () => {
+  const gone = state('n4', both, { updated: new Date(now - 600_000).toISOString() });
+  expect(verdict(fabric, [...nodes.map((node) => state(node)), gone]).line).toMatch(
+    /^Served: 192\.0\.2\.1 and 2001:db8::1 via n1, n2 and n3;/,
+  );
+});
+
 describe('the verdict', () => {
   test('names addresses and nodes when clients of every target are answered', () => {
     expect(verdict(fabric)).toEqual({
       outcome: 'served',
-      line: 'Served: clients reach 192.0.2.1 and 2001:db8::1 via n1, n2 and n3.',
+      line: 'Served: 192.0.2.1 and 2001:db8::1 via n1, n2 and n3; connections were answered in the last 10 minutes.',
     });
   });
 
   test('names the source ranges that may connect', () => {
     expect(verdict(withService({ sourceRanges: ['198.51.100.0/24'] })).line).toBe(
-      'Served to 198.51.100.0/24 only (spec.loadBalancerSourceRanges): clients reach 192.0.2.1 and 2001:db8::1 via n1, n2 and n3.',
+      'Served to 198.51.100.0/24 only (spec.loadBalancerSourceRanges): 192.0.2.1 and 2001:db8::1 via n1, n2 and n3; connections were answered in the last 10 minutes.',
     );
   });
 
@@ -139,7 +215,7 @@ describe('the verdict', () => {
       {
         outcome: 'unknown',
         code: 'AgentSilent',
-        line: 'Not known whether it is served: no agent reports for node "n1" (the same on all 3 nodes). Start the agent: herald agent --node n1.',
+        line: 'Not known whether it is served: no agent reports for node "n1" (the same on all 3 nodes). Start the agent: the pod of DaemonSet herald-agent on n1; outside a cluster, herald agent --node n1.',
       },
     ],
     [
@@ -150,7 +226,7 @@ describe('the verdict', () => {
         outcome: 'served',
         code: 'AgentSilent',
         object: 'Node/n3',
-        line: 'Served, but not by every node: no agent reports for node "n3". Start the agent: herald agent --node n3.',
+        line: 'Announced, but not by every node: no agent reports for node "n3". Start the agent: the pod of DaemonSet herald-agent on n3; outside a cluster, herald agent --node n3.',
       },
     ],
     [

@@ -144,7 +144,7 @@ describe('explainPeer', () => {
   test('a peer that selects one node with a silent agent says so', () => {
     expect(told(renderPeer(plain(explainPeer(snapshot(), 'gone', now)), false))).toMatchInlineSnapshot(`
       "
-      Down: 0 of 1 sessions. Node n2: no agent reports for node "n2". Start the agent: herald agent --node n2.
+      Down: 0 of 1 sessions. Node n2: no agent reports for node "n2". Start the agent: the pod of DaemonSet herald-agent on n2; outside a cluster, herald agent --node n2.
 
       BGPPeer gone (10.0.0.253)
 

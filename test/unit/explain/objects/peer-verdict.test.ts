@@ -134,7 +134,7 @@ describe('the first line of herald explain peer', () => {
   test('names no single node when several agents are silent', () => {
     const snapshot = snapshotOf(() => ({}), tors, names);
     expect(lines(snapshot)[0]).toBe(
-      'Down: 0 of 3 sessions. All 3 nodes: the agent of the node does not report. Start the agent: herald agent --node NODE.',
+      'Down: 0 of 3 sessions. All 3 nodes: the agent of the node does not report. Start the agent: the pod of DaemonSet herald-agent on NODE; outside a cluster, herald agent --node NODE.',
     );
   });
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { explainAllocation } from '../../../../src/explain/pools/allocation.ts';
-import { withExpectedAddresses } from '../../../../src/explain/pools/expected-address.ts';
+import { explainAllocation, withExpectedAddresses } from '../../../../src/explain/pools/allocation.ts';
 import { cluster } from '../../decisions/fixtures.ts';
 
 describe('the expected address of a Service of manifests', () => {

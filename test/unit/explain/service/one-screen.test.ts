@@ -77,14 +77,14 @@ describe('explain service on one screen', () => {
     ],
   ])('takes at most 40 lines, and begins with the verdict, when %s', (_, lines) => {
     expect(lines.length).toBeLessThanOrEqual(40);
-    expect(lines[0]).toMatch(/^(Served|Not served|Not known)/);
+    expect(lines[0]).toMatch(/^(Announced|Not served|Not known)/);
   });
 
   test('shows alike nodes once, and those with a problem first', () => {
     const lines = screen([state('node1'), state('node2'), state('node3', tor1)]);
     expect(`\n${lines.join('\n')}\n`).toMatchInlineSnapshot(`
       "
-      Served, but not through every router: the session with "tor1-v4" is Active: connection refused (on node3); the session with "tor1-v6" is Active: connection refused (on node3). Check on both sides: address, port 179, AS numbers, password, and the route between them.
+      Announced, but not through every router: the session with "tor1-v4" is Active: connection refused (on node3); the session with "tor1-v6" is Active: connection refused (on node3). Check on both sides: address, port 179, AS numbers, password, and the route between them.
 
       Service shop/web (LoadBalancer)
 
@@ -105,11 +105,13 @@ describe('explain service on one screen', () => {
         192.0.2.10 is announced to tor1-v4, tor2-v4
         2001:db8::10 is announced to tor1-v6, tor2-v6
 
+      Routers    what was sent to tor1-v4, tor2-v4, tor1-v6 and tor2-v6 may be unused there: run there show bgp ipv4 unicast 192.0.2.10 (BIRD: show route for 192.0.2.10)
+
       Clients
-        connections to 192.0.2.10:80/TCP are answered via node1, node2, node3
-        packets to 192.0.2.10:80/UDP are answered via node1, node2, node3
-        connections to [2001:db8::10]:80/TCP are answered via node1, node2, node3
-        packets to [2001:db8::10]:80/UDP are answered via node1, node2, node3
+        192.0.2.10:80/TCP is announced by node1, node2, node3, not checked
+        192.0.2.10:80/UDP is announced by node1, node2, node3, not checked
+        [2001:db8::10]:80/TCP is announced by node1, node2, node3, not checked
+        [2001:db8::10]:80/UDP is announced by node1, node2, node3, not checked
       "
     `);
   });

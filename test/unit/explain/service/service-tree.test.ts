@@ -61,7 +61,7 @@ describe('the explanation tree of a Service', () => {
   test('a healthy Service shows every node as announcing', () => {
     expect(tree(fabric, both)).toMatchInlineSnapshot(`
       "
-      Served: clients reach 192.0.2.1 via n1 and n2.
+      Announced, not checked: 192.0.2.1 via n1 and n2; no agent reports what it saw. Check it: herald check service shop/web.
 
       Service shop/web (LoadBalancer)
 
@@ -83,9 +83,11 @@ describe('the explanation tree of a Service', () => {
         session with tor (10.0.0.254, AS 64513): Established for 3 h
           sends 192.0.2.1/32, communities 64512:100 large:64512:1:2, med 5, own AS prepended 2 times
 
+      Routers    what was sent to tor may be unused there: run there show bgp ipv4 unicast 192.0.2.1 (BIRD: show route for 192.0.2.1)
+
       Clients
-        connections to 192.0.2.1:80/TCP are answered via n1, n2
-        packets to 192.0.2.1:80/UDP are answered via n1, n2
+        192.0.2.1:80/TCP is announced by n1, n2, not checked
+        192.0.2.1:80/UDP is announced by n1, n2, not checked
       "
     `);
   });
@@ -95,7 +97,7 @@ describe('the explanation tree of a Service', () => {
     const down = session({ state: 'Active', since: new Date(now - 90_000).toISOString(), lastError });
     expect(tree(fabric, [state('n1', { sessions: [down] }), state('n2')])).toMatchInlineSnapshot(`
       "
-      Served, but not by every node: the session with "tor" is Active: connection refused by 10.0.0.254 port 179: no BGP speaker listens there, or it does not know us (on n1). Check on both sides: address, port 179, AS numbers, password, and the route between them.
+      Announced, but not by every node: the session with "tor" is Active: connection refused by 10.0.0.254 port 179: no BGP speaker listens there, or it does not know us (on n1). Check on both sides: address, port 179, AS numbers, password, and the route between them.
 
       Service shop/web (LoadBalancer)
 
@@ -118,9 +120,11 @@ describe('the explanation tree of a Service', () => {
         session with tor (10.0.0.254, AS 64513): Established for 3 h
           sends 192.0.2.1/32, communities 64512:100 large:64512:1:2, med 5, own AS prepended 2 times
 
+      Routers    what was sent to tor may be unused there: run there show bgp ipv4 unicast 192.0.2.1 (BIRD: show route for 192.0.2.1)
+
       Clients
-        connections to 192.0.2.1:80/TCP are answered via n2
-        packets to 192.0.2.1:80/UDP are answered via n2
+        192.0.2.1:80/TCP is announced by n2, not checked
+        192.0.2.1:80/UDP is announced by n2, not checked
       "
     `);
   });
@@ -129,7 +133,7 @@ describe('the explanation tree of a Service', () => {
     const slices = [{ service: key, ports: ['http:8080/TCP', 'echo:8080/UDP'], endpoints: ['10.244.1.1@n1'] }];
     expect(tree({ ...withService({ externalTrafficPolicy: 'Local', healthCheckNodePort: 32_000 }), slices }, both)).toMatchInlineSnapshot(`
       "
-      Served: clients reach 192.0.2.1 via n1.
+      Announced, not checked: 192.0.2.1 via n1; no agent reports what it saw. Check it: herald check service shop/web.
 
       Service shop/web (LoadBalancer)
 
@@ -152,9 +156,11 @@ describe('the explanation tree of a Service', () => {
             fix: run a ready pod of the Service on the node, or set spec.externalTrafficPolicy: Cluster; nothing to do while another node announces the address
         10.96.0.1 (ClusterIP) stays inside the cluster: no BGPAdvertisement selects it
 
+      Routers    what was sent to tor may be unused there: run there show bgp ipv4 unicast 192.0.2.1 (BIRD: show route for 192.0.2.1)
+
       Clients
-        connections to 192.0.2.1:80/TCP are answered via n1
-        packets to 192.0.2.1:80/UDP are answered via n1
+        192.0.2.1:80/TCP is announced by n1, not checked
+        192.0.2.1:80/UDP is announced by n1, not checked
       "
     `);
   });
@@ -199,7 +205,7 @@ describe('the explanation tree of a Service', () => {
   test('silent agents leave the decided state, marked as unconfirmed', () => {
     expect(tree(fabric, [])).toMatchInlineSnapshot(`
       "
-      Not known whether it is served: no agent reports for node "n1" (the same on all 2 nodes). Start the agent: herald agent --node n1.
+      Not known whether it is served: no agent reports for node "n1" (the same on all 2 nodes). Start the agent: the pod of DaemonSet herald-agent on n1; outside a cluster, herald agent --node n1.
 
       Service shop/web (LoadBalancer)
 
@@ -209,7 +215,7 @@ describe('the explanation tree of a Service', () => {
 
       Node n1
         no agent reports for node "n1"
-        fix: start the agent: herald agent --node n1
+        fix: start the agent: the pod of DaemonSet herald-agent on n1; outside a cluster, herald agent --node n1
         should forward 4 frontends to 2 endpoints (1 here)
         192.0.2.1 would be announced to tor
         10.96.0.1 (ClusterIP) stays inside the cluster: no BGPAdvertisement selects it
@@ -218,7 +224,7 @@ describe('the explanation tree of a Service', () => {
 
       Node n2
         no agent reports for node "n2"
-        fix: start the agent: herald agent --node n2
+        fix: start the agent: the pod of DaemonSet herald-agent on n2; outside a cluster, herald agent --node n2
         should forward 4 frontends to 2 endpoints (1 here)
         192.0.2.1 would be announced to tor
         10.96.0.1 (ClusterIP) stays inside the cluster: no BGPAdvertisement selects it
@@ -238,7 +244,7 @@ describe('the explanation tree of a Service', () => {
     const differing = [{ service: key, aspect: 'Programmed' as const, reason: refused }];
     const { clients } = explain({ ...fabric, slices }, [state('n1', { differing }), state('n2')]);
     expect(clients).toEqual([
-      { target: '192.0.2.1:80/TCP', address: '192.0.2.1', outcome: 'answered', via: ['n2'] },
+      { target: '192.0.2.1:80/TCP', address: '192.0.2.1', outcome: 'announced', via: ['n2'] },
       { target: '192.0.2.1:80/UDP', address: '192.0.2.1', outcome: 'refused', via: ['n1', 'n2'] },
     ]);
   });

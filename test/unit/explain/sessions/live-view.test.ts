@@ -93,7 +93,7 @@ describe('the view of a node whose agent answers', () => {
       forwarding: 'reported',
       reportedSecondsAgo: 12,
     });
-    expect(explanation.clients?.map(({ outcome }) => outcome)).toEqual(['answered', 'answered']);
+    expect(explanation.clients?.map(({ outcome }) => outcome)).toEqual(['announced', 'announced']);
   });
 
   test('shows a session as down when the agent answers so and its report says Established', () => {
@@ -120,7 +120,7 @@ describe('the view of a node whose agent answers', () => {
 
   test('a route that was decided and not sent makes the client unreachable', () => {
     const { explanation } = explained(read({}), answer({ routes: sent.slice(0, 1) }));
-    expect(explanation.clients?.map(({ outcome }) => outcome)).toEqual(['answered', 'unreachable']);
+    expect(explanation.clients?.map(({ outcome }) => outcome)).toEqual(['announced', 'unreachable']);
   });
 
   test('shows the same sessions in explain node, explain peer and the table of peers', () => {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Election } from '../../../../src/kube/election/election.ts';
-import { FencedClient } from '../../../../src/kube/client/fenced-client.ts';
+import { fencedClient } from '../../../../src/kube/client/fenced-client.ts';
 import type { Clock } from '../../../../src/system/clock.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
@@ -175,7 +175,7 @@ describe('the fence', () => {
     const one = candidate('one');
     await pass(3000);
     const written: unknown[] = [];
-    const client = new FencedClient({ ...reads, write: async (write) => written.push(write) }, one.election);
+    const client = fencedClient({ ...reads, write: async (write) => written.push(write) }, one.election);
     await client.write(write);
     one.client.cut = true;
     await pass(4900);
@@ -215,7 +215,7 @@ describe('the fence', () => {
   test('the fence aborts requests in progress when the Lease is lost', async () => {
     const one = candidate('one');
     await pass(1000);
-    const client = new FencedClient(
+    const client = fencedClient(
       {
         ...reads,
         write: (_, signal) => new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error))),

@@ -75,12 +75,12 @@ describe('the list of problems', () => {
     const services = new Map([['shop/web' as const, { code: 'FrontendTaken', line: 'Not served.' }]]);
     const found = problemsOf({ unusable: [], services, overview, sessions: [] });
     expect(found.map(({ object, code }) => `${object} ${code}`)).toEqual([
+      'Node/n3 AgentSilent',
       'Service/shop/web FrontendTaken',
       'Service/shop/ext FrontendTaken',
       'Service/shop/web HealthCheckNotServed',
-      'Node/n3 AgentSilent',
     ]);
-    expect(found[2]?.line).toMatch(/^On n1 and n2: health-check node port 31801 is not served over IPv4/);
+    expect(found[3]?.line).toMatch(/^On n1 and n2: health-check node port 31801 is not served over IPv4/);
   });
 
   test('has one line for a node that has no session', () => {
@@ -99,6 +99,35 @@ describe('the list of problems', () => {
   test('has one line for each BGPPeer when single sessions are down', () => {
     expect(objectsWith([state('n1', ['tor1-v4']), state('n2', ['tor1-v4']), state('n3')])).toEqual([
       expect.stringMatching(/^BGPPeer\/tor1-v4: The session with tor1-v4 is down on n1 and n2: /),
+    ]);
+  });
+
+  test('begins with forty silent agents in one row, and has one row for the Services that follow from them', () => {
+    const nodes = Array.from({ length: 40 }, (_, index) => `n${index}`);
+    const overview = overviewOf({ snapshot: cluster({ nodes: nodes.map((name) => ({ name })) }), conditions: new Map(), objects: [], now });
+    const services = new Map(
+      nodes.map((name) => [
+        `shop/${name}` as const,
+        { code: 'AgentSilent', line: `Announced, but not by every node: no agent reports for node "${name}".`, cause: `Node/${name}` },
+      ]),
+    );
+    const found = problemsOf({ unusable: [{ object: 'pool.yaml', line: 'is wrong' }], services, overview, sessions: [] });
+    expect(found.map(({ object, code, others = [] }) => `${object} ${code} ${others.length}`)).toEqual([
+      'Node/n0 AgentSilent 39',
+      'pool.yaml ObjectUnreadable 0',
+      'Service/shop/n0 AgentSilent 39',
+    ]);
+  });
+
+  test('has one row for all Services that wait for a full pool, whatever each could release', () => {
+    const overview = overviewOf({ snapshot: cluster({}), conditions: new Map(), objects: [], now });
+    const waiting = ['a', 'b', 'c'].map((name) => [
+      `shop/${name}` as const,
+      { code: 'PoolFull', line: `Not served: pool main is full. Release shop/${name}-old.`, cause: 'IPAddressPool/main' },
+    ]);
+    const services = new Map(waiting as [`shop/${string}`, ServiceProblem][]);
+    expect(problemsOf({ unusable: [], services, overview, sessions: [] })).toMatchObject([
+      { object: 'Service/shop/a', code: 'PoolFull', others: ['Service/shop/b', 'Service/shop/c'] },
     ]);
   });
 

@@ -1,0 +1,223 @@
+import { findEntry, reason, type Reason, type ReasonCode } from '../../model/reasons.ts';
+import { familyOfText } from '../../net/address.ts';
+import { serviceKey } from '../../model/objects/metadata.ts';
+import type { Service } from '../../model/objects/service.ts';
+import { causesOf, groupCauses, isAnnounced, lossesOf, portWithoutEndpoint, type Cause } from './causes.ts';
+import { failuresOf, type ClientReachability } from './client-reachability.ts';
+import { nodesOfViews, type NodeView } from './node-view.ts';
+import { verdictOf, type Verdict } from './verdict.ts';
+import { insideVerdict } from './inside-verdict.ts';
+import type { SeenConnections } from './seen-connections.ts';
+import { leadOfLoadBalancer, listText, targetsText } from './verdict-text.ts';
+
+interface VerdictFacts {
+  readonly service: Service;
+  /** Why pools do not serve the Service. Absent: they do. */
+  readonly notOurs?: Reason;
+  /** Why the Service does not have the addresses that it asks for. Absent: it has them. */
+  readonly unmet?: Reason;
+  readonly nodes: readonly NodeView[];
+  /** Why there are no nodes. */
+  readonly noNodes?: Reason;
+  /** The result for clients of each target, by `clientReachability` for the same nodes. */
+  readonly clients: readonly ClientReachability[];
+  readonly seen: SeenConnections;
+}
+
+export function decideVerdict(facts: VerdictFacts): Verdict {
+  const { service, nodes, clients } = facts;
+  if (clients.length === 0) return withoutAddress(facts);
+  if (nodes.length === 0)
+    return verdictOf(
+      service,
+      'unknown',
+      'Not known whether it is served',
+      [{ reason: facts.noNodes ?? reason('NoNodes', undefined), nodes: [] }],
+      0,
+    );
+  const answered = clients.filter(isSound);
+  if (answered.length === clients.length) return servedVerdict(facts);
+  const failed = clients.filter((one) => !isSound(one));
+  const isPartly = answered.length > 0 || failed.some((one) => partial.has(one.outcome));
+  const outcome = isPartly ? 'partly' : failed.some((one) => uncertain.has(one.outcome)) ? 'unknown' : 'notServed';
+  return verdictOf(service, outcome, leadOf(outcome, answered, failed), causesOfFailure(facts, failed), countNodes(nodes));
+}
+
+/** True when nothing is known to keep clients from an answer. */
+const isSound = ({ outcome }: ClientReachability): boolean => outcome === 'answered' || outcome === 'announced';
+
+const areSeen = (clients: readonly ClientReachability[]): boolean => clients.every(({ outcome }) => outcome === 'answered');
+
+function withoutAddress({ service, notOurs, unmet, nodes, seen }: VerdictFacts): Verdict {
+  const inside = notOurs?.code === 'NotLoadBalancer' ? insideVerdict({ service, nodes, seen }) : undefined;
+  if (inside !== undefined) return inside;
+  const because = notOurs ?? unmet ?? reason('NoAddress', undefined);
+  const cause = [{ reason: because, nodes: [] }];
+  if (because.code === 'Undecided') return verdictOf(service, 'unknown', 'Not known whether it is served', cause, 0);
+  if (findEntry(because.code)?.givesAway === true && service.ingress.length > 0)
+    return verdictOf(service, 'unknown', 'Served by another program, or not at all', cause, 0);
+  // A load balancer of another provider, which has a host name.
+  if (notOurs === undefined && unmet !== undefined && service.ingress.length > 0)
+    return verdictOf(service, 'unknown', leadOfLoadBalancer(unmet), cause, 0);
+  return verdictOf(service, 'notServed', notOurs === undefined ? 'Not served' : 'Not served by Herald', cause, 0);
+}
+
+/** An allocation that holds back every announcement, although the Service keeps an address. */
+const allocationCauses: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['AddressNotFromPool']);
+
+function causesOfFailure({ service, unmet, nodes }: VerdictFacts, failed: readonly ClientReachability[]): Cause[] {
+  const [first] = failed.toSorted((a, b) => order.indexOf(a.outcome) - order.indexOf(b.outcome));
+  if (first === undefined) throw new RangeError('at least one client is not answered');
+  if (first.outcome === 'refused') return refusals(service, nodes, first);
+  if (first.outcome === 'cutOff' || first.outcome === 'partly' || first.outcome === 'failing')
+    return [...cutOffCauses(failed, nodes), ...failureCauses(failed, nodes)];
+  if ((first.outcome === 'intercepted' || first.outcome === 'contested') && first.why !== undefined)
+    return [{ reason: first.why, nodes: first.via }];
+  const causes = causesOf(nodes, first.address);
+  const [cause] = causes;
+  if (unmet?.code === 'HeldOutsidePools' && cause !== undefined && allocationCauses.has(cause.reason.code))
+    return [{ ...cause, reason: unmet }];
+  return causes;
+}
+
+/** The failure that a verdict explains first. */
+const order: readonly ClientReachability['outcome'][] = [
+  'unreachable',
+  'refused',
+  'cutOff',
+  'failing',
+  'partly',
+  'contested',
+  'intercepted',
+  'expected',
+  'announced',
+  'answered',
+];
+
+/** Some connections to the target are answered. */
+const partial: ReadonlySet<ClientReachability['outcome']> = new Set(['partly', 'contested']);
+
+const uncertain: ReadonlySet<ClientReachability['outcome']> = new Set(['intercepted', 'expected']);
+
+/** Returns why endpoints are cut off, once for each node and family that a client needs. */
+function cutOffCauses(failed: readonly ClientReachability[], nodes: readonly NodeView[]): Cause[] {
+  const families = new Set(failed.map(({ address }) => familyOfText(address)));
+  return nodes.flatMap(({ node, lost = [] }) =>
+    lost.filter(({ family }) => families.has(family)).map(({ reason: why }) => ({ reason: why, nodes: [node] })),
+  );
+}
+
+/** Returns why nodes that clients need do not reach endpoints. Alike failures on several nodes are one cause, the one on most nodes first. */
+function failureCauses(failed: readonly ClientReachability[], nodes: readonly NodeView[]): Cause[] {
+  const found = nodes.flatMap((view) =>
+    failed.flatMap(({ address, target, via }) =>
+      via.includes(view.node) ? failuresOf(view, address, portOf(target)).map(({ reason: why }) => ({ view, reason: why })) : [],
+    ),
+  );
+  return groupCauses(found);
+}
+
+/** "80/TCP" of "192.0.2.1:80/TCP". */
+const portOf = (target: string): string => target.slice(target.lastIndexOf(':') + 1);
+
+/** Returns why nodes that announce the address refuse connections to one of its ports. */
+function refusals(service: Service, nodes: readonly NodeView[], client: ClientReachability): Cause[] {
+  const announcing = nodes.filter((node) => isAnnounced(node, client.address));
+  const kernel = lossesOf(announcing, [client.address]).causes.filter(({ reason: { code } }) => code === 'FrontendQuarantined');
+  if (kernel.length > 0) return kernel;
+  return [portWithoutEndpoint(service, client)];
+}
+
+function leadOf(outcome: Verdict['outcome'], answered: readonly ClientReachability[], failed: readonly ClientReachability[]): string {
+  if (outcome === 'unknown') return 'Not known whether it is served';
+  if (outcome === 'notServed') return 'Not served';
+  if (failed.every((one) => partial.has(one.outcome))) return 'Not fully served';
+  const isOf = (version: string, list: readonly ClientReachability[]): boolean =>
+    list.every(({ address }) => `IPv${familyOfText(address)}` === version);
+  const family = ['IPv4', 'IPv6'].find(
+    (version) => isOf(version, answered) && !list(failed).some((address) => list(answered).includes(address)),
+  );
+  const other = family === undefined ? undefined : family === 'IPv4' ? 'IPv6' : 'IPv4';
+  if (family !== undefined && other !== undefined && isOf(other, failed))
+    return `Announced over ${family}, but not served over ${other} at ${listText(list(failed))}`;
+  return `Not served at ${targetsText(failed, answered)}`;
+}
+
+function countNodes(views: readonly NodeView[]): number {
+  return views.reduce((sum, { alike = [] }) => sum + 1 + alike.length, 0);
+}
+
+function list(clients: readonly ClientReachability[]): string[] {
+  return [...new Set(clients.map(({ address }) => address))];
+}
+
+function servedVerdict(facts: VerdictFacts): Verdict {
+  const { service, unmet, nodes, clients } = facts;
+  const addresses = list(clients);
+  const announcing = nodes.filter((node) => addresses.some((address) => isAnnounced(node, address)));
+  // Conditions have these lines, so no connection may change them.
+  const judge = (how: string, causes: readonly Cause[]): Verdict =>
+    verdictOf(
+      service,
+      areSeen(clients) ? 'served' : 'announced',
+      `Announced${sourcesText(clients)}, but ${how}`,
+      causes,
+      countNodes(nodes),
+    );
+  if (unmet !== undefined && unmet.code !== 'Undecided') return judge('not as it asks', [{ reason: unmet, nodes: [] }]);
+  const drains = announcing.map(({ addresses: views }) => views.find((one) => one.drain !== undefined)?.drain);
+  const [drain] = drains;
+  if (drain !== undefined && drains.every((one) => one !== undefined))
+    return judge('only by nodes that are being drained', [{ reason: drain, nodes: [] }]);
+  const { causes, byNode } = lossesOf(nodes, addresses);
+  if (causes.length > 0) {
+    const { reason: because, nodes: where } = causes[0] ?? {};
+    const code = because?.code;
+    if (code === 'L2KernelAnswers') return judge('two nodes answer at once', causes);
+    if (code?.startsWith('L2') !== true)
+      return judge(
+        byNode ? (where?.length === countNodes(nodes) ? 'not in full' : 'not by every node') : 'not through every router',
+        causes,
+      );
+    return judge(
+      addresses.every((address) => isAnsweredOnLink(nodes, address)) ? 'not every node stands ready' : 'not by ARP and NDP',
+      causes,
+    );
+  }
+  return withoutProblem(facts, listText(nodesOfViews(announcing)));
+}
+
+/** True when a node answers for the address by ARP or NDP. */
+function isAnsweredOnLink(nodes: readonly NodeView[], address: string): boolean {
+  return nodes.some(({ addresses }) =>
+    addresses.some((one) => one.address === address && one.l2 !== undefined && one.l2.reason === undefined),
+  );
+}
+
+function sourcesText(clients: readonly ClientReachability[]): string {
+  const sources = [...new Set(clients.flatMap((client) => client.sources ?? []))];
+  return sources.length === 0 ? '' : ` to ${listText(sources)} only (spec.loadBalancerSourceRanges)`;
+}
+
+/** Says what was seen of a Service of which no problem is known. `via`: the nodes that announce it. */
+function withoutProblem({ service, clients, seen }: VerdictFacts, via: string): Verdict {
+  const addresses = list(clients);
+  const families = new Set(addresses.map(familyOfText));
+  // PreferDualStack accepts one family when no pool gives both.
+  const only =
+    service.ipFamilies.length > 1 && families.size === 1 ? `, over ${[...families].map((family) => `IPv${family}`).join()} only` : '';
+  const to = sourcesText(clients);
+  const how = `${only}: ${listText(addresses)} via ${via}`;
+  if (areSeen(clients)) return { outcome: 'served', line: `Served${to}${how}; connections were answered in the last 10 minutes.` };
+  const open = clients.filter(({ outcome }) => outcome !== 'answered');
+  const where =
+    open.length === clients.length
+      ? ''
+      : ` to ${targetsText(
+          open,
+          clients.filter(({ outcome }) => outcome === 'answered'),
+        )}`;
+  const fix = `Check it: herald check service ${serviceKey(service.metadata)}.`;
+  const why = seen.unseen() ?? `no connection${where} was seen in the last 10 minutes`;
+  return { outcome: 'announced', line: `Announced${to}, not checked${how}; ${why}. ${fix}`, fix };
+}
