@@ -33,7 +33,7 @@ import { DataplaneSync } from './reconcile/dataplane-sync.ts';
 import { ForeignFrontends, type ForeignFrontendsComponents } from './reconcile/foreign-frontends.ts';
 import { NodeDraining, type NodeDrainingComponents } from './reconcile/node-draining.ts';
 import { Plans } from './reconcile/plans.ts';
-import type { RandomSurroundings } from '../system/surroundings.ts';
+import type { RandomSurroundings } from '../system/random.ts';
 import { BgpSessions, type BgpSessionsComponents, type BgpSessionsOptions } from './sessions/bgp-sessions.ts';
 
 export interface AgentComponents

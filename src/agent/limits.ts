@@ -108,6 +108,20 @@ export const limits = {
   failingEndpoints: 100,
   /** Endpoints that a reason names. */
   namedEndpoints: 3,
+  /**
+   * Bounds of one check of a Service (`herald check`): probes, probes that are open at once, time for one, silent or refused probes that are
+   * followed up, and the TTLs and the time of such a follow-up.
+   */
+  checkProbes: 1_000,
+  checkAtOnce: 32,
+  checkMilliseconds: 3_000,
+  checkFollowUps: 8,
+  checkHops: 8,
+  checkHopMilliseconds: 1_000,
+  /** Large packets that are sent before they count as lost, time for each answer, and their largest size in octets. */
+  checkPackets: 3,
+  checkPacketMilliseconds: 700,
+  checkPacketBytes: 9_216,
   /** Peers that a scrape has metrics of: as many as a speaker takes. */
   measuredPeers: 1_024,
 } as const;

@@ -2,7 +2,7 @@ import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata
 import type { Reason } from '../../../src/model/reasons.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import type { Random } from '../../../src/system/random.ts';
-import { SerialQueue } from '../../../src/system/serial-queue.ts';
+import { SerialQueue } from '../../../src/lang/serial-queue.ts';
 import { reasonOfError } from '../cloud/error-reason.ts';
 import { AwsError } from '../cloud/error.ts';
 import type { Cloud, ReadOnlyCloud } from '../cloud/cloud.ts';

@@ -16,7 +16,7 @@ import type { Cancel } from '../../system/clock.ts';
 import type { Host } from '../../system/host.ts';
 import { readSettings } from '../host-readings.ts';
 import { limits } from '../limits.ts';
-import type { RandomSurroundings } from '../../system/surroundings.ts';
+import type { RandomSurroundings } from '../../system/random.ts';
 import type { ObjectFacts } from './host-facts.ts';
 
 export interface HostCheckComponents extends RandomSurroundings {

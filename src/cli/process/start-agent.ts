@@ -2,6 +2,8 @@ import { defined } from '../../lang/defined.ts';
 import { Agent } from '../../agent/agent.ts';
 import { registerAgentQueries } from '../../agent/live/live-queries.ts';
 import { traceEndpoint } from '../../agent/live/bgp-trace-endpoint.ts';
+import { checkEndpoint } from '../../agent/live/check/check-endpoint.ts';
+import type { FindHostPaths } from '../../agent/host-readings.ts';
 import { agentHealth } from '../../agent/metrics/agent-health.ts';
 import { AgentMetrics } from '../../agent/metrics/agent-metrics.ts';
 import { exposeBgp } from '../../agent/metrics/bgp-metrics.ts';
@@ -33,7 +35,9 @@ import { isSubdomainName } from '../../model/reading/metadata.ts';
 import { reason, reasonText } from '../../model/reasons.ts';
 import { systemHost } from '../../system/host.ts';
 import { tcpForwarding } from '../../system/http/tcp-forwarder.ts';
-import { processorMilliseconds } from '../../system/clock.ts';
+import { systemProber } from '../../system/probe/prober.ts';
+import { processorMilliseconds, type Clock } from '../../system/clock.ts';
+import type { Source } from '../../sources/source.ts';
 import type { Log } from '../../system/log.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { exitStatus } from '../context/exit-status.ts';
@@ -141,7 +145,7 @@ export async function startAgent(
     health.addCheck(agentHealth(() => agent.status(), clock)),
     endpoints.followNode(source, node),
     registerAgentQueries(endpoints.live, agent.live()),
-    endpoints.local.handle(debugPaths.bgpTrace, traceEndpoint(speaker)),
+    ...serveDebug(endpoints.local, { source, clock, speaker, node }),
   ];
   endpoints.live.setProcess({ node });
   const installation = daemonset === undefined ? undefined : storage.followInstallation?.(daemonset);
@@ -161,6 +165,18 @@ export async function startAgent(
       if (isRemoved) log.info({ ...daemonset }, 'the DaemonSet was deleted, so everything was removed from the kernel of this node');
     },
   };
+}
+
+/** Serves what only the Unix socket has. Returns functions that end it. */
+function serveDebug(
+  local: ProcessEndpoints['local'],
+  { source, clock, speaker, node }: { readonly source: Source; readonly clock: Clock; readonly speaker: Speaker; readonly node: string },
+): readonly (() => void)[] {
+  const hostPaths: FindHostPaths = (targets) => findHostPaths(targets, clock);
+  return [
+    local.handle(debugPaths.bgpTrace, traceEndpoint(speaker)),
+    local.handle(debugPaths.check, checkEndpoint({ snapshot: () => source.snapshot, node, prober: systemProber(clock), hostPaths })),
+  ];
 }
 
 function startBfd(priority: AgentProcessOptions['bfdPriority'], log: Log): Bfd {

@@ -31,7 +31,7 @@ import { repairDelay, repairInterval, repairRetry, retriesPerBatch } from '../li
 import { skeleton } from '../ruleset/skeleton.ts';
 import { targetFrontend, type Target } from './target.ts';
 import { watchRuleset } from './ruleset-monitor.ts';
-import { SerialQueue } from '../../system/serial-queue.ts';
+import { SerialQueue } from '../../lang/serial-queue.ts';
 
 export interface NftablesPorts {
   readonly executor: NftExecutor;

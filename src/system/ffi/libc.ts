@@ -11,6 +11,7 @@ export interface Libc {
   /** Writes the option's value and its length into the buffers passed. */
   readonly getsockopt: (fd: number, level: number, name: number, value: Uint8Array, length: Uint32Array) => number;
   readonly bind: (fd: number, address: Uint8Array, length: number) => number;
+  readonly connect: (fd: number, address: Uint8Array, length: number) => number;
   /** Writes the address and its length into the buffers passed. */
   readonly getsockname: (fd: number, address: Uint8Array, length: Uint32Array) => number;
   readonly send: (fd: number, data: Uint8Array, length: number, flags: number) => number;
@@ -72,6 +73,7 @@ export function loadLibc(): Libc | undefined {
     setsockopt: self.func('int setsockopt(int, int, int, const uint8_t *, uint32_t)'),
     getsockopt: self.func('int getsockopt(int, int, int, uint8_t *, uint32_t *)'),
     bind: self.func('int bind(int, const uint8_t *, uint32_t)'),
+    connect: self.func('int connect(int, const uint8_t *, uint32_t)'),
     getsockname: self.func('int getsockname(int, uint8_t *, uint32_t *)'),
     send,
     sendInThread: inThread(send),
