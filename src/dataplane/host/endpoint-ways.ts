@@ -91,7 +91,9 @@ async function findRoutes(connection: NetlinkConnection, addresses: readonly Add
     for (const failure of failures) {
       if (failure.address.family === family) problems.set(failure.at, await routes.explain(failure));
     }
-    const covered = await routes.coveredByOurs(addresses.filter((address, at) => address.family === family && found[at]?.isLocal === false));
+    const covered = await routes.coveredByOurs(
+      addresses.filter((address, at) => address.family === family && found[at]?.isLocal === false),
+    );
     for (const [at, address] of addresses.entries()) {
       const prefix = covered.get(address);
       if (prefix !== undefined) problems.set(at, `route unreachable ${formatPrefix(prefix)}, which Herald has set for an aggregate`);

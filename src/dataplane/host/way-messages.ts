@@ -103,7 +103,10 @@ export function readListedRoute(payload: Uint8Array): ListedRoute | undefined {
 }
 
 export function listRules(family: Family): Request {
-  return { type: messages.getRule, write: (writer) => writer.raw(Uint8Array.of(familyNumbers[family], ...new Uint8Array(headerBytes - 1))) };
+  return {
+    type: messages.getRule,
+    write: (writer) => writer.raw(Uint8Array.of(familyNumbers[family], ...new Uint8Array(headerBytes - 1))),
+  };
 }
 
 export interface ListedRule {
@@ -123,7 +126,11 @@ export function readListedRule(payload: Uint8Array): ListedRule | undefined {
   const { incoming, mark, outgoing, l3mdev, users } = ruleAttributes;
   const conditions = [...attributes.keys()].filter(
     (each) =>
-      each === incoming || each === mark || each === outgoing || each === users || (each >= firstPortAttribute && each <= lastPortAttribute),
+      each === incoming ||
+      each === mark ||
+      each === outgoing ||
+      each === users ||
+      (each >= firstPortAttribute && each <= lastPortAttribute),
   );
   return {
     preference: readHostNumber(attributes.get(ruleAttributes.preference)) ?? 0,
@@ -153,8 +160,7 @@ export function readNeighbor(payload: Uint8Array): ListedNeighbor | undefined {
   const index = readHostNumber(payload.subarray(4, 8));
   const bytes = attributes.get(neighborAttributes.destination);
   const bits = (payload[8] ?? 0) | ((payload[9] ?? 0) << 8);
-  const state =
-    bits & answeredStates ? 'known' : bits & failedState ? 'failed' : bits & incompleteState ? ('asking' as const) : undefined;
+  const state = bits & answeredStates ? 'known' : bits & failedState ? 'failed' : bits & incompleteState ? ('asking' as const) : undefined;
   if (index === undefined || state === undefined || (bytes?.length !== 4 && bytes?.length !== 16)) return undefined;
   // struct nda_cacheinfo: confirmed, used and updated, each as the ticks since then.
   const ticks = readHostNumber(attributes.get(neighborAttributes.cacheInfo)?.subarray(8, 12)) ?? 0;

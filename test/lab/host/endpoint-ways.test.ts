@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import process from 'node:process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { EndpointWays } from '../../../src/agent/checks/endpoint-ways.ts';
 import { wayReader, type WayReader } from '../../../src/dataplane/host/endpoint-ways.ts';
 import { address, formatAddress } from '../../../src/net/address.ts';
 import type { RouteChange } from '../../../src/net/endpoint-way.ts';
 import { formatPrefix } from '../../../src/net/prefix.ts';
 import { systemClock } from '../../../src/system/clock.ts';
+import { silentLog } from '../../../src/system/log.ts';
 import { removeLeftovers } from '../leftovers.ts';
 import { until } from '../until.ts';
 
@@ -37,7 +39,13 @@ beforeAll(async () => {
   }
   // Failures of neighbours come quickly.
   for (const family of ['ipv4', 'ipv6'])
-    commandIn(namespace, ['sysctl', '-qw', `net.${family}.neigh.eth0.retrans_time_ms=50`, `net.${family}.neigh.eth0.ucast_solicit=1`, `net.${family}.neigh.eth0.mcast_solicit=1`]);
+    commandIn(namespace, [
+      'sysctl',
+      '-qw',
+      `net.${family}.neigh.eth0.retrans_time_ms=50`,
+      `net.${family}.neigh.eth0.ucast_solicit=1`,
+      `net.${family}.neigh.eth0.mcast_solicit=1`,
+    ]);
   for (const [at, kind] of [...kinds, 'throw'].entries()) {
     inside(`route add ${kind} 10.${at}.0.0/24`);
     inside(`-6 route add ${kind} fd0${at}::/64`);
@@ -51,7 +59,11 @@ beforeAll(async () => {
   if (found === undefined) throw new Error('there is no FFI');
   reader = found;
   // The kernel reports a lost carrier within a second.
-  await until('eth1 has no carrier', async (note) => note(await waysTo('10.9.0.7', 'fd09::7')).every((way) => way.includes('carrier')), 10_000);
+  await until(
+    'eth1 has no carrier',
+    async (note) => note(await waysTo('10.9.0.7', 'fd09::7')).every((way) => way.includes('carrier')),
+    10_000,
+  );
 });
 
 afterAll(() => {
@@ -134,15 +146,17 @@ describe('the routes of a host', () => {
   });
 });
 
+/** Sends a datagram, for which the kernel must find the machine on the link. */
+function poke(to: string): void {
+  const program = `const s = require('node:dgram').createSocket('udp${to.includes(':') ? 6 : 4}'); s.send('x', 9, '${to}', () => s.close())`;
+  commandIn(namespace, [process.execPath, '-e', program]);
+}
+
 describe('the neighbours of a host', () => {
   test.each([
     ['IPv4', '192.0.2.2', '192.0.2.77'],
     ['IPv6', '2001:db8::2', '2001:db8::77'],
   ])('%s: a machine that answers is known, and one that does not has failed', async (_, known, missing) => {
-    const poke = (to: string): void => {
-      const program = `const s = require('node:dgram').createSocket('udp${to.includes(':') ? 6 : 4}'); s.send('x', 9, '${to}', () => s.close())`;
-      commandIn(namespace, [process.execPath, '-e', program]);
-    };
     const stateOf = async (of: string) => (await reader.neighbors()).find((each) => formatAddress(each.address) === of);
     for (const each of [known, missing]) poke(each);
     await until('the entry has failed', async (note) => note(await stateOf(missing))?.state === 'failed', 10_000);
@@ -152,10 +166,14 @@ describe('the neighbours of a host', () => {
     expect(first).toBeLessThan(10_000);
     await until('the failure grows older', async () => ((await stateOf(missing))?.age ?? 0) > first + 300, 10_000);
     poke(missing);
-    await until('it fails anew', async () => {
-      const entry = await stateOf(missing);
-      return entry?.state === 'failed' && entry.age < first + 300;
-    }, 10_000);
+    await until(
+      'it fails anew',
+      async () => {
+        const entry = await stateOf(missing);
+        return entry?.state === 'failed' && entry.age < first + 300;
+      },
+      10_000,
+    );
   });
 });
 
@@ -175,8 +193,45 @@ test('changes of routes, rules and links are reported with the addresses that th
     await reported('any');
     command(`-n ${other} link set eth1 up`);
     await reported(`interface ${/^(\d+): eth1/m.exec(inside('-o link show eth1'))?.[1]}`);
-    await until('the route has a carrier', async (note) => !note(await waysTo('10.9.0.7')).join('').includes('carrier'), 10_000);
+    await until(
+      'the route has a carrier',
+      async (note) =>
+        !note(await waysTo('10.9.0.7'))
+          .join('')
+          .includes('carrier'),
+      10_000,
+    );
   } finally {
     stop();
+  }
+});
+
+test('the agent finds a route that goes and comes back within seconds, and a machine that does not answer', async () => {
+  const endpoints = ['10.30.0.7', 'fd30::7', '192.0.2.2', '192.0.2.88', '2001:db8::88'];
+  let seen: unknown[] = [];
+  const ways: EndpointWays = new EndpointWays(
+    { ways: reader, clock: systemClock, log: silentLog },
+    { endpoints: () => endpoints.map((each) => address(each)), onChanged: () => (seen = [...ways.ways]) },
+  );
+  const untilFound = (...expected: readonly unknown[]): Promise<unknown> =>
+    until('the agent finds these', (note) => JSON.stringify(note(seen)) === JSON.stringify(expected), 20_000);
+  const unroutable = (key: string, route: string) => [key, { kind: 'unroutable', route }];
+  inside('route add 10.30.0.0/24 via 192.0.2.2');
+  inside('-6 route add unreachable fd30::/64');
+  ways.start();
+  try {
+    const v6 = unroutable('fd30::7', 'route unreachable fd30::/64');
+    await untilFound(v6);
+    inside('route del 10.30.0.0/24');
+    await untilFound(unroutable('10.30.0.7', 'no route'), v6);
+    inside('route add 10.30.0.0/24 via 192.0.2.2');
+    inside('-6 route replace fd30::/64 via 2001:db8::2 metric 1');
+    await untilFound();
+    const gone = ['192.0.2.88', '2001:db8::88'];
+    const timer = setInterval(() => gone.forEach(poke), 1_000);
+    await until('both are missing', (note) => note(seen).length === 2, 60_000).finally(() => clearInterval(timer));
+    expect(seen).toEqual(gone.map((key) => [key, { kind: 'notOnLink', interface: 'eth0' }]));
+  } finally {
+    ways.stop();
   }
 });
