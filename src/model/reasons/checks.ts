@@ -19,7 +19,8 @@ export const checkReasons = {
     brief: 'A node has no route to endpoints',
     says: (d: { readonly node: string; readonly endpoints: string; readonly route: string }) =>
       `node "${d.node}" has no way to ${d.endpoints}: ${d.route}`,
-    fix: (d) => `repair the routes to pods on node "${d.node}", which the network plugin sets: ip route get ${addressOf(d.endpoints)} shows them`,
+    fix: (d) =>
+      `repair the routes to pods on node "${d.node}", which the network plugin sets: ip route get ${addressOf(d.endpoints)} shows them`,
   }),
   EndpointNotOnLink: lastingReason({
     brief: 'No machine on the link has the address of an endpoint',
@@ -30,7 +31,8 @@ export const checkReasons = {
   ChecksBlind: reasonEntry({
     brief: 'The agent cannot see connections',
     says: (d: { readonly why: string }) => `the agent cannot see what becomes of connections: ${d.why}`,
-    fix: () => 'connection tracking must be readable by netlink (nf_conntrack_netlink, capability NET_ADMIN); until then only `herald check service` tells',
+    fix: () =>
+      'connection tracking must be readable by netlink (nf_conntrack_netlink, capability NET_ADMIN); until then only `herald check service` tells',
   }),
 };
 
