@@ -225,7 +225,8 @@ function firewalldCommands(pods: readonly Prefix[]): string[] {
   return [
     `${permanent} --zone=trusted ${pods.map((pod) => `--add-source=${formatPrefix(pod)}`).join(' ')}`,
     `${permanent} --new-policy=to-pods`,
-    `${permanent} --policy=to-pods --add-ingress-zone=ANY --add-egress-zone=trusted`,
+    `${permanent} --policy=to-pods --add-ingress-zone=ANY`,
+    `${permanent} --policy=to-pods --add-egress-zone=trusted`,
     `${permanent} --policy=to-pods --set-target=ACCEPT`,
   ];
 }

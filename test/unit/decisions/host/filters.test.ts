@@ -144,7 +144,7 @@ describe('connections to pods that another node has translated', () => {
     ]);
     expect(judge('accept', ['translated accept', 'some goto user', 'all reject'], { table: 'firewalld', chain: 'filter_FORWARD' })).toEqual(
       [
-        'PodFilterDrops: run: firewall-cmd --permanent --zone=trusted --add-source=10.244.2.0/24 --add-source=fd00:244:2::/64 && firewall-cmd --permanent --new-policy=to-pods && firewall-cmd --permanent --policy=to-pods --add-ingress-zone=ANY --add-egress-zone=trusted && firewall-cmd --permanent --policy=to-pods --set-target=ACCEPT && firewall-cmd --reload',
+        'PodFilterDrops: run: firewall-cmd --permanent --zone=trusted --add-source=10.244.2.0/24 --add-source=fd00:244:2::/64 && firewall-cmd --permanent --new-policy=to-pods && firewall-cmd --permanent --policy=to-pods --add-ingress-zone=ANY && firewall-cmd --permanent --policy=to-pods --add-egress-zone=trusted && firewall-cmd --permanent --policy=to-pods --set-target=ACCEPT && firewall-cmd --reload',
       ],
     );
   });
