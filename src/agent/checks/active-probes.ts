@@ -2,7 +2,7 @@ import { formatAddress, type Address } from '../../net/address.ts';
 import { mixBits, textHash } from '../../net/text-hash.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Random } from '../../system/random.ts';
-import type { ProbeOutcome, ProbeTcp } from '../../system/tcp-probe.ts';
+import type { ProbeOutcome, ProbeTcp } from '../../system/http/tcp-probe.ts';
 import { limits } from '../limits.ts';
 
 /** An address and a TCP port to which this node's forwarding sends connections. */

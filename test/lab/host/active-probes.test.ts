@@ -70,7 +70,7 @@ test('real sockets tell what endpoints do, and servers see an orderly end', asyn
     `const { ActiveProbes } = await import(${module('agent/checks/active-probes.ts')});
      const { address } = await import(${module('net/address.ts')});
      const { systemClock } = await import(${module('system/clock.ts')});
-     const { tcpProber } = await import(${module('system/tcp-probe.ts')});
+     const { tcpProber } = await import(${module('system/http/tcp-probe.ts')});
      const targets = ${JSON.stringify(places)}.map((each) => ({ address: address(each.address), port: each.port, local: false }));
      const probe = tcpProber(systemClock, { answerMilliseconds: 1_500, closeMilliseconds: 3_000 });
      new ActiveProbes({ probe, clock: systemClock, random: Math.random }, {

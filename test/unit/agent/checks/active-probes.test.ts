@@ -3,7 +3,7 @@ import { ActiveProbes, type ProbeObservation, type ProbeTarget } from '../../../
 import { limits } from '../../../../src/agent/limits.ts';
 import { address } from '../../../../src/net/address.ts';
 import { seededRandom } from '../../../../src/system/random.ts';
-import type { ProbeOutcome } from '../../../../src/system/tcp-probe.ts';
+import type { ProbeOutcome } from '../../../../src/system/http/tcp-probe.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 
 /** A cluster in which every probe is answered at once, unless `outcomes` says otherwise. A `silent` one takes its full time. */

@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import type { Cancel, Clock } from './clock.ts';
+import type { Cancel, Clock } from '../clock.ts';
 
 /** answered: the connection was established. refused: something rejected it. silent: nothing answered in time. */
 export type ProbeOutcome = 'answered' | 'refused' | 'silent';
