@@ -16,7 +16,7 @@ const actions: Readonly<Record<string, FilterAction>> = {
 const rule = (text: string): FilterRule => {
   const [packets = 'all', verb = '', chain = ''] = text.split(' ');
   const action = verb === 'jump' || verb === 'goto' ? { kind: verb, chain } : (actions[verb] ?? { kind: 'none' });
-  if (packets.includes('/')) return { packets: { to: [prefix(packets)] }, action };
+  if (packets.includes('/')) return { packets: { to: [prefix(packets)] }, action } as FilterRule;
   const [, first, last = first] = /^(\d+)(?:-(\d+))?$/.exec(packets) ?? [];
   return { packets: first === undefined ? packets : [{ first: Number(first), last: Number(last) }], action } as FilterRule;
 };
