@@ -1,10 +1,24 @@
-import type { Address } from './address.ts';
+import type { Address, Family } from './address.ts';
 import type { Prefix } from './prefix.ts';
 
-/** Why a host reaches no machine at an address, by its routes and by its neighbours. */
+/** Why a host reaches no machine at an address, by its routes, its bridges and its neighbours. */
 export type NoWay =
-  /** `route`: "no route", "route unreachable 10.244.3.0/24". */
-  { readonly kind: 'unroutable'; readonly route: string } | { readonly kind: 'notOnLink'; readonly interface: string };
+  | {
+      readonly kind: 'unroutable';
+      /** "no route", "route unreachable 10.244.3.0/24". */
+      readonly route: string;
+      /** Commands that make a way. Absent: the program that sets the routes must. */
+      readonly remedy?: string;
+    }
+  | { readonly kind: 'notOnLink'; readonly interface: string };
+
+/** An interface by which packets of clients for other nodes certainly do not leave, with the reason and the remedy. */
+export interface DroppingInterface {
+  readonly interface: string;
+  readonly families: readonly Family[];
+  readonly why: string;
+  readonly remedy: string;
+}
 
 /** The machine on a link to which packets for an address go first. */
 export interface LinkHop {

@@ -1,5 +1,5 @@
 import { formatAddress, type Address, type Family } from '../../net/address.ts';
-import type { LinkHop, Neighbor, NoWay, RouteAnswer, RouteChange } from '../../net/endpoint-way.ts';
+import type { DroppingInterface, LinkHop, Neighbor, NoWay, RouteAnswer, RouteChange } from '../../net/endpoint-way.ts';
 import { lastAddress, type Prefix } from '../../net/prefix.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
@@ -9,6 +9,8 @@ import { limits } from '../limits.ts';
 export interface ReadWays {
   readonly routes: (addresses: readonly Address[]) => Promise<readonly RouteAnswer[]>;
   readonly neighbors: () => Promise<readonly Neighbor[]>;
+  /** The indexes of interfaces by name. */
+  readonly indexes: (names: readonly string[]) => Promise<ReadonlyMap<string, number>>;
   readonly follow: (changed: (change: RouteChange) => void) => Cancel;
 }
 
@@ -22,6 +24,8 @@ interface EndpointWaysComponents {
 interface EndpointWaysOptions {
   /** The addresses to which this node's forwarding sends connections. They may repeat. */
   readonly endpoints: () => Iterable<Address>;
+  /** Finds interfaces by which packets of clients for endpoints certainly do not leave. Rejects if the kernel does not answer. Absent: there are none. */
+  readonly dropping?: () => Promise<readonly DroppingInterface[]>;
   /** Called when `ways` has changed. */
   readonly onChanged: () => void;
 }
@@ -63,6 +67,8 @@ export class EndpointWays {
   readonly #first = new Set<Entry>();
   readonly #changed = new Set<Entry>();
   readonly #failedHops = new Map<string, FailedHop>();
+  /** By index of the interface. */
+  #dropping: ReadonlyMap<number, readonly DroppingInterface[]> = new Map();
   #ways: ReadonlyMap<string, NoWay> = new Map();
   #isStale = true;
   #tookEndpointsAt = Number.NEGATIVE_INFINITY;
@@ -163,7 +169,10 @@ export class EndpointWays {
       entries = this.#take(isRound);
       const answers = entries.length === 0 ? [] : await ways.routes(entries.map(({ address }) => address));
       for (const [at, entry] of entries.entries()) this.#judge(entry, answers[at] ?? {});
-      if (isRound) this.#judgeNeighbors(await ways.neighbors());
+      if (isRound) {
+        this.#judgeNeighbors(await ways.neighbors());
+        await this.#findDropping(ways);
+      }
     } catch (error) {
       // The result of the last look stays valid.
       log.debug({ error }, 'the routes to endpoints cannot be read');
@@ -242,6 +251,12 @@ export class EndpointWays {
     if (entry.failedLooks < failedLooksNeeded && this.#entries.get(entry.key) === entry) this.#first.add(entry);
   }
 
+  async #findDropping(ways: ReadWays): Promise<void> {
+    const found = (await this.#options.dropping?.()) ?? [];
+    const indexes = found.length === 0 ? new Map<string, number>() : await ways.indexes(found.map((one) => one.interface));
+    this.#dropping = Map.groupBy(found, (one) => indexes.get(one.interface) ?? 0);
+  }
+
   #judgeNeighbors(neighbors: readonly Neighbor[]): void {
     const used = new Set([...this.#entries.values()].flatMap(({ hop }) => (hop === undefined ? [] : hopKey(hop))));
     for (const neighbor of neighbors) {
@@ -273,8 +288,11 @@ export class EndpointWays {
     this.#options.onChanged();
   }
 
-  #wayOf({ problem, failedLooks, hop }: Entry): NoWay | undefined {
+  #wayOf({ address, problem, failedLooks, hop }: Entry): NoWay | undefined {
     if (problem !== undefined) return failedLooks < failedLooksNeeded ? undefined : { kind: 'unroutable', route: problem };
+    const dropping =
+      hop === undefined ? undefined : this.#dropping.get(hop.index)?.find(({ families }) => families.includes(address.family));
+    if (dropping !== undefined) return { kind: 'unroutable', route: dropping.why, remedy: dropping.remedy };
     const failed = hop === undefined ? undefined : this.#failedHops.get(hopKey(hop));
     if (hop === undefined || failed === undefined || failed.attempts < failedAttemptsNeeded) return undefined;
     if (!hop.isGateway) return { kind: 'notOnLink', interface: failed.interface };

@@ -1,9 +1,11 @@
-import { bridgeFilterPaths, judgeBridges } from '../../decisions/host/bridge-filters.ts';
+import { bridgeFilterPaths, droppingBridges, judgeBridges } from '../../decisions/host/bridge-filters.ts';
 import type { Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
+import type { DroppingInterface } from '../../net/endpoint-way.ts';
 import type { HostLink } from '../../net/host-link.ts';
 import type { Host } from '../../system/host.ts';
-import { endpointsToCheck, type FindHostPaths } from './pod-path-check.ts';
+import { limits } from '../limits.ts';
+import { endpointsToCheck, routersOf, type FindHostPaths } from './pod-path-check.ts';
 
 interface BridgeCheckComponents {
   readonly host: Pick<Host, 'readSetting'>;
@@ -28,7 +30,29 @@ export async function checkBridges(
     const path = paths[at];
     return path === undefined ? [] : [{ family, interface: path.interface }];
   });
+  return judgeBridges({ links, ways, read: await readFilterSettings(host) });
+}
+
+/**
+ * Finds bridges of this node in which the packets of all clients for other nodes are certainly lost. `announcing`: the interfaces on which the
+ * node announces addresses by ARP and NDP. Rejects if the kernel does not answer.
+ */
+export async function findDroppingBridges(
+  { host, hostLinks, hostPaths }: BridgeCheckComponents,
+  snapshot: Snapshot,
+  node: string,
+  announcing: Iterable<string>,
+): Promise<readonly DroppingInterface[]> {
+  if (hostLinks === undefined || hostPaths === undefined) return [];
+  const links = await hostLinks();
+  if (!links.some(({ kind }) => kind === 'bridge')) return [];
+  const paths = await hostPaths(routersOf(snapshot, node).slice(0, limits.checkedPods));
+  const entries = new Set([...announcing, ...paths.flatMap((path) => path?.interface ?? [])]);
+  return droppingBridges({ links, read: await readFilterSettings(host) }, entries);
+}
+
+async function readFilterSettings(host: Pick<Host, 'readSetting'>): Promise<(path: string) => string | undefined> {
   const values = new Map<string, string | undefined>();
   for (const path of bridgeFilterPaths) values.set(path, await host.readSetting(path));
-  return judgeBridges({ links, ways, read: (path) => values.get(path) });
+  return (path) => values.get(path);
 }

@@ -35,6 +35,8 @@ export interface WayReader {
   readonly routes: (addresses: readonly Address[]) => Promise<readonly RouteAnswer[]>;
   /** Returns the machines on links of which the kernel knows. */
   readonly neighbors: () => Promise<readonly Neighbor[]>;
+  /** Returns the indexes of interfaces by name. Those that do not exist are left out. */
+  readonly indexes: (names: readonly string[]) => Promise<ReadonlyMap<string, number>>;
   /** Calls `changed` when the kernel reports that routes may have changed, until the returned function is called. */
   readonly follow: (changed: (change: RouteChange) => void) => Cancel;
 }
@@ -61,6 +63,11 @@ export function wayReader(clock: Clock, networkNamespace?: string): WayReader | 
         const entries = await connection.list(listNeighbors, readNeighbor);
         const names = entries.some(({ state }) => state !== 'known') ? await linkNames(connection) : new Map<number, string>();
         return entries.map((entry) => ({ ...entry, interface: names.get(entry.index) ?? String(entry.index) }));
+      }),
+    indexes: (names) =>
+      withConnection(async (connection) => {
+        const found = [...(await linkNames(connection))].map(([index, name]) => [name, index] as const);
+        return new Map(found.filter(([name]) => names.includes(name)));
       }),
     follow: (changed) =>
       followChanges({ ...where, groups: wayGroups }, clock, {

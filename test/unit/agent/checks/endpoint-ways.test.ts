@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { EndpointWays } from '../../../../src/agent/checks/endpoint-ways.ts';
 import { limits } from '../../../../src/agent/limits.ts';
 import { address, formatAddress, type Address } from '../../../../src/net/address.ts';
-import type { Neighbor, RouteAnswer, RouteChange } from '../../../../src/net/endpoint-way.ts';
+import type { DroppingInterface, Neighbor, RouteAnswer, RouteChange } from '../../../../src/net/endpoint-way.ts';
 import { prefix } from '../../../../src/net/prefix.ts';
 import { silentLog } from '../../../../src/system/log.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
@@ -20,6 +20,7 @@ class Bed {
   changes = 0;
   broken = false;
   neighborReads = 0;
+  dropping: readonly DroppingInterface[] = [];
   change: (change: RouteChange) => void = () => undefined;
   readonly ways = new EndpointWays(
     {
@@ -39,13 +40,14 @@ class Bed {
           this.neighborReads++;
           return this.neighbors;
         },
+        indexes: async (names) => new Map(names.map((name) => [name, Number(name.slice(2))])),
         follow: (changed) => {
           this.change = changed;
           return () => (this.change = () => undefined);
         },
       },
     },
-    { endpoints: () => this.endpoints, onChanged: () => this.changes++ },
+    { endpoints: () => this.endpoints, dropping: async () => this.dropping, onChanged: () => this.changes++ },
   );
 
   constructor(...endpoints: string[]) {
@@ -270,6 +272,19 @@ describe('neighbours', () => {
     }
     expect(bed.found).toEqual(['10.0.1.1: nobody on eth0 answers for the gateway 192.0.2.9']);
   });
+});
+
+test('an endpoint behind an interface that drops packets has no way while it does, in its families', async () => {
+  const bed = new Bed('10.0.1.1', '10.0.2.1', 'fd00::1');
+  bed.hops.set('10.0.1.1', { index: 3, address: address('192.0.2.9'), isGateway: true });
+  bed.hops.set('10.0.2.1', { index: 2, address: address('10.0.2.1'), isGateway: false });
+  bed.hops.set('fd00::1', { index: 3, address: address('fd00::1'), isGateway: false });
+  bed.dropping = [{ interface: 'br3', families: [4], why: 'br3 drops', remedy: 'sysctl' }];
+  await bed.start();
+  expect([...bed.ways.ways]).toEqual([['10.0.1.1', { kind: 'unroutable', route: 'br3 drops', remedy: 'sysctl' }]]);
+  bed.dropping = [];
+  await bed.pass(limits.wayRoundMilliseconds);
+  expect(bed.found).toEqual([]);
 });
 
 test('a host that cannot be asked finds nothing', () => {
