@@ -99,12 +99,18 @@ export class EndpointWays {
     this.#schedule();
   }
 
+  /** Forgets everything. `start` begins anew. */
   stop(): void {
     if (!this.#isRunning) return;
     this.#isRunning = false;
     this.#dueAt = Number.POSITIVE_INFINITY;
     this.#cancel();
     this.#unfollow();
+    for (const each of [this.#entries, this.#first, this.#changed, this.#failedHops]) each.clear();
+    this.#dropping = new Map();
+    this.#ways = new Map();
+    this.#isStale = true;
+    this.#roundAt = Number.NEGATIVE_INFINITY;
   }
 
   /** Called when `endpoints` may have changed. New ones are looked at within about a second. */

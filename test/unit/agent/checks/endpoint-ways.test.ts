@@ -176,6 +176,19 @@ describe('routes to endpoints', () => {
     bed.change(undefined);
     expect(bed.clock.pending).toBe(0);
   });
+
+  test('a stop forgets all, and a start begins anew', async () => {
+    const bed = new Bed('10.0.1.1');
+    bed.problems.set('10.0.1.1', 'no route');
+    await bed.start();
+    await bed.pass(2_000);
+    bed.ways.stop();
+    expect(bed.found).toEqual([]);
+    await bed.pass(2_000);
+    await bed.start();
+    await bed.pass(2_000);
+    expect(bed.found).toEqual(['10.0.1.1: no route']);
+  });
 });
 
 describe('the cost', () => {
