@@ -46,6 +46,8 @@ export const limits = {
   wayPauseMilliseconds: 200,
   /** Interval of the rounds, in which the agent looks at neighbours and again at routes without a reported change. */
   wayRoundMilliseconds: 30_000,
+  /** Addresses without a reported change about which the agent asks in a round. */
+  waysPerRound: 100,
   /** The same while a neighbour of an endpoint has failed. */
   wayRetryMilliseconds: 5_000,
   /** Time for which a neighbour counts as missing after its last failure. Nobody may send to it later. */

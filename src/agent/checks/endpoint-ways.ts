@@ -74,6 +74,8 @@ export class EndpointWays {
   #tookEndpointsAt = Number.NEGATIVE_INFINITY;
   #turnedAt = Number.NEGATIVE_INFINITY;
   #roundAt = Number.NEGATIVE_INFINITY;
+  /** When a round last took addresses at which nobody had looked for long. */
+  #sweptAt = Number.NEGATIVE_INFINITY;
   /** When the planned turn comes. */
   #dueAt = Number.POSITIVE_INFINITY;
   #isRunning = false;
@@ -99,12 +101,18 @@ export class EndpointWays {
     this.#schedule();
   }
 
+  /** Forgets everything. `start` begins anew. */
   stop(): void {
     if (!this.#isRunning) return;
     this.#isRunning = false;
     this.#dueAt = Number.POSITIVE_INFINITY;
     this.#cancel();
     this.#unfollow();
+    for (const each of [this.#entries, this.#first, this.#changed, this.#failedHops]) each.clear();
+    this.#dropping = new Map();
+    this.#ways = new Map();
+    this.#isStale = true;
+    this.#roundAt = Number.NEGATIVE_INFINITY;
   }
 
   /** Called when `endpoints` may have changed. New ones are looked at within about a second. */
@@ -216,19 +224,27 @@ export class EndpointWays {
   /** Returns the addresses for this turn. A round also takes failed ones, and those at which nobody has looked for the longest time. */
   #take(isRound: boolean): Entry[] {
     const taken = new Set<Entry>();
-    const add = (entries: Iterable<Entry>): void => {
+    const add = (entries: Iterable<Entry>, most: number = limits.waysPerTurn): void => {
       for (const entry of entries) {
-        if (taken.size >= limits.waysPerTurn) return;
+        if (taken.size >= most) return;
         taken.add(entry);
       }
     };
     add(this.#first);
     add(this.#changed);
-    if (isRound && taken.size < limits.waysPerTurn) {
+    if (isRound && taken.size < limits.waysPerRound) {
       const entries = [...this.#entries.values()];
-      add(entries.filter(({ failedLooks }) => failedLooks > 0));
-      const isRoundOfRetries = this.#turnedAt < this.#roundAt + limits.wayRoundMilliseconds;
-      if (!isRoundOfRetries) add(entries.toSorted((a, b) => (a.lookedAt ?? 0) - (b.lookedAt ?? 0)));
+      add(
+        entries.filter(({ failedLooks }) => failedLooks > 0),
+        limits.waysPerRound,
+      );
+      if (this.#turnedAt - this.#sweptAt >= limits.wayRoundMilliseconds) {
+        this.#sweptAt = this.#turnedAt;
+        add(
+          entries.toSorted((a, b) => (a.lookedAt ?? 0) - (b.lookedAt ?? 0)),
+          limits.waysPerRound,
+        );
+      }
     }
     for (const entry of taken) {
       this.#first.delete(entry);

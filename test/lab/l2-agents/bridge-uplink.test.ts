@@ -82,8 +82,9 @@ async function podsWithoutWay(): Promise<readonly string[]> {
   ways.start();
   // It looks at once.
   await sleep(1_500);
+  const found = [...ways.ways.keys()];
   ways.stop();
-  return [...ways.ways.keys()];
+  return found;
 }
 
 const local = ['pod0'];
