@@ -14,7 +14,7 @@ import type { ObservedConnection } from '../../src/net/observed-connection.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { netfilterProtocol, openNetlink, type NetlinkSocket } from '../../src/system/netlink/socket.ts';
 import { removeLeftovers } from './leftovers.ts';
-import { ip, prepareNamespace } from './namespace.ts';
+import { inNamespace, ip, prepareNamespace } from './namespace.ts';
 import { until } from './until.ts';
 
 /**
@@ -203,8 +203,7 @@ describe('events about ended connections', () => {
   test('are not asked for any more while very many connections are refused', async () => {
     spent = 0;
     const flooding = promisify(execFile)('ip', [
-      ...['netns', 'exec', client, process.execPath, flood],
-      ...['10.85.0.1', service[4], '81', '60000', '20000'],
+      ...inNamespace(client, [process.execPath, flood, '10.85.0.1', service[4], '81', '60000', '20000']).slice(1),
     ]);
     const { stdout } = await flooding;
     await sleep(1_500);
