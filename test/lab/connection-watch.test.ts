@@ -114,7 +114,7 @@ const both = (...kinds: readonly string[]): string[] =>
 async function look(sample: ConnectionSample): Promise<readonly ObservedConnection[]> {
   const socket = open({ protocol: netfilterProtocol });
   try {
-    return await sample.look(socket, timeouts);
+    return (await sample.look(socket, timeouts)).connections;
   } finally {
     socket.close();
   }

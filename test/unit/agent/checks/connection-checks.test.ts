@@ -70,12 +70,12 @@ describe('the checks of connections', () => {
     const { changes } = state;
     for (let looks = 0; looks < 50; looks++) {
       clock.advance(10_000);
-      watch().looked([seen('answered', clock.now())], clock.now());
+      watch().looked({ connections: [seen('answered', clock.now())], began: clock.now(), share: 1 });
     }
     expect(checks.reportPart().checks?.answered).toEqual(['192.0.2.1 TCP 80']);
     expect(state.changes - changes).toBe(1);
     clock.advance(10 * minute);
-    watch().looked([], clock.now());
+    watch().looked({ connections: [], began: clock.now(), share: 1 });
     expect(checks.reportPart().checks?.answered).toEqual([]);
     expect(state.changes - changes).toBe(2);
   });
@@ -87,10 +87,10 @@ describe('the checks of connections', () => {
     expect(state.asked - asked).toBe(1);
     clock.advance(5_000);
     expect(checks.reportPart().checks?.failing).toEqual([]);
-    watch().looked([], clock.now());
+    watch().looked({ connections: [], began: clock.now(), share: 1 });
     expect(checks.reportPart().checks?.failing).toMatchObject([{ service: 'default/web', reason: { code: 'EndpointRefuses' } }]);
     expect(checks.figures).toMatchObject({ failingEndpoints: 1, answeredFrontends: 0, isBlind: false });
-    watch().looked([seen('answered', clock.now())], clock.now());
+    watch().looked({ connections: [seen('answered', clock.now())], began: clock.now(), share: 1 });
     expect(checks.reportPart().checks?.failing).toEqual([]);
   });
 
@@ -112,7 +112,7 @@ describe('the checks of connections', () => {
 
   test('follow HeraldConfig: off ends the watch and forgets, passive begins again', async () => {
     const { clock, checks, state, watch, setMode } = await bed();
-    watch().looked([seen('answered', 0)], 0);
+    watch().looked({ connections: [seen('answered', 0)], began: 0, share: 1 });
     setMode('off');
     expect(checks.reportPart()).toEqual({ checks: { mode: 'off', answered: [], failing: [] } });
     expect([state.watches, state.stopped]).toEqual([1, 1]);
@@ -136,7 +136,11 @@ describe('the checks of connections', () => {
   test('show the time of each outcome in the live API', async () => {
     const { clock, checks, watch } = await bed();
     clock.advance(10_000);
-    watch().looked([seen('answered', 1_000), seen('used', 2_000), { ...seen('silent', 3_000), own: true }], 10_000);
+    watch().looked({
+      connections: [seen('answered', 1_000), seen('used', 2_000), { ...seen('silent', 3_000), own: true }],
+      began: 10_000,
+      share: 1,
+    });
     checks.setWays(new Map([['10.1.0.1', { kind: 'notOnLink', text: 'eth0' }]]));
     const query = (text: string): LiveQuery => new LiveQuery(new URLSearchParams(text), ['service']);
     expect(liveChecks(checks.evidence, clock, query('service=default/web')).items).toEqual([
@@ -163,11 +167,11 @@ test('a failing endpoint is reported at once, an answered frontend with the next
   const { clock, checks, watch } = await bed();
   const content = (): ReportContent => ({ sessions: [], differing: [], consumed: {}, ...checks.reportPart() });
   const before = content();
-  watch().looked([seen('answered', 0)], 0);
+  watch().looked({ connections: [seen('answered', 0)], began: 0, share: 1 });
   const answered = content();
   expect(writeUrgency(before, answered)).toBe('details');
   watch().ended([seen('refused', 1), seen('refused', 2)]);
   clock.advance(1_000);
-  watch().looked([], clock.now());
+  watch().looked({ connections: [], began: clock.now(), share: 1 });
   expect(writeUrgency(answered, content())).toBe('now');
 });

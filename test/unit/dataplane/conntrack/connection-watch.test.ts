@@ -136,7 +136,7 @@ function socketOf(datagrams: readonly Uint8Array[], closed: () => void = () => u
 
 describe('a look', () => {
   const look = async (sample: ConnectionSample, entries: readonly EntryLiteral[]): Promise<string[]> =>
-    (await sample.look(socketOf(listOf(entries)), timeouts)).map(({ outcome, id }) => `${outcome} ${id}`).toSorted();
+    (await sample.look(socketOf(listOf(entries)), timeouts)).connections.map(({ outcome, id }) => `${outcome} ${id}`).toSorted();
   const many = (first: number, count: number): EntryLiteral[] =>
     Array.from({ length: count }, (_, index) => ({ id: first + index, port: 81 }));
 
