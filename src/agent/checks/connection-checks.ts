@@ -52,6 +52,7 @@ export class ConnectionChecks {
   #watch: ConnectionWatch | undefined;
   /** When the last look began that was completed. */
   #lookBegan = Number.NEGATIVE_INFINITY;
+  #share = 1;
   #blind: string | undefined;
   #judgement = nothing;
   #report: ChecksReport | undefined;
@@ -131,10 +132,11 @@ export class ConnectionChecks {
         // A look shows whether others are answered.
         if (this.#measured(() => this.evidence.take(connections, clock.now()))) this.#watch?.lookSoon();
       },
-      looked: (connections, began) =>
+      looked: ({ connections, began, share }) =>
         this.#measured(() => {
           this.evidence.take(connections, clock.now(), began);
           this.#lookBegan = began;
+          this.#share = share;
           this.#judge();
         }),
       blind: (why) => {
@@ -156,7 +158,7 @@ export class ConnectionChecks {
     const { clock, log } = this.#components;
     const { checks: mode } = this.#options.snapshot().config;
     const before = JSON.stringify(this.#report?.failing ?? []);
-    this.#judgement = mode === 'off' ? nothing : this.evidence.judge(this.#lookBegan, clock.now());
+    this.#judgement = mode === 'off' ? nothing : this.evidence.judge({ began: this.#lookBegan, share: this.#share }, clock.now());
     const report = checksReport(this.#options.node, mode, this.#blind, this.#judgement);
     const text = JSON.stringify(report);
     if (text === this.#text) return;

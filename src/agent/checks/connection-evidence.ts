@@ -1,3 +1,4 @@
+import type { ConnectionLook } from '../../dataplane/conntrack/connection-watch.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { formatAddress } from '../../net/address.ts';
 import { frontendKey, type Frontend } from '../../net/frontend.ts';
@@ -94,24 +95,24 @@ export class ConnectionEvidence {
     return failed;
   }
 
+  /** Forgets the connections. The ways stay. */
   clear(): void {
     this.#records.clear();
     this.#size = 0;
-    this.#ways = new Map();
   }
 
-  /** Judges all evidence. `lookBegan`: when the last look at connections began, which would have seen those that were answered. */
-  judge(lookBegan: number, now: number): Judgement {
+  /** Judges all evidence after the last look at connections, which would have seen those that were answered. */
+  judge(look: Pick<ConnectionLook, 'began' | 'share'>, now: number): Judgement {
     this.#forget(now);
     const answered: string[] = [];
     const failures: Failures = new Map();
     for (const { key, service, frontend, answered: at, pairs } of this.evidence(now)) {
       if (at !== undefined) answered.push(key);
       for (const [endpoint, pair] of pairs) {
-        if (pair.failure(Number.NEGATIVE_INFINITY, lookBegan, now) === undefined) continue;
+        if (pair.failure(Number.NEGATIVE_INFINITY, look, now) === undefined) continue;
         const port = this.#frontends.portOf(service, frontend);
         if (port === undefined) continue;
-        const kind = pair.failure(this.#answeredAt(port, frontend, endpoint, now), lookBegan, now);
+        const kind = pair.failure(this.#answeredAt(port, frontend, endpoint, now), look, now);
         if (kind !== undefined) addFailure(failures, port, frontend.scope, { endpoint, kind, text: '' });
       }
     }

@@ -1,4 +1,5 @@
 import type { ConnectionOutcome, ObservedConnection } from '../../net/observed-connection.ts';
+import type { ConnectionLook } from '../../dataplane/conntrack/connection-watch.ts';
 import { limits } from '../limits.ts';
 
 interface Failure {
@@ -6,6 +7,8 @@ interface Failure {
   /** When the last packet passed, and since when a look would have shown that later connections are answered. */
   at: number;
   readonly noticed: number;
+  /** An answered connection may be seen less often: only looks show it, and they may see a share of all connections. */
+  readonly isRefused: boolean;
 }
 
 const failuresNeeded = 2;
@@ -17,6 +20,8 @@ export class PairEvidence {
   #isOwn = false;
   /** Failures of distinct connections since a new one was answered: the first ones and the last ones. */
   #failures: Failure[] = [];
+  /** Number of refused ones among them, with those between the first and the last. */
+  #refused = 0;
 
   take({ outcome, at, id, own }: ObservedConnection, noticed: number): void {
     this.#isOwn = at >= this.latest ? own === true : this.#isOwn;
@@ -28,7 +33,9 @@ export class PairEvidence {
       return;
     }
     if (this.#failures.length === failuresKept) this.#failures.splice(failuresNeeded, 1);
-    this.#failures.push({ id, at, noticed });
+    const isRefused = outcome === 'refused' && own !== true;
+    if (isRefused) this.#refused++;
+    this.#failures.push({ id, at, noticed, isRefused });
   }
 
   /** When a connection last had the outcome. Undefined: never, or not in the last ten minutes. */
@@ -51,13 +58,16 @@ export class PairEvidence {
   }
 
   /**
-   * Returns how connections fail: the last new ones did, at least two, and a look that began later saw none that was answered since. `answered`:
-   * when a new connection was last answered.
+   * Returns how connections fail: the last new ones did, at least two, and a look that began later saw none that was answered since. If it saw
+   * only a share of all, so many more must have been refused. `answered`: when a new connection was last answered.
    */
-  failure(answered: number, lookBegan: number, now: number): 'refused' | 'silent' | undefined {
-    this.#failures = this.#failures.filter(({ at }) => at > answered);
-    const counted = this.#failures.filter(({ noticed }) => noticed <= lookBegan);
-    if (counted.length < failuresNeeded || this.#failures.every(({ at }) => isOld(at, now))) return undefined;
+  failure(answered: number, { began, share }: Pick<ConnectionLook, 'began' | 'share'>, now: number): 'refused' | 'silent' | undefined {
+    const later = this.#failures.filter(({ at }) => at > answered);
+    if (later.length < this.#failures.length) this.#refused = later.filter(({ isRefused }) => isRefused).length;
+    this.#failures = later;
+    const counted = later.filter(({ noticed }) => noticed <= began);
+    if (counted.length < failuresNeeded || later.every(({ at }) => isOld(at, now))) return undefined;
+    if (later.filter(({ isRefused }) => !isRefused).length + this.#refused * share < failuresNeeded) return undefined;
     const refused = this.#last.refused ?? Number.NEGATIVE_INFINITY;
     return refused > answered && !isOld(refused, now) ? 'refused' : 'silent';
   }

@@ -27,6 +27,14 @@ interface Entry {
   readonly ifOld: FlowOutcome | undefined;
 }
 
+export interface Look {
+  /** The latest connection of each destination, endpoint and outcome, and two that failed. */
+  readonly connections: readonly ObservedConnection[];
+  /** Number of entries that were read, and whether there are no others. */
+  readonly listed: number;
+  readonly isWhole: boolean;
+}
+
 /**
  * Looks at the first entries of connection tracking, at most `sampledConnections`. Entries are in the order of a hash with a random key, so the
  * first ones are a random sample; two looks in a row see the same part of the table. A connection is new if the last look saw this part without
@@ -44,14 +52,13 @@ export class ConnectionSample {
     this.#clock = clock;
   }
 
-  /**
-   * Reads from a new socket, which the caller closes: that ends a list early. Returns the latest connection of each destination, endpoint and
-   * outcome, and two that failed. Rejects with NetlinkError or MalformedNetlink.
-   */
-  async look(socket: NetlinkSocket, timeouts: Timeouts): Promise<readonly ObservedConnection[]> {
+  /** Reads from a new socket, which the caller closes: that ends a list early. Rejects with NetlinkError or MalformedNetlink. */
+  async look(socket: NetlinkSocket, timeouts: Timeouts): Promise<Look> {
     const pairs = new Map<string, Pair>();
     const entries: Entry[] = [];
+    let listed = 0;
     const isWhole = await this.#list(socket, (payload) => {
+      listed++;
       this.#reader.read(payload, headerBytes, payload.length);
       const entry = entryOf(this.#reader, pairs, timeouts);
       if (entry !== undefined) entries.push(entry);
@@ -68,7 +75,7 @@ export class ConnectionSample {
     }
     this.#known = new Set(entries.flatMap(({ id, ifNew }) => (ifNew?.outcome === 'answered' ? [id] : [])));
     this.#wasWhole = isWhole;
-    return latest.connections();
+    return { connections: latest.connections(), listed, isWhole };
   }
 
   /** Returns whether the kernel has listed all. */

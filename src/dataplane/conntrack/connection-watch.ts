@@ -8,11 +8,19 @@ import { EndedConnections } from './ended-connections.ts';
 import { readTimeouts, type Timeouts } from './flow-outcome.ts';
 import { askedLookPause, longestLookPause, lookPause, pauseFactor, timeoutsAge, unpaidPause } from './limits.ts';
 
+export interface ConnectionLook {
+  readonly connections: readonly ObservedConnection[];
+  /** In milliseconds of the clock. Later connections may be missing. */
+  readonly began: number;
+  /** The share of all connections that was looked at, 0 to 1. Ended ones are reported from all of them. */
+  readonly share: number;
+}
+
 export interface WatchHandlers {
   /** Called with connections that ended without an answer. */
   readonly ended: (connections: readonly ObservedConnection[]) => void;
-  /** Called after each look with the connections that it saw: those that were answered since, too. `began`: milliseconds of the clock. */
-  readonly looked: (connections: readonly ObservedConnection[], began: number) => void;
+  /** Called after each look. */
+  readonly looked: (look: ConnectionLook) => void;
   /** Called when connections, or some of them, cannot be seen, and with undefined when they can. */
   readonly blind: (why: string | undefined) => void;
   /** Called with the milliseconds that a part of the work took. */
@@ -123,11 +131,11 @@ class KernelWatch implements ConnectionWatch {
     const spent = this.#stopwatch();
     try {
       await this.#readTimeouts();
-      const connections = await this.#listConnections();
+      const seen = await this.#listConnections();
       if (this.#stopped) return;
       this.#lookProblem = undefined;
       this.#tellBlind();
-      this.#handlers.looked(connections, began);
+      this.#handlers.looked({ ...seen, began });
     } catch (error) {
       if (!(error instanceof NetlinkError || error instanceof MalformedNetlink)) throw error;
       if (this.#stopped) return;
@@ -143,13 +151,16 @@ class KernelWatch implements ConnectionWatch {
     this.#schedule(Math.min(Math.max(now + lookPause, this.#paid), now + longestLookPause));
   }
 
-  async #listConnections(): Promise<readonly ObservedConnection[]> {
+  async #listConnections(): Promise<Omit<ConnectionLook, 'began'>> {
     const { readSetting } = this.#components;
     // An empty table of the default size takes the kernel 10 ms.
-    if ((await readSetting('net/netfilter/nf_conntrack_count')) === '0') return [];
+    const tracked = Number((await readSetting('net/netfilter/nf_conntrack_count')) ?? Number.NaN);
+    if (tracked === 0) return { connections: [], share: 1 };
     const socket = this.#open({ protocol: netfilterProtocol });
     try {
-      return await this.#sample.look(socket, this.#timeouts ?? unknownTimeouts);
+      const { connections, listed, isWhole } = await this.#sample.look(socket, this.#timeouts ?? unknownTimeouts);
+      // Some of the tracked connections are not translated, so the true share may be larger.
+      return { connections, share: isWhole ? 1 : Math.min(1, listed / tracked) };
     } finally {
       socket.close();
     }

@@ -116,25 +116,27 @@ export class EndedConnections {
     this.#read = began;
     const connections: ObservedConnection[] = [];
     let ended = 0;
-    try {
-      while (ended <= most) {
+    let areTooMany = false;
+    while (ended <= most) {
+      try {
         const datagram = this.#socket?.receive();
         if (datagram === undefined) break;
         for (const { payload } of readMessages(datagram)) ended += this.#readEvent(payload, began, connections);
+      } catch (error) {
+        if (error instanceof NetlinkError && error.code !== 'ENOBUFS') {
+          this.stop();
+          this.#handlers.failed(error);
+          return;
+        }
+        if (!(error instanceof NetlinkError || error instanceof MalformedNetlink)) throw error;
+        // There were more events than the socket holds, or one that cannot be read. Those that it holds can still be read.
+        areTooMany = true;
+        ended++;
       }
-    } catch (error) {
-      if (error instanceof NetlinkError && error.code !== 'ENOBUFS') {
-        this.stop();
-        this.#handlers.failed(error);
-        return;
-      }
-      if (!(error instanceof NetlinkError || error instanceof MalformedNetlink)) throw error;
-      // There were more events than the socket holds, or one that cannot be read.
-      ended = Number.POSITIVE_INFINITY;
     }
     if (connections.length > 0) this.#handlers.ended(connections);
     this.#handlers.spent(this.#clock.now() - began);
-    if (ended <= most) {
+    if (!areTooMany && ended <= most) {
       this.#poll();
       return;
     }

@@ -58,10 +58,13 @@ export function outcomeOf(flow: FlowReader, isNew: boolean, timeouts: Timeouts):
 /**
  * Judges an entry that the kernel has deleted. A reset from the endpoint deletes an entry without a reply at once, in state CLOSE and with the
  * time of the packet before it: that of SYN_SENT after a SYN, a longer one in the middle of a connection from another node. Entries that a
- * program deleted have time left and another state.
+ * program deleted have time left and another state. An event about an entry without any left does not mention it.
  */
-export function endedOutcomeOf({ protocol, status, state, secondsLeft }: FlowReader, timeouts: Timeouts): FlowOutcome | undefined {
-  if (protocol !== 'TCP' || (status & statusBits.replied) !== 0 || secondsLeft === undefined) return undefined;
+export function endedOutcomeOf(
+  { protocol, status, state, secondsLeft = 0 }: Pick<FlowReader, 'protocol' | 'status' | 'state' | 'secondsLeft'>,
+  timeouts: Timeouts,
+): FlowOutcome | undefined {
+  if (protocol !== 'TCP' || (status & statusBits.replied) !== 0) return undefined;
   const synSent = timeouts.tcp[tcpStates.synSent] ?? Number.NaN;
   if (state === tcpStates.close && secondsLeft > 0 && secondsLeft <= synSent && synSent < timeouts.unacknowledged)
     return { outcome: 'refused', quietSeconds: 0 };

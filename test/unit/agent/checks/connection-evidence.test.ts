@@ -37,7 +37,7 @@ function bed(...objects: HeraldObject[]) {
   const evidence = new ConnectionEvidence(frontends);
   /** Judges after a look that has just begun. */
   const say = (now: number): string[] =>
-    checksReport('n1', 'passive', undefined, evidence.judge(now, now)).failing.map(
+    checksReport('n1', 'passive', undefined, evidence.judge({ began: now, share: 1 }, now)).failing.map(
       ({ service: of, family, port, areAll, reason }) => `${of} ${family} ${port} ${areAll ? 'all' : 'some'}: ${reasonText(reason)}`,
     );
   return { source, plan, evidence, say };
@@ -76,25 +76,38 @@ describe('an endpoint', () => {
   test('fails only after a look that began later, which would have seen answers', () => {
     const { evidence } = bed(web(), pods('10.1.0.1'));
     evidence.take([seen('silent', 1_000), seen('silent', 1_100)], 4_000);
-    expect(evidence.judge(3_900, 5_000).failing).toEqual([]);
-    expect(evidence.judge(4_000, 5_000).failing).toMatchObject([{ kind: 'silent', endpoint: '10.1.0.1:8080' }]);
+    expect(evidence.judge({ began: 3_900, share: 1 }, 5_000).failing).toEqual([]);
+    expect(evidence.judge({ began: 4_000, share: 1 }, 5_000).failing).toMatchObject([{ kind: 'silent', endpoint: '10.1.0.1:8080' }]);
   });
 
   test('fails while connections keep failing, whenever the agent looks', () => {
     const { evidence } = bed(web(), pods('10.1.0.1'));
     for (let at = 0; at < 20_000; at += 500) evidence.take([seen('refused', at)], at);
     // The latest failures came after the look.
-    expect(evidence.judge(10_000, 20_000).failing).toHaveLength(1);
+    expect(evidence.judge({ began: 10_000, share: 1 }, 20_000).failing).toHaveLength(1);
     evidence.take([seen('answered', 15_100)], 20_000);
-    expect(evidence.judge(20_000, 20_000).failing).toHaveLength(1);
+    expect(evidence.judge({ began: 20_000, share: 1 }, 20_000).failing).toHaveLength(1);
     evidence.take([seen('answered', 19_500)], 20_000);
-    expect(evidence.judge(20_000, 20_000).failing).toEqual([]);
+    expect(evidence.judge({ began: 20_000, share: 1 }, 20_000).failing).toEqual([]);
+  });
+
+  test('must be refused more often when a look sees a share of all connections, and be silent as often', () => {
+    const { evidence } = bed(web(), pods('10.1.0.1'));
+    const failing = (): number => evidence.judge({ began: 9_000, share: 0.25 }, 9_000).failing.length;
+    for (let count = 0; count < 7; count++) evidence.take([seen('refused', 1_000 + count)], 2_000);
+    expect(failing()).toBe(0);
+    evidence.take([seen('refused', 2_000)], 2_000);
+    expect(failing()).toBe(1);
+    evidence.take([seen('answered', 3_000), seen('silent', 4_000)], 5_000);
+    expect(failing()).toBe(0);
+    evidence.take([seen('silent', 4_001)], 5_000);
+    expect(failing()).toBe(1);
   });
 
   test('fails by the connections of one look', () => {
     const { evidence } = bed(web(), pods('10.1.0.1'));
     evidence.take([seen('silent', 1_000), seen('silent', 2_000)], 4_100, 4_000);
-    expect(evidence.judge(4_000, 4_100).failing).toHaveLength(1);
+    expect(evidence.judge({ began: 4_000, share: 1 }, 4_100).failing).toHaveLength(1);
   });
 
   test('is no longer failing when a new connection was answered, whichever was seen first', () => {
@@ -111,7 +124,7 @@ describe('an endpoint', () => {
     const { evidence, say } = bed(web(), pods('10.1.0.1'));
     evidence.take([seen('silent', 1_000), seen('silent', 2_000), seen('used', 3_000)], 4_000);
     expect(say(4_000)).toEqual([silent]);
-    expect(evidence.judge(4_000, 4_000).answered).toEqual(['192.0.2.1 TCP 80']);
+    expect(evidence.judge({ began: 4_000, share: 1 }, 4_000).answered).toEqual(['192.0.2.1 TCP 80']);
   });
 
   test('is answered by any frontend whose packets go the same way', () => {
@@ -180,7 +193,7 @@ test('connections to other destinations and other endpoints are ignored', () => 
     1,
   );
   expect(evidence.size).toBe(0);
-  expect(evidence.judge(1, 1)).toEqual({ answered: [], failing: [] });
+  expect(evidence.judge({ began: 1, share: 1 }, 1)).toEqual({ answered: [], failing: [] });
 });
 
 test('a frontend is answered for ten minutes, also when its endpoint has left, and NodePorts at any address', () => {
@@ -188,9 +201,9 @@ test('a frontend is answered for ten minutes, also when its endpoint has left, a
   evidence.take([seen('answered', 0), seen('used', minute, { destination: address('10.0.0.7'), port: 30_080 })], minute);
   source.put(pods('10.1.0.2'));
   plan();
-  expect(evidence.judge(minute, minute).answered).toEqual(['192.0.2.1 TCP 80', 'NodePort IPv4 TCP 30080']);
-  expect(evidence.judge(0, 10 * minute).answered).toEqual(['NodePort IPv4 TCP 30080']);
-  expect(evidence.judge(0, 11 * minute).answered).toEqual([]);
+  expect(evidence.judge({ began: minute, share: 1 }, minute).answered).toEqual(['192.0.2.1 TCP 80', 'NodePort IPv4 TCP 30080']);
+  expect(evidence.judge({ began: 0, share: 1 }, 10 * minute).answered).toEqual(['NodePort IPv4 TCP 30080']);
+  expect(evidence.judge({ began: 0, share: 1 }, 11 * minute).answered).toEqual([]);
 });
 
 test('a report names three endpoints and counts the others', () => {
@@ -232,13 +245,13 @@ test('whatever is seen, the evidence stays within its bounds and is forgotten', 
           .map((one) => seen(one.outcome, Math.min(one.at, now), one))
           .map((one) => ({ ...one, at: Math.min(one.at, now) }));
         evidence.take(past, now);
-        const { answered, failing } = evidence.judge(now, now);
+        const { answered, failing } = evidence.judge({ began: now, share: 1 }, now);
         expect(evidence.size).toBeLessThanOrEqual(6);
         expect(answered.every((key) => key.startsWith('192.0.2.1') || key.startsWith('10.96.0.1'))).toBe(true);
         // An endpoint that fails has failures in what was seen, and no later answer by the same frontend in the same look.
         for (const { endpoint } of failing) expect(endpoint).toMatch(/^10\.1\.0\.[123]:8080$/);
       }
-      expect(evidence.judge(0, 31 * minute)).toEqual({ answered: [], failing: [] });
+      expect(evidence.judge({ began: 0, share: 1 }, 31 * minute)).toEqual({ answered: [], failing: [] });
       expect(evidence.size).toBe(0);
     }),
     { numRuns: runs(1_000) },
