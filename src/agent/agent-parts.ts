@@ -12,7 +12,7 @@ import type { AgentEvents } from './agent-events.ts';
 import type { AgentObserver } from './agent-observer.ts';
 import { ConnectionChecks, type ConnectionChecksComponents } from './checks/connection-checks.ts';
 import type { FindHostPaths } from './host-readings.ts';
-import { checkBridges } from './host/bridge-check.ts';
+import { checkBridges, findDroppingBridges } from './host/bridge-check.ts';
 import { DirectReturnCheck } from './host/direct-return-check.ts';
 import { HoldBack } from './host/hold-back.ts';
 import { HostCheck, type HostCheckComponents } from './host/host-check.ts';
@@ -45,7 +45,7 @@ export interface AgentComponents
     Pick<KernelAnswersComponents, 'neighborProxies'>,
     Pick<NodeLinksComponents, 'hostLinks' | 'followLinks'>,
     Pick<ReceivedRoutesComponents, 'receivedTable'>,
-    Pick<ConnectionChecksComponents, 'watchConnections'>,
+    Pick<ConnectionChecksComponents, 'watchConnections' | 'ways' | 'probe'>,
     Partial<Pick<L2AnnouncerComponents, 'startL2'>>,
     RandomSurroundings {
   readonly source: Source;
@@ -220,7 +220,13 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     links,
     l2,
     kernelAnswers,
-    checks: new ConnectionChecks(components, { node, snapshot, plans, onStatusChanged }),
+    checks: new ConnectionChecks(components, {
+      node,
+      snapshot,
+      plans,
+      dropping: () => findDroppingBridges(components, source.snapshot, node, l2.interfaces()),
+      onStatusChanged,
+    }),
   };
 }
 

@@ -139,6 +139,8 @@ export const limits = {
   answeredFrontends: 500,
   /** Ports of Services with endpoints that the node does not reach that a NodeState lists, once for each reason. */
   failingEndpoints: 100,
+  /** For how long the agent relies on which endpoints clients use before it looks again. */
+  knownEndpointsMilliseconds: 5_000,
   /** Endpoints that a reason names. */
   namedEndpoints: 3,
   /**

@@ -63,6 +63,15 @@ export class CheckedFrontends {
     );
   }
 
+  /** Yields the frontends that lead to an endpoint, named as by `endpointText`. */
+  *leadingTo(endpoint: string): Iterable<{ readonly service: ServiceKey; readonly frontend: Frontend }> {
+    for (const found of this.all()) if (this.endpointsOf(found.frontend).has(endpoint)) yield found;
+  }
+
+  isAt(backend: Pick<Backend, 'address' | 'port'>, endpoint: string): boolean {
+    return endpointText(backend) === endpoint;
+  }
+
   /** Yields every frontend of this node. */
   *all(): Iterable<{ readonly service: ServiceKey; readonly frontend: Frontend }> {
     for (const [service, { forwarding }] of this.#sources.plans.byService)

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import type { ChecksReport, CheckMode, FailingEndpoints } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import { limits } from '../limits.ts';
@@ -17,7 +18,7 @@ export function checksReport(node: string, mode: CheckMode, blind: string | unde
 
 /** Returns one entry for each port and reason. */
 function failingEndpoints(node: string, failing: readonly FailingEndpoint[]): FailingEndpoints[] {
-  const alike = Map.groupBy(failing, (one) => `${portKey(one)} ${one.kind} ${one.text}`);
+  const alike = Map.groupBy(failing, (one) => `${portKey(one)} ${one.kind} ${JSON.stringify(one.way)}`);
   const entries = [...alike].map(([key, ofReason]) => ({ key, entry: entryOf(node, ofReason) }));
   return entries.toSorted((a, b) => (a.key < b.key ? -1 : 1)).flatMap(({ entry }) => entry);
 }
@@ -30,17 +31,11 @@ function entryOf(node: string, failing: readonly FailingEndpoint[]): FailingEndp
   return [{ service, family, port, areAll, reason: reasonOf(node, listed(names), first) }];
 }
 
-function reasonOf(node: string, endpoints: string, { kind, text }: FailingEndpoint): Reason {
-  switch (kind) {
-    case 'unroutable':
-      return reason('EndpointUnroutable', { node, endpoints, route: text });
-    case 'notOnLink':
-      return reason('EndpointNotOnLink', { node, endpoints, interface: text });
-    case 'refused':
-      return reason('EndpointRefuses', { node, endpoints });
-    case 'silent':
-      return reason('EndpointSilent', { node, endpoints });
-  }
+function reasonOf(node: string, endpoints: string, { kind, way }: FailingEndpoint): Reason {
+  if (way?.kind === 'unroutable')
+    return reason('EndpointUnroutable', { node, endpoints, route: way.route, ...defined({ remedy: way.remedy }) });
+  if (way?.kind === 'notOnLink') return reason('EndpointNotOnLink', { node, endpoints, interface: way.interface });
+  return reason(kind === 'refused' ? 'EndpointRefuses' : 'EndpointSilent', { node, endpoints });
 }
 
 /** Returns "a", "a and b", or "a, b, c and 2 others". */

@@ -3,27 +3,28 @@ import type { Dataplane } from '../../dataplane/dataplane.ts';
 import type { ChecksReport, NodeState } from '../../model/objects/node-state.ts';
 import { reasonText } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
+import type { DroppingInterface, NoWay } from '../../net/endpoint-way.ts';
 import type { ObservedConnection } from '../../net/observed-connection.ts';
-import type { Cancel, Clock } from '../../system/clock.ts';
-import type { Log } from '../../system/log.ts';
+import type { Cancel } from '../../system/clock.ts';
 import { limits } from '../limits.ts';
 import type { Plans } from '../reconcile/plans.ts';
 import { CheckedFrontends } from './checked-frontends.ts';
 import { checksReport } from './checks-report.ts';
-import { ConnectionEvidence, type EndpointWay, type Judgement } from './connection-evidence.ts';
+import { ConnectionEvidence, type Judgement } from './connection-evidence.ts';
+import { EndpointChecks, type EndpointChecksComponents } from './endpoint-checks.ts';
 
-export interface ConnectionChecksComponents {
+export interface ConnectionChecksComponents extends EndpointChecksComponents {
   /** Absent: this process does not look at connections, and reports nothing about them. */
   readonly watchConnections?: WatchConnections;
   readonly dataplane: Pick<Dataplane, 'frontend'>;
-  readonly clock: Clock;
-  readonly log: Log;
 }
 
 interface ConnectionChecksOptions {
   readonly node: string;
   readonly snapshot: () => Snapshot;
   readonly plans: Pick<Plans, 'byService'>;
+  /** Finds interfaces by which packets of clients for endpoints certainly do not leave. Absent: there are none. */
+  readonly dropping?: () => Promise<readonly DroppingInterface[]>;
   /** Called when the result of `reportPart` changed. */
   readonly onStatusChanged: () => void;
 }
@@ -49,6 +50,7 @@ export class ConnectionChecks {
   readonly #components: ConnectionChecksComponents;
   readonly #options: ConnectionChecksOptions;
   readonly evidence: ConnectionEvidence;
+  readonly #endpoints: EndpointChecks;
   #watch: ConnectionWatch | undefined;
   /** When the last look began that was completed. */
   #lookBegan = Number.NEGATIVE_INFINITY;
@@ -64,7 +66,15 @@ export class ConnectionChecks {
   constructor(components: ConnectionChecksComponents, options: ConnectionChecksOptions) {
     this.#components = components;
     this.#options = options;
-    this.evidence = new ConnectionEvidence(new CheckedFrontends({ ...components, ...options }));
+    const frontends = new CheckedFrontends({ ...components, ...options });
+    this.evidence = new ConnectionEvidence(frontends);
+    this.#endpoints = new EndpointChecks(components, {
+      ...options,
+      frontends,
+      evidence: this.evidence,
+      onWays: (ways) => this.setWays(ways),
+      onOwn: (connections) => this.takeOwn(connections),
+    });
   }
 
   get figures(): CheckFigures {
@@ -88,7 +98,8 @@ export class ConnectionChecks {
     if (watchConnections === undefined || this.#stopped) return;
     const { services, checks } = this.#options.snapshot().config;
     const isWanted = checks !== 'off' && services !== 'none' && this.#options.plans.byService.size > 0;
-    if (checks === 'off' || !isWanted) this.#end();
+    if (!isWanted) this.#end();
+    this.#endpoints.reconcile(isWanted ? checks : 'off');
     if (isWanted && this.#watch === undefined) this.#watch = watchConnections(this.#handlers());
     // Endpoints that just appeared come first.
     else this.#watch?.lookSoon();
@@ -107,7 +118,7 @@ export class ConnectionChecks {
   }
 
   /** Sets the endpoints to which no packet leaves, or whose address nobody on a link has, by address as text. */
-  setWays(ways: ReadonlyMap<string, EndpointWay>): void {
+  setWays(ways: ReadonlyMap<string, NoWay>): void {
     this.evidence.setWays(ways);
     this.#judgeSoon();
   }
@@ -115,6 +126,7 @@ export class ConnectionChecks {
   stop(): void {
     this.#stopped = true;
     this.#watch?.stop();
+    this.#endpoints.stop();
     this.#cancelJudgement?.();
   }
 

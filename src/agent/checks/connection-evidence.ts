@@ -3,24 +3,20 @@ import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { formatAddress } from '../../net/address.ts';
 import { frontendKey, type Frontend } from '../../net/frontend.ts';
 import type { ObservedConnection } from '../../net/observed-connection.ts';
+import type { NoWay } from '../../net/endpoint-way.ts';
 import { limits } from '../limits.ts';
 import { chosenEndpoints, endpointText, portKey, type CheckedFrontends, type CheckedPort } from './checked-frontends.ts';
 import { isOld, PairEvidence } from './pair-evidence.ts';
 
-/** Why no packet leaves for an endpoint, or nobody takes it. `text`: the route, or the name of the interface. */
-export interface EndpointWay {
-  readonly kind: 'unroutable' | 'notOnLink';
-  readonly text: string;
-}
-
-export type FailureKind = EndpointWay['kind'] | 'refused' | 'silent';
+/** How an endpoint fails: it has no way, or connections to it do. */
+export type FailureKind = NoWay['kind'] | 'refused' | 'silent';
 
 /** An endpoint that this node does not reach. */
 export interface FailingEndpoint extends CheckedPort {
   readonly endpoint: string;
   readonly kind: FailureKind;
-  /** Of a way. Otherwise "". */
-  readonly text: string;
+  /** Why there is no way. Absent: connections fail. */
+  readonly way?: NoWay;
   /** All endpoints to which the node sends new connections for this port fail. */
   readonly areAll: boolean;
 }
@@ -58,7 +54,9 @@ export class ConnectionEvidence {
   readonly #records = new Map<string, FrontendRecord>();
   #size = 0;
   /** By the address of the endpoint, as text. */
-  #ways: ReadonlyMap<string, EndpointWay> = new Map();
+  #ways: ReadonlyMap<string, NoWay> = new Map();
+  /** Endpoints to which connections of clients went in the last ten minutes. Computed anew every few seconds. */
+  #known: { readonly at: number; readonly endpoints: ReadonlySet<string> } | undefined;
 
   constructor(frontends: CheckedFrontends) {
     this.#frontends = frontends;
@@ -70,12 +68,22 @@ export class ConnectionEvidence {
   }
 
   /** Sets all endpoints without a way, by their addresses. */
-  setWays(ways: ReadonlyMap<string, EndpointWay>): void {
+  setWays(ways: ReadonlyMap<string, NoWay>): void {
     this.#ways = ways;
   }
 
-  wayOf(endpoint: string): EndpointWay | undefined {
+  wayOf(endpoint: string): NoWay | undefined {
     return this.#ways.get(addressOf(endpoint));
+  }
+
+  /** True when connections of clients to the endpoint were seen in the last ten minutes. */
+  knowsClients(endpoint: string, now: number): boolean {
+    if (this.#known === undefined || now - this.#known.at >= limits.knownEndpointsMilliseconds) {
+      const pairs = [...this.#records.values()].flatMap((record) => [...record.pairs]);
+      const endpoints = pairs.flatMap(([name, pair]) => (pair.isOwn || pair.isForgotten(now) ? [] : [name]));
+      this.#known = { at: now, endpoints: new Set(endpoints) };
+    }
+    return this.#known.endpoints.has(endpoint);
   }
 
   /**
@@ -89,7 +97,9 @@ export class ConnectionEvidence {
       if (found === undefined) continue;
       const { record, pair } = found;
       pair.take(connection, noticed);
-      if (connection.outcome === 'answered' || connection.outcome === 'used') record.answered = Math.max(record.answered, connection.at);
+      // A connection of our own goes to the endpoint, and not by the frontend.
+      const isAnswered = connection.own !== true && (connection.outcome === 'answered' || connection.outcome === 'used');
+      if (isAnswered) record.answered = Math.max(record.answered, connection.at);
       failed ||= connection.outcome === 'refused' || connection.outcome === 'silent';
     }
     return failed;
@@ -113,7 +123,7 @@ export class ConnectionEvidence {
         const port = this.#frontends.portOf(service, frontend);
         if (port === undefined) continue;
         const kind = pair.failure(this.#answeredAt(port, frontend, endpoint, now), look, now);
-        if (kind !== undefined) addFailure(failures, port, frontend.scope, { endpoint, kind, text: '' });
+        if (kind !== undefined) addFailure(failures, port, frontend.scope, { endpoint, kind });
       }
     }
     this.#addWays(failures);
@@ -181,7 +191,7 @@ export class ConnectionEvidence {
         const way = this.#ways.get(formatAddress(backend.address));
         const port = way === undefined ? undefined : this.#frontends.portOf(service, frontend);
         if (way !== undefined && port !== undefined)
-          addFailure(failures, port, frontend.scope, { endpoint: endpointText(backend), ...way });
+          addFailure(failures, port, frontend.scope, { endpoint: endpointText(backend), kind: way.kind, way });
       }
     }
   }
@@ -202,7 +212,7 @@ export class ConnectionEvidence {
   }
 }
 
-type Failure = Pick<FailingEndpoint, 'endpoint' | 'kind' | 'text'>;
+type Failure = Pick<FailingEndpoint, 'endpoint' | 'kind' | 'way'>;
 
 /** By port, then by scope and endpoint. */
 type Failures = Map<

@@ -3,6 +3,7 @@ import type { LiveCheck, LiveEndpointCheck, Page } from '../../live/contract.ts'
 import { pageOf, type LiveQuery } from '../../live/query.ts';
 import { dateAt, type Clock } from '../../system/clock.ts';
 import type { ConnectionEvidence, FrontendEvidence } from '../checks/connection-evidence.ts';
+import type { NoWay } from '../../net/endpoint-way.ts';
 import type { PairEvidence } from '../checks/pair-evidence.ts';
 
 /** Returns a page of what became of connections. Throws LiveQueryError. */
@@ -25,9 +26,13 @@ function liveCheck(evidence: ConnectionEvidence, clock: Clock, { key, service, a
     service,
     ...defined({ answered: timeOf(clock, answered) }),
     endpoints: endpoints.map(([endpoint, pair]): LiveEndpointCheck => {
-      return { endpoint, ...timesOf(pair, clock), ...defined({ way: evidence.wayOf(endpoint)?.text }) };
+      return { endpoint, ...timesOf(pair, clock), ...defined({ way: wayText(evidence.wayOf(endpoint)) }) };
     }),
   };
+}
+
+function wayText(way: NoWay | undefined): string | undefined {
+  return way?.kind === 'notOnLink' ? `nobody answers on ${way.interface}` : way?.route;
 }
 
 function timesOf(pair: PairEvidence, clock: Clock): Omit<LiveEndpointCheck, 'endpoint'> {

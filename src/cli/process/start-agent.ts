@@ -35,6 +35,9 @@ import { isSubdomainName } from '../../model/reading/metadata.ts';
 import { reason, reasonText } from '../../model/reasons.ts';
 import { systemHost } from '../../system/host.ts';
 import { tcpForwarding } from '../../system/http/tcp-forwarder.ts';
+import { wayReader } from '../../dataplane/host/endpoint-ways.ts';
+import { tcpProber } from '../../system/http/tcp-probe.ts';
+import { limits as agentLimits } from '../../agent/limits.ts';
 import { systemProber } from '../../system/probe/prober.ts';
 import { processorMilliseconds, type Clock } from '../../system/clock.ts';
 import type { Source } from '../../sources/source.ts';
@@ -109,6 +112,11 @@ export async function startAgent(
       host,
       foreign,
       ...defined({ receivedTable: receivedNetlink(clock) }),
+      ...defined({ ways: wayReader(clock) }),
+      probe: tcpProber(clock, {
+        answerMilliseconds: agentLimits.probeAnswerMilliseconds,
+        closeMilliseconds: agentLimits.probeCloseMilliseconds,
+      }),
       watchConnections: watchConnections({ clock, readSetting: (path) => host.readSetting(path), processorMilliseconds }),
       hostNats: listChangedRules(listHostNats, generation),
       hostPaths: (targets) => findHostPaths(targets, clock),

@@ -36,7 +36,7 @@ async function bed() {
     return { lookSoon: () => state.asked++, stop: () => state.stopped++ };
   };
   const checks = new ConnectionChecks(
-    { watchConnections, dataplane, clock, log: silentLog },
+    { watchConnections, dataplane, clock, random: () => 0, log: silentLog },
     { node: 'n1', snapshot: () => source.snapshot, plans: { byService: plans }, onStatusChanged: () => state.changes++ },
   );
   const watch = (): WatchHandlers => {
@@ -141,7 +141,7 @@ describe('the checks of connections', () => {
       began: 10_000,
       share: 1,
     });
-    checks.setWays(new Map([['10.1.0.1', { kind: 'notOnLink', text: 'eth0' }]]));
+    checks.setWays(new Map([['10.1.0.1', { kind: 'notOnLink', interface: 'eth0' }]]));
     const query = (text: string): LiveQuery => new LiveQuery(new URLSearchParams(text), ['service']);
     expect(liveChecks(checks.evidence, clock, query('service=default/web')).items).toEqual([
       {
@@ -153,7 +153,7 @@ describe('the checks of connections', () => {
             endpoint: '10.1.0.1:8080',
             answered: '2026-01-01T00:00:02.000Z',
             silent: '2026-01-01T00:00:03.000Z',
-            way: 'eth0',
+            way: 'nobody answers on eth0',
             own: true,
           },
         ],

@@ -2,13 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CheckedFrontends } from '../../../../src/agent/checks/checked-frontends.ts';
 import { checksReport } from '../../../../src/agent/checks/checks-report.ts';
-import { ConnectionEvidence, type EndpointWay } from '../../../../src/agent/checks/connection-evidence.ts';
+import { ConnectionEvidence } from '../../../../src/agent/checks/connection-evidence.ts';
 import { limits } from '../../../../src/agent/limits.ts';
 import { planService, type ServicePlan } from '../../../../src/agent/reconcile/service-plan.ts';
 import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import type { HeraldObject } from '../../../../src/model/store/snapshot.ts';
 import { reasonText, type Reason } from '../../../../src/model/reasons.ts';
 import { address } from '../../../../src/net/address.ts';
+import type { NoWay } from '../../../../src/net/endpoint-way.ts';
 import { frontendKey } from '../../../../src/net/frontend.ts';
 import { connectionOutcomes, type ObservedConnection } from '../../../../src/net/observed-connection.ts';
 import { node, service, slice } from '../../decisions/fixtures.ts';
@@ -162,7 +163,7 @@ describe('an endpoint', () => {
   test('without a way fails without connections, and for that reason first', () => {
     const { evidence, say } = bed(web(), pods('10.1.0.1', '10.1.0.2'));
     evidence.take([seen('silent', 1_000), seen('silent', 2_000)], 3_000);
-    const way: EndpointWay = { kind: 'unroutable', text: 'unreachable 10.1.0.0/16' };
+    const way: NoWay = { kind: 'unroutable', route: 'unreachable 10.1.0.0/16' };
     evidence.setWays(new Map([['10.1.0.1', way]]));
     expect(say(4_000)).toEqual(['default/web IPv4 80/TCP some: there is no way to 10.1.0.1:8080: unreachable 10.1.0.0/16']);
     evidence.setWays(new Map(['10.1.0.1', '10.1.0.2'].map((one) => [one, way])));
@@ -220,7 +221,7 @@ test('a report is bounded and says when it is', () => {
   const answered = Array.from({ length: 600 }, (_, index) => `192.0.2.1 TCP ${1_000 + index}`);
   const failing = Array.from({ length: 150 }, (_, index) => {
     const port = `${1_000 + index}/TCP`;
-    return { service: 'a/b', family: 'IPv4', port, endpoint: `10.1.0.1:${index}`, kind: 'silent', text: '', areAll: true } as const;
+    return { service: 'a/b', family: 'IPv4', port, endpoint: `10.1.0.1:${index}`, kind: 'silent', areAll: true } as const;
   });
   const report = checksReport('n1', 'passive', undefined, { answered, failing });
   expect(report).toMatchObject({ truncated: true });
@@ -258,13 +259,24 @@ test('whatever is seen, the evidence stays within its bounds and is forgotten', 
   );
 });
 
+const unroutable: NoWay = { kind: 'unroutable', route: 'unreachable 10.1.0.0/16' };
+const notOnLink: NoWay = { kind: 'notOnLink', interface: 'eth0' };
+
 test.each([
-  ['unroutable', 'unreachable 10.1.0.0/16', 'EndpointUnroutable', 'there is no way to 10.1.0.1:8080: unreachable 10.1.0.0/16'],
-  ['notOnLink', 'eth0', 'EndpointNotOnLink', 'nobody answers on eth0 for the address of 10.1.0.1:8080'],
-  ['refused', '', 'EndpointRefuses', 'connections to 10.1.0.1:8080 are refused'],
-  ['silent', '', 'EndpointSilent', 'connections to 10.1.0.1:8080 get no answer'],
-] as const)('an endpoint that is %s has its own reason', (kind, words, code, sentence) => {
-  const failing = { service: 'a/b', family: 'IPv4', port: '80/TCP', endpoint: '10.1.0.1:8080', kind, text: words, areAll: true } as const;
+  ['unroutable', unroutable, 'EndpointUnroutable', 'there is no way to 10.1.0.1:8080: unreachable 10.1.0.0/16'],
+  ['notOnLink', notOnLink, 'EndpointNotOnLink', 'nobody answers on eth0 for the address of 10.1.0.1:8080'],
+  ['refused', undefined, 'EndpointRefuses', 'connections to 10.1.0.1:8080 are refused'],
+  ['silent', undefined, 'EndpointSilent', 'connections to 10.1.0.1:8080 get no answer'],
+] as const)('an endpoint that is %s has its own reason', (kind, way, code, sentence) => {
+  const failing = {
+    service: 'a/b',
+    family: 'IPv4',
+    port: '80/TCP',
+    endpoint: '10.1.0.1:8080',
+    kind,
+    areAll: true,
+    ...(way === undefined ? {} : { way }),
+  } as const;
   const [entry] = checksReport('n1', 'passive', undefined, { answered: [], failing: [failing] }).failing;
   expect(entry?.reason.code).toBe(code);
   expect(reasonText(entry?.reason as Reason)).toBe(sentence);
