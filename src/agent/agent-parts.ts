@@ -197,7 +197,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     servicesAt: (address) => l2.servicesAt(address),
     onStatusChanged,
   });
-
+  const dropping = () => findDroppingBridges(components, source.snapshot, node, l2.interfaces());
   return {
     node,
     ...defined({ history }),
@@ -220,13 +220,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     links,
     l2,
     kernelAnswers,
-    checks: new ConnectionChecks(components, {
-      node,
-      snapshot,
-      plans,
-      dropping: () => findDroppingBridges(components, source.snapshot, node, l2.interfaces()),
-      onStatusChanged,
-    }),
+    checks: new ConnectionChecks(components, { node, snapshot, plans, dropping, onStatusChanged }),
   };
 }
 

@@ -202,9 +202,10 @@ describe('events about ended connections', () => {
 
   test('are not asked for any more while very many connections are refused', async () => {
     spent = 0;
-    const flooding = promisify(execFile)('ip', [
-      ...inNamespace(client, [process.execPath, flood, '10.85.0.1', service[4], '81', '60000', '20000']).slice(1),
-    ]);
+    const flooding = promisify(execFile)(
+      'ip',
+      inNamespace(client, [process.execPath, flood, '10.85.0.1', service[4], '81', '60000', '20000']).slice(1),
+    );
     const { stdout } = await flooding;
     await sleep(1_500);
     const { seconds } = JSON.parse(stdout) as { seconds: number };

@@ -33,7 +33,7 @@ import { L2 } from '../../l2/index.ts';
 import { debugPaths } from '../../live/contract.ts';
 import { isSubdomainName } from '../../model/reading/metadata.ts';
 import { reason, reasonText } from '../../model/reasons.ts';
-import { systemHost } from '../../system/host.ts';
+import { systemHost, type Host } from '../../system/host.ts';
 import { tcpForwarding } from '../../system/http/tcp-forwarder.ts';
 import { wayReader } from '../../dataplane/host/endpoint-ways.ts';
 import { tcpProber } from '../../system/http/tcp-probe.ts';
@@ -112,12 +112,7 @@ export async function startAgent(
       host,
       foreign,
       ...defined({ receivedTable: receivedNetlink(clock) }),
-      ...defined({ ways: wayReader(clock) }),
-      probe: tcpProber(clock, {
-        answerMilliseconds: agentLimits.probeAnswerMilliseconds,
-        closeMilliseconds: agentLimits.probeCloseMilliseconds,
-      }),
-      watchConnections: watchConnections({ clock, readSetting: (path) => host.readSetting(path), processorMilliseconds }),
+      ...checkComponents(clock, host),
       hostNats: listChangedRules(listHostNats, generation),
       hostPaths: (targets) => findHostPaths(targets, clock),
       hostLinks: () => readHostLinks(clock),
@@ -172,6 +167,16 @@ export async function startAgent(
       if (isRemoved) await cleanKernel(clock, log);
       if (isRemoved) log.info({ ...daemonset }, 'the DaemonSet was deleted, so everything was removed from the kernel of this node');
     },
+  };
+}
+
+/** What the agent looks at connections and endpoints with. */
+function checkComponents(clock: Clock, host: Host) {
+  const { probeAnswerMilliseconds: answerMilliseconds, probeCloseMilliseconds: closeMilliseconds } = agentLimits;
+  return {
+    ...defined({ ways: wayReader(clock) }),
+    probe: tcpProber(clock, { answerMilliseconds, closeMilliseconds }),
+    watchConnections: watchConnections({ clock, readSetting: (path) => host.readSetting(path), processorMilliseconds }),
   };
 }
 
