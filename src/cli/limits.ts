@@ -30,6 +30,8 @@ export const limits = {
   liveSessions: 1000,
   /** Most links, and addresses of one Service on them, that are read from one agent. */
   liveLinks: 64,
+  /** Addresses and ports of a Service of which an agent is asked what it saw. */
+  liveChecks: 1_000,
   liveAddresses: 1000,
   /** Most objects whose earlier version is in force that are read from one process. */
   liveKept: 1000,

@@ -127,6 +127,7 @@ export async function judgedExplanation(
   const { live, unasked } = await queryNodes(context, options, {
     node: options.node,
     routes: { service: key },
+    checks: key,
     ...(decided.l2 === undefined ? {} : { l2: true }),
   });
   const told = forecast ?? explainLiveService(snapshot, key, now, { live, pods, released }) ?? decided;
