@@ -37,7 +37,7 @@ export interface FrontendEvidence {
   readonly service: ServiceKey;
   readonly key: string;
   readonly frontend: Frontend;
-  /** When a connection was last answered, also by an endpoint that has left since. Undefined: none was in the last ten minutes. */
+  /** When a connection of a client was last answered, also by an endpoint that has left since. Undefined: none was in the last ten minutes. */
   readonly answered: number | undefined;
   readonly pairs: ReadonlyMap<string, PairEvidence>;
 }
@@ -89,7 +89,8 @@ export class ConnectionEvidence {
       if (found === undefined) continue;
       const { record, pair } = found;
       pair.take(connection, noticed);
-      if (connection.outcome === 'answered' || connection.outcome === 'used') record.answered = Math.max(record.answered, connection.at);
+      const isAnswered = connection.outcome === 'answered' || connection.outcome === 'used';
+      if (isAnswered && connection.own !== true) record.answered = Math.max(record.answered, connection.at);
       failed ||= connection.outcome === 'refused' || connection.outcome === 'silent';
     }
     return failed;
@@ -112,7 +113,7 @@ export class ConnectionEvidence {
         if (pair.failure(Number.NEGATIVE_INFINITY, look, now) === undefined) continue;
         const port = this.#frontends.portOf(service, frontend);
         if (port === undefined) continue;
-        const kind = pair.failure(this.#answeredAt(port, frontend, endpoint, now), look, now);
+        const kind = pair.failure(this.#answeredAt(port, frontend, endpoint), look, now);
         if (kind !== undefined) addFailure(failures, port, frontend.scope, { endpoint, kind, text: '' });
       }
     }
@@ -167,10 +168,10 @@ export class ConnectionEvidence {
   }
 
   /** Returns when an endpoint last answered a new connection by any frontend of the port in this scope: their packets go the same way. */
-  #answeredAt(port: CheckedPort, { scope }: Frontend, endpoint: string, now: number): number {
+  #answeredAt(port: CheckedPort, { scope }: Frontend, endpoint: string): number {
     const times = this.#frontends
       .frontendsOf(port, scope)
-      .map(({ match }) => this.#records.get(frontendKey(match))?.pairs.get(endpoint)?.last('answered', now) ?? Number.NEGATIVE_INFINITY);
+      .map(({ match }) => this.#records.get(frontendKey(match))?.pairs.get(endpoint)?.answeredClient ?? Number.NEGATIVE_INFINITY);
     return Math.max(Number.NEGATIVE_INFINITY, ...times);
   }
 
