@@ -33,7 +33,7 @@ export interface FrontendEvidence {
   readonly service: ServiceKey;
   readonly key: string;
   readonly frontend: Frontend;
-  /** When a connection was last answered, also by an endpoint that has left since. Undefined: none was in the last ten minutes. */
+  /** When a connection of a client was last answered, also by an endpoint that has left since. Undefined: none was in the last ten minutes. */
   readonly answered: number | undefined;
   readonly pairs: ReadonlyMap<string, PairEvidence>;
 }
@@ -122,7 +122,7 @@ export class ConnectionEvidence {
         if (pair.failure(Number.NEGATIVE_INFINITY, look, now) === undefined) continue;
         const port = this.#frontends.portOf(service, frontend);
         if (port === undefined) continue;
-        const kind = pair.failure(this.#answeredAt(port, frontend, endpoint, now), look, now);
+        const kind = pair.failure(this.#answeredAt(port, frontend, endpoint), look, now);
         if (kind !== undefined) addFailure(failures, port, frontend.scope, { endpoint, kind });
       }
     }
@@ -177,10 +177,10 @@ export class ConnectionEvidence {
   }
 
   /** Returns when an endpoint last answered a new connection by any frontend of the port in this scope: their packets go the same way. */
-  #answeredAt(port: CheckedPort, { scope }: Frontend, endpoint: string, now: number): number {
+  #answeredAt(port: CheckedPort, { scope }: Frontend, endpoint: string): number {
     const times = this.#frontends
       .frontendsOf(port, scope)
-      .map(({ match }) => this.#records.get(frontendKey(match))?.pairs.get(endpoint)?.last('answered', now) ?? Number.NEGATIVE_INFINITY);
+      .map(({ match }) => this.#records.get(frontendKey(match))?.pairs.get(endpoint)?.answeredClient ?? Number.NEGATIVE_INFINITY);
     return Math.max(Number.NEGATIVE_INFINITY, ...times);
   }
 

@@ -9,6 +9,7 @@ interface Failure {
   readonly noticed: number;
   /** An answered connection may be seen less often: only looks show it, and they may see a share of all connections. */
   readonly isRefused: boolean;
+  readonly isOwn: boolean;
 }
 
 const failuresNeeded = 2;
@@ -17,6 +18,7 @@ const failuresKept = 2 * failuresNeeded;
 /** What became of the connections to one frontend that led to one endpoint. Times are milliseconds of the clock. */
 export class PairEvidence {
   readonly #last: Partial<Record<ConnectionOutcome, number>> = {};
+  #answeredClient = Number.NEGATIVE_INFINITY;
   #isOwn = false;
   /** Failures of distinct connections since a new one was answered: the first ones and the last ones. */
   #failures: Failure[] = [];
@@ -26,6 +28,10 @@ export class PairEvidence {
   take({ outcome, at, id, own }: ObservedConnection, noticed: number): void {
     this.#isOwn = at >= this.latest ? own === true : this.#isOwn;
     this.#last[outcome] = Math.max(at, this.#last[outcome] ?? at);
+    const isOwn = own === true;
+    // An answer to the agent itself does not show that clients are answered, whose packets go through the rules.
+    if (outcome === 'answered' && isOwn) this.#failures = this.#failures.filter((failure) => !failure.isOwn || failure.at > at);
+    else if (outcome === 'answered') this.#answeredClient = Math.max(this.#answeredClient, at);
     if (outcome !== 'refused' && outcome !== 'silent') return;
     const known = this.#failures.find((failure) => failure.id === id);
     if (known !== undefined) {
@@ -33,15 +39,20 @@ export class PairEvidence {
       return;
     }
     if (this.#failures.length === failuresKept) this.#failures.splice(failuresNeeded, 1);
-    const isRefused = outcome === 'refused' && own !== true;
+    const isRefused = outcome === 'refused' && !isOwn;
     if (isRefused) this.#refused++;
-    this.#failures.push({ id, at, noticed, isRefused });
+    this.#failures.push({ id, at, noticed, isRefused, isOwn });
   }
 
   /** When a connection last had the outcome. Undefined: never, or not in the last ten minutes. */
   last(outcome: ConnectionOutcome, now: number): number | undefined {
     const at = this.#last[outcome];
     return at === undefined || isOld(at, now) ? undefined : at;
+  }
+
+  /** When a new connection of a client was last answered. */
+  get answeredClient(): number {
+    return this.#answeredClient;
   }
 
   get latest(): number {

@@ -2,7 +2,7 @@ import type { Protocol } from '../../net/frontend.ts';
 import type { ConnectionOutcome, ObservedConnection } from '../../net/observed-connection.ts';
 import type { Clock } from '../../system/clock.ts';
 import { MalformedNetlink, NetlinkError } from '../../system/netlink/error.ts';
-import { messageFlags, messageTypes, readAcknowledgement, readMessages } from '../../system/netlink/message.ts';
+import { messageFlags, messageHeaderBytes, messageTypes, readAcknowledgement, readMessages } from '../../system/netlink/message.ts';
 import { MessageWriter } from '../../system/netlink/message-writer.ts';
 import type { NetlinkSocket } from '../../system/netlink/socket.ts';
 import { sampledConnections } from './limits.ts';
@@ -10,6 +10,7 @@ import { outcomeOf, type FlowOutcome, type Timeouts } from './flow-outcome.ts';
 import { FlowReader, statusBits } from './flow-reader.ts';
 
 const listFlows = (1 << 8) | 1;
+const flowMessage = 1 << 8;
 const flowAttributes = { status: 3, statusMask: 26 } as const;
 /** Two failed connections tell more than one. */
 const failuresEach = 2;
@@ -22,6 +23,7 @@ type Pair = Pick<ObservedConnection, 'destination' | 'protocol' | 'port' | 'endp
 interface Entry {
   readonly pair: Pair;
   readonly id: number;
+  readonly isReplied: boolean;
   /** The outcome if the connection was answered since the last look, and if that is unknown. */
   readonly ifNew: FlowOutcome | undefined;
   readonly ifOld: FlowOutcome | undefined;
@@ -57,29 +59,31 @@ export class ConnectionSample {
     const pairs = new Map<string, Pair>();
     const entries: Entry[] = [];
     let listed = 0;
-    const isWhole = await this.#list(socket, (payload) => {
+    const known = this.#known;
+    const isWhole = await this.#list(socket, (bytes, start, end) => {
       listed++;
-      this.#reader.read(payload, headerBytes, payload.length);
-      const entry = entryOf(this.#reader, pairs, timeouts);
+      this.#reader.read(bytes, start, end);
+      const entry = entryOf(this.#reader, pairs, known, timeouts);
       if (entry !== undefined) entries.push(entry);
     });
-    const known = this.#known;
     // Before the last known entry, the last look saw all. Behind it, only if it saw the whole table.
     const lastKnown = this.#wasWhole ? entries.length : entries.findLastIndex(({ id }) => known?.has(id) === true);
     const now = this.#clock.now();
     const latest = new LatestConnections();
-    for (const [index, { pair, id, ifNew, ifOld }] of entries.entries()) {
+    const replied = new Set<number>();
+    for (const [index, { pair, id, isReplied, ifNew, ifOld }] of entries.entries()) {
+      if (isReplied) replied.add(id);
       const isNew = known !== undefined && index < lastKnown && !known.has(id);
       const judged = isNew ? ifNew : ifOld;
       if (judged !== undefined) latest.add(pair, id, judged.outcome, now - judged.quietSeconds * 1000);
     }
-    this.#known = new Set(entries.flatMap(({ id, ifNew }) => (ifNew?.outcome === 'answered' ? [id] : [])));
+    this.#known = replied;
     this.#wasWhole = isWhole;
     return { connections: latest.connections(), listed, isWhole };
   }
 
   /** Returns whether the kernel has listed all. */
-  async #list(socket: NetlinkSocket, read: (payload: Uint8Array) => void): Promise<boolean> {
+  async #list(socket: NetlinkSocket, read: (bytes: Uint8Array, start: number, end: number) => void): Promise<boolean> {
     const writer = new MessageWriter();
     const start = writer.beginMessage({ type: listFlows, flags: messageFlags.request | messageFlags.dump, sequence: 1 });
     // AF_UNSPEC: both families. An old kernel ignores the filter and lists all.
@@ -92,27 +96,53 @@ export class ConnectionSample {
     for (let listed = 0; listed < sampledConnections;) {
       const datagram = await socket.receiveInThread();
       if (datagram === undefined) throw new MalformedNetlink('the end of the list is missing');
-      for (const message of readMessages(datagram)) {
-        if (message.type === messageTypes.error) throw new NetlinkError('listing connections', readAcknowledgement(message).errno);
-        if (message.type === messageTypes.done) return true;
-        if (message.type !== listFlows - 1) continue;
-        listed++;
-        read(message.payload);
+      const view = new DataView(datagram.buffer, datagram.byteOffset, datagram.length);
+      for (let at = 0; at < datagram.length;) {
+        const end = at + messageLength(view, at);
+        const type = view.getUint16(at + 4, true);
+        if (type === messageTypes.error) throw new NetlinkError('listing connections', errorOf(datagram));
+        if (type === messageTypes.done) return true;
+        if (type === flowMessage) {
+          listed++;
+          read(datagram, at + messageHeaderBytes + headerBytes, end);
+        }
+        at = (end + 3) & ~3;
       }
     }
     return false;
   }
 }
 
-function entryOf(reader: FlowReader, pairs: Map<string, Pair>, timeouts: Timeouts): Entry | undefined {
+/** Returns the length of a message. Messages are not taken apart into objects, because there are thousands. Throws MalformedNetlink. */
+function messageLength(view: DataView, at: number): number {
+  const room = view.byteLength - at;
+  const length = room < messageHeaderBytes ? room : view.getUint32(at, true);
+  if (length < messageHeaderBytes || length > room)
+    throw new MalformedNetlink(`a message at ${at} has the length ${length} in ${room} octets`);
+  return length;
+}
+
+function errorOf(datagram: Uint8Array): number {
+  const message = readMessages(datagram).find(({ type }) => type === messageTypes.error);
+  return message === undefined ? 0 : readAcknowledgement(message).errno;
+}
+
+function entryOf(
+  reader: FlowReader,
+  pairs: Map<string, Pair>,
+  known: ReadonlySet<number> | undefined,
+  timeouts: Timeouts,
+): Entry | undefined {
   const { protocol, id } = reader;
   if (protocol === undefined || !reader.isComplete || (reader.status & statusBits.translated) === 0) return undefined;
-  const [ifNew, ifOld] = [outcomeOf(reader, true, timeouts), outcomeOf(reader, false, timeouts)];
-  if (ifNew === undefined && ifOld === undefined) return undefined;
+  const ifOld = outcomeOf(reader, false, timeouts);
+  const isKnown = known?.has(id) === true;
+  const ifNew = isKnown ? undefined : outcomeOf(reader, true, timeouts);
+  if (!isKnown && ifNew === undefined && ifOld === undefined) return undefined;
   const { key } = reader;
   let pair = pairs.get(key);
   if (pair === undefined) pairs.set(key, (pair = pairOf(reader, protocol)));
-  return { pair, id, ifNew, ifOld };
+  return { pair, id, isReplied: isKnown || ifNew?.outcome === 'answered', ifNew, ifOld };
 }
 
 export function pairOf({ destination, port, endpoint, endpointPort }: FlowReader, protocol: Protocol): Pair {

@@ -58,7 +58,7 @@ export function outcomeOf(flow: FlowReader, isNew: boolean, timeouts: Timeouts):
 /**
  * Judges an entry that the kernel has deleted. A reset from the endpoint deletes an entry without a reply at once, in state CLOSE and with the
  * time of the packet before it: that of SYN_SENT after a SYN, a longer one in the middle of a connection from another node. Entries that a
- * program deleted have time left and another state. An event about an entry without any left does not mention it.
+ * program deleted have time left and another state. A client that gives up may reset its connection as well, but only after some time. An event about an entry without any left does not mention it.
  */
 export function endedOutcomeOf(
   { protocol, status, state, secondsLeft = 0 }: Pick<FlowReader, 'protocol' | 'status' | 'state' | 'secondsLeft'>,
@@ -66,8 +66,8 @@ export function endedOutcomeOf(
 ): FlowOutcome | undefined {
   if (protocol !== 'TCP' || (status & statusBits.replied) !== 0) return undefined;
   const synSent = timeouts.tcp[tcpStates.synSent] ?? Number.NaN;
-  if (state === tcpStates.close && secondsLeft > 0 && secondsLeft <= synSent && synSent < timeouts.unacknowledged)
-    return { outcome: 'refused', quietSeconds: 0 };
+  const isRecent = secondsLeft <= synSent && secondsLeft >= synSent - silentSeconds;
+  if (state === tcpStates.close && isRecent && synSent < timeouts.unacknowledged) return { outcome: 'refused', quietSeconds: 0 };
   if (state === tcpStates.synSent && secondsLeft === 0 && synSent >= silentSeconds) return { outcome: 'silent', quietSeconds: synSent };
   return undefined;
 }

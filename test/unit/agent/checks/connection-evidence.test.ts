@@ -105,6 +105,21 @@ describe('an endpoint', () => {
     expect(failing()).toBe(1);
   });
 
+  test('that answers the agent itself still fails for clients, and its frontend does not count as answered', () => {
+    const { evidence, say } = bed(web(), pods('10.1.0.1'));
+    evidence.take([seen('silent', 1_000), seen('silent', 2_000), seen('answered', 3_000, { own: true })], 4_000);
+    expect(say(4_000)).toEqual([silent]);
+    expect(evidence.judge({ began: 4_000, share: 1 }, 4_000).answered).toEqual([]);
+  });
+
+  test('is no longer failing by connections of the agent itself when one is answered', () => {
+    const { evidence, say } = bed(web(), pods('10.1.0.1'));
+    evidence.take([seen('silent', 1_000, { own: true }), seen('silent', 2_000, { own: true })], 2_000);
+    expect(say(2_000)).toEqual([silent]);
+    evidence.take([seen('answered', 3_000, { own: true })], 3_000);
+    expect(say(3_000)).toEqual([]);
+  });
+
   test('fails by the connections of one look', () => {
     const { evidence } = bed(web(), pods('10.1.0.1'));
     evidence.take([seen('silent', 1_000), seen('silent', 2_000)], 4_100, 4_000);

@@ -105,6 +105,8 @@ test.each([
   [{ state: 8, secondsLeft: 119 }, 'refused'],
   // In the middle of a connection from another node.
   [{ state: 8, secondsLeft: 300 }, undefined],
+  // By the client, which had waited.
+  [{ state: 8, secondsLeft: 117 }, undefined],
   [{ state: 1, secondsLeft: undefined }, 'silent'],
   [{ state: 1, secondsLeft: 0 }, 'silent'],
   // Deleted by a program.
@@ -160,6 +162,14 @@ describe('a look', () => {
       'answered 3',
       'used 1',
     ]);
+  });
+
+  test('never calls a connection new again that was stuck meanwhile', async () => {
+    const sample = new ConnectionSample(new VirtualClock());
+    const stuck = { id: 1, port: 90, state: 3, secondsLeft: 200 };
+    await look(sample, [stuck, { id: 2 }]);
+    expect(await look(sample, [stuck, { id: 2 }])).toEqual(['used 2']);
+    expect(await look(sample, [{ ...stuck, secondsLeft: 431_999 }, { id: 2 }])).toEqual(['used 1', 'used 2']);
   });
 
   test('reads no more than its bound and ignores connections that are not translated', async () => {
