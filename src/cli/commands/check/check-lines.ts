@@ -10,7 +10,13 @@ export interface CheckBegin {
   readonly node: string;
 }
 
-const types: ReadonlySet<unknown> = new Set<(CheckLine | CheckBegin)['type']>(['begin', 'probe', 'unprobed', 'end']);
+/** The fields of each type that must be texts. */
+const texts: Readonly<Record<(CheckLine | CheckBegin)['type'], readonly string[]>> = {
+  begin: ['service', 'node'],
+  probe: ['what', 'protocol', 'to', 'result'],
+  unprobed: ['what', 'why'],
+  end: [],
+};
 
 /** Reads lines of JSON. Lines of other types, as from a later version, are left out. */
 export async function* readCheckLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<CheckLine | CheckBegin> {
@@ -26,11 +32,21 @@ export async function* readCheckLines(chunks: AsyncIterable<Uint8Array>): AsyncG
   }
 }
 
-function lineIn(text: string): CheckLine | CheckBegin | undefined {
+/** A pod may be in foreign hands: its text must not control the terminal. */
+function lineIn(line: string): CheckLine | CheckBegin | undefined {
+  let value: unknown;
   try {
-    const value = JSON.parse(text) as unknown;
-    return isRecord(value) && types.has(value['type']) ? (value as unknown as CheckLine | CheckBegin) : undefined;
+    value = JSON.parse(line) as unknown;
   } catch {
     return undefined;
   }
+  if (!isRecord(value) || hasControls(JSON.stringify(value))) return undefined;
+  const { type, hops = [] } = value;
+  const needed = typeof type === 'string' && Object.hasOwn(texts, type) ? texts[type as keyof typeof texts] : undefined;
+  const isWhole = needed?.every((name) => typeof value[name] === 'string') === true;
+  const isPath = Array.isArray(hops) && hops.every((hop) => isRecord(hop) && typeof hop['from'] === 'string');
+  return isWhole && isPath ? (value as unknown as CheckLine | CheckBegin) : undefined;
 }
+
+/** JSON writes C0 controls as escapes, and leaves the others as they are. */
+const hasControls = (json: string): boolean => /\\(?:u00[01]|[bfnrt])|[\u007f-\u009f]/.test(json);
