@@ -1,5 +1,6 @@
 import type { CheckLine } from '../../../live/contract.ts';
 import { isRecord } from '../../../lang/is-record.ts';
+import { KubeError } from '../../../kube/error.ts';
 import { LineFramer } from '../../../kube/format/json/line-framer.ts';
 import { limits } from '../../limits.ts';
 
@@ -18,17 +19,29 @@ const texts: Readonly<Record<(CheckLine | CheckBegin)['type'], readonly string[]
   end: [],
 };
 
-/** Reads lines of JSON. Lines of other types, as from a later version, are left out. */
+/** Reads lines of JSON, up to the bounds. Lines of other types, as from a later version, are left out. */
 export async function* readCheckLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<CheckLine | CheckBegin> {
   const framer = new LineFramer(limits.checkLineBytes);
   let octets = 0;
   for await (const chunk of chunks) {
     octets += chunk.length;
     if (octets > limits.checkAnswerBytes) return;
-    for (const line of framer.push(Buffer.from(chunk))) {
+    const lines = linesIn(framer, chunk);
+    if (lines === undefined) return;
+    for (const line of lines) {
       const read = lineIn(line);
       if (read !== undefined) yield read;
     }
+  }
+}
+
+/** Undefined: a line is too long, and the rest cannot be read. */
+function linesIn(framer: LineFramer, chunk: Uint8Array): string[] | undefined {
+  try {
+    return [...framer.push(Buffer.from(chunk))];
+  } catch (error) {
+    if (error instanceof KubeError) return undefined;
+    throw error;
   }
 }
 

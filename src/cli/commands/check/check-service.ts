@@ -109,7 +109,7 @@ async function reportOf(
       unasked,
       options,
     ),
-    ...clientNotes(service, client),
+    ...clientNotes(client),
     ...otherClients(service),
     ...routes.unchecked,
     ...unreadLines(unread).map((line) => ({ what: 'the objects', why: line })),
@@ -154,7 +154,7 @@ function otherClients({ externalTrafficPolicy, loadBalancerSourceRanges: ranges 
   ];
 }
 
-function clientNotes(service: Service, client: readonly unknown[] | undefined): Unchecked[] {
+function clientNotes(client: readonly unknown[] | undefined): Unchecked[] {
   if (client === undefined) return [{ what: 'the client here', why: '--no-client' }];
   if (client.length === 0) return [{ what: 'the client here', why: 'the Service has no address for clients outside' }];
   return [];

@@ -33,3 +33,8 @@ test('an answer that is too long is cut', async () => {
   const many = line.repeat(Math.ceil(limits.checkAnswerBytes / line.length));
   expect(await read(line, many, line)).toEqual([probe]);
 });
+
+test('a line that is too long ends the answer', async () => {
+  const line = `${JSON.stringify(probe)}\n`;
+  expect(await read(line, `"${'x'.repeat(limits.checkLineBytes)}"\n`, line)).toEqual([probe]);
+});
