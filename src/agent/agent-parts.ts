@@ -10,6 +10,7 @@ import type { Source } from '../sources/source.ts';
 import type { SocketAddress, ListenHttp } from '../system/http/http-listener.ts';
 import type { AgentEvents } from './agent-events.ts';
 import type { AgentObserver } from './agent-observer.ts';
+import { ConnectionChecks, type ConnectionChecksComponents } from './checks/connection-checks.ts';
 import type { FindHostPaths } from './host-readings.ts';
 import { checkBridges } from './host/bridge-check.ts';
 import { DirectReturnCheck } from './host/direct-return-check.ts';
@@ -32,7 +33,7 @@ import { DataplaneSync } from './reconcile/dataplane-sync.ts';
 import { ForeignFrontends, type ForeignFrontendsComponents } from './reconcile/foreign-frontends.ts';
 import { NodeDraining, type NodeDrainingComponents } from './reconcile/node-draining.ts';
 import { Plans } from './reconcile/plans.ts';
-import type { RandomSurroundings } from './surroundings.ts';
+import type { RandomSurroundings } from '../system/random.ts';
 import { BgpSessions, type BgpSessionsComponents, type BgpSessionsOptions } from './sessions/bgp-sessions.ts';
 
 export interface AgentComponents
@@ -44,6 +45,7 @@ export interface AgentComponents
     Pick<KernelAnswersComponents, 'neighborProxies'>,
     Pick<NodeLinksComponents, 'hostLinks' | 'followLinks'>,
     Pick<ReceivedRoutesComponents, 'receivedTable'>,
+    Pick<ConnectionChecksComponents, 'watchConnections'>,
     Partial<Pick<L2AnnouncerComponents, 'startL2'>>,
     RandomSurroundings {
   readonly source: Source;
@@ -195,7 +197,6 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     servicesAt: (address) => l2.servicesAt(address),
     onStatusChanged,
   });
-  const directReturn = new DirectReturnCheck(components, { node, snapshot, kernelSettings, onStatusChanged });
 
   return {
     node,
@@ -215,10 +216,11 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     identity,
     /** Returns what the announcement decision knows of this node beyond the snapshot. */
     view: (): OwnState => ({ ...nodeDraining.view(), heldBack: holdBack.view(), refusal: identity.refusal ?? null }),
-    directReturn,
+    directReturn: new DirectReturnCheck(components, { node, snapshot, kernelSettings, onStatusChanged }),
     links,
     l2,
     kernelAnswers,
+    checks: new ConnectionChecks(components, { node, snapshot, plans, onStatusChanged }),
   };
 }
 

@@ -5,7 +5,7 @@ import { remedyText, reason, reasonText, type Reason } from '../../model/reasons
 import type { Cancel } from '../../system/clock.ts';
 import type { Host } from '../../system/host.ts';
 import { limits } from '../limits.ts';
-import type { Surroundings } from '../surroundings.ts';
+import type { Surroundings } from '../../system/random.ts';
 
 export interface ForeignFrontendsComponents extends Surroundings {
   readonly foreign: ForeignForwarding;

@@ -15,6 +15,7 @@ import { SharedBfd } from '../../agent/sessions/shared-bfd.ts';
 import { Bfd } from '../../bfd/index.ts';
 import { Speaker } from '../../bgp/index.ts';
 import { connectionCounter } from '../../dataplane/conntrack/connection-count.ts';
+import { watchConnections } from '../../dataplane/conntrack/connection-watch.ts';
 import { followHostLinks, followHostSettings } from '../../dataplane/host/link-events.ts';
 import { readHostLinks } from '../../dataplane/host/host-links.ts';
 import { readNeighborProxies } from '../../dataplane/host/neighbor-proxies.ts';
@@ -35,7 +36,7 @@ import { reason, reasonText } from '../../model/reasons.ts';
 import { systemHost } from '../../system/host.ts';
 import { tcpForwarding } from '../../system/http/tcp-forwarder.ts';
 import { systemProber } from '../../system/probe/prober.ts';
-import type { Clock } from '../../system/clock.ts';
+import { processorMilliseconds, type Clock } from '../../system/clock.ts';
 import type { Source } from '../../sources/source.ts';
 import type { Log } from '../../system/log.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
@@ -89,7 +90,6 @@ export async function startAgent(
     ...defined({ listen: bgpListen }),
     restarted: () => dataplane.adopted || foreignKept(),
   });
-  const receivedTable = receivedNetlink(clock);
   const observer = new AgentMetrics({ metrics, source, clock });
   let bfd: Bfd | undefined;
   const sharedBfd = new SharedBfd(() => (bfd = startBfd(bfdPriority, log)));
@@ -108,7 +108,8 @@ export async function startAgent(
       listenHttp: measuredListener(endpoints.listenHttp, metrics, { healthz: healthzBindAddress, proxyStatus }),
       host,
       foreign,
-      ...defined({ receivedTable }),
+      ...defined({ receivedTable: receivedNetlink(clock) }),
+      watchConnections: watchConnections({ clock, readSetting: (path) => host.readSetting(path), processorMilliseconds }),
       hostNats: listChangedRules(listHostNats, generation),
       hostPaths: (targets) => findHostPaths(targets, clock),
       hostLinks: () => readHostLinks(clock),

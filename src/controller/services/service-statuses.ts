@@ -18,7 +18,7 @@ import type { EventName } from '../events/event-table.ts';
 import { DelayedRequeue } from '../queue/delayed-requeue.ts';
 import type { Condition, RecordedStatus, StatusWriter } from '../status-writer.ts';
 import { holdCondition, holdText, conditionHoldOf, type ConditionHold } from './condition-hold.ts';
-import type { Surroundings } from '../surroundings.ts';
+import type { Surroundings } from '../../system/random.ts';
 
 /** The last status of a Service and what was reported of it. */
 interface KnownStatus {

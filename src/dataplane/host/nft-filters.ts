@@ -1,4 +1,6 @@
+import { parseAddress } from '../../net/address.ts';
 import { dockerBridge, type FilterAction, type FilterRule, type HostFilter, type PortRange } from '../../net/host-filter.ts';
+import { hostPrefix, maskedPrefix, type Prefix } from '../../net/prefix.ts';
 import { entries, portRange, record, type NftRecord } from './nft-json.ts';
 
 /** Reads nft's JSON (libnftables-json(5)), as far as it decides about packets of Services and packets to the node. */
@@ -44,6 +46,8 @@ function packetsOf(conditions: readonly unknown[]): FilterRule['packets'] {
   const matches = conditions.map(record);
   if (matches.length === 1 && matches.every(isTranslated)) return 'translated';
   if (matches.some((match) => isEstablished(match) || isOfDocker(match))) return 'others';
+  const [destinations] = matches.length === 1 ? matches.map(destinationsOf) : [];
+  if (destinations !== undefined) return { to: destinations };
   const ports = matches.map(tcpPorts);
   const [range, ...others] = ports.filter((each) => each !== undefined);
   const rest = matches.filter((_, index) => ports[index] === undefined);
@@ -66,6 +70,20 @@ function connectionValues({ op, left, right }: NftRecord, property: 'status' | '
 
 /** Matches "ct status dnat". */
 const isTranslated = (match: NftRecord): boolean => connectionValues(match, 'status')?.includes('dnat') === true;
+
+/** Returns the prefixes of "ip daddr" or "ip6 daddr". Undefined: another match, or a set that has a name or a range. */
+function destinationsOf({ op, left, right }: NftRecord): readonly Prefix[] | undefined {
+  const { protocol, field } = record(record(left)['payload']);
+  if (op !== '==' || (protocol !== 'ip' && protocol !== 'ip6') || field !== 'daddr') return undefined;
+  const set = record(right)['set'];
+  const prefixes = (Array.isArray(set) ? (set as readonly unknown[]) : [right]).map((each): Prefix | undefined => {
+    const { addr = each, len } = record(record(each)['prefix']);
+    const address = typeof addr === 'string' ? parseAddress(addr) : undefined;
+    if (address?.ok !== true) return undefined;
+    return typeof len === 'number' ? maskedPrefix(address.value, len) : hostPrefix(address.value);
+  });
+  return prefixes.includes(undefined) ? undefined : prefixes.filter((each) => each !== undefined);
+}
 
 /** Returns the ports of "tcp dport". Undefined: another match, or ports that are not literal numbers. */
 function tcpPorts({ op, left, right }: NftRecord): readonly PortRange[] | undefined {

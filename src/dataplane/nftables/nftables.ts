@@ -13,6 +13,7 @@ import {
   type Dataplane,
   type DirectReturnShortcomings,
   type ForwardingChanges,
+  type OwnedFrontend,
   type QuarantinedFrontend,
 } from '../dataplane.ts';
 import { DirectReturn } from '../direct-return/direct-return.ts';
@@ -112,6 +113,10 @@ export class NftablesDataplane implements Dataplane {
   apply(changes: ForwardingChanges): Promise<ApplyResult> {
     for (const [service, forwarding] of changes) this.#incoming.set(service, forwarding);
     return this.#flush();
+  }
+
+  frontend(key: string): OwnedFrontend | undefined {
+    return this.#desired.effectiveFrontend(key);
   }
 
   async clear(): Promise<void> {

@@ -96,6 +96,12 @@ export const hostReasons = {
       `chain ${d.chain} drops the packets of Services that none of its other rules accepts: ${d.how}`,
     fix: (d) => d.remedy,
   }),
+  PodFilterDrops: reasonEntry({
+    brief: 'Another program drops connections that other nodes pass to pods',
+    says: (d: { readonly chain: string; readonly pods: string; readonly how: string; readonly remedy: string }) =>
+      `chain ${d.chain} drops connections to pods of this node (${d.pods}) that another node has translated, because none of its other rules accepts them: ${d.how}`,
+    fix: (d) => d.remedy,
+  }),
   InputFilterDrops: reasonEntry({
     brief: 'Another program drops connections to the node',
     says: (d: Texts<'chain' | 'ports' | 'how' | 'remedy'>) =>

@@ -50,5 +50,13 @@ export const agentMetrics = {
     'Sockets that listen for health checks: health-check node ports and /healthz. Those that cannot listen are in herald_differing_services.',
   ),
   herald_health_check_requests_total: counter('Requests to health-check node ports.', { code: '200 or 503' }),
+  herald_agent_check_seconds_total: counter(
+    "Time spent on looking at what becomes of clients' connections. Includes time in which the thread waited for a processor.",
+  ),
+  herald_agent_failing_endpoints: gauge('Endpoints of Services that this node does not reach.'),
+  herald_agent_answered_frontends: gauge(
+    'Addresses and ports of Services at which connections through this node were answered in the last ten minutes.',
+  ),
+  herald_agent_checks_blind: gauge('Is 1 if the agent should look at connections and cannot, or not at all of them, else 0.'),
   herald_node_report_writes_total: counter("Writes of the node's report (NodeState).", { result: 'done or failed' }),
 };

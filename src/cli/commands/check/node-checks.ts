@@ -63,8 +63,9 @@ export async function checkOnNodes(
 }
 
 async function localAgents(context: CommandContext, options: NodeCheckOptions, services: readonly ServiceKey[]): Promise<FoundAgents> {
-  const { clients, unasked, close } = await findProcesses(context, options, { node: options.node, of: ['agent'] });
-  close();
+  const found = await findProcesses(context, options, { node: options.node, of: ['agent'] });
+  const { clients, unasked } = found;
+  found.close();
   const agents = clients.flatMap(({ who, process: { node }, socket }) => {
     if (socket === undefined || node === undefined) return [];
     return [{ who, node, check: () => checkEach(socket, services, context) }];

@@ -183,7 +183,7 @@ test('the endpoint answers for known Services, one check at a time, and is free 
   expect((await ask(key, first.signal)).status).toBe(200);
   const refused = await ask(key, second.signal);
   expect(refused.status).toBe(429);
-  expect('body' in refused && (JSON.parse(String(refused.body)) as LiveProblem)).toEqual({
+  expect('body' in refused && (JSON.parse(refused.body) as LiveProblem)).toEqual({
     error: 'the agent runs another check',
     fix: 'try again when it has ended',
   });

@@ -234,18 +234,11 @@ class RuleCompiler implements CompiledRule {
   }
 
   #constant(kind: Term['kind'], word: string): Uint8Array {
-    switch (kind) {
-      case 'protocol':
-        return Uint8Array.of(this.#named(protocols, word));
-      case 'class':
-        return hostNumber(classNumber(word));
-      case 'addressType':
-        return hostNumber(this.#named(addressTypes, word));
-      case 'interface':
-        return interfaceName(word);
-      default:
-        return this.#fail(`no comparison with ${word} is supported`);
-    }
+    if (kind === 'protocol') return Uint8Array.of(this.#named(protocols, word));
+    if (kind === 'class') return hostNumber(classNumber(word));
+    if (kind === 'addressType') return hostNumber(this.#named(addressTypes, word));
+    if (kind === 'interface') return interfaceName(word);
+    return this.#fail(`no comparison with ${word} is supported`);
   }
 
   /** Loads terms joined by dots one after the other from `octet` on, each padded to a multiple of four octets. */
