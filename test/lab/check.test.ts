@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { CheckReport } from '../../src/explain/check/facts.ts';
+import { debugPaths } from '../../src/live/contract.ts';
+import { requestLocal } from '../../src/system/http/local-socket.ts';
 import type { CommandResult } from './command.ts';
 import { examples, HeraldInLab } from './herald.ts';
 import { Lab } from './lab.ts';
@@ -101,6 +103,16 @@ test('a pod that listens on 127.0.0.1 only is refused from every node, in both f
 
 test('a drop rule in the forward path of one node is found, with the last hop that answers', async () => {
   await drop('node3', 'forward', 'meta l4proto tcp');
+  // A client that goes away in the middle leaves the agents running and free for the next one.
+  const words = ['check', 'service', 'shop/web', '--source', herald.directory, '--socket', herald.socket('node1')];
+  const first = lab.machine('client').spawn([program, ...words], { name: 'first-check' });
+  await lab.until('node1 runs a check', async (note) => {
+    const signal = new AbortController();
+    const { status } = note(await requestLocal(herald.socket('node1'), `${debugPaths.check}?service=shop%2Fweb`, signal.signal));
+    signal.abort();
+    return status === 429;
+  });
+  first.kill('SIGKILL');
   const found = await report('shop/web', '--no-client');
   expect(found.code).toBe(3);
   expect(failuresOf(found).filter((line) => line.includes('10.244.3.10:8080'))).toEqual([

@@ -188,7 +188,7 @@ function serveDebug(
   const hostPaths: FindHostPaths = (targets) => findHostPaths(targets, clock);
   return [
     local.handle(debugPaths.bgpTrace, traceEndpoint(speaker)),
-    local.handle(debugPaths.check, checkEndpoint({ snapshot: () => source.snapshot, node, prober: systemProber(clock), hostPaths })),
+    local.handle(debugPaths.check, checkEndpoint({ snapshot: () => source.snapshot, node, prober: systemProber(clock), hostPaths, clock })),
   ];
 }
 

@@ -3,6 +3,7 @@ import type { CheckLine, NodeProbe, NodeUnprobed } from '../../../live/contract.
 import type { Service } from '../../../model/objects/service.ts';
 import type { Snapshot } from '../../../model/store/snapshot.ts';
 import { addressBytes, addressFromBytes, formatAddress, type Address } from '../../../net/address.ts';
+import { sleep, type Clock } from '../../../system/clock.ts';
 import type { PacketResult } from '../../../system/probe/echo.ts';
 import type { IcmpError } from '../../../system/probe/error-queue.ts';
 import type { ProbeAddress, Prober } from '../../../system/probe/prober.ts';
@@ -15,6 +16,7 @@ export interface ServiceCheckComponents {
   readonly snapshot: () => Snapshot;
   readonly node: string;
   readonly prober: Prober;
+  readonly clock: Clock;
   /** How the host sends packets to addresses. Absent: packet sizes are not probed. */
   readonly hostPaths?: FindHostPaths | undefined;
 }
@@ -53,7 +55,7 @@ export class ServiceCheck {
         what: `${work.length - limits.checkProbes} more`,
         why: `one check has at most ${limits.checkProbes} probes`,
       };
-    yield* inParallel(work.slice(0, limits.checkProbes), limits.checkAtOnce);
+    yield* this.#inParallel(work.slice(0, limits.checkProbes), limits.checkAtOnce);
     yield { type: 'end', probes: this.#probes };
   }
 
@@ -134,6 +136,23 @@ export class ServiceCheck {
     this.#probes++;
     return { type: 'probe', what: 'size', protocol: 'ICMP', to, ...defined({ on }), ...sizeFacts(found) };
   }
+
+  /**
+   * Runs work with at most so many pieces at once, and yields results as they come. Each piece begins in a turn of the event loop of its own,
+   * so that the beginning of the others is not measured with it. Throws the first error.
+   */
+  async *#inParallel<T>(work: readonly (() => Promise<T>)[], atOnce: number): AsyncGenerator<T> {
+    const running = new Map<number, Promise<readonly [number, T]>>();
+    for (const [index, start] of work.entries()) {
+      if (running.size >= atOnce) yield await next(running);
+      await sleep(this.#components.clock, 0, this.#signal);
+      const result = start().then((value) => [index, value] as const);
+      // An abort rejects all of them, and only the first is thrown.
+      result.catch(() => undefined);
+      running.set(index, result);
+    }
+    while (running.size > 0) yield await next(running);
+  }
 }
 
 function sizeFacts(found: PacketResult): Pick<NodeProbe, 'result' | 'size' | 'mtu' | 'by' | 'milliseconds' | 'error'> {
@@ -158,19 +177,6 @@ const senderOf = (icmp: IcmpError | undefined): string | undefined => textOf(icm
 function whyNotSent(error: string): string {
   if (error === 'EPROTONOSUPPORT' || error === 'ESOCKTNOSUPPORT') return 'the kernel of this node has no SCTP';
   return `the node sent no packet (${error})`;
-}
-
-/** Runs work with at most so many pieces at once, and yields results as they come. Throws the first error. */
-async function* inParallel<T>(work: readonly (() => Promise<T>)[], atOnce: number): AsyncGenerator<T> {
-  const running = new Map<number, Promise<readonly [number, T]>>();
-  for (const [index, start] of work.entries()) {
-    if (running.size >= atOnce) yield await next(running);
-    running.set(
-      index,
-      start().then((value) => [index, value] as const),
-    );
-  }
-  while (running.size > 0) yield await next(running);
 }
 
 async function next<T>(running: Map<number, Promise<readonly [number, T]>>): Promise<T> {

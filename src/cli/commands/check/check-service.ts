@@ -109,7 +109,8 @@ async function reportOf(
       unasked,
       options,
     ),
-    ...clientNotes(service, client),
+    ...clientNotes(client),
+    ...otherClients(service),
     ...routes.unchecked,
     ...unreadLines(unread).map((line) => ({ what: 'the objects', why: line })),
   ];
@@ -137,11 +138,26 @@ function uncheckedNodes(missing: readonly string[], unasked: readonly Unreachabl
   ];
 }
 
-function clientNotes({ loadBalancerSourceRanges: ranges }: Service, client: readonly unknown[] | undefined): Unchecked[] {
+/** Names what the results of nodes and of the client here do not show of other clients. */
+function otherClients({ externalTrafficPolicy, loadBalancerSourceRanges: ranges }: Service): Unchecked[] {
+  const what = 'other clients';
+  return [
+    ...(ranges.length === 0 ? [] : [{ what, why: 'loadBalancerSourceRanges decide which are answered, and may leave out the one here' }]),
+    ...(externalTrafficPolicy === 'Cluster'
+      ? []
+      : [
+          {
+            what,
+            why: "under externalTrafficPolicy Local they get the endpoints of the node where they arrive; a node's own connections may use all",
+          },
+        ]),
+  ];
+}
+
+function clientNotes(client: readonly unknown[] | undefined): Unchecked[] {
   if (client === undefined) return [{ what: 'the client here', why: '--no-client' }];
   if (client.length === 0) return [{ what: 'the client here', why: 'the Service has no address for clients outside' }];
-  if (ranges.length === 0) return [];
-  return [{ what: 'other clients', why: 'loadBalancerSourceRanges decide which clients are answered, and may leave out the one here' }];
+  return [];
 }
 
 function takesConnections(snapshot: Snapshot, service: Service): boolean {

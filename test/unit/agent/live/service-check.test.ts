@@ -9,6 +9,7 @@ import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import type { Service } from '../../../../src/model/objects/service.ts';
 import type { Snapshot } from '../../../../src/model/store/snapshot.ts';
 import { addressBytes, address } from '../../../../src/net/address.ts';
+import { sleep, systemClock } from '../../../../src/system/clock.ts';
 import type { KernelProber, Prober } from '../../../../src/system/probe/prober.ts';
 import type { ProbeResult } from '../../../../src/system/probe/result.ts';
 import { cluster, type ServiceLiteral } from '../../decisions/fixtures.ts';
@@ -49,7 +50,10 @@ async function linesOf(
   prober: Prober,
   hostPaths?: ConstructorParameters<typeof ServiceCheck>[0]['hostPaths'],
 ): Promise<CheckLine[]> {
-  const check = new ServiceCheck({ snapshot: () => snapshot, node: 'node1', prober, hostPaths }, new AbortController().signal);
+  const check = new ServiceCheck(
+    { snapshot: () => snapshot, node: 'node1', prober, hostPaths, clock: systemClock },
+    new AbortController().signal,
+  );
   return Array.fromAsync(check.run(web(snapshot)));
 }
 
@@ -155,7 +159,7 @@ test('at most so many probes are open at once, and at most so many belong to a c
     ...proberOf({}),
     tcp: async () => {
       most = Math.max(most, ++open);
-      await setImmediate();
+      await sleep(systemClock, 5);
       open--;
       return answered;
     },
@@ -170,7 +174,7 @@ test('at most so many probes are open at once, and at most so many belong to a c
 test('the endpoint answers for known Services, one check at a time, and is free when its client has gone', async () => {
   const snapshot = snapshotOf({}, ['10.244.1.10@node1']);
   const prober = proberOf({});
-  const answer = checkEndpoint({ snapshot: () => snapshot, node: 'node1', prober });
+  const answer = checkEndpoint({ snapshot: () => snapshot, node: 'node1', prober, clock: systemClock });
   const ask = async (service: string, signal: AbortSignal) => answer({ path: '', query: new URLSearchParams({ service }), signal });
   const [first, second] = [new AbortController(), new AbortController()];
   expect((await ask('default/none', first.signal)).status).toBe(404);
@@ -185,4 +189,23 @@ test('the endpoint answers for known Services, one check at a time, and is free 
   });
   first.abort();
   expect((await ask(key, second.signal)).status).toBe(200);
+});
+
+test('a client that goes away ends all open probes, and none of them ends the process', async () => {
+  const gone = new AbortController();
+  let opened = 0;
+  const endless = (_to: unknown, _port: number, _timeout: number, signal: AbortSignal) => {
+    // No result was awaited yet.
+    if (++opened === 3) gone.abort(new Error('the client has gone'));
+    return new Promise<ProbeResult>((_, reject) => {
+      if (signal.aborted) reject(signal.reason as Error);
+      else signal.addEventListener('abort', () => reject(signal.reason as Error));
+    });
+  };
+  const snapshot = snapshotOf({}, ['10.244.1.10@node1', '10.244.1.11@node1', '10.244.1.12@node1']);
+  const components = { snapshot: () => snapshot, node: 'node1', prober: { tcp: endless, udp: endless }, clock: systemClock };
+  const lines = Array.fromAsync(new ServiceCheck(components, gone.signal).run(web(snapshot)));
+  await expect(lines).rejects.toThrow('the client has gone');
+  // An unhandled rejection would fail this file.
+  await sleep(systemClock, 10);
 });
