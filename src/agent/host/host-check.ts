@@ -5,6 +5,7 @@ import { judgeNats } from '../../decisions/host/foreign-nat.ts';
 import { judgeListeners } from '../../decisions/host/node-port-listeners.ts';
 import { sysctlName, type KernelSetting } from '../../decisions/host/kernel-setting.ts';
 import { requiredSettings, uplinksOf } from '../../decisions/host/required-settings.ts';
+import { defined } from '../../lang/defined.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reason, reasonText, type Reason } from '../../model/reasons.ts';
 import type { ServicesScope } from '../../model/kinds/types.ts';
@@ -296,7 +297,14 @@ export class HostCheck {
       }
       error = refused ?? 'the kernel kept its value';
     }
-    return reason('KernelSettingWrong', { setting: sysctlName(setting), value, wanted, why, error });
+    return reason('KernelSettingWrong', {
+      setting: sysctlName(setting),
+      value,
+      wanted,
+      why,
+      error,
+      ...defined({ remedy: setting.remedy }),
+    });
   }
 
   #update(change: () => void): void {

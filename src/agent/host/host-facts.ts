@@ -10,7 +10,7 @@ import type { ServicePlan } from '../reconcile/service-plan.ts';
 /** The facts about a host that Kubernetes objects define; the kernel provides the others. */
 export type ObjectFacts = Pick<
   HostFacts,
-  'families' | 'peerInterfaces' | 'linkInterfaces' | 'podPrefixes' | 'podInterfaces' | 'conntrack'
+  'families' | 'peerInterfaces' | 'linkInterfaces' | 'podPrefixes' | 'podInterfaces' | 'conntrack' | 'kubeProxy'
 > & {
   readonly nodePorts: () => NodePorts;
 };

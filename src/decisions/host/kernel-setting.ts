@@ -13,6 +13,8 @@ export interface KernelSetting {
   readonly mayBeSet: boolean;
   /** Paths of settings that must hold before this one may be set. */
   readonly after: readonly string[];
+  /** The fix, where it is not to set the wanted value. */
+  readonly remedy?: string;
 }
 
 export type ReadSetting = (path: string) => string | undefined;

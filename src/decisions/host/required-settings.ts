@@ -20,6 +20,8 @@ export interface HostFacts {
   /** Absent when connection tracking stays as the host has it. */
   readonly conntrack?: ConntrackConfig;
   readonly cores: number;
+  /** kube-proxy whose rules are on the host, with its mode: "kube-proxy (iptables)". Absent: there are none. */
+  readonly kubeProxy?: string;
 }
 
 /** Returns the settings in the order in which they are set. A setting that the kernel lacks (`read` returns undefined) is not required. */
@@ -41,15 +43,23 @@ export function requiredSettings(facts: HostFacts): KernelSetting[] {
       'a connection that routers move to this node in its middle is not picked up, and breaks',
     ),
     ...(facts.conntrack === undefined ? [] : conntrackSettings(facts.conntrack, facts.cores)),
-    {
-      ...setting(
-        'net/ipv4/conf/all/route_localnet',
-        '0',
-        'neighbours can reach what listens on 127.0.0.1 of this node (CVE-2020-8558); kube-proxy in iptables mode leaves it on, and Herald does not need it',
-      ),
-      mayBeSet: false,
-    },
+    routeLocalnet(facts.kubeProxy),
   ];
+}
+
+/** kube-proxy in iptables mode sets it, and NodePorts on localhost end without it. Its nftables mode serves none there. */
+function routeLocalnet(kubeProxy: string | undefined): KernelSetting {
+  const exposed = 'neighbours can reach what listens on 127.0.0.1 of this node (CVE-2020-8558)';
+  const path = 'net/ipv4/conf/all/route_localnet';
+  if (kubeProxy === undefined || kubeProxy === 'kube-proxy (nftables)') {
+    const why = `${exposed}; kube-proxy in iptables mode leaves it on, and Herald does not need it`;
+    return { ...setting(path, '0', why), mayBeSet: false };
+  }
+  return {
+    ...setting(path, '0', `${exposed}; the rules of ${kubeProxy} are on this node, and with 0 its NodePorts on localhost end`),
+    mayBeSet: false,
+    remedy: `leave it while clients on the node use NodePorts on localhost; else start kube-proxy with --iptables-localhost-nodeports=false, then run on the node: sysctl -w net.ipv4.conf.all.route_localnet=0`,
+  };
 }
 
 function setting(path: string, wanted: string, why: string): KernelSetting {
@@ -147,7 +157,7 @@ function redirects(interfaces: readonly string[]): KernelSetting[] {
 }
 
 /** Returns where clients may arrive: interfaces with an IPv4 network beside the pods', of unnumbered peers, of ARP and NDP. */
-export function uplinksOf(facts: Omit<HostFacts, 'families' | 'advertisedDefault' | 'conntrack' | 'cores'>): string[] {
+export function uplinksOf(facts: Omit<HostFacts, 'families' | 'advertisedDefault' | 'conntrack' | 'cores' | 'kubeProxy'>): string[] {
   const { interfaces, peerInterfaces, linkInterfaces = [], podPrefixes, podInterfaces = [] } = facts;
   const numbered = interfaces.filter(({ name, address: text, length }) => {
     if (podInterfaces.some((pattern) => matchesInterface(name, pattern))) return false;

@@ -47,9 +47,10 @@ export const hostReasons = {
   }),
   KernelSettingWrong: reasonEntry({
     brief: 'A setting of the kernel is wrong for forwarding',
-    says: (d: Texts<'setting' | 'value' | 'wanted' | 'why' | 'error'>) =>
+    // Absent `remedy`: the wanted value may be set.
+    says: (d: Texts<'setting' | 'value' | 'wanted' | 'why' | 'error'> & { readonly remedy?: string }) =>
       `${d.setting} is ${d.value} and should be ${d.wanted}: ${d.why}${d.error === '' ? '' : ` (it was not set: ${d.error})`}`,
-    fix: (d) => `run on the node: sysctl -w ${d.setting}=${d.wanted}`,
+    fix: (d) => d.remedy ?? `run on the node: sysctl -w ${d.setting}=${d.wanted}`,
   }),
   ConntrackNearlyFull: reasonEntry({
     brief: "The kernel's table of connections is nearly full",
