@@ -9,6 +9,12 @@ export const controllerMetrics = {
     labels: {},
     of: 'controller',
   },
+  herald_nodes_without_report: {
+    type: 'gauge',
+    help: 'Nodes whose agent does not report now, by what their last report shows.',
+    labels: { last: 'stopped (its agent said that it stops), silent (its agent vanished) or none (no agent ever reported)' },
+    of: 'controller',
+  },
   herald_pool_addresses: {
     type: 'gauge',
     help: 'Addresses of a pool. assigned counts each once however many Services share it; kept are reserved for Services that released them.',
