@@ -5,7 +5,6 @@ import { judgeNats } from '../../decisions/host/foreign-nat.ts';
 import { judgeListeners } from '../../decisions/host/node-port-listeners.ts';
 import { sysctlName, type KernelSetting } from '../../decisions/host/kernel-setting.ts';
 import { requiredSettings, uplinksOf } from '../../decisions/host/required-settings.ts';
-import { defined } from '../../lang/defined.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reason, reasonText, type Reason } from '../../model/reasons.ts';
 import type { ServicesScope } from '../../model/kinds/types.ts';
@@ -297,14 +296,7 @@ export class HostCheck {
       }
       error = refused ?? 'the kernel kept its value';
     }
-    return reason('KernelSettingWrong', {
-      setting: sysctlName(setting),
-      value,
-      wanted,
-      why,
-      error,
-      ...defined({ remedy: setting.remedy }),
-    });
+    return setting.judgedAs ?? reason('KernelSettingWrong', { setting: sysctlName(setting), value, wanted, why, error });
   }
 
   #update(change: () => void): void {

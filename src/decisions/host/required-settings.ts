@@ -1,4 +1,5 @@
 import type { ConntrackConfig } from '../../model/kinds/types.ts';
+import { reason } from '../../model/reasons.ts';
 import { parseAddressLeniently, type Family } from '../../net/address.ts';
 import { matchesInterface } from '../../net/interface-pattern.ts';
 import { prefixContains, type Prefix } from '../../net/prefix.ts';
@@ -50,16 +51,10 @@ export function requiredSettings(facts: HostFacts): KernelSetting[] {
 /** kube-proxy in iptables mode sets it, and NodePorts on localhost end without it. Its nftables mode serves none there. */
 function routeLocalnet(kubeProxy: string | undefined): KernelSetting {
   const exposed = 'neighbours can reach what listens on 127.0.0.1 of this node (CVE-2020-8558)';
-  const path = 'net/ipv4/conf/all/route_localnet';
-  if (kubeProxy === undefined || kubeProxy === 'kube-proxy (nftables)') {
-    const why = `${exposed}; kube-proxy in iptables mode leaves it on, and Herald does not need it`;
-    return { ...setting(path, '0', why), mayBeSet: false };
-  }
-  return {
-    ...setting(path, '0', `${exposed}; the rules of ${kubeProxy} are on this node, and with 0 its NodePorts on localhost end`),
-    mayBeSet: false,
-    remedy: `leave it while clients on the node use NodePorts on localhost; else start kube-proxy with --iptables-localhost-nodeports=false, then run on the node: sysctl -w net.ipv4.conf.all.route_localnet=0`,
-  };
+  const why = `${exposed}; kube-proxy in iptables mode leaves it on, and Herald does not need it`;
+  const wanted = { ...setting('net/ipv4/conf/all/route_localnet', '0', why), mayBeSet: false };
+  if (kubeProxy === undefined || kubeProxy === 'kube-proxy (nftables)') return wanted;
+  return { ...wanted, judgedAs: reason('RouteLocalnetOfKubeProxy', { program: kubeProxy }) };
 }
 
 function setting(path: string, wanted: string, why: string): KernelSetting {
