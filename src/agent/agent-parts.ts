@@ -164,7 +164,11 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   });
   const hostCheck = new HostCheck(components, {
     kernelSettings,
-    facts: () => ({ ...hostFacts(source.snapshot, node, plans.byService), linkInterfaces: l2.interfaces() }),
+    facts: () => ({
+      ...hostFacts(source.snapshot, node, plans.byService),
+      linkInterfaces: l2.interfaces(),
+      ...defined({ kubeProxy: foreignFrontends.program }),
+    }),
     services: () => source.snapshot.config.services,
     frontends: () => plans.frontends(),
     podPaths: async () => [

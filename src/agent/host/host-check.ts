@@ -297,7 +297,7 @@ export class HostCheck {
       }
       error = refused ?? 'the kernel kept its value';
     }
-    return reason('KernelSettingWrong', { setting: sysctlName(setting), value, wanted, why, error });
+    return setting.judgedAs ?? reason('KernelSettingWrong', { setting: sysctlName(setting), value, wanted, why, error });
   }
 
   #update(change: () => void): void {

@@ -11,7 +11,7 @@ import type { ServicePlan } from '../reconcile/service-plan.ts';
 /** The facts about a host that Kubernetes objects define; the kernel provides the others. */
 export type ObjectFacts = Pick<
   HostFacts,
-  'families' | 'peerInterfaces' | 'linkInterfaces' | 'podPrefixes' | 'podInterfaces' | 'conntrack'
+  'families' | 'peerInterfaces' | 'linkInterfaces' | 'podPrefixes' | 'podInterfaces' | 'conntrack' | 'kubeProxy'
 > & {
   /** Prefixes of this node's pods to which other nodes pass connections. Empty: unknown, or there are no other nodes. */
   readonly passedPods: readonly Prefix[];

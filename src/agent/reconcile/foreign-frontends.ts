@@ -83,6 +83,12 @@ export class ForeignFrontends {
     return this.#missing;
   }
 
+  /** The program whose rules are on the host: "kube-proxy (iptables)". Undefined: none are seen. */
+  get program(): string | undefined {
+    const { view } = this.#components.foreign;
+    return view.seen ? view.program : undefined;
+  }
+
   /** Returns the problems of the node that come from the other program. */
   problems(): Reason[] {
     const { services, masqueradeBit } = this.#options.config();

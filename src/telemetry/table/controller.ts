@@ -5,6 +5,9 @@ const queue = 'services or configuration';
 
 export const controllerMetrics = {
   herald_leader: gauge('Is 1 if this controller leads, 0 while it waits for the Lease.'),
+  herald_nodes_without_report: gauge('Nodes whose agent does not report now, by what their last report shows.', {
+    last: 'stopped (its agent said that it stops), silent (its agent vanished) or none (no agent ever reported)',
+  }),
   herald_pool_addresses: gauge(
     'Addresses of a pool. assigned counts each once however many Services share it; kept are reserved for Services that released them.',
     { pool: 'name of the IPAddressPool', family: 'ipv4 or ipv6', state: 'free, assigned or kept' },
