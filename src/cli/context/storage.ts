@@ -51,6 +51,8 @@ export interface StorageBackend {
   readonly clockSkew?: ClockSkew;
   /** Knows if records can be written to the directory. Absent: a cluster. */
   readonly recordHealth?: RecordHealth;
+  /** Returns why the API server refuses a controller the Lease, with the fix. Undefined while it does not. Absent: a directory. */
+  readonly refused?: () => string | undefined;
   /**
    * A controller calls this once. In a directory it rejects with UsageError when another controller works there. In a cluster it waits
    * until this controller leads. Undefined: the process was stopped while it waited.

@@ -37,6 +37,8 @@ export async function openStorage(
   endpoints?.follow(storage.source);
   if (storage.clockSkew !== undefined) endpoints?.followClock(storage.clockSkew);
   if (storage.recordHealth !== undefined) endpoints?.followRecords(storage.recordHealth);
+  const { refused } = storage;
+  if (refused !== undefined && options.node === undefined) endpoints?.health.addCheck({ name: 'leadership', ready: () => refused() });
   awaited = () => storage.source.missingPrerequisite?.();
   await storage.source.start(context.stopped);
   isRead?.();

@@ -14,6 +14,7 @@ import { KubernetesServiceMetadata } from '../../sources/kubernetes/records/serv
 import { defined } from '../../lang/defined.ts';
 import type { AgentPodName } from '../../model/objects/agent-pod.ts';
 import type { Log } from '../../system/log.ts';
+import type { Election } from '../../kube/election/election.ts';
 import { version } from '../version.ts';
 import { connectByKubeconfig } from './caller-connection.ts';
 import { acquireLease } from './leader-election.ts';
@@ -54,13 +55,15 @@ export async function openClusterStorage(
     apiGroups: (signal) => apiGroups(client, signal),
     events: new EventRecorder({ client, isBusy: () => writer.isBusy, clock, random, log }, reporter),
   });
+  let campaign: Election | undefined;
   const release = async (): Promise<void> => undefined;
   return {
     source,
     clockSkew: client.clockSkew,
+    refused: () => campaign?.refusal(),
     async acquireLeadership() {
       if (options.leaderElect === 'false') return { ...writersBy(client), release };
-      const election = await acquireLease(context, client, namespace, log);
+      const election = await acquireLease(context, client, namespace, log, (election) => (campaign = election));
       if (election === undefined) return undefined;
       return {
         ...writersBy(fencedClient(client, election)),

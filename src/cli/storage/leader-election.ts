@@ -12,12 +12,14 @@ export async function acquireLease(
   client: KubeClient,
   namespace: string,
   log: Log,
+  campaigning: (election: Election) => void,
 ): Promise<Election | undefined> {
   const components = { client, watch: leaseWatch({ client, clock, random, log }), clock, random, log };
   const election = new Election(components, {
     lease: { namespace, name: leaseName },
     identity: `${hostname}_${digits(random)}${digits(random)}`,
   });
+  campaigning(election);
   const resign = (): void => void election.resign();
   stopped.addEventListener('abort', resign, { once: true });
   if (stopped.aborted) return undefined;

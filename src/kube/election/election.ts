@@ -40,7 +40,7 @@ export class Election {
   /** The time of the last renewal by the wall clock. */
   #renewedAt = 0;
   #holder: string | undefined;
-  #trouble: string | undefined;
+  #trouble: KubeError | undefined;
 
   constructor(components: ElectionComponents, options: ElectionOptions) {
     this.#components = components;
@@ -68,6 +68,14 @@ export class Election {
   /** Aborts when we no longer lead. */
   get term(): AbortSignal {
     return this.#term.signal;
+  }
+
+  /** Returns why the API server refuses us the Lease, with the fix. Undefined while it does not, and when it does not answer. */
+  refusal(): string | undefined {
+    const { namespace, name } = this.#options.lease;
+    const { code, message } = this.#trouble ?? {};
+    if (this.#trouble === undefined || message === undefined || (code !== 'forbidden' && code !== 'notFound')) return undefined;
+    return `the Lease ${namespace}/${name} cannot be had: ${message}. Fix: ${this.#fixOf(this.#trouble)}`;
   }
 
   /** Resolves when the Lease was lost. Never resolves after it was released. */
@@ -100,6 +108,7 @@ export class Election {
         void this.#ask(
           (signal) => this.#read(signal),
           (lease) => ({ type: 'read', lease }),
+          isRace,
         );
         return;
       case 'write': {
@@ -110,6 +119,8 @@ export class Election {
             this.#renewedAt = began;
             return { type: 'written', lease };
           },
+          // Without its namespace a Lease cannot be created, however often it is tried.
+          (error) => isRace(error) && (effect.over !== undefined || error.code !== 'notFound'),
         );
         return;
       }
@@ -135,15 +146,20 @@ export class Election {
     if (because === 'lost') this.#lost.resolve();
   }
 
-  async #ask<T>(request: (signal: AbortSignal) => Promise<T>, answer: (value: T) => LeaseEvent): Promise<void> {
+  async #ask<T>(
+    request: (signal: AbortSignal) => Promise<T>,
+    answer: (value: T) => LeaseEvent,
+    hasRaced: (error: KubeError) => boolean,
+  ): Promise<void> {
     const deadline = new StallTimeout(this.#components.clock, limits.leaseAnswerMilliseconds);
     let event: LeaseEvent;
     try {
       event = answer(await request(deadline.signal));
-      this.#trouble = undefined;
+      // An answer to a read does not show that we may write.
+      if (event.type === 'written' || (event.type === 'read' && (event.lease?.holder ?? '') !== '')) this.#trouble = undefined;
     } catch (error) {
       if (!(error instanceof KubeError)) throw error;
-      event = { type: 'failed', raced: error.code === 'conflict' || error.code === 'notFound' };
+      event = { type: 'failed', raced: hasRaced(error) };
       this.#logError(error);
     } finally {
       deadline.end();
@@ -176,12 +192,23 @@ export class Election {
     this.#components.log.info({ ...this.#options.lease, leader: holder }, 'another one leads');
   }
 
-  #logError({ code, message: problem, fix }: KubeError): void {
-    const trouble = `${code} ${problem}`;
-    if (code === 'conflict' || trouble === this.#trouble) return;
-    this.#trouble = trouble;
-    this.#components.log.warn({ ...this.#options.lease, problem, fix }, 'the Lease cannot be had');
+  #logError(error: KubeError): void {
+    const { code, message: problem } = error;
+    const isTold = this.#trouble?.code === code && this.#trouble.message === problem;
+    if (code === 'conflict' || isTold) return;
+    this.#trouble = error;
+    this.#components.log.warn({ ...this.#options.lease, problem, fix: this.#fixOf(error) }, 'the Lease cannot be had');
   }
+
+  #fixOf({ code, fix }: KubeError): string {
+    const { namespace } = this.#options.lease;
+    if (code !== 'notFound') return fix;
+    return `create the namespace (kubectl create namespace ${namespace}), or name the namespace of Herald with --leader-elect-namespace`;
+  }
+}
+
+function isRace({ code }: KubeError): boolean {
+  return code === 'conflict' || code === 'notFound';
 }
 
 export function leasesPath({ namespace }: Pick<LeaseName, 'namespace'>): string {

@@ -112,6 +112,27 @@ describe('an election', () => {
     expect(one.election.mayWrite()).toBe(false);
   });
 
+  test('a process whose Lease has no namespace tries every few seconds, says the fix once, and leads when it exists', async () => {
+    server.hasNamespace = false;
+    const one = candidate('one');
+    let attempts = 0;
+    one.client.beforeWrite = async () => void attempts++;
+    await pass(60_000);
+    // A pause is 2 s, and up to 2.4 s more at random: 3.2 s here.
+    expect(attempts).toBeLessThanOrEqual(20);
+    expect(attempts).toBeGreaterThanOrEqual(15);
+    const fix =
+      'create the namespace (kubectl create namespace herald-system), or name the namespace of Herald with --leader-elect-namespace';
+    expect(warned).toEqual([{ ...lease, problem: 'the API server answered 404: namespaces "herald-system" not found', fix }]);
+    expect(one.election.refusal()).toBe(
+      `the Lease herald-system/herald-controller cannot be had: the API server answered 404: namespaces "herald-system" not found. Fix: ${fix}`,
+    );
+    server.hasNamespace = true;
+    await pass(5_000);
+    expect(one.leads).toBe(true);
+    expect(one.election.refusal()).toBeUndefined();
+  });
+
   test('resign also ends the campaign of a process that waits or is about to lead', async () => {
     candidate('one');
     await pass(1000);

@@ -9,6 +9,8 @@ export class FakeLeaseServer {
   /** The holders in order. */
   readonly holders: string[] = [];
   writes = 0;
+  /** False: the API server answers a POST with 404 about the namespace. */
+  hasNamespace = true;
   #version = 10;
 
   /** One process's view. `cut`: no response arrives; `losesAnswers`: writes take effect and their responses are lost. */
@@ -23,6 +25,7 @@ export class FakeLeaseServer {
 
   write({ method, body }: Write): Raw {
     const raw = structuredClone(body) as Raw;
+    if (!this.hasNamespace) throw answerError(404, 'namespaces "herald-system" not found', undefined, { kind: 'namespaces' });
     const version = this.lease?.metadata['resourceVersion'];
     if (method === 'POST' ? this.lease !== undefined : version === undefined || raw.metadata['resourceVersion'] !== version)
       throw answerError(409, '');
