@@ -24,6 +24,8 @@ export class PairEvidence {
   #failures: Failure[] = [];
   /** Number of refused ones among them, with those between the first and the last. */
   #refused = 0;
+  /** Connections were found to fail, and none was answered since. */
+  #fails = false;
 
   take({ outcome, at, id, own }: ObservedConnection, noticed: number): void {
     this.#isOwn = at >= this.latest ? own === true : this.#isOwn;
@@ -77,8 +79,13 @@ export class PairEvidence {
     if (later.length < this.#failures.length) this.#refused = later.filter(({ isRefused }) => isRefused).length;
     this.#failures = later;
     const counted = later.filter(({ noticed }) => noticed <= began);
-    if (counted.length < failuresNeeded || later.every(({ at }) => isOld(at, now))) return undefined;
-    if (later.filter(({ isRefused }) => !isRefused).length + this.#refused * share < failuresNeeded) return undefined;
+    if (counted.length < failuresNeeded || later.every(({ at }) => isOld(at, now))) {
+      this.#fails = false;
+      return undefined;
+    }
+    // What a look sees varies from look to look, and must not take back what was found.
+    this.#fails ||= later.filter(({ isRefused }) => !isRefused).length + this.#refused * share >= failuresNeeded;
+    if (!this.#fails) return undefined;
     const refused = this.#last.refused ?? Number.NEGATIVE_INFINITY;
     return refused > answered && !isOld(refused, now) ? 'refused' : 'silent';
   }

@@ -19,7 +19,7 @@ export const controllerMetrics = {
     { pool: 'name of the IPAddressPool', reason: 'code of [reasons.md](reasons.md)' },
   ),
   herald_service_conditions: gauge('Services by the state of their conditions.', {
-    condition: 'AddressAssigned, Programmed or Announced',
+    condition: 'AddressAssigned, Programmed, Announced or Answered',
     status: 'True, False or Unknown',
     reason: 'code of the condition',
   }),
