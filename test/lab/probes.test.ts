@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { addressBytes, addressFromBytes, address, formatAddress } from '../../src/net/address.ts';
 import { loadLibc } from '../../src/system/ffi/libc.ts';
 import { measureSize } from '../../src/system/probe/echo.ts';
@@ -58,6 +58,11 @@ beforeAll(async () => {
     families.map(({ link }) => `route add default via ${link(3, 1).split('/')[0]}`),
     namespaceOf('b'),
   );
+});
+
+/** A test that fails leaves its rules. */
+afterEach(() => {
+  for (const machine of names) flush(machine);
 });
 
 afterAll(() => {
