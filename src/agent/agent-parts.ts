@@ -81,6 +81,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   const snapshot = (): Snapshot => source.snapshot;
   const requeue = events.requeue.emit;
   const onStatusChanged = events.statusChanged.emit;
+  const place = { node, snapshot, onStatusChanged };
 
   const history = components.history === undefined ? undefined : new AgentHistory(components.history, clock);
   const routes = new AnnouncedRoutes(history?.routesChanged);
@@ -114,11 +115,9 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   const l2: L2Announcer = new L2Announcer(
     { ...components, startL2: components.startL2 ?? refuseL2 },
     {
-      node,
-      snapshot,
+      ...place,
       links: () => links.links,
       hostLinks: () => links.hostLinks,
-      onStatusChanged,
       requeue,
       onEvent: (event) => l2History?.take(event),
     },
@@ -138,11 +137,9 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     (service) => requeue([service]),
   );
   const nodeDraining = new NodeDraining(components, {
-    node,
-    snapshot,
+    ...place,
     progress: () => plans.drainProgress(),
     requeueAll: events.requeueAll.emit,
-    onStatusChanged,
   });
   const dataplaneSync = new DataplaneSync(components, node, requeue);
   const announcer = new Announcer(components, routes, {
@@ -185,11 +182,9 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   });
   const identity: HostIdentity = new HostIdentity(components, { node, snapshot, requeueAll: events.requeueAll.emit, onStatusChanged });
   const holdBack: HoldBack = new HoldBack(components, {
-    node,
-    snapshot,
+    ...place,
     blocked: () => hostCheck.blocked(),
     requeueAll: events.requeueAll.emit,
-    onStatusChanged,
   });
   const kernelAnswers: KernelAnswersCheck = new KernelAnswersCheck(components, {
     node,
@@ -224,7 +219,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     links,
     l2,
     kernelAnswers,
-    checks: new ConnectionChecks(components, { node, snapshot, plans, dropping, onStatusChanged }),
+    checks: new ConnectionChecks(components, { ...place, plans, dropping }),
   };
 }
 
