@@ -10,7 +10,7 @@ export const lookPause = 10_000;
 export const askedLookPause = 3_000;
 
 /** Milliseconds without a look that pay for a millisecond of looking. */
-export const pauseFactor = 2_000;
+export const pauseFactor = 3_000;
 
 /** Milliseconds that may still be unpaid when a look that is asked for begins. */
 export const unpaidPause = 60_000;

@@ -23,7 +23,7 @@ const help = `npm run bench:agent -- [options]
   --only PART,...   rest, look, churn, restart (default all)
   --source NAME,... for rest and restart: directory, API-server (default both; API-server needs scripts/setup-conformance.sh
                     kube-apiserver etcd; with metallb-speaker, MetalLB's speaker restarts in the same run)
-  --seconds N       of rest, and of each period of look (default 120)
+  --seconds N       of rest, and of each period of look, which needs 120 (default 120)
   --cycles N        of churn (default 7)
   --services N      of churn (default 1000)
   --json            for machines`;
