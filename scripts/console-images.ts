@@ -35,6 +35,10 @@ try {
   await stage.herald.write('60-first.yaml', waiting.replace('waiting', 'first').replace('0.41', '0.40'));
   await stage.herald.untilAssigned('shop/first', 1);
   await stage.herald.write('61-waiting.yaml', waiting);
+  // Agents say a Service is served once they saw that its clients are answered.
+  for (const address of ['198.51.100.10', '2001:db8:100::10', '192.0.2.10', '2001:db8:2::10'])
+    for (const send of ['tcp', 'udp'] as const) await stage.lab.client[send]({ address, port: 80, count: 12 });
+  await stage.lab.until('shop/web is served', async (note) => note(await stage.herald.explain('shop/web')).startsWith('Served'));
   await stage.lab.cut('node3');
   const { page, open } = await visit(stage);
   await open('/fabric');

@@ -32,7 +32,7 @@ export const outcomes: readonly ServiceOutcome[] = ['notServed', 'partly', 'unkn
 export const outcomeWords: Readonly<Record<ServiceOutcome, string>> = {
   served: 'Served',
   announced: 'Not checked',
-  partly: 'Partly served',
+  partly: 'Not fully served',
   notServed: 'Not served',
   unknown: 'Not known',
   other: 'Of others',
@@ -40,7 +40,7 @@ export const outcomeWords: Readonly<Record<ServiceOutcome, string>> = {
 
 export const outcomeHealth: Readonly<Record<ServiceOutcome, Health>> = {
   served: 'good',
-  announced: 'good',
+  announced: 'unknown',
   partly: 'doubtful',
   notServed: 'bad',
   unknown: 'unknown',

@@ -25,7 +25,7 @@ export function ServicePage({ name, query }: { readonly name: string; readonly q
 
 const healthOfVerdict: Readonly<Record<ServiceView['verdict']['outcome'], Health>> = {
   served: 'good',
-  announced: 'good',
+  announced: 'unknown',
   partly: 'doubtful',
   notServed: 'bad',
   unknown: 'unknown',
@@ -34,7 +34,8 @@ const healthOfVerdict: Readonly<Record<ServiceView['verdict']['outcome'], Health
 function Service({ view, isWide }: { readonly view: ServiceView; readonly isWide: boolean }) {
   const { service, type, verdict, path, lines, wideLines } = view;
   const shown = isWide ? wideLines : lines;
-  const health = verdict.outcome === 'served' && verdict.code !== undefined ? 'doubtful' : healthOfVerdict[verdict.outcome];
+  const isUp = verdict.outcome === 'served' || verdict.outcome === 'announced';
+  const health = isUp && verdict.code !== undefined ? 'doubtful' : healthOfVerdict[verdict.outcome];
   // Another key makes the branches anew, folded or unfolded.
   const [fold, setFold] = useState({ isOpen: true, turn: 0 });
   return (

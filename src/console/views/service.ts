@@ -52,7 +52,7 @@ function addressesOf({ allocation, status = [], clients = [] }: ServiceExplanati
 
 const healthOfClients: Readonly<Record<NonNullable<ServiceExplanation['clients']>[number]['outcome'], Health>> = {
   answered: 'good',
-  announced: 'good',
+  announced: 'unknown',
   failing: 'bad',
   partly: 'doubtful',
   intercepted: 'doubtful',
