@@ -275,7 +275,17 @@ describe('the address space', () => {
 });
 
 describe('a plan', () => {
-  const nothing: Plan = { pools: [], addresses: [], owners: [], routes: [], rules: [], sessions: [] };
+  const nothing: Plan = {
+    pools: [],
+    addresses: [],
+    owners: [],
+    routes: [],
+    rules: [],
+    sessions: [],
+    drains: [],
+    unannounced: [],
+    diverted: [],
+  };
   const drawn = (changes: Plan, outside: readonly string[] = []) =>
     planView({ changes, outside, from: 'a test', kind: 'directory', at: '', notes: [], lines: [], summary: [] });
 
