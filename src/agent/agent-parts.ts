@@ -104,10 +104,9 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   const { source, clock, host, hostPaths } = components;
   const { node, kernelSettings = 'set', healthz = [], proxyStatus } = options;
   const snapshot = (): Snapshot => source.snapshot;
-  const requeue = events.requeue.emit;
-  const onStatusChanged = events.statusChanged.emit;
+  const [requeue, onStatusChanged] = [events.requeue.emit, events.statusChanged.emit];
 
-  const history = components.history === undefined ? undefined : new AgentHistory(components.history, clock);
+  const history = components.history === undefined ? undefined : new AgentHistory(components.history, clock, node);
   const routes = new AnnouncedRoutes(history?.routesChanged);
   const sessions = new BgpSessions(
     { ...components, ...defined({ sessionHistory: history }), installedRoutes: (peer) => received.installed(peer) },
@@ -170,6 +169,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     node,
     snapshot,
     progress: () => plans.drainProgress(),
+    ...defined({ onPhaseChanged: history?.drainChanged }),
     requeueAll: events.requeueAll.emit,
     onStatusChanged,
   });
