@@ -1,0 +1,148 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { planCommand } from '../../src/cli/commands/plan-command.ts';
+import type { Plan } from '../../src/explain/plan/plan.ts';
+import { inProcess } from '../unit/cli/in-process.ts';
+import { examples, HeraldInLab } from './herald.ts';
+import { Lab } from './lab.ts';
+import { edits, ownServices, type Files } from './plan-forecast/edits.ts';
+import { differences, forecast, nodes, readRoutes, readSessions, readWorld, type World } from './plan-forecast/world.ts';
+import { standardTopology } from './standard-topology.ts';
+
+/** Compares what `herald plan` forecasts for an edit with what routers, kernels and clients do after it. */
+const exampleFiles = ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml'];
+const times = { settleSeconds: 2, drainSeconds: 1 };
+/** Longer than any forecast time, so that a later change would show. */
+const dwellMilliseconds = 1500;
+let lab: Lab;
+let herald: HeraldInLab;
+let base: Files;
+let before: World;
+let addresses: readonly string[];
+
+beforeAll(async () => {
+  lab = await Lab.start(standardTopology({ pods: nodes.map((node, index) => ({ name: `web-${index + 1}`, node })) }));
+  herald = await HeraldInLab.prepare(lab, examples, exampleFiles);
+  await herald.prolongHoldTimes();
+  const spec = `drainSeconds: ${times.drainSeconds}, nodeDrain: { settleSeconds: ${times.settleSeconds} }`;
+  await herald.edit('20-herald.yaml', (text) => text.replace('drainSeconds: 2', spec));
+  await herald.write('40-own.yaml', ownServices);
+  base = new Map();
+  for (const file of [...exampleFiles, '40-own.yaml']) base.set(file, await herald.read(file));
+  // A ToR does not reach its own nodes through a spine, as in a real fabric.
+  for (const tor of ['tor1', 'tor2']) {
+    const spine = { 4: `10.8.${tor.at(-1)}.1`, 6: `fd00:8:${tor.at(-1)}::1` };
+    const refuse = ([4, 6] as const).flatMap((family) => [
+      `address-family ipv${family} unicast`,
+      `neighbor ${spine[family]} route-map NOTHING in`,
+      'exit-address-family',
+    ]);
+    await lab.router(tor).configure([`router bgp ${tor === 'tor1' ? 65_101 : 65_102}`, ...refuse]);
+  }
+  await herald.start(nodes);
+  const web = await herald.untilAssigned('shop/web', 2);
+  const [solo, plain] = [await herald.untilAssigned('shop/solo', 1), await herald.untilAssigned('guest/plain', 1)];
+  addresses = [...web, ...solo, ...plain];
+  await lab.until('routers have the routes of all nodes', async (note) => {
+    const [routes, sessions] = [await readRoutes(lab), await readSessions(lab)];
+    const holders = addresses.map((address) => [...routes.keys()].filter((route) => route.startsWith(`${address}/`)).length);
+    return note({ holders, sessions: sessions.size }).sessions === 12 && holders.join() === '6,6,2,6';
+  });
+  before = await readWorld(lab);
+});
+
+afterAll(async () => {
+  await lab?.stop();
+});
+
+/** Returns the forecast of `herald plan`, as JSON and as text. */
+async function plan(files: Files): Promise<{ readonly plan: Plan; readonly text: string }> {
+  const proposed = `${herald.directory}-proposed`;
+  await mkdir(proposed, { recursive: true });
+  for (const [file, text] of files) await writeFile(join(proposed, file), text);
+  const words = ['-f', proposed, '--source', herald.directory];
+  const [json, text] = [await inProcess(planCommand, [...words, '-o', 'json']), await inProcess(planCommand, words)];
+  expect(json.stderr).toBe('');
+  await rm(proposed, { recursive: true });
+  return { plan: JSON.parse(json.stdout) as Plan, text: text.stdout };
+}
+
+async function apply(files: Files): Promise<void> {
+  for (const [file, text] of files) if (text !== (await herald.read(file))) await herald.write(file, text);
+}
+
+/** Waits until routers and kernels are as forecast, and returns when each route was gone, in milliseconds after the edit. */
+async function untilForecast(expected: ReturnType<typeof forecast>): Promise<ReadonlyMap<string, number>> {
+  const start = performance.now();
+  const gone = new Map<string, number>();
+  while (performance.now() - start < 20_000) {
+    const now = await readRoutes(lab);
+    for (const key of before.routes.keys()) if (!now.has(key) && !gone.has(key)) gone.set(key, performance.now() - start);
+    const seen = differences(before, { routes: now, sessions: await readSessions(lab), rules: before.rules });
+    if (seen.routes.join() === expected.routes.join() && seen.sessions.join() === expected.sessions.join()) break;
+    await sleep(200);
+  }
+  await sleep(dwellMilliseconds);
+  return gone;
+}
+
+/** True if every router path leads to a pod, as far as the routes say. */
+function isRouted(routes: Iterable<string>, address: string): boolean {
+  const even = address.replace(/\d+$/, (last) => String(Number(last) & ~1));
+  return [...routes].some((route) => route.startsWith(`${address}/`) || route.startsWith(`${even}/31 `));
+}
+
+describe('herald plan', () => {
+  test('forecasts nothing when nothing is edited', async () => {
+    const { plan: nothing, text } = await plan(base);
+    expect(forecast(nothing, before)).toEqual({ routes: [], sessions: [], rules: [] });
+    expect(text).toBe('Nothing would change.\n');
+  });
+
+  describe.each(edits)('$name', ({ change }) => {
+    test('is forecast as routers, kernels and clients have it afterwards', async () => {
+      const files = new Map(base);
+      change(files);
+      const { plan: planned } = await plan(files);
+      const expected = forecast(planned, before);
+      await apply(files);
+      try {
+        const gone = await untilForecast(expected);
+        const after = await readWorld(lab);
+        expect(differences(before, after)).toEqual(expected);
+        for (const { node, what, afterSeconds } of planned.routes)
+          if (afterSeconds !== undefined) expect(gone.get(`${what} on ${node}`)).toBeGreaterThan(afterSeconds * 900);
+        await expectClients(after);
+        expectUnannounced(planned, after);
+      } finally {
+        await apply(base);
+        await lab.until('everything is as before', async (note) => {
+          const now = await readWorld(lab);
+          const { routes, rules } = note(differences(before, now));
+          return routes.length === 0 && rules.length === 0 && now.sessions.size === before.sessions.size;
+        });
+        before = await readWorld(lab);
+      }
+    });
+  });
+});
+
+/** Clients reach exactly the addresses to which a router has a route. */
+async function expectClients({ routes }: World): Promise<void> {
+  for (const address of addresses) {
+    const { failed } = await lab.client.tcp({ address, port: 80, count: 4, timeoutMs: 1000 });
+    expect({ address, failed }).toEqual({ address, failed: isRouted(routes.keys(), address) ? 0 : 4 });
+  }
+}
+
+/** The addresses that the plan names are those that routers had or would be new, and have not. */
+function expectUnannounced({ unannounced, addresses: changed }: Plan, after: World): void {
+  const fresh = changed.flatMap(({ before: had, after: has }) => has.filter((address) => !had.includes(address)));
+  const lost = new Set(changed.flatMap(({ before: had, after: has }) => had.filter((address) => !has.includes(address))));
+  const expected = [...new Set([...addresses, ...fresh])].filter(
+    (address) => !lost.has(address) && !isRouted(after.routes.keys(), address),
+  );
+  expect(unannounced.map(({ address }) => address).toSorted()).toEqual(expected.toSorted());
+}
