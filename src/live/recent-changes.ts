@@ -80,7 +80,10 @@ export class RecentChanges {
    * not count.
    */
   causesOf(service: ServiceKey, until = this.#sequence): readonly HistoryCause[] | undefined {
-    return causesIn([...latest(this.#ofService.get(service), until), ...latest(this.#sharedOf(service), until)]);
+    const own = latest(this.#ofService.get(service), until);
+    // A test of a dependency costs more than the rest, so no more are tested than are named.
+    const shared = latest(this.#shared, until).values().filter(this.#isCauseOf(service)).take(limits.causes);
+    return causesIn([...own, ...shared]);
   }
 
   /** Returns changes that may have caused an event of a session with the peer. */
@@ -96,10 +99,10 @@ export class RecentChanges {
     return causesIn(latest(about, this.#sequence));
   }
 
-  #sharedOf(service: ServiceKey): RecentChange[] {
+  #isCauseOf(service: ServiceKey): (change: RecentChange) => boolean {
     const snapshot = this.#snapshot;
     const { ofService } = this.#dependencies;
-    return snapshot === undefined ? [] : this.#shared.filter(({ versions }) => ofService(service, versions, snapshot));
+    return ({ versions }) => snapshot !== undefined && ofService(service, versions, snapshot);
   }
 
   /** Returns the versions before and after a change, and makes the latter the known one. */
@@ -120,7 +123,7 @@ export class RecentChanges {
     const since = this.#clock.now() - limits.causeMilliseconds;
     const recent = (changes: readonly RecentChange[] = []): RecentChange[] =>
       changes.filter(({ sequence, at }) => sequence > taken && at >= since).toReversed();
-    const [own, shared] = [recent(this.#ofService.get(service)), recent(this.#sharedOf(service))];
+    const [own, shared] = [recent(this.#ofService.get(service)), recent(this.#shared.filter(this.#isCauseOf(service)))];
     this.#taken.delete(service);
     bounded(this.#taken).set(service, this.#sequence);
     this.#ofService.delete(service);

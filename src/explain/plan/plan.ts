@@ -53,6 +53,8 @@ export interface SessionChange {
   readonly agreed?: readonly string[];
   /** Number of routes that the router loses by the reset. Absent: none, or it keeps them by graceful restart. */
   readonly lost?: number;
+  /** Graceful restart is on, so that the router may keep them for a while. */
+  readonly graceful?: true;
 }
 
 /** Classifies a change of a session's settings; undefined: the settings are equal. */
@@ -213,8 +215,9 @@ function changedSessions(
     const { fields, agreed } = difference;
     if (next.session.adminDown) return [{ node, peer, change: old.session.adminDown ? 'live' : 'stop', fields }];
     if (old.session.adminDown) return [{ node, peer, change: 'start', fields }];
-    const isKept = agreed === undefined && old.session.gracefulRestart && next.session.gracefulRestart;
-    const lost = isKept ? 0 : routesLostBy(peer, routes, current.nodeStates.get(node));
-    return [{ node, peer, change: 'reset', fields, ...defined({ agreed }), ...(lost === 0 ? {} : { lost }) }];
+    const isGraceful = old.session.gracefulRestart && next.session.gracefulRestart;
+    const lost = agreed === undefined && isGraceful ? 0 : routesLostBy(peer, routes, current.nodeStates.get(node));
+    const loss = lost === 0 ? {} : { lost, ...(isGraceful ? { graceful: true as const } : {}) };
+    return [{ node, peer, change: 'reset', fields, ...defined({ agreed }), ...loss }];
   });
 }

@@ -130,10 +130,20 @@ export function planSummary({ addresses, owners, sessions, routes, rules, unanno
   return [
     total,
     ...ofThese,
+    ...newSessionSummary(sessions, routes),
     ...(later === 0 ? [] : [`${later} of these routes are announced as the last resort of routers first.`]),
     ...(unannounced.length === 0 ? [] : [`${unannounced.length} addresses would be announced by no node.`]),
     ...ownerSummary(owners),
   ];
+}
+
+/** A new session comes up only if the other side has it too. */
+function newSessionSummary(sessions: readonly SessionChange[], routes: readonly NodeChange[]): string[] {
+  const fresh = new Set(sessions.flatMap(({ node, peer, change }) => (change === 'start' ? [`${node} to ${peer}`] : [])));
+  const added = routes.filter(({ node, change, what }) => change === 'add' && fresh.has(`${node}${what.slice(what.lastIndexOf(' to '))}`));
+  return added.length === 0
+    ? []
+    : [`${added.length} of the added routes are for new sessions, which come up only if the router has them too.`];
 }
 
 function countLost(sessions: readonly SessionChange[]): number {
@@ -149,6 +159,7 @@ function lostSummary(resets: readonly SessionChange[]): string[] {
     ...(waiting === 0
       ? []
       : [`${waiting} routes are withdrawn by resets; they come back only if the router has the same change (${fields}).`]),
+    ...(needy.some(({ graceful }) => graceful) ? ['With graceful restart a router may keep them until its restart time is over.'] : []),
     ...(returning === 0 ? [] : [`${returning} routes are withdrawn by resets, and sent again when the session is up.`]),
   ];
 }

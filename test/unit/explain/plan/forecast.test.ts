@@ -125,6 +125,9 @@ describe('a plan that resets sessions', () => {
     const hold = { enableGracefulRestart: true, holdTimeSeconds: 30, keepaliveTimeSeconds: 10 };
     expect(reset(hold, kept).sessions.map(({ lost }) => lost)).toEqual([undefined, undefined]);
     expect(reset({ enableGracefulRestart: true, peerASN: 64999 }, kept).sessions.map(({ lost }) => lost)).toEqual([2, 1]);
+    expect(renderPlan(reset({ enableGracefulRestart: true, peerASN: 64999 }, kept))).toContain(
+      'With graceful restart a router may keep them until its restart time is over.',
+    );
     const down = cluster(running);
     const states = [...down.nodeStates].map(
       ([name, state]) => [name, { ...state, sessions: state.sessions.map((one) => ({ ...one, state: 'Active' as const })) }] as const,
@@ -147,6 +150,9 @@ describe('a plan that resets sessions', () => {
     });
     expect(routesOf(plan(running, shut))).toHaveLength(3);
     expect(plan(shut, running).sessions.map(({ change }) => change)).toEqual(['start', 'start']);
+    expect(renderPlan(plan(shut, running))).toContain(
+      '3 of the added routes are for new sessions, which come up only if the router has them too.',
+    );
     expect(plan(shut, running).routes.map(({ change }) => change)).toEqual(['add', 'add', 'add']);
   });
 });
