@@ -37,7 +37,7 @@ export function planSections(plan: Plan): PlanSection[] {
       }),
     ),
     ...section('Addresses that no node would announce', unannounced.flatMap(unannouncedLines)),
-    ...section('Addresses of Nodes and routers in the routes of others', diverted.map(divertedText)),
+    ...section('Routes that contain an address of a Node or router', diverted.map(divertedText)),
     ...section('Owners by ARP and NDP', owners.flatMap(ownerLines)),
     ...section('Drains', drains.map(drainText)),
     ...section('Sessions', byNode(sessions, sessionText)),

@@ -8,7 +8,7 @@ const tors = ['tor1', 'tor2'] as const;
 export interface World {
   /** Attributes by "198.51.100.10/32 to tor1-v4 on node1". */
   readonly routes: ReadonlyMap<string, string>;
-  /** When the session came up, by "tor1-v4 on node1". */
+  /** The ports of the connection, by "tor1-v4 on node1". */
   readonly sessions: ReadonlyMap<string, string>;
   /** "198.51.100.10 TCP 80 on node1". */
   readonly rules: ReadonlySet<string>;
@@ -16,7 +16,8 @@ export interface World {
 
 interface Neighbor {
   readonly bgpState: string;
-  readonly bgpTimerUpEstablishedEpoch?: number;
+  readonly portLocal?: number;
+  readonly portForeign?: number;
 }
 
 interface FrrPath {
@@ -47,9 +48,9 @@ export async function readSessions(lab: Lab): Promise<Map<string, string>> {
   const sessions = new Map<string, string>();
   for (const tor of tors) {
     const neighbors = await lab.router(tor).show<Readonly<Record<string, Neighbor>>>('show bgp neighbors json');
-    for (const [address, { bgpState, bgpTimerUpEstablishedEpoch }] of Object.entries(neighbors)) {
+    for (const [address, { bgpState, portLocal, portForeign }] of Object.entries(neighbors)) {
       const session = sessionWith(tor, address);
-      if (session !== undefined && bgpState === 'Established') sessions.set(session, String(bgpTimerUpEstablishedEpoch));
+      if (session !== undefined && bgpState === 'Established') sessions.set(session, `${portLocal} ${portForeign}`);
     }
   }
   return sessions;
@@ -103,7 +104,7 @@ function compare(before: ReadonlyMap<string, string>, after: ReadonlyMap<string,
   });
 }
 
-/** Returns the differences that a plan forecasts, when everything has happened. A session that resets has another time of its start. */
+/** Returns the differences that a plan forecasts, when everything has happened. A session that resets has another connection. */
 export function forecast({ routes, sessions, rules }: Plan, before: World): Differences {
   const signs = { add: '+', remove: '-', change: '~' } as const;
   const changed = new Map(routes.map(({ node, what, change }) => [`${what} on ${node}`, signs[change]]));
