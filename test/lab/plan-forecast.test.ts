@@ -8,6 +8,7 @@ import { inProcess } from '../unit/cli/in-process.ts';
 import { examples, HeraldInLab } from './herald.ts';
 import { Lab } from './lab.ts';
 import { edits, ownServices, type Files } from './plan-forecast/edits.ts';
+import { editedObjects, historySince, unrelated } from './plan-forecast/history.ts';
 import { differences, forecast, nodes, readRoutes, readSessions, readWorld, type World } from './plan-forecast/world.ts';
 import { standardTopology } from './standard-topology.ts';
 
@@ -22,6 +23,8 @@ let herald: HeraldInLab;
 let base: Files;
 let before: World;
 let addresses: readonly string[];
+/** When each object was edited last, in milliseconds since the epoch. */
+const editedAt = new Map<string, number>();
 
 beforeAll(async () => {
   lab = await Lab.start(standardTopology({ pods: nodes.map((node, index) => ({ name: `web-${index + 1}`, node })) }));
@@ -31,7 +34,8 @@ beforeAll(async () => {
   await herald.edit('20-herald.yaml', (text) => text.replace('drainSeconds: 2', spec));
   await herald.write('40-own.yaml', ownServices);
   base = new Map();
-  for (const file of [...exampleFiles, '40-own.yaml']) base.set(file, await herald.read(file));
+  await herald.write('90-unrelated.yaml', unrelated(0));
+  for (const file of [...exampleFiles, '40-own.yaml', '90-unrelated.yaml']) base.set(file, await herald.read(file));
   // A ToR does not reach its own nodes through a spine, as in a real fabric.
   for (const tor of ['tor1', 'tor2']) {
     const spine = { 4: `10.8.${tor.at(-1)}.1`, 6: `fd00:8:${tor.at(-1)}::1` };
@@ -89,12 +93,14 @@ async function untilForecast(expected: ReturnType<typeof forecast>): Promise<Rea
   return gone;
 }
 
-/** Undoes the edit. Sessions that have reset are new ones. */
-async function restore(): Promise<void> {
+/** Undoes the edit. Sessions that reset by the edit reset again. */
+async function restore({ sessions: edited }: Pick<World, 'sessions'>): Promise<void> {
   await apply(base);
+  const resets = [...edited].filter(([name, ports]) => before.sessions.has(name) && before.sessions.get(name) !== ports);
   const isBack = async (): Promise<boolean> => {
     const [routes, sessions] = [await readRoutes(lab), await readSessions(lab)];
-    const back = differences(before, { ...before, routes }).routes.length === 0 && sessions.size === before.sessions.size;
+    const hasReset = resets.every(([name, ports]) => sessions.get(name) !== ports);
+    const back = hasReset && differences(before, { ...before, routes }).routes.length === 0 && sessions.size === before.sessions.size;
     if (back) before = { ...before, sessions };
     return back && differences(before, await readWorld(lab)).rules.length === 0;
   };
@@ -124,19 +130,25 @@ describe('herald plan', () => {
     test('is forecast as routers, kernels and clients have it afterwards', async () => {
       const files = new Map(base);
       change(files);
+      const edited = editedObjects(base, files);
+      files.set('90-unrelated.yaml', unrelated(1));
+      const since = new Date();
       const { plan: planned } = await plan(files);
       const expected = forecast(planned, before);
       await apply(files);
+      for (const name of edited) editedAt.set(name, since.getTime());
+      let after: World = before;
       try {
         const gone = await untilForecast(expected);
-        const after = await readWorld(lab);
+        after = await readWorld(lab);
         expect(differences(before, after)).toEqual(expected);
         for (const { node, what, afterSeconds } of planned.routes)
           if (afterSeconds !== undefined) expect(gone.get(`${what} on ${node}`)).toBeGreaterThan(afterSeconds * 900);
         await expectClients(after);
         expectUnannounced(planned, after);
+        await expectCauses(edited, since);
       } finally {
-        await restore();
+        await restore(after);
       }
     });
   });
@@ -162,4 +174,23 @@ function expectUnannounced({ unannounced, addresses: changed }: Plan, { routes }
   const held = [...new Set([...addresses, ...fresh])].filter((address) => !lost.has(address));
   const expected = held.filter((address) => routeTo(routes.keys(), address) === 'none');
   expect(unannounced.map(({ address }) => address).toSorted()).toEqual(expected.toSorted());
+}
+
+/**
+ * Histories name the objects of the edit, and Services, whose status the controller writes, and no others that changed at the same time. The
+ * controller waits up to half a minute before it tells of a bad condition, so it may name those of an earlier edit.
+ */
+async function expectCauses(edited: ReadonlySet<string>, since: Date): Promise<void> {
+  const lately = new Set([...editedAt].filter(([, at]) => since.getTime() - at < 60_000).map(([name]) => name));
+  for (const process of [...nodes, 'controller']) {
+    const allowed = process === 'controller' ? lately : edited;
+    const entries = await historySince(herald.socket(process), since);
+    const others = entries.flatMap(({ what, name, causes = [] }) => {
+      const named = causes
+        .map((cause) => `${cause.kind} ${cause.name}`)
+        .filter((cause) => !cause.startsWith('Service ') && !allowed.has(cause));
+      return named.map((cause) => `${what} of ${name}: ${cause}`);
+    });
+    expect({ process, others }).toEqual({ process, others: [] });
+  }
 }
