@@ -14,9 +14,9 @@ import { standardTopology } from './standard-topology.ts';
 
 /** Compares what `herald plan` forecasts for an edit with what routers, kernels and clients do after it. */
 const exampleFiles = ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml'];
-const times = { settleSeconds: 2, drainSeconds: 1 };
-/** Longer than any forecast time, so that a later change would show. */
-const dwellMilliseconds = 1500;
+const times = { settleSeconds: 1, drainSeconds: 1 };
+/** Longer than the times above, so that a change shows that was not forecast. */
+const dwellMilliseconds = 2500;
 const pollMilliseconds = 300;
 let lab: Lab;
 let herald: HeraldInLab;
