@@ -13,7 +13,7 @@ interface ChangedSession {
 /** Returns how a running session takes changed settings. Undefined: nothing changed, or the speaker refuses the new settings. */
 export function sessionChange(before: SessionIntent, after: SessionIntent): ChangedSession | undefined {
   if ((before.dynamicNeighbors === undefined) !== (after.dynamicNeighbors === undefined)) {
-    return { change: 'reset', fields: ['dynamicNeighbors'], agreed: ['dynamicNeighbors'] };
+    return { change: 'reset', fields: ['dynamicNeighbors'] };
   }
   const [old, next] = [optionsOrRefusal(before), optionsOrRefusal(after)];
   // Settings that the speaker refuses leave the session as it is. A peer whose old settings were refused gets its first session.
@@ -30,8 +30,8 @@ export function sessionChange(before: SessionIntent, after: SessionIntent): Chan
   return { change: 'reset', fields: all, ...(agreed.length === 0 ? {} : { agreed }) };
 }
 
-/** Settings that both sides of a session must have. */
-const agreedFields: ReadonlySet<string> = new Set<keyof PeerOptions | `dynamicNeighbors.${string}`>([
+/** Settings that both sides of a session must have. Those of dynamic neighbours concern some routers only. */
+const agreedFields: ReadonlySet<string> = new Set<keyof PeerOptions>([
   'address',
   'interface',
   'vrf',
@@ -41,8 +41,6 @@ const agreedFields: ReadonlySet<string> = new Set<keyof PeerOptions | `dynamicNe
   'sourceAddress',
   'password',
   'ttlSecurityHops',
-  'dynamicNeighbors.ranges',
-  'dynamicNeighbors.asns',
 ]);
 
 /** True when the AS number of the router, as far as it was known, is one that the new setting accepts. */
