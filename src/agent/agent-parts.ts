@@ -79,11 +79,10 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   const { source, clock, host, hostPaths } = components;
   const { node, kernelSettings = 'set', healthz = [], proxyStatus } = options;
   const snapshot = (): Snapshot => source.snapshot;
-  const requeue = events.requeue.emit;
-  const onStatusChanged = events.statusChanged.emit;
+  const [requeue, onStatusChanged] = [events.requeue.emit, events.statusChanged.emit];
   const place = { node, snapshot, onStatusChanged };
 
-  const history = components.history === undefined ? undefined : new AgentHistory(components.history, clock);
+  const history = components.history === undefined ? undefined : new AgentHistory(components.history, clock, node);
   const routes = new AnnouncedRoutes(history?.routesChanged);
   const sessions = new BgpSessions(
     { ...components, ...defined({ sessionHistory: history }), installedRoutes: (peer) => received.installed(peer) },
@@ -139,6 +138,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   const nodeDraining = new NodeDraining(components, {
     ...place,
     progress: () => plans.drainProgress(),
+    ...defined({ onPhaseChanged: history?.drainChanged }),
     requeueAll: events.requeueAll.emit,
   });
   const dataplaneSync = new DataplaneSync(components, node, requeue);

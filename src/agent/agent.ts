@@ -69,6 +69,7 @@ export class Agent {
   async start(): Promise<void> {
     const { source, dataplane, log } = this.#components;
     const { history, nodeDraining, health, identity, hostCheck, foreignFrontends, plans, node } = this.#parts;
+    history?.startFrom(source.snapshot);
     this.#unsubscribe = source.onChange((changes) => {
       history?.recordChanges(changes, source.snapshot);
       this.#loop.onChanges(changes);

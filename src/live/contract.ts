@@ -322,7 +322,7 @@ export interface HistoryEntry {
   readonly text: string;
   readonly reason?: { readonly code: string; readonly message: string; readonly fix: string };
   /**
-   * Objects that changed before, the likeliest cause first. Absent: the cause is no object but a session, the kernel, a timer or the start
+   * Objects on which the decision rests that changed before it, the likeliest cause first. Absent: the cause is no object but a session, the kernel, a timer or the start
    * of the process.
    */
   readonly causes?: readonly HistoryCause[];

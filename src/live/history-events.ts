@@ -32,7 +32,12 @@ export const historyEvents = {
   SessionUp: 'good',
   SessionDown: 'bad',
 
-  // Agents, about their node.
+  // Agents, about their node. Withdrawn is recorded too.
+  Draining: 'bad',
+  /** The settle time of its drain is over, and routes are left. */
+  Settled: '',
+  Drained: '',
+  DrainEnded: 'good',
   Stalled: 'bad',
   Suspended: 'bad',
   Resumed: 'good',

@@ -23,7 +23,7 @@ export const limits = {
   /** The controller takes older changes as handled. */
   causeMilliseconds: 30_000,
   /** Changes of objects that concern many Services; they are kept until the work that they cause is done. */
-  sharedChanges: 8,
+  sharedChanges: 64,
   /** Routes that a history entry lists. */
   routesOfEntry: 16,
   /**

@@ -6,6 +6,8 @@ import { limits } from './limits.ts';
 
 interface RecentChange {
   readonly cause: HistoryCause;
+  /** The object before the first and after the last change, as far as it existed. Empty for a change of one Service. */
+  readonly versions: readonly HeraldObject[];
   readonly sequence: number;
   /** By the clock's `now`. */
   readonly at: number;
@@ -14,9 +16,17 @@ interface RecentChange {
 /** NodeStates change all the time and are never a cause. */
 const ignored: ReadonlySet<KindName> = new Set<KindName>(['NodeState']);
 
+/** Whether decisions rest on an object. `versions`: the object before and after its changes. */
+export interface Dependencies {
+  readonly ofService: (service: ServiceKey, versions: readonly HeraldObject[], snapshot: Snapshot) => boolean;
+  /** Of a node's session with the BGPPeer. */
+  readonly ofPeer: (peer: string, versions: readonly HeraldObject[], snapshot: Snapshot) => boolean;
+}
+
 /**
  * Remembers which objects changed and were not reconciled yet, so that an event of a Service can name its likely causes. A change that
- * concerns one Service is kept with that Service; others (a pool, a peer, a Node) are kept for all Services, the latest few.
+ * concerns one Service is kept with that Service; others (a pool, a peer, a Node) are kept for all Services, the latest few. An event names
+ * those of them on which its decision rests, before or after the change.
  */
 export class RecentChanges {
   readonly #ofService = new Map<ServiceKey, RecentChange[]>();
@@ -24,17 +34,30 @@ export class RecentChanges {
   /** For each Service, the position at the last `takeRecentCauses`: changes up to there were returned already. */
   readonly #taken = new Map<ServiceKey, number>();
   readonly #clock: Pick<Clock, 'now'>;
+  readonly #dependencies: Dependencies;
+  /** The current versions of shared objects, by kind and key. */
+  readonly #known = new Map<string, HeraldObject>();
+  #snapshot: Snapshot | undefined;
   #sequence = 0;
 
-  constructor(clock: Pick<Clock, 'now'>) {
+  constructor(clock: Pick<Clock, 'now'>, dependencies: Dependencies) {
     this.#clock = clock;
+    this.#dependencies = dependencies;
+  }
+
+  /** Remembers the present objects, so that a change has an earlier version. Changes of objects that it does not know appear as new objects. */
+  startFrom(snapshot: Snapshot): void {
+    this.#snapshot = snapshot;
+    for (const [kind, key, object] of sharedObjects(snapshot)) this.#known.set(`${kind} ${key}`, object);
   }
 
   recordChanges(changes: readonly Change[], snapshot: Snapshot): void {
+    this.#snapshot = snapshot;
     for (const { kind, key, services } of changes) {
       if (ignored.has(kind)) continue;
       const own = kind === 'Service' ? [key as ServiceKey] : kind === 'EndpointSlice' ? (services ?? []) : undefined;
-      const change = { cause: causeOf(snapshot, kind, key, own?.[0]), sequence: ++this.#sequence, at: this.#clock.now() };
+      const versions = own === undefined ? this.#versionsOf(kind, key, snapshot) : [];
+      const change = { cause: causeOf(snapshot, kind, key, own?.[0]), versions, sequence: ++this.#sequence, at: this.#clock.now() };
       if (own === undefined) {
         addChange(this.#shared, change, limits.sharedChanges);
         continue;
@@ -57,15 +80,38 @@ export class RecentChanges {
    * not count.
    */
   causesOf(service: ServiceKey, until = this.#sequence): readonly HistoryCause[] | undefined {
-    const all = [...latest(this.#ofService.get(service), until), ...latest(this.#shared, until)].slice(0, limits.causes);
-    return all.length === 0 ? undefined : all;
+    const own = latest(this.#ofService.get(service), until);
+    // A test of a dependency costs more than the rest, so no more are tested than are named.
+    const shared = latest(this.#shared, until).values().filter(this.#isCauseOf(service)).take(limits.causes);
+    return causesIn([...own, ...shared]);
   }
 
-  /** Returns changes that may have caused an event of a peer. */
+  /** Returns changes that may have caused an event of a session with the peer. */
   causesOfPeer(peer: string): readonly HistoryCause[] | undefined {
-    const all = latest(this.#shared, this.#sequence).filter(({ kind, name }) => kind !== 'BGPPeer' || name === peer);
-    const about = all.filter(({ kind }) => aboutPeers.has(kind)).slice(0, limits.causes);
-    return about.length === 0 ? undefined : about;
+    const { ofPeer } = this.#dependencies;
+    const about = this.#shared.filter(({ versions }) => this.#snapshot !== undefined && ofPeer(peer, versions, this.#snapshot));
+    return causesIn(latest(about, this.#sequence));
+  }
+
+  /** Returns changes of the Node, or of the settings of all nodes. */
+  causesOfNode(node: string): readonly HistoryCause[] | undefined {
+    const about = this.#shared.filter(({ cause: { kind, name } }) => kind === 'HeraldConfig' || (kind === 'Node' && name === node));
+    return causesIn(latest(about, this.#sequence));
+  }
+
+  #isCauseOf(service: ServiceKey): (change: RecentChange) => boolean {
+    const snapshot = this.#snapshot;
+    const { ofService } = this.#dependencies;
+    return ({ versions }) => snapshot !== undefined && ofService(service, versions, snapshot);
+  }
+
+  /** Returns the versions before and after a change, and makes the latter the known one. */
+  #versionsOf(kind: KindName, key: string, snapshot: Snapshot): HeraldObject[] {
+    const name = `${kind} ${key}`;
+    const [before, after] = [this.#known.get(name), objectOf(snapshot, kind, key, undefined)];
+    if (after === undefined) this.#known.delete(name);
+    else this.#known.set(name, after);
+    return [before, after].flatMap((version) => version ?? []);
   }
 
   /**
@@ -77,13 +123,13 @@ export class RecentChanges {
     const since = this.#clock.now() - limits.causeMilliseconds;
     const recent = (changes: readonly RecentChange[] = []): RecentChange[] =>
       changes.filter(({ sequence, at }) => sequence > taken && at >= since).toReversed();
-    const [own, shared] = [recent(this.#ofService.get(service)), recent(this.#shared)];
+    const [own, shared] = [recent(this.#ofService.get(service)), recent(this.#shared.filter(this.#isCauseOf(service)))];
     this.#taken.delete(service);
     bounded(this.#taken).set(service, this.#sequence);
     this.#ofService.delete(service);
     const latestOfAll = Math.max(own[0]?.at ?? 0, shared[0]?.at ?? 0);
     const all = [...together(own, own[0]?.at ?? 0), ...together(shared, latestOfAll)];
-    return all.length === 0 ? undefined : all.slice(0, limits.causes).map(({ cause }) => cause);
+    return causesIn(all);
   }
 
   /** Forgets the changes of a deleted Service. */
@@ -103,8 +149,6 @@ export class RecentChanges {
   }
 }
 
-const aboutPeers: ReadonlySet<string> = new Set(['BGPPeer', 'BFDProfile', 'Secret', 'HeraldConfig']);
-
 /** Evicts the oldest key when the map is full: changes of a Service that no provider serves are never reconciled. */
 function bounded<K, V>(map: Map<K, V>): Map<K, V> {
   if (map.size < limits.historyObjects) return map;
@@ -113,23 +157,36 @@ function bounded<K, V>(map: Map<K, V>): Map<K, V> {
   return map;
 }
 
-function latest(changes: readonly RecentChange[] | undefined, until: number): HistoryCause[] {
-  return (changes ?? [])
-    .filter(({ sequence }) => sequence <= until)
-    .map(({ cause }) => cause)
-    .toReversed();
+function latest(changes: readonly RecentChange[] | undefined, until: number): RecentChange[] {
+  return (changes ?? []).filter(({ sequence }) => sequence <= until).toReversed();
+}
+
+function causesIn(changes: readonly RecentChange[]): readonly HistoryCause[] | undefined {
+  return changes.length === 0 ? undefined : changes.slice(0, limits.causes).map(({ cause }) => cause);
 }
 
 function together(changes: readonly RecentChange[], latestAt: number): RecentChange[] {
   return changes.filter(({ at }) => latestAt - at <= limits.togetherMilliseconds);
 }
 
-/** Adds a change. An object that changed before keeps only the latest change. */
+/** Adds a change. An object that changed before keeps only the latest change, with its earliest version. */
 function addChange(changes: RecentChange[], one: RecentChange, most: number): void {
-  const before = changes.findIndex(({ cause }) => cause.kind === one.cause.kind && cause.name === one.cause.name);
-  if (before >= 0) changes.splice(before, 1);
-  changes.push(one);
+  const index = changes.findIndex(({ cause }) => cause.kind === one.cause.kind && cause.name === one.cause.name);
+  const [before] = index < 0 ? [] : changes.splice(index, 1);
+  const first = before?.versions.slice(0, 1) ?? [];
+  changes.push(first.length === 0 ? one : { ...one, versions: [...first, ...one.versions.slice(-1)] });
   if (changes.length > most) changes.shift();
+}
+
+/** Lists the objects that several Services share, each with its kind and key. */
+function* sharedObjects(snapshot: Snapshot): Generator<readonly [KindName, string, HeraldObject]> {
+  const { nodes, namespaces, secrets, serviceCIDRs, pools, peers, advertisements, l2Advertisements } = snapshot;
+  const { bfdProfiles, communities, externalIPPolicies, config } = snapshot;
+  for (const objects of [nodes, namespaces, secrets, serviceCIDRs, pools, peers, advertisements, l2Advertisements])
+    for (const [key, object] of objects) yield [object.kind, key, object];
+  for (const objects of [bfdProfiles, communities, externalIPPolicies])
+    for (const [key, object] of objects) yield [object.kind, key, object];
+  yield ['HeraldConfig', config.metadata.name, config];
 }
 
 function causeOf(snapshot: Snapshot, kind: KindName, key: string, service: ServiceKey | undefined): HistoryCause {

@@ -2,10 +2,13 @@ import type { Peer } from '../../bgp/index.ts';
 import type { QuarantinedFrontend } from '../../dataplane/dataplane.ts';
 import { withGracefulShutdownAttributes } from '../../decisions/announcement/last-resort.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
+import { serviceDependsOn, sessionDependsOn } from '../../decisions/decision-inputs.ts';
+import type { HistoryRoute } from '../../live/contract.ts';
 import { RecentChanges } from '../../live/recent-changes.ts';
 import type { History, NamedHistoryEntry } from '../../live/history.ts';
 import { limits } from '../../live/limits.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
+import type { NodeDrainReport } from '../../model/objects/node-state.ts';
 import { reasonText, type Reason } from '../../model/reasons.ts';
 import { sameContent } from '../../model/store/same-content.ts';
 import type { Change, Snapshot } from '../../model/store/snapshot.ts';
@@ -19,18 +22,33 @@ import { RouteGroup } from './route-group.ts';
 /** Records what happens to Services and sessions in the history of the process. A Service that does not change has no entry. */
 export class AgentHistory {
   readonly #history: History;
+  readonly #node: string;
   readonly #causes: RecentChanges;
   readonly #clock: Clock;
+  readonly #drained: DrainedRoutes;
   /** The position in the recent changes when the running pass began. */
   #passPosition: number | undefined;
   /** Services whose latest forwarding the kernel does not have yet. */
   #unprogrammed = new Map<ServiceKey, ForwardingChange>();
   readonly #refused = new Map<ServiceKey, string>();
 
-  constructor(history: History, clock: Clock) {
+  constructor(history: History, clock: Clock, node: string) {
     this.#history = history;
+    this.#node = node;
     this.#clock = clock;
-    this.#causes = new RecentChanges(clock);
+    this.#drained = new DrainedRoutes();
+    this.#causes = new RecentChanges(clock, {
+      ofService: (key, versions, snapshot) => {
+        const service = snapshot.services.get(key);
+        return service !== undefined && serviceDependsOn(snapshot, service, versions, node);
+      },
+      ofPeer: (peer, versions, snapshot) => sessionDependsOn(snapshot, peer, versions, node),
+    });
+  }
+
+  /** Remembers the objects with which the agent starts. */
+  startFrom(snapshot: Snapshot): void {
+    this.#causes.startFrom(snapshot);
   }
 
   recordChanges(changes: readonly Change[], snapshot: Snapshot): void {
@@ -43,6 +61,7 @@ export class AgentHistory {
 
   /** `done`: the Services of a successful pass; undefined after a failed one. */
   passEnded(done: Iterable<ServiceKey> | undefined, snapshot: Snapshot): void {
+    this.#recordDrained();
     if (done !== undefined && this.#passPosition !== undefined) {
       const services = [...done];
       this.#causes.markReconciled(services, this.#passPosition);
@@ -68,8 +87,11 @@ export class AgentHistory {
     const whyGone = (peer: string, route: RouteIntent): Reason | undefined => why?.(peer, route);
     for (const { key: because, group } of withdrawn.groupBy(whyGone, (reason) =>
       reason === undefined ? '' : `${reason.code} ${reasonText(reason)}`,
-    ))
-      this.#record(service, { what: 'Withdrawn', text: 'withdrawn', reason: because, ...group.toHistory() });
+    )) {
+      const routes = group.toHistory();
+      this.#record(service, { what: 'Withdrawn', text: 'withdrawn', reason: because, ...routes });
+      if (because?.code === 'NodeDrained') this.#drained.add(service, routes);
+    }
     if (!announced.isEmpty) this.#record(service, { what: 'Announced', text: 'announced', ...announced.toHistory() });
     for (const { key: attributes = 'several', group } of changed.groupBy((_, route) => attributesText(route), String))
       this.#record(service, { what: 'Changed', text: `announced with other attributes (${attributes}):`, ...group.toHistory() });
@@ -107,6 +129,20 @@ export class AgentHistory {
     peer.on('down', ({ reason }) => record('SessionDown', reason));
   }
 
+  /** Called when the drain of the node begins, ends or enters another phase. Undefined: there is none any more. */
+  readonly drainChanged = (drain: NodeDrainReport | undefined): void => {
+    this.#recordDrained();
+    this.#history.record('Node', this.#node, { ...drainEntry(drain), causes: this.#causes.causesOfNode(this.#node) });
+  };
+
+  /** Records the routes that a drain has withdrawn since the last call, of all Services together. */
+  #recordDrained(): void {
+    const { services, routes, moreRoutes, count } = this.#drained.take();
+    if (count === 0) return;
+    const text = `${count} routes of ${services} Services withdrawn by the drain:`;
+    this.#history.record('Node', this.#node, { what: 'Withdrawn', text, routes, ...(moreRoutes === 0 ? {} : { moreRoutes }) });
+  }
+
   /** Called when the node no longer has the peer. */
   peerRemoved(peer: string, why: string): void {
     this.#history.record('BGPPeer', peer, { what: 'SessionDown', text: why, causes: this.#causes.causesOfPeer(peer) });
@@ -134,6 +170,44 @@ export class AgentHistory {
   #record(service: ServiceKey, entry: NamedHistoryEntry): void {
     const causes = this.#causes.causesOf(service, this.#passPosition);
     this.#history.record('Service', service, { ...entry, text: shortened(entry.text), causes });
+  }
+}
+
+/** Counts the routes that a drain withdraws, and keeps the first of them. */
+class DrainedRoutes {
+  #routes: HistoryRoute[] = [];
+  #count = 0;
+  readonly #services = new Set<ServiceKey>();
+
+  add(service: ServiceKey, { routes, moreRoutes = 0 }: { readonly routes: readonly HistoryRoute[]; readonly moreRoutes?: number }): void {
+    this.#services.add(service);
+    this.#count += routes.length + moreRoutes;
+    this.#routes.push(...routes.slice(0, limits.routesOfEntry - this.#routes.length));
+  }
+
+  take(): { readonly services: number; readonly count: number; readonly routes: readonly HistoryRoute[]; readonly moreRoutes: number } {
+    const [routes, count, services] = [this.#routes, this.#count, this.#services.size];
+    this.#routes = [];
+    this.#count = 0;
+    this.#services.clear();
+    return { services, count, routes, moreRoutes: count - routes.length };
+  }
+}
+
+function drainEntry(drain: NodeDrainReport | undefined): NamedHistoryEntry {
+  if (drain === undefined) return { what: 'DrainEnded', text: 'the drain has ended: the node announces again' };
+  const { kept, connections } = drain;
+  switch (drain.phase) {
+    case 'Draining':
+      return { what: 'Draining', text: 'drains: its routes are the last resort of routers before they are withdrawn' };
+    case 'Settled':
+      return { what: 'Settled', text: `${kept} Services keep their routes, because no other node announces them` };
+    case 'Withdrawn':
+      return { what: 'Withdrawn', text: 'no route is left' };
+    case 'Drained': {
+      const open = connections === undefined ? 'the number of open connections is not known' : `${connections} connections are open`;
+      return { what: 'Drained', text: connections === 0 ? 'no connection is open any more' : `the deadline has passed, and ${open}` };
+    }
   }
 }
 

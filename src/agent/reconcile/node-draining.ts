@@ -27,6 +27,8 @@ interface NodeDrainingOptions {
   readonly node: string;
   readonly snapshot: () => Snapshot;
   readonly progress: () => DrainProgress;
+  /** Called when a drain begins, ends or enters another phase. */
+  readonly onPhaseChanged?: (drain: NodeDrainReport | undefined) => void;
   /** Plans every Service again. */
   readonly requeueAll: () => void;
   readonly onStatusChanged: () => void;
@@ -66,6 +68,8 @@ export class NodeDraining {
   #begun = false;
   #planned = false;
   #stopped = false;
+  /** The phase of the last status. */
+  #phase: DrainPhase | undefined;
 
   constructor(components: NodeDrainingComponents, options: NodeDrainingOptions) {
     this.#components = components;
@@ -89,7 +93,7 @@ export class NodeDraining {
     if (this.#planned) return;
     this.#planned = true;
     if (this.#drain?.settled === true) this.#checkLater(this.#drain);
-    this.#options.onStatusChanged();
+    this.#statusChanged();
   }
 
   /** Returns the state of the drain for the announcement decision. */
@@ -130,7 +134,7 @@ export class NodeDraining {
     };
     this.#components.log.info({ node: this.#options.node, resumed: resumed !== undefined }, 'the node is drained');
     if (settled) this.#checkLater(this.#drain);
-    this.#options.onStatusChanged();
+    this.#statusChanged();
   }
 
   #end(): void {
@@ -140,7 +144,15 @@ export class NodeDraining {
     this.#nextCheck?.();
     this.#settling = undefined;
     this.#components.log.info({ node: this.#options.node }, 'the drain of the node has ended');
-    this.#options.onStatusChanged();
+    this.#statusChanged();
+  }
+
+  #statusChanged(): void {
+    const { onPhaseChanged, onStatusChanged } = this.#options;
+    const { drain } = onPhaseChanged === undefined ? {} : this.report();
+    if (drain?.phase !== this.#phase) onPhaseChanged?.(drain);
+    this.#phase = drain?.phase;
+    onStatusChanged();
   }
 
   /** Counts from the start of the drain, so that a changed setting counts from there too. */
@@ -183,7 +195,7 @@ export class NodeDraining {
       drain.isOver = false;
     }
     if (this.#stopped || this.#drain !== drain) return;
-    this.#options.onStatusChanged();
+    this.#statusChanged();
     this.#checkLater(drain);
   }
 

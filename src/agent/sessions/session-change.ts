@@ -3,11 +3,15 @@ import type { SessionIntent } from '../../decisions/announcement/peers.ts';
 import { withoutPrefix } from '../../net/prefix.ts';
 import { peerGroupOptions, peerOptions } from './speaker-input.ts';
 
+interface ChangedSession {
+  readonly change: 'reset' | 'live';
+  readonly fields: readonly string[];
+  /** Of the fields, those without which on the router the session does not come up again. Absent: none. */
+  readonly agreed?: readonly string[];
+}
+
 /** Returns how a running session takes changed settings. Undefined: nothing changed, or the speaker refuses the new settings. */
-export function sessionChange(
-  before: SessionIntent,
-  after: SessionIntent,
-): { readonly change: 'reset' | 'live'; readonly fields: readonly string[] } | undefined {
+export function sessionChange(before: SessionIntent, after: SessionIntent): ChangedSession | undefined {
   if ((before.dynamicNeighbors === undefined) !== (after.dynamicNeighbors === undefined)) {
     return { change: 'reset', fields: ['dynamicNeighbors'] };
   }
@@ -20,7 +24,28 @@ export function sessionChange(
   const neighbours = neighbourChanges(before, after);
   const resets = neighbours.resets || fields.some((field) => fieldClass[field] === 'reset' || fieldClass[field] === 'start');
   const all = [...neighbours.fields, ...fields, ...bfdChanges(before, after)];
-  return all.length === 0 ? undefined : { change: resets ? 'reset' : 'live', fields: all };
+  if (all.length === 0) return undefined;
+  if (!resets) return { change: 'live', fields: all };
+  const agreed = all.filter((field) => agreedFields.has(field) && !(field === 'peerAsn' && isStillAccepted(before, after)));
+  return { change: 'reset', fields: all, ...(agreed.length === 0 ? {} : { agreed }) };
+}
+
+/** Settings that both sides of a session must have. Those of dynamic neighbours concern some routers only. */
+const agreedFields: ReadonlySet<string> = new Set<keyof PeerOptions>([
+  'address',
+  'interface',
+  'vrf',
+  'port',
+  'localAsn',
+  'peerAsn',
+  'sourceAddress',
+  'password',
+  'ttlSecurityHops',
+]);
+
+/** True when the AS number of the router, as far as it was known, is one that the new setting accepts. */
+function isStillAccepted({ peerASN: before }: SessionIntent, { peerASN: after, localASN }: SessionIntent): boolean {
+  return typeof before === 'number' && (after === 'external' ? before !== localASN : after === 'internal' && before === localASN);
 }
 
 /** Changes of BFD never end a BGP session: BFD negotiates new intervals while it runs, and strictness applies to the next session. */

@@ -33,7 +33,8 @@ export interface PlanOutcome {
 /** Compares the two snapshots of a proposal. Without `options` nothing outside Kubernetes is previewed. */
 export async function planOutcome(context: CommandContext, proposal: Proposal, options?: OutsideOptions): Promise<PlanOutcome> {
   const { current, proposed, problems, unread, released } = proposal;
-  const changes = planChanges(current, proposed, sessionChange, released);
+  const now = context.clock.date().getTime();
+  const changes = planChanges(current, proposed, { classify: sessionChange, released, now });
   const outside = options === undefined ? nothingOutside : await previewProviders(context, options, proposal);
   return {
     changes,

@@ -1,5 +1,6 @@
-import type { NodeChange, Plan, SessionChange } from '../../explain/plan/plan.ts';
+import type { Plan, SessionChange } from '../../explain/plan/plan.ts';
 import { planSections, type PlanSection } from '../../explain/plan/render-plan.ts';
+import type { NodeChange } from '../../explain/plan/route-changes.ts';
 import type { Health, PlanLink, PlanMap, PlanRow, PlanSectionView, PlanView } from '../contract.ts';
 import { limits } from '../limits.ts';
 import type { PlannedChanges } from '../picture.ts';

@@ -1,3 +1,4 @@
+import { serviceDependsOn } from '../../decisions/decision-inputs.ts';
 import { RecentChanges } from '../../live/recent-changes.ts';
 import type { History } from '../../live/history.ts';
 import { limits } from '../../live/limits.ts';
@@ -24,7 +25,14 @@ export class EventHistory implements EventSink {
   constructor(components: EventHistoryComponents) {
     const { source, clock } = components;
     this.#components = components;
-    this.#causes = new RecentChanges(clock);
+    this.#causes = new RecentChanges(clock, {
+      ofService: (key, versions, snapshot) => {
+        const service = snapshot.services.get(key);
+        return service !== undefined && serviceDependsOn(snapshot, service, versions);
+      },
+      ofPeer: () => false,
+    });
+    this.#causes.startFrom(source.snapshot);
     this.#end = source.onChange((changes) => this.#causes.recordChanges(changes, source.snapshot));
   }
 

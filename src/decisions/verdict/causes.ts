@@ -95,7 +95,7 @@ export function causeKey({ code, details }: Reason): string {
 }
 
 /** Joins reasons that differ only by the node. */
-export function groupCauses(found: readonly { readonly view: NodeView; readonly reason: Reason }[]): Cause[] {
+export function groupCauses(found: readonly { readonly view: Pick<NodeView, 'node' | 'alike'>; readonly reason: Reason }[]): Cause[] {
   const alike = Map.groupBy(found, ({ reason }) => causeKey(reason));
   const causes = [...alike.values()].flatMap((same): Cause[] => {
     const [first] = same;

@@ -7,11 +7,12 @@ const ownKinds = {
   'moved-address': 'a Service gets another address in place of its current one',
   'lost-address': 'a Service loses its addresses',
   'no-address': 'a Service that requests an address gets none',
+  'unannounced-address': 'a new address, or one that is announced now, is announced by no node',
   'pool-refused': 'a pool is refused, because it overlaps another one',
   'owner-moved': 'another node than before, or none, answers ARP or NDP for an address',
   'session-reset': 'a BGP session resets',
   'session-stop': 'a BGP session ends',
-  'route-withdrawn': 'a route is withdrawn',
+  'route-withdrawn': 'a route is withdrawn, also by the reset of its session',
   'rule-removed': 'a forwarding rule is removed',
 } as const;
 
@@ -33,9 +34,14 @@ interface Failure {
 }
 
 export function findFailures(plan: Plan, previews: readonly ServicePreview[], refused: ReadonlySet<FailureKind>): Failure[] {
-  return [...poolFailures(plan), ...addressFailures(plan), ...ownerFailures(plan), ...nodeFailures(plan), ...callFailures(previews)].filter(
-    ({ kind }) => refused.has(kind),
-  );
+  return [
+    ...poolFailures(plan),
+    ...addressFailures(plan),
+    ...unannouncedFailures(plan),
+    ...ownerFailures(plan),
+    ...nodeFailures(plan),
+    ...callFailures(previews),
+  ].filter(({ kind }) => refused.has(kind));
 }
 
 function poolFailures({ pools }: Plan): Failure[] {
@@ -54,6 +60,10 @@ function addressFailures({ addresses }: Plan): Failure[] {
   });
 }
 
+function unannouncedFailures({ unannounced }: Plan): Failure[] {
+  return unannounced.map(({ service, address }): Failure => ({ kind: 'unannounced-address', what: `${service} ${address}` }));
+}
+
 /** An address that no node announced before moves from none. */
 function ownerFailures({ owners }: Plan): Failure[] {
   return owners.flatMap(({ address, before, after = 'none' }): Failure[] =>
@@ -69,6 +79,9 @@ function nodeFailures({ sessions, routes, rules }: Plan): Failure[] {
     }),
     ...routes.flatMap(({ node, change, what }): Failure[] =>
       change === 'remove' ? [{ kind: 'route-withdrawn', what: `${node} ${what}` }] : [],
+    ),
+    ...sessions.flatMap(({ node, peer, lost }): Failure[] =>
+      lost === undefined ? [] : [{ kind: 'route-withdrawn', what: `${node} ${lost} routes to ${peer}` }],
     ),
     ...rules.flatMap(({ node, change, what }): Failure[] =>
       change === 'remove' ? [{ kind: 'rule-removed', what: `${node} ${what}` }] : [],

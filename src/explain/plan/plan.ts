@@ -1,7 +1,5 @@
 import { defined } from '../../lang/defined.ts';
 import { peersOfNode, type PeerSession, type SessionIntent } from '../../decisions/announcement/peers.ts';
-import { decideAnnouncement, type ServiceAnnouncement } from '../../decisions/announcement/decision.ts';
-import { routesByPeer } from '../../decisions/announcement/merge-routes.ts';
 import { nodeForwarding } from '../../decisions/forwarding/node.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
@@ -17,6 +15,8 @@ import { expectedAddresses, type ExpectedAddresses } from '../pools/allocation.t
 import { withExpectedIngress, withIngress } from '../pools/with-ingress.ts';
 import { ownerMoves, type OwnerMove } from './owner-moves.ts';
 import { newlyRefused, type RefusedPoolChange } from './refused-pools.ts';
+import { differences, routeChanges, routesLostBy, type DrainChange, type NodeChange, type RouteChanges } from './route-changes.ts';
+import { DivertedAddresses, unannouncedAddresses, type DivertedAddress, type UnannouncedAddress } from './unannounced.ts';
 
 /** The differences that would follow if one snapshot replaced another. Plain data, sorted. */
 export interface Plan {
@@ -27,6 +27,12 @@ export interface Plan {
   readonly routes: readonly NodeChange[];
   readonly rules: readonly NodeChange[];
   readonly sessions: readonly SessionChange[];
+  /** Drains of nodes that begin. */
+  readonly drains: readonly DrainChange[];
+  /** New addresses, and addresses announced now, that no node would announce. */
+  readonly unannounced: readonly UnannouncedAddress[];
+  /** Routes that would divert traffic for Nodes and routers. */
+  readonly diverted: readonly DivertedAddress[];
 }
 
 interface AddressChange {
@@ -37,53 +43,72 @@ interface AddressChange {
   readonly reason?: Reason;
 }
 
-export interface NodeChange {
-  readonly node: string;
-  readonly change: 'add' | 'remove' | 'change';
-  /** "192.0.2.1/32 to tor1", "192.0.2.1 TCP 80". */
-  readonly what: string;
-}
-
 export interface SessionChange {
   readonly node: string;
   readonly peer: string;
   readonly change: 'start' | 'stop' | 'reset' | 'live';
   /** The settings that differ. */
   readonly fields: readonly string[];
+  /** Of these, the settings that the router must have too: the session stays down until it has. Absent: there is none. */
+  readonly agreed?: readonly string[];
+  /** Number of routes that the router loses by the reset. Absent: none, or it keeps them by graceful restart. */
+  readonly lost?: number;
+  /** Graceful restart is on, so that the router may keep them for a while. */
+  readonly graceful?: true;
 }
 
 /** Classifies a change of a session's settings; undefined: the settings are equal. */
 type ClassifySession = (
   before: SessionIntent,
   after: SessionIntent,
-) => { readonly change: 'reset' | 'live'; readonly fields: readonly string[] } | undefined;
+) => { readonly change: 'reset' | 'live'; readonly fields: readonly string[]; readonly agreed?: readonly string[] } | undefined;
+
+/** What the comparison needs besides the two snapshots. */
+export interface PlanFacts {
+  readonly classify: ClassifySession;
+  /** Addresses that pools keep now. Default: none. */
+  readonly released?: readonly ReleasedAddress[] | undefined;
+  /** Milliseconds since the epoch, to ignore old reports. Default: no report is too old. */
+  readonly now?: number;
+}
 
 /**
  * Compares what all nodes would do. Services of `current` keep the addresses that are recorded there. The cost is proportional to the
- * number of Services times the number of nodes. `released`: addresses that pools keep now.
+ * number of Services times the number of nodes.
  */
-export function planChanges(
-  current: Snapshot,
-  proposed: Snapshot,
-  classify: ClassifySession,
-  released: readonly ReleasedAddress[] = [],
-): Plan {
+export function planChanges(current: Snapshot, proposed: Snapshot, { classify, released = [], now }: PlanFacts): Plan {
   const recorded = withIngress({ ...valuesOf(proposed), nodeStates: current.nodeStates }, (key) => current.services.get(key)?.ingress);
   const expected = expectedAddresses(current, recorded, released);
   const after = withExpectedIngress(recorded, expected);
   const nodes = [...new Set([...current.nodes.keys(), ...after.nodes.keys()])].toSorted();
+  const [drains, routesOfAll, rulesOfAll, sessionsOfAll]: [DrainChange[], NodeChange[], NodeChange[], SessionChange[]] = [[], [], [], []];
+  const announced = { before: new Set<string>(), after: new Set<string>() };
+  const diverted = new DivertedAddresses(current, after);
+  for (const node of nodes) {
+    const routes = routeChanges(current, after, node, now);
+    routesOfAll.push(...routes.changes);
+    if (routes.drain !== undefined) drains.push(routes.drain);
+    rulesOfAll.push(...changedRules(node, rules(current, node), rules(after, node), { routes, seconds: after.config.drainSeconds }));
+    sessionsOfAll.push(...changedSessions(node, sessions(current, node), sessions(after, node), { classify, routes, current }));
+    diverted.addNode(node, routes);
+    for (const address of routes.before.announced) announced.before.add(address);
+    for (const address of routes.after.announced) announced.after.add(address);
+  }
   return {
     pools: newlyRefused(current, proposed),
     addresses: changedAddresses(current, expectedAddresses(current, current, released), expected),
     owners: ownerMoves(current, after),
-    routes: nodes.flatMap((node) => changes(node, routes(current, node), routes(after, node))),
-    rules: nodes.flatMap((node) => changes(node, rules(current, node), rules(after, node))),
-    sessions: nodes.flatMap((node) => changedSessions(node, sessions(current, node), sessions(after, node), classify)),
+    routes: routesOfAll,
+    rules: rulesOfAll,
+    sessions: sessionsOfAll,
+    drains,
+    unannounced: unannouncedAddresses(current, after, announced),
+    diverted: diverted.all,
   };
 }
 
-export function isEmptyPlan({ pools, addresses, owners, routes, rules, sessions }: Plan): boolean {
-  return [pools, addresses, owners, routes, rules, sessions].every((changes) => changes.length === 0);
+export function isEmptyPlan(plan: Plan): boolean {
+  return Object.values(plan).every((changes: readonly unknown[]) => changes.length === 0);
 }
 
 /** `unchanged` is what the current manifests lead to anyway. A Service that waits now and would go on waiting is not a change. */
@@ -93,25 +118,26 @@ function changedAddresses(current: Snapshot, unchanged: ExpectedAddresses, expec
     const before = service === undefined ? [] : recordedAddresses(service);
     const { addresses: after = [], reason } = expected.get(key) ?? {};
     const saidBefore = JSON.stringify(unchanged.get(key)?.reason);
-    if (before.join() === after.join() && JSON.stringify(reason) === saidBefore) return [];
+    if (sameAddresses(before, after) && JSON.stringify(reason) === saidBefore) return [];
     return [{ service: key, before, after, ...defined({ reason }) }];
   });
 }
 
-function recordedAddresses(service: Service): string[] {
-  return service.ingress.flatMap((ingress) => (ingress.address === undefined ? [] : [formatAddress(ingress.address)]));
+/** The order in a status, and an address that it names twice, mean nothing to nodes and clients. */
+export function sameAddresses(a: readonly string[], b: readonly string[]): boolean {
+  return new Set([...a, ...b]).size === new Set(a).size && new Set(a).size === new Set(b).size;
 }
 
-/** Returns the text of every route of a node, with its attributes. */
-function routes(snapshot: Snapshot, node: string): Map<string, string> {
-  const announcements: ServiceAnnouncement[] = [...snapshot.services.values()].map((service) =>
-    decideAnnouncement(snapshot, service, node),
-  );
-  const texts = new Map<string, string>();
-  for (const [peer, wanted] of routesByPeer(announcements)) {
-    for (const { prefix, ...attributes } of wanted) texts.set(`${formatPrefix(prefix)} to ${peer}`, JSON.stringify(attributes));
-  }
-  return texts;
+/** Returns how many addresses Services get, lose or exchange. A Service that keeps its addresses for another reason counts as none. */
+export function countChangedAddresses(changes: readonly AddressChange[]): number {
+  return changes.reduce((count, { before, after }) => {
+    const [lost, gained] = [before.filter((one) => !after.includes(one)), after.filter((one) => !before.includes(one))];
+    return count + Math.max(lost.length, gained.length);
+  }, 0);
+}
+
+function recordedAddresses(service: Service): string[] {
+  return service.ingress.flatMap((ingress) => (ingress.address === undefined ? [] : [formatAddress(ingress.address)]));
 }
 
 /** Returns the text of every frontend of a node, and of its settings. */
@@ -147,12 +173,17 @@ function nodeSettings(snapshot: Snapshot, node: string): Map<string, string> {
   return new Map([...settings].filter(([, text]) => text !== ''));
 }
 
-function changes(node: string, before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): NodeChange[] {
-  const keys = [...new Set([...before.keys(), ...after.keys()])].toSorted();
-  return keys.flatMap((what): NodeChange[] => {
-    const [old, next] = [before.get(what), after.get(what)];
-    if (old === next) return [];
-    return [{ node, what, change: old === undefined ? 'add' : next === undefined ? 'remove' : 'change' }];
+/** Rules behind a route that is withdrawn stay for `seconds`, because routers go on sending for a moment. */
+function changedRules(
+  node: string,
+  before: ReadonlyMap<string, string>,
+  after: ReadonlyMap<string, string>,
+  { routes, seconds }: { readonly routes: RouteChanges; readonly seconds: number },
+): NodeChange[] {
+  return differences(node, before, after).map((one) => {
+    const [address = ''] = one.what.split(' ');
+    const drains = one.change === 'remove' && seconds > 0 && routes.before.announced.has(address);
+    return drains ? { ...one, afterSeconds: seconds } : one;
   });
 }
 
@@ -164,7 +195,7 @@ function changedSessions(
   node: string,
   before: ReadonlyMap<string, PeerSession>,
   after: ReadonlyMap<string, PeerSession>,
-  classify: ClassifySession,
+  { classify, routes, current }: { readonly classify: ClassifySession; readonly routes: RouteChanges; readonly current: Snapshot },
 ): SessionChange[] {
   return [...new Set([...before.keys(), ...after.keys()])].toSorted().flatMap((peer): SessionChange[] => {
     const [old, next] = [before.get(peer), after.get(peer)];
@@ -172,6 +203,14 @@ function changedSessions(
     if (old === undefined) return [{ node, peer, change: 'start', fields: [] }];
     const { password } = next.passwordGone === undefined ? next.session : old.session;
     const difference = classify(old.session, { ...next.session, ...defined({ password }) });
-    return difference === undefined ? [] : [{ node, peer, ...difference }];
+    if (difference === undefined) return [];
+    if (difference.change === 'live') return [{ node, peer, ...difference }];
+    const { fields, agreed } = difference;
+    if (next.session.adminDown) return [{ node, peer, change: old.session.adminDown ? 'live' : 'stop', fields }];
+    if (old.session.adminDown) return [{ node, peer, change: 'start', fields }];
+    const isGraceful = old.session.gracefulRestart && next.session.gracefulRestart;
+    const lost = agreed === undefined && isGraceful ? 0 : routesLostBy(peer, routes, current.nodeStates.get(node));
+    const loss = lost === 0 ? {} : { lost, ...(isGraceful ? { graceful: true as const } : {}) };
+    return [{ node, peer, change: 'reset', fields, ...defined({ agreed }), ...loss }];
   });
 }

@@ -2,7 +2,9 @@ import { reasonText } from '../../model/reasons.ts';
 import { withFix } from '../text/reason-lines.ts';
 import type { RefusedPoolChange } from './refused-pools.ts';
 import { isMove, type OwnerMove } from './owner-moves.ts';
-import { isEmptyPlan, type NodeChange, type Plan, type SessionChange } from './plan.ts';
+import { countChangedAddresses, isEmptyPlan, sameAddresses, type Plan, type SessionChange } from './plan.ts';
+import type { DrainChange, NodeChange } from './route-changes.ts';
+import type { DivertedAddress, UnannouncedAddress } from './unannounced.ts';
 
 const signs = { add: '+', remove: '-', change: '~', start: '+', stop: '-', reset: '!', live: '~' } as const;
 
@@ -18,18 +20,26 @@ export function renderPlan(plan: Plan, { unsure = false }: { readonly unsure?: b
   return [...planSections(plan).flatMap(({ title, lines }) => [title, ...lines, '']), ...planSummary(plan)];
 }
 
-/** Returns the changes by kind: + adds, - removes, ~ changes, ! resets a session. Changes that nodes share are listed once. */
-export function planSections({ pools, addresses, owners, routes, rules, sessions }: Plan): PlanSection[] {
+/**
+ * Returns the changes by kind: + adds, - removes, ~ changes in place, ! resets a session. Changes that nodes share are listed once. Kinds
+ * without a change are left out.
+ */
+export function planSections(plan: Plan): PlanSection[] {
+  const { pools, addresses, owners, routes, rules, sessions, drains, unannounced, diverted } = plan;
   return [
     ...section('Pools', pools.flatMap(poolLines)),
     ...section(
       'Addresses',
       addresses.map(({ service, before, after, reason }) => {
-        const change = `${list(before)} -> ${list(after)}`;
-        return `  ${service}: ${before.join() === after.join() ? list(after) : change}${reason === undefined ? '' : `  (${reasonText(reason)})`}`;
+        const kept = after.length === 0 ? 'none' : `keeps ${list(after)}`;
+        const change = sameAddresses(before, after) ? kept : `${list(before)} -> ${list(after)}`;
+        return `  ${service}: ${change}${reason === undefined ? '' : `  (${reasonText(reason)})`}`;
       }),
     ),
+    ...section('Addresses that no node would announce', unannounced.flatMap(unannouncedLines)),
+    ...section('Routes that contain an address of a Node or router', diverted.map(divertedText)),
     ...section('Owners by ARP and NDP', owners.flatMap(ownerLines)),
+    ...section('Drains', drains.map(drainText)),
     ...section('Sessions', byNode(sessions, sessionText)),
     ...section('Routes', byNode(routes, changeText)),
     ...section('Rules', byNode(rules, changeText)),
@@ -72,23 +82,86 @@ function ownerLines(move: OwnerMove): string[] {
   return reason === undefined ? [lead] : withFix(`${lead}: `, reason);
 }
 
-function sessionText({ peer, change, fields }: SessionChange): string {
-  const why = fields.length === 0 ? '' : ` (${fields.join(', ')})`;
-  return `${signs[change]} ${peer}: ${change === 'live' ? 'changes without a reset' : change}${why}`;
+function unannouncedLines({ service, address, reason }: UnannouncedAddress): string[] {
+  return withFix(`  ! ${address} (${service}): `, reason);
 }
 
-function changeText({ change, what }: NodeChange): string {
-  return `${signs[change]} ${what}`;
+/** A router compares the route with its own ones to the address, which are not known here. */
+function divertedText({ prefix, address, kind, name, nodes }: DivertedAddress): string {
+  const owner = kind === 'Node' ? `an InternalIP of node ${name}` : `the address of BGPPeer ${name}`;
+  const own = prefix.startsWith(`${address}/`) ? `is ${owner}` : `contains ${address}, ${owner}`;
+  return `  ! ${prefix} ${own}: routers that prefer this route send its packets to ${nodesText(nodes)}, and cut ${name} off`;
+}
+
+function drainText({ node, settleSeconds, withdrawn, kept }: DrainChange): string {
+  const when =
+    settleSeconds === 0 ? 'at once' : `${settleSeconds} s later (nodeDrain.settleSeconds), after they were the last resort of routers`;
+  const stay = kept === 0 ? '' : `; ${kept} stay, because no other node is known to announce their addresses`;
+  return `  ! ${node}: ${withdrawn} routes are withdrawn ${withdrawn === 0 ? '' : when}`.trimEnd() + stay;
+}
+
+function nodesText(nodes: readonly string[]): string {
+  return nodes.length > namedNodes ? `${nodes.length} nodes` : nodes.join(', ');
+}
+
+function sessionText({ peer, change, fields, agreed }: SessionChange): string {
+  const why = fields.length === 0 ? '' : ` (${fields.join(', ')})`;
+  const until = agreed === undefined ? '' : `, comes up only if the router has the same setting (${agreed.join(', ')})`;
+  return `${signs[change]} ${peer}: ${change === 'live' ? 'changes without a reset' : change}${why}${until}`;
+}
+
+function changeText({ change, what, afterSeconds }: NodeChange): string {
+  return `${signs[change]} ${what}${afterSeconds === undefined ? '' : `, ${afterSeconds} s later`}`;
 }
 
 /** Counts the changes. */
-export function planSummary({ addresses, owners, sessions, routes, rules }: Plan): string[] {
-  const resets = sessions.filter(({ change }) => change === 'reset').length;
-  const withdrawn = routes.filter(({ change }) => change === 'remove').length;
-  const total = `${addresses.length} addresses, ${sessions.length} sessions, ${routes.length} routes and ${rules.length} rules would change.`;
-  const lost =
-    resets === 0 && withdrawn === 0 ? [] : [`Of these, ${resets} sessions would reset, and ${withdrawn} routes would be withdrawn.`];
-  return [total, ...lost, ...ownerSummary(owners)];
+export function planSummary({ addresses, owners, sessions, routes, rules, unannounced }: Plan): string[] {
+  const resets = sessions.filter(({ change }) => change === 'reset');
+  const withdrawn = routes.filter(({ change }) => change === 'remove');
+  const lost = countLost(resets);
+  const moved = countChangedAddresses(addresses);
+  const total = `${moved} addresses, ${sessions.length} sessions, ${routes.length} routes and ${rules.length} rules would change.`;
+  const gone = withdrawn.length + lost;
+  const ofThese =
+    resets.length === 0 && gone === 0
+      ? []
+      : [`Of these, ${resets.length} sessions would reset, and ${gone} routes would be withdrawn.`, ...lostSummary(resets)];
+  const later = withdrawn.filter(({ afterSeconds }) => afterSeconds !== undefined).length;
+  return [
+    total,
+    ...ofThese,
+    ...newSessionSummary(sessions, routes),
+    ...(later === 0 ? [] : [`${later} of these routes are announced as the last resort of routers first.`]),
+    ...(unannounced.length === 0 ? [] : [`${unannounced.length} addresses would be announced by no node.`]),
+    ...ownerSummary(owners),
+  ];
+}
+
+/** A new session comes up only if the other side has it too. */
+function newSessionSummary(sessions: readonly SessionChange[], routes: readonly NodeChange[]): string[] {
+  const fresh = new Set(sessions.flatMap(({ node, peer, change }) => (change === 'start' ? [`${node} to ${peer}`] : [])));
+  const added = routes.filter(({ node, change, what }) => change === 'add' && fresh.has(`${node}${what.slice(what.lastIndexOf(' to '))}`));
+  return added.length === 0
+    ? []
+    : [`${added.length} of the added routes are for new sessions, which come up only if the router has them too.`];
+}
+
+function countLost(sessions: readonly SessionChange[]): number {
+  return sessions.reduce((sum, { lost = 0 }) => sum + lost, 0);
+}
+
+/** A session that resets loses its routes first. */
+function lostSummary(resets: readonly SessionChange[]): string[] {
+  const needy = resets.filter(({ agreed }) => agreed !== undefined);
+  const [waiting, returning] = [countLost(needy), countLost(resets.filter(({ agreed }) => agreed === undefined))];
+  const fields = [...new Set(needy.flatMap(({ agreed = [] }) => agreed))].join(', ');
+  return [
+    ...(waiting === 0
+      ? []
+      : [`${waiting} routes are withdrawn by resets; they come back only if the router has the same change (${fields}).`]),
+    ...(needy.some(({ graceful }) => graceful) ? ['With graceful restart a router may keep them until its restart time is over.'] : []),
+    ...(returning === 0 ? [] : [`${returning} routes are withdrawn by resets, and sent again when the session is up.`]),
+  ];
 }
 
 function ownerSummary(owners: readonly OwnerMove[]): string[] {

@@ -223,7 +223,7 @@ describe('a copy of examples/fabric', () => {
     expect(stdout).toContain('+ 192.0.2.10/32 to tor1-v4  on node1, node2, node3\n');
     // Service ledger has no pod on node3, and its policy is Local.
     expect(stdout).toContain('+ 198.51.100.11/32 to tor1-v4  on node1, node2\n');
-    expect(stdout).toMatch(/2 addresses, 12 sessions, \d+ routes and \d+ rules would change\./);
+    expect(stdout).toMatch(/4 addresses, 12 sessions, \d+ routes and \d+ rules would change\./);
   });
 
   test('plan of examples/one-host finds no problem, and its first address suits every client', async () => {

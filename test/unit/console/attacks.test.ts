@@ -28,7 +28,7 @@ const planned: PlannedChanges = {
   from: 'a test',
   kind: 'directory',
   at: '',
-  changes: { pools: [], addresses: [], owners: [], routes: [], rules: [], sessions: [] },
+  changes: { pools: [], addresses: [], owners: [], routes: [], rules: [], sessions: [], drains: [], unannounced: [], diverted: [] },
   notes: [],
   lines: ['Nothing would change.'],
   summary: ['Nothing would change.'],

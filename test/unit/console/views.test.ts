@@ -160,7 +160,7 @@ describe('the fabric', () => {
 describe('the path of a Service', () => {
   test('leads from its address over router and nodes to the endpoints, with the reason of a missing arrow', () => {
     const { addresses, routers, nodes, routes, forwarding, endpoints } = pathOf(fabric);
-    expect(addresses).toMatchObject([{ text: '192.0.2.1', pool: 'public', ports: [{ name: '80/TCP', health: 'good' }] }]);
+    expect(addresses).toMatchObject([{ text: '192.0.2.1', pool: 'public', ports: [{ name: '80/TCP', health: 'unknown' }] }]);
     expect(routers).toMatchObject([{ name: 'tor', kind: 'peer', health: 'doubtful' }]);
     expect(nodes.map(({ names, health }) => [names, health])).toEqual([
       [['n1'], 'good'],
@@ -275,7 +275,17 @@ describe('the address space', () => {
 });
 
 describe('a plan', () => {
-  const nothing: Plan = { pools: [], addresses: [], owners: [], routes: [], rules: [], sessions: [] };
+  const nothing: Plan = {
+    pools: [],
+    addresses: [],
+    owners: [],
+    routes: [],
+    rules: [],
+    sessions: [],
+    drains: [],
+    unannounced: [],
+    diverted: [],
+  };
   const drawn = (changes: Plan, outside: readonly string[] = []) =>
     planView({ changes, outside, from: 'a test', kind: 'directory', at: '', notes: [], lines: [], summary: [] });
 

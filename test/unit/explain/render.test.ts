@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Plan } from '../../../src/explain/plan/plan.ts';
 import { renderPlan } from '../../../src/explain/plan/render-plan.ts';
 import { renderService } from '../../../src/explain/service/render-service.ts';
 import type { AddressExplanation, NodeExplanation } from '../../../src/explain/service/service-node.ts';
@@ -160,10 +161,21 @@ describe('renderService', () => {
 });
 
 describe('renderPlan', () => {
+  const nothing: Plan = {
+    pools: [],
+    owners: [],
+    addresses: [],
+    sessions: [],
+    rules: [],
+    routes: [],
+    drains: [],
+    unannounced: [],
+    diverted: [],
+  };
+
   test('a plan has signs, reasons and a summary', () => {
     const lines = renderPlan({
-      pools: [],
-      owners: [],
+      ...nothing,
       addresses: [
         { service: 'shop/a', before: [], after: ['192.0.2.1', '2001:db8::1'] },
         { service: 'shop/b', before: ['192.0.2.2'], after: ['192.0.2.2'], reason: reason('PoolNotFound', { pool: 'x' }) },
@@ -176,7 +188,7 @@ describe('renderPlan', () => {
       rules: [{ node: 'n1', change: 'remove', what: '192.0.2.9 UDP 53' }],
     });
     expect(lines).toContain('  shop/a: none -> 192.0.2.1, 2001:db8::1');
-    expect(lines.find((line) => line.startsWith('  shop/b: 192.0.2.2  ('))).toContain('pool "x"');
+    expect(lines.find((line) => line.startsWith('  shop/b: keeps 192.0.2.2  ('))).toContain('pool "x"');
     expect(lines).toContain('  ! tor: reset (holdTime)  on n1');
     expect(lines).toContain('  ~ tor: changes without a reset (connectRetryTime)  on n2');
     expect(lines).toContain('  + 192.0.2.1/32 to tor  on n1');
@@ -189,11 +201,7 @@ describe('renderPlan', () => {
 
   test('a change of many nodes takes one line', () => {
     const routes = ['n1', 'n2', 'n3', 'n4'].map((node) => ({ node, change: 'remove' as const, what: '192.0.2.1/32 to tor' }));
-    expect(renderPlan({ pools: [], owners: [], addresses: [], sessions: [], rules: [], routes })).toContain(
-      '  - 192.0.2.1/32 to tor  on 4 nodes',
-    );
-    expect(renderPlan({ pools: [], owners: [], addresses: [], sessions: [], rules: [], routes: routes.slice(1) })).toContain(
-      '  - 192.0.2.1/32 to tor  on n2, n3, n4',
-    );
+    expect(renderPlan({ ...nothing, routes })).toContain('  - 192.0.2.1/32 to tor  on 4 nodes');
+    expect(renderPlan({ ...nothing, routes: routes.slice(1) })).toContain('  - 192.0.2.1/32 to tor  on n2, n3, n4');
   });
 });

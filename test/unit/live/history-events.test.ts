@@ -10,7 +10,7 @@ const sources = ['agent-history', 'l2-history'].map((file) =>
   readFileSync(join(import.meta.dirname, `../../../src/agent/live/${file}.ts`), 'utf8'),
 );
 const agents = new Set(sources.flatMap((text) => [...text.matchAll(/'([A-Z][A-Za-z]+)'/g)].map(([, name = '']) => name)));
-for (const kind of ['Service', 'BGPPeer', 'Node']) agents.delete(kind);
+for (const other of ['Service', 'BGPPeer', 'Node', 'NodeDrained']) agents.delete(other);
 const controller = Object.values(eventTable).flatMap((kind) => (kind.about === 'Service' && 'reason' in kind ? [kind.reason] : []));
 
 describe('the names of the events of the history', () => {

@@ -218,5 +218,6 @@ test('bfdStrict and bfdProfile change live', () => {
   expect(sessionChange(intent({}), intent({ bfdStrict: false, peerAddress: '10.0.0.9' }))).toEqual({
     change: 'reset',
     fields: ['address', 'bfdStrict'],
+    agreed: ['address'],
   });
 });

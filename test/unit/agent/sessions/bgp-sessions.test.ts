@@ -344,7 +344,7 @@ describe('a change of session settings', () => {
 
   test.each([
     ['no difference', possible, intent(), undefined],
-    ['another address', possible, intent({ peerAddress: '10.0.0.9' }), { change: 'reset', fields: ['address'] }],
+    ['another address', possible, intent({ peerAddress: '10.0.0.9' }), { change: 'reset', fields: ['address'], agreed: ['address'] }],
     ['another keepalive time', possible, intent({ keepaliveTimeSeconds: 7 }), { change: 'live', fields: ['keepaliveTime'] }],
     ['adminDown', possible, intent({ adminDown: true }), { change: 'reset', fields: ['adminDown'] }],
     ['to what is refused: it runs on', possible, impossible, undefined],

@@ -18,7 +18,8 @@ const office: ClusterLiteral = {
   links: { n1: lan, n2: lan },
 };
 
-const plan = (proposed: ClusterLiteral, current = office): Plan => planChanges(cluster(current), cluster(proposed), sessionChange);
+const plan = (proposed: ClusterLiteral, current = office): Plan =>
+  planChanges(cluster(current), cluster(proposed), { classify: sessionChange });
 
 test('equal manifests move no address', () => {
   expect(plan(office).owners).toEqual([]);

@@ -24,7 +24,7 @@ const base: ClusterLiteral = {
 };
 
 function plan(current: ClusterLiteral, proposed: ClusterLiteral): Plan {
-  const plan = planChanges(cluster(current), cluster(proposed), sessionChange);
+  const plan = planChanges(cluster(current), cluster(proposed), { classify: sessionChange });
   // Plain data: a bigint would throw here.
   expect(JSON.parse(JSON.stringify(plan))).toMatchObject({ routes: plan.routes, rules: plan.rules });
   return plan;
@@ -41,7 +41,17 @@ describe('a plan of the same manifests', () => {
     ['without a record: addresses of Services that exist stay', unrecorded(base)],
   ])('equal manifests change nothing, %s', (_, proposed) => {
     const same = plan(base, proposed);
-    expect(same).toEqual({ pools: [], addresses: [], owners: [], routes: [], rules: [], sessions: [] });
+    expect(same).toEqual({
+      pools: [],
+      addresses: [],
+      owners: [],
+      routes: [],
+      rules: [],
+      sessions: [],
+      drains: [],
+      unannounced: [],
+      diverted: [],
+    });
     expect(isEmptyPlan(same)).toBe(true);
     expect(renderPlan(same)).toEqual(['Nothing would change.']);
   });
