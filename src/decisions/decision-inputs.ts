@@ -32,20 +32,14 @@ export function serviceDependsOn(snapshot: Snapshot, service: Service, versions:
 /** Returns whether a node's session with a BGPPeer rests on an object. See `serviceDependsOn`. */
 export function sessionDependsOn(snapshot: Snapshot, peer: string, versions: readonly HeraldObject[], nodeName: string): boolean {
   const settings = snapshot.peers.get(peer);
-  return versions.some((object) => {
-    switch (object.kind) {
-      case 'BGPPeer':
-        return object.metadata.name === peer;
-      case 'Node':
-        return object.metadata.name === nodeName;
-      case 'BFDProfile':
-        return object.metadata.name === settings?.bfdProfile;
-      case 'Secret':
-        return settings !== undefined && hasPasswordIn(settings, object);
-      default:
-        return false;
-    }
-  });
+  const names: Partial<Record<HeraldObject['kind'], string | undefined>> = {
+    BGPPeer: peer,
+    Node: nodeName,
+    BFDProfile: settings?.bfdProfile,
+  };
+  return versions.some((object) =>
+    object.kind === 'Secret' ? settings !== undefined && hasPasswordIn(settings, object) : object.metadata.name === names[object.kind],
+  );
 }
 
 function dependsOn(decision: Decision, object: HeraldObject): boolean {

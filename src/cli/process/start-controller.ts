@@ -41,16 +41,8 @@ export async function startController(
   });
   const observer = new ControllerMetrics(metrics);
   const told = new EventHistory({ history, source, clock, events: events && countedEvents(events, metrics) });
-  const controller = new Controller({
-    source,
-    providers,
-    writer: countedWriter(writer, metrics),
-    events: told,
-    observer,
-    clock,
-    random,
-    log,
-  });
+  const surroundings = { clock, random, log };
+  const controller = new Controller({ source, providers, writer: countedWriter(writer, metrics), events: told, observer, ...surroundings });
   observer.expose(controller, providers);
   observer.exposeNodes(
     () => source.snapshot,
@@ -63,7 +55,7 @@ export async function startController(
   const initialConfig =
     makeConfig === undefined || wanted === undefined
       ? undefined
-      : new InitialConfig({ snapshot: source.snapshot, make: makeConfig, otherLoadBalancers: others, clock, random, log }, wanted);
+      : new InitialConfig({ snapshot: source.snapshot, make: makeConfig, otherLoadBalancers: others, ...surroundings }, wanted);
   const stop = async (): Promise<void> => {
     await initialConfig?.stop();
     observer.stop();

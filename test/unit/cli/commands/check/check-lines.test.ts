@@ -11,7 +11,7 @@ const probe = { type: 'probe', what: 'endpoint', protocol: 'TCP', to: '10.244.1.
 test('lines are read across chunks, and other lines are left out', async () => {
   const line = JSON.stringify(probe);
   expect(
-    await read(`${line.slice(0, 9)}`, `${line.slice(9)}\nnot JSON\n[]\n{"type":"later"}\n{"type":"toString"}\n{"type":"end","probes":1}\n`),
+    await read(line.slice(0, 9), `${line.slice(9)}\nnot JSON\n[]\n{"type":"later"}\n{"type":"toString"}\n{"type":"end","probes":1}\n`),
   ).toEqual([probe, { type: 'end', probes: 1 }]);
 });
 
