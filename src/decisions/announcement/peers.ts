@@ -236,11 +236,18 @@ function passwordOf(snapshot: Snapshot, peer: BGPPeer): string | undefined | Mis
 }
 
 /**
- * Returns the BGP Identifier: the configured one, else the node's first IPv4 address. A node without one gets 32 bits of a hash of its
- * name, which RFC 6286 2.1 allows as long as identifiers are unique within the AS and not zero.
+ * Returns the BGP Identifier: the configured one, else the node's first IPv4 address. A node without one gets a hash of its name, which RFC
+ * 6286 2.1 allows as long as identifiers are unique within the AS and not zero. Routers that follow RFC 4271 accept only addresses of hosts.
  */
 export function routerIDOf({ routerID }: BGPPeer, { metadata: { name }, internalIPs }: Node): Address {
-  return routerID ?? internalIPs.find(({ family }) => family === 4) ?? { family: 4, value: BigInt(hash(name) || 1) };
+  return routerID ?? internalIPs.find(({ family }) => family === 4) ?? hashedHostAddress(name);
+}
+
+function hashedHostAddress(name: string): Address {
+  const value = hash(name);
+  const octet = value >>> 24;
+  const isOfHost = octet !== 0 && octet !== 127 && octet < 224;
+  return { family: 4, value: BigInt(isOfHost ? value : (((octet % 126) + 1) << 24) | (value & 0xff_ffff)) };
 }
 
 /** FNV-1a, 32 bits. */

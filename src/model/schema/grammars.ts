@@ -169,15 +169,15 @@ export const interfacePattern: Grammar<string> = {
 };
 
 export const loadBalancerClass = named({
-  called: 'name with a prefix',
-  plural: 'names with prefixes',
+  called: 'name, with a prefix or without',
+  plural: 'names, with prefixes or without',
   example: 'herald.dev/herald',
   maxLength: 316,
-  isValid: (text) => /^[\w.-]+\/[\w.-]+$/.test(text),
-  cel: matches('self', '^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$'),
+  isValid: (text) => /^(?:[\w.-]+\/)?[\w.-]+$/.test(text),
+  cel: matches('self', '^([A-Za-z0-9_.-]+/)?[A-Za-z0-9_.-]+$'),
   is: 'a class',
-  fix: 'write a name with a prefix, for example herald.dev/herald',
-  broken: 'herald',
+  fix: 'write a name such as herald.dev/herald or metallb-class1: letters, digits, "-", "_" and ".", and at most one "/"',
+  broken: 'a/b/c',
 });
 
 /** Matches texts that CEL accepts as durations, so that rules can compute with them. */
