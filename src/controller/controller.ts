@@ -18,6 +18,7 @@ import { SourceEvents } from './events/source-events.ts';
 import { limits } from './limits.ts';
 import type { RandomSurroundings } from './surroundings.ts';
 import { ConfigurationStatuses } from './configuration/configuration-statuses.ts';
+import { RemovedNodes } from './configuration/removed-nodes.ts';
 import { serviceConditions } from './services/service-conditions.ts';
 import { DelayedRequeue } from './queue/delayed-requeue.ts';
 import { DeferredServices } from './queue/deferred-services.ts';
@@ -62,6 +63,7 @@ export class Controller {
   readonly #affected = new AffectedServices();
   readonly #statuses: ServiceStatuses;
   readonly #configuration: ConfigurationStatuses;
+  readonly #removedNodes: RemovedNodes;
   readonly #sourceEvents: SourceEvents;
   readonly #competingWriters = new CompetingWriters();
   readonly #deferred = new DeferredServices((key) => this.#queue.addLast(key));
@@ -91,6 +93,7 @@ export class Controller {
     this.#deniedIPs = new DeniedExternalIPs({ ...components, events });
     this.#addressOwners = new AddressOwners({ ...components, events });
     this.#statuses = new ServiceStatuses({ ...components, events, observer }, (key) => this.#queue.add(key));
+    this.#removedNodes = new RemovedNodes(components);
     this.#sourceEvents = new SourceEvents(components.source, events, (key) => {
       const { snapshot } = components.source;
       const service = snapshot.services.get(key);
@@ -163,6 +166,7 @@ export class Controller {
     this.#deferred.judgeNow();
     for (const key of this.#competingWriters.takeExpired(clock.now())) this.#queue.add(key);
     this.#unclaimed.reportDue(source.snapshot, clock.now());
+    this.#removedNodes.check();
     this.#cancelTimeoutCheck = clock.after(limits.reportWatchMilliseconds, () => this.#checkTimeouts());
   }
 
