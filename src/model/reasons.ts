@@ -83,6 +83,11 @@ export function remedyText(reason: Reason): string {
   return entryOf(reason).fix(reason.details as never);
 }
 
+/** True when nobody answers clients for this reason, although the Service has the load balancer that it asks for. */
+export function isUnserved(reason: Reason): boolean {
+  return entryOf(reason).unserved?.(reason.details as never) === true;
+}
+
 /** True when a table has the code. A code that another version wrote may be unknown. */
 export function isKnownCode(code: string): code is ReasonCode {
   return findEntry(code) !== undefined;
