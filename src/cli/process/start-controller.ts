@@ -3,6 +3,7 @@ import { InitialConfig } from '../../controller/configuration/initial-config.ts'
 import { Controller } from '../../controller/controller.ts';
 import { EventHistory } from '../../controller/events/event-history.ts';
 import { ControllerMetrics } from '../../controller/metrics/controller-metrics.ts';
+import { RefusedStatuses } from '../../controller/services/refused-statuses.ts';
 import { countedEvents, countedWriter } from '../../controller/metrics/counted-writer.ts';
 import { otherLoadBalancers } from '../../decisions/configuration/other-load-balancers.ts';
 import type { Log } from '../../system/log.ts';
@@ -24,10 +25,11 @@ export async function startController(
   context: CommandContext,
   storage: StorageBackend,
   log: Log,
-  { metrics, history }: ProcessEndpoints,
+  endpoints: ProcessEndpoints,
   { options, initialConfig: wanted, provider: modules = [] }: ControllerFlags = {},
 ): Promise<RunningComponent | undefined> {
   const { clock, random } = context;
+  const { metrics, history } = endpoints;
   const { source } = storage;
   let leads = (): boolean => false;
   metrics.addCollector('leader', ['herald_leader'], (put) => put('herald_leader', {}, leads() ? 1 : 0));
@@ -41,10 +43,11 @@ export async function startController(
   });
   const observer = new ControllerMetrics(metrics);
   const told = new EventHistory({ history, source, clock, events: events && countedEvents(events, metrics) });
+  const refused = exposed(new RefusedStatuses({ source, events: told, log }), endpoints);
   const controller = new Controller({
     source,
     providers,
-    writer: countedWriter(writer, metrics),
+    writer: refused.statuses.watched(countedWriter(writer, metrics)),
     events: told,
     observer,
     clock,
@@ -62,6 +65,7 @@ export async function startController(
       : new InitialConfig({ snapshot: source.snapshot, make: makeConfig, otherLoadBalancers: others, clock, random, log }, wanted);
   const stop = async (): Promise<void> => {
     await initialConfig?.stop();
+    refused.end();
     observer.stop();
     await controller.stop();
     told.stop();
@@ -76,4 +80,11 @@ export async function startController(
     throw error;
   }
   return { stop, ...defined({ lost }) };
+}
+
+/** Returns the refused statuses, and a function that removes their health check. */
+function exposed(statuses: RefusedStatuses, { metrics, live, health }: ProcessEndpoints) {
+  live.followRefusals(() => statuses.present());
+  metrics.addCollector('refusals', ['herald_refused_statuses'], (put) => put('herald_refused_statuses', {}, statuses.size));
+  return { statuses, end: health.addCheck({ name: 'statuses', ready: () => statuses.problem() }) };
 }

@@ -15,6 +15,7 @@ export function renderOverview(overview: Overview, wide: boolean): string[] {
     ...(controller === undefined ? [] : [`Controller  ${controllerText(controller)}`]),
     ...(overview.clockSkewSeconds === undefined ? [] : [`Clock       ${reasonText(clockReason(overview.clockSkewSeconds))}`]),
     ...(overview.unwritten ?? []).map(({ reason }) => `Records     ${reasonText(reason)}`),
+    ...(overview.refused ?? []).map(({ reason }) => `Status      ${reasonText(reason)}. Fix: ${remedyText(reason)}`),
     `Nodes       ${nodes.reporting} of ${nodes.total} report${nodes.draining.length === 0 ? '' : `, ${nodes.draining.length} drained or being drained`}`,
     ...first(nodes.troubled, some, ({ node, reason, reportedSecondsAgo: age }) => {
       const last = reason.code !== 'AgentSilent' || age === undefined ? '' : ` (last report ${shortAge(age)} ago)`;

@@ -76,6 +76,12 @@ export const controllerMetrics = {
     labels: { kind: 'Service, or the kind of a configuration object', result: 'done, conflict or failed' },
     of: 'controller',
   },
+  herald_refused_statuses: {
+    type: 'gauge',
+    help: 'Services whose status the API server did not let the controller write at the last attempt (403); they are retried.',
+    labels: {},
+    of: 'controller',
+  },
   herald_events_total: {
     type: 'counter',
     help: 'Events that were recorded.',
