@@ -59,9 +59,9 @@ export function reasonsOf<T extends ReasonTable>(
 
 /**
  * Details in which reasons of several nodes differ although their cause is the same: the name of the node, its address and router ID in a
- * session, when it saw the cause, its latest symptom, until when it holds a session back, and how often that went down.
+ * session, also in hints of the fix, when it saw the cause, its latest symptom, until when it holds a session back, and how often that went down.
  */
-export const detailsOfOneNode: ReadonlySet<string> = new Set(['node', 'local', 'routerID', 'since', 'latest', 'until', 'flaps']);
+export const detailsOfOneNode: ReadonlySet<string> = new Set(['node', 'local', 'routerID', 'hints', 'since', 'latest', 'until', 'flaps']);
 
 /** Returns the stable one-line text for conditions. */
 export function conditionText(reason: Reason): string {
