@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { KubeClient } from '../../src/kube/client/client.ts';
-import { readKubeconfig } from '../../src/kube/client/kubeconfig.ts';
+import type { Write } from '../../src/kube/client/client.ts';
+import { answerError } from '../../src/kube/error.ts';
 import { Store } from '../../src/model/store/store.ts';
 import type { ObjectVersion } from '../../src/sources/kubernetes/records/own-writes.ts';
 import { KubernetesStatusWriter } from '../../src/sources/kubernetes/records/status-writer.ts';
@@ -201,14 +201,26 @@ test('the controller may delete a NodeState, but not one that was written meanwh
   const path = '/apis/herald.dev/v1alpha1/nodestates';
   const stray = { apiVersion: 'herald.dev/v1alpha1', kind: 'NodeState', metadata: { name: 'gone' } };
   const { metadata } = (await cluster.request({ method: 'POST', path, body: stray })) as { metadata: ObjectVersion };
-  const client = new KubeClient(await readKubeconfig(join(cluster.directory, 'controller.kubeconfig')), { clock: systemClock });
+  const token = await cluster.serviceAccountToken('herald-system', 'herald-controller');
+  const client = {
+    get: never,
+    page: never,
+    async write({ method, path, body }: Write): Promise<unknown> {
+      const answer = await cluster.attempt({ method, path, body }, token);
+      if (answer.status >= 300) throw answerError(answer.status, JSON.stringify(answer.body));
+      return answer.body;
+    },
+  };
   const writer = new KubernetesStatusWriter({ client, snapshot: new Store(), clock: systemClock, log: silentLog });
   await writer.removeNodeState('gone', { ...metadata, resourceVersion: '1' });
   expect((await cluster.attempt({ path: `${path}/gone` })).status).toBe(200);
   await writer.removeNodeState('gone', metadata);
-  client.close();
   expect((await cluster.attempt({ path: `${path}/gone` })).status).toBe(404);
 });
+
+async function never(): Promise<never> {
+  throw new Error('not asked');
+}
 
 test('sessions use the passwords of the Secrets', async () => {
   // The agent refuses a session without its password: PeerPasswordMissing.

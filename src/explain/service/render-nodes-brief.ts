@@ -1,4 +1,5 @@
-import { reasonText, stableText, type Reason } from '../../model/reasons.ts';
+import type { Reason } from '../../model/reasons.ts';
+import { detailOf, sharedSentence } from '../text/shared-sentence.ts';
 import { causeKey } from '../../decisions/verdict/causes.ts';
 import { causeRemedy } from '../sessions/session-causes.ts';
 import { listText } from '../../decisions/verdict/verdict-text.ts';
@@ -110,7 +111,7 @@ function problemLines(group: readonly Brief[]): string[] {
   const causes = (first?.obstacles ?? []).map(({ subjects, lead, because }, index) => {
     const reasons = group.flatMap(({ obstacles }) => obstacles[index]?.because ?? []);
     const verb = subjects.length > 1 ? lead.replace(' is ', ' are ') : lead;
-    return { line: `  ${listText(subjects)}${verb}${sentenceOf(because, reasons)}`, fix: fixOf(because, reasons) };
+    return { line: `  ${listText(subjects)}${verb}${sharedSentence(because, reasons)}`, fix: fixOf(because, reasons) };
   });
   return [...Map.groupBy(causes, ({ fix }) => fix)].flatMap(([fix, list]) => [
     ...new Set(list.map(({ line }) => line)),
@@ -118,24 +119,10 @@ function problemLines(group: readonly Brief[]): string[] {
   ]);
 }
 
-/** The sentence of one node, or that of several, without the symptoms of each: "...; since 2026-01-01 12:01 UTC at the latest". */
-function sentenceOf(because: Reason, reasons: readonly Reason[]): string {
-  const stable = stableText(because);
-  const times = reasons.flatMap((one) => detailOf(one, 'since'));
-  if (stable === undefined || times.length < 2 || new Set(reasons.map(reasonText)).size === 1) return reasonText(because);
-  const latest = times.toSorted().at(-1) ?? '';
-  return `${stable}; since ${latest.slice(0, 10)} ${latest.slice(11, 16)} UTC at the latest`;
-}
-
 function fixOf(because: Reason, reasons: readonly Reason[]): string {
   const own = detailOf(because, 'local');
   const others = [...new Set(reasons.flatMap((one) => detailOf(one, 'local')))].filter((local) => local !== '' && !own.includes(local));
   return causeRemedy({ reason: because, peers: [], nodes: [], others });
-}
-
-function detailOf({ details }: Reason, name: string): string[] {
-  const value = (details as Readonly<Record<string, unknown>> | undefined)?.[name];
-  return typeof value === 'string' ? [value] : [];
 }
 
 function announcedLines({ address, type, peers }: AddressExplanation): string[] {

@@ -1,4 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { explainPeer, renderPeer } from '../../../../src/explain/objects/peer.ts';
+import { overviewOf } from '../../../../src/explain/overview/overview.ts';
+import { problemsOf } from '../../../../src/explain/overview/problems.ts';
+import { renderOverview } from '../../../../src/explain/overview/render-overview.ts';
+import { sessionReport } from '../../../../src/explain/sessions/session-report.ts';
 import { renderService } from '../../../../src/explain/service/render-service.ts';
 import { explainService, type ServiceExplanation } from '../../../../src/explain/service/service.ts';
 import { reason } from '../../../../src/model/reasons.ts';
@@ -70,6 +75,9 @@ function silentOverIPv6(name: string, index: number): NodeState {
   return { ...report, sessions };
 }
 
+const silence = (router: string): string =>
+  `the router fd00:${routers.indexOf(router)}::1 of BGPPeer "${router}" does not answer at TCP port 179: no answer to SYN; since 2026-01-01 11:32 UTC at the latest`;
+
 function explain(states: readonly NodeState[], literal = fabric): ServiceExplanation {
   const nodeStates = new Map(states.map((one) => [one.metadata.name, one]));
   const explanation = explainService({ ...cluster(literal), nodeStates }, key, now);
@@ -110,15 +118,30 @@ describe('explain service on one screen', () => {
     const states = names.map((name, index) => silentOverIPv6(name, index));
     const two = { ...fabric, services: [{ ...web, assigned: [...web.assigned, '2001:db8::11'] }] };
     const lines = screen(states, two);
-    const of = (router: string): string =>
-      `the router fd00:${routers.indexOf(router)}::1 of BGPPeer "${router}" does not answer at TCP port 179: no answer to SYN; since 2026-01-01 11:32 UTC at the latest`;
     expect(lines.filter((line) => line.includes('does not answer')).length).toBe(3);
     expect(lines).toContain('Nodes node1, node2 and node3');
     for (const router of ['tor1-v6', 'tor2-v6'])
-      expect(lines).toContain(`  2001:db8::10 and 2001:db8::11 are not announced to ${router}: ${of(router)}`);
+      expect(lines).toContain(`  2001:db8::10 and 2001:db8::11 are not announced to ${router}: ${silence(router)}`);
     expect(lines.filter((line) => line.includes('fix:')).length).toBe(2);
     expect(lines.length).toBeLessThanOrEqual(40);
     expect(screen(states.slice(0, 2).concat(state('node3')), two).length).toBeLessThanOrEqual(40);
+  });
+
+  test('shows them once in status and its problems, and in the peer with at most one screen', () => {
+    const states = new Map(names.map((name, index) => [name, silentOverIPv6(name, index)]));
+    const snapshot = { ...cluster(fabric), nodeStates: states };
+    const overview = overviewOf({ snapshot, now, conditions: new Map(), objects: [] });
+    const lines = renderOverview(overview, false);
+    expect(lines.filter((line) => line.includes('does not answer'))).toEqual(
+      ['tor1-v6', 'tor2-v6'].map((router) => `            node1, node2, node3 ${router}: ${silence(router)}`),
+    );
+    const problems = problemsOf({ unusable: [], services: new Map(), overview, sessions: sessionReport(snapshot, now).sessions });
+    expect(problems.length).toBeLessThanOrEqual(3);
+    const peer = explainPeer(snapshot, 'tor1-v6', now);
+    const ofPeer = peer === undefined ? [] : renderPeer(peer, false);
+    expect(ofPeer[0]).toContain(`All 3 nodes: ${silence('tor1-v6')}. Check`);
+    expect(ofPeer.filter((line) => line.includes('does not answer')).length).toBe(1);
+    expect(ofPeer.length).toBeLessThanOrEqual(40);
   });
 
   test('names no fix for a peer that spec.peers of an advertisement leaves out while another has the route', () => {
