@@ -49,6 +49,7 @@ export const historyEvents = {
   LoadBalancerRepaired: '',
   AddressOwnerChanged: '',
   InvalidService: '',
+  StatusWriteRefused: 'bad',
   NotProgrammed: 'bad',
 } as const satisfies Readonly<Record<string, Tone>>;
 

@@ -88,6 +88,11 @@ export function isUnserved(reason: Reason): boolean {
   return entryOf(reason).unserved?.(reason.details as never) === true;
 }
 
+/** True for the code of a reason that is in a condition which is True only when nobody answers clients. */
+export function tellsUnserved(code: string): boolean {
+  return findEntry(code)?.unserved !== undefined;
+}
+
 /** True when a table has the code. A code that another version wrote may be unknown. */
 export function isKnownCode(code: string): code is ReasonCode {
   return findEntry(code) !== undefined;

@@ -25,7 +25,7 @@ export function renderOverview(overview: Overview, wide: boolean): string[] {
     }),
     ...first(nodes.draining, some, ({ node, phase }) => `${node}: drain ${phase}`),
     `Sessions    ${sessions.established} of ${sessions.expected} established`,
-    ...first(alikeSessions(sessions.down), some, (text) => text),
+    ...first(alikeSessions(sessions.down, some), some, (text) => text),
     ...(overview.l2 === undefined ? [] : renderL2Overview(overview.l2, wide)),
     ...(objects.length === 0 ? [] : [`Objects     ${objects.length} not as they should be`]),
     ...first(objects, some, ({ object, reason }) => `${object}: ${reason.code}: ${reasonText(reason)}`),
@@ -39,14 +39,19 @@ export function renderOverview(overview: Overview, wide: boolean): string[] {
 }
 
 /** Sessions that are down, one text for those with one BGPPeer that have one cause. */
-function alikeSessions(down: Overview['sessions']['down']): string[] {
+function alikeSessions(down: Overview['sessions']['down'], some: number): string[] {
   const groups = Map.groupBy(down, ({ peer, reason }) => `${peer} ${reason === undefined ? '' : causeKey(reason)}`);
   return [...groups.values()].flatMap((group) => {
     const [one] = group;
     if (one === undefined) return [];
     const reasons = group.flatMap(({ reason }) => reason ?? []);
     const why = one.reason === undefined ? 'down' : sharedSentence(one.reason, reasons);
-    return [`${nameSome(group.map(({ node }) => node))} ${one.peer}: ${why}`];
+    return [
+      `${nameSome(
+        group.map(({ node }) => node),
+        some,
+      )} ${one.peer}: ${why}`,
+    ];
   });
 }
 

@@ -1,4 +1,4 @@
-import { isUnserved, reason, reasonText, type ReasonCode } from '../../model/reasons.ts';
+import { isUnserved, reason, reasonText, tellsUnserved, type ReasonCode } from '../../model/reasons.ts';
 import { problemLine, withLead } from '../../decisions/verdict/verdict-text.ts';
 import type { Verdict } from '../../decisions/verdict/verdict.ts';
 import type { Condition } from '../../model/objects/condition.ts';
@@ -52,7 +52,7 @@ function unservedVerdict({ service, provider, record }: ServiceExplanation): Ver
     return { outcome: 'notServed', line, code: because.code, object, ...(fix === undefined ? {} : { fix }) };
   }
   if (preview !== undefined) return undefined;
-  const noted = recorded(record?.conditions ?? [], 'True').find(({ message }) => message.startsWith('Not served: '));
+  const noted = recorded(record?.conditions ?? [], 'True').find(({ reason: code }) => tellsUnserved(code));
   return noted === undefined ? undefined : { outcome: 'notServed', line: noted.message, code: noted.reason as ReasonCode, object };
 }
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { CommandContext } from '../../../../src/cli/context/command-context.ts';
 import { explainCommand } from '../../../../src/cli/commands/explain-command.ts';
+import { statusCommand } from '../../../../src/cli/commands/tables/status-command.ts';
 import type { Provider } from '../../../../src/controller/provider.ts';
 import type { Preview } from '../../../../src/controller/provider-parts.ts';
 import { reason } from '../../../../src/model/reasons.ts';
@@ -131,6 +132,8 @@ test('explain says that a load balancer without targets serves nobody, from the 
   expect(first(await explain([]))).toContain('Announced, not checked: provider aws serves it');
   assign('AwsNoTargets', notServed);
   expect(first(await explain([]))).toBe(notServed);
+  const { stdout } = await cluster.herald(statusCommand, ['--problems']);
+  expect(stdout).toMatch(/^Service\/shop\/web +AwsNoTargets +Not served: the load balancer has no target/m);
   // AWS was asked now, and has targets.
   expect(first(await found([]))).toContain('Announced, not checked: provider aws serves it');
 });
