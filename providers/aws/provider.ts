@@ -18,8 +18,8 @@ import type { Prefix } from '../../src/net/prefix.ts';
 import type { Clock } from '../../src/system/clock.ts';
 import type { Log } from '../../src/system/log.ts';
 import type { Random } from '../../src/system/random.ts';
-import { reasonOfError } from './cloud/error-reason.ts';
-import { AwsError, StoppedError } from './cloud/error.ts';
+import { reasonOfThrown } from './cloud/error-reason.ts';
+import { StoppedError } from './cloud/error.ts';
 import { withUrgency } from './cloud/urgency.ts';
 import { decideAwsClaim } from './desire/claim.ts';
 import { memberOf, stackOf, type Member } from './desire/stack.ts';
@@ -156,7 +156,7 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
       this.#forgetVanished(key);
       return {};
     }
-    const remaining = await withUrgency('change', () => this.#services.release(key, snapshot)).catch(reasonOfAwsError);
+    const remaining = await withUrgency('change', () => this.#services.release(key, snapshot)).catch(reasonOfThrown);
     if (remaining === undefined) {
       this.#forgetService(key);
       return {};
@@ -168,7 +168,7 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
 
   async preview(key: ServiceKey, snapshot: Snapshot): Promise<Preview> {
     return this.#previewer.preview(key, snapshot).catch((error: unknown) => {
-      const failed = error instanceof StoppedError ? interrupted(error) : reasonOfAwsError(error);
+      const failed = error instanceof StoppedError ? interrupted(error) : reasonOfThrown(error);
       return { observed: [], desired: [], actions: [], waits: [], reasons: [failed], failed };
     });
   }
@@ -259,7 +259,7 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
       else this.#poll(key, outcome.pollSeconds, outcome.reconciliation);
       return { ...outcome.reconciliation, ...this.#again(key) };
     } catch (error) {
-      const failed = reasonOfAwsError(error);
+      const failed = reasonOfThrown(error);
       this.#retry(key, failed);
       return { ingress: member.service.ingress, reason: failed, ...this.#again(key) };
     }
@@ -320,10 +320,4 @@ export class AwsProvider implements Provider, Recovery, ResourceHolder, ChangeLi
 /** A preview changes nothing and is shown to the user who has stopped it. */
 function interrupted({ message }: StoppedError): Reason {
   return reason('AwsCallFailed', { operation: 'the preview', awsCode: '', message, requestId: '' });
-}
-
-/** Returns the reason for an AwsError, and throws every other error again. */
-function reasonOfAwsError(error: unknown): Reason {
-  if (!(error instanceof AwsError)) throw error;
-  return reasonOfError(error);
 }

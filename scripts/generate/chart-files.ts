@@ -15,6 +15,7 @@ export function chartFiles(): ReadonlyMap<string, string> {
     ['templates/agent-rbac.yaml', roles('base/agent-rbac.yaml', 'agent')],
     ['templates/explain-rbac.yaml', roles('base/explain-rbac.yaml', 'explain')],
     ['templates/drain-rbac.yaml', roles('base/drain-rbac.yaml', 'drain')],
+    ['templates/check-rbac.yaml', roles('base/check-rbac.yaml', 'check')],
     ['templates/flow-control.yaml', labelled('base/flow-control.yaml', labels())],
     ['templates/aws-rbac.yaml', where('.Values.aws.clusterName', roles('overlays/aws/controller-rbac.yaml', 'controller'))],
     ['templates/metallb-rbac.yaml', where('.Values.metallb.enabled', metallb())],

@@ -1,10 +1,10 @@
 import { allocationReasons } from '../../src/model/reasons/allocation.ts';
 import { announcementReasons } from '../../src/model/reasons/announcement.ts';
 import { awsReasons } from '../../providers/aws/tables/reasons/reasons.ts';
+import { checkReasons } from '../../src/model/reasons/checks.ts';
 import { configurationReasons } from '../../src/model/reasons/configuration.ts';
 import { directReturnReasons } from '../../src/model/reasons/direct-return.ts';
 import { explanationReasons } from '../../src/model/reasons/explanation.ts';
-import { checkReasons } from '../../src/model/reasons/checks.ts';
 import { forwardingReasons } from '../../src/model/reasons/forwarding.ts';
 import { hostReasons } from '../../src/model/reasons/host.ts';
 import { l2Reasons } from '../../src/model/reasons/l2.ts';
@@ -24,12 +24,12 @@ const chapters: readonly (readonly [string, string, Readonly<Record<string, Reas
     receivedRouteReasons,
   ],
   ['Forwarding', 'Why a node forwards nothing for a Service, or nothing yet.', forwardingReasons],
+  ['Connections', 'What a node saw of connections to endpoints, or of the way to them.', checkReasons],
   [
     'Direct server return',
     'Why packets are translated and have a node as their source although direct server return is on, or what is wrong with it.',
     directReturnReasons,
   ],
-  ['Checks', 'What nodes see of connections to endpoints, or of the way to them.', checkReasons],
   ['Host', 'What is wrong with a host or missing on it. Services may still work.', hostReasons],
   ['AWS', 'Why a Service has no load balancer in AWS, or what is unusual about its request.', awsReasons],
   ['Other providers', 'Reasons of a provider that `--provider` loaded. The provider writes the sentence.', providerReasons],

@@ -2,6 +2,7 @@ import type { QuarantinedFrontend } from '../dataplane/dataplane.ts';
 import type { ServiceKey } from '../model/objects/metadata.ts';
 import type { HeldBackFamily, ServiceDifference, SessionStatus } from '../model/objects/node-state.ts';
 import type { Reason } from '../model/reasons.ts';
+import type { CheckFigures } from './checks/connection-checks.ts';
 import type { RoutesByPeer } from './reconcile/announced-routes.ts';
 
 /** Measures the agent. The agent calls it during its work: the methods must be quick and must not throw. */
@@ -42,6 +43,7 @@ export interface AgentStatus {
   /** Services with an address that this node announces although it cannot forward, because no node that can does. */
   readonly heldBackLastNextHops: number;
   readonly sessions: readonly SessionStatus[];
+  readonly checks: CheckFigures;
 }
 
 export const noPassObserver: PassObserver = { withdrawn: ignore, committed: ignore, announced: ignore, ended: ignore };

@@ -10,8 +10,9 @@ import type { Source } from '../sources/source.ts';
 import type { SocketAddress, ListenHttp } from '../system/http/http-listener.ts';
 import type { AgentEvents } from './agent-events.ts';
 import type { AgentObserver } from './agent-observer.ts';
+import { ConnectionChecks, type ConnectionChecksComponents } from './checks/connection-checks.ts';
 import type { FindHostPaths } from './host-readings.ts';
-import { checkBridges } from './host/bridge-check.ts';
+import { checkBridges, findDroppingBridges } from './host/bridge-check.ts';
 import { DirectReturnCheck } from './host/direct-return-check.ts';
 import { HoldBack } from './host/hold-back.ts';
 import { HostCheck, type HostCheckComponents } from './host/host-check.ts';
@@ -32,7 +33,7 @@ import { DataplaneSync } from './reconcile/dataplane-sync.ts';
 import { ForeignFrontends, type ForeignFrontendsComponents } from './reconcile/foreign-frontends.ts';
 import { NodeDraining, type NodeDrainingComponents } from './reconcile/node-draining.ts';
 import { Plans } from './reconcile/plans.ts';
-import type { RandomSurroundings } from './surroundings.ts';
+import type { RandomSurroundings } from '../system/random.ts';
 import { BgpSessions, type BgpSessionsComponents, type BgpSessionsOptions } from './sessions/bgp-sessions.ts';
 
 export interface AgentComponents
@@ -44,6 +45,7 @@ export interface AgentComponents
     Pick<KernelAnswersComponents, 'neighborProxies'>,
     Pick<NodeLinksComponents, 'hostLinks' | 'followLinks'>,
     Pick<ReceivedRoutesComponents, 'receivedTable'>,
+    Pick<ConnectionChecksComponents, 'watchConnections' | 'ways' | 'probe'>,
     Partial<Pick<L2AnnouncerComponents, 'startL2'>>,
     RandomSurroundings {
   readonly source: Source;
@@ -79,6 +81,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   const snapshot = (): Snapshot => source.snapshot;
   const requeue = events.requeue.emit;
   const onStatusChanged = events.statusChanged.emit;
+  const place = { node, snapshot, onStatusChanged };
 
   const history = components.history === undefined ? undefined : new AgentHistory(components.history, clock);
   const routes = new AnnouncedRoutes(history?.routesChanged);
@@ -112,11 +115,9 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   const l2: L2Announcer = new L2Announcer(
     { ...components, startL2: components.startL2 ?? refuseL2 },
     {
-      node,
-      snapshot,
+      ...place,
       links: () => links.links,
       hostLinks: () => links.hostLinks,
-      onStatusChanged,
       requeue,
       onEvent: (event) => l2History?.take(event),
     },
@@ -136,11 +137,9 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     (service) => requeue([service]),
   );
   const nodeDraining = new NodeDraining(components, {
-    node,
-    snapshot,
+    ...place,
     progress: () => plans.drainProgress(),
     requeueAll: events.requeueAll.emit,
-    onStatusChanged,
   });
   const dataplaneSync = new DataplaneSync(components, node, requeue);
   const announcer = new Announcer(components, routes, {
@@ -162,7 +161,11 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   });
   const hostCheck = new HostCheck(components, {
     kernelSettings,
-    facts: () => ({ ...hostFacts(source.snapshot, node, plans.byService), linkInterfaces: l2.interfaces() }),
+    facts: () => ({
+      ...hostFacts(source.snapshot, node, plans.byService),
+      linkInterfaces: l2.interfaces(),
+      ...defined({ kubeProxy: foreignFrontends.program }),
+    }),
     services: () => source.snapshot.config.services,
     frontends: () => plans.frontends(),
     podPaths: async () => [
@@ -179,11 +182,9 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   });
   const identity: HostIdentity = new HostIdentity(components, { node, snapshot, requeueAll: events.requeueAll.emit, onStatusChanged });
   const holdBack: HoldBack = new HoldBack(components, {
-    node,
-    snapshot,
+    ...place,
     blocked: () => hostCheck.blocked(),
     requeueAll: events.requeueAll.emit,
-    onStatusChanged,
   });
   const kernelAnswers: KernelAnswersCheck = new KernelAnswersCheck(components, {
     node,
@@ -195,8 +196,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     servicesAt: (address) => l2.servicesAt(address),
     onStatusChanged,
   });
-  const directReturn = new DirectReturnCheck(components, { node, snapshot, kernelSettings, onStatusChanged });
-
+  const dropping = () => findDroppingBridges(components, source.snapshot, node, l2.interfaces());
   return {
     node,
     ...defined({ history }),
@@ -215,10 +215,11 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     identity,
     /** Returns what the announcement decision knows of this node beyond the snapshot. */
     view: (): OwnState => ({ ...nodeDraining.view(), heldBack: holdBack.view(), refusal: identity.refusal ?? null }),
-    directReturn,
+    directReturn: new DirectReturnCheck(components, { node, snapshot, kernelSettings, onStatusChanged }),
     links,
     l2,
     kernelAnswers,
+    checks: new ConnectionChecks(components, { ...place, plans, dropping }),
   };
 }
 

@@ -8,9 +8,11 @@ import type { Reason } from '../model/reasons.ts';
 import { AgentEvents } from './agent-events.ts';
 import type { AgentStatus } from './agent-observer.ts';
 import { buildAgentParts, type AgentComponents, type AgentOptions, type AgentParts } from './agent-parts.ts';
+import type { CheckFigures } from './checks/connection-checks.ts';
 import type { L2Announcer } from './l2/l2-announcer.ts';
 import { limits } from './limits.ts';
 import type { AgentLiveQueries } from './live/live-queries.ts';
+import { liveChecks } from './live/live-checks.ts';
 import { liveAddresses, liveLinks } from './live/live-l2.ts';
 import { liveReceived } from './live/live-received.ts';
 import { liveRoutes } from './live/live-routes.ts';
@@ -109,6 +111,9 @@ export class Agent {
       get sessions(): SessionStatus[] {
         return parts.sessions.status();
       },
+      get checks(): CheckFigures {
+        return parts.checks.figures;
+      },
     };
   }
 
@@ -124,13 +129,15 @@ export class Agent {
 
   /** Returns the queries that the live API of this process answers. */
   live(): AgentLiveQueries {
-    const { sessions, routes, received, l2 } = this.#parts;
+    const { sessions, routes, received, l2, checks } = this.#parts;
+    const { clock } = this.#components;
     return {
       sessions: () => sessions.live(),
       routes: (query) => liveRoutes(sessions.senders, routes, query),
       received: (query) => liveReceived(received, query),
       links: (query) => liveLinks(l2, query),
       addresses: (query) => liveAddresses(l2, query),
+      checks: (query) => liveChecks(checks.evidence, clock, query),
     };
   }
 
@@ -162,9 +169,9 @@ export class Agent {
    */
   async stop(message: string, mode: 'restart' | 'shutdown' = 'restart'): Promise<void> {
     const { sessions, received, health, hostCheck, directReturn, foreignFrontends, l2 } = this.#parts;
-    const { dataplaneSync, plans, announcer, nodeDraining, links, kernelAnswers } = this.#parts;
+    const { dataplaneSync, plans, announcer, nodeDraining, links, kernelAnswers, checks } = this.#parts;
     this.#unsubscribe?.();
-    for (const part of [this.#loop, dataplaneSync, plans, announcer, nodeDraining, links, kernelAnswers]) part.stop();
+    for (const part of [this.#loop, dataplaneSync, plans, announcer, nodeDraining, links, kernelAnswers, checks]) part.stop();
     // Before the running pass ends: a slow data plane must not keep routers sending.
     // Received routes stay in the kernel: the end of the sessions must not remove them.
     await received.stop();

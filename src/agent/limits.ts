@@ -37,6 +37,39 @@ export const limits = {
   checkedPods: 500,
   /** Endpoints among which the agent looks for such pods. */
   checkedEndpoints: 20_000,
+  /** Addresses of endpoints whose ways the agent follows. */
+  wayEndpoints: 20_000,
+  /** Addresses about which the agent asks the kernel in one turn, and the shortest time between two turns. */
+  waysPerTurn: 500,
+  wayTurnMilliseconds: 1_000,
+  /** Delay between a change of routes or endpoints and the turn. A program changes several routes at once. */
+  wayPauseMilliseconds: 200,
+  /** Interval of the rounds, in which the agent looks at neighbours and again at routes without a reported change. */
+  wayRoundMilliseconds: 30_000,
+  /** Addresses without a reported change about which the agent asks in a round. */
+  waysPerRound: 100,
+  /** The same while a neighbour of an endpoint has failed. */
+  wayRetryMilliseconds: 5_000,
+  /** Time for which a neighbour counts as missing after its last failure. Nobody may send to it later. */
+  wayFailureMilliseconds: 600_000,
+  /** Endpoints that a node may probe (`checks: active`). */
+  probedEndpoints: 20_000,
+  /** Nodes that probe an endpoint, beside the one on which it runs. */
+  probingNodes: 5,
+  /** Connections that a node opens in one turn, the shortest time between two turns, and connections that may be open. */
+  probesPerTurn: 5,
+  probeTurnMilliseconds: 1_000,
+  openProbes: 20,
+  /** Longest interval between two probes of an endpoint that answers. */
+  probeMilliseconds: 120_000,
+  /** The same for one that does not: after the first failure, and after several. */
+  probeRetryMilliseconds: 10_000,
+  probeRetryMaximumMilliseconds: 300_000,
+  /** Interval at which the agent reads the endpoints to probe, beside changes. */
+  probeRefreshMilliseconds: 30_000,
+  /** Time for a connection to be established, and for the other side to close it. */
+  probeAnswerMilliseconds: 3_000,
+  probeCloseMilliseconds: 3_000,
   /** Addresses of the host that a reason names. */
   namedAddresses: 4,
   /** Longest interval between two checks of the host. */
@@ -96,6 +129,34 @@ export const limits = {
   receivedSettleMilliseconds: 10_000,
   /** Longest time for which received routes of an earlier process stay although no peer has sent them again. */
   receivedAdoptMilliseconds: 180_000,
+  /** Time for which the agent remembers what became of connections. */
+  evidenceMilliseconds: 600_000,
+  /** Frontends, and pairs of a frontend and an endpoint, of which the agent remembers connections. */
+  evidencePairs: 10_000,
+  /** Pause between two judgements of what became of connections, unless a look has ended. */
+  judgePauseMilliseconds: 1_000,
+  /** Addresses and ports at which connections were answered that a NodeState lists. */
+  answeredFrontends: 500,
+  /** Ports of Services with endpoints that the node does not reach that a NodeState lists, once for each reason. */
+  failingEndpoints: 100,
+  /** For how long the agent relies on which endpoints clients use before it looks again. */
+  knownEndpointsMilliseconds: 5_000,
+  /** Endpoints that a reason names. */
+  namedEndpoints: 3,
+  /**
+   * Bounds of one check of a Service (`herald check`): probes, probes that are open at once, time for one, silent or refused probes that are
+   * followed up, and the TTLs and the time of such a follow-up.
+   */
+  checkProbes: 1_000,
+  checkAtOnce: 32,
+  checkMilliseconds: 3_000,
+  checkFollowUps: 8,
+  checkHops: 8,
+  checkHopMilliseconds: 1_000,
+  /** Large packets that are sent before they count as lost, time for each answer, and their largest size in octets. */
+  checkPackets: 3,
+  checkPacketMilliseconds: 700,
+  checkPacketBytes: 9_216,
   /** Peers that a scrape has metrics of: as many as a speaker takes. */
   measuredPeers: 1_024,
 } as const;

@@ -46,7 +46,7 @@ export class ReconcilePass {
   }
 
   async #reconcile({ snapshot, services, node, isStopped, commitGuard }: PassWork, observer: PassObserver): Promise<void> {
-    const { sessions, received, plans, dataplaneSync, announcer, flushRoutes, history, nodeDraining, health, directReturn, links } =
+    const { sessions, received, plans, dataplaneSync, announcer, flushRoutes, history, nodeDraining, health, directReturn, links, checks } =
       this.#parts;
     if (node) {
       this.#updateNode(snapshot);
@@ -71,6 +71,7 @@ export class ReconcilePass {
     if (node) health.onNodeChanged();
     health.onCommitted(services);
     directReturn.reconcile(services);
+    checks.reconcile();
     await announcer.announce(isIntact);
     if (isIntact()) observer.announced();
     // Sessions open after the routes are known, so that a new session sends all of them first.

@@ -66,9 +66,7 @@ export class Bfd {
     this.#requests = new RequestChannel((request) => this.#worker.postMessage(request), whenStopped);
     this.#worker.on('message', (message: Message) => this.#onMessage(message));
     // An error in the thread is a bug. Without a listener for `error` it ends the process, as an error in the main thread does.
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#worker.once('exit', () => resolve());
-    this.#ended = promise;
+    this.#ended = new Promise((resolve) => void this.#worker.once('exit', () => resolve()));
   }
 
   /** Resolves when the thread runs, with true if it has real-time priority. */

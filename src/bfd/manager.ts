@@ -18,7 +18,7 @@ import {
 import type { SessionStatus, Transition } from './session-status.ts';
 import { Session } from './session.ts';
 import type { Transport } from './transport/transport.ts';
-import { decodeControlPacket, emptyControlPacket, type ControlPacket } from './wire/control-packet.ts';
+import { ControlPacket, decodeControlPacket } from './wire/control-packet.ts';
 
 interface ManagerComponents {
   readonly clock: Clock;
@@ -53,7 +53,7 @@ export class Manager {
   readonly #schedule: Schedule;
   readonly #detectionGate: DetectionGate<Session>;
   readonly #discards = newDiscards();
-  readonly #packet: ControlPacket = emptyControlPacket();
+  readonly #packet = new ControlPacket();
   readonly #byName = new Map<string, Session>();
   readonly #byDiscriminator = new Map<number, Session>();
   /** Sessions by address, interface and kind, for packets that do not have our discriminator yet. */

@@ -36,12 +36,7 @@ export interface SessionOptions extends ProfileOptions {
   readonly adminDown?: boolean;
 }
 
-export interface Profile {
-  readonly receiveInterval: number;
-  readonly transmitInterval: number;
-  readonly detectMultiplier: number;
-  readonly passive: boolean;
-}
+export type Profile = Required<ProfileOptions>;
 
 /** The options with parsed values and all defaults filled in. */
 export interface ResolvedSession {

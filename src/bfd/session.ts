@@ -12,7 +12,7 @@ import type { DownTime, RemoteStatus, SessionStatus, Transition } from './sessio
 import { detectionTime, endOfSlot, slowInterval, toMicroseconds, toMilliseconds, transmissionTime, transmitInterval } from './timing.ts';
 import type { Channel } from './transport/transport.ts';
 import type { SessionState } from './wire/codes.ts';
-import { controlPacketLength, emptyControlPacket, encodeControlPacket, type ControlPacket } from './wire/control-packet.ts';
+import { ControlPacket, controlPacketLength, encodeControlPacket } from './wire/control-packet.ts';
 
 interface SessionComponents {
   readonly clock: Clock;
@@ -37,7 +37,7 @@ export class Session {
   readonly #host: SessionHost;
   readonly #channel: Channel;
   readonly #octets = new Uint8Array(controlPacketLength);
-  readonly #packet: ControlPacket = emptyControlPacket();
+  readonly #packet = new ControlPacket();
   readonly #remote = new RemoteState();
   readonly #poll: PollSequence;
   readonly #transmission = new Alarm((now) => this.#transmit(now));

@@ -1,7 +1,7 @@
 import type { Family } from '../net/address.ts';
 import type { Prefix } from '../net/prefix.ts';
 import type { BgpComponents } from './options/components.ts';
-import { throwLater } from './diagnosis/events.ts';
+import { callAll } from './diagnosis/events.ts';
 import { maximumPeers } from './limits.ts';
 import { Listeners, type ListeningStatus } from './session/listeners.ts';
 import { PeerOptionsError, resolveOptions, type PeerDefaults, type PeerOptions, type ResolvedOptions } from './options/peer-options.ts';
@@ -100,15 +100,7 @@ export class Speaker {
         return typeof restarted === 'function' ? restarted() : restarted;
       },
       resolve: (options) => this.#resolve(options),
-      changed: (peer) => {
-        for (const listener of this.#listeners) {
-          try {
-            listener(peer);
-          } catch (error) {
-            throwLater(error);
-          }
-        }
-      },
+      changed: (peer) => callAll(this.#listeners, peer),
       remove: (peer, reason) => this.#remove(peer, reason),
       keysChanged: () => this.#listenSockets.keysChanged(),
     };

@@ -13,6 +13,7 @@ const firstCommands: Commands = {
   routes: async () => (await import('./commands/tables/routes-command.ts')).routesCommand,
   pools: async () => (await import('./commands/tables/pools-command.ts')).poolsCommand,
   explain: async () => (await import('./commands/explain-command.ts')).explainCommand,
+  check: async () => (await import('./commands/check/check-command.ts')).checkCommand,
   ui: async () => (await import('./commands/ui/ui-command.ts')).uiCommand,
   history: async () => (await import('./commands/history-command.ts')).historyCommand,
   plan: async () => (await import('./commands/plan-command.ts')).planCommand,

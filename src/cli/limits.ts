@@ -30,6 +30,8 @@ export const limits = {
   liveSessions: 1000,
   /** Most links, and addresses of one Service on them, that are read from one agent. */
   liveLinks: 64,
+  /** Addresses and ports of a Service of which an agent is asked what it saw. */
+  liveChecks: 1_000,
   liveAddresses: 1000,
   /** Most objects whose earlier version is in force that are read from one process. */
   liveKept: 1000,
@@ -57,6 +59,19 @@ export const limits = {
   traceMaximumSeconds: 86_400,
   /** Octets of one line of a trace from the agent: a message of 65,535 octets takes 88 KB. */
   traceLineBytes: 262_144,
+  /** Most Services of `herald check service --all`, and most probes of the client for one of them. */
+  checkServices: 200,
+  checkClientProbes: 200,
+  /** Time for one connection of the client, and for the whole answer of one agent about one Service. */
+  checkProbeMilliseconds: 3000,
+  checkAnswerMilliseconds: 180_000,
+  /** Octets of an agent's answer, and of one line of it. */
+  checkAnswerBytes: 8 * 1024 * 1024,
+  checkLineBytes: 16_384,
+  /** Time for the command of `--router`, octets of its output, and characters that are shown of an output that is not understood. */
+  routerMilliseconds: 20_000,
+  routerBytes: 1024 * 1024,
+  routerShownCharacters: 2000,
   /** Lines of a log that are no warnings are written together: this late, or when they have so many characters. */
   logMilliseconds: 50,
   logCharacters: 8192,

@@ -5,7 +5,7 @@ import type { ServiceKey } from '../model/objects/metadata.ts';
 import type { Clock } from '../system/clock.ts';
 import type { HttpListener } from '../system/http/http-listener.ts';
 import { listenLocal, type LocalAnswer, type LocalRequest } from '../system/http/local-server.ts';
-import { consolePaths, lists, type ConsoleProblem, type Pulse } from './contract.ts';
+import { consolePaths, lists, type ConsoleProblem } from './contract.ts';
 import { Guard, type Refusal } from './guard/guard.ts';
 import { securityHeaders } from './guard/headers.ts';
 import { limits } from './limits.ts';
@@ -124,7 +124,7 @@ class Answers {
   async *#events(): AsyncGenerator<string> {
     this.#followers++;
     try {
-      for await (const pulse of this.#pictures.pulses()) yield event(pulse);
+      for await (const pulse of this.#pictures.pulses()) yield `data: ${JSON.stringify(pulse)}\n\n`;
     } finally {
       this.#followers--;
     }
@@ -205,10 +205,6 @@ function historyQuestion(query: URLSearchParams): { readonly of: HistoryQuestion
 
 function isHistoryKind(kind: string): kind is HistoryKind {
   return historyKinds.some((one) => one === kind);
-}
-
-function event(pulse: Pulse): string {
-  return `data: ${JSON.stringify(pulse)}\n\n`;
 }
 
 function headersOf(type: string): Record<string, string> {

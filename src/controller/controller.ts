@@ -16,7 +16,7 @@ import { noControllerObserver, type ControllerObserver, type QueueFigures, type 
 import { noEvents, type EventSink } from './events/event-sink.ts';
 import { SourceEvents } from './events/source-events.ts';
 import { limits } from './limits.ts';
-import type { RandomSurroundings } from './surroundings.ts';
+import type { RandomSurroundings } from '../system/random.ts';
 import { ConfigurationStatuses } from './configuration/configuration-statuses.ts';
 import { RemovedNodes } from './configuration/removed-nodes.ts';
 import { serviceConditions } from './services/service-conditions.ts';

@@ -1,7 +1,7 @@
 import type { Address } from '../net/address.ts';
 import type { NodeForwarding, ServiceForwarding } from '../net/frontend.ts';
 import type { Prefix } from '../net/prefix.ts';
-import type { ApplyResult, Dataplane, DataplaneError, DirectReturnShortcomings, ForwardingChanges } from './dataplane.ts';
+import type { ApplyResult, Dataplane, DataplaneError, DirectReturnShortcomings, ForwardingChanges, OwnedFrontend } from './dataplane.ts';
 
 /** Base class of a data plane that wraps another one. Every method that a subclass does not override is passed to the inner data plane. */
 export abstract class DataplaneLayer implements Dataplane {
@@ -37,6 +37,10 @@ export abstract class DataplaneLayer implements Dataplane {
 
   probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnShortcomings> {
     return this.#inner.probeDirectReturn(interfaces, tunnels);
+  }
+
+  frontend(key: string): OwnedFrontend | undefined {
+    return this.#inner.frontend(key);
   }
 
   onRepair(listener: (what: string) => void): void {

@@ -1,5 +1,5 @@
 import type { Address } from '../net/address.ts';
-import type { NodeForwarding, ServiceForwarding } from '../net/frontend.ts';
+import type { Frontend, NodeForwarding, ServiceForwarding } from '../net/frontend.ts';
 import type { Prefix } from '../net/prefix.ts';
 
 /** The methods of direct server return that this kernel does not support, each with the kernel's error. */
@@ -42,6 +42,8 @@ export interface Dataplane {
    * tunnels exist afterwards. Rejects (DataplaneError) when the check itself fails.
    */
   probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnShortcomings>;
+  /** Finds a frontend by `frontendKey`, in the form of the Service that owns it. Undefined: no Service has it. */
+  frontend(key: string): OwnedFrontend | undefined;
   /** Calls the listener after a repair, when another program had changed or removed our tables or routes. */
   onRepair(listener: (what: string) => void): void;
   /**
@@ -53,6 +55,12 @@ export interface Dataplane {
   close(): Promise<void>;
   /** Removes everything that this data plane ever created. */
   cleanup(): Promise<void>;
+}
+
+/** A frontend and the Service that owns it. */
+export interface OwnedFrontend {
+  readonly service: string;
+  readonly frontend: Frontend;
 }
 
 export interface ApplyResult {

@@ -1,6 +1,6 @@
 import type { Cancel, Clock } from '../system/clock.ts';
 import type { Log } from '../system/log.ts';
-import { SerialQueue } from '../system/serial-queue.ts';
+import { SerialQueue } from '../lang/serial-queue.ts';
 import { repairDelay, repairInterval } from './limits.ts';
 
 export interface KernelSetPorts {

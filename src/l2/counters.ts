@@ -6,35 +6,22 @@ import type { FrameFault } from './wire/frame.ts';
  */
 export type IgnoreReason = FrameFault | 'ownFrame' | 'destination' | 'macLimit' | 'interfaceLimit';
 
-export interface Counters {
+export class Counters {
   /** Requests and solicitations for addresses of the table, also of those that another node owns. */
-  requests: number;
-  answers: number;
-  announcements: number;
-  probes: number;
+  requests = 0;
+  answers = 0;
+  announcements = 0;
+  probes = 0;
   /** Frames that the kernel did not send. */
-  sendFailures: number;
+  sendFailures = 0;
   /** Frames whose Ethernet source is not the sender of the ARP packet. VRRP routers send such requests, so they are answered. */
-  otherEtherSource: number;
+  otherEtherSource = 0;
   /** Claims of held addresses by foreign hosts, and by nodes of ours. */
-  foreignConflicts: number;
-  nodeConflicts: number;
-  stalls: number;
-  ignored: Partial<Record<IgnoreReason, number>>;
+  foreignConflicts = 0;
+  nodeConflicts = 0;
+  stalls = 0;
+  ignored: Partial<Record<IgnoreReason, number>> = {};
 }
-
-export const newCounters = (): Counters => ({
-  requests: 0,
-  answers: 0,
-  announcements: 0,
-  probes: 0,
-  sendFailures: 0,
-  otherEtherSource: 0,
-  foreignConflicts: 0,
-  nodeConflicts: 0,
-  stalls: 0,
-  ignored: {},
-});
 
 export function countIgnored(counters: Counters, reason: IgnoreReason): void {
   counters.ignored[reason] = (counters.ignored[reason] ?? 0) + 1;

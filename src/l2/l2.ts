@@ -2,7 +2,7 @@ import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
 import { RequestChannel } from '../lang/request-channel.ts';
 import { systemClock, type Cancel } from '../system/clock.ts';
 import { loadLibc, type Libc } from '../system/ffi/libc.ts';
-import { newCounters, type Counters } from './counters.ts';
+import { Counters } from './counters.ts';
 import { heartbeatInterval } from './limits.ts';
 import type { L2Event, L2Status } from './status.ts';
 import type { AddressChanges, PeerSession, Refusal, Table } from './table.ts';
@@ -184,7 +184,7 @@ const whenStopped = (): Answers => ({
   set: [],
   change: [],
   announceAgain: undefined,
-  status: { links: [], addresses: [], counters: newCounters(), suspended: false },
-  counters: newCounters(),
+  status: { links: [], addresses: [], counters: new Counters(), suspended: false },
+  counters: new Counters(),
   stop: undefined,
 });

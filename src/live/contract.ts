@@ -39,8 +39,54 @@ export const livePaths = {
  *
  *     GET /debug/bgp/trace?peer=NAME    the messages of the sessions with a BGPPeer as they pass: a line of JSON each (src/bgp/trace/trace-lines.ts), without end.
  *                                       404: LiveProblem, with the names of the existing peers
+ *     GET /debug/check?service=NS/NAME  opens connections from the node to the endpoints and addresses of a Service: a CheckLine each, as their fates are
+ *                                       known, and last a CheckEnd. 404: LiveProblem, the agent does not know the Service. 429: another check runs
  */
-export const debugPaths = { bgpTrace: '/debug/bgp/trace' } as const;
+export const debugPaths = { bgpTrace: '/debug/bgp/trace', check: '/debug/check' } as const;
+
+/** A line of `/debug/check`. */
+export type CheckLine = NodeProbe | NodeUnprobed | CheckEnd;
+
+/** The fate of one attempt of a node to reach an address. */
+export interface NodeProbe {
+  readonly type: 'probe';
+  /** endpoint: directly. address: an address of the Service, through the node's rules. size: large packets to the address of an endpoint. */
+  readonly what: 'endpoint' | 'address' | 'size';
+  readonly protocol: 'TCP' | 'UDP' | 'SCTP' | 'ICMP';
+  /** "10.244.1.10:8080", "[2001:db8::1]:80"; for `size` without a port. */
+  readonly to: string;
+  /** The node of an endpoint, if it is known. */
+  readonly on?: string;
+  /**
+   * `refused`: TCP reset or ICMP "port unreachable". `unreachable`: no way there, or ICMP said so. `silent`: no packet came back. Only for
+   * `size`: `tooBig`: a hop does not pass the size. `lost`: large packets get no answer, small ones do. `unknown`: no echo was answered.
+   */
+  readonly result: 'answered' | 'refused' | 'unreachable' | 'silent' | 'tooBig' | 'lost' | 'unknown';
+  readonly milliseconds?: number;
+  /** The system's code of an error. */
+  readonly error?: string;
+  /** The address that refused or reported by ICMP. Absent: a reset, the node itself, or not known. */
+  readonly by?: string;
+  /** Routers that answered when the TTL of a packet for a silent endpoint ended there, the nearest first. Absent: not tried. */
+  readonly hops?: readonly { readonly ttl: number; readonly from: string }[];
+  /** Of `size`: the length of the packets, and what the next hop passes if it said so. */
+  readonly size?: number;
+  readonly mtu?: number;
+}
+
+/** An attempt that was not made. */
+export interface NodeUnprobed {
+  readonly type: 'unprobed';
+  /** What was not probed: "SCTP 10.244.1.10:5000", "3 more endpoints". */
+  readonly what: string;
+  readonly why: string;
+}
+
+/** The last line. Without it the check is not complete. */
+export interface CheckEnd {
+  readonly type: 'end';
+  readonly probes: number;
+}
 
 /** Identifies the process that answers. A client of a socket must check that it reached the process that it wanted. */
 export interface LiveProcess {

@@ -84,7 +84,7 @@ export class LiveApi {
   }
 }
 
-function json(status: number, content: object): HttpAnswer {
+export function json(status: number, content: object): HttpAnswer {
   const headers = { 'Content-Type': 'application/json', 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' };
   return { status, headers, body: `${JSON.stringify(content)}\n` };
 }

@@ -1,7 +1,7 @@
 import type { HttpAnswer } from '../system/http/http-listener.ts';
 import type { LiveProblem } from './contract.ts';
 import { limits } from './limits.ts';
-import type { LiveApi } from './live-api.ts';
+import { json, type LiveApi } from './live-api.ts';
 
 /**
  * Answers the live API at the metrics port, which needs no credentials: one list at a time and in small pages, so that many or slow clients
@@ -41,13 +41,6 @@ export class LivePortHandler {
 const last = { Connection: 'close' } as const;
 
 function busy(): HttpAnswer {
-  const problem: LiveProblem = { error: 'the port is answering another client', fix: 'ask again in a second' };
-  const headers = {
-    'Content-Type': 'application/json',
-    'X-Content-Type-Options': 'nosniff',
-    'Cache-Control': 'no-store',
-    'Retry-After': '1',
-    ...last,
-  };
-  return { status: 429, headers, body: `${JSON.stringify(problem)}\n` };
+  const answer = json(429, { error: 'the port is answering another client', fix: 'ask again in a second' } satisfies LiveProblem);
+  return { ...answer, headers: { ...answer.headers, 'Retry-After': '1', ...last } };
 }

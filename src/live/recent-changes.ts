@@ -139,37 +139,25 @@ function causeOf(snapshot: Snapshot, kind: KindName, key: string, service: Servi
   return { kind, name: origin === undefined ? key : originText(origin), resourceVersion };
 }
 
+/** The maps of the snapshot that have an object by its key. */
+const maps = {
+  Node: 'nodes',
+  Namespace: 'namespaces',
+  Secret: 'secrets',
+  ServiceCIDR: 'serviceCIDRs',
+  IPAddressPool: 'pools',
+  BGPPeer: 'peers',
+  BGPAdvertisement: 'advertisements',
+  L2Advertisement: 'l2Advertisements',
+  BFDProfile: 'bfdProfiles',
+  Community: 'communities',
+  ExternalIPPolicy: 'externalIPPolicies',
+  NodeState: 'nodeStates',
+} as const satisfies Partial<Record<KindName, keyof Snapshot>>;
+
 function objectOf(snapshot: Snapshot, kind: KindName, key: string, service: ServiceKey | undefined): HeraldObject | undefined {
-  switch (kind) {
-    case 'Service':
-      return snapshot.services.get(key as ServiceKey);
-    case 'EndpointSlice':
-      return service && snapshot.endpointSlices(service).find(({ metadata: { namespace, name } }) => `${namespace}/${name}` === key);
-    case 'Node':
-      return snapshot.nodes.get(key);
-    case 'Namespace':
-      return snapshot.namespaces.get(key);
-    case 'Secret':
-      return snapshot.secrets.get(key);
-    case 'ServiceCIDR':
-      return snapshot.serviceCIDRs.get(key);
-    case 'IPAddressPool':
-      return snapshot.pools.get(key);
-    case 'BGPPeer':
-      return snapshot.peers.get(key);
-    case 'BGPAdvertisement':
-      return snapshot.advertisements.get(key);
-    case 'L2Advertisement':
-      return snapshot.l2Advertisements.get(key);
-    case 'BFDProfile':
-      return snapshot.bfdProfiles.get(key);
-    case 'Community':
-      return snapshot.communities.get(key);
-    case 'ExternalIPPolicy':
-      return snapshot.externalIPPolicies.get(key);
-    case 'HeraldConfig':
-      return snapshot.config;
-    case 'NodeState':
-      return snapshot.nodeStates.get(key);
-  }
+  if (kind === 'Service') return snapshot.services.get(key as ServiceKey);
+  if (kind === 'HeraldConfig') return snapshot.config;
+  if (kind !== 'EndpointSlice') return snapshot[maps[kind]].get(key);
+  return service && snapshot.endpointSlices(service).find(({ metadata: { namespace, name } }) => `${namespace}/${name}` === key);
 }

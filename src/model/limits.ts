@@ -54,6 +54,8 @@ export const limits = {
   shutdownMessageBytes: 255,
   /** TCP_MD5SIG_MAXKEYLEN of Linux. */
   passwordBytes: 80,
+  /** Entries of metadata.managedFields that are searched for the agent's. */
+  fieldManagers: 32,
   sessions: 1000,
   sessionFamilies: 8,
   /** Ranges of addresses and of AS numbers of a BGPPeer with dynamicNeighbors, and routers that it may have on a node. */

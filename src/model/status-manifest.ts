@@ -1,7 +1,7 @@
 import { defined } from '../lang/defined.ts';
 import { formatAddress } from '../net/address.ts';
 import { formatPrefix } from '../net/prefix.ts';
-import type { NodeState } from './objects/node-state.ts';
+import type { ChecksReport, NodeState } from './objects/node-state.ts';
 import { reasonText, type Reason } from './reasons.ts';
 import type { WrittenRelease } from './parse/released-address.ts';
 import type { Ingress } from './objects/service.ts';
@@ -9,7 +9,8 @@ import type { Ingress } from './objects/service.ts';
 /** The reverse of parsing, for objects that Herald writes: plain data in the shape of the API. */
 
 export function nodeStateManifest(state: NodeState): object {
-  const { updated, writer, pod, consumed, sessions, differing, truncated, problem, host, heldBack, drain, directReturn, links } = state;
+  const { updated, writer, pod, consumed, sessions, differing, truncated, problem, host, heldBack, drain, directReturn, links, checks } =
+    state;
   return {
     apiVersion: 'herald.dev/v1alpha1',
     kind: 'NodeState',
@@ -32,8 +33,17 @@ export function nodeStateManifest(state: NodeState): object {
         directReturn: directReturn && { ...directReturn, networks: directReturn.networks.map(formatPrefix) },
         links: links?.map((link) => ({ ...link, networks: link.networks.map(formatPrefix), addresses: link.addresses.map(formatAddress) })),
         claims: state.claims,
+        checks: checks && checksManifest(checks),
       }),
     },
+  };
+}
+
+function checksManifest({ problem, failing, ...checks }: ChecksReport): object {
+  return {
+    ...checks,
+    ...(problem === undefined ? {} : { problem: reasonManifest(problem) }),
+    failing: failing.map((one) => ({ ...one, reason: reasonManifest(one.reason) })),
   };
 }
 

@@ -23,6 +23,8 @@ export interface HostLink {
   readonly bondMode?: number;
   /** The address families for which this bridge passes its frames to the filters of IP, whatever the setting for all bridges says. */
   readonly bridgeFilters?: readonly Family[];
+  /** A port of a bridge that sends frames out of the port by which they came (hairpin mode). */
+  readonly hairpin?: true;
   /** It is a Wi-Fi interface. */
   readonly wireless?: boolean;
   /** It is the end of a virtual cable whose other end is in another network namespace, as those of pods. */

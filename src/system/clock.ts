@@ -1,3 +1,5 @@
+import process from 'node:process';
+
 /** The source of time. Every part of Herald that waits or measures takes a Clock, so that tests can use a virtual one. */
 export interface Clock {
   /** Milliseconds on a monotonic scale. Only differences between two values mean something. */
@@ -24,6 +26,17 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+/** Returns the wall-clock time of a moment on the scale of `now`. */
+export function dateAt(clock: Clock, at: number): Date {
+  return new Date(clock.date().getTime() - (clock.now() - at));
+}
+
+/** Returns the processor time that this process has used, in all threads. */
+export function processorMilliseconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
 
 /**
  * Returns the time until the next multiple of `period` on the clock's scale, at least half a period from now. Work that repeats at the same

@@ -6,8 +6,6 @@ export interface Log {
   error(fields: object, message: string): void;
 }
 
-export const silentLog: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+const ignore = (): void => undefined;
 
-function ignore(): void {
-  // Used in tests and when a library user passes no log.
-}
+export const silentLog: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore };

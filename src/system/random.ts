@@ -1,3 +1,6 @@
+import type { Clock } from './clock.ts';
+import type { Log } from './log.ts';
+
 /** The source of randomness: returns a number in [0, 1), like Math.random. */
 export type Random = () => number;
 
@@ -13,4 +16,15 @@ export function seededRandom(seed: number): Random {
     t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   };
+}
+
+/** The surroundings of a part that acts in time and logs what it did. */
+export interface Surroundings {
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** The surroundings of a part that also spreads its work, or its retries, at random. */
+export interface RandomSurroundings extends Surroundings {
+  readonly random: Random;
 }

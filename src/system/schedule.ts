@@ -1,10 +1,10 @@
+import { Heap, type HeapItem } from '../lang/heap.ts';
 import type { Cancel, Clock } from './clock.ts';
 
 /** An alarm of a Schedule. It can be set many times. */
-export class Alarm {
+export class Alarm implements HeapItem {
   /** Due time in milliseconds of the clock. Undefined: not set. Changed by the schedule only. */
   due: number | undefined;
-  /** Place in the heap. Changed by the schedule only. */
   place = -1;
   readonly ring: (now: number) => void;
 
@@ -14,12 +14,11 @@ export class Alarm {
 }
 
 /**
- * Runs many alarms on one timer of the clock. It is a binary heap: setting an alarm costs log N, and thousands of sessions or addresses
- * need one timer.
+ * Runs many alarms on one timer of the clock. Setting an alarm costs log N, and thousands of sessions or addresses need one timer.
  */
 export class Schedule {
   readonly #clock: Clock;
-  readonly #heap: Alarm[] = [];
+  readonly #heap = new Heap<Alarm>(isBefore);
   #cancel: Cancel | undefined;
   /** When the timer of the clock fires. */
   #wakes = Infinity;
@@ -29,22 +28,18 @@ export class Schedule {
   }
 
   get size(): number {
-    return this.#heap.length;
+    return this.#heap.size;
   }
 
   /** When the next alarm rings, in milliseconds of the clock. */
   get next(): number {
-    return this.#heap[0]?.due ?? Infinity;
+    return this.#heap.first?.due ?? Infinity;
   }
 
   /** Sets or moves an alarm. */
   setAlarm(alarm: Alarm, due: number): void {
     alarm.due = due;
-    if (alarm.place < 0) {
-      alarm.place = this.#heap.length;
-      this.#heap.push(alarm);
-    }
-    this.#sink(this.#rise(alarm.place));
+    this.#heap.put(alarm);
     this.#wake();
   }
 
@@ -58,7 +53,6 @@ export class Schedule {
   }
 
   clearAlarm(alarm: Alarm): void {
-    if (alarm.place < 0) return;
     this.#remove(alarm);
     // The timer of the clock then fires once without effect, which is cheaper than setting it again.
   }
@@ -66,14 +60,11 @@ export class Schedule {
   stop(): void {
     this.#cancel?.();
     this.#wakes = Infinity;
-    for (const alarm of this.#heap.splice(0)) {
-      alarm.place = -1;
-      alarm.due = undefined;
-    }
+    for (let alarm = this.#heap.first; alarm !== undefined; alarm = this.#heap.first) this.#remove(alarm);
   }
 
   #wake(): void {
-    const next = this.#heap[0]?.due;
+    const next = this.#heap.first?.due;
     if (next === undefined || next >= this.#wakes) return;
     this.#cancel?.();
     this.#wakes = next;
@@ -86,7 +77,7 @@ export class Schedule {
     const now = this.#clock.now();
     // An alarm that is set while it rings must be due later, or this loop would not end.
     for (;;) {
-      const first = this.#heap[0];
+      const { first } = this.#heap;
       if (first?.due === undefined || first.due > now) break;
       this.#remove(first);
       first.ring(now);
@@ -96,47 +87,11 @@ export class Schedule {
   };
 
   #remove(alarm: Alarm): void {
-    const last = this.#heap.pop();
-    if (last !== undefined && last !== alarm) {
-      this.#heap[alarm.place] = last;
-      last.place = alarm.place;
-      this.#sink(this.#rise(last.place));
-    }
-    alarm.place = -1;
+    this.#heap.remove(alarm);
     alarm.due = undefined;
   }
+}
 
-  /** Moves an alarm towards the root. Returns its new place. */
-  #rise(place: number): number {
-    while (place > 0) {
-      const parent = (place - 1) >> 1;
-      if (!this.#before(place, parent)) break;
-      this.#swap(place, parent);
-      place = parent;
-    }
-    return place;
-  }
-
-  #sink(place: number): void {
-    for (;;) {
-      const left = 2 * place + 1;
-      const child = left + 1 < this.#heap.length && this.#before(left + 1, left) ? left + 1 : left;
-      if (child >= this.#heap.length || !this.#before(child, place)) return;
-      this.#swap(place, child);
-      place = child;
-    }
-  }
-
-  #before(a: number, b: number): boolean {
-    return (this.#heap[a]?.due ?? Infinity) < (this.#heap[b]?.due ?? Infinity);
-  }
-
-  #swap(a: number, b: number): void {
-    const [first, second] = [this.#heap[a], this.#heap[b]];
-    if (first === undefined || second === undefined) return;
-    this.#heap[a] = second;
-    this.#heap[b] = first;
-    second.place = a;
-    first.place = b;
-  }
+function isBefore(a: Alarm, b: Alarm): boolean {
+  return (a.due ?? Infinity) < (b.due ?? Infinity);
 }

@@ -13,7 +13,8 @@ export interface MetricDeclaration {
 
 export type MetricTable = Readonly<Record<string, MetricDeclaration>>;
 
-type NamesOf<T extends MetricTable, K> = { [N in keyof T & string]: T[N]['type'] extends K ? N : never }[keyof T & string];
+/** The names of the metrics of a type. */
+export type NamesOf<T extends MetricTable, K> = { [N in keyof T & string]: T[N]['type'] extends K ? N : never }[keyof T & string];
 
 /** The labels of a metric with their values. */
 export type LabelsIn<T extends MetricTable, N extends keyof T> = { readonly [L in keyof T[N]['labels']]: string };
@@ -23,6 +24,18 @@ export interface Meter<T extends MetricTable> {
   add<N extends NamesOf<T, 'counter'>>(name: N, labels: LabelsIn<T, N>, by?: number): void;
   set<N extends NamesOf<T, 'gauge'>>(name: N, labels: LabelsIn<T, N>, value: number): void;
   observe<N extends NamesOf<T, 'histogram'>>(name: N, labels: LabelsIn<T, N>, seconds: number): void;
+}
+
+type Labels<L extends string> = Readonly<Record<L, string>>;
+
+/** Returns functions that declare the metrics of some processes, each by its help and, if it has labels, their values. */
+export function metricsOf(of: MetricDeclaration['of']) {
+  return {
+    counter: <L extends string = never>(help: string, labels = {} as Labels<L>) => ({ type: 'counter', help, labels, of }) as const,
+    gauge: <L extends string = never>(help: string, labels = {} as Labels<L>) => ({ type: 'gauge', help, labels, of }) as const,
+    histogram: <L extends string = never>(help: string, buckets: readonly number[], labels = {} as Labels<L>) =>
+      ({ type: 'histogram', help, labels, of, buckets }) as const,
+  };
 }
 
 /** From a millisecond to half a minute, doubling. kube-proxy has these buckets for its passes. */

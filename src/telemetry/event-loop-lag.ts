@@ -4,7 +4,7 @@ import { untilBeat, type Cancel, type Clock } from '../system/clock.ts';
 import { limits } from './limits.ts';
 
 /** The names and helps of prom-client, which dashboards for Node.js know. */
-const figures = {
+export const lagFigures = {
   nodejs_eventloop_lag_min_seconds: ['The minimum recorded event loop delay.', ({ min }) => min],
   nodejs_eventloop_lag_max_seconds: ['The maximum recorded event loop delay.', ({ max }) => max],
   nodejs_eventloop_lag_mean_seconds: ['The mean of the recorded event loop delays.', ({ mean }) => mean],
@@ -44,7 +44,7 @@ export function measureEventLoopLag(
     });
   };
   next();
-  const gauges = Object.entries(figures).map(([name, [help, read]]) => ({ gauge: new Gauge({ name, help, registers: [] }), read }));
+  const gauges = Object.entries(lagFigures).map(([name, [help, read]]) => ({ gauge: new Gauge({ name, help, registers: [] }), read }));
   const lag = new Gauge({
     name: 'nodejs_eventloop_lag_seconds',
     help: 'Lag of event loop in seconds.',

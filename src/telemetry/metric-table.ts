@@ -1,4 +1,4 @@
-import type { LabelsIn } from './declaration.ts';
+import type { LabelsIn, NamesOf } from './declaration.ts';
 import { agentMetrics } from './table/agent.ts';
 import { apiServerMetrics } from './table/api-server.ts';
 import { bgpMetrics } from './table/bgp.ts';
@@ -22,8 +22,6 @@ export type MetricName = keyof typeof metricTable;
 
 export type LabelsOf<N extends MetricName> = LabelsIn<typeof metricTable, N>;
 
-type OfType<T> = { [N in MetricName]: (typeof metricTable)[N]['type'] extends T ? N : never }[MetricName];
-
-export type CounterName = OfType<'counter'>;
-export type GaugeName = OfType<'gauge'>;
-export type HistogramName = OfType<'histogram'>;
+export type CounterName = NamesOf<typeof metricTable, 'counter'>;
+export type GaugeName = NamesOf<typeof metricTable, 'gauge'>;
+export type HistogramName = NamesOf<typeof metricTable, 'histogram'>;

@@ -1,6 +1,6 @@
 import { collectDefaultMetrics } from 'prom-client';
 import type { Cancel, Clock } from '../system/clock.ts';
-import { measureEventLoopLag } from './event-loop-lag.ts';
+import { lagFigures, measureEventLoopLag } from './event-loop-lag.ts';
 import type { Metrics } from './metrics.ts';
 
 /** A metric of the registry, under the library's names that dashboards for Node.js know. */
@@ -26,13 +26,7 @@ const leftOut = [
   'nodejs_active_requests_total',
   'nodejs_version_info',
   'nodejs_eventloop_lag_seconds',
-  'nodejs_eventloop_lag_min_seconds',
-  'nodejs_eventloop_lag_max_seconds',
-  'nodejs_eventloop_lag_mean_seconds',
-  'nodejs_eventloop_lag_stddev_seconds',
-  'nodejs_eventloop_lag_p50_seconds',
-  'nodejs_eventloop_lag_p90_seconds',
-  'nodejs_eventloop_lag_p99_seconds',
+  ...Object.keys(lagFigures),
 ];
 
 /**

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { hostProblemsOf, reportAge, type NodeState } from '../../src/model/objects/node-state.ts';
+import { parseObject } from '../../src/model/parse.ts';
 import type { LabProcess } from '../lab/lab-process.ts';
 import { until } from '../lab/until.ts';
 import { apply } from './manifests.ts';
@@ -91,4 +93,24 @@ test("the agent's next report replaces what another manager wrote", async () => 
   expect((await services.applyAs('herald-agent', path, { ...named, status }, true)).status).toBe(200);
   const kept = (await services.cluster.request({ path })) as { readonly status: object };
   expect(kept.status).toEqual(status);
+});
+
+test('the API server dates each report that differs from the last one, whatever the clock of the node says', async () => {
+  const named = { apiVersion: 'herald.dev/v1alpha1', kind: 'NodeState', metadata: { name: 'n3' } };
+  await apply(services.cluster, named);
+  const path = '/apis/herald.dev/v1alpha1/nodestates/n3';
+  const report = async (status: object): Promise<NodeState> => {
+    expect((await services.applyAs('herald-agent', `${path}/status`, { ...named, status }, true)).status).toBe(200);
+    const { object } = parseObject(await services.cluster.request({ path }));
+    if (object?.kind !== 'NodeState') throw new Error('no NodeState');
+    return object;
+  };
+  const hourAgo = new Date(Date.now() - 3_600_000).toISOString();
+  const first = await report({ updated: hourAgo, sessions: [] });
+  expect(reportAge(first, Date.now())).toBeLessThan(10);
+  expect(hostProblemsOf(first)).toMatchObject([{ code: 'NodeClockSkew', details: { node: 'n3', direction: 'behind' } }]);
+  await until('a second has passed', async () => Date.now() - Date.parse(first.recorded?.at ?? '') > 2_000);
+  expect((await report({ updated: hourAgo, sessions: [] })).recorded).toEqual(first.recorded);
+  const second = await report({ updated: hourAgo, sessions: [], truncated: true });
+  expect(Date.parse(second.recorded?.at ?? '')).toBeGreaterThan(Date.parse(first.recorded?.at ?? ''));
 });

@@ -1,7 +1,8 @@
 import { nodeForwarding } from '../../src/decisions/forwarding/node.ts';
 import { decideForwarding } from '../../src/decisions/forwarding/plan.ts';
 import { NftablesDataplane } from '../../src/dataplane/nftables/nftables.ts';
-import { machinePorts, namespaceNamed } from '../../src/dataplane/nftables/ports.ts';
+import { machinePorts } from '../../src/dataplane/nftables/ports.ts';
+import { namespaceNamed } from '../support/namespace-named.ts';
 import { parseObject } from '../../src/model/parse.ts';
 import { Store } from '../../src/model/store/store.ts';
 import type { ServiceForwarding } from '../../src/net/frontend.ts';

@@ -1,7 +1,7 @@
 import { run } from '../peers/link.ts';
 import { inNetworkNamespace } from '../kube-fixture/network-namespace.ts';
 import { DatagramSocket } from '../../src/bfd/transport/linux/datagram-socket.ts';
-import { emptyControlPacket, encodeControlPacket, type ControlPacket } from '../../src/bfd/wire/control-packet.ts';
+import { ControlPacket, encodeControlPacket } from '../../src/bfd/wire/control-packet.ts';
 import { address, addressBytes } from '../../src/net/address.ts';
 import { inetAddress } from '../../src/system/ffi/inet-socket.ts';
 import { loadLibc } from '../../src/system/ffi/libc.ts';
@@ -17,7 +17,7 @@ export interface ForgedPacket {
 /** Sends one packet out of a namespace, as any host on the path could. */
 export function sendForged(namespace: string, { from, to, port, ttl, packet }: ForgedPacket): void {
   const octets = new Uint8Array(24);
-  encodeControlPacket({ ...emptyControlPacket(), detectMultiplier: 3, ...packet }, octets);
+  encodeControlPacket(Object.assign(new ControlPacket(), { detectMultiplier: 3, ...packet }), octets);
   inNetworkNamespace(namespace, () => {
     const libc = loadLibc();
     if (libc === undefined) throw new Error('koffi has no binary for this machine');

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { NftablesDataplane } from '../../src/dataplane/nftables/nftables.ts';
-import { machinePorts, namespaceNamed } from '../../src/dataplane/nftables/ports.ts';
+import { machinePorts } from '../../src/dataplane/nftables/ports.ts';
+import { namespaceNamed } from '../support/namespace-named.ts';
 import type { Family } from '../../src/net/address.ts';
 import type { ServiceForwarding } from '../../src/net/frontend.ts';
 import { systemClock } from '../../src/system/clock.ts';

@@ -50,6 +50,7 @@ test('a process identifies itself at its socket', async () => {
     process: { command: 'agent', node: 'node1', directory: herald.directory },
     paths: [
       '/live/v1/addresses',
+      '/live/v1/checks',
       '/live/v1/history',
       '/live/v1/kept',
       '/live/v1/links',

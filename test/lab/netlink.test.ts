@@ -264,7 +264,8 @@ describe('netlink only', () => {
     };
     /** Returns the records in order, as one string: vitest would print a list of them all. */
     const records = (set: PackedSet): string =>
-      Array.from({ length: set.length }, (_, index) => set.record(index))
+      Array.from({ length: set.length }, (_, index) => set.at(index))
+        .map(({ key, value = '' }) => key + value)
         .sort()
         .join();
     /** Reads until the kernel has resized its hash table. A listing meanwhile has some elements twice and misses others. */

@@ -102,6 +102,10 @@ class FaultySocket implements NetlinkSocket {
     }
   }
 
+  async receiveInThread(): Promise<Uint8Array | undefined> {
+    return this.receive();
+  }
+
   receive(): Uint8Array | undefined {
     const fault = this.#fault;
     switch (fault?.kind) {

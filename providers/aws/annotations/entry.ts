@@ -51,9 +51,9 @@ export const unsupported = <T>(suffix: string, type: ValueType<T>, rest: Rest<T>
   kinds: [],
 });
 
-/** An annotation that only Herald defines. `suffix` follows "herald.dev/aws-" in the key. */
-export const own = <T>(suffix: string, type: ValueType<T>, rest: Rest<T> & Pick<AnnotationEntry<T>, 'kinds'>): AnnotationEntry<T> => ({
-  key: `${heraldPrefix}${suffix}`,
-  type,
-  ...rest,
-});
+/** An annotation that only Herald defines, by default for NLBs. `suffix` follows "herald.dev/aws-" in the key. */
+export const own = <T>(
+  suffix: string,
+  type: ValueType<T>,
+  rest: Rest<T> & Partial<Pick<AnnotationEntry<T>, 'kinds'>>,
+): AnnotationEntry<T> => ({ key: `${heraldPrefix}${suffix}`, type, kinds: ['nlb'], ...rest });

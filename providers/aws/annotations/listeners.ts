@@ -208,25 +208,21 @@ export const listenerAnnotations = {
     description: 'Host names for which Herald finds certificates in ACM, instead of ARNs. Requires `--aws-certificate-discovery`.',
   }),
   sharedWith: own('shared-load-balancer', sharingName, {
-    kinds: ['nlb'],
     default: '-',
     description:
       'Services of a namespace with the same text share one NLB. Their ports must differ. The oldest Service decides the settings of the NLB itself. `NAMESPACE/TEXT` joins the NLB of another namespace, if that namespace admits it.',
   }),
   sharedNamespaces: own('shared-load-balancer-namespaces', namespaces, {
-    kinds: ['nlb'],
     default: '-',
     description:
       'Other namespaces whose Services may join the NLB with `herald.dev/aws-shared-load-balancer: NAMESPACE/TEXT`. Only the oldest Service in the namespace of the NLB admits others.',
   }),
   adopt: own('load-balancer', text, {
-    kinds: ['nlb'],
     default: '-',
     description:
       'Name or ARN of an existing NLB to use. Its owner must have tagged it `herald.dev/cluster: CLUSTER-NAME`. Herald neither creates nor deletes it, keeps its scheme, subnets and (without `security-groups`) security groups, and changes only its own listeners.',
   }),
   foreignListeners: own('foreign-listeners', word('keep', 'remove'), {
-    kinds: ['nlb'],
     default: '`keep`',
     description:
       'Listeners on Herald’s own NLB that Herald did not make, on ports that no Service has: they stay, or are deleted. A warning lists them. The oldest Service decides.',

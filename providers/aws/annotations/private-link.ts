@@ -22,29 +22,24 @@ const domain = matching(
 /** Annotations about the PrivateLink endpoint service of an NLB. Of Services that share the NLB the oldest decides. */
 export const privateLinkAnnotations = {
   endpointService: own('endpoint-service', boolean, {
-    kinds: ['nlb'],
     default: '`false`',
     description:
       'Herald makes a [PrivateLink endpoint service](aws.md#privatelink-endpoint-services) for the NLB, by which clients in other VPCs and accounts reach it, and deletes it before the NLB.',
   }),
   acceptanceRequired: own('endpoint-service-acceptance-required', boolean, {
-    kinds: ['nlb'],
     default: '`true`',
     description: 'With `endpoint-service`: the owner of the account accepts each connection before it works.',
   }),
   allowedPrincipals: own('endpoint-service-allowed-principals', principals, {
-    kinds: ['nlb'],
     default: 'none',
     description: 'With `endpoint-service`: the accounts, roles and users that may connect. Herald removes all others. `*` is everybody.',
   }),
   privateDnsName: own('endpoint-service-private-dns-name', domain, {
-    kinds: ['nlb'],
     default: '-',
     description:
       'With `endpoint-service`: the name that clients may use in their VPCs. AWS checks by a TXT record that you own the domain.',
   }),
   endpointIpTypes: own('endpoint-service-ip-address-types', ipTypes, {
-    kinds: ['nlb'],
     default: '`ipv4`',
     description: 'With `endpoint-service`: the address families of endpoints. `ipv6` needs a dual stack NLB.',
   }),

@@ -10,13 +10,11 @@ const alb = matching(
 /** Annotations that send a port to an existing Application Load Balancer. */
 export const albTargetAnnotations = {
   albTarget: own('alb-target', alb, {
-    kinds: ['nlb'],
     default: '-',
     description:
       'Name or ARN of an existing Application Load Balancer to which [every port sends](aws.md#an-alb-as-the-target), in place of nodes or pods. It needs a listener on each of these ports.',
   }),
   albTargetOfPort: own('alb-target', alb, {
-    kinds: ['nlb'],
     family: 'PORT',
     default: '`herald.dev/aws-alb-target`',
     description: 'The same for one port, given by name or number.',
@@ -32,13 +30,11 @@ const targetGroup = matching(
 /** Annotations by which a Service joins the target groups of another owner. */
 export const targetGroupAnnotations = {
   targetGroup: own('target-group', targetGroup, {
-    kinds: ['nlb'],
     default: '-',
     description:
       'ARN of an existing target group in which Herald [registers the targets of the Service](aws.md#a-target-group-of-another-owner), in place of making an NLB. Its owner must have tagged it `herald.dev/multi-cluster`.',
   }),
   targetGroupOfPort: own('target-group', targetGroup, {
-    kinds: ['nlb'],
     family: 'PORT',
     default: '`herald.dev/aws-target-group`',
     description: 'The same for one port, given by name or number. Then every port needs a target group.',

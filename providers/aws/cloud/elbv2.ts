@@ -98,10 +98,7 @@ export interface Tag {
 }
 
 /** An attribute of a load balancer, a listener or a target group. */
-export interface Attribute {
-  readonly Key: string;
-  readonly Value: string;
-}
+export type Attribute = Tag;
 
 export interface LoadBalancer {
   readonly LoadBalancerArn: string;
@@ -189,13 +186,8 @@ export interface TargetGroup extends HealthCheckSettings {
   readonly LoadBalancerArns: readonly string[];
 }
 
-interface CreateTargetGroupInput extends HealthCheckSettings {
+interface CreateTargetGroupInput extends Omit<TargetGroup, 'TargetGroupArn' | 'TargetGroupName' | 'LoadBalancerArns'> {
   readonly Name: string;
-  readonly Protocol: NlbProtocol;
-  readonly Port: number;
-  readonly VpcId: string;
-  readonly TargetType: TargetType;
-  readonly IpAddressType: 'ipv4' | 'ipv6';
   readonly Tags: readonly Tag[];
 }
 
@@ -255,18 +247,9 @@ interface CreateListenerInput extends Omit<Listener, 'ListenerArn' | 'AlpnPolicy
   readonly Tags: readonly Tag[];
 }
 
-interface ModifyListenerInput {
-  readonly ListenerArn: string;
-  readonly Port?: number;
-  readonly Protocol?: NlbProtocol;
-  readonly DefaultActions?: readonly ForwardAction[];
-  readonly Certificates?: readonly { readonly CertificateArn: string }[];
-  readonly SslPolicy?: string;
-  readonly AlpnPolicy?: readonly AlpnPolicy[];
-}
+type ModifyListenerInput = OfListener & Partial<Omit<CreateListenerInput, 'LoadBalancerArn' | 'Tags'>>;
 
-interface ListenerCertificatesInput {
-  readonly ListenerArn: string;
+interface ListenerCertificatesInput extends OfListener {
   /** One certificate per call, because AWS accepts or refuses a call as a whole. */
   readonly Certificates: readonly { readonly CertificateArn: string }[];
 }

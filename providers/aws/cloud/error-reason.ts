@@ -1,5 +1,5 @@
 import { reason, type Reason } from '../../../src/model/reasons.ts';
-import type { AwsError, AwsErrorCode } from './error.ts';
+import { AwsError, type AwsErrorCode } from './error.ts';
 
 /** Errors that remain until a user or an AWS administrator changes something. */
 const refusals: ReadonlySet<AwsErrorCode> = new Set(['denied', 'protected', 'quota', 'certificate', 'subnet', 'invalid']);
@@ -20,4 +20,10 @@ export function reasonOfError({
   const details = { operation, awsCode, message, requestId };
   if (code === 'throttled') return reason('AwsThrottled', details);
   return refusals.has(code) ? reason('AwsRefused', { ...details, kind: code }) : reason('AwsCallFailed', details);
+}
+
+/** Returns the reason for an AwsError, and throws every other error again. */
+export function reasonOfThrown(error: unknown): Reason {
+  if (!(error instanceof AwsError)) throw error;
+  return reasonOfError(error);
 }

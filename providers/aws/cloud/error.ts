@@ -71,6 +71,19 @@ export class AwsError extends Error {
   }
 }
 
+/** Resolves to undefined if AWS answers with an error that `isExpected`, by default any. */
+export async function unlessFailed<T>(
+  ask: () => Promise<T>,
+  isExpected: (error: AwsError) => boolean = () => true,
+): Promise<T | undefined> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof AwsError && isExpected(error)) return undefined;
+    throw error;
+  }
+}
+
 /** True if the same call may succeed later without any change by a user. */
 export function isTransient(code: AwsErrorCode): boolean {
   return (

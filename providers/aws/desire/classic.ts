@@ -124,8 +124,7 @@ function classicListener(
   if (nodePort === 0) issues.error(reason('AwsNodePortMissing', { port }));
   const [certificate, second] = certificates;
   if (second !== undefined) {
-    const problem = 'names several certificates, but a Classic ELB takes only one';
-    issues.error(reason('AwsAnnotationInvalid', { key: annotationTable.certificates.key, problem }));
+    issues.invalid(annotationTable.certificates.key, 'names several certificates, but a Classic ELB takes only one');
   }
   if (certificate === undefined) {
     const plain = backend === 'http' ? 'HTTP' : 'TCP';
@@ -159,8 +158,7 @@ function classicHealthCheck(
   const Interval = values.healthCheckInterval ?? 10;
   const Timeout = values.healthCheckTimeout ?? 5;
   if (Timeout >= Interval) {
-    const problem = `is ${Timeout} s, but must be less than the interval of ${Interval} s`;
-    issues.error(reason('AwsAnnotationInvalid', { key: annotationTable.healthCheckTimeout.key, problem }));
+    issues.invalid(annotationTable.healthCheckTimeout.key, `is ${Timeout} s, but must be less than the interval of ${Interval} s`);
   }
   return {
     Target: `${protocol}:${port}${path}`,
@@ -178,19 +176,18 @@ function checkPort(service: Service, { healthCheckPort: text }: AnnotationValues
   const nodePort = portsNamed(service, text)[0]?.nodePort ?? 0;
   if (nodePort !== 0) return nodePort;
   const problem = `is "${text}", which is neither traffic-port nor a number nor the name of a port with a NodePort`;
-  issues.error(reason('AwsAnnotationInvalid', { key: annotationTable.healthCheckPort.key, problem }));
+  issues.invalid(annotationTable.healthCheckPort.key, problem);
   return undefined;
 }
 
 /** The complete set of attributes. Features without an annotation are switched off. */
 function classicAttributes(values: AnnotationValues, issues: Issues): ClassicAttributes {
   const { accessLog, accessLogBucket, accessLogPrefix, accessLogInterval } = values;
-  const invalid = (key: string, problem: string): void => issues.error(reason('AwsAnnotationInvalid', { key, problem }));
   if (accessLog === true && accessLogBucket === undefined) {
-    invalid(annotationTable.accessLog.key, `is true, but ${annotationTable.accessLogBucket.key} is missing`);
+    issues.invalid(annotationTable.accessLog.key, `is true, but ${annotationTable.accessLogBucket.key} is missing`);
   }
   if (accessLogInterval !== undefined && accessLogInterval !== 5 && accessLogInterval !== 60) {
-    invalid(annotationTable.accessLogInterval.key, 'is neither 5 nor 60');
+    issues.invalid(annotationTable.accessLogInterval.key, 'is neither 5 nor 60');
   }
   return {
     CrossZoneLoadBalancing: { Enabled: values.crossZone ?? false },

@@ -29,7 +29,7 @@ export function endpointServiceOf(
   }
   if (endpointIpTypes.includes('ipv6') && ipAddressType === 'ipv4') {
     const problem = `has ipv6, but the NLB is ipv4; set ${annotationTable.ipAddressType.key}: dualstack`;
-    issues.error(reason('AwsAnnotationInvalid', { key: annotationTable.endpointIpTypes.key, problem }));
+    issues.invalid(annotationTable.endpointIpTypes.key, problem);
   }
   return {
     acceptanceRequired,

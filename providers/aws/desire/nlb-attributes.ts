@@ -18,11 +18,10 @@ export function loadBalancerAttributes(values: AnnotationValues, issues: Issues)
   const routing = attributes['dns_record.client_routing_policy'];
   if (routing !== undefined && !routingPolicies.includes(routing)) {
     const problem = `says dns_record.client_routing_policy=${routing}, which is not one of ${routingPolicies.join(', ')}`;
-    issues.error(reason('AwsAnnotationInvalid', { key: annotationTable.attributes.key, problem }));
+    issues.invalid(annotationTable.attributes.key, problem);
   }
   if (accessLog === true && accessLogBucket === undefined && attributes['access_logs.s3.bucket'] === undefined) {
-    const problem = `is true, but ${annotationTable.accessLogBucket.key} is missing`;
-    issues.error(reason('AwsAnnotationInvalid', { key: annotationTable.accessLog.key, problem }));
+    issues.invalid(annotationTable.accessLog.key, `is true, but ${annotationTable.accessLogBucket.key} is missing`);
   }
   return {
     ...attributes,
@@ -75,16 +74,11 @@ export function checkTargetGroupAttributes(
   for (const member of values.targetGroupAttributesOfPort.keys()) {
     if (numbers.has(member)) continue;
     const key = `${annotationTable.targetGroupAttributesOfPort.key}.${member}`;
-    issues.error(reason('AwsAnnotationInvalid', { key, problem: 'belongs to no port of the Service' }));
+    issues.invalid(key, 'belongs to no port of the Service');
   }
   for (const port of values.proxyProtocolPorts ?? []) {
     if (numbers.has(`${port}`)) continue;
-    issues.error(
-      reason('AwsAnnotationInvalid', {
-        key: annotationTable.proxyProtocolPorts.key,
-        problem: `names port ${port}, which the Service does not have`,
-      }),
-    );
+    issues.invalid(annotationTable.proxyProtocolPorts.key, `names port ${port}, which the Service does not have`);
   }
   const proxied = attributes.some((attributes) => attributes['proxy_protocol_v2.enabled'] === 'true');
   if (proxied && targetType === 'instance' && service.externalTrafficPolicy === 'Local')

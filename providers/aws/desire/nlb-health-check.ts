@@ -46,7 +46,7 @@ function readProtocol(
   const isRight = healthCheckProtocol !== 'SSL' && !(isAlb && healthCheckProtocol === 'TCP');
   if (isRight) return healthCheckProtocol;
   const problem = isAlb ? `is ${healthCheckProtocol}, but AWS checks an ALB by HTTP or HTTPS` : 'is SSL, which only a Classic ELB supports';
-  issues.error(reason('AwsAnnotationInvalid', { key: annotationTable.healthCheckProtocol.key, problem }));
+  issues.invalid(annotationTable.healthCheckProtocol.key, problem);
   return undefined;
 }
 
@@ -61,7 +61,7 @@ function readPort(
   if (/^[0-9]+$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535) return Number(text);
   const [port] = portsNamed(service, text);
   const refuse = (problem: string): undefined => {
-    issues.error(reason('AwsAnnotationInvalid', { key: annotationTable.healthCheckPort.key, problem }));
+    issues.invalid(annotationTable.healthCheckPort.key, problem);
     return undefined;
   };
   if (port === undefined) return refuse(`is "${text}", which is neither traffic-port nor a number nor the name of a port`);

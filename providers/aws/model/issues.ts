@@ -9,6 +9,11 @@ export class Issues {
     if (!this.errors.some((known) => same(known, reason))) this.errors.push(reason);
   }
 
+  /** An annotation that cannot have its value. `problem` follows its key. */
+  invalid(key: string, problem: string): void {
+    this.error(reason('AwsAnnotationInvalid', { key, problem }));
+  }
+
   warn(reason: Reason): void {
     if (!this.warnings.some((known) => same(known, reason))) this.warnings.push(reason);
   }

@@ -2,7 +2,7 @@ import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata
 import type { Reason } from '../../../src/model/reasons.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import type { Random } from '../../../src/system/random.ts';
-import { SerialQueue } from '../../../src/system/serial-queue.ts';
+import { SerialQueue } from '../../../src/lang/serial-queue.ts';
 import { reasonOfError } from '../cloud/error-reason.ts';
 import { AwsError } from '../cloud/error.ts';
 import type { Cloud, ReadOnlyCloud } from '../cloud/cloud.ts';
@@ -22,21 +22,13 @@ import { decideNodeRules, reconcileNodeRules } from './reconcile-node-rules.ts';
 import { podHosts } from './pod-hosts.ts';
 import { retryClassOf, Backoff } from '../schedule/backoff.ts';
 import type { AwsSettings } from '../model/settings.ts';
-import type { Log } from '../../../src/system/log.ts';
 import { logBlockedDeletion, logOutcome } from '../stacks/execution/action-log.ts';
-import type { AwsAccount } from '../stacks/aws-account.ts';
-import type { DepartedServices } from '../stacks/departed-services.ts';
+import type { SharedComponents } from '../stacks/shared-components.ts';
 import type { StackRegistry, StackState } from '../stacks/stack-registry.ts';
 import { hasDisowned, stacksInUse } from '../stacks/stack-users.ts';
 
-interface NodeRulesComponents {
-  readonly account: AwsAccount;
-  readonly registry: StackRegistry;
-  readonly departed: DepartedServices;
+interface NodeRulesComponents extends SharedComponents {
   readonly random: Random;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-  readonly log: Log;
 }
 
 const narrowing: ReadonlySet<Operation> = new Set(['ec2:RevokeSecurityGroupIngress', 'ec2:DeleteSecurityGroup']);

@@ -4,9 +4,15 @@ import { forwardingOf } from '../cloud/forwarding.ts';
 import type { SecurityGroup } from '../cloud/ec2.ts';
 import type { LoadBalancer, TargetGroup } from '../cloud/elbv2.ts';
 import { capacityBefore, isOurs, keptBefore, resources, tagKeys, tagMap } from '../model/tags.ts';
-import type { Observed, ObservedListener, ObservedLoadBalancer, ObservedTargetGroup, Tags } from '../model/observed.ts';
+import type {
+  Observed,
+  ObservedEndpointService,
+  ObservedListener,
+  ObservedLoadBalancer,
+  ObservedTargetGroup,
+  Tags,
+} from '../model/observed.ts';
 import { observeClassic } from './classic.ts';
-import { observeEndpointServices } from './endpoint-services.ts';
 import type { ObserveInput } from './input.ts';
 import { isLoadBalancerArn, isTargetGroupArn } from './known-resources.ts';
 import { allButMissing, unlessMissing } from './tolerate-missing.ts';
@@ -206,4 +212,26 @@ async function describeSecurityGroups(
     ...Object.entries(tags).map(([key, value]) => ({ Name: `tag:${key}`, Values: [value] })),
   ];
   return (await cloud.call('ec2:DescribeSecurityGroups', { Filters })).SecurityGroups;
+}
+
+/** Reads the endpoint services of a stack. The first by id is kept if there are several, so the order is fixed. */
+async function observeEndpointServices(
+  cloud: ReadOnlyCloud,
+  { cluster, stack }: { readonly cluster: string; readonly stack: string },
+): Promise<ObservedEndpointService[]> {
+  const wanted = { [tagKeys.cluster]: cluster, [tagKeys.stack]: stack };
+  const Filters = Object.entries(wanted).map(([key, value]) => ({ Name: `tag:${key}`, Values: [value] }));
+  const { ServiceConfigurations } = await cloud.call('ec2:DescribeVpcEndpointServiceConfigurations', { Filters });
+  const found: ObservedEndpointService[] = [];
+  for (const service of ServiceConfigurations) {
+    const tags = tagMap(service.Tags);
+    // moto ignores the filters.
+    const isOfStack = Object.entries(wanted).every(([key, value]) => tags[key] === value);
+    if (!isOfStack || service.ServiceState === 'Deleting' || service.ServiceState === 'Deleted') continue;
+    const { ServiceId } = service;
+    const permissions = await unlessMissing(async () => [await cloud.call('ec2:DescribeVpcEndpointServicePermissions', { ServiceId })]);
+    for (const { AllowedPrincipals } of permissions)
+      found.push({ service, tags, principals: AllowedPrincipals.map(({ Principal }) => Principal) });
+  }
+  return found.toSorted((a, b) => (a.service.ServiceId < b.service.ServiceId ? -1 : 1));
 }

@@ -12,7 +12,13 @@ import { gateOf, type GatedPod, type PodIdentity, type PodReader, type TargetPod
 import { awsConfig } from '../tables/config/config.ts';
 
 /** An address is that of a Pod, on this node, or `refused` says why it is not. `gated`: the Pod has gates for load balancers. */
-type Verdict = { readonly node: string; readonly identity?: PodIdentity; readonly gated?: GatedState } | { readonly refused: string };
+type Verdict = Accepted | { readonly refused: string };
+
+interface Accepted {
+  readonly node: string;
+  readonly identity: PodIdentity;
+  readonly gated?: GatedState;
+}
 
 interface GatedState {
   readonly uid: string;
@@ -46,55 +52,41 @@ export class TargetPods {
 
   /** Returns the endpoints that may be targets, and a reason for each slice with others. Rejects with AwsError when a Pod cannot be read. */
   async check(services: readonly ServiceKey[], snapshot: TargetSource): Promise<CheckedTargets> {
-    const slices = new Map<ServiceKey, readonly EndpointSlice[]>();
-    const refused = new Map<ServiceKey, readonly Reason[]>();
-    const gated = new Map<ServiceKey, readonly GatedPod[]>();
+    const checked = new Map<ServiceKey, CheckedSlice[]>();
     for (const service of services) {
-      const checked = [];
-      for (const slice of snapshot.endpointSlices(service)) checked.push(await this.#checkSlice(service, slice, snapshot));
-      slices.set(
-        service,
-        checked.map(({ slice }) => slice),
-      );
-      refused.set(
-        service,
-        checked.flatMap((one) => one.refused ?? []),
-      );
-      gated.set(
-        service,
-        checked.flatMap((one) => one.gated),
-      );
+      const ofService: CheckedSlice[] = [];
+      for (const slice of snapshot.endpointSlices(service)) ofService.push(await this.#checkSlice(service, slice, snapshot));
+      checked.set(service, ofService);
     }
+    const of = (service: ServiceKey): readonly CheckedSlice[] => checked.get(service) ?? [];
+    const slices = (service: ServiceKey): readonly EndpointSlice[] => of(service).map(({ slice }) => slice);
     return {
-      slices: (service) => slices.get(service) ?? [],
-      refusedTargets: (service) => refused.get(service) ?? [],
-      gatedPods: (service) => gated.get(service) ?? [],
-      podIdentities: (service) => this.#identitiesOf(slices.get(service) ?? []),
+      slices,
+      refusedTargets: (service) => of(service).flatMap(({ refused }) => refused ?? []),
+      gatedPods: (service) => of(service).flatMap(({ gated }) => gated),
+      podIdentities: (service) => this.#byAddress(slices(service), (verdict) => verdict?.identity),
     };
-  }
-
-  /** Returns the Pod at each address, when it was last checked. */
-  #identitiesOf(slices: readonly EndpointSlice[]): ReadonlyMap<string, PodIdentity> {
-    const identities = new Map<string, PodIdentity>();
-    for (const slice of slices) {
-      for (const endpoint of slice.endpoints) {
-        const verdict = this.#checked.get(keyOf(slice, endpoint))?.verdict;
-        if (verdict !== undefined && 'identity' in verdict) identities.set(formatAddress(endpoint.address), verdict.identity);
-      }
-    }
-    return identities;
   }
 
   /** Returns the node of each address that was found to be a pod's, when it was last checked. */
   nodesOf(slices: readonly EndpointSlice[]): ReadonlyMap<string, string> {
-    const nodes = new Map<string, string>();
+    return this.#byAddress(slices, (verdict, { nodeName = '' }) => (this.#reader === undefined ? nodeName : verdict?.node));
+  }
+
+  /** Returns what `read` finds in the last verdict on the endpoint at each address: undefined if it was not checked, or refused. */
+  #byAddress<Value>(
+    slices: readonly EndpointSlice[],
+    read: (verdict: Accepted | undefined, endpoint: Endpoint) => Value | undefined,
+  ): ReadonlyMap<string, Value> {
+    const found = new Map<string, Value>();
     for (const slice of slices) {
       for (const endpoint of slice.endpoints) {
-        const verdict = this.#reader === undefined ? assumed(endpoint) : this.#checked.get(keyOf(slice, endpoint))?.verdict;
-        if (verdict !== undefined && 'node' in verdict) nodes.set(formatAddress(endpoint.address), verdict.node);
+        const verdict = this.#checked.get(keyOf(slice, endpoint))?.verdict;
+        const value = read(verdict !== undefined && 'node' in verdict ? verdict : undefined, endpoint);
+        if (value !== undefined) found.set(formatAddress(endpoint.address), value);
       }
     }
-    return nodes;
+    return found;
   }
 
   /** Opens the gates of these Pods. Returns why one could not be opened. */
@@ -113,11 +105,7 @@ export class TargetPods {
     return problems;
   }
 
-  async #checkSlice(
-    service: ServiceKey,
-    slice: EndpointSlice,
-    { config, nodes }: TargetSource,
-  ): Promise<{ slice: EndpointSlice; refused?: Reason; gated: readonly GatedPod[] }> {
+  async #checkSlice(service: ServiceKey, slice: EndpointSlice, { config, nodes }: TargetSource): Promise<CheckedSlice> {
     if (this.#reader === undefined) return { slice, gated: [] };
     const gate = gateOf(service.split('/')[1] ?? '');
     const gated = await this.#gatedPods(this.#reader, gate, slice);
@@ -183,6 +171,12 @@ export class TargetPods {
 
 type TargetSource = Pick<Snapshot, 'endpointSlices' | 'config' | 'nodes'>;
 
+interface CheckedSlice {
+  readonly slice: EndpointSlice;
+  readonly refused?: Reason;
+  readonly gated: readonly GatedPod[];
+}
+
 interface CheckedPod {
   readonly endpoint: Endpoint;
   readonly pod: GatedPod;
@@ -194,10 +188,6 @@ interface CheckedPod {
 interface CheckedEndpoint {
   readonly endpoint: Endpoint;
   readonly verdict: Verdict;
-}
-
-function assumed({ nodeName = '' }: Endpoint): Verdict {
-  return { node: nodeName };
 }
 
 function keyOf({ metadata }: EndpointSlice, { pod = '', address }: Endpoint): string {

@@ -1,4 +1,4 @@
-import { AwsError } from '../cloud/error.ts';
+import { AwsError, unlessFailed } from '../cloud/error.ts';
 
 /**
  * Asks for a list of ids and leaves out those that do not exist. AWS refuses a whole list if one id is missing, so the list is then halved,
@@ -21,20 +21,10 @@ export async function allButMissing<T>(ids: readonly string[], ask: (ids: readon
  * Asks for something that a user has named. Resolves to undefined if it does not exist: AWS refuses an ARN of another region or account as
  * invalid.
  */
-export async function unlessUnknown<T>(ask: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (error instanceof AwsError && (error.code === 'notFound' || error.code === 'invalid')) return undefined;
-    throw error;
-  }
+export function unlessUnknown<T>(ask: () => Promise<T>): Promise<T | undefined> {
+  return unlessFailed(ask, ({ code }) => code === 'notFound' || code === 'invalid');
 }
 
 export async function unlessMissing<T>(ask: () => Promise<readonly T[]>): Promise<readonly T[]> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (error instanceof AwsError && error.code === 'notFound') return [];
-    throw error;
-  }
+  return (await unlessFailed(ask, ({ code }) => code === 'notFound')) ?? [];
 }

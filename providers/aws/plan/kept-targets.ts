@@ -1,6 +1,5 @@
-import type { DesiredTarget } from '../model/desired.ts';
+import type { DesiredTargetGroup } from '../model/desired.ts';
 import { resources, tagKeys } from '../model/tags.ts';
-import type { SharedGroup } from '../model/targets/target-record.ts';
 import type { Action } from './steps/action.ts';
 import { currentClassic } from './classic/classic.ts';
 import type { PlanInput } from './steps/input.ts';
@@ -18,14 +17,9 @@ export interface KeptTargets {
   readonly classic?: { readonly names: readonly string[]; readonly instances: readonly string[]; readonly departing: readonly string[] };
 }
 
-export interface KeptGroup {
+export interface KeptGroup extends Pick<DesiredTargetGroup, 'key' | 'targets' | 'departing' | 'shared'> {
   readonly arn: string;
-  readonly key: string;
   readonly targetType: 'instance' | 'ip';
-  readonly targets: readonly DesiredTarget[];
-  readonly departing: readonly string[];
-  /** Present when others register targets in the group too. */
-  readonly shared?: SharedGroup;
 }
 
 /** Plans only the registration of targets. `observed` contains the resources of this stack. */

@@ -24,15 +24,13 @@ function loadBalancer(
   const ports = listeners.map(({ listener }): OutsideResource => {
     const groups = [...forwardingOf(listener).groups.keys()];
     // The health of target groups that Herald did not make is unknown.
+    const parts = groups.map((arn): Pick<OutsideResource, 'health'> => ({ health: healths.get(arn) ?? 'unknown' }));
     return {
       id: listener.ListenerArn,
       kind: 'listener',
       name: `${listener.Protocol} ${listener.Port}`,
       detail: '',
-      ...together(
-        groups.map((arn) => healths.get(arn) ?? 'unknown'),
-        'target group',
-      ),
+      ...together('target group', parts),
       to: groups,
     };
   });
@@ -49,12 +47,7 @@ function loadBalancer(
       kind: 'loadBalancer',
       name: LoadBalancerName,
       detail: `NLB, ${Scheme}, ${DNSName}`,
-      ...(State.Code === 'active'
-        ? together(
-            ports.map(({ health }) => health),
-            'listener',
-          )
-        : { health: inAws[State.Code], why }),
+      ...(State.Code === 'active' ? together('listener', ports) : { health: inAws[State.Code], why }),
       to: ports.map(({ id }) => id),
     },
     ...ports,
@@ -73,10 +66,7 @@ function targetGroup({ targetGroup: group, health }: ObservedTargetGroup): {
       kind: 'targetGroup',
       name: TargetGroupName,
       detail: `${Protocol} ${Port}, ${TargetType}`,
-      ...together(
-        targets.map((one) => one.health),
-        'target',
-      ),
+      ...together('target', targets),
       to: targets.map(({ id }) => id),
     },
     targets,
@@ -109,10 +99,7 @@ function classicResources({ loadBalancer: balancer, health }: ObservedClassic): 
       ? { ...base, health: 'good' }
       : { ...base, health: state === 'OutOfService' ? 'bad' : 'unknown', why: state };
   });
-  const served = together(
-    instances.map((one) => one.health),
-    'instance',
-  );
+  const served = together('instance', instances);
   const listeners = ListenerDescriptions.map(
     ({ Listener: { Protocol, LoadBalancerPort, InstanceProtocol, InstancePort } }): OutsideResource => ({
       id: `${id} ${LoadBalancerPort}`,
@@ -123,10 +110,7 @@ function classicResources({ loadBalancer: balancer, health }: ObservedClassic): 
       to: instances.map((one) => one.id),
     }),
   );
-  const of = together(
-    listeners.map((one) => one.health),
-    'listener',
-  );
+  const of = together('listener', listeners);
   const to = listeners.map((one) => one.id);
   return [
     { id, kind: 'loadBalancer', name: LoadBalancerName, detail: `Classic ELB, ${Scheme}, ${DNSName}`, ...of, to },
@@ -136,10 +120,10 @@ function classicResources({ loadBalancer: balancer, health }: ObservedClassic): 
 }
 
 /** The health of a resource that sends to others. Those that are draining or unused count only when there are no others. */
-function together(parts: readonly Health[], noun: string): Pick<OutsideResource, 'health' | 'why'> {
-  const used = parts.filter((one) => one !== 'off');
+function together(noun: string, parts: readonly Pick<OutsideResource, 'health'>[]): Pick<OutsideResource, 'health' | 'why'> {
+  const used = parts.filter(({ health }) => health !== 'off');
   const all = used.length;
-  const count = (health: Health): number => used.filter((one) => one === health).length;
+  const count = (health: Health): number => used.filter((one) => one.health === health).length;
   const [bad, doubtful, unknown] = [count('bad'), count('doubtful'), count('unknown')];
   if (all === 0) return { health: 'off', why: `it has no ${noun} in use` };
   if (bad === all) return { health: 'bad', why: all === 1 ? `its ${noun} is not healthy` : `none of its ${all} ${noun}s is healthy` };

@@ -1,11 +1,12 @@
 import type { Reason } from '../../../src/model/reasons.ts';
-import { isOurKey } from '../model/tags.ts';
+import type { Tags } from '../model/observed.ts';
+import { isOurKey, tagMap } from '../model/tags.ts';
 import type { Plan } from './steps/action.ts';
 import { planClassic } from './classic/classic.ts';
 import type { PlanInput } from './steps/input.ts';
 import { planNlb } from './nlb/nlb.ts';
 import { planRemovalOfClassic, planRemovalOfNlb } from './steps/retirement.ts';
-import { Steps } from './steps/steps.ts';
+import { removeTags, Steps, type TaggedResource } from './steps/steps.ts';
 import { ownObserved } from '../model/own-resources.ts';
 
 export interface StackPlan extends Plan {
@@ -73,36 +74,21 @@ function planDeletion(steps: Steps, input: PlanInput): void {
 export function planDisown({ observed, cluster, stack }: PlanInput): StackPlan {
   const steps = new Steps();
   const { loadBalancers, targetGroups, classic, securityGroups, endpointServices = [] } = ownObserved(observed, cluster, stack);
-  const tagged = [
-    ...loadBalancers.flatMap(({ loadBalancer, tags, listeners }) => [
-      ...listeners.map(({ listener, tags }) => ({ arn: listener.ListenerArn, tags })),
-      { arn: loadBalancer.LoadBalancerArn, tags },
-    ]),
-    ...targetGroups.map(({ targetGroup, tags }) => ({ arn: targetGroup.TargetGroupArn, tags })),
-  ];
-  const why = { reason: 'the Service disowns it' };
+  const disown = (what: string, resource: TaggedResource, tags: Tags): void => {
+    const ours = Object.keys(tags).filter(isOurKey);
+    if (ours.length > 0) removeTags(steps, `${what}: disown`, resource, ours, { reason: 'the Service disowns it' });
+  };
+  const disownArn = (arn: string, tags: Tags): void => disown(arn, { ResourceArns: [arn] }, tags);
   // First, because they are found only as long as the NLB has its mark.
-  for (const { service, tags } of endpointServices) {
-    const Tags = Object.keys(tags)
-      .filter(isOurKey)
-      .map((Key) => ({ Key }));
-    const { ServiceId, ServiceName } = service;
-    steps.addAction(`endpoint service ${ServiceName}: disown`, 'ec2:DeleteTags', { input: { Resources: [ServiceId], Tags }, ...why });
+  for (const { service, tags } of endpointServices)
+    disown(`endpoint service ${service.ServiceName}`, { Resources: [service.ServiceId] }, tags);
+  for (const { loadBalancer, tags, listeners } of loadBalancers) {
+    for (const { listener, tags } of listeners) disownArn(listener.ListenerArn, tags);
+    disownArn(loadBalancer.LoadBalancerArn, tags);
   }
-  for (const { arn, tags } of tagged) {
-    const TagKeys = Object.keys(tags).filter(isOurKey);
-    if (TagKeys.length > 0) steps.addAction(`${arn}: disown`, 'elbv2:RemoveTags', { input: { ResourceArns: [arn], TagKeys }, ...why });
-  }
-  for (const { loadBalancer, tags } of classic) {
-    const Tags = Object.keys(tags)
-      .filter(isOurKey)
-      .map((Key) => ({ Key }));
-    const name = loadBalancer.LoadBalancerName;
-    if (Tags.length > 0) steps.addAction(`${name}: disown`, 'elb:RemoveTags', { input: { LoadBalancerNames: [name], Tags }, ...why });
-  }
-  for (const { GroupId, Tags } of securityGroups) {
-    const ours = Tags.filter(({ Key }) => isOurKey(Key)).map(({ Key }) => ({ Key }));
-    if (ours.length > 0) steps.addAction(`${GroupId}: disown`, 'ec2:DeleteTags', { input: { Resources: [GroupId], Tags: ours }, ...why });
-  }
+  for (const { targetGroup, tags } of targetGroups) disownArn(targetGroup.TargetGroupArn, tags);
+  for (const { loadBalancer, tags } of classic)
+    disown(loadBalancer.LoadBalancerName, { LoadBalancerNames: [loadBalancer.LoadBalancerName] }, tags);
+  for (const { GroupId, Tags } of securityGroups) disown(GroupId, { Resources: [GroupId] }, tagMap(Tags));
   return { actions: steps.actions, waits: steps.waits, problems: [] };
 }

@@ -1,33 +1,24 @@
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { reasonText, type Reason } from '../../../src/model/reasons.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
-import type { Log } from '../../../src/system/log.ts';
-import { reasonOfError } from '../cloud/error-reason.ts';
-import { AwsError } from '../cloud/error.ts';
+import { reasonOfThrown } from '../cloud/error-reason.ts';
 import type { ClasslessMode } from '../model/settings.ts';
 import type { NodeRules } from '../node-rules/node-rules.ts';
 import { scanOwned, type Owned } from '../observe/scan.ts';
 import { BackgroundWork } from '../schedule/background-work.ts';
 import { logOutcome } from '../stacks/execution/action-log.ts';
-import type { AwsAccount } from '../stacks/aws-account.ts';
-import type { DepartedServices } from '../stacks/departed-services.ts';
 import { execute } from '../stacks/execution/execute.ts';
 import { decideOrphans, planOwner } from '../stacks/orphans.ts';
+import type { SharedComponents } from '../stacks/shared-components.ts';
 import type { StackReconciler } from '../stacks/stack-reconciler.ts';
-import { parseStackKey, type StackRegistry } from '../stacks/stack-registry.ts';
+import { parseStackKey } from '../stacks/stack-registry.ts';
 import { servicesAwaitingProvider, stacksInUse } from '../stacks/stack-users.ts';
 import { releaseStack } from './release-stack.ts';
 
-interface BackgroundReconcilerComponents {
+interface BackgroundReconcilerComponents extends SharedComponents {
   readonly classless: ClasslessMode;
-  readonly account: AwsAccount;
-  readonly registry: StackRegistry;
-  readonly departed: DepartedServices;
   readonly stacks: StackReconciler;
   readonly rules: NodeRules;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-  readonly log: Log;
 }
 
 /**
@@ -124,10 +115,7 @@ export class BackgroundReconciler {
     const { registry, log } = this.#components;
     const state = registry.getOrCreate(parseStackKey(stack));
     log.warn({ stack, resources: state.known.ids }, 'deleting an orphan: its resources have had no Service for a long time');
-    return releaseStack(this.#components, state, snapshot).catch((error: unknown) => {
-      if (!(error instanceof AwsError)) throw error;
-      return reasonOfError(error);
-    });
+    return releaseStack(this.#components, state, snapshot).catch(reasonOfThrown);
   }
 
   /**
@@ -146,8 +134,7 @@ export class BackgroundReconciler {
         }
         await rules.reconcile(snapshot);
       } catch (error) {
-        if (!(error instanceof AwsError)) throw error;
-        log.warn({ service: key, reason: reasonText(reasonOfError(error)) }, 'the targets of a load balancer could not be refreshed');
+        log.warn({ service: key, reason: reasonText(reasonOfThrown(error)) }, 'the targets of a load balancer could not be refreshed');
       }
     }
     return Math.min(...seconds);

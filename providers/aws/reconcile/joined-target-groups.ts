@@ -5,7 +5,6 @@ import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata
 import type { Service } from '../../../src/model/objects/service.ts';
 import { reason, type Reason } from '../../../src/model/reasons.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
-import type { Log } from '../../../src/system/log.ts';
 import { annotationTable } from '../annotations/table.ts';
 import { reasonOfError } from '../cloud/error-reason.ts';
 import type { TargetDescription } from '../cloud/elbv2.ts';
@@ -25,16 +24,15 @@ import { registeredTargets } from '../observe/registered-targets.ts';
 import { describeTargetGroup } from '../plan/describe.ts';
 import { planTargets } from '../plan/nlb/targets.ts';
 import { Steps } from '../plan/steps/steps.ts';
-import type { AwsAccount, Connection } from '../stacks/aws-account.ts';
+import type { SharedComponents } from '../stacks/shared-components.ts';
+import type { Connection } from '../stacks/aws-account.ts';
 import { logOutcome } from '../stacks/execution/action-log.ts';
 import { execute, worstFailure } from '../stacks/execution/execute.ts';
 import { RepeatedWrites } from '../stacks/execution/repeated-writes.ts';
 import type { TargetRecords } from '../stacks/targets/target-records.ts';
 
-interface Components {
-  readonly account: AwsAccount;
+interface Components extends SharedComponents {
   readonly records: TargetRecords;
-  readonly log: Log;
 }
 
 interface Decision {

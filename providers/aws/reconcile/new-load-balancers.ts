@@ -4,7 +4,7 @@ import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import { limits } from '../model/limits.ts';
 import { unlessMissing } from '../observe/tolerate-missing.ts';
 import { isActive, nameOf } from '../plan/serving-status.ts';
-import type { AwsAccount } from '../stacks/aws-account.ts';
+import type { SharedComponents } from '../stacks/shared-components.ts';
 import type { StackResult } from '../stacks/stack-result.ts';
 
 interface NewLoadBalancer {
@@ -18,23 +18,17 @@ interface Published {
   readonly pollSeconds: number;
 }
 
-interface NewLoadBalancersComponents {
-  readonly account: AwsAccount;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-}
-
 /**
  * NLBs that the last reconcile of their Service has created with all that belongs to them. All that is missing is their host name, which is
  * published before anything is checked: the states of 20 load balancers are one request, and a check is about eight requests for each.
  */
 export class NewLoadBalancers {
-  readonly #components: NewLoadBalancersComponents;
+  readonly #components: SharedComponents;
   readonly #unpublished = new Map<ServiceKey, NewLoadBalancer>();
   /** Services whose host name is published, while nothing has been checked. */
   readonly #unchecked = new Set<ServiceKey>();
 
-  constructor(components: NewLoadBalancersComponents) {
+  constructor(components: SharedComponents) {
     this.#components = components;
   }
 

@@ -18,23 +18,18 @@ import type { JoinedTargetGroups } from './joined-target-groups.ts';
 import { otherController } from './service-reconciler.ts';
 import { placeholder } from '../plan/steps/action.ts';
 import { backendGroup } from '../plan/steps/security-groups.ts';
-import type { AwsAccount, Connection } from '../stacks/aws-account.ts';
-import type { DepartedServices } from '../stacks/departed-services.ts';
+import type { Connection } from '../stacks/aws-account.ts';
 import { decideStack, type DecisionInput } from '../stacks/decide-stack.ts';
 import { planDecision, type StackIntent } from '../stacks/plan-decision.ts';
+import type { SharedComponents } from '../stacks/shared-components.ts';
 import type { StackReconciler } from '../stacks/stack-reconciler.ts';
-import { parseStackKey, type StackRegistry } from '../stacks/stack-registry.ts';
+import { parseStackKey } from '../stacks/stack-registry.ts';
 import { targetsOf } from '../stacks/stack-result.ts';
 import { stacksInUse } from '../stacks/stack-users.ts';
 
-interface PreviewerComponents {
-  readonly account: AwsAccount;
-  readonly registry: StackRegistry;
-  readonly departed: DepartedServices;
+interface PreviewerComponents extends SharedComponents {
   readonly stacks: StackReconciler;
   readonly joined: JoinedTargetGroups;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
 }
 
 /** Says what reconciling or releasing a Service would do now. Reads AWS and changes nothing. */

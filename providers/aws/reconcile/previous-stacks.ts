@@ -4,10 +4,10 @@ import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import { limits } from '../model/limits.ts';
 import type { NodeRules } from '../node-rules/node-rules.ts';
 import { retryClassOf } from '../schedule/backoff.ts';
-import type { AwsAccount } from '../stacks/aws-account.ts';
 import { retiredSince } from '../stacks/retired-since.ts';
+import type { SharedComponents } from '../stacks/shared-components.ts';
 import type { StackReconciler } from '../stacks/stack-reconciler.ts';
-import type { StackRegistry, StackState } from '../stacks/stack-registry.ts';
+import type { StackState } from '../stacks/stack-registry.ts';
 import { releaseStack } from './release-stack.ts';
 
 interface MigrationProgress {
@@ -17,13 +17,9 @@ interface MigrationProgress {
   readonly blocked?: Reason;
 }
 
-interface Components {
-  readonly account: AwsAccount;
-  readonly registry: StackRegistry;
+interface Components extends SharedComponents {
   readonly stacks: StackReconciler;
   readonly rules: NodeRules;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
 }
 
 /** The stacks that served a Service before it moved to another stack. They serve until the new stack does, and `retireSeconds` longer. */

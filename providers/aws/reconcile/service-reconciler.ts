@@ -1,7 +1,6 @@
 import type { Reconciliation } from '../../../src/controller/provider.ts';
 import { defined } from '../../../src/lang/defined.ts';
-import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
-import { serviceKey } from '../../../src/model/objects/metadata.ts';
+import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Ingress, Service } from '../../../src/model/objects/service.ts';
 import { reason, reasonText, remedyText, stableText, type Reason } from '../../../src/model/reasons.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
@@ -12,11 +11,10 @@ import { concernsTargets, type NodeRules } from '../node-rules/node-rules.ts';
 import { limits } from '../model/limits.ts';
 import { PollIntervals } from '../schedule/poll-intervals.ts';
 import { retryClassOf } from '../schedule/backoff.ts';
-import type { AwsAccount } from '../stacks/aws-account.ts';
-import type { DepartedServices } from '../stacks/departed-services.ts';
 import type { TargetRecords } from '../stacks/targets/target-records.ts';
+import type { SharedComponents } from '../stacks/shared-components.ts';
 import type { StackReconciler } from '../stacks/stack-reconciler.ts';
-import { recordDrift, type StackRegistry, type StackState } from '../stacks/stack-registry.ts';
+import { recordDrift, type StackState } from '../stacks/stack-registry.ts';
 import type { StackResult } from '../stacks/stack-result.ts';
 import { createdCompletely, NewLoadBalancers } from './new-load-balancers.ts';
 import type { PreviousStacks } from './previous-stacks.ts';
@@ -24,18 +22,13 @@ import type { JoinedTargetGroups } from './joined-target-groups.ts';
 import { releaseStack } from './release-stack.ts';
 import type { ServiceMetadataWriter } from './service-metadata-writer.ts';
 
-interface ServiceReconcilerComponents {
-  readonly account: AwsAccount;
-  readonly registry: StackRegistry;
-  readonly departed: DepartedServices;
+interface ServiceReconcilerComponents extends SharedComponents {
   readonly stacks: StackReconciler;
   readonly rules: NodeRules;
   readonly previous: PreviousStacks;
   readonly metadata: ServiceMetadataWriter;
   readonly records: TargetRecords;
   readonly joined: JoinedTargetGroups;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
 }
 
 /**

@@ -1,27 +1,4 @@
-import {
-  AddTagsCommand,
-  ApplySecurityGroupsToLoadBalancerCommand,
-  AttachLoadBalancerToSubnetsCommand,
-  ConfigureHealthCheckCommand,
-  CreateLoadBalancerCommand,
-  CreateLoadBalancerListenersCommand,
-  CreateLoadBalancerPolicyCommand,
-  DeleteLoadBalancerCommand,
-  DeleteLoadBalancerListenersCommand,
-  DeregisterInstancesFromLoadBalancerCommand,
-  DescribeInstanceHealthCommand,
-  DescribeLoadBalancerAttributesCommand,
-  DescribeLoadBalancerPoliciesCommand,
-  DescribeLoadBalancersCommand,
-  DescribeTagsCommand,
-  DetachLoadBalancerFromSubnetsCommand,
-  ModifyLoadBalancerAttributesCommand,
-  RegisterInstancesWithLoadBalancerCommand,
-  RemoveTagsCommand,
-  SetLoadBalancerListenerSSLCertificateCommand,
-  SetLoadBalancerPoliciesForBackendServerCommand,
-  SetLoadBalancerPoliciesOfListenerCommand,
-} from '@aws-sdk/client-elastic-load-balancing';
+import * as Sdk from '@aws-sdk/client-elastic-load-balancing';
 import { defined } from '../../../src/lang/defined.ts';
 import { changeable, list, required } from './answers/answer.ts';
 import { toClassicAttributes, toClassicLoadBalancer, toInstanceState, toPolicy } from './answers/elb.ts';
@@ -35,10 +12,7 @@ const { pageItems: PageSize, resourcesPerDescribe } = limits;
 export const elb: OperationsOf<'elb'> = {
   DescribeLoadBalancers: async ({ LoadBalancerNames }, send) => {
     const read = (input: { LoadBalancerNames?: string[]; PageSize?: number }) =>
-      allPages(async (Marker) => {
-        const answer = await send(new DescribeLoadBalancersCommand({ ...input, ...defined({ Marker }) }));
-        return { items: answer.LoadBalancerDescriptions, next: answer.NextMarker };
-      });
+      allPages('LoadBalancerDescriptions', (Marker) => send(new Sdk.DescribeLoadBalancersCommand({ ...input, ...defined({ Marker }) })));
     const all =
       LoadBalancerNames === undefined
         ? await read({ PageSize })
@@ -47,20 +21,20 @@ export const elb: OperationsOf<'elb'> = {
   },
 
   DescribeLoadBalancerAttributes: async (input, send) => ({
-    LoadBalancerAttributes: toClassicAttributes((await send(new DescribeLoadBalancerAttributesCommand(input))).LoadBalancerAttributes),
+    LoadBalancerAttributes: toClassicAttributes((await send(new Sdk.DescribeLoadBalancerAttributesCommand(input))).LoadBalancerAttributes),
   }),
 
   DescribeLoadBalancerPolicies: async (input, send) => ({
-    PolicyDescriptions: list((await send(new DescribeLoadBalancerPoliciesCommand(input))).PolicyDescriptions).map(toPolicy),
+    PolicyDescriptions: list((await send(new Sdk.DescribeLoadBalancerPoliciesCommand(input))).PolicyDescriptions).map(toPolicy),
   }),
 
   DescribeInstanceHealth: async (input, send) => ({
-    InstanceStates: list((await send(new DescribeInstanceHealthCommand(input))).InstanceStates).map(toInstanceState),
+    InstanceStates: list((await send(new Sdk.DescribeInstanceHealthCommand(input))).InstanceStates).map(toInstanceState),
   }),
 
   DescribeTags: async ({ LoadBalancerNames }, send) => {
     const all = await inBatches(LoadBalancerNames, resourcesPerDescribe, async (batch) =>
-      list((await send(new DescribeTagsCommand({ LoadBalancerNames: [...batch] }))).TagDescriptions),
+      list((await send(new Sdk.DescribeTagsCommand({ LoadBalancerNames: [...batch] }))).TagDescriptions),
     );
     return {
       TagDescriptions: all.map(({ LoadBalancerName, Tags }) => ({
@@ -71,23 +45,23 @@ export const elb: OperationsOf<'elb'> = {
   },
 
   CreateLoadBalancer: async (input, send) => ({
-    DNSName: required((await send(new CreateLoadBalancerCommand(changeable(input)))).DNSName, 'DNSName'),
+    DNSName: required((await send(new Sdk.CreateLoadBalancerCommand(changeable(input)))).DNSName, 'DNSName'),
   }),
 
-  DeleteLoadBalancer: (input, send) => send(new DeleteLoadBalancerCommand(input)),
-  CreateLoadBalancerListeners: (input, send) => send(new CreateLoadBalancerListenersCommand(changeable(input))),
-  DeleteLoadBalancerListeners: (input, send) => send(new DeleteLoadBalancerListenersCommand(changeable(input))),
-  SetLoadBalancerListenerSSLCertificate: (input, send) => send(new SetLoadBalancerListenerSSLCertificateCommand(input)),
-  CreateLoadBalancerPolicy: (input, send) => send(new CreateLoadBalancerPolicyCommand(changeable(input))),
-  SetLoadBalancerPoliciesOfListener: (input, send) => send(new SetLoadBalancerPoliciesOfListenerCommand(changeable(input))),
-  SetLoadBalancerPoliciesForBackendServer: (input, send) => send(new SetLoadBalancerPoliciesForBackendServerCommand(changeable(input))),
-  ConfigureHealthCheck: (input, send) => send(new ConfigureHealthCheckCommand(input)),
-  ModifyLoadBalancerAttributes: (input, send) => send(new ModifyLoadBalancerAttributesCommand(input)),
-  AttachLoadBalancerToSubnets: (input, send) => send(new AttachLoadBalancerToSubnetsCommand(changeable(input))),
-  DetachLoadBalancerFromSubnets: (input, send) => send(new DetachLoadBalancerFromSubnetsCommand(changeable(input))),
-  ApplySecurityGroupsToLoadBalancer: (input, send) => send(new ApplySecurityGroupsToLoadBalancerCommand(changeable(input))),
-  RegisterInstancesWithLoadBalancer: (input, send) => send(new RegisterInstancesWithLoadBalancerCommand(changeable(input))),
-  DeregisterInstancesFromLoadBalancer: (input, send) => send(new DeregisterInstancesFromLoadBalancerCommand(changeable(input))),
-  AddTags: (input, send) => send(new AddTagsCommand(changeable(input))),
-  RemoveTags: (input, send) => send(new RemoveTagsCommand(changeable(input))),
+  DeleteLoadBalancer: (input, send) => send(new Sdk.DeleteLoadBalancerCommand(input)),
+  CreateLoadBalancerListeners: (input, send) => send(new Sdk.CreateLoadBalancerListenersCommand(changeable(input))),
+  DeleteLoadBalancerListeners: (input, send) => send(new Sdk.DeleteLoadBalancerListenersCommand(changeable(input))),
+  SetLoadBalancerListenerSSLCertificate: (input, send) => send(new Sdk.SetLoadBalancerListenerSSLCertificateCommand(input)),
+  CreateLoadBalancerPolicy: (input, send) => send(new Sdk.CreateLoadBalancerPolicyCommand(changeable(input))),
+  SetLoadBalancerPoliciesOfListener: (input, send) => send(new Sdk.SetLoadBalancerPoliciesOfListenerCommand(changeable(input))),
+  SetLoadBalancerPoliciesForBackendServer: (input, send) => send(new Sdk.SetLoadBalancerPoliciesForBackendServerCommand(changeable(input))),
+  ConfigureHealthCheck: (input, send) => send(new Sdk.ConfigureHealthCheckCommand(input)),
+  ModifyLoadBalancerAttributes: (input, send) => send(new Sdk.ModifyLoadBalancerAttributesCommand(input)),
+  AttachLoadBalancerToSubnets: (input, send) => send(new Sdk.AttachLoadBalancerToSubnetsCommand(changeable(input))),
+  DetachLoadBalancerFromSubnets: (input, send) => send(new Sdk.DetachLoadBalancerFromSubnetsCommand(changeable(input))),
+  ApplySecurityGroupsToLoadBalancer: (input, send) => send(new Sdk.ApplySecurityGroupsToLoadBalancerCommand(changeable(input))),
+  RegisterInstancesWithLoadBalancer: (input, send) => send(new Sdk.RegisterInstancesWithLoadBalancerCommand(changeable(input))),
+  DeregisterInstancesFromLoadBalancer: (input, send) => send(new Sdk.DeregisterInstancesFromLoadBalancerCommand(changeable(input))),
+  AddTags: (input, send) => send(new Sdk.AddTagsCommand(changeable(input))),
+  RemoveTags: (input, send) => send(new Sdk.RemoveTagsCommand(changeable(input))),
 };

@@ -6,7 +6,7 @@ import { StoppedError, type AwsError } from '../cloud/error.ts';
 import { isWrite, type Operation } from '../cloud/operations.ts';
 import { currentUrgency, ranks } from '../cloud/urgency.ts';
 import { classify, wasNotSent } from './classify.ts';
-import { Fence } from './fence.ts';
+import { assertMayWrite } from './fence.ts';
 import { limits } from './limits.ts';
 import { firstRate } from './rates.ts';
 import { TokenBucket } from './token-bucket.ts';
@@ -45,12 +45,10 @@ export interface PacerComponents {
  */
 export class Pacer {
   readonly #components: PacerComponents;
-  readonly #fence: Fence;
   readonly #buckets = new Map<Operation, TokenBucket>();
 
   constructor(components: PacerComponents) {
     this.#components = components;
-    this.#fence = new Fence(components.mayWrite);
     const { stopped } = components;
     stopped.addEventListener('abort', () => {
       for (const bucket of this.#buckets.values()) bucket.rejectWaiting(stoppedError(stopped));
@@ -88,13 +86,13 @@ export class Pacer {
    * be lost while waiting.
    */
   async #turn(operation: Operation): Promise<void> {
-    const { stopped } = this.#components;
+    const { stopped, mayWrite } = this.#components;
     try {
       if (stopped.aborted) throw stoppedError(stopped);
-      this.#fence.assertMayWrite(operation);
+      assertMayWrite(operation, mayWrite);
       await this.#bucket(operation).take(ranks[currentUrgency()]);
       if (stopped.aborted) throw stoppedError(stopped);
-      this.#fence.assertMayWrite(operation);
+      assertMayWrite(operation, mayWrite);
     } catch (thrown) {
       throw classify(operation, thrown);
     }

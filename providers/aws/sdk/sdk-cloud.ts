@@ -11,7 +11,7 @@ import { ec2Client } from './ec2-client/client.ts';
 import { ec2 } from './ec2.ts';
 import { elb } from './elb.ts';
 import { elbv2 } from './elbv2.ts';
-import { Fence } from './fence.ts';
+import { assertMayWrite } from './fence.ts';
 import { limits } from './limits.ts';
 import { Pacer, type PacerComponents } from './pacer.ts';
 import type { Command, Send } from './send.ts';
@@ -65,8 +65,7 @@ export class SdkCloud implements Cloud {
       ec2: ec2Client(configuration),
       acm: new ACMClient(configuration),
     };
-    const fence = new Fence(components.mayWrite);
-    for (const [service, client] of Object.entries(this.#clients)) addFence(client, service as Service, fence);
+    for (const [service, client] of Object.entries(this.#clients)) addFence(client, service as Service, components.mayWrite);
   }
 
   async call<O extends Operation>(operation: O, input: Input<O>): Promise<Output<O>> {
@@ -92,11 +91,11 @@ type Step = (
 /**
  * Adds the fence as the last step before a request is sent. The SDK may have fetched credentials after the pacer checked, which takes time.
  */
-function addFence(client: Client, service: Service, fence: Fence): void {
+function addFence(client: Client, service: Service, mayWrite: (() => boolean) | undefined): void {
   const step: Step = (next, { commandName = '' }) => {
     const operation = `${service}:${commandName.replace(/Command$/, '')}` as Operation;
     return (request) => {
-      fence.assertMayWrite(operation);
+      assertMayWrite(operation, mayWrite);
       return next(request);
     };
   };

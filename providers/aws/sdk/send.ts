@@ -24,18 +24,26 @@ class TooManyPagesError extends Error {
   }
 }
 
-/** Reads all pages of an answer. `read` gets the marker of the page, undefined for the first one. */
-export async function allPages<Item>(
-  read: (marker: string | undefined) => Promise<{ readonly items: readonly Item[] | undefined; readonly next: string | undefined }>,
-): Promise<Item[]> {
-  const all: Item[] = [];
+/** An answer with items in the field `Name`. ELB has markers of the next page, EC2 and ACM have tokens. */
+export type Page<Name extends string> = { readonly [N in Name]?: readonly unknown[] | undefined } & {
+  readonly NextMarker?: string | undefined;
+  readonly NextToken?: string | undefined;
+};
+export type ItemOf<List> = List extends readonly (infer Item)[] ? Item : never;
+
+/** Reads the items of all pages of an answer. `read` gets the marker of the page, undefined for the first one. */
+export async function allPages<Name extends string, Answer extends Page<Name>>(
+  name: Name,
+  read: (marker: string | undefined) => Promise<Answer>,
+): Promise<ItemOf<Answer[Name]>[]> {
+  const all: unknown[] = [];
   let marker: string | undefined;
   for (let page = 0; page < limits.pages; page++) {
-    const { items = [], next } = await read(marker);
-    all.push(...items);
+    const answer: Answer = await read(marker);
+    all.push(...(answer[name] ?? []));
+    marker = answer.NextMarker ?? answer.NextToken;
     // AWS marks the last page with no marker or an empty one.
-    if (next === undefined || next === '') return all;
-    marker = next;
+    if (marker === undefined || marker === '') return all as ItemOf<Answer[Name]>[];
   }
   throw new TooManyPagesError();
 }

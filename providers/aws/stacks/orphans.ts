@@ -5,7 +5,7 @@ import { isClassicName } from '../observe/known-resources.ts';
 import type { Owned } from '../observe/scan.ts';
 import type { Action, Plan } from '../plan/steps/action.ts';
 import type { Tags } from '../model/observed.ts';
-import { Steps } from '../plan/steps/steps.ts';
+import { addTags, Steps } from '../plan/steps/steps.ts';
 import { tagKeys } from '../model/tags.ts';
 import { formatTime, parseTime } from '../../../src/model/time.ts';
 
@@ -80,8 +80,6 @@ export function planOwner(
 }
 
 function addTag(steps: Steps, name: string, id: string, tag: Tag, reason: string): void {
-  const Tags = [tag];
-  if (id.startsWith('arn:')) steps.addAction(name, 'elbv2:AddTags', { input: { ResourceArns: [id], Tags }, reason });
-  else if (isClassicName(id)) steps.addAction(name, 'elb:AddTags', { input: { LoadBalancerNames: [id], Tags }, reason });
-  else steps.addAction(name, 'ec2:CreateTags', { input: { Resources: [id], Tags }, reason });
+  const ofClassicOrEc2 = isClassicName(id) ? { LoadBalancerNames: [id] as const } : { Resources: [id] as const };
+  addTags(steps, name, id.startsWith('arn:') ? { ResourceArns: [id] } : ofClassicOrEc2, [tag], { reason });
 }

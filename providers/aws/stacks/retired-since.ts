@@ -1,7 +1,7 @@
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { formatTime, parseTime } from '../../../src/model/time.ts';
-import type { Observed } from '../model/observed.ts';
-import { Steps } from '../plan/steps/steps.ts';
+import type { Observed, Tags } from '../model/observed.ts';
+import { addTags, Steps, type TaggedResource } from '../plan/steps/steps.ts';
 import type { Plan } from '../plan/steps/action.ts';
 import { ownObserved } from '../model/own-resources.ts';
 import type { Cloud } from '../cloud/cloud.ts';
@@ -50,17 +50,14 @@ function planRetirementMark({ targetGroups, classic }: Observed, service: Servic
   const marks = [...groups, ...classic].map(({ tags }) => parseTime(tags[tagKeys.retired]));
   const known = marks.filter((mark) => mark !== undefined);
   const since = known.length === 0 ? now : Math.min(now, ...known);
-  const Tags = [{ Key: tagKeys.retired, Value: formatTime(since) }];
-  const reason = `${service} is served elsewhere`;
-  for (const { targetGroup, tags } of groups) {
-    const id = `target group ${targetGroup.TargetGroupName}: retire`;
-    if (tags[tagKeys.retired] === undefined)
-      steps.addAction(id, 'elbv2:AddTags', { input: { ResourceArns: [targetGroup.TargetGroupArn], Tags }, reason });
-  }
-  for (const { loadBalancer, tags } of classic) {
-    const { LoadBalancerName } = loadBalancer;
-    if (tags[tagKeys.retired] === undefined)
-      steps.addAction(`${LoadBalancerName}: retire`, 'elb:AddTags', { input: { LoadBalancerNames: [LoadBalancerName], Tags }, reason });
-  }
+  const mark = (what: string, resource: TaggedResource, tags: Tags): void => {
+    const added = [{ Key: tagKeys.retired, Value: formatTime(since) }];
+    const reason = `${service} is served elsewhere`;
+    if (tags[tagKeys.retired] === undefined) addTags(steps, `${what}: retire`, resource, added, { reason });
+  };
+  for (const { targetGroup, tags } of groups)
+    mark(`target group ${targetGroup.TargetGroupName}`, { ResourceArns: [targetGroup.TargetGroupArn] }, tags);
+  for (const { loadBalancer, tags } of classic)
+    mark(loadBalancer.LoadBalancerName, { LoadBalancerNames: [loadBalancer.LoadBalancerName] }, tags);
   return { since, actions: steps.actions, waits: [] };
 }

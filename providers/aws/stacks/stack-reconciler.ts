@@ -2,28 +2,20 @@ import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata
 import { reason, type Reason } from '../../../src/model/reasons.ts';
 import type { Service } from '../../../src/model/objects/service.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
-import type { Log } from '../../../src/system/log.ts';
 import { isGuest, memberOf, membersOf, stackOf } from '../desire/stack.ts';
 import type { StackIdentity } from '../model/circumstances.ts';
 import { logBlockedDeletion, logOutcome } from './execution/action-log.ts';
 import { isClassicName, isLoadBalancerArn } from '../observe/known-resources.ts';
-import type { AwsAccount } from './aws-account.ts';
-import type { DepartedServices } from './departed-services.ts';
 import type { StackIntent } from './plan-decision.ts';
 import { reconcileStack } from './reconcile-stack.ts';
+import type { SharedComponents } from './shared-components.ts';
 import type { StackResult } from './stack-result.ts';
 import type { TargetRecords } from './targets/target-records.ts';
 import { StackDiscovery } from './stack-discovery.ts';
-import { parseStackKey, recordResult, type StackRegistry, type StackState } from './stack-registry.ts';
+import { parseStackKey, recordResult, type StackState } from './stack-registry.ts';
 
-interface StackReconcilerComponents {
-  readonly account: AwsAccount;
-  readonly registry: StackRegistry;
-  readonly departed: DepartedServices;
+interface StackReconcilerComponents extends SharedComponents {
   readonly records: TargetRecords;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-  readonly log: Log;
 }
 
 interface StackReconciliation {

@@ -1,6 +1,6 @@
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Reason } from '../../../src/model/reasons.ts';
-import { SerialQueue } from '../../../src/system/serial-queue.ts';
+import { SerialQueue } from '../../../src/lang/serial-queue.ts';
 import type { StackIdentity } from '../model/circumstances.ts';
 import { DeletionWatch } from './execution/deletion-watch.ts';
 import type { StackTargets } from '../model/stack-targets.ts';

@@ -4,7 +4,7 @@ import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import { annotationTable } from '../annotations/table.ts';
 import { decideAwsClaim } from '../desire/claim.ts';
 import { memberOf, stackOf } from '../desire/stack.ts';
-import { finalizer } from '../model/service-metadata.ts';
+import { hasOurFinalizer } from '../model/service-metadata.ts';
 import type { AwsSettings } from '../model/settings.ts';
 
 /** Returns the keys of stacks that Services use. `any` includes Services that are being deleted or disowned; `served` does not. */
@@ -13,7 +13,7 @@ export function stacksInUse({ services, config }: Snapshot, settings: AwsSetting
   for (const service of services.values()) {
     const claim = decideAwsClaim(service, config, settings);
     // The Service belongs to another provider now and is not released yet.
-    if (!claim.mine && which === 'any' && service.metadata.finalizers?.includes(finalizer) === true)
+    if (!claim.mine && which === 'any' && hasOurFinalizer(service))
       used.add(serviceKey(service.metadata)).add(stackOf(memberOf(service, 'nlb')).key);
     if (!claim.mine) continue;
     const member = memberOf(service, claim.kind);
@@ -42,7 +42,7 @@ export function movedService(key: ServiceKey, stack: string, { services, config 
   const service = services.get(key);
   if (service === undefined || service.metadata.deleting) return undefined;
   const claim = decideAwsClaim(service, config, settings);
-  if (!claim.mine) return service.metadata.finalizers?.includes(finalizer) === true ? service : undefined;
+  if (!claim.mine) return hasOurFinalizer(service) ? service : undefined;
   const member = memberOf(service, claim.kind);
   return member.values.disown !== true && stackOf(member).key !== stack ? service : undefined;
 }
@@ -50,7 +50,7 @@ export function movedService(key: ServiceKey, stack: string, { services, config 
 /** Returns the Services that another provider claims but does not serve yet. Our load balancers still serve them. */
 export function servicesAwaitingProvider({ services, config }: Snapshot, settings: Pick<AwsSettings, 'classless'>): ServiceKey[] {
   return [...services].flatMap(([key, service]) => {
-    const isOurs = service.metadata.finalizers?.includes(finalizer) === true && !service.metadata.deleting;
+    const isOurs = hasOurFinalizer(service) && !service.metadata.deleting;
     return isOurs && !decideAwsClaim(service, config, settings).mine ? [key] : [];
   });
 }

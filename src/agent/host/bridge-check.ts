@@ -1,10 +1,12 @@
-import { bridgeFilterPaths, judgeBridges } from '../../decisions/host/bridge-filters.ts';
+import { bridgeFilterPaths, droppingBridges, judgeBridges } from '../../decisions/host/bridge-filters.ts';
 import type { Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
+import type { DroppingInterface } from '../../net/endpoint-way.ts';
 import type { HostLink } from '../../net/host-link.ts';
 import type { Host } from '../../system/host.ts';
 import { readSettings, type FindHostPaths } from '../host-readings.ts';
-import { endpointsToCheck } from './pod-path-check.ts';
+import { limits } from '../limits.ts';
+import { endpointsToCheck, routersOf } from './pod-path-check.ts';
 
 interface BridgeCheckComponents {
   readonly host: Pick<Host, 'readSetting'>;
@@ -31,4 +33,23 @@ export async function checkBridges(
   });
   const values = await readSettings(host, bridgeFilterPaths);
   return judgeBridges({ links, ways, read: (path) => values.get(path) });
+}
+
+/**
+ * Finds bridges of this node in which the packets of all clients for other nodes are certainly lost. `announcing`: the interfaces on which the
+ * node announces addresses by ARP and NDP. Rejects if the kernel does not answer.
+ */
+export async function findDroppingBridges(
+  { host, hostLinks, hostPaths }: BridgeCheckComponents,
+  snapshot: Snapshot,
+  node: string,
+  announcing: Iterable<string>,
+): Promise<readonly DroppingInterface[]> {
+  if (hostLinks === undefined || hostPaths === undefined) return [];
+  const links = await hostLinks();
+  if (!links.some(({ kind }) => kind === 'bridge')) return [];
+  const paths = await hostPaths(routersOf(snapshot, node).slice(0, limits.checkedPods));
+  const entries = new Set([...announcing, ...paths.flatMap((path) => path?.interface ?? [])]);
+  const values = await readSettings(host, bridgeFilterPaths);
+  return droppingBridges({ links, read: (path) => values.get(path) }, entries);
 }

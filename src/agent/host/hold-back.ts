@@ -4,7 +4,7 @@ import { reasonText, remedyText, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatTime } from '../../model/time.ts';
 import { limits } from '../limits.ts';
-import type { Surroundings } from '../surroundings.ts';
+import type { Surroundings } from '../../system/random.ts';
 import { otherNodesText } from '../reconcile/other-nodes.ts';
 
 interface HoldBackOptions {

@@ -16,7 +16,7 @@ import type { Cancel } from '../../system/clock.ts';
 import type { Host } from '../../system/host.ts';
 import { readSettings } from '../host-readings.ts';
 import { limits } from '../limits.ts';
-import type { RandomSurroundings } from '../surroundings.ts';
+import type { RandomSurroundings } from '../../system/random.ts';
 import type { ObjectFacts } from './host-facts.ts';
 
 export interface HostCheckComponents extends RandomSurroundings {
@@ -269,8 +269,9 @@ export class HostCheck {
     try {
       const forwards = this.#options.services() !== 'none';
       const filters = (await hostFilters()).filter(({ hook }) => forwards || hook !== 'forward');
-      const reasons = judgeFilters(filters, this.#options.servedPorts());
-      this.#blockedByFilters = blockedByFilters(filters);
+      const { passedPods } = this.#options.facts();
+      const reasons = judgeFilters(filters, this.#options.servedPorts(), passedPods);
+      this.#blockedByFilters = blockedByFilters(filters, passedPods);
       this.#update(() => (this.#filters = reasons));
     } catch (error) {
       // The result of the last successful check stays valid.
@@ -296,7 +297,7 @@ export class HostCheck {
       }
       error = refused ?? 'the kernel kept its value';
     }
-    return reason('KernelSettingWrong', { setting: sysctlName(setting), value, wanted, why, error });
+    return setting.judgedAs ?? reason('KernelSettingWrong', { setting: sysctlName(setting), value, wanted, why, error });
   }
 
   #update(change: () => void): void {

@@ -5,13 +5,16 @@ import { defined } from '../../lang/defined.ts';
 import { defaultConntrack } from '../../model/kinds/default-config.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
+import type { Prefix } from '../../net/prefix.ts';
 import type { ServicePlan } from '../reconcile/service-plan.ts';
 
 /** The facts about a host that Kubernetes objects define; the kernel provides the others. */
 export type ObjectFacts = Pick<
   HostFacts,
-  'families' | 'peerInterfaces' | 'linkInterfaces' | 'podPrefixes' | 'podInterfaces' | 'conntrack'
+  'families' | 'peerInterfaces' | 'linkInterfaces' | 'podPrefixes' | 'podInterfaces' | 'conntrack' | 'kubeProxy'
 > & {
+  /** Prefixes of this node's pods to which other nodes pass connections. Empty: unknown, or there are no other nodes. */
+  readonly passedPods: readonly Prefix[];
   readonly nodePorts: () => NodePorts;
 };
 
@@ -30,11 +33,18 @@ export function hostFacts(snapshot: Snapshot, node: string, plans: ReadonlyMap<S
   return {
     ...defined({ conntrack }),
     nodePorts,
+    passedPods: passedPods(snapshot, node),
     peerInterfaces,
     podPrefixes,
     podInterfaces,
     families: [...families],
   };
+}
+
+/** The settings name the pods of all nodes, where Nodes do not say which ones are theirs. */
+function passedPods({ config, nodes }: Snapshot, node: string): readonly Prefix[] {
+  if (nodes.size < 2) return [];
+  return config.podCIDRs.length > 0 ? config.podCIDRs : (nodes.get(node)?.podCIDRs ?? []);
 }
 
 /** Returns the Service that owns each NodePort of the node, and the addresses that serve them. */

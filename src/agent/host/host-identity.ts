@@ -4,7 +4,7 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress, parseAddressLeniently } from '../../net/address.ts';
 import type { Host } from '../../system/host.ts';
 import { limits } from '../limits.ts';
-import type { Surroundings } from '../surroundings.ts';
+import type { Surroundings } from '../../system/random.ts';
 
 interface HostIdentityComponents extends Surroundings {
   readonly host: Host;

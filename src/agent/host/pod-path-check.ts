@@ -10,19 +10,24 @@ import { limits } from '../limits.ts';
 /** Finds interfaces of this node that are too narrow for packets to pods. */
 export async function checkPodPaths(findPaths: FindHostPaths, snapshot: Snapshot, node: string): Promise<Reason[]> {
   const { local, remote } = endpointsToCheck(snapshot, node);
-  const routers = peersOfNode(snapshot, node).flatMap(({ result }): HostTarget[] => {
-    if (!('session' in result)) return [];
-    const { peerAddress, interface: name, vrf } = result.session;
-    // The path to a router in a VRF is in another table than the one that is queried.
-    if (vrf !== undefined) return [];
-    return peerAddress === undefined ? (name === undefined ? [] : [{ interface: name }]) : [peerAddress];
-  });
+  const routers = routersOf(snapshot, node);
   if (local.length === 0 || routers.length === 0) return [];
   const targets = [...local, ...remote, ...routers.slice(0, limits.checkedPods)];
   const paths = await findPaths(targets);
   const found = (from: number, to: number): HostPath[] => paths.slice(from, to).flatMap((path) => path ?? []);
   const pods = local.length + remote.length;
   return judgePodPaths({ local: found(0, local.length), remote: found(local.length, pods), uplinks: found(pods, targets.length) });
+}
+
+/** Returns the routers with which this node has sessions. */
+export function routersOf(snapshot: Snapshot, node: string): HostTarget[] {
+  return peersOfNode(snapshot, node).flatMap(({ result }): HostTarget[] => {
+    if (!('session' in result)) return [];
+    const { peerAddress, interface: name, vrf } = result.session;
+    // The path to a router in a VRF is in another table than the one that is queried.
+    if (vrf !== undefined) return [];
+    return peerAddress === undefined ? (name === undefined ? [] : [{ interface: name }]) : [peerAddress];
+  });
 }
 
 interface EndpointSample {

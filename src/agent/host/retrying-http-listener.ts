@@ -2,7 +2,7 @@ import { defined } from '../../lang/defined.ts';
 import type { AnswerHttp, HttpBounds, SocketAddress, ListenHttp } from '../../system/http/http-listener.ts';
 import { RetryingListener } from '../../system/http/retrying-listener.ts';
 import { limits } from '../limits.ts';
-import type { Surroundings } from '../surroundings.ts';
+import type { Surroundings } from '../../system/random.ts';
 
 export interface ListenerComponents extends Surroundings {
   readonly listenHttp: ListenHttp;

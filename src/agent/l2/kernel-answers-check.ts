@@ -9,7 +9,7 @@ import type { Cancel } from '../../system/clock.ts';
 import type { Host } from '../../system/host.ts';
 import { readSettings, type FindHostPaths } from '../host-readings.ts';
 import { limits } from '../limits.ts';
-import type { Surroundings } from '../surroundings.ts';
+import type { Surroundings } from '../../system/random.ts';
 
 export interface KernelAnswersComponents extends Surroundings {
   readonly host: Pick<Host, 'readSetting'>;

@@ -12,7 +12,7 @@ import { OwnerChanges } from './owner-changes.ts';
 import { LinkProblems } from './link-problems.ts';
 import { entriesOf, type L2Plan } from './l2-table.ts';
 import { Segments } from './segments.ts';
-import type { Surroundings } from '../surroundings.ts';
+import type { Surroundings } from '../../system/random.ts';
 
 /** The part of src/l2 that the announcer uses: `L2`, or a test double. */
 export type L2Responder = Pick<L2, 'set' | 'change' | 'sessionFeed' | 'onEvent' | 'status' | 'stop'>;

@@ -6,7 +6,7 @@ import type { HostLink } from '../../net/host-link.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import type { Cancel } from '../../system/clock.ts';
 import { limits } from '../limits.ts';
-import type { Surroundings } from '../surroundings.ts';
+import type { Surroundings } from '../../system/random.ts';
 
 export interface NodeLinksComponents extends Surroundings {
   /** Absent: this host has no links that can be read. */

@@ -1,6 +1,7 @@
 import {
   livePaths,
   type LiveAddress,
+  type LiveCheck,
   type LiveLink,
   type LiveReceivedRoute,
   type LiveRoute,
@@ -22,6 +23,8 @@ export interface AgentLiveQueries {
   /** Links and addresses of announcements by ARP and NDP. Both reject with LiveQueryError. */
   links(query: LiveQuery): Promise<Pick<Page<LiveLink>, 'items' | 'next'>>;
   addresses(query: LiveQuery): Promise<Pick<Page<LiveAddress>, 'items' | 'next'>>;
+  /** What became of connections. Throws LiveQueryError. */
+  checks(query: LiveQuery): Pick<Page<LiveCheck>, 'items' | 'next'>;
 }
 
 /** Registers the agent's lists with the live API. Returns a function that removes them. */
@@ -39,6 +42,7 @@ export function registerAgentQueries(live: LiveApi, agent: AgentLiveQueries): ()
     live.addList(livePaths.received, { parameters: receivedParameters, items: (query) => agent.received(query) }),
     live.addList(livePaths.links, { parameters: [], items: (query) => agent.links(query) }),
     live.addList(livePaths.addresses, { parameters: ['service'], items: (query) => agent.addresses(query) }),
+    live.addList(livePaths.checks, { parameters: ['service'], items: (query) => agent.checks(query) }),
   ];
   return () => {
     for (const end of taken) end();

@@ -68,9 +68,13 @@ export class AgentMetrics implements AgentObserver {
           'herald_held_back_last_next_hop_services',
           'herald_dataplane_up',
           'herald_dataplane_quarantined_frontends',
+          'herald_agent_check_seconds_total',
+          'herald_agent_failing_endpoints',
+          'herald_agent_answered_frontends',
+          'herald_agent_checks_blind',
         ],
         (put) => {
-          const { waiting, differing, host, heldBack, heldBackLastNextHops, dataplaneError, hasSynced, quarantined } = status();
+          const { waiting, differing, host, heldBack, heldBackLastNextHops, dataplaneError, hasSynced, quarantined, checks } = status();
           put('herald_waiting_services', {}, waiting);
           put('herald_dataplane_up', {}, hasSynced && dataplaneError === undefined ? 1 : 0);
           for (const [aspect, some] of Map.groupBy(differing, (one) => one.aspect))
@@ -85,6 +89,10 @@ export class AgentMetrics implements AgentObserver {
           const contended = [...quarantined.values()].filter(({ owner }) => owner !== undefined).length;
           put('herald_dataplane_quarantined_frontends', { why: 'contended' }, contended);
           put('herald_dataplane_quarantined_frontends', { why: 'refused' }, quarantined.size - contended);
+          put('herald_agent_check_seconds_total', {}, checks.seconds);
+          put('herald_agent_failing_endpoints', {}, checks.failingEndpoints);
+          put('herald_agent_answered_frontends', {}, checks.answeredFrontends);
+          put('herald_agent_checks_blind', {}, checks.isBlind ? 1 : 0);
         },
       ),
     );

@@ -10,7 +10,7 @@ import { formatPrefix, hostPrefix, maskedPrefix, type Prefix } from '../../net/p
 import type { Cancel } from '../../system/clock.ts';
 import type { Host } from '../../system/host.ts';
 import { limits } from '../limits.ts';
-import type { Surroundings } from '../surroundings.ts';
+import type { Surroundings } from '../../system/random.ts';
 import { SettledPeers } from './settled-peers.ts';
 
 export interface ReceivedRoutesComponents extends Surroundings {

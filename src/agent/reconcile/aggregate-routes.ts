@@ -5,7 +5,7 @@ import { reason, type Reason } from '../../model/reasons.ts';
 import { comparePrefixes, formatPrefix, type Prefix } from '../../net/prefix.ts';
 import { RetryTimer } from './retry-timer.ts';
 import type { RoutesByPeer } from './announced-routes.ts';
-import type { RandomSurroundings } from '../surroundings.ts';
+import type { RandomSurroundings } from '../../system/random.ts';
 
 export interface AggregateRoutesComponents extends RandomSurroundings {
   readonly dataplane: Dataplane;

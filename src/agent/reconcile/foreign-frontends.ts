@@ -5,7 +5,7 @@ import { remedyText, reason, reasonText, type Reason } from '../../model/reasons
 import type { Cancel } from '../../system/clock.ts';
 import type { Host } from '../../system/host.ts';
 import { limits } from '../limits.ts';
-import type { Surroundings } from '../surroundings.ts';
+import type { Surroundings } from '../../system/random.ts';
 
 export interface ForeignFrontendsComponents extends Surroundings {
   readonly foreign: ForeignForwarding;
@@ -81,6 +81,12 @@ export class ForeignFrontends {
   /** Returns the Services with a frontend that the other program should forward and does not; for each, one such frontend. */
   missingByService(): ReadonlyMap<ServiceKey, string> {
     return this.#missing;
+  }
+
+  /** The program whose rules are on the host: "kube-proxy (iptables)". Undefined: none are seen. */
+  get program(): string | undefined {
+    const { view } = this.#components.foreign;
+    return view.seen ? view.program : undefined;
   }
 
   /** Returns the problems of the node that come from the other program. */

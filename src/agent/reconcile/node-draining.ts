@@ -6,7 +6,7 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatTime, parseTime } from '../../model/time.ts';
 import type { Cancel } from '../../system/clock.ts';
 import { limits } from '../limits.ts';
-import type { Surroundings } from '../surroundings.ts';
+import type { Surroundings } from '../../system/random.ts';
 import { otherNodesText } from './other-nodes.ts';
 
 export interface NodeDrainingComponents extends Surroundings {

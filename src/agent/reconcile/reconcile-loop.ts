@@ -4,7 +4,7 @@ import type { Change, Snapshot } from '../../model/store/snapshot.ts';
 import type { Source } from '../../sources/source.ts';
 import { TokenBucket } from '../../lang/token-bucket.ts';
 import { limits } from '../limits.ts';
-import type { RandomSurroundings } from '../surroundings.ts';
+import type { RandomSurroundings } from '../../system/random.ts';
 import { RetryTimer } from './retry-timer.ts';
 import { PendingWork } from './pending-work.ts';
 

@@ -5,7 +5,7 @@ import type { NodeState } from '../../model/objects/node-state.ts';
 import { TokenBucket } from '../../lang/token-bucket.ts';
 import type { Cancel } from '../../system/clock.ts';
 import { limits } from '../limits.ts';
-import type { RandomSurroundings } from '../surroundings.ts';
+import type { RandomSurroundings } from '../../system/random.ts';
 import { writeUrgency, type ReportContent, type WriteUrgency } from './write-urgency.ts';
 
 interface NodeReportComponents extends RandomSurroundings {

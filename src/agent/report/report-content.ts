@@ -22,6 +22,7 @@ export function reportContent(parts: AgentParts, loop: ReconcileLoop): ReportCon
     ...parts.directReturn.reportPart(),
     ...parts.links.reportPart(),
     ...parts.l2.reportPart(),
+    ...parts.checks.reportPart(),
     ...parts.holdBack.report(),
     ...parts.nodeDraining.report(),
     consumed: loop.consumed,

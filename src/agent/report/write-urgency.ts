@@ -1,4 +1,4 @@
-import type { BfdStatus, NodeState, SessionStatus } from '../../model/objects/node-state.ts';
+import type { BfdStatus, ChecksReport, NodeState, SessionStatus } from '../../model/objects/node-state.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { sameContent } from '../../model/store/same-content.ts';
 
@@ -7,8 +7,8 @@ export type ReportContent = Omit<NodeState, 'kind' | 'metadata' | 'updated' | 'w
 
 /**
  * How soon a report must be written. `now`: decisions of others depend on the difference. `acknowledgement`: the agent has only acted on a
- * newer version of its Node, for which `herald drain` waits. `details`: counts, versions of Services, or the words about a session that is
- * down. `none`: the written report says the same.
+ * newer version of its Node, for which `herald drain` waits. `details`: counts, versions of Services, frontends that were answered, or the words
+ * about a session that is down. `none`: the written report says the same.
  */
 export type WriteUrgency = 'now' | 'acknowledgement' | 'details' | 'none';
 
@@ -21,7 +21,12 @@ export function writeUrgency(written: ReportContent, present: ReportContent): Wr
 
 /** Returns what decisions and conditions depend on. */
 function decidingPart(content: ReportContent): object {
-  return { ...content, consumed: undefined, sessions: content.sessions.map(decidingSession) };
+  return { ...content, consumed: undefined, sessions: content.sessions.map(decidingSession), checks: decidingChecks(content.checks) };
+}
+
+/** Clients come and go all the time, so that they are answered can wait. */
+function decidingChecks(checks: ChecksReport | undefined): object | undefined {
+  return checks === undefined ? undefined : { ...checks, answered: undefined, truncated: undefined };
 }
 
 /** A session that is down changes its state every few seconds, with another symptom each time, and nobody decides differently for that. */

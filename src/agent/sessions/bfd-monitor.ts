@@ -7,7 +7,7 @@ import { reason, reasonText, type Reason } from '../../model/reasons.ts';
 import { formatAddress } from '../../net/address.ts';
 import type { Cancel } from '../../system/clock.ts';
 import { limits } from '../limits.ts';
-import type { Surroundings } from '../surroundings.ts';
+import type { Surroundings } from '../../system/random.ts';
 import { noProfile, MonitoredPath, sessionKeyOf } from './monitored-path.ts';
 
 /** The part of src/bfd that the monitor uses: `Bfd`, or a test double. */

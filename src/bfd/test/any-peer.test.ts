@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { sessionStates } from '../../../src/bfd/wire/codes.ts';
-import { decodeControlPacket, emptyControlPacket } from '../../../src/bfd/wire/control-packet.ts';
+import { ControlPacket, decodeControlPacket } from '../../../src/bfd/wire/control-packet.ts';
 import { seededRandom } from '../../../src/system/random.ts';
 import { ourAddress, ScriptedPeer } from './scripted-peer.ts';
 import { runs } from '../../../test/support/property.ts';
@@ -51,7 +51,7 @@ class Inspector {
   }
 
   #inspect(peer: ScriptedPeer, octets: Uint8Array, at: number): void {
-    const packet = emptyControlPacket();
+    const packet = new ControlPacket();
     expect(decodeControlPacket(octets, packet)).toBeUndefined();
     const { state, remote, polling, transmitInterval } = peer.status();
     expect(packet).toMatchObject({ state, yourDiscriminator: remote.discriminator, demand: false, requiredMinEchoRxInterval: 0 });

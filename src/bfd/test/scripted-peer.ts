@@ -2,7 +2,7 @@ import { Manager, type ManagerOptions } from '../../../src/bfd/manager.ts';
 import type { SessionOptions } from '../../../src/bfd/session-options.ts';
 import type { SessionStatus, Transition } from '../../../src/bfd/session-status.ts';
 import { MemoryWire, type MemoryTransport } from './memory-wire.ts';
-import { decodeControlPacket, emptyControlPacket, encodeControlPacket, type ControlPacket } from '../../../src/bfd/wire/control-packet.ts';
+import { ControlPacket, decodeControlPacket, encodeControlPacket } from '../../../src/bfd/wire/control-packet.ts';
 import { address } from '../../../src/net/address.ts';
 import type { Random } from '../../../src/system/random.ts';
 import { seededRandom } from '../../../src/system/random.ts';
@@ -48,7 +48,7 @@ export class ScriptedPeer {
   packet(fields: Partial<ControlPacket> = {}): Uint8Array {
     const octets = new Uint8Array(24);
     const yourDiscriminator = this.status().discriminator;
-    encodeControlPacket({ ...emptyControlPacket(), yourDiscriminator, ...this.defaultFields, ...fields }, octets);
+    encodeControlPacket(Object.assign(new ControlPacket(), { yourDiscriminator, ...this.defaultFields, ...fields }), octets);
     return octets;
   }
 
@@ -79,10 +79,10 @@ export class ScriptedPeer {
   /** Returns the packets sent since the last call. */
   take(): Sent[] {
     return this.wire.log.splice(0).map(({ octets, at }) => {
-      const packet = emptyControlPacket();
+      const packet = new ControlPacket();
       const fault = decodeControlPacket(octets, packet);
       if (fault !== undefined) throw new Error(`we sent a packet with a wrong ${fault}`);
-      return { ...packet, at };
+      return Object.assign(packet, { at });
     });
   }
 

@@ -19,19 +19,9 @@ export const diagnostic = {
   reverseConcatenatedPathDown: 8,
 } as const;
 
-const diagnosticNames: readonly string[] = [
-  'no diagnostic',
-  'control detection time expired',
-  'echo function failed',
-  'neighbor signaled session down',
-  'forwarding plane reset',
-  'path down',
-  'concatenated path down',
-  'administratively down',
-  'reverse concatenated path down',
-];
-
-/** Returns the name in the RFC. The field holds codes up to 31, including codes without a name. */
+/** Returns the name in the RFC, in lower case. The field holds codes up to 31, including codes without a name. */
 export function diagnosticName(code: number): string {
-  return diagnosticNames[code] ?? `diagnostic ${code}`;
+  if (code === diagnostic.none) return 'no diagnostic';
+  const [name] = Object.entries(diagnostic).find(([, value]) => value === code) ?? [`diagnostic ${code}`];
+  return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }

@@ -16,23 +16,23 @@ import { sessionStates, type SessionState } from './codes.ts';
  * |                 Required Min Echo RX Interval                 |
  * ```
  */
-export interface ControlPacket {
-  diagnostic: number;
-  state: SessionState;
-  poll: boolean;
-  final: boolean;
+export class ControlPacket {
+  diagnostic = 0;
+  state: SessionState = 'Down';
+  poll = false;
+  final = false;
   /** The sender's BFD continues if its control plane fails. */
-  controlPlaneIndependent: boolean;
-  demand: boolean;
-  detectMultiplier: number;
-  myDiscriminator: number;
+  controlPlaneIndependent = false;
+  demand = false;
+  detectMultiplier = 1;
+  myDiscriminator = 1;
   /** 0: the sender does not know it. */
-  yourDiscriminator: number;
-  desiredMinTxInterval: number;
+  yourDiscriminator = 0;
+  desiredMinTxInterval = 0;
   /** 0: the sender wants no periodic packets. */
-  requiredMinRxInterval: number;
+  requiredMinRxInterval = 0;
   /** 0: the sender accepts no echo packets. */
-  requiredMinEchoRxInterval: number;
+  requiredMinEchoRxInterval = 0;
 }
 
 /** Why a packet is discarded, in the order of the checks (RFC 5880 6.8.6). */
@@ -51,23 +51,6 @@ const authenticatedLength = 26;
 const version = 1;
 
 const flag = { poll: 0x20, final: 0x10, controlPlaneIndependent: 0x08, authentication: 0x04, demand: 0x02, multipoint: 0x01 } as const;
-
-export function emptyControlPacket(): ControlPacket {
-  return {
-    diagnostic: 0,
-    state: 'Down',
-    poll: false,
-    final: false,
-    controlPlaneIndependent: false,
-    demand: false,
-    detectMultiplier: 1,
-    myDiscriminator: 1,
-    yourDiscriminator: 0,
-    desiredMinTxInterval: 0,
-    requiredMinRxInterval: 0,
-    requiredMinEchoRxInterval: 0,
-  };
-}
 
 /**
  * Decodes the payload of a datagram into `packet`. Returns the error, if any; `packet` then has no meaning. Never throws. Authentication is

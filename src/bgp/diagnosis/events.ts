@@ -72,10 +72,7 @@ export class PeerEvents {
     this.#onError = onError;
   }
 
-  /**
-   * Calls the listener with every event of the type, in the same turn. The returned function removes it. An error in the listener does not
-   * disturb the session: it becomes an uncaught exception of the process.
-   */
+  /** As `Peer.on`. */
   on<T extends PeerEventType>(type: T, listener: (event: PeerEventOf<T>) => void): () => void {
     let listeners = this.#listeners.get(type);
     if (listeners === undefined) this.#listeners.set(type, (listeners = new Set()));
@@ -85,10 +82,7 @@ export class PeerEvents {
     return () => void listeners.delete(call);
   }
 
-  /**
-   * Streams all events from now on, until the peer is removed. The latest 256 unread events are kept (`maximumQueuedEvents`), and `lost`
-   * has the number of dropped ones. If the signal aborts, the iteration throws its reason.
-   */
+  /** As `Peer.events`. */
   events({ signal }: { readonly signal?: AbortSignal } = {}): EventStream<PeerEvent> {
     const stream = new EventStream<PeerEvent>({ count: maximumQueuedEvents, onEnd: (ended) => this.#streams.delete(ended) }, signal);
     if (this.#closed) stream.finish();
@@ -96,10 +90,7 @@ export class PeerEvents {
     return stream;
   }
 
-  /**
-   * Resolves with the negotiated values when the session is established, or at once if it already is. Rejects with the reason of the
-   * signal, or with PeerClosedError when the peer is removed. A failing session does not reject, because it is retried.
-   */
+  /** As `Peer.established`. */
   async established({ signal }: { readonly signal?: AbortSignal } = {}): Promise<NegotiatedStatus> {
     signal?.throwIfAborted();
     if (this.#negotiated !== undefined) return this.#negotiated;
@@ -121,13 +112,7 @@ export class PeerEvents {
     if (this.#closed) return;
     if (event.type === 'established') this.#negotiated = event.negotiated;
     else if (event.type === 'state' && event.from === 'Established') this.#negotiated = undefined;
-    for (const listener of this.#listeners.get(event.type) ?? []) {
-      try {
-        listener(event);
-      } catch (error) {
-        this.#onError(error);
-      }
-    }
+    callAll(this.#listeners.get(event.type) ?? [], event, this.#onError);
     for (const stream of this.#streams) stream.push(event);
     if (event.type === 'established') for (const { resolve } of this.#waiting) resolve(event.negotiated);
   }
@@ -142,8 +127,19 @@ export class PeerEvents {
   }
 }
 
+/** Calls all listeners, also after one that throws. */
+export function callAll<T>(listeners: Iterable<(value: T) => void>, value: T, onError: (error: unknown) => void = throwLater): void {
+  for (const listener of listeners) {
+    try {
+      listener(value);
+    } catch (error) {
+      onError(error);
+    }
+  }
+}
+
 /** Throws in a later turn, so that the session can finish its current work. */
-export function throwLater(error: unknown): void {
+function throwLater(error: unknown): void {
   queueMicrotask(() => {
     throw error;
   });

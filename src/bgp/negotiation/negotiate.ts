@@ -93,39 +93,24 @@ export function negotiate(open: OpenMessage, localOpen: LocalOpen): Decoded<Nego
 }
 
 /** The peer's capabilities, as far as negotiation uses them. */
-interface Offer {
-  readonly families: Set<Family>;
-  readonly roles: Set<number>;
-  readonly addPathReceive: Set<Family>;
-  readonly addPathSend: Set<Family>;
-  readonly longLived: Set<Family>;
-  multiprotocol: boolean;
-  routeRefresh: boolean;
-  enhancedRouteRefresh: boolean;
-  extendedMessages: boolean;
-  extendedNextHop: boolean;
+class Offer {
+  readonly families = new Set<Family>();
+  readonly roles = new Set<number>();
+  readonly addPathReceive = new Set<Family>();
+  readonly addPathSend = new Set<Family>();
+  readonly longLived = new Set<Family>();
+  multiprotocol = false;
+  routeRefresh = false;
+  enhancedRouteRefresh = false;
+  extendedMessages = false;
+  extendedNextHop = false;
   asn: number | undefined;
   gracefulRestart: (Capability & { readonly kind: 'gracefulRestart' }) | undefined;
 }
 
-const emptyOffer = (): Offer => ({
-  families: new Set(),
-  roles: new Set(),
-  addPathReceive: new Set(),
-  addPathSend: new Set(),
-  longLived: new Set(),
-  multiprotocol: false,
-  routeRefresh: false,
-  enhancedRouteRefresh: false,
-  extendedMessages: false,
-  extendedNextHop: false,
-  asn: undefined,
-  gracefulRestart: undefined,
-});
-
 /** Collects the capabilities. Duplicates are allowed (RFC 5492 4); the last AS number and the last restart time count. */
 function summarize(capabilities: readonly Capability[]): Offer {
-  const offer = emptyOffer();
+  const offer = new Offer();
   for (const capability of capabilities) {
     switch (capability.kind) {
       case 'multiprotocol':

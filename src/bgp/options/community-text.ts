@@ -1,30 +1,12 @@
 import { parsed, invalid, type Parsed } from '../../net/parsed.ts';
-import {
-  ACCEPT_OWN,
-  BLACKHOLE,
-  GRACEFUL_SHUTDOWN,
-  LLGR_STALE,
-  NO_ADVERTISE,
-  NO_EXPORT,
-  NO_EXPORT_SUBCONFED,
-  NO_LLGR,
-  NO_PEER,
-} from '../wire/attributes/well-known-communities.ts';
+import * as wellKnownCommunities from '../wire/attributes/well-known-communities.ts';
 import type { Community } from '../route.ts';
 import { linkBandwidthOf } from '../wire/attributes/communities.ts';
 
-/** The part of the IANA registry "BGP Well-known Communities" that a speaker may announce. */
-const wellKnown: ReadonlyMap<string, Community> = new Map([
-  ['graceful-shutdown', GRACEFUL_SHUTDOWN],
-  ['accept-own', ACCEPT_OWN],
-  ['llgr-stale', LLGR_STALE],
-  ['no-llgr', NO_LLGR],
-  ['blackhole', BLACKHOLE],
-  ['no-export', NO_EXPORT],
-  ['no-advertise', NO_ADVERTISE],
-  ['no-export-subconfed', NO_EXPORT_SUBCONFED],
-  ['no-peer', NO_PEER],
-]);
+/** The part of the IANA registry "BGP Well-known Communities" that a speaker may announce. By name: "no-export" is NO_EXPORT. */
+const wellKnown: ReadonlyMap<string, Community> = new Map(
+  Object.entries(wellKnownCommunities).map(([name, community]) => [name.toLowerCase().replaceAll('_', '-'), community]),
+);
 
 /** Parses "64512:100" (RFC 1997), "64512:1:2" or "large:64512:1:2" (RFC 8092), or a well-known name such as "no-export". */
 export function parseCommunity(text: string): Parsed<Community> {

@@ -1,6 +1,5 @@
 import { defined } from '../../lang/defined.ts';
-import type { Address } from '../../net/address.ts';
-import { parseAddress } from '../../net/address.ts';
+import { parseAddress, type Address } from '../../net/address.ts';
 import { systemClock, type Clock } from '../../system/clock.ts';
 import { silentLog, type Log } from '../../system/log.ts';
 import { systemRandom, type Random } from '../../system/random.ts';

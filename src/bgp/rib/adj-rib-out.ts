@@ -15,7 +15,7 @@ import { encodedAttributes, type UpdateGroup } from './update-groups.ts';
 const families = [4, 6] as const;
 
 /** Part of the routes that a peer has, as UPDATEs. */
-interface AdvertisedUpdates {
+export interface AdvertisedUpdates {
   readonly updates: readonly Uint8Array[];
   /** Where the next part begins. Undefined: there is none. */
   readonly next: number | undefined;

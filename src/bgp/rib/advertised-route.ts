@@ -1,9 +1,10 @@
 import { defined } from '../../lang/defined.ts';
-import { addressFromBytes, type Address, type Family } from '../../net/address.ts';
+import type { Address, Family } from '../../net/address.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import type { AttributeSet, ExtendedCommunity } from './interned/attribute-set.ts';
 import type { UpdateFormat } from './update-format.ts';
 import type { Community } from '../route.ts';
+import { nextHopsOf } from '../wire/nlri.ts';
 
 /** A route as it was sent to the peer in this session. */
 export interface AdvertisedRoute {
@@ -43,7 +44,7 @@ export function advertisedRoute(
   return {
     prefix,
     ...(pathIds.includes(prefix.address.family) ? { pathId } : {}),
-    nextHops: set.nextHop === undefined ? nextHopsOf(nextHops, prefix.address.family) : [set.nextHop],
+    nextHops: set.nextHop === undefined ? sentNextHops(nextHops, prefix.address.family) : [set.nextHop],
     asPath: internal ? [] : Array<number>(1 + set.prepend).fill(localAsn),
     ...(internal ? { localPref: set.localPref } : {}),
     ...defined({ med: set.med }),
@@ -54,14 +55,10 @@ export function advertisedRoute(
   };
 }
 
-function nextHopsOf(nextHops: UpdateFormat['nextHops'], family: Family): Address[] {
+function sentNextHops(nextHops: UpdateFormat['nextHops'], family: Family): Address[] {
   const encoding = nextHops[family];
   // The route was sent while the session could carry the family. It is about to be withdrawn.
-  if (encoding.kind === 'impossible') return [];
-  const { nextHop } = encoding;
-  return nextHop.length === 32
-    ? [addressFromBytes(nextHop.subarray(0, 16)), addressFromBytes(nextHop.subarray(16))]
-    : [addressFromBytes(nextHop)];
+  return encoding.kind === 'impossible' ? [] : nextHopsOf(encoding.nextHop);
 }
 
 function communitiesOf({ standard, large, extended }: AttributeSet): Community[] {

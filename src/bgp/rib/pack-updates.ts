@@ -1,6 +1,6 @@
 import assert from 'node:assert';
 import { maximumExtendedMessageLength } from '../limits.ts';
-import type { PrefixTable } from './interned/prefix-table.ts';
+import type { PrefixTable, SlotRange } from './interned/prefix-table.ts';
 import type { UpdateFormat } from './update-format.ts';
 import { attributeFlags as flags } from '../wire/attributes/decode-attributes.ts';
 import { attributeType as type, messageType, safi } from '../wire/codes.ts';
@@ -15,11 +15,8 @@ export interface PackedUpdate {
 }
 
 /** Prefixes in the order of sending. */
-export interface PrefixList {
+export interface PrefixList extends SlotRange {
   readonly prefixes: PrefixTable;
-  readonly slots: Int32Array;
-  readonly start: number;
-  readonly end: number;
 }
 
 /** The part of an update format that the prefixes depend on. */

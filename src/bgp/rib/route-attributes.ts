@@ -2,11 +2,9 @@ import { compareExtended, extendedCommunityWords, type Attributes, type Extended
 import type { UpdateFormat } from './update-format.ts';
 import { encodeAsPath } from '../wire/attributes/as-path.ts';
 import { attributeFlags as flags, encodeAttribute } from '../wire/attributes/decode-attributes.ts';
+import { linkBandwidthCommunity } from '../wire/attributes/communities.ts';
 import { asTrans, attributeType as type } from '../wire/codes.ts';
 import { octets, u32 } from '../wire/writer.ts';
-
-/** The link bandwidth community: non-transitive, two-octet AS specific (draft-ietf-idr-link-bandwidth 2). */
-const linkBandwidth = { type: 0x40, subtype: 0x04 } as const;
 
 /**
  * Encodes an attribute set for one session, in ascending order of type and without MP_REACH_NLRI. All nodes send the same octets for the
@@ -44,8 +42,7 @@ export function encodeAttributes(set: Attributes, format: UpdateFormat, classicN
 function extendedCommunities(set: Attributes, localAsn: number): readonly ExtendedCommunity[] {
   if (set.linkBandwidth === undefined) return set.extended;
   const asn = localAsn > 0xffff ? asTrans : localAsn;
-  const float = new DataView(new ArrayBuffer(4));
-  float.setFloat32(0, set.linkBandwidth);
-  const own = extendedCommunityWords(linkBandwidth.type, linkBandwidth.subtype, asn * 0x1_0000_0000 + float.getUint32(0));
+  const community = linkBandwidthCommunity({ asn, bytesPerSecond: set.linkBandwidth });
+  const own = extendedCommunityWords(community.type, community.subtype, community.value);
   return [...set.extended.filter((other) => compareExtended(other, own) !== 0), own].sort(compareExtended);
 }

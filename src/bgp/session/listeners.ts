@@ -1,11 +1,11 @@
 import { defined } from '../../lang/defined.ts';
 import { formatAddress, isLinkLocal } from '../../net/address.ts';
 import { formatPrefix, prefixContains } from '../../net/prefix.ts';
-import type { Cancel, Clock } from '../../system/clock.ts';
-import type { Log } from '../../system/log.ts';
+import type { Cancel } from '../../system/clock.ts';
+import type { BgpComponents } from '../options/components.ts';
 import type { ListenAddress } from '../options/speaker-options.ts';
 import { listenRetryTime, strangerLogInterval } from '../limits.ts';
-import type { Incoming, Listener, ListenOptions, PeerKey, Transport, TransportFailure } from '../transport/transport.ts';
+import type { Incoming, Listener, ListenOptions, PeerKey, TransportFailure } from '../transport/transport.ts';
 
 export interface ListeningStatus {
   /** Absent: all addresses of both families. */
@@ -20,11 +20,7 @@ export interface ListeningStatus {
   readonly noVrf?: true;
 }
 
-interface Components {
-  readonly clock: Clock;
-  readonly transport: Transport;
-  readonly log: Log;
-}
+type Components = Pick<BgpComponents, 'clock' | 'transport' | 'log'>;
 
 /** Decides on incoming connections and knows the keys of the peers (TCP MD5, TCP-AO). */
 interface IncomingHandler {
@@ -33,16 +29,20 @@ interface IncomingHandler {
   keys(): readonly PeerKey[];
 }
 
-interface Socket {
+class Socket {
   readonly options: ListenOptions;
   listener: Listener | undefined;
   port: number | undefined;
   failure: TransportFailure | undefined;
   cancelRetry: Cancel | undefined;
   /** Keys that the kernel refused. A peer with such a key could connect without a signature. */
-  refused: readonly PeerKey[];
+  refused: readonly PeerKey[] = [];
   /** The refused keys in words, as logged last. */
-  refusedInWords: string;
+  refusedInWords = '';
+
+  constructor(options: ListenOptions) {
+    this.options = options;
+  }
 }
 
 /** The listening sockets of a speaker, with the keys of all peers. A socket that fails is opened again. */
@@ -70,18 +70,7 @@ export class Listeners {
       }),
     );
     for (const [key, socket] of before) if (!wanted.has(key)) close(socket);
-    this.#sockets = [...wanted].map(
-      ([key, options]) =>
-        before.get(key) ?? {
-          options,
-          listener: undefined,
-          port: undefined,
-          failure: undefined,
-          cancelRetry: undefined,
-          refused: [],
-          refusedInWords: '',
-        },
-    );
+    this.#sockets = [...wanted].map(([key, options]) => before.get(key) ?? new Socket(options));
     for (const socket of this.#sockets) if (!before.has(keyOf(socket.options))) this.#open(socket);
   }
 

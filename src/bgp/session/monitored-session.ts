@@ -5,17 +5,10 @@ import type { EstablishedSession } from '../negotiation/established-session.ts';
 import type { ReceivedRoute, RouteChange } from '../rib/received/received-route.ts';
 import type { ReceivedStatus } from '../rib/received/received-routes.ts';
 import type { BgpComponents } from '../options/components.ts';
-import type { AdjRibOut } from '../rib/adj-rib-out.ts';
+import type { AdjRibOut, AdvertisedUpdates } from '../rib/adj-rib-out.ts';
 import type { Tap } from '../trace/tap.ts';
 import { messageType } from '../wire/codes.ts';
 import type { Session } from './session.ts';
-
-/** Part of the routes that a peer has. */
-export interface AdvertisedPart {
-  readonly updates: readonly Uint8Array[];
-  /** Where the next part begins. Undefined: there is none. */
-  readonly next: number | undefined;
-}
 
 /** Called by the session in the turn of the event. */
 export interface SessionWatcher {
@@ -38,7 +31,7 @@ export interface MonitoredSession {
   /** Undefined without import rules. */
   receivedStatus(): ReceivedStatus | undefined;
   /** Encodes at most so many of the routes that the peer has now. */
-  advertised(family: Family, from: number, most: number): AdvertisedPart;
+  advertised(family: Family, from: number, most: number): AdvertisedUpdates;
   advertisedCount(family: Family): number;
   /** Asks the peer to send its routes again, if it offers that (RFC 2918). */
   requestRefresh(): void;

@@ -2,7 +2,7 @@ import { defined } from '../../lang/defined.ts';
 import { address as parsedAddress, formatAddress } from '../../net/address.ts';
 import { formatPrefix, prefixContains } from '../../net/prefix.ts';
 import type { Cancel } from '../../system/clock.ts';
-import { throwLater, type PeerEventOf } from '../diagnosis/events.ts';
+import { callAll, type PeerEventOf } from '../diagnosis/events.ts';
 import { strangerLogInterval } from '../limits.ts';
 import type { BgpComponents } from '../options/components.ts';
 import type { PeerGroupOptions, ResolvedPeerGroup } from '../options/peer-group-options.ts';
@@ -139,13 +139,7 @@ export class PeerGroup<P extends GroupMember = GroupMember> {
       else if (from === 'Established') this.#await(peer);
     });
     this.#await(peer);
-    for (const listener of this.#listeners) {
-      try {
-        listener(peer);
-      } catch (error) {
-        throwLater(error);
-      }
-    }
+    callAll(this.#listeners, peer);
     return 'accepted';
   }
 

@@ -42,35 +42,24 @@ export class Timers {
   }
 
   #schedule(timer: TimerName, deadline: number, milliseconds: number): void {
-    const cancel = this.#clock.after(milliseconds, () => this.#fired(timer));
+    const cancel = this.#clock.after(milliseconds, () => this.#fired(timer, timer !== 'hold'));
     this.#running.set(timer, { deadline, fires: this.#clock.now() + milliseconds, cancel });
   }
 
-  #fired(timer: TimerName): void {
+  /** `isLast`: the timer expires now, unless its deadline was extended. */
+  #fired(timer: TimerName, isLast: boolean): void {
     const running = this.#running.get(timer);
     if (running === undefined) return;
     const left = running.deadline - this.#clock.now();
     if (left > 0) {
       this.#schedule(timer, running.deadline, left);
-    } else if (timer === 'hold') {
+    } else if (!isLast) {
       // If this process stalled, messages from the peer wait in the socket. They are read before the hold timer expires.
-      const cancel = this.#clock.after(0, () => this.#expireHold(timer));
+      const cancel = this.#clock.after(0, () => this.#fired(timer, true));
       this.#running.set(timer, { ...running, cancel });
     } else {
       this.#running.delete(timer);
       this.#expired(timer);
     }
-  }
-
-  #expireHold(timer: TimerName): void {
-    const running = this.#running.get(timer);
-    if (running === undefined) return;
-    const left = running.deadline - this.#clock.now();
-    if (left > 0) {
-      this.#schedule(timer, running.deadline, left);
-      return;
-    }
-    this.#running.delete(timer);
-    this.#expired(timer);
   }
 }

@@ -1,5 +1,5 @@
 import { defined } from '../../lang/defined.ts';
-import { addressFromBytes, formatAddress } from '../../net/address.ts';
+import { formatAddress } from '../../net/address.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import { formatCommunity } from '../options/community-text.ts';
 import { describeCapability } from '../negotiation/open-status.ts';
@@ -8,7 +8,7 @@ import type { AsPathSegment } from '../wire/attributes/as-path.ts';
 import type { PathAttributes } from '../wire/attributes/decode-attributes.ts';
 import { errorName, familyName, refreshSubtype, afi } from '../wire/codes.ts';
 import { innermost, shutdownMessageOf } from '../wire/notification.ts';
-import { readPaths, type Nlri } from '../wire/nlri.ts';
+import { nextHopsOf, readPaths, type Nlri } from '../wire/nlri.ts';
 
 /** The content of a message as plain values. */
 export type MessageFacts =
@@ -123,18 +123,12 @@ const subtypeNames: Readonly<Record<number, 'request' | 'begin' | 'end'>> = {
 };
 
 function pathsOf(nlri: Nlri): PathFacts[] {
-  const nextHops = nlri.nextHop === undefined ? {} : { nextHops: nextHopsOf(nlri.nextHop) };
+  const nextHops = nlri.nextHop === undefined ? {} : { nextHops: nextHopsOf(nlri.nextHop).map(formatAddress) };
   return [...readPaths(nlri)].map(({ prefix, pathId }) => ({
     prefix: formatPrefix(prefix),
     ...defined({ pathId }),
     ...nextHops,
   }));
-}
-
-/** The decoder has checked that there are 4, 16 or 32 octets. */
-function nextHopsOf(octets: Uint8Array): string[] {
-  const parts = octets.length === 32 ? [octets.subarray(0, 16), octets.subarray(16)] : [octets];
-  return parts.map((part) => formatAddress(addressFromBytes(part)));
 }
 
 const origins = ['IGP', 'EGP', 'incomplete'] as const;

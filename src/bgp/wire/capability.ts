@@ -73,8 +73,7 @@ export function decodeCapability(code: number, data: Uint8Array): Capability | u
       return data.length === 0 ? { kind: 'routeRefresh' } : undefined;
     case capabilityCode.extendedNextHop: {
       if (data.length % 6 !== 0) return undefined;
-      const tuples: NextHopTuple[] = [];
-      while (reader.left > 0) tuples.push({ afi: reader.u16(), safi: reader.u16(), nextHopAfi: reader.u16() });
+      const tuples = reader.list(() => ({ afi: reader.u16(), safi: reader.u16(), nextHopAfi: reader.u16() }));
       return { kind: 'extendedNextHop', tuples };
     }
     case capabilityCode.extendedMessage:
@@ -155,8 +154,7 @@ function encodeValue(capability: Capability): Uint8Array {
 /** Flags R and N (4 bits) and time (12 bits). Then for each family: AFI (2) | SAFI (1) | flags (1), where F is 0x80. */
 function decodeGracefulRestart(reader: Reader): GracefulRestart {
   const head = reader.u16();
-  const families: GracefulRestartFamily[] = [];
-  while (reader.left > 0) families.push(decodeRestartFamily(reader));
+  const families = reader.list(() => decodeRestartFamily(reader));
   const restarted = (head & 0x8000) !== 0;
   return { kind: 'gracefulRestart', restarted, notification: (head & 0x4000) !== 0, restartTime: head & 0xfff, families };
 }
@@ -188,8 +186,7 @@ function decodeAddPath(reader: Reader): Capability | undefined {
 }
 
 function decodeLongLived(reader: Reader): Capability {
-  const families: LongLivedFamily[] = [];
-  while (reader.left > 0) families.push({ ...decodeRestartFamily(reader), staleTime: reader.u8() * 0x1_0000 + reader.u16() });
+  const families = reader.list(() => ({ ...decodeRestartFamily(reader), staleTime: reader.u8() * 0x1_0000 + reader.u16() }));
   return { kind: 'longLivedGracefulRestart', families };
 }
 

@@ -1,6 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import assert from 'node:assert';
-import { addressBytes, addressFromBytes, bitsOf, type Family } from '../../net/address.ts';
+import { addressBytes, addressFromBytes, bitsOf, type Address, type Family } from '../../net/address.ts';
 import { maskedPrefix, type Prefix } from '../../net/prefix.ts';
 import { Reader } from './reader.ts';
 import { concat, octets, u32 } from './writer.ts';
@@ -44,12 +44,16 @@ export function countNlri(family: Family, bytes: Uint8Array, pathIds = false): n
   return count;
 }
 
-/** Decodes the prefixes of octets that `countNlri` accepted. Bits beyond the length have no meaning (RFC 4271 4.3). */
-export function* readNlri(family: Family, bytes: Uint8Array): Generator<Prefix> {
-  for (const { prefix } of readPaths({ family, bytes, pathIds: false })) yield prefix;
+/** Returns the addresses in the next hop of announced prefixes. */
+export function nextHopsOf(octets: Uint8Array): Address[] {
+  const parts = octets.length === 32 ? [octets.subarray(0, 16), octets.subarray(16)] : [octets];
+  return parts.map((part) => addressFromBytes(part));
 }
 
-/** Decodes the prefixes of an UPDATE, with their path identifiers if there are any. */
+/**
+ * Decodes the prefixes of octets that `countNlri` accepted, with their path identifiers if there are any. Bits beyond the length have no
+ * meaning (RFC 4271 4.3).
+ */
 export function* readPaths({ family, bytes, pathIds }: Pick<Nlri, 'family' | 'bytes' | 'pathIds'>): Generator<Path> {
   const reader = new Reader(bytes);
   const address = new Uint8Array(bitsOf(family) / 8);

@@ -47,6 +47,13 @@ export class Reader {
   rest(): Uint8Array {
     return this.take(this.left);
   }
+
+  /** Reads items of the same form until nothing is left. */
+  list<T>(read: () => T): T[] {
+    const items: T[] = [];
+    while (this.left > 0) items.push(read());
+    return items;
+  }
 }
 
 /**

@@ -130,6 +130,7 @@ export async function judgedExplanation(
     // Only a controller knows why a Service has no status.
     of: decided.status === undefined ? ['agent', 'controller'] : ['agent'],
     routes: { service: key },
+    checks: key,
     ...(decided.l2 === undefined ? {} : { l2: true }),
   });
   const told = forecast ?? explainLiveService(snapshot, key, now, { live, pods, released }) ?? decided;

@@ -6,6 +6,8 @@ export interface LiveClient {
   /** For people: "the agent of node1", "the controller herald-controller-5f". */
   readonly who: string;
   readonly process: LiveProcess;
+  /** The Unix socket, which also serves `/debug/...`. Absent: the process is reached through the API server. */
+  readonly socket?: string;
   /** Queries a path of the live API. Rejects with LiveError. */
   ask(path: string, query: Readonly<Record<string, string>>): Promise<unknown>;
 }

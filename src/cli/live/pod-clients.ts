@@ -16,7 +16,8 @@ import { LiveError, type LiveClient, type FoundProcesses, type ProcessFilter, ty
 
 const rightsFix = 'bind the Role herald-explain-live of that namespace (manifests/base/explain-rbac.yaml)';
 
-interface Pod {
+/** A pod of Herald. */
+export interface Pod {
   readonly name: string;
   readonly component: 'agent' | 'controller';
   readonly node: string | undefined;
@@ -80,7 +81,8 @@ export async function findPodClients(
   return { clients, unasked, close };
 }
 
-async function podsIn(client: KubeClient, namespace: string, signal: AbortSignal): Promise<Pod[]> {
+/** Lists the pods of Herald in a namespace, sorted by node. Rejects with KubeError. */
+export async function podsIn(client: KubeClient, namespace: string, signal: AbortSignal): Promise<Pod[]> {
   const labelSelector = 'app.kubernetes.io/name=herald,app.kubernetes.io/component in (agent,controller)';
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`;
   const pods = (await listAll(client, path, { labelSelector }, signal)).flatMap((raw) => podOf(raw) ?? []);
@@ -167,7 +169,8 @@ function refusalOf(error: KubeError, namespace: string, pod: string, port: numbe
 const reachFix = (port: number): string =>
   `check that the API server reaches port ${port} of the pod: --metrics-address, NetworkPolicies, the filter of the node`;
 
-async function atMost<T, R>(items: readonly T[], most: number, work: (item: T) => Promise<R>): Promise<R[]> {
+/** Works on items, at most so many at once. Returns the results in the order of the items. */
+export async function atMost<T, R>(items: readonly T[], most: number, work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   const queue = items.entries();
   const worker = async (): Promise<void> => {

@@ -13,7 +13,7 @@ export async function connectToSocket(socket: string, stopped: AbortSignal): Pro
   if (process === undefined) throw foreignProgram(socket);
   const { command, node } = process;
   const who = command === 'controller' ? 'the controller' : `the agent of ${node ?? 'this host'}`;
-  return { who, process, ask };
+  return { who, process, socket, ask };
 }
 
 async function askSocket(socket: string, target: string, stopped: AbortSignal): Promise<unknown> {

@@ -2,6 +2,8 @@ import { defined } from '../../lang/defined.ts';
 import { Agent } from '../../agent/agent.ts';
 import { registerAgentQueries } from '../../agent/live/live-queries.ts';
 import { traceEndpoint } from '../../agent/live/bgp-trace-endpoint.ts';
+import { checkEndpoint } from '../../agent/live/check/check-endpoint.ts';
+import type { FindHostPaths } from '../../agent/host-readings.ts';
 import { agentHealth } from '../../agent/metrics/agent-health.ts';
 import { AgentMetrics } from '../../agent/metrics/agent-metrics.ts';
 import { exposeBgp } from '../../agent/metrics/bgp-metrics.ts';
@@ -13,6 +15,7 @@ import { SharedBfd } from '../../agent/sessions/shared-bfd.ts';
 import { Bfd } from '../../bfd/index.ts';
 import { Speaker } from '../../bgp/index.ts';
 import { connectionCounter } from '../../dataplane/conntrack/connection-count.ts';
+import { watchConnections } from '../../dataplane/conntrack/connection-watch.ts';
 import { followHostLinks, followHostSettings } from '../../dataplane/host/link-events.ts';
 import { readHostLinks } from '../../dataplane/host/host-links.ts';
 import { readNeighborProxies } from '../../dataplane/host/neighbor-proxies.ts';
@@ -30,8 +33,14 @@ import { L2 } from '../../l2/index.ts';
 import { debugPaths } from '../../live/contract.ts';
 import { isSubdomainName } from '../../model/reading/metadata.ts';
 import { reason, reasonText } from '../../model/reasons.ts';
-import { systemHost } from '../../system/host.ts';
+import { systemHost, type Host } from '../../system/host.ts';
 import { tcpForwarding } from '../../system/http/tcp-forwarder.ts';
+import { wayReader } from '../../dataplane/host/endpoint-ways.ts';
+import { tcpProber } from '../../system/http/tcp-probe.ts';
+import { limits as agentLimits } from '../../agent/limits.ts';
+import { systemProber } from '../../system/probe/prober.ts';
+import { processorMilliseconds, type Clock } from '../../system/clock.ts';
+import type { Source } from '../../sources/source.ts';
 import type { Log } from '../../system/log.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
 import { exitStatus } from '../context/exit-status.ts';
@@ -84,7 +93,6 @@ export async function startAgent(
     ...defined({ listen: bgpListen }),
     restarted: () => dataplane.adopted || foreignKept(),
   });
-  const receivedTable = receivedNetlink(clock);
   const observer = new AgentMetrics({ metrics, source, clock });
   let bfd: Bfd | undefined;
   const sharedBfd = new SharedBfd(() => (bfd = startBfd(bfdPriority, log)));
@@ -103,7 +111,8 @@ export async function startAgent(
       listenHttp: measuredListener(endpoints.listenHttp, metrics, { healthz: healthzBindAddress, proxyStatus }),
       host,
       foreign,
-      ...defined({ receivedTable }),
+      ...defined({ receivedTable: receivedNetlink(clock) }),
+      ...checkComponents(clock, host),
       hostNats: listChangedRules(listHostNats, generation),
       hostPaths: (targets) => findHostPaths(targets, clock),
       hostLinks: () => readHostLinks(clock),
@@ -139,7 +148,7 @@ export async function startAgent(
     health.addCheck(agentHealth(() => agent.status(), clock)),
     endpoints.followNode(source, node),
     registerAgentQueries(endpoints.live, agent.live()),
-    endpoints.local.handle(debugPaths.bgpTrace, traceEndpoint(speaker)),
+    ...serveDebug(endpoints.local, { source, clock, speaker, node }),
   ];
   endpoints.live.setProcess({ node });
   const installation = daemonset === undefined ? undefined : storage.followInstallation?.(daemonset);
@@ -159,6 +168,28 @@ export async function startAgent(
       if (isRemoved) log.info({ ...daemonset }, 'the DaemonSet was deleted, so everything was removed from the kernel of this node');
     },
   };
+}
+
+/** What the agent looks at connections and endpoints with. */
+function checkComponents(clock: Clock, host: Host) {
+  const { probeAnswerMilliseconds: answerMilliseconds, probeCloseMilliseconds: closeMilliseconds } = agentLimits;
+  return {
+    ...defined({ ways: wayReader(clock) }),
+    probe: tcpProber(clock, { answerMilliseconds, closeMilliseconds }),
+    watchConnections: watchConnections({ clock, readSetting: (path) => host.readSetting(path), processorMilliseconds }),
+  };
+}
+
+/** Serves what only the Unix socket has. Returns functions that end it. */
+function serveDebug(
+  local: ProcessEndpoints['local'],
+  { source, clock, speaker, node }: { readonly source: Source; readonly clock: Clock; readonly speaker: Speaker; readonly node: string },
+): readonly (() => void)[] {
+  const hostPaths: FindHostPaths = (targets) => findHostPaths(targets, clock);
+  return [
+    local.handle(debugPaths.bgpTrace, traceEndpoint(speaker)),
+    local.handle(debugPaths.check, checkEndpoint({ snapshot: () => source.snapshot, node, prober: systemProber(clock), hostPaths, clock })),
+  ];
 }
 
 function startBfd(priority: AgentProcessOptions['bfdPriority'], log: Log): Bfd {

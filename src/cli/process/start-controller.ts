@@ -55,6 +55,10 @@ export async function startController(
     log,
   });
   observer.expose(controller, providers);
+  observer.exposeNodes(
+    () => source.snapshot,
+    () => clock.date().getTime(),
+  );
   const others = async (signal: AbortSignal): Promise<string[]> => [
     ...otherLoadBalancers({ snapshot: source.snapshot, groups: (await apiGroups?.(signal)) ?? [] }),
     ...enabledDefinitions(options ?? {}).flatMap(({ wording }) => wording?.serves ?? []),

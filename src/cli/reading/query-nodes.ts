@@ -2,6 +2,7 @@ import { liveView, type LiveNode, type LiveNodes, type LiveView } from '../../ex
 import {
   livePaths,
   type LiveAddress,
+  type LiveCheck,
   type LiveIndex,
   type LiveLink,
   type LiveReceivedRoute,
@@ -31,6 +32,8 @@ export interface NodeQuery extends ProcessFilter {
   readonly received?: { readonly peer?: string | undefined };
   /** Query the links, and the addresses of the Service of `routes`, that are announced by ARP and NDP. */
   readonly l2?: boolean;
+  /** Query what was seen of connections to this Service. */
+  readonly checks?: string;
 }
 
 /**
@@ -69,11 +72,14 @@ export async function askedView(
 /** The metrics port answers one list at a time. */
 async function answerOf(
   client: LiveClient,
-  { routes, received, l2 }: NodeQuery,
+  { routes, received, l2, checks }: NodeQuery,
 ): Promise<{ readonly answer: LiveNode; readonly more: boolean }> {
   const { items: sessions, process } = await fetchAllPages<LiveSession>(client, livePaths.sessions, {}, limits.liveSessions);
   const { started } = process;
-  const links = l2 === true ? await l2Of(client, routes?.service) : {};
+  const links = {
+    ...(l2 === true ? await l2Of(client, routes?.service) : {}),
+    ...(checks === undefined ? {} : await checksOf(client, checks)),
+  };
   if (received !== undefined) {
     const { items, more } = await receivedOf(client, received);
     return { answer: { started, sessions, ...links, ...(items === undefined ? {} : { received: items }) }, more };
@@ -92,6 +98,13 @@ async function receivedOf(
   // An agent of an older version does not have the list.
   if (paths?.includes(livePaths.received) !== true) return { more: false };
   return await fetchAllPages<LiveReceivedRoute>(client, livePaths.received, peer === undefined ? {} : { peer }, limits.liveRoutes);
+}
+
+async function checksOf(client: LiveClient, service: string): Promise<Pick<LiveNode, 'checks'>> {
+  const { paths } = (await client.ask(livePaths.index, {})) as Partial<LiveIndex>;
+  // An agent of an older version does not have the list.
+  if (paths?.includes(livePaths.checks) !== true) return {};
+  return { checks: (await fetchAllPages<LiveCheck>(client, livePaths.checks, { service }, limits.liveChecks)).items };
 }
 
 async function l2Of(client: LiveClient, service: string | undefined): Promise<Pick<LiveNode, 'links' | 'addresses'>> {

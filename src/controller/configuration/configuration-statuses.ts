@@ -17,7 +17,7 @@ import type { Cancel } from '../../system/clock.ts';
 import type { ControllerObserver, QueueFigures } from '../controller-observer.ts';
 import type { EventSink } from '../events/event-sink.ts';
 import { limits } from '../limits.ts';
-import type { RandomSurroundings } from '../surroundings.ts';
+import type { RandomSurroundings } from '../../system/random.ts';
 import type { StatusWriter } from '../status-writer.ts';
 import { WorkQueue } from '../queue/work-queue.ts';
 import {

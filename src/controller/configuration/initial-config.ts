@@ -3,7 +3,7 @@ import { BackOff } from '../../system/back-off.ts';
 import { KubeError } from '../../kube/error.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { sleep } from '../../system/clock.ts';
-import type { RandomSurroundings } from '../surroundings.ts';
+import type { RandomSurroundings } from '../../system/random.ts';
 
 interface InitialConfigComponents extends RandomSurroundings {
   readonly snapshot: Pick<Snapshot, 'config'>;

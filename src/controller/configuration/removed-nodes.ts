@@ -2,7 +2,7 @@ import { currentReport, type NodeState } from '../../model/objects/node-state.ts
 import type { Source } from '../../sources/source.ts';
 import { limits } from '../limits.ts';
 import type { StatusWriter } from '../status-writer.ts';
-import type { Surroundings } from '../surroundings.ts';
+import type { Surroundings } from '../../system/random.ts';
 
 interface RemovedNodesComponents extends Surroundings {
   readonly source: Pick<Source, 'snapshot' | 'problems'>;

@@ -64,6 +64,10 @@ export const eventTable = {
   notProgrammed: warning('Program', 'some node has not forwarded the Service for 30 s. The reason is that of its condition Programmed'),
   announced: normal('Announced', 'Announce', 'at least one node now announces the Service to a peer'),
   notAnnounced: warning('Announce', 'no node has announced the Service for 30 s. The reason is that of its condition Announced'),
+  notAnswered: warning(
+    'Forward',
+    'agents have seen connections to endpoints of the Service fail for 30 s. The reason is that of its condition Answered',
+  ),
   announcedInVain: warning(
     'Announce',
     'only nodes that cannot forward announce an address of the Service. The reason is that of its condition Announced, which is True',

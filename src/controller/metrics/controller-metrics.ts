@@ -1,6 +1,8 @@
 import type { KeptInPool, PoolUsage } from '../../decisions/allocation/allocator.ts';
 import type { Condition } from '../../model/objects/condition.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
+import { isCurrent, isRunning } from '../../model/objects/node-state.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { Metrics } from '../../telemetry/metrics.ts';
 import type { ControllerObserver, QueueFigures, QueueName } from '../controller-observer.ts';
 import { limits } from '../limits.ts';
@@ -61,6 +63,16 @@ export class ControllerMetrics implements ControllerObserver {
     );
   }
 
+  /** Exposes how many Nodes have no current report. `now` is in milliseconds since the epoch. */
+  exposeNodes(snapshot: () => Pick<Snapshot, 'nodes' | 'nodeStates'>, now: () => number): void {
+    this.#ends.push(
+      this.#metrics.addCollector('nodes', ['herald_nodes_without_report'], (put) => {
+        for (const [last, nodes] of Object.entries(nodesWithoutReport(snapshot(), now())))
+          put('herald_nodes_without_report', { last }, nodes);
+      }),
+    );
+  }
+
   reconciled(provider: string, outcome: Reconciliation | undefined, milliseconds: number): void {
     const result = outcome === undefined ? 'failed' : outcome.reason === undefined ? 'met' : 'unmet';
     this.#metrics.observe('herald_reconcile_duration_seconds', { provider, result }, milliseconds / 1000);
@@ -85,6 +97,18 @@ export class ControllerMetrics implements ControllerObserver {
   stop(): void {
     for (const end of this.#ends.splice(0)) end();
   }
+}
+
+/** Counts the Nodes without a current report of a running agent, by their last report. */
+function nodesWithoutReport({ nodes, nodeStates }: Pick<Snapshot, 'nodes' | 'nodeStates'>, now: number) {
+  const counts = { stopped: 0, silent: 0, none: 0 };
+  for (const node of nodes.keys()) {
+    const last = nodeStates.get(node);
+    if (last === undefined) counts.none += 1;
+    else if (!isRunning(last)) counts.stopped += 1;
+    else if (!isCurrent(last, now)) counts.silent += 1;
+  }
+  return counts;
 }
 
 function keptByPool(kept: readonly KeptInPool[]): Map<string, number> {

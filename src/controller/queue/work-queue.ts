@@ -5,7 +5,7 @@ import type { Random } from '../../system/random.ts';
 import { allWithoutWaiting, TurnSlice } from '../../system/time-slice.ts';
 import type { QueueFigures } from '../controller-observer.ts';
 import { limits } from '../limits.ts';
-import type { RandomSurroundings } from '../surroundings.ts';
+import type { RandomSurroundings } from '../../system/random.ts';
 import type { Urgency } from '../provider-parts.ts';
 import { Semaphore } from './semaphore.ts';
 import { earlierLine, WaitingLines, type Line } from './waiting-lines.ts';

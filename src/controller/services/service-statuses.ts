@@ -18,7 +18,7 @@ import type { EventName } from '../events/event-table.ts';
 import { DelayedRequeue } from '../queue/delayed-requeue.ts';
 import type { Condition, RecordedStatus, StatusWriter } from '../status-writer.ts';
 import { holdCondition, holdText, conditionHoldOf, type ConditionHold } from './condition-hold.ts';
-import type { Surroundings } from '../surroundings.ts';
+import type { Surroundings } from '../../system/random.ts';
 
 /** The last status of a Service and what was reported of it. */
 interface KnownStatus {
@@ -169,8 +169,8 @@ export class ServiceStatuses {
   #recordCondition(reference: ObjectReference, { type, status, reason, message }: Condition): void {
     const { log, events } = this.#components;
     const [yes, no] = conditionEvents[type] ?? [];
-    if (yes === undefined || no === undefined) return;
     const isTrue = status === 'True';
+    if (no === undefined || (isTrue && yes === undefined)) return;
     const fields = { service: serviceKey(reference), condition: type, status, reason };
     const trouble = announcedWithTrouble[reason];
     if (trouble !== undefined) {
@@ -178,7 +178,7 @@ export class ServiceStatuses {
       log.warn(fields, 'condition changed');
       return;
     }
-    events.record(isTrue ? objectEvent(yes, reference, message) : objectEvent(no, reference, message, reason));
+    events.record(isTrue && yes !== undefined ? objectEvent(yes, reference, message) : objectEvent(no, reference, message, reason));
     if (isTrue) log.info(fields, 'condition changed');
     else log.warn(fields, 'condition changed');
   }
@@ -193,7 +193,9 @@ function sameButForAddresses(a: Service, b: Service): boolean {
   return sameContent({ ...a, ingress: [] }, { ...b, ingress: [] });
 }
 
-const conditionEvents: Readonly<Record<string, readonly [yes: EventName, no: EventName]>> = {
+/** The condition Answered has no good news: it exists only while connections fail. */
+const conditionEvents: Readonly<Record<string, readonly [yes: EventName | undefined, no: EventName]>> = {
+  [conditionTypes.answered]: [undefined, 'notAnswered'],
   [conditionTypes.programmed]: ['programmed', 'notProgrammed'],
   [conditionTypes.announced]: ['announced', 'notAnnounced'],
 };

@@ -6,7 +6,7 @@ import type { Source } from '../../sources/source.ts';
 import type { CompleteProvider } from '../complete-provider.ts';
 import type { RecordedAddresses } from '../provider-parts.ts';
 import type { RecordedStatus, StatusWriter } from '../status-writer.ts';
-import type { Surroundings } from '../surroundings.ts';
+import type { Surroundings } from '../../system/random.ts';
 
 interface UnreadableServicesComponents extends Surroundings {
   readonly source: Source;

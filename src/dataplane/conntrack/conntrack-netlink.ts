@@ -2,10 +2,8 @@ import { defined } from '../../lang/defined.ts';
 import { sameAddress, type Family } from '../../net/address.ts';
 import type { Clock } from '../../system/clock.ts';
 import { NetlinkConnection } from '../../system/netlink/connection.ts';
-import { MalformedNetlink, NetlinkError } from '../../system/netlink/error.ts';
 import { netfilterProtocol } from '../../system/netlink/socket.ts';
-import { DataplaneError } from '../dataplane.ts';
-import { requiredNetlink } from '../required-netlink.ts';
+import { requiredNetlink, translated } from '../required-netlink.ts';
 import type { ConntrackCleaner, Flow, StaleFlows } from './conntrack-cleaner.ts';
 import { deleteRequest, listRequest, readFlow, type Selection, type TrackedFlow } from './flow-messages.ts';
 
@@ -26,7 +24,7 @@ export function conntrackNetlink(clock: Clock, networkNamespace?: string): Connt
 
   return {
     delete: (stale) =>
-      translated(async () => {
+      translated('connection tracking', async () => {
         const index = new StaleIndex(stale);
         let deleted = 0;
         for (const selection of selections(stale)) {
@@ -40,7 +38,7 @@ export function conntrackNetlink(clock: Clock, networkNamespace?: string): Connt
         return deleted;
       }),
     each: (see) =>
-      translated(async () => {
+      translated('connection tracking', async () => {
         const seen = (flow: Flow): boolean => {
           if (flow.protocol !== 'TCP' || !flow.replied) see(flow);
           return false;
@@ -64,16 +62,6 @@ function selections(stale: readonly StaleFlows[]): Selection[] {
     if (group.length === 1) return [{ ...first, family }];
     return [{ family, protocol: first.protocol, ...(group.every(({ unreplied }) => unreplied === true) ? { unreplied: true } : {}) }];
   });
-}
-
-async function translated<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof NetlinkError || error instanceof MalformedNetlink)) throw error;
-    const code = error.code === 'EPERM' ? 'permission' : 'failed';
-    throw new DataplaneError(code, `connection tracking: ${error.message}`, { cause: error });
-  }
 }
 
 /** Tells whether a flow matches any of many descriptions, at about the cost of comparing it with one. */

@@ -166,29 +166,22 @@ type PartialTuple = Partial<Tuple> & Pick<Tuple, 'protocol'> & { readonly family
 function writeTuple(writer: MessageWriter, type: number, tuple: PartialTuple): number {
   const { family, protocol, source, destination, sourcePort, destinationPort } = tuple;
   let flags: number = compare.protocol;
+  const write = (attribute: number, value: Uint8Array | undefined, flag: number): void => {
+    if (value === undefined) return;
+    writer.bytesAttribute(attribute, value);
+    flags |= flag;
+  };
   const nested = writer.beginNested(type);
   if (source !== undefined || destination !== undefined) {
     const addresses = writer.beginNested(tupleAttributes.addresses);
-    if (source !== undefined) {
-      writer.bytesAttribute(addressAttributes[family].source, source);
-      flags |= compare.source;
-    }
-    if (destination !== undefined) {
-      writer.bytesAttribute(addressAttributes[family].destination, destination);
-      flags |= compare.destination;
-    }
+    write(addressAttributes[family].source, source, compare.source);
+    write(addressAttributes[family].destination, destination, compare.destination);
     writer.endNested(addresses);
   }
   const ports = writer.beginNested(tupleAttributes.protocol);
   writer.bytesAttribute(protocolAttributes.number, Uint8Array.of(protocolNumbers[protocol]));
-  if (sourcePort !== undefined) {
-    writer.bytesAttribute(protocolAttributes.sourcePort, portBytes(sourcePort));
-    flags |= compare.sourcePort;
-  }
-  if (destinationPort !== undefined) {
-    writer.bytesAttribute(protocolAttributes.destinationPort, portBytes(destinationPort));
-    flags |= compare.destinationPort;
-  }
+  write(protocolAttributes.sourcePort, portBytes(sourcePort), compare.sourcePort);
+  write(protocolAttributes.destinationPort, portBytes(destinationPort), compare.destinationPort);
   writer.endNested(ports);
   writer.endNested(nested);
   return flags;
@@ -223,5 +216,8 @@ function writeHeader(writer: MessageWriter, family: Family): void {
   writer.raw(Uint8Array.of(familyNumbers[family], 0, 0, 0));
 }
 
-const portBytes = (port: number): Uint8Array => Uint8Array.of(port >> 8, port & 0xff);
+function portBytes(port: number | undefined): Uint8Array | undefined {
+  return port === undefined ? undefined : Uint8Array.of(port >> 8, port & 0xff);
+}
+
 const readPort = (value: Uint8Array): number => ((value[0] ?? 0) << 8) | (value[1] ?? 0);

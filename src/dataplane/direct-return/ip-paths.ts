@@ -2,7 +2,7 @@ import { formatAddress, parseAddress, type Family } from '../../net/address.ts';
 import { tunnelOverhead } from '../../net/direct-return.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { routeProtocol } from '../routes/unreachable-routes.ts';
-import { runCommand, type CommandLine, type CommandOutcome } from '../run-command.ts';
+import { runCommand, type CommandOutcome } from '../run-command.ts';
 import { preferences, tunnelIdentity, tunnelName, tunnelPrefix } from '../ruleset/direct-return-identity.ts';
 import { commandTimeout, maximumOutputBytes } from './limits.ts';
 import { tunnelText, type PathItem, type PathTable } from './paths.ts';
@@ -19,8 +19,7 @@ const usualMtu = 1500;
 export function ipPaths(commandPrefix: readonly string[] = []): Omit<PathTable, 'hasTunnel'> {
   const run = async (words: readonly string[], input = ''): Promise<CommandOutcome> => {
     const [first = '', ...others] = [...commandPrefix, ...words];
-    const command: CommandLine = [first, ...others];
-    return await runCommand(command, input, { timeout: commandTimeout, outputBytes: maximumOutputBytes });
+    return await runCommand([first, ...others], input, { timeout: commandTimeout, outputBytes: maximumOutputBytes });
   };
   const listed = async (...words: string[]): Promise<Listed[]> => {
     const outcome = await run(words);

@@ -1,5 +1,5 @@
 import { DataplaneError } from '../dataplane.ts';
-import { runCommand, type CommandLine, type CommandOutcome } from '../run-command.ts';
+import { runCommand, type CommandOutcome } from '../run-command.ts';
 import type { IngressTable } from './ingress-set.ts';
 import { commandTimeout, maximumOutputBytes } from './limits.ts';
 
@@ -7,8 +7,8 @@ import { commandTimeout, maximumOutputBytes } from './limits.ts';
 export function nftIngress(commandPrefix: readonly string[] = []): Omit<IngressTable, 'exists'> {
   const script = async (words: readonly string[], lines: readonly string[]): Promise<void> => {
     const [first, ...others] = [...commandPrefix, 'nft', ...words, '-f', '-'];
-    const command: CommandLine = [first, ...others];
-    const outcome = await runCommand(command, `${lines.join('\n')}\n`, { timeout: commandTimeout, outputBytes: maximumOutputBytes });
+    const bounds = { timeout: commandTimeout, outputBytes: maximumOutputBytes };
+    const outcome = await runCommand([first, ...others], `${lines.join('\n')}\n`, bounds);
     if (outcome.status !== 0) throw errorOf(outcome);
   };
   return {

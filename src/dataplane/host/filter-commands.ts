@@ -3,7 +3,7 @@ import type { HostNatRule } from '../../net/host-nat.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { tableName } from '../ruleset/layout.ts';
 import { destinationPriority } from '../ruleset/skeleton.ts';
-import { runCommand, type CommandLine } from '../run-command.ts';
+import { runCommand } from '../run-command.ts';
 import { readLegacyTable } from './legacy-filters.ts';
 import { limits } from './limits.ts';
 import { natChains, natRules } from './nft-nats.ts';
@@ -54,8 +54,7 @@ export async function listHostNats(commandPrefix: readonly string[] = []): Promi
 function commandsWith(prefix: readonly string[]): (...command: string[]) => Promise<string | undefined> {
   return async (...command) => {
     const [first = '', ...others] = [...prefix, ...command];
-    const line: CommandLine = [first, ...others];
-    const outcome = await runCommand(line, '', { timeout: limits.commandTimeout, outputBytes: limits.outputBytes });
+    const outcome = await runCommand([first, ...others], '', { timeout: limits.commandTimeout, outputBytes: limits.outputBytes });
     return outcome.status === 0 ? outcome.stdout : undefined;
   };
 }

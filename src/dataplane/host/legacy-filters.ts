@@ -1,4 +1,5 @@
 import { dockerBridge, type FilterAction, type FilterRule, type HostFilter, type PortRange } from '../../net/host-filter.ts';
+import { parsePrefix } from '../../net/prefix.ts';
 
 const hooks = { FORWARD: 'forward', INPUT: 'input' } as const;
 
@@ -42,6 +43,9 @@ function packetsOf(conditions: string): FilterRule['packets'] {
   if (conditions === '') return 'all';
   if (conditions === '-m conntrack --ctstate DNAT') return 'translated';
   if (isOthers(conditions)) return 'others';
+  const destination = /^-d (\S+)$/.exec(conditions)?.[1];
+  const prefix = destination === undefined ? undefined : parsePrefix(destination);
+  if (prefix?.ok === true) return { to: [prefix.value] };
   const rest = conditions.replace(/ ?-m (?:conntrack --ctstate|state --state) (?:\w+,)*NEW(?:,\w+)*/, '').trim();
   const [, single, several] = /^-p tcp (?:-m tcp --dport (\S+)|-m multiport --dports (\S+))$/.exec(rest) ?? [];
   const ranges = (single ?? several)?.split(',').map((range): PortRange => {

@@ -1,5 +1,7 @@
+import { parseAddress } from '../../net/address.ts';
 import { dockerBridge, type FilterAction, type FilterRule, type HostFilter, type PortRange } from '../../net/host-filter.ts';
-import { entries, record } from './nft-json.ts';
+import { hostPrefix, maskedPrefix, type Prefix } from '../../net/prefix.ts';
+import { entries, portRange, record, type NftRecord } from './nft-json.ts';
 
 /** Reads nft's JSON (libnftables-json(5)), as far as it decides about packets of Services and packets to the node. */
 
@@ -44,6 +46,8 @@ function packetsOf(conditions: readonly unknown[]): FilterRule['packets'] {
   const matches = conditions.map(record);
   if (matches.length === 1 && matches.every(isTranslated)) return 'translated';
   if (matches.some((match) => isEstablished(match) || isOfDocker(match))) return 'others';
+  const [destinations] = matches.length === 1 ? matches.map(destinationsOf) : [];
+  if (destinations !== undefined) return { to: destinations };
   const ports = matches.map(tcpPorts);
   const [range, ...others] = ports.filter((each) => each !== undefined);
   const rest = matches.filter((_, index) => ports[index] === undefined);
@@ -58,48 +62,55 @@ function readAction(name: string, value: unknown): FilterAction | undefined {
   return (name === 'jump' || name === 'goto') && typeof target === 'string' ? { kind: name, chain: target } : undefined;
 }
 
+/** Returns the values with which a match compares this property of a connection. Undefined: another match. */
+function connectionValues({ op, left, right }: NftRecord, property: 'status' | 'state'): readonly unknown[] | undefined {
+  if (record(record(left)['ct'])['key'] !== property || (op !== 'in' && op !== '==')) return undefined;
+  return Array.isArray(right) ? right : [right];
+}
+
 /** Matches "ct status dnat". */
-function isTranslated({ op, left, right }: Readonly<Record<string, unknown>>): boolean {
-  const { key } = record(record(left)['ct']);
-  const values: readonly unknown[] = Array.isArray(right) ? right : [right];
-  return key === 'status' && (op === 'in' || op === '==') && values.includes('dnat');
+const isTranslated = (match: NftRecord): boolean => connectionValues(match, 'status')?.includes('dnat') === true;
+
+/** Returns the prefixes of "ip daddr" or "ip6 daddr". Undefined: another match, or a set that has a name or a range. */
+function destinationsOf({ op, left, right }: NftRecord): readonly Prefix[] | undefined {
+  const { protocol, field } = record(record(left)['payload']);
+  if (op !== '==' || (protocol !== 'ip' && protocol !== 'ip6') || field !== 'daddr') return undefined;
+  const set = record(right)['set'];
+  const prefixes = (Array.isArray(set) ? (set as readonly unknown[]) : [right]).map((each): Prefix | undefined => {
+    const { addr = each, len } = record(record(each)['prefix']);
+    const address = typeof addr === 'string' ? parseAddress(addr) : undefined;
+    if (address?.ok !== true) return undefined;
+    return typeof len === 'number' ? maskedPrefix(address.value, len) : hostPrefix(address.value);
+  });
+  return prefixes.includes(undefined) ? undefined : prefixes.filter((each) => each !== undefined);
 }
 
 /** Returns the ports of "tcp dport". Undefined: another match, or ports that are not literal numbers. */
-function tcpPorts({ op, left, right }: Readonly<Record<string, unknown>>): readonly PortRange[] | undefined {
+function tcpPorts({ op, left, right }: NftRecord): readonly PortRange[] | undefined {
   const { protocol, field } = record(record(left)['payload']);
   if (op !== '==' || protocol !== 'tcp' || field !== 'dport') return undefined;
   const set = record(right)['set'];
-  const ranges = (Array.isArray(set) ? (set as readonly unknown[]) : [right]).map((each): PortRange | undefined => {
-    const range = record(each)['range'];
-    const [first, last]: readonly unknown[] = Array.isArray(range) ? (range as readonly unknown[]) : [each, each];
-    return typeof first === 'number' && typeof last === 'number' ? { first, last } : undefined;
-  });
+  const ranges = (Array.isArray(set) ? (set as readonly unknown[]) : [right]).map(portRange);
   return ranges.includes(undefined) ? undefined : ranges.filter((each) => each !== undefined);
 }
 
 /** Matches "meta l4proto tcp", which iptables writes before the port. */
-function isTcp({ op, left, right }: Readonly<Record<string, unknown>>): boolean {
+function isTcp({ op, left, right }: NftRecord): boolean {
   const { key } = record(record(left)['meta']);
   const { field } = record(record(left)['payload']);
   return op === '==' && right === 'tcp' && (key === 'l4proto' || field === 'protocol' || field === 'nexthdr');
 }
 
 /** Matches "ct state" with new among the states. */
-function isNew({ op, left, right }: Readonly<Record<string, unknown>>): boolean {
-  const values: readonly unknown[] = Array.isArray(right) ? right : [right];
-  return record(record(left)['ct'])['key'] === 'state' && (op === 'in' || op === '==') && values.includes('new');
-}
+const isNew = (match: NftRecord): boolean => connectionValues(match, 'state')?.includes('new') === true;
 
 /** Matches "ct state" without new among the states. */
-function isEstablished({ op, left, right }: Readonly<Record<string, unknown>>): boolean {
-  const values: readonly unknown[] = Array.isArray(right) ? right : [right];
-  const states = values.flatMap((value) => record(value)['set'] ?? [value]);
-  if (record(record(left)['ct'])['key'] !== 'state' || (op !== 'in' && op !== '==')) return false;
+function isEstablished(match: NftRecord): boolean {
+  const states = (connectionValues(match, 'state') ?? []).flatMap((value) => record(value)['set'] ?? [value]);
   return states.length > 0 && states.every((state) => state === 'established' || state === 'related' || state === 'invalid');
 }
 
-function isOfDocker({ op, left, right }: Readonly<Record<string, unknown>>): boolean {
+function isOfDocker({ op, left, right }: NftRecord): boolean {
   const { key } = record(record(left)['meta']);
   return op === '==' && (key === 'iifname' || key === 'oifname') && typeof right === 'string' && dockerBridge.test(right);
 }

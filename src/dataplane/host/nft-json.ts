@@ -1,3 +1,5 @@
+import type { PortRange } from '../../net/host-filter.ts';
+
 /** Helps to read nft's JSON (libnftables-json(5)), whose shape depends on the version of nft. */
 
 export type NftRecord = Readonly<Record<string, unknown>>;
@@ -6,6 +8,13 @@ export type NftRecord = Readonly<Record<string, unknown>>;
 export function entries(json: unknown): readonly unknown[] {
   const list = record(json)['nftables'];
   return Array.isArray(list) ? (list as readonly unknown[]) : [];
+}
+
+/** Reads a port, or a range of ports. Undefined: it is no literal number. */
+export function portRange(value: unknown): PortRange | undefined {
+  const { range } = record(value);
+  const [first, last]: readonly unknown[] = Array.isArray(range) ? (range as readonly unknown[]) : [value, value];
+  return typeof first === 'number' && typeof last === 'number' ? { first, last } : undefined;
 }
 
 /** Returns the value if it is an object, else an empty one. */

@@ -1,11 +1,10 @@
 import { defined } from '../../lang/defined.ts';
 import { parseAddress } from '../../net/address.ts';
 import type { Protocol } from '../../net/frontend.ts';
-import type { PortRange } from '../../net/host-filter.ts';
 import type { HostNatRule } from '../../net/host-nat.ts';
 import { parsePrefix, type Prefix } from '../../net/prefix.ts';
 import { parseRange, rangeToPrefixes } from '../../net/range.ts';
-import { entries, record, type NftRecord } from './nft-json.ts';
+import { entries, portRange, record, type NftRecord } from './nft-json.ts';
 
 /** Reads NAT chains from nft's JSON (libnftables-json(5)). */
 
@@ -35,8 +34,8 @@ export async function natRules(base: NatChain, list: (chain: string) => Promise<
         if (name === 'match') inner = narrowed(inner, record(value));
         const { target, type, name: extension } = record(value);
         const isTranslation = name === 'dnat' || name === 'redirect' || (name === 'xt' && type === 'target' && isIptables(extension));
-        if (isTranslation)
-          found.push({ ...base, ...conditionsOf(inner), text: [...inner.texts, name === 'redirect' ? name : 'dnat'].join(' ') });
+        const { texts, ...conditions } = inner;
+        if (isTranslation) found.push({ ...base, ...conditions, text: [...texts, name === 'redirect' ? name : 'dnat'].join(' ') });
         if ((name === 'jump' || name === 'goto') && typeof target === 'string' && depth < maximumDepth)
           await visit(target, inner, depth + 1);
       }
@@ -52,10 +51,6 @@ function isIptables(extension: unknown): boolean {
   return extension === 'DNAT' || extension === 'REDIRECT';
 }
 
-function conditionsOf({ protocol, destinations, ports, onlyLocal }: Conditions): Omit<Conditions, 'texts'> {
-  return { ...defined({ protocol, destinations, ports }), onlyLocal };
-}
-
 /** Adds one match. A match that Herald does not understand changes nothing: the rule may match any packet. */
 function narrowed(conditions: Conditions, { op, left, right }: NftRecord): Conditions {
   if (op !== '==') return conditions;
@@ -69,7 +64,7 @@ function narrowed(conditions: Conditions, { op, left, right }: NftRecord): Condi
     return { ...conditions, destinations: known, texts: [...conditions.texts, `${protocol} daddr ${listText(values)}`] };
   }
   if (field === 'dport') {
-    const ports = values.map(portsOf);
+    const ports = values.map(portRange);
     const own = protocolOf(protocol) ?? conditions.protocol;
     const text = `${protocol === 'th' ? 'th' : String(protocol)} dport ${listText(values)}`;
     if (ports.includes(undefined)) return { ...conditions, ...defined({ protocol: own }) };
@@ -102,12 +97,6 @@ function prefixesOf(value: unknown): readonly Prefix[] | undefined {
 function prefixOf(text: string): readonly Prefix[] | undefined {
   const prefix = parsePrefix(text);
   return prefix.ok ? [prefix.value] : undefined;
-}
-
-function portsOf(value: unknown): readonly PortRange[] | undefined {
-  const { range } = record(value);
-  const [first, last]: readonly unknown[] = Array.isArray(range) ? (range as readonly unknown[]) : [value, value];
-  return typeof first === 'number' && typeof last === 'number' ? [{ first, last }] : undefined;
 }
 
 /** Writes values as nft does, but at most four. */

@@ -2,7 +2,7 @@ import { defined } from '../../lang/defined.ts';
 import type { Clock } from '../../system/clock.ts';
 import { DataplaneError } from '../dataplane.ts';
 import type { ForeignForwarding, ForeignView } from '../foreign-forwarding.ts';
-import { runCommand, type CommandLine } from '../run-command.ts';
+import { runCommand } from '../run-command.ts';
 import { readIptablesGeneration, type LegacyTables } from '../host/ruleset-generation.ts';
 import { RulesetLookup } from '../nftables/netlink/ruleset-lookup.ts';
 import { IptablesReader, type ListChain } from './iptables-reader.ts';
@@ -77,9 +77,9 @@ function listChain({ commandPrefix = [], legacyTables }: KubeProxyOptions): List
     // The legacy commands create the table that they are asked about.
     if (command.endsWith('-legacy') && !(await legacyTables(command.startsWith('ip6') ? 'ip6' : 'ip')).includes(table)) return [];
     const [first, ...rest] = [...commandPrefix, command, '-w', '5', '-t', table, '-S', name];
-    const line: CommandLine = [first ?? command, ...rest];
+    const bounds = { timeout: limits.commandTimeout, outputBytes: limits.outputBytes };
     try {
-      const { status, stdout, stderr } = await runCommand(line, '', { timeout: limits.commandTimeout, outputBytes: limits.outputBytes });
+      const { status, stdout, stderr } = await runCommand([first ?? command, ...rest], '', bounds);
       if (status === 0) return stdout.split('\n').filter((text) => text.startsWith('-A '));
       // Status 1: the chain does not exist. Other statuses: a lock is held, or a permission is missing.
       if (status === 1) return [];

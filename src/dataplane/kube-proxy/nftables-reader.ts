@@ -2,11 +2,12 @@ import { defined } from '../../lang/defined.ts';
 import type { Family } from '../../net/address.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import { NetlinkError } from '../../system/netlink/error.ts';
+import { followEvents, type Events } from '../../system/netlink/events.ts';
 import type { Message } from '../../system/netlink/message.ts';
 import { netfilterProtocol, openNetlink, type NetlinkOptions, type NetlinkSocket } from '../../system/netlink/socket.ts';
 import { families } from '../ruleset/layout.ts';
-import type { Monitor } from '../nftables/executor.ts';
 import {
+  changesGroup,
   elementListAttributes,
   messages,
   ruleAttributes,
@@ -16,7 +17,6 @@ import {
   expressionAttributes,
 } from '../nftables/netlink/constants.ts';
 import { NfTablesConnection } from '../nftables/netlink/nf-tables-connection.ts';
-import { followEvents } from '../nftables/netlink/follow-events.ts';
 import { parseSetElements, attributeText } from '../nftables/netlink/elements/entries.ts';
 import { limits } from './limits.ts';
 import { frontendOfKey, kubeProxyMaps, kubeProxyTable, masqueradeChain } from './nftables-maps.ts';
@@ -32,7 +32,7 @@ export class NftablesReader {
   readonly #seen = new SeenFrontends();
   #socket: NetlinkSocket | undefined;
   #connection: NfTablesConnection | undefined;
-  #monitor: Monitor | undefined;
+  #monitor: Events | undefined;
   #cancel: Cancel | undefined;
   #families: ReadonlySet<Family> = new Set();
   #bits: ReadonlySet<number> = new Set();
@@ -86,7 +86,7 @@ export class NftablesReader {
 
   async stop(): Promise<void> {
     this.#cancel?.();
-    await this.#monitor?.stop();
+    this.#monitor?.stop();
     this.#monitor = undefined;
     await this.#reading;
     this.#socket?.close();
@@ -100,7 +100,7 @@ export class NftablesReader {
   }
 
   #follow(): void {
-    this.#monitor = followEvents(this.#options, this.#clock, {
+    this.#monitor = followEvents({ ...this.#options, groups: [changesGroup] }, this.#clock, {
       onMessage: (message) => this.#onMessage(message),
       onLoss: () => void this.#read(),
       onEnd: (why) => {
@@ -203,28 +203,20 @@ async function readFamily(connection: NfTablesConnection, family: Family, parts:
 
 /** Reads the bit from the first rule of the chain, which matches the mark. */
 async function readMasqueradeBit(connection: NfTablesConnection, family: Family): Promise<number | undefined> {
-  const rules = await connection.list({
-    type: messages.getRule,
-    family,
-    attributes: [
-      [ruleAttributes.table, kubeProxyTable],
-      [ruleAttributes.chain, masqueradeChain],
-    ],
-  });
+  const rules = await connection.list(messages.getRule, family, [
+    [ruleAttributes.table, kubeProxyTable],
+    [ruleAttributes.chain, masqueradeChain],
+  ]);
   return rules[0] === undefined ? undefined : maskedBit(rules[0]);
 }
 
 /** Undefined: the map does not exist. */
 async function listMapElements(connection: NfTablesConnection, family: Family, map: string): Promise<Uint8Array[] | undefined> {
   try {
-    return await connection.list({
-      type: messages.getElement,
-      family,
-      attributes: [
-        [elementListAttributes.table, kubeProxyTable],
-        [elementListAttributes.set, map],
-      ],
-    });
+    return await connection.list(messages.getElement, family, [
+      [elementListAttributes.table, kubeProxyTable],
+      [elementListAttributes.set, map],
+    ]);
   } catch (error) {
     if (error instanceof NetlinkError && error.code === 'ENOENT') return undefined;
     throw error;

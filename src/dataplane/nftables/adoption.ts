@@ -50,22 +50,12 @@ export async function groupByOwner(
   timeSlice: TimeSlice,
 ): Promise<FoundElements> {
   const owned = new Map<string, Element[]>();
-  const rest: Element[] = [];
   const { missing, extra } = await compareElements(found, wanted, timeSlice);
-  if (missing.size + extra.length === 0) return { owned, rest, shared };
+  if (missing.size + extra.length === 0) return { owned, rest: [], shared };
   for (const identity of missing.keys()) shared.forgetElement(identity);
   const frontends = new Set([...missing.values(), ...extra].filter(({ set }) => isOfOneFrontend(set)).map(frontendPrefix));
-  const extraByFrontend = new Map<string, Element[]>();
-  for (const element of extra) {
-    if (!isOfOneFrontend(element.set)) {
-      rest.push(element);
-      continue;
-    }
-    const frontend = frontendPrefix(element);
-    const others = extraByFrontend.get(frontend);
-    if (others === undefined) extraByFrontend.set(frontend, [element]);
-    else others.push(element);
-  }
+  const { ofFrontends = [], rest = [] } = Object.groupBy(extra, ({ set }) => (isOfOneFrontend(set) ? 'ofFrontends' : 'rest'));
+  const extraByFrontend = Map.groupBy(ofFrontends, frontendPrefix);
   for (const [owner, target] of targets) {
     if (timeSlice.isUsedUp) await timeSlice.yield();
     const elements = targetElements(target);

@@ -1,4 +1,5 @@
 import { frontendKey, type Frontend, type ServiceForwarding } from '../../net/frontend.ts';
+import type { OwnedFrontend } from '../dataplane.ts';
 
 /**
  * Stores what every Service asks for, and decides which Service owns a frontend that several ask for: the one with the smallest key, even
@@ -87,10 +88,4 @@ export class DesiredFrontends {
     if (services.length === 0) this.#waiting.delete(key);
     else this.#waiting.set(key, services.toSorted());
   }
-}
-
-/** A frontend and the Service that owns it. */
-interface OwnedFrontend {
-  readonly service: string;
-  readonly frontend: Frontend;
 }

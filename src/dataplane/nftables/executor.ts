@@ -72,7 +72,7 @@ export interface MonitorEvents {
 export interface Monitor {
   /** True: the monitor reports everything from now on. False: it needs a moment to subscribe. */
   readonly subscribed: boolean;
-  stop(): Promise<void>;
+  stop(): void | Promise<void>;
 }
 
 /**

@@ -13,6 +13,7 @@ import {
   type Dataplane,
   type DirectReturnShortcomings,
   type ForwardingChanges,
+  type OwnedFrontend,
   type QuarantinedFrontend,
 } from '../dataplane.ts';
 import { DirectReturn } from '../direct-return/direct-return.ts';
@@ -30,7 +31,7 @@ import { repairDelay, repairInterval, repairRetry, retriesPerBatch } from '../li
 import { skeleton } from '../ruleset/skeleton.ts';
 import { targetFrontend, type Target } from './target.ts';
 import { watchRuleset } from './ruleset-monitor.ts';
-import { SerialQueue } from '../../system/serial-queue.ts';
+import { SerialQueue } from '../../lang/serial-queue.ts';
 
 export interface NftablesPorts {
   readonly executor: NftExecutor;
@@ -112,6 +113,10 @@ export class NftablesDataplane implements Dataplane {
   apply(changes: ForwardingChanges): Promise<ApplyResult> {
     for (const [service, forwarding] of changes) this.#incoming.set(service, forwarding);
     return this.#flush();
+  }
+
+  frontend(key: string): OwnedFrontend | undefined {
+    return this.#desired.effectiveFrontend(key);
   }
 
   async clear(): Promise<void> {

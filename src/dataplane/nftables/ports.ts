@@ -23,11 +23,6 @@ export interface Namespace {
   readonly commandPrefix: readonly string[];
 }
 
-/** Returns a namespace that `ip netns add` created. */
-export function namespaceNamed(name: string): Namespace {
-  return { file: `/run/netns/${name}`, commandPrefix: ['ip', 'netns', 'exec', name] };
-}
-
 interface MachineOptions {
   /** True: no other program can change the tables, see NetlinkExecutorOptions. */
   readonly own: boolean;

@@ -1,4 +1,3 @@
-import { ok as assert } from 'node:assert';
 import type { Frontend } from '../../net/frontend.ts';
 import { addFrontendElements, frontendElements } from '../ruleset/elements.ts';
 import type { Element, ElementSink } from '../ruleset/element.ts';
@@ -8,10 +7,7 @@ export type Target = { readonly frontend: Frontend } | { readonly elements: read
 
 /** Returns the desired elements. A frontend must have no problem (`frontendProblem`). */
 export function targetElements(target: Target): readonly Element[] {
-  if ('elements' in target) return target.elements;
-  const result = frontendElements(target.frontend);
-  assert(result.ok);
-  return result.elements;
+  return 'elements' in target ? target.elements : frontendElements(target.frontend);
 }
 
 /** Passes the desired elements to `to`, without an object for each backend. */

@@ -40,24 +40,10 @@ export const routingTable = 152;
 /** Before the main table, which is consulted at 32766. */
 export const rulePreference = 32_152;
 
-const families: readonly Family[] = [4, 6];
+export const families: readonly Family[] = [4, 6];
 
 export function familiesOf(prefixes: readonly Prefix[]): Family[] {
   return families.filter((family) => prefixes.some(({ address }) => address.family === family));
-}
-
-/** Reads the routes of both families, and whether each family has our rule. */
-export async function findRoutes(
-  routesOf: (family: Family) => Promise<readonly Prefix[]>,
-  hasRule: (family: Family) => Promise<boolean>,
-): Promise<RoutesFound> {
-  const prefixes: Prefix[] = [];
-  const unruled = new Set<Family>();
-  for (const family of families) {
-    prefixes.push(...(await routesOf(family)));
-    if (!(await hasRule(family))) unruled.add(family);
-  }
-  return { prefixes, unruled };
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Family } from '../../net/address.ts';
 import { hashSeed } from '../../net/connection-hash.ts';
 import { backendIdModulus, timeoutId, timeoutMask } from './classid.ts';
-import { affinityLadder, affinityMap, type Chain } from './layout.ts';
+import { affinityLadder, affinityMap, chain, type NamedChain } from './layout.ts';
 import type { PartChains } from './parts.ts';
 
 /**
@@ -29,21 +29,16 @@ const hashModulus = 0xffff_ffff;
  * packet. Before that, the scratch register is needed to find the backend and is not free for the affinity id. "update" of an existing
  * entry keeps the backend and restarts the timeout.
  */
-export function rememberChains(ip: 'ip' | 'ip6'): [string, Chain][] {
+export function rememberChains(ip: 'ip' | 'ip6'): NamedChain[] {
   const backend = `jhash ${ip} daddr . th dport mod ${backendIdModulus} seed 0x${hashSeed.toString(16)}`;
   return [
-    ...affinityLadder.map((seconds): [string, Chain] => [
-      `remember_${seconds}`,
-      { rules: [`update @${affinityMap} { ${affinityKey(ip)} timeout ${seconds}s : ${backend} }`] },
-    ]),
-    [
+    ...affinityLadder.map((seconds) =>
+      chain(`remember_${seconds}`, [`update @${affinityMap} { ${affinityKey(ip)} timeout ${seconds}s : ${backend} }`]),
+    ),
+    chain(
       'remember_nodeport',
-      {
-        rules: protocols.map(
-          (protocol) => `meta l4proto ${protocol} meta priority set ${originalPort} map @nodeport_affinity_ids ${chooseTimeout}`,
-        ),
-      },
-    ],
+      protocols.map((protocol) => `meta l4proto ${protocol} meta priority set ${originalPort} map @nodeport_affinity_ids ${chooseTimeout}`),
+    ),
   ];
 }
 
@@ -53,7 +48,7 @@ export function affinityPart(ip: 'ip' | 'ip6'): PartChains {
     ...protocols.map((protocol) => `meta l4proto ${protocol} meta priority set ${original(ip)} map @affinity_ids ${chooseTimeout}`),
     `ct status dnat ct original ${ip} daddr @nodeport_ips goto remember_nodeport`,
   ];
-  return new Map([[rememberChain, { rules }]]);
+  return new Map([chain(rememberChain, rules)]);
 }
 
 export const rememberChain = 'remember';

@@ -1,4 +1,4 @@
-import { segmentLadder, type Chain } from './layout.ts';
+import { chain, segmentLadder, type NamedChain } from './layout.ts';
 import { markMask, tunnelPrefix } from './direct-return-identity.ts';
 import type { PartChains } from './parts.ts';
 
@@ -15,74 +15,47 @@ import type { PartChains } from './parts.ts';
  *
  * `key`: the key of a frontend in a rule. `podMatches`: matches for packets of pods.
  */
-export function directReturnChains(
-  ip: 'ip' | 'ip6',
-  key: string,
-  podMatches: readonly string[],
-  requestMasquerade: string,
-): [string, Chain][] {
+export function directReturnChains(ip: 'ip' | 'ip6', key: string, podMatches: readonly string[], requestMasquerade: string): NamedChain[] {
   return [
-    [
-      'external_direct',
-      {
-        rules: [
-          // Replies to packets that a pod or the node itself sends must come back here first, to be translated back.
-          ...podMatches.map((match) => `${match} goto external`),
-          'fib saddr type local goto external',
-          'meta priority vmap @draws',
-          `${key} . meta priority @direct_local goto deliver`,
-          requestMasquerade,
-          'goto deliver',
-        ],
-      },
-    ],
-    [
-      'pass_on',
-      {
-        rules: [
-          `iifname "${tunnelPrefix}*" return`,
-          'ether saddr @node_links return',
-          ...podMatches.map((match) => `${match} return`),
-          `meta priority set ${key} map @frontends meta priority vmap @draws`,
-          `meta mark set ${key} . meta priority map @passed_on notrack`,
-        ],
-      },
-    ],
-    ['segments', { rules: segmentLadder.map((size) => `${ip} saddr @segment_${size} tcp option maxseg size set ${size} return`) }],
+    chain('external_direct', [
+      // Replies to packets that a pod or the node itself sends must come back here first, to be translated back.
+      ...podMatches.map((match) => `${match} goto external`),
+      'fib saddr type local goto external',
+      'meta priority vmap @draws',
+      `${key} . meta priority @direct_local goto deliver`,
+      requestMasquerade,
+      'goto deliver',
+    ]),
+    chain('pass_on', [
+      `iifname "${tunnelPrefix}*" return`,
+      'ether saddr @node_links return',
+      ...podMatches.map((match) => `${match} return`),
+      `meta priority set ${key} map @frontends meta priority vmap @draws`,
+      `meta mark set ${key} . meta priority map @passed_on notrack`,
+    ]),
+    chain(
+      'segments',
+      segmentLadder.map((size) => `${ip} saddr @segment_${size} tcp option maxseg size set ${size} return`),
+    ),
   ];
 }
 
 /** Builds the chains with a hook. They are needed while a frontend has direct server return, or a tunnel can receive packets. */
 export function directReturnHooks(ip: 'ip' | 'ip6'): PartChains {
   const [mark, mask] = markMask.split('/');
-  return new Map<string, Chain>([
-    [
-      'direct_before',
-      {
-        // After other programs have set marks (raw, -300), before tracking (-200).
-        hook: 'type filter hook prerouting priority -290',
-        rules: [
-          // A sender that can reach the tunnel's port must not reach other destinations through it.
-          `iifname "${tunnelPrefix}*" ${ip} daddr != @direct_addresses drop`,
-          `${ip} daddr @direct_addresses jump pass_on`,
-        ],
-      },
-    ],
-    [
-      'direct_tunnels',
-      {
-        // The route has been chosen already.
-        hook: 'type filter hook output priority -290',
-        rules: [`meta l4proto udp meta mark and ${mask} == ${mark} meta mark set meta mark and 0x0`],
-      },
-    ],
-    [
-      'direct_answers',
-      {
-        // After the source was translated back (100). The segment size is only ever reduced.
-        hook: 'type filter hook postrouting priority 110',
-        rules: [`tcp flags syn ${ip} saddr @direct_addresses jump segments`],
-      },
-    ],
+  const before = [
+    // A sender that can reach the tunnel's port must not reach other destinations through it.
+    `iifname "${tunnelPrefix}*" ${ip} daddr != @direct_addresses drop`,
+    `${ip} daddr @direct_addresses jump pass_on`,
+  ];
+  const tunnels = [`meta l4proto udp meta mark and ${mask} == ${mark} meta mark set meta mark and 0x0`];
+  const answers = [`tcp flags syn ${ip} saddr @direct_addresses jump segments`];
+  return new Map([
+    // After other programs have set marks (raw, -300), before tracking (-200).
+    chain('direct_before', before, 'type filter hook prerouting priority -290'),
+    // The route has been chosen already.
+    chain('direct_tunnels', tunnels, 'type filter hook output priority -290'),
+    // After the source was translated back (100). The segment size is only ever reduced.
+    chain('direct_answers', answers, 'type filter hook postrouting priority 110'),
   ]);
 }

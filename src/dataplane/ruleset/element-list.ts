@@ -149,12 +149,6 @@ export class PackedSet {
     for (let index = 0; index < octets.length; index++) this.#octets[at + index] = octets.charCodeAt(index);
   }
 
-  /** Returns key and value of one element. */
-  record(index: number): Octets {
-    const start = index * this.recordLength;
-    return this.#octets.toString('latin1', start, start + this.recordLength);
-  }
-
   /** True when the element at `index` has the key and value of the element at `otherIndex` of another packed set of the same shape. */
   hasRecord(index: number, other: PackedSet, otherIndex: number): boolean {
     const [start, otherStart] = [index * this.recordLength, otherIndex * this.recordLength];

@@ -1,3 +1,4 @@
+import { ok as assert } from 'node:assert';
 import { type Element, elementIdentity, type ElementSink } from './element.ts';
 import { formatAddress, type Family } from '../../net/address.ts';
 import {
@@ -27,15 +28,12 @@ import {
 } from './octets.ts';
 import { nodeMark } from './direct-return-identity.ts';
 
-type FrontendElements =
-  | { readonly ok: true; readonly elements: readonly Element[] }
-  /** Why nftables cannot express the frontend. */
-  | { readonly ok: false; readonly problem: string };
-
-/** Returns the elements that make the constant rules treat packets as the frontend specifies. Pure: equal frontends give equal elements. */
-export function frontendElements(frontend: Frontend): FrontendElements {
-  const problem = frontendProblem(frontend);
-  if (problem !== undefined) return { ok: false, problem };
+/**
+ * Returns the elements that make the constant rules treat packets as the frontend specifies. Pure: equal frontends give equal elements. The
+ * frontend must have no problem (`frontendProblem`).
+ */
+export function frontendElements(frontend: Frontend): readonly Element[] {
+  assert(frontendProblem(frontend) === undefined);
   const elements: Element[] = [];
   addFrontendElements(frontend, {
     push: (element) => void elements.push(element),
@@ -43,7 +41,7 @@ export function frontendElements(frontend: Frontend): FrontendElements {
       for (const [slot, value] of values.entries()) elements.push({ family, set, key: key + slotOctets(slot), value });
     },
   });
-  return { ok: true, elements };
+  return elements;
 }
 
 /** Passes the same elements to `to`. The frontend must have no problem. */
@@ -51,7 +49,7 @@ export function addFrontendElements(frontend: Frontend, to: ElementSink): void {
   const { match } = frontend;
   const family = frontendFamily(match);
   const key = matchKey(match);
-  const view = match.kind === 'address' ? addressSets : nodePortSets;
+  const of = <S extends keyof typeof nodePortSets>(set: S) => (match.kind === 'address' ? set : nodePortSets[set]);
   const add = (set: SetName, key: Octets, value?: Octets): void =>
     to.push(value === undefined ? { family, set, key } : { family, set, key, value });
 
@@ -61,37 +59,37 @@ export function addFrontendElements(frontend: Frontend, to: ElementSink): void {
   if (frontend.sourceRanges !== undefined) {
     const ranges = disjointPrefixes(frontend.sourceRanges, family);
     if (!ranges.some((range) => range.length === 0)) {
-      to.push(partElement(family, view.sourceRangesPart));
-      add(view.restricted, key);
-      for (const range of ranges) add(view.allowedSources, rangeOctets(range, key));
+      to.push(partElement(family, of('source_ranges')));
+      add(of('restricted'), key);
+      for (const range of ranges) add(of('allowed_sources'), rangeOctets(range, key));
     }
   }
   if (frontend.backends.length === 0) {
-    add(view.withoutBackends, key, classOctets(remainders.refused));
+    add(of('without_backends'), key, classOctets(remainders.refused));
     return;
   }
 
   const { slots, affinity } = frontend;
   const usable = slots === undefined ? frontend.backends.slice(0, maximumSlots) : frontend.backends;
   const local = frontend.policy === 'Local' ? frontend.localBackends.slice(0, maximumSlots) : [];
-  add(view.frontends, key, classOctets(classOfFrontend(frontend, slotsFor(usable.length))));
+  add(of('frontends'), key, classOctets(classOfFrontend(frontend, slotsFor(usable.length))));
   if (affinity !== undefined) {
     to.push(partElement(family, 'affinity'));
-    add(view.affinityIds, key, classOctets(affinityId(affinityTimeout(affinity.seconds), affinity.servicePort)));
-    addRemembered(add, view.backends, key, usable);
-    addRemembered(add, view.backendsLocal, key, local);
+    add(of('affinity_ids'), key, classOctets(affinityId(affinityTimeout(affinity.seconds), affinity.servicePort)));
+    addRemembered(add, of('backends'), key, usable);
+    addRemembered(add, of('backends_local'), key, local);
   }
-  if (slots === undefined) to.pushSlots(family, view.backends, key, drawnBackends(usable));
+  if (slots === undefined) to.pushSlots(family, of('backends'), key, drawnBackends(usable));
   else {
-    to.pushSlots(family, view.backends, key, hashedBackends(usable, slots));
+    to.pushSlots(family, of('backends'), key, hashedBackends(usable, slots));
     for (const direct of directReturnElements(frontend, key)) add(direct.set, direct.key, direct.value);
   }
   if (local.length > 0) {
-    add(view.frontendsLocal, key, classOctets(slotText(slotsFor(local.length))));
-    to.pushSlots(family, view.backendsLocal, key, drawnBackends(local));
+    add(of('frontends_local'), key, classOctets(slotText(slotsFor(local.length))));
+    to.pushSlots(family, of('backends_local'), key, drawnBackends(local));
   } else if (frontend.policy === 'Local') {
     const remainder = frontend.scope === 'internal' ? remainders.dropped : remainders.droppedFromOutside;
-    add(view.withoutBackends, key, classOctets(remainder));
+    add(of('without_backends'), key, classOctets(remainder));
   }
   const hairpins = new Set<Octets>();
   for (const backends of [usable, local])
@@ -141,28 +139,17 @@ export function affinityTimeout(seconds: number): number {
 type Add = (set: SetName, key: Octets, value?: Octets) => void;
 type BackendSets = 'backends' | 'backends_local' | 'nodeport_backends' | 'nodeport_backends_local';
 
-const addressSets = {
-  frontends: 'frontends',
-  frontendsLocal: 'frontends_local',
-  backends: 'backends',
-  backendsLocal: 'backends_local',
-  withoutBackends: 'without_backends',
-  affinityIds: 'affinity_ids',
-  restricted: 'restricted',
-  allowedSources: 'allowed_sources',
-  sourceRangesPart: 'source_ranges',
-} as const;
-
+/** The sets, and the part of the table, that NodePorts have in place of those of addresses. */
 const nodePortSets = {
   frontends: 'nodeports',
-  frontendsLocal: 'nodeports_local',
+  frontends_local: 'nodeports_local',
   backends: 'nodeport_backends',
-  backendsLocal: 'nodeport_backends_local',
-  withoutBackends: 'nodeports_without_backends',
-  affinityIds: 'nodeport_affinity_ids',
+  backends_local: 'nodeport_backends_local',
+  without_backends: 'nodeports_without_backends',
+  affinity_ids: 'nodeport_affinity_ids',
   restricted: 'nodeport_restricted',
-  allowedSources: 'nodeport_allowed_sources',
-  sourceRangesPart: 'nodeport_source_ranges',
+  allowed_sources: 'nodeport_allowed_sources',
+  source_ranges: 'nodeport_source_ranges',
 } as const;
 
 /** Returns the backend of each slot, filled round-robin. */

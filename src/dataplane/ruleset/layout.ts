@@ -162,3 +162,9 @@ export interface Chain {
   readonly hook?: string;
   readonly rules: readonly string[];
 }
+
+export type NamedChain = [name: string, Chain];
+
+export function chain(name: string, rules: readonly string[], hook?: string): NamedChain {
+  return [name, hook === undefined ? { rules } : { hook, rules }];
+}

@@ -6,13 +6,15 @@ import { classOf, hashedClass, kinds, remainders, slotCounts, slotText, type Kin
 import {
   affinityMap,
   allSets,
+  chain,
   markerChain,
   noPodInterfaces,
   revisionSet,
   tableFamily,
   type Field,
-  type PodInterfaces,
   type Chain,
+  type NamedChain,
+  type PodInterfaces,
 } from './layout.ts';
 import { directReturnChains, directReturnHooks } from './direct-return-chains.ts';
 import { chainsOfParts, partsByKey, type PartChains } from './parts.ts';
@@ -74,17 +76,17 @@ export function skeleton(family: Family, masqueradeBit: number, pods = noPodInte
       ['remainders', remainderVerdicts],
       ['timeouts', timeoutVerdicts],
     ]),
-    chains: new Map<string, Chain>([
-      [markerChain(masqueradeBit, pods), { rules: [] }],
+    chains: new Map([
+      chain(markerChain(masqueradeBit, pods), []),
       ...unlessPod.chains,
-      ...slotCounts.map((count): [string, Chain] => [`draw_${count}`, { rules: [`meta priority set numgen random mod ${count}`] }]),
-      ...hashedSlots.map(([hashed, slots]): [string, Chain] => [`hash_${hashed}_${slots}`, { rules: [hashRule(ip, hashed, slots)] }]),
+      ...slotCounts.map((count) => chain(`draw_${count}`, [`meta priority set numgen random mod ${count}`])),
+      ...hashedSlots.map(([hashed, slots]) => chain(`hash_${hashed}_${slots}`, [hashRule(ip, hashed, slots)])),
       ...[address, nodePortView].flatMap((view) => deliveryChains(ip, view)),
       ...kindChains(ip, address, kinds, kindParts),
       ...kindChains(ip, nodePortView, ['external', 'external_local'], kindParts),
       ...directReturnChains(ip, address.key, podMatches, requestMasquerade),
       ...rememberChains(ip),
-      [rememberChain, { rules: [] }],
+      chain(rememberChain, []),
       ...hookChains(ip, podMatches, mark),
     ]),
     parts: partsByKey({
@@ -134,34 +136,28 @@ function hashRule(ip: 'ip' | 'ip6', hashed: HashInput, slots: number): string {
  * three is missing when there are only two. Conntrack would apply the result for this packet to all that follow, so the slot is drawn once
  * more, with the current class.
  */
-function deliveryChains(ip: 'ip' | 'ip6', view: View): [string, Chain][] {
+function deliveryChains(ip: 'ip' | 'ip6', view: View): NamedChain[] {
   const { prefix, key } = view;
   const remembered = affinityKey(ip);
   const identify = `meta priority set ${key} map @${prefix}affinity_ids`;
-  const chains: [string, Chain][] = [];
+  const chains: NamedChain[] = [];
   for (const local of ['', '_local'] as const) {
     const deliver = `${prefix}deliver${local}`;
     const draw = drawRule(view, local);
     chains.push(
-      [deliver, { rules: [deliveryRule(ip, view, local)] }],
-      [`${prefix}balance${local}`, { rules: balanceRules(ip, view, local) }],
-      [
-        `${prefix}balance${local}_sticky`,
-        {
-          rules: [
-            identify,
-            `meta priority set ${remembered} map @${affinityMap} jump ${deliver}`,
-            // Back here, the client is new or its backend is gone. "update" would keep the remembered backend, so the entry is deleted
-            // first.
-            identify,
-            `delete @${affinityMap} { ${remembered} : meta priority }`,
-            draw,
-            `jump ${deliver}`,
-            draw,
-            `goto ${deliver}`,
-          ],
-        },
-      ],
+      chain(deliver, [deliveryRule(ip, view, local)]),
+      chain(`${prefix}balance${local}`, balanceRules(ip, view, local)),
+      chain(`${prefix}balance${local}_sticky`, [
+        identify,
+        `meta priority set ${remembered} map @${affinityMap} jump ${deliver}`,
+        // Back here, the client is new or its backend is gone. "update" would keep the remembered backend, so the entry is deleted first.
+        identify,
+        `delete @${affinityMap} { ${remembered} : meta priority }`,
+        draw,
+        `jump ${deliver}`,
+        draw,
+        `goto ${deliver}`,
+      ]),
     );
   }
   return chains;
@@ -187,14 +183,14 @@ function masqueradeUnlessPod(
   ip: 'ip' | 'ip6',
   requestMasquerade: string,
   pods: PodInterfaces,
-): { readonly rule: string; readonly chains: [string, Chain][] } {
+): { readonly rule: string; readonly chains: NamedChain[] } {
   const interfaces = pods.masqueraded ? [] : pods.names;
   if (interfaces.length === 0) return { rule: `${ip} saddr != @unmasqueraded ${requestMasquerade}`, chains: [] };
   const name = 'masquerade_unless_pod';
   const returns = interfaces.map((each) => `iifname "${each}" return`);
   return {
     rule: `jump ${name}`,
-    chains: [[name, { rules: [`${ip} saddr @unmasqueraded return`, ...returns, requestMasquerade] }]],
+    chains: [chain(name, [`${ip} saddr @unmasqueraded return`, ...returns, requestMasquerade])],
   };
 }
 
@@ -205,19 +201,17 @@ interface KindParts {
   readonly unlessPod: string;
 }
 
-function kindChains(ip: 'ip' | 'ip6', view: View, of: readonly Kind[], parts: KindParts): [string, Chain][] {
+function kindChains(ip: 'ip' | 'ip6', view: View, of: readonly Kind[], parts: KindParts): NamedChain[] {
   return of.flatMap((kind) =>
-    ['', '_sticky'].map((sticky): [string, Chain] => [
-      `${view.prefix}${kind}${sticky}`,
-      {
-        rules: kindRules(kind, parts, {
-          // One jump less for most packets.
-          anyRules: sticky === '' ? balanceRules(ip, view, '') : [`goto ${view.prefix}balance_sticky`],
-          any: `${view.prefix}balance${sticky}`,
-          local: `${view.prefix}balance_local${sticky}`,
-        }),
-      },
-    ]),
+    ['', '_sticky'].map((sticky) => {
+      const rules = kindRules(kind, parts, {
+        // One jump less for most packets.
+        anyRules: sticky === '' ? balanceRules(ip, view, '') : [`goto ${view.prefix}balance_sticky`],
+        any: `${view.prefix}balance${sticky}`,
+        local: `${view.prefix}balance_local${sticky}`,
+      });
+      return chain(`${view.prefix}${kind}${sticky}`, rules);
+    }),
   );
 }
 
@@ -245,14 +239,13 @@ function kindRules(
 
 function sourceRangeHooks(name: string, rule: string): PartChains {
   return new Map(
-    ['prerouting', 'output'].map((hook): [string, Chain] => [
-      `${name}_${hook}`,
-      { hook: `type filter hook ${hook} priority ${priorities.before}`, rules: [`ct state new ${rule}`] },
-    ]),
+    ['prerouting', 'output'].map((hook) =>
+      chain(`${name}_${hook}`, [`ct state new ${rule}`], `type filter hook ${hook} priority ${priorities.before}`),
+    ),
   );
 }
 
-function hookChains(ip: 'ip' | 'ip6', podMatches: readonly string[], mark: string): [string, Chain][] {
+function hookChains(ip: 'ip' | 'ip6', podMatches: readonly string[], mark: string): NamedChain[] {
   const { key } = addressView(ip);
   const nodePortKey = nodePortView.key;
   const services = [
@@ -265,46 +258,33 @@ function hookChains(ip: 'ip' | 'ip6', podMatches: readonly string[], mark: strin
   // an address of the node. If the backend is the very same frontend, conntrack reports no translation.
   const translated = `ct status dnat goto ${rememberChain}`;
   const undelivered = `meta priority set ${key} map @without_backends meta priority vmap @remainders`;
+  const masquerades = [
+    `meta mark and ${mark} != 0 meta mark set meta mark xor ${mark} masquerade fully-random`,
+    `ct status dnat ${ip} saddr . ${ip} daddr . meta l4proto . th dport @hairpins masquerade fully-random`,
+  ];
   const leaving = [undelivered, `${ip} daddr @cluster_ips goto refuse`, `${ip} daddr @service_prefixes drop`, `goto ${rememberChain}`];
   return [
     // The kernel limits the rate of ICMP errors. A TCP reset refuses twenty connections in a row without delay.
-    ['refuse', { rules: ['meta l4proto tcp reject with tcp reset', 'reject'] }],
+    chain('refuse', ['meta l4proto tcp reject with tcp reset', 'reject']),
     // Pods and the node itself may use all backends, also when the backend that they got is the frontend itself.
-    ['nothing_local', { rules: [...podMatches.map((match) => `${match} return`), 'fib saddr type local return', 'drop'] }],
-    [
-      'new_arriving',
-      {
-        rules: [
-          translated,
-          `${ip} daddr @nodeport_ips meta priority set ${nodePortKey} map @nodeports_without_backends meta priority vmap @remainders`,
-          undelivered,
-          `goto ${rememberChain}`,
-        ],
-      },
-    ],
-    ['new_leaving', { rules: [translated, ...leaving] }],
-    ['new_or_stray', { rules: [translated, 'ct state invalid goto stray', ...leaving] }],
+    chain('nothing_local', [...podMatches.map((match) => `${match} return`), 'fib saddr type local return', 'drop']),
+    chain('new_arriving', [
+      translated,
+      `${ip} daddr @nodeport_ips meta priority set ${nodePortKey} map @nodeports_without_backends meta priority vmap @remainders`,
+      undelivered,
+      `goto ${rememberChain}`,
+    ]),
+    chain('new_leaving', [translated, ...leaving]),
+    chain('new_or_stray', [translated, 'ct state invalid goto stray', ...leaving]),
     // Conntrack does not translate back packets that it cannot match to a connection. The client would then see the backend's own address
     // and reset a good connection (kubernetes/kubernetes#74839). Only packets from our backends are dropped.
-    ['stray', { rules: [`${ip} saddr . ${ip} saddr . meta l4proto . th sport @hairpins drop`] }],
-    ['nat_prerouting', { hook: `type nat hook prerouting priority ${priorities.destination}`, rules: services }],
-    ['nat_output', { hook: `type nat hook output priority ${priorities.destination}`, rules: services }],
-    ['filter_input', { hook: `type filter hook input priority ${priorities.filter}`, rules: ['ct state new goto new_arriving'] }],
-    [
-      'filter_forward',
-      { hook: `type filter hook forward priority ${priorities.filter}`, rules: ['ct state new,invalid goto new_or_stray'] },
-    ],
-    ['filter_output', { hook: `type filter hook output priority ${priorities.filter}`, rules: ['ct state new goto new_leaving'] }],
-    [
-      'nat_postrouting',
-      {
-        hook: `type nat hook postrouting priority ${priorities.source}`,
-        rules: [
-          `meta mark and ${mark} != 0 meta mark set meta mark xor ${mark} masquerade fully-random`,
-          `ct status dnat ${ip} saddr . ${ip} daddr . meta l4proto . th dport @hairpins masquerade fully-random`,
-        ],
-      },
-    ],
+    chain('stray', [`${ip} saddr . ${ip} saddr . meta l4proto . th sport @hairpins drop`]),
+    chain('nat_prerouting', services, `type nat hook prerouting priority ${priorities.destination}`),
+    chain('nat_output', services, `type nat hook output priority ${priorities.destination}`),
+    chain('filter_input', ['ct state new goto new_arriving'], `type filter hook input priority ${priorities.filter}`),
+    chain('filter_forward', ['ct state new,invalid goto new_or_stray'], `type filter hook forward priority ${priorities.filter}`),
+    chain('filter_output', ['ct state new goto new_leaving'], `type filter hook output priority ${priorities.filter}`),
+    chain('nat_postrouting', masquerades, `type nat hook postrouting priority ${priorities.source}`),
   ];
 }
 

@@ -1,5 +1,6 @@
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Family } from '../../net/address.ts';
+import type { DroppingInterface } from '../../net/endpoint-way.ts';
 import type { HostLink } from '../../net/host-link.ts';
 import { sysctlName, type ReadSetting } from './kernel-setting.ts';
 
@@ -52,6 +53,25 @@ export function judgeBridges({ links, ways, read }: BridgeFacts): Reason[] {
       families: families.map((family) => `IPv${family}`).join(' and '),
       settings: settings.join(' and '),
       remedy: remedy.join(' && '),
+    });
+  });
+}
+
+/**
+ * Returns the bridges of `judgeBridges` in which packets of clients for other nodes are certainly lost: all clients come in by the only port that
+ * the bridge has, so every such packet would leave by the port by which it came. `entries`: the interfaces by which clients' packets come.
+ */
+export function droppingBridges({ links, read }: Omit<BridgeFacts, 'ways'>, entries: ReadonlySet<string>): DroppingInterface[] {
+  return links.flatMap(({ name }): DroppingInterface[] => {
+    const ports = links.filter(({ master, up, carrier }) => master === name && up && carrier);
+    if (entries.size !== 1 || !entries.has(name) || ports.length !== 1 || ports[0]?.hairpin === true) return [];
+    return ([4, 6] as const).flatMap((family): DroppingInterface[] => {
+      const [because] = judgeBridges({ links, ways: [{ family, interface: name }], read });
+      if (because?.code !== 'BridgeDropsForwarded') return [];
+      const { settings, remedy } = because.details;
+      return [
+        { interface: name, families: [family], why: `${name} drops packets that enter and leave by it, because ${settings}`, remedy },
+      ];
     });
   });
 }

@@ -1,3 +1,5 @@
+import type { Reason } from '../../model/reasons.ts';
+
 /** A kernel setting that correct forwarding needs. */
 export interface KernelSetting {
   /** Path below /proc/sys. */
@@ -13,6 +15,8 @@ export interface KernelSetting {
   readonly mayBeSet: boolean;
   /** Paths of settings that must hold before this one may be set. */
   readonly after: readonly string[];
+  /** Replaces KernelSettingWrong where another program needs the present value. */
+  readonly judgedAs?: Reason;
 }
 
 export type ReadSetting = (path: string) => string | undefined;

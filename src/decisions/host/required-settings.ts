@@ -1,4 +1,5 @@
 import type { ConntrackConfig } from '../../model/kinds/types.ts';
+import { reason } from '../../model/reasons.ts';
 import { parseAddressLeniently, type Family } from '../../net/address.ts';
 import { matchesInterface } from '../../net/interface-pattern.ts';
 import { prefixContains, type Prefix } from '../../net/prefix.ts';
@@ -20,6 +21,8 @@ export interface HostFacts {
   /** Absent when connection tracking stays as the host has it. */
   readonly conntrack?: ConntrackConfig;
   readonly cores: number;
+  /** kube-proxy whose rules are on the host, with its mode: "kube-proxy (iptables)". Absent: there are none. */
+  readonly kubeProxy?: string;
 }
 
 /** Returns the settings in the order in which they are set. A setting that the kernel lacks (`read` returns undefined) is not required. */
@@ -41,15 +44,17 @@ export function requiredSettings(facts: HostFacts): KernelSetting[] {
       'a connection that routers move to this node in its middle is not picked up, and breaks',
     ),
     ...(facts.conntrack === undefined ? [] : conntrackSettings(facts.conntrack, facts.cores)),
-    {
-      ...setting(
-        'net/ipv4/conf/all/route_localnet',
-        '0',
-        'neighbours can reach what listens on 127.0.0.1 of this node (CVE-2020-8558); kube-proxy in iptables mode leaves it on, and Herald does not need it',
-      ),
-      mayBeSet: false,
-    },
+    routeLocalnet(facts.kubeProxy),
   ];
+}
+
+/** kube-proxy in iptables mode sets it, and NodePorts on localhost end without it. Its nftables mode serves none there. */
+function routeLocalnet(kubeProxy: string | undefined): KernelSetting {
+  const exposed = 'neighbours can reach what listens on 127.0.0.1 of this node (CVE-2020-8558)';
+  const why = `${exposed}; kube-proxy in iptables mode leaves it on, and Herald does not need it`;
+  const wanted = { ...setting('net/ipv4/conf/all/route_localnet', '0', why), mayBeSet: false };
+  if (kubeProxy === undefined || kubeProxy === 'kube-proxy (nftables)') return wanted;
+  return { ...wanted, judgedAs: reason('RouteLocalnetOfKubeProxy', { program: kubeProxy }) };
 }
 
 function setting(path: string, wanted: string, why: string): KernelSetting {
@@ -147,7 +152,7 @@ function redirects(interfaces: readonly string[]): KernelSetting[] {
 }
 
 /** Returns where clients may arrive: interfaces with an IPv4 network beside the pods', of unnumbered peers, of ARP and NDP. */
-export function uplinksOf(facts: Omit<HostFacts, 'families' | 'advertisedDefault' | 'conntrack' | 'cores'>): string[] {
+export function uplinksOf(facts: Omit<HostFacts, 'families' | 'advertisedDefault' | 'conntrack' | 'cores' | 'kubeProxy'>): string[] {
   const { interfaces, peerInterfaces, linkInterfaces = [], podPrefixes, podInterfaces = [] } = facts;
   const numbered = interfaces.filter(({ name, address: text, length }) => {
     if (podInterfaces.some((pattern) => matchesInterface(name, pattern))) return false;

@@ -3,7 +3,7 @@ import { decideForwarding } from '../../decisions/forwarding/plan.ts';
 import { l2ViewsOf, type L2View } from '../../decisions/verdict/l2-view.ts';
 import { assignedAddresses } from '../../model/objects/service.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import { currentReport, whyNoReport } from '../../model/objects/node-state.ts';
+import { currentReport, hostProblemsOf, whyNoReport } from '../../model/objects/node-state.ts';
 import { remedyText, reason, reasonText, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
@@ -70,7 +70,7 @@ export function explainNode(
     addresses: (object?.internalIPs ?? []).map(formatAddress),
     source,
     ...defined({ problem }),
-    host: state?.host ?? [],
+    host: state === undefined ? [] : hostProblemsOf(state),
     ...(state?.heldBack === undefined
       ? {}
       : {

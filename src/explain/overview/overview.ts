@@ -4,7 +4,14 @@ import { unclaimedServices, type UnclaimedService } from '../../decisions/alloca
 import { deniedExternalIP } from '../../decisions/forwarding/external-ips.ts';
 import type { Condition } from '../../model/objects/condition.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import { currentReport, isRunning, reportAge, whyNoReport, type ServiceDifference } from '../../model/objects/node-state.ts';
+import {
+  currentReport,
+  hostProblemsOf,
+  isRunning,
+  reportAge,
+  whyNoReport,
+  type ServiceDifference,
+} from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { Leadership } from './leadership.ts';
@@ -109,7 +116,7 @@ export function overviewOf(facts: OverviewFacts): Overview {
           const why =
             state === undefined
               ? [whyNoReport(snapshot.nodeStates, node)]
-              : [...(state.problem ? [state.problem] : []), ...(state.host ?? [])];
+              : [...(state.problem ? [state.problem] : []), ...hostProblemsOf(state)];
           return why.map((because) => ({ node, reason: because, ...age }));
         }),
       ],

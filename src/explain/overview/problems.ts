@@ -70,10 +70,10 @@ interface Found extends Problem {
 }
 
 /** Services whose problem another object causes have one row for that object: their lines differ only by what the fix of each could release. */
-function serviceProblem(key: ServiceKey, { code, line, cause = '' }: ServiceProblem): Found {
+function serviceProblem(key: ServiceKey, { code, line, cause = '', outcome }: ServiceProblem): Found {
   const [kind = ''] = cause.split('/');
   const same = kind === '' || kind === 'Service' ? line : kind === 'Node' ? kind : cause;
-  return { object: `Service/${key}`, code, line, same: `${code} ${same}` };
+  return { object: `Service/${key}`, code, line, same: `${code} ${outcome ?? ''} ${same}` };
 }
 
 /** What concerns more objects comes first. */

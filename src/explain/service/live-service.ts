@@ -5,7 +5,8 @@ import { withLiveL2 } from '../l2/l2-address.ts';
 import { sourcesOf } from '../sessions/block-source.ts';
 import { liveView, type LiveNodes } from '../sessions/live-view.ts';
 import { withLiveNode } from './live-routes.ts';
-import { explainService, withConclusion, type BesideSnapshot, type ServiceExplanation } from './service.ts';
+import { secondsSince } from '../text/age.ts';
+import { explainService, withConclusion, type BesideSnapshot, type SeenExplanation, type ServiceExplanation } from './service.ts';
 
 /**
  * Explains a Service from the answers of queried agents, and from decisions and reports where no agent answered. Everything that follows
@@ -27,5 +28,20 @@ export function explainLiveService(
     return { ...others, ...defined({ reportedSecondsAgo: source.reportedSecondsAgo }), source };
   });
   const l2 = explanation.l2?.map((address) => withLiveL2(address, live, now));
-  return withConclusion({ ...explanation, ...defined({ l2 }), nodes }, view.snapshot);
+  const seen = withLiveChecks(explanation.seen, live, now);
+  return withConclusion({ ...explanation, ...defined({ l2 }), seen, nodes }, view.snapshot);
+}
+
+/** Adds when and where an answer was last seen, and what no report has yet. */
+function withLiveChecks(seen: SeenExplanation, live: LiveNodes, now: number): SeenExplanation {
+  const answers = [...live].flatMap(([node, { checks = [] }]) =>
+    checks.flatMap(({ frontend, answered }) => {
+      const secondsAgo = secondsSince(answered, now);
+      return secondsAgo === undefined ? [] : [{ frontend, secondsAgo, node }];
+    }),
+  );
+  const latest = new Map(answers.toSorted((a, b) => b.secondsAgo - a.secondsAgo).map((one) => [one.frontend, one]));
+  const reported = seen.answered.map(({ frontend }) => latest.get(frontend) ?? { frontend });
+  const others = [...latest.values()].filter(({ frontend }) => !seen.answered.some((one) => one.frontend === frontend));
+  return { ...seen, answered: [...reported, ...others] };
 }

@@ -6,6 +6,8 @@ import { renderNodesBriefly } from './render-nodes-brief.ts';
 import { renderNode } from './render-service-node.ts';
 import type { NodeExplanation } from './service-node.ts';
 import type { BalancingExplanation, ServiceExplanation } from './service.ts';
+import type { ClientReachability } from '../../decisions/verdict/client-reachability.ts';
+import { ageText } from '../text/age.ts';
 import { withFix } from '../text/reason-lines.ts';
 import { reasonText, stableText } from '../../model/reasons.ts';
 import { listText } from '../../decisions/verdict/verdict-text.ts';
@@ -109,9 +111,9 @@ function withCausesOnce(explanation: ServiceExplanation): ServiceExplanation {
 }
 
 /** Returns the last lines: one for each address and port, or the reason why no client can connect. */
-function renderClients({ allocation, type, status = [], clients, provider }: ServiceExplanation, isOthers: boolean): string[] {
+function renderClients({ allocation, type, status = [], clients, provider, seen }: ServiceExplanation, isOthers: boolean): string[] {
   if (clients === undefined) return [];
-  const views = clients.map((client) => `  ${reachabilityText(client)}`);
+  const views = clients.map((client) => `  ${reachabilityText(client)}${lastSeenText(client, seen)}`);
   if (type !== 'LoadBalancer') return views.length === 0 ? [] : ['', 'Clients', ...views];
   if (!isOthers)
     return ['', 'Clients', ...(views.length === 0 ? ['  no client outside the cluster can connect: the Service has no address'] : views)];
@@ -125,6 +127,14 @@ function renderClients({ allocation, type, status = [], clients, provider }: Ser
       ? '  no client outside the cluster can connect: the status of the Service has no address of a load balancer yet'
       : `  connections to ${status.join(' and ')} are taken by the load balancer, which sends them to its healthy targets`;
   return ['', 'Clients', told, ...views];
+}
+
+/** " (last seen 12 s ago on node1)". Empty: no agent was asked. */
+function lastSeenText({ target, outcome }: ClientReachability, { answered }: ServiceExplanation['seen']): string {
+  const frontend = target.replace(/^\[?(.*?)\]?:(\d+)\/(\w+)$/, '$1 $3 $2');
+  const last = answered.find((one) => one.frontend === frontend);
+  if (outcome !== 'answered' || last?.secondsAgo === undefined) return '';
+  return ` (last seen ${ageText(last.secondsAgo)} ago on ${last.node ?? 'a node'})`;
 }
 
 function ofModuleText(provider: string, status: readonly string[]): string {

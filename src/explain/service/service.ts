@@ -55,8 +55,8 @@ export interface ServiceExplanation {
 
 /** The frontends at which agents saw connections answered in the last ten minutes. */
 export interface SeenExplanation {
-  /** `frontend` as by frontendKey. `at`: when the last one was seen, RFC 3339, and on which node. Absent: no agent was asked. */
-  readonly answered: readonly { readonly frontend: string; readonly at?: string; readonly node?: string }[];
+  /** `frontend` as by frontendKey. `secondsAgo`: when the last one was seen, and on which node. Absent: no agent was asked. */
+  readonly answered: readonly { readonly frontend: string; readonly secondsAgo?: number; readonly node?: string }[];
   /** Why connections may have been answered unseen. Absent: every agent looks. */
   readonly unseen?: Unseen;
 }

@@ -1,4 +1,4 @@
-import type { LiveAddress, LiveLink, LiveReceivedRoute, LiveRoute, LiveSession } from '../../live/contract.ts';
+import type { LiveAddress, LiveCheck, LiveLink, LiveReceivedRoute, LiveRoute, LiveSession } from '../../live/contract.ts';
 import { currentReport, isRunning, type NodeState } from '../../model/objects/node-state.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { valuesOf } from '../../model/store/snapshot-values.ts';
@@ -15,6 +15,8 @@ export interface LiveNode {
   /** Links and addresses of announcements by ARP and NDP. Absent: they were not queried, or the agent is of an older version. */
   readonly links?: readonly LiveLink[];
   readonly addresses?: readonly LiveAddress[];
+  /** What it saw of connections to the Service that was asked about. Absent: not queried, or the agent is of an older version. */
+  readonly checks?: readonly LiveCheck[];
 }
 
 /** The answers of the queried agents, by node. */

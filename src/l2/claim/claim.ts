@@ -8,47 +8,37 @@ import { AnswerRate } from './answer-rate.ts';
 import type { ClaimEvent, ClaimState } from './fsm.ts';
 
 /** The history of an address, for people: times are milliseconds of the clock. */
-export interface ClaimNotes {
+class ClaimNotes {
   since: number;
   cause: ClaimEvent | undefined;
   /** How often this node became the owner. */
-  claims: number;
-  requests: number;
-  answers: number;
+  claims = 0;
+  requests = 0;
+  answers = 0;
   lastRequest: { readonly at: number; readonly from: Mac } | undefined;
   lastAnswer: { readonly at: number; readonly from: Mac } | undefined;
-  readonly rate: AnswerRate;
+  readonly rate = new AnswerRate();
   lastAnnouncement: number | undefined;
   lastConflict: { readonly at: number; readonly mac: Mac } | undefined;
   /** The latest node of ours, other than this one, that was heard with the address. */
   heardFrom: { readonly at: number; readonly peer: PeerView } | undefined;
+
+  constructor(since: number) {
+    this.since = since;
+  }
 }
 
-export const newNotes = (since: number): ClaimNotes => ({
-  since,
-  cause: undefined,
-  claims: 0,
-  requests: 0,
-  answers: 0,
-  lastRequest: undefined,
-  lastAnswer: undefined,
-  rate: new AnswerRate(),
-  lastAnnouncement: undefined,
-  lastConflict: undefined,
-  heardFrom: undefined,
-});
-
 /** Defence against claims of nodes that rank below this one. */
-export interface Defence {
+class Defence {
   peer: PeerView | undefined;
-  count: number;
+  count = 0;
   /** Not before this time. */
-  next: number;
-  interval: number;
-  last: number;
+  next = -Infinity;
+  interval = 0;
+  last = -Infinity;
   /** The peer insists, and this node does not give way. */
-  isDisputed: boolean;
-  wasReported: boolean;
+  isDisputed = false;
+  wasReported = false;
 }
 
 /** The alarms of an address. */
@@ -83,15 +73,7 @@ export class Claim {
   round = 0;
   /** Changes with every new schedule, so that queued work of an old one is dropped. */
   generation = 0;
-  readonly defence: Defence = {
-    peer: undefined,
-    count: 0,
-    next: -Infinity,
-    interval: 0,
-    last: -Infinity,
-    isDisputed: false,
-    wasReported: false,
-  };
+  readonly defence = new Defence();
   /** Not before this time does this node announce against a foreign host again. */
   nextForeignDefence = -Infinity;
   /** When a foreign host was last heard with the address, by whomever it was held. */
@@ -108,7 +90,7 @@ export class Claim {
     this.address = address;
     this.interface = entry.interface;
     this.entry = entry;
-    this.notes = newNotes(now);
+    this.notes = new ClaimNotes(now);
     this.alarms = alarms(this);
   }
 

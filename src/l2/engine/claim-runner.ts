@@ -1,19 +1,13 @@
-import type { Clock } from '../../system/clock.ts';
-import type { Schedule } from '../../system/schedule.ts';
 import type { Claim } from '../claim/claim.ts';
 import { answersClients, step, type ClaimEffect, type ClaimEvent } from '../claim/fsm.ts';
 import type { PeerView } from '../election/peer-view.ts';
 import { conflictReportInterval, foreignAnswerTime, foreignDefendInterval, leavingTime, yieldCheckTime } from '../limits.ts';
 import type { L2Event } from '../status.ts';
 import { formatMac, type Mac } from '../wire/mac.ts';
-import type { Announcer } from './announcer.ts';
-import { Defender } from './defender.ts';
+import { Defender, type DefenderHost } from './defender.ts';
 import type { LinkView } from './link-view.ts';
 
-interface ClaimRunnerHost {
-  readonly clock: Clock;
-  readonly schedule: Schedule;
-  readonly announcer: Announcer;
+interface ClaimRunnerHost extends DefenderHost {
   readonly emit: (event: L2Event) => void;
 }
 

@@ -6,7 +6,7 @@ import { defencesInVain, defendInterval, defendMemory, disputeMemory, foreignDef
 import type { Announcer } from './announcer.ts';
 import type { LinkView } from './link-view.ts';
 
-interface DefenderHost {
+export interface DefenderHost {
   readonly clock: Clock;
   readonly schedule: Schedule;
   readonly announcer: Announcer;

@@ -4,7 +4,7 @@ import type { Random } from '../../system/random.ts';
 import { Alarm, Schedule } from '../../system/schedule.ts';
 import { Claim } from '../claim/claim.ts';
 import { answersClients, type ClaimEvent, type ClaimState } from '../claim/fsm.ts';
-import { newCounters, type Counters } from '../counters.ts';
+import { Counters } from '../counters.ts';
 import type { PeerView } from '../election/peer-view.ts';
 import { absentInterval, maximumAddresses, maximumLinks, settleTime, settleTimeAfterStall, watchdogInterval } from '../limits.ts';
 import type { L2Event, L2Status } from '../status.ts';
@@ -36,7 +36,7 @@ export class Engine {
   readonly #emit: (event: L2Event) => void;
   readonly #links = new Map<string, LinkView>();
   readonly #sessions = new Map<string, PeerSession>();
-  readonly #counters = newCounters();
+  readonly #counters = new Counters();
   readonly #pacer: Pacer;
   readonly #announcer: Announcer;
   readonly #inquiries: Inquiries;
@@ -196,7 +196,7 @@ export class Engine {
   }
 
   counters(): Counters {
-    return { ...this.#counters, ignored: { ...this.#counters.ignored } };
+    return structuredClone(this.#counters);
   }
 
   /** Returns the state of everything. `addresses`: only of these, as text, because a long list keeps the thread from answering. */
@@ -374,10 +374,8 @@ export class Engine {
     this.#unsettle(link, settleTime, onlyTime);
     for (const claim of link.claims.values()) this.#runner.dispatch(link, claim, 'doubt');
     if (this.#stopping || this.#suspended) return;
-    this.#elections.confirm(
-      link,
-      [...link.claims.values()].filter(({ state }) => state === 'doubtful'),
-    );
+    const doubtful = [...link.claims.values()].filter(({ state }) => state === 'doubtful');
+    this.#elections.confirm(link, doubtful);
   }
 
   #dispatchOf(claim: Claim, event: ClaimEvent): void {

@@ -16,15 +16,8 @@ import { encodeAdvertisement, encodeSolicitation, type NeighborSolicitation } fr
  */
 export function announcement(address: Address, mac: Mac, form: 'first' | 'second'): Uint8Array {
   if (address.family === 4) {
-    return encodeArp({
-      etherDestination: broadcastMac,
-      etherSource: mac,
-      operation: form === 'first' ? 'request' : 'reply',
-      senderMac: mac,
-      sender: address,
-      targetMac: form === 'first' ? zeroMac : mac,
-      target: address,
-    });
+    const asRequest = arpRequest(address, address, mac);
+    return encodeArp(form === 'first' ? asRequest : { ...asRequest, operation: 'reply', targetMac: mac });
   }
   const destination = form === 'first' ? allNodes : allRouters;
   return encodeAdvertisement({
@@ -42,17 +35,7 @@ export function announcement(address: Address, mac: Mac, form: 'first' | 'second
 
 /** Asks whether another host has the address, without a sender address (RFC 5227 1.1, RFC 4862 5.4.2): that changes no neighbour table. */
 export function probe(address: Address, mac: Mac): Uint8Array {
-  if (address.family === 4) {
-    return encodeArp({
-      etherDestination: broadcastMac,
-      etherSource: mac,
-      operation: 'request',
-      senderMac: mac,
-      sender: unspecified4,
-      targetMac: zeroMac,
-      target: address,
-    });
-  }
+  if (address.family === 4) return encodeArp(arpRequest(unspecified4, address, mac));
   const group = solicitedNodeGroup(address);
   return encodeSolicitation({
     etherDestination: multicastMac(group),
@@ -61,6 +44,18 @@ export function probe(address: Address, mac: Mac): Uint8Array {
     destination: group,
     target: address,
   });
+}
+
+function arpRequest(sender: Address, target: Address, mac: Mac): Omit<ArpPacket, 'kind'> {
+  return {
+    etherDestination: broadcastMac,
+    etherSource: mac,
+    operation: 'request',
+    senderMac: mac,
+    sender,
+    targetMac: zeroMac,
+    target,
+  };
 }
 
 /** Answers an ARP request, to the host that sent it. */

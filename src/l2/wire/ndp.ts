@@ -15,20 +15,20 @@ import { isMulticast, isUnspecified, solicitedNodeGroup } from './multicast.ts';
  * |  option type  | option length |  link-layer address ...       |
  * ```
  */
-export interface NeighborSolicitation extends Ethernet {
-  readonly kind: 'solicitation';
+interface NeighborMessage extends Ethernet {
   readonly source: Address;
   readonly destination: Address;
   readonly target: Address;
+}
+
+export interface NeighborSolicitation extends NeighborMessage {
+  readonly kind: 'solicitation';
   /** The Source Link-Layer Address option. */
   readonly sourceLink?: Mac;
 }
 
-export interface NeighborAdvertisement extends Ethernet {
+export interface NeighborAdvertisement extends NeighborMessage {
   readonly kind: 'advertisement';
-  readonly source: Address;
-  readonly destination: Address;
-  readonly target: Address;
   readonly router: boolean;
   readonly solicited: boolean;
   readonly override: boolean;
@@ -159,9 +159,7 @@ export function encodeAdvertisement(message: Omit<NeighborAdvertisement, 'kind'>
   return encode(message, types.advertisement, flags, linkOptions.target, message.targetLink);
 }
 
-type Addresses = Ethernet & { readonly source: Address; readonly destination: Address; readonly target: Address };
-
-function encode(message: Addresses, type: number, flags: number, option: number, link: Mac | undefined): Uint8Array {
+function encode(message: NeighborMessage, type: number, flags: number, option: number, link: Mac | undefined): Uint8Array {
   const length = messageLength + (link === undefined ? 0 : optionLength);
   const octets = new Uint8Array(at.message + length);
   writeEthernet(octets, message, etherType.ipv6);
@@ -192,7 +190,6 @@ function ipv6At(octets: Uint8Array, offset: number): Address {
  * are those of its IPv6 header. Of a message with a correct checksum the result is 0.
  */
 function icmpv6Checksum(octets: Uint8Array, addressesAt: number, messageAt: number, length: number): number {
-  const icmpv6 = 58;
   let sum = length + icmpv6;
   for (let offset = addressesAt; offset < addressesAt + 32; offset += 2) sum += readUint16(octets, offset);
   for (let offset = messageAt; offset + 1 < messageAt + length; offset += 2) sum += readUint16(octets, offset);

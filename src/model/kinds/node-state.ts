@@ -21,9 +21,10 @@ import {
 } from '../objects/node-state.ts';
 import { isKnownCode, reason, reasonText, type Reason } from '../reasons.ts';
 import { anything, boolean, integer, list, map, object, openObject, text } from '../schema/fields.ts';
-import { defineKind } from '../schema/kind.ts';
+import { defineKind, type ReadContext } from '../schema/kind.ts';
 import { age, conditions } from '../schema/status.ts';
 import type { Value } from '../schema/value.ts';
+import { recordedTime } from './report-time.ts';
 import { asn, bfd, count, damping, family, longText, neighbor, readBfd, readDamping, readFamily, readNeighbor } from './session-parts.ts';
 
 const wordList = (options: { readonly description: string }) =>
@@ -151,7 +152,11 @@ const pod = object(
  * fields, and length limits are far above what agents write: a refused write would hide a whole node.
  */
 const status = openObject({
-  updated: text({ maxLength: 64, description: 'When it was written, RFC 3339. Without `pod`, an agent counts as dead after 90 s.' }),
+  updated: text({
+    maxLength: 64,
+    description:
+      'When it was written, RFC 3339, by the clock of the node. Without `pod`, an agent counts as dead 90 s after the API server took its last report.',
+  }),
   writer: text({ maxLength: 64, description: 'Tells agent processes apart that report for the same node.' }),
   pod,
   consumed: map(text({ maxLength: 64 }), {
@@ -215,11 +220,12 @@ export const nodeState = defineKind({
 
 type Written = Value<typeof status>;
 
-function readReport(status: Written): Omit<NodeState, 'kind' | 'metadata'> {
+function readReport(status: Written, { metadata, version }: ReadContext): Omit<NodeState, 'kind' | 'metadata'> {
   const differing = status.differing.map(readDifference);
   const known = differing.filter((one) => one !== undefined);
   return {
     updated: status.updated ?? '',
+    ...defined({ recorded: recordedTime(metadata, version) }),
     ...defined({ writer: status.writer }),
     ...readPod(status.pod),
     consumed: Object.fromEntries(Object.entries(status.consumed).filter(([, version]) => /^[0-9]{1,40}$/.test(version))),

@@ -12,7 +12,15 @@ import type { Metadata, ServiceKey } from './metadata.ts';
 export interface NodeState {
   readonly kind: 'NodeState';
   readonly metadata: Metadata;
+  /** RFC 3339, by the clock of the node. */
   readonly updated: string;
+  /** When it was stored. Not written; the reader adds it. Absent: nothing shows it, and `updated` counts. */
+  readonly recorded?: RecordedTime;
+  /**
+   * When it reached this process, which was watching, in milliseconds since the epoch by the clock of this process. Not written; the source
+   * adds it. Absent: it was there when reading began.
+   */
+  readonly received?: number;
   /** Tells agent processes apart. Absent: an agent of an older version. */
   readonly writer?: string;
   /** The Pod of the agent. Its kubelet shows that it lives. Absent: it runs in no Pod, or is of an older version. */
@@ -42,6 +50,13 @@ export interface NodeState {
   readonly claims?: readonly AddressClaim[];
   /** What the node saw of connections to Services. Absent: an agent of an older version. */
   readonly checks?: ChecksReport;
+}
+
+/** When a report was stored, by a clock that is not the node's. */
+export interface RecordedTime {
+  /** RFC 3339, in whole seconds. */
+  readonly at: string;
+  readonly by: 'API server' | 'file';
 }
 
 /** How an agent looks at connections: it watches those of clients; it also opens its own to endpoints without traffic; it does not look. */
@@ -153,17 +168,43 @@ const staleAfterSeconds = 90;
  */
 export function reportAge(state: NodeState, now: number): number {
   if (state.isAlive === true) return 0;
+  return Math.max(0, Math.floor((now - signOfLife(state)) / 1000));
+}
+
+/**
+ * Returns when the agent gave its last sign of life, in milliseconds since the epoch: by the clock of this process if it saw the report arrive,
+ * else by that of the API server or of the file. The clock of the node counts only where nothing else is known.
+ */
+function signOfLife({ received, recorded, updated }: Pick<NodeState, 'received' | 'recorded' | 'updated'>): number {
   // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
-  return Math.max(0, Math.floor((now - Date.parse(state.updated)) / 1000));
+  return received ?? Date.parse(recorded?.at ?? updated);
+}
+
+/** Returns the problems of the host of a node: those that its agent reports, and the clock, which only the API server shows to be wrong. */
+export function hostProblemsOf(state: NodeState): readonly Reason[] {
+  const skew = nodeClockSkew(state);
+  return [...(skew === undefined ? [] : [skew]), ...(state.host ?? [])];
+}
+
+/** A difference between two clocks that a report shows and that may come from a slow write. */
+const certainSkewSeconds = 30;
+
+/** Returns the problem of a node whose clock differs from the API server's. Undefined: they agree, or nothing shows whether they do. */
+function nodeClockSkew({ metadata, recorded, updated }: NodeState): Reason | undefined {
+  // A file may be copied, or written long after its text was made.
+  if (recorded?.by !== 'API server') return undefined;
+  // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
+  const seconds = Math.round((Date.parse(updated) - Date.parse(recorded.at)) / 1000);
+  if (!(Math.abs(seconds) > certainSkewSeconds)) return undefined;
+  return reason('NodeClockSkew', { node: metadata.name, seconds: Math.abs(seconds), direction: seconds > 0 ? 'ahead of' : 'behind' });
 }
 
 /**
  * Returns when a report that counts now ceases to because of its age, in milliseconds since the epoch. Infinity: the kubelet tells whether its
  * agent lives.
  */
-export function lapsesAt({ isAlive, updated }: NodeState): number {
-  // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
-  return isAlive === undefined ? Date.parse(updated) + (staleAfterSeconds + 1) * 1000 : Number.POSITIVE_INFINITY;
+export function lapsesAt(state: NodeState): number {
+  return state.isAlive === undefined ? signOfLife(state) + (staleAfterSeconds + 1) * 1000 : Number.POSITIVE_INFINITY;
 }
 
 /** Returns the report of a node. Undefined: there is none, or its agent does not live. */

@@ -17,10 +17,12 @@ export const checkReasons = {
   }),
   EndpointUnroutable: lastingReason({
     brief: 'A node has no route to endpoints',
-    says: (d: { readonly node: string; readonly endpoints: string; readonly route: string }) =>
+    says: (d: { readonly node: string; readonly endpoints: string; readonly route: string; readonly remedy?: string }) =>
       `there is no way to ${d.endpoints}: ${d.route}`,
     fix: (d) =>
-      `repair the routes to pods on node "${d.node}", which the network plugin sets: ip route get ${addressOf(d.endpoints)} shows them`,
+      d.remedy === undefined
+        ? `repair the routes to pods on node "${d.node}", which the network plugin sets: ip route get ${addressOf(d.endpoints)} shows them`
+        : `run on node "${d.node}", and keep it for the next start: ${d.remedy}`,
   }),
   EndpointNotOnLink: lastingReason({
     brief: 'No machine on the link has the address of an endpoint',

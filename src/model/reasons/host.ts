@@ -8,6 +8,12 @@ export const hostReasons = {
       `the clock of this host is ${d.seconds} s ${d.direction} the API server's, so ages of reports and of the Lease are wrong by as much`,
     fix: () => 'set the clocks of this host and of the API server by NTP',
   }),
+  NodeClockSkew: reasonEntry({
+    brief: "The clock of a node differs from the API server's",
+    says: (d: Texts<'node' | 'direction'> & Numbers<'seconds'>) =>
+      `the clock of node "${d.node}" is ${d.seconds} s ${d.direction} the API server's: times in its report and its log are wrong by as much`,
+    fix: (d) => `set the clock of node "${d.node}" by NTP`,
+  }),
   NoControllerLeads: reasonEntry({
     brief: 'No controller assigns addresses',
     says: (d: Texts<'lease' | 'why'>) =>
@@ -58,6 +64,13 @@ export const hostReasons = {
       `${d.setting} is ${d.value} and should be ${d.wanted}: ${d.why}${d.error === '' ? '' : ` (it was not set: ${d.error})`}`,
     fix: (d) => `run on the node: sysctl -w ${d.setting}=${d.wanted}`,
   }),
+  RouteLocalnetOfKubeProxy: reasonEntry({
+    brief: 'Neighbours reach what listens on localhost, because of kube-proxy',
+    says: (d: Texts<'program'>) =>
+      `net.ipv4.conf.all.route_localnet is 1, so neighbours can reach what listens on 127.0.0.1 of this node (CVE-2020-8558); the rules of ${d.program} are on this node, and with 0 its NodePorts on localhost end`,
+    fix: () =>
+      'leave it while programs of the node use NodePorts on localhost; else start kube-proxy with --iptables-localhost-nodeports=false, then run on the node: sysctl -w net.ipv4.conf.all.route_localnet=0',
+  }),
   ConntrackNearlyFull: reasonEntry({
     brief: "The kernel's table of connections is nearly full",
     says: (d: Numbers<'reached' | 'cleared' | 'maximum' | 'wanted'>) =>
@@ -101,6 +114,12 @@ export const hostReasons = {
     brief: 'Another program drops forwarded packets',
     says: (d: Texts<'chain' | 'how' | 'remedy'>) =>
       `chain ${d.chain} drops the packets of Services that none of its other rules accepts: ${d.how}`,
+    fix: (d) => d.remedy,
+  }),
+  PodFilterDrops: reasonEntry({
+    brief: 'Another program drops connections that other nodes pass to pods',
+    says: (d: { readonly chain: string; readonly pods: string; readonly how: string; readonly remedy: string }) =>
+      `chain ${d.chain} drops connections to pods of this node (${d.pods}) that another node has translated, because none of its other rules accepts them: ${d.how}`,
     fix: (d) => d.remedy,
   }),
   InputFilterDrops: reasonEntry({

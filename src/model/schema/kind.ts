@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import type { Metadata } from '../objects/metadata.ts';
 import { FieldReader } from '../reading/fields.ts';
 import { readMetadata } from '../reading/metadata.ts';
@@ -42,6 +43,10 @@ export interface Column {
 export interface ReadContext {
   /** The source is a directory: there is no API server and no other controller. */
   readonly standalone: boolean;
+  /** metadata, as written. Absent: the settings are none of an object. */
+  readonly metadata?: unknown;
+  /** Of an object of a directory: the modification time of its file, in nanoseconds. */
+  readonly version?: string;
 }
 
 interface KindOptions<K extends string, F, Rest> extends Omit<KindDefinition<K>, 'read' | 'spec'> {
@@ -71,7 +76,8 @@ export function defineKind<const K extends string, F, Rest>(options: KindOptions
     const draft = readFields(schema, content);
     check?.(draft, content);
     if (metadata === undefined || fields.unusable) return {};
-    const rest = object(completed(draft), { standalone: parse.resourceVersion !== undefined });
+    const version = parse.resourceVersion;
+    const rest = object(completed(draft), { standalone: version !== undefined, metadata: fields.raw('metadata'), ...defined({ version }) });
     return { object: { kind: options.kind, metadata, ...rest } };
   };
   return { ...definition, read };

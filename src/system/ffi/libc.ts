@@ -11,12 +11,15 @@ export interface Libc {
   /** Writes the option's value and its length into the buffers passed. */
   readonly getsockopt: (fd: number, level: number, name: number, value: Uint8Array, length: Uint32Array) => number;
   readonly bind: (fd: number, address: Uint8Array, length: number) => number;
+  readonly connect: (fd: number, address: Uint8Array, length: number) => number;
   /** Writes the address and its length into the buffers passed. */
   readonly getsockname: (fd: number, address: Uint8Array, length: Uint32Array) => number;
   readonly send: (fd: number, data: Uint8Array, length: number, flags: number) => number;
   /** Like `send`, but runs in a thread of Node's pool. `errno` does not report its failure. */
   readonly sendInThread: (fd: number, data: Uint8Array, length: number, flags: number) => Promise<number>;
   readonly recv: (fd: number, data: Uint8Array, length: number, flags: number) => number;
+  /** Like `recv`, but runs in a thread of Node's pool. `errno` does not report its failure. The buffer must not be used until it ends. */
+  readonly recvInThread: (fd: number, data: Uint8Array, length: number, flags: number) => Promise<number>;
   readonly close: (fd: number) => number;
   /** For commands of fcntl(2) that take a number. */
   readonly fcntl: (fd: number, command: number, value: number) => number;
@@ -61,6 +64,7 @@ export function loadLibc(): Libc | undefined {
   // Looks symbols up in the running process. That needs no path and works with glibc and musl.
   const self = koffi.load(null);
   const send = self.func('long send(int, const uint8_t *, size_t, int)');
+  const receive = self.func('long recv(int, uint8_t *, size_t, int)');
   const control = self.func('int fcntl(int, int, ...)');
   const thisThread = self.func('uintptr_t pthread_self()');
   const setSchedule = self.func('int pthread_setschedparam(uintptr_t, int, const uint8_t *)');
@@ -69,16 +73,12 @@ export function loadLibc(): Libc | undefined {
     setsockopt: self.func('int setsockopt(int, int, int, const uint8_t *, uint32_t)'),
     getsockopt: self.func('int getsockopt(int, int, int, uint8_t *, uint32_t *)'),
     bind: self.func('int bind(int, const uint8_t *, uint32_t)'),
+    connect: self.func('int connect(int, const uint8_t *, uint32_t)'),
     getsockname: self.func('int getsockname(int, uint8_t *, uint32_t *)'),
     send,
-    sendInThread: (fd, data, length, flags) =>
-      new Promise((resolve, reject) => {
-        send.async(fd, data, length, flags, (error: Error | null, result: number) => {
-          if (error === null) resolve(result);
-          else reject(error);
-        });
-      }),
-    recv: self.func('long recv(int, uint8_t *, size_t, int)'),
+    sendInThread: inThread(send),
+    recv: receive,
+    recvInThread: inThread(receive),
     close: self.func('int close(int)'),
     fcntl: (fd, command, value) => control(fd, command, 'int', value) as number,
     interfaceIndex: self.func('unsigned int if_nametoindex(const char *)'),
@@ -96,6 +96,19 @@ export function loadLibc(): Libc | undefined {
     addressOf: (bytes) => koffi.address(bytes),
   };
   return loaded;
+}
+
+/** Makes a function that runs in a thread of Node's pool. */
+function inThread(call: {
+  readonly async: (...parameters: readonly unknown[]) => unknown;
+}): (...parameters: readonly unknown[]) => Promise<number> {
+  return (...parameters) =>
+    new Promise((resolve, reject) => {
+      call.async(...parameters, (error: Error | null, result: number) => {
+        if (error === null) resolve(result);
+        else reject(error);
+      });
+    });
 }
 
 /** Returns the latest failure as an error with the system's code, such as "binding the source address failed: address not available". */

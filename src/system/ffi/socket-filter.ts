@@ -6,6 +6,22 @@ export type FilterInstruction = readonly [code: number, ifTrue: number, ifFalse:
 /** Load a word or an octet at a fixed offset into the accumulator. */
 export const loadWord = 0x20;
 export const loadOctet = 0x30;
+/** Load a constant into the accumulator, or into the index register. */
+export const loadNumber = 0x00;
+export const loadIndex = 0x01;
+/** Copy the accumulator into the index register. */
+export const copyToIndex = 0x07;
+/** Load a word at the offset in the index register plus the operand. */
+export const loadIndexedWord = 0x40;
+/** Clear the bits of the accumulator that the operand lacks. */
+export const maskBits = 0x54;
+/** Offsets for `loadWord` that mean no octet of the packet (SKF_AD_OFF of linux/filter.h). */
+export const ancillary = {
+  /** The offset of the netlink attribute whose type is in the index register, searched from the offset in the accumulator. 0: none. */
+  netlinkAttribute: 0xffff_f00c,
+  /** A random number of 32 bits. */
+  random: 0xffff_f038,
+} as const;
 /** Compare the accumulator with the operand, then skip `ifTrue` or `ifFalse` instructions. */
 export const jumpIfEqual = 0x15;
 export const jumpIfAtLeast = 0x35;

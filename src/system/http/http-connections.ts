@@ -127,8 +127,7 @@ export class Connection implements LimitedConnection {
   }
 
   #enter(phase: Phase): void {
-    clearTimeout(this.#deadline);
-    for (const { limiter } of this.#options.places) limiter.delete(this);
+    this.#leave();
     this.phase = phase;
     this.since = this.#options.connections.nextPhase();
     for (const { limiter } of this.#options.places) limiter.add(this);

@@ -1,7 +1,7 @@
-import type { Socket } from 'node:net';
+import type { ListenOptions, Socket } from 'node:net';
 import { HttpConnections, type Connection, type ConnectionBounds, type EndCause } from './http-connections.ts';
 import { limits } from './limits.ts';
-import { createServer, type IncomingMessage, type ServerResponse } from './node-http.ts';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from './node-http.ts';
 
 export interface SocketAddress {
   /** An address of this host as text. The unspecified address of a family means all addresses of that family only. */
@@ -72,48 +72,47 @@ export function listenErrorOf(error: NodeJS.ErrnoException): ListenError {
  */
 export function httpListening(bounds: ConnectionBounds, onEnded: (cause: EndCause) => void = () => undefined): ListenHttp {
   const connections = new HttpConnections(bounds, onEnded);
-  return (place, answer, listenerBounds) => listenHttp(place, answer, { ...listenerBounds, all: connections });
+  return (place, answer, listenerBounds) => listenHttp(place, answer, listenerBounds, connections);
 }
 
-function listenHttp(
-  place: SocketAddress,
-  answer: AnswerHttp,
-  { connections, headerBytes, answerMilliseconds, idleMilliseconds, all }: HttpBounds & { readonly all: HttpConnections },
-): Promise<HttpListener> {
+function listenHttp(place: SocketAddress, answer: AnswerHttp, listenerBounds: HttpBounds, all: HttpConnections): Promise<HttpListener> {
+  const { connections, headerBytes, answerMilliseconds, idleMilliseconds } = listenerBounds;
   const admit = all.ofListener(connections, idleMilliseconds);
   const open = new WeakMap<Socket, Connection>();
+  const server = createServer(
+    {
+      maxHeaderSize: headerBytes,
+      keepAliveTimeout: idleMilliseconds,
+      // The connections have deadlines of their own. Node would look at all connections of each of 12,000 listeners every second.
+      headersTimeout: 0,
+      requestTimeout: 0,
+      connectionsCheckingInterval: longestInterval,
+    },
+    (request, response) => {
+      const connection = open.get(request.socket);
+      connection?.requestBegan();
+      response.once('close', () => connection?.answered());
+      void serve(request, response, answer, answerMilliseconds);
+    },
+  );
+  server.on('connection', (socket) => {
+    const connection = admit(socket);
+    if (connection === undefined) socket.destroy();
+    else open.set(socket, connection);
+  });
+  return listenOn(server, { host: place.address, port: place.port, ipv6Only: true, exclusive: true, backlog: limits.backlog });
+}
+
+/** Listens at a port of this host. Rejects with ListenError. */
+export function listenOn(server: Server, options: ListenOptions & { readonly port: number }): Promise<HttpListener> {
   return new Promise((resolve, reject) => {
-    const server = createServer(
-      {
-        maxHeaderSize: headerBytes,
-        keepAliveTimeout: idleMilliseconds,
-        // The connections have deadlines of their own. Node would look at all connections of each of 12,000 listeners every second.
-        headersTimeout: 0,
-        requestTimeout: 0,
-        connectionsCheckingInterval: longestInterval,
-      },
-      (request, response) => {
-        const connection = open.get(request.socket);
-        connection?.requestBegan();
-        response.once('close', () => connection?.answered());
-        void serve(request, response, answer, answerMilliseconds);
-      },
-    );
-    server.on('connection', (socket) => {
-      const connection = admit(socket);
-      if (connection === undefined) socket.destroy();
-      else open.set(socket, connection);
-    });
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(listenErrorOf(error));
-      // Later errors concern single connections, for example when no file descriptor is left. The server keeps listening.
-      server.on('error', () => undefined);
-    });
-    server.listen({ host: place.address, port: place.port, ipv6Only: true, exclusive: true, backlog: limits.backlog }, () => {
-      server.on('error', () => undefined);
+    server.once('error', (error: NodeJS.ErrnoException) => reject(listenErrorOf(error)));
+    // Later errors concern single connections, for example when no file descriptor is left. The server keeps listening.
+    server.on('error', () => undefined);
+    server.listen(options, () => {
       const at = server.address();
       resolve({
-        port: typeof at === 'object' && at !== null ? at.port : place.port,
+        port: typeof at === 'object' && at !== null ? at.port : options.port,
         close: () =>
           new Promise((closed) => {
             server.close(() => closed());
@@ -131,21 +130,30 @@ async function serve(request: IncomingMessage, response: ServerResponse, answer:
   // The socket's own timeout does not help: a client that reads a little now and then postpones it for ever.
   const late = setTimeout(() => response.destroy(), milliseconds);
   response.once('close', () => clearTimeout(late));
-  const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
+  const { path, query } = targetOf(request);
   const { status, headers, body, sent } = await answerOrServerError(answer, path, query);
   if (sent !== undefined) {
     if (response.closed) sent();
     else response.once('close', sent);
   }
   // The body is never read, so the connection closes after the answer.
-  const hasBody = request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? '0') > 0;
-  response.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(body), ...(hasBody ? { Connection: 'close' } : {}) });
+  const last = hasBody(request) ? { Connection: 'close' } : {};
+  response.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(body), ...last });
   response.end(body);
 }
 
-async function answerOrServerError(answer: AnswerHttp, path: string, query: string): Promise<HttpAnswer> {
+export function targetOf({ url = '/' }: IncomingMessage): { readonly path: string; readonly query: URLSearchParams } {
+  const [path = '/', query = ''] = url.split('?', 2);
+  return { path, query: new URLSearchParams(query) };
+}
+
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? '0') > 0;
+}
+
+async function answerOrServerError(answer: AnswerHttp, path: string, query: URLSearchParams): Promise<HttpAnswer> {
   try {
-    return await answer(path, new URLSearchParams(query));
+    return await answer(path, query);
   } catch {
     // The handler has logged the error. The client still needs an answer, or it would wait for ever.
     return { status: 500, headers: { 'Content-Type': 'text/plain; charset=utf-8' }, body: 'internal error: see the log of this process\n' };

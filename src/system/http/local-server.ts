@@ -1,4 +1,4 @@
-import { listenErrorOf, type HttpListener } from './http-listener.ts';
+import { hasBody, listenOn, targetOf, type HttpListener } from './http-listener.ts';
 import { createServer, type IncomingMessage, type ServerResponse } from './node-http.ts';
 
 /** A request as it came, without interpretation. */
@@ -35,48 +35,28 @@ export interface LocalBounds {
 }
 
 /** The only address on which `listenLocal` listens, so that no other host reaches what it serves. */
-export const loopback = '127.0.0.1';
+const loopback = '127.0.0.1';
 
 /** Listens on the loopback address of this host. Port 0 lets the kernel choose. Rejects with ListenError. */
 export function listenLocal(port: number, answer: AnswerLocal, bounds: LocalBounds): Promise<HttpListener> {
-  return new Promise((resolve, reject) => {
-    const server = createServer(
-      {
-        maxHeaderSize: bounds.headerBytes,
-        headersTimeout: bounds.requestMilliseconds,
-        requestTimeout: bounds.requestMilliseconds,
-        keepAliveTimeout: bounds.idleMilliseconds,
-        connectionsCheckingInterval: Math.max(1, Math.floor(bounds.requestMilliseconds / 4)),
-      },
-      (request, response) => void serve(request, response, answer, bounds.requestMilliseconds),
-    );
-    server.maxConnections = bounds.connections;
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      reject(listenErrorOf(error));
-      // Later errors concern single connections. The server keeps listening.
-      server.on('error', () => undefined);
-    });
-    server.listen({ host: loopback, port, exclusive: true }, () => {
-      server.on('error', () => undefined);
-      const at = server.address();
-      resolve({
-        port: typeof at === 'object' && at !== null ? at.port : port,
-        close: () =>
-          new Promise((closed) => {
-            server.close(() => closed());
-            server.closeAllConnections();
-          }),
-      });
-    });
-  });
+  const server = createServer(
+    {
+      maxHeaderSize: bounds.headerBytes,
+      headersTimeout: bounds.requestMilliseconds,
+      requestTimeout: bounds.requestMilliseconds,
+      keepAliveTimeout: bounds.idleMilliseconds,
+      connectionsCheckingInterval: Math.max(1, Math.floor(bounds.requestMilliseconds / 4)),
+    },
+    (request, response) => void serve(request, response, answer, bounds.requestMilliseconds),
+  );
+  server.maxConnections = bounds.connections;
+  return listenOn(server, { host: loopback, port, exclusive: true });
 }
 
 async function serve(request: IncomingMessage, response: ServerResponse, answer: AnswerLocal, milliseconds: number): Promise<void> {
-  const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
   const { status, headers, body } = await answerOrServerError(answer, {
     method: request.method ?? 'GET',
-    path,
-    query: new URLSearchParams(query),
+    ...targetOf(request),
     headers: Object.fromEntries(
       Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : (value ?? '')]),
     ),
@@ -88,8 +68,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, answer:
     const late = setTimeout(() => response.destroy(), milliseconds);
     response.once('close', () => clearTimeout(late));
     // The connection closes after the answer to a request whose body was not read.
-    const hasBody = request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? '0') > 0;
-    const isUnread = hasBody && !request.complete;
+    const isUnread = hasBody(request) && !request.complete;
     response.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(body), ...(isUnread ? { Connection: 'close' } : {}) });
     response.end(request.method === 'HEAD' ? '' : body);
     return;

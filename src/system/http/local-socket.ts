@@ -3,7 +3,7 @@ import { chmod, lstat, mkdir, rename, rm, stat } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { ListenError, listenErrorOf, type HttpAnswer } from './http-listener.ts';
+import { hasBody, ListenError, listenErrorOf, targetOf, type HttpAnswer } from './http-listener.ts';
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from './node-http.ts';
 
 /** A request from another process on this host. */
@@ -113,12 +113,10 @@ async function requireUnusedPath(path: string): Promise<void> {
 async function serve(request: IncomingMessage, response: ServerResponse, answer: AnswerLocal, closing: AbortSignal): Promise<void> {
   const gone = new AbortController();
   response.once('close', () => gone.abort());
-  const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
   const signal = AbortSignal.any([gone.signal, closing]);
   try {
-    const answered = await answer({ path, query: new URLSearchParams(query), signal });
-    const hasBody = request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? '0') > 0;
-    response.writeHead(answered.status, { ...answered.headers, ...(hasBody ? { Connection: 'close' } : {}) });
+    const answered = await answer({ ...targetOf(request), signal });
+    response.writeHead(answered.status, { ...answered.headers, ...(hasBody(request) ? { Connection: 'close' } : {}) });
     if ('body' in answered) {
       response.end(answered.body);
       return;

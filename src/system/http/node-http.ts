@@ -6,5 +6,5 @@ import process from 'node:process';
  * that Herald does not use: 14 MB of memory and 70 ms of processor time in each process.
  */
 export const { Agent, createServer, get, request } = process.getBuiltinModule('node:http');
-export type { IncomingMessage, ServerResponse } from 'node:http';
+export type { IncomingMessage, Server, ServerResponse } from 'node:http';
 export type Agent = http.Agent;

@@ -26,7 +26,7 @@ export class RetryingListener {
   constructor(clock: Clock, options: RetryingListenerOptions) {
     this.#clock = clock;
     this.#options = options;
-    this.#attempt = this.#begin();
+    this.#attempt = Promise.resolve(options.after).then(() => this.#listen());
   }
 
   /** Why the listener is not listening. Undefined while it listens, before the first attempt, and after an expected error. */
@@ -40,11 +40,6 @@ export class RetryingListener {
     this.#cancel?.();
     await this.#attempt;
     await this.#listener?.close();
-  }
-
-  async #begin(): Promise<void> {
-    await this.#options.after;
-    await this.#listen();
   }
 
   async #listen(): Promise<void> {

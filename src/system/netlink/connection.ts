@@ -5,7 +5,7 @@ import { dumpAttempts, requestsPerDatagram } from './limits.ts';
 import { messageFlags, messageTypes, readAcknowledgement, readMessages, type Message } from './message.ts';
 import { MessageWriter } from './message-writer.ts';
 import type { NetlinkSocket } from './socket.ts';
-import { SerialQueue } from '../serial-queue.ts';
+import { SerialQueue } from '../../lang/serial-queue.ts';
 
 /** One request. `flags` are added to NLM_F_REQUEST; `write` writes the payload after the header. */
 export interface Request {

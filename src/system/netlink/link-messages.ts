@@ -4,10 +4,12 @@ import type { Request } from './connection.ts';
 /** The numbers of linux/rtnetlink.h and linux/if_link.h that lists and events of links need. */
 export const linkMessages = { changed: 16, removed: 17, get: 18 } as const;
 const linkAttributes = { address: 1, name: 3, parent: 5, master: 10, information: 18, filter: 29, farNamespace: 37, event: 44 } as const;
-const informationAttributes = { kind: 1, data: 2 } as const;
+const informationAttributes = { kind: 1, data: 2, portKind: 4, portData: 5 } as const;
 /** IFLA_BOND_MODE, and IFLA_BR_NF_CALL_IPTABLES and IFLA_BR_NF_CALL_IP6TABLES. The numbers of each kind of interface are its own. */
 const bondAttributes = { mode: 1 } as const;
 const bridgeAttributes = { filters4: 36, filters6: 37 } as const;
+/** IFLA_BRPORT_MODE: hairpin mode. */
+const bridgePortAttributes = { mode: 4 } as const;
 /** IFLA_EVENT_BONDING_FAILOVER and IFLA_EVENT_NOTIFY_PEERS. */
 const movingEvents: ReadonlySet<number | undefined> = new Set([3, 4]);
 /** RTEXT_FILTER_SKIP_STATS: keeps the answers short. */
@@ -34,6 +36,8 @@ export interface KernelLink {
   readonly bondMode?: number;
   /** The address families for which this bridge passes its frames to the filters of IP, whatever the setting for all bridges says. */
   readonly bridgeFilters?: readonly (4 | 6)[];
+  /** A port of a bridge that sends frames out of the port by which they came (hairpin mode). */
+  readonly hairpin?: true;
   readonly leadsElsewhere: boolean;
 }
 
@@ -73,6 +77,7 @@ export function readLink(payload: Uint8Array): KernelLink | undefined {
     ...(master === undefined ? {} : { master }),
     ...(parent === undefined ? {} : { parent }),
     ...readInformation(attributes.get(linkAttributes.information)),
+    ...(isHairpin(attributes.get(linkAttributes.information)) ? { hairpin: true } : {}),
     leadsElsewhere: attributes.has(linkAttributes.farNamespace),
   };
 }
@@ -103,4 +108,11 @@ function readInformation(information: Uint8Array | undefined): Pick<KernelLink, 
   const { filters4, filters6 } = bridgeAttributes;
   const isOn = (type: number): boolean => data.get(type)?.[0] === 1;
   return { kind, bridgeFilters: [...(isOn(filters4) ? [4 as const] : []), ...(isOn(filters6) ? [6 as const] : [])] };
+}
+
+function isHairpin(information: Uint8Array | undefined): boolean {
+  const attributes = readAttributes(information ?? new Uint8Array());
+  const kind = attributes.get(informationAttributes.portKind);
+  if (kind === undefined || readText(kind) !== 'bridge') return false;
+  return readAttributes(attributes.get(informationAttributes.portData) ?? new Uint8Array()).get(bridgePortAttributes.mode)?.[0] === 1;
 }

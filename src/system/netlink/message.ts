@@ -1,4 +1,5 @@
-import { attributeHeaderBytes, readAttributes, readHostNumber, readText } from './attributes.ts';
+import { defined } from '../../lang/defined.ts';
+import { aligned, attributeHeaderBytes, readAttributes, readHostNumber, readText } from './attributes.ts';
 import { MalformedNetlink } from './error.ts';
 
 export const messageHeaderBytes = 16;
@@ -53,7 +54,7 @@ export function readMessages(datagram: Uint8Array): Message[] {
       port: view.getUint32(offset + 12, true),
       payload: datagram.subarray(offset + messageHeaderBytes, offset + length),
     });
-    offset += (length + 3) & ~3;
+    offset += aligned(length);
   }
   return messages;
 }
@@ -81,14 +82,9 @@ export function readAcknowledgement({ payload, flags }: Message): Acknowledgemen
   const errno = Math.abs(view.getInt32(0, true));
   if ((flags & messageFlags.extended) === 0) return { errno };
   const quoted = (flags & messageFlags.capped) === 0 ? view.getUint32(4, true) : messageHeaderBytes;
-  const start = 4 + ((Math.max(quoted, messageHeaderBytes) + 3) & ~3);
+  const start = 4 + aligned(Math.max(quoted, messageHeaderBytes));
   if (start + attributeHeaderBytes > payload.length) return { errno };
   const attributes = readAttributes(payload.subarray(start));
   const text = attributes.get(extendedText);
-  const offset = readHostNumber(attributes.get(extendedOffset));
-  return {
-    errno,
-    ...(text === undefined ? {} : { text: readText(text) }),
-    ...(offset === undefined ? {} : { offset }),
-  };
+  return { errno, ...defined({ text: text && readText(text), offset: readHostNumber(attributes.get(extendedOffset)) }) };
 }

@@ -1,6 +1,7 @@
 import { ok as assert } from 'node:assert';
 import { closeSync, openSync } from 'node:fs';
 import { NetlinkError } from './error.ts';
+import { SOCK_CLOEXEC, SOCK_NONBLOCK, SOL_SOCKET } from '../ffi/inet-socket.ts';
 import { loadLibc, type Libc } from '../ffi/libc.ts';
 import { attachFilter, acceptWholePacket, jumpIfEqual, loadOctet, returnVerdict, type FilterInstruction } from '../ffi/socket-filter.ts';
 import { datagramBytes, receiveBufferBytes, sendBufferBytes } from './limits.ts';
@@ -8,9 +9,6 @@ import { datagramBytes, receiveBufferBytes, sendBufferBytes } from './limits.ts'
 // Constants of Linux, the same on x86-64 and arm64.
 const AF_NETLINK = 16;
 const SOCK_RAW = 3;
-const SOCK_NONBLOCK = 0o4000;
-const SOCK_CLOEXEC = 0o2000000;
-const SOL_SOCKET = 1;
 const SO_SNDBUF = 7;
 const SO_RCVBUF = 8;
 const SO_SNDBUFFORCE = 32;
@@ -47,6 +45,11 @@ export interface NetlinkSocket {
    * Returns the next waiting datagram, or undefined when there is none; never blocks. Throws NetlinkError ENOBUFS when datagrams were lost.
    */
   receive(): Uint8Array | undefined;
+  /**
+   * The same in another thread, for a list whose next part takes the kernel long. The result is valid until the next call. Only one `send`
+   * or `receiveInThread` at a time is allowed.
+   */
+  receiveInThread(): Promise<Uint8Array | undefined>;
   /** Joins or leaves a multicast group. Returns false when the kernel refuses. */
   setMembership(group: number, member: boolean): boolean;
   close(): void;
@@ -63,6 +66,8 @@ export interface NetlinkOptions {
   readonly strict?: boolean;
   /** Drops datagrams that have another value at this octet. */
   readonly only?: { readonly offset: number; readonly value: number };
+  /** Drops datagrams that this program does not accept. Not together with `only`. */
+  readonly filter?: readonly FilterInstruction[];
   /** Size of the receive buffer in octets. Absent: the limit in limits.ts. */
   readonly receiveBytes?: number;
 }
@@ -92,7 +97,9 @@ class LinuxNetlinkSocket implements NetlinkSocket {
   #sending: Promise<unknown> | undefined;
   #closed = false;
 
-  constructor(libc: Libc, fd: number, { groups = [], strict = false, only: filter, receiveBytes = receiveBufferBytes }: NetlinkOptions) {
+  constructor(libc: Libc, fd: number, options: NetlinkOptions) {
+    const { groups = [], strict = false, only: octet, receiveBytes = receiveBufferBytes } = options;
+    const filter = octet === undefined ? options.filter : only(octet.offset, octet.value);
     this.#libc = libc;
     this.fd = fd;
     this.#bufferSize(SO_SNDBUFFORCE, SO_SNDBUF, sendBufferBytes);
@@ -100,8 +107,7 @@ class LinuxNetlinkSocket implements NetlinkSocket {
     this.#option(SOL_NETLINK, NETLINK_CAP_ACK, 1);
     this.#option(SOL_NETLINK, NETLINK_EXT_ACK, 1);
     if (strict) this.#option(SOL_NETLINK, NETLINK_GET_STRICT_CHK, 1);
-    if (filter !== undefined && !attachFilter(libc, fd, only(filter.offset, filter.value)))
-      throw new NetlinkError('filtering events', libc.errno());
+    if (filter !== undefined && !attachFilter(libc, fd, filter)) throw new NetlinkError('filtering events', libc.errno());
     // struct sockaddr_nl. The kernel assigns the port.
     const address = Buffer.alloc(12);
     address.writeUInt16LE(AF_NETLINK);
@@ -148,6 +154,22 @@ class LinuxNetlinkSocket implements NetlinkSocket {
     return Uint8Array.prototype.slice.call(this.#memory, 0, length);
   }
 
+  async receiveInThread(): Promise<Uint8Array | undefined> {
+    assert(!this.#closed && this.#sending === undefined);
+    const receiving = this.#libc.recvInThread(this.fd, this.#memory, this.#memory.length, MSG_DONTWAIT | MSG_TRUNC);
+    this.#sending = receiving;
+    let length: number;
+    try {
+      length = await receiving;
+    } finally {
+      this.#sending = undefined;
+      if (this.#closed) this.#libc.close(this.fd);
+    }
+    if (this.#closed) return undefined;
+    // Receiving again in this thread gives the errno.
+    return length < 0 || length > this.#memory.length ? this.receive() : this.#memory.subarray(0, length);
+  }
+
   setMembership(group: number, member: boolean): boolean {
     assert(!this.#closed);
     return this.#option(SOL_NETLINK, member ? NETLINK_ADD_MEMBERSHIP : NETLINK_DROP_MEMBERSHIP, group);
@@ -156,7 +178,7 @@ class LinuxNetlinkSocket implements NetlinkSocket {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    // While a thread is still sending, `send` closes the descriptor when that ends.
+    // While a thread still uses the descriptor, `send` or `receiveInThread` closes it when that ends.
     if (this.#sending === undefined) this.#libc.close(this.fd);
   }
 

@@ -9,6 +9,7 @@ import { conditionLines, conditions } from '../runner/conditions.ts';
 import { frr } from '../runner/versions.ts';
 import { measureChurn } from './churn.ts';
 import { measureRest } from './rest.ts';
+import { measureLook } from './look.ts';
 import { missingSpeaker } from './metallb.ts';
 import { measureRestart, measureSpeakerRestart } from './restart.ts';
 import type { SourceName } from './stage.ts';
@@ -16,13 +17,13 @@ import type { SourceName } from './stage.ts';
 const help = `npm run bench:agent -- [options]
 
   Measures one agent with sessions over IPv4 and IPv6 to FRR: its memory, processor time and wakeups while nothing changes; the memory after
-  many Services were created and deleted several times; and the time and processor time until FRR has all routes again after kill -9, beside
+  many Services were created and deleted several times; what looking at the connections of clients costs; and the time and processor time until FRR has all routes again after kill -9, beside
   MetalLB's speaker. Needs root. \`npm run build:program\` first measures what the container image runs, else the sources run.
 
-  --only PART,...   rest, churn, restart (default all)
+  --only PART,...   rest, look, churn, restart (default all)
   --source NAME,... for rest and restart: directory, API-server (default both; API-server needs scripts/setup-conformance.sh
                     kube-apiserver etcd; with metallb-speaker, MetalLB's speaker restarts in the same run)
-  --seconds N       of rest (default 120)
+  --seconds N       of rest, and of each period of look, which needs 120 (default 120)
   --cycles N        of churn (default 7)
   --services N      of churn (default 1000)
   --json            for machines`;
@@ -31,7 +32,7 @@ const { values } = parseArgs({
   options: {
     help: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
-    only: { type: 'string', default: 'rest,churn,restart' },
+    only: { type: 'string', default: 'rest,look,churn,restart' },
     source: { type: 'string', default: 'directory,API-server' },
     seconds: { type: 'string', default: '120' },
     cycles: { type: 'string', default: '7' },
@@ -58,6 +59,7 @@ for (const source of parts.has('rest') ? sources : []) {
   const row = await attempts.row(`Herald at rest, ${source}`, () => measureRest(source, seconds));
   if (row !== undefined) rest.push(row);
 }
+const look = parts.has('look') ? await attempts.row('Herald, look', () => measureLook(seconds)) : undefined;
 const churn = parts.has('churn') ? await attempts.row('Herald, churn', () => measureChurn(cycles, services)) : undefined;
 const restart = [];
 for (const source of parts.has('restart') ? sources : []) {
@@ -70,9 +72,9 @@ for (const source of parts.has('restart') ? sources : []) {
 }
 
 const under = conditions(frr());
-if (values.json) console.log(JSON.stringify({ conditions: under, rest, churn, restart, failed: attempts.failed }));
+if (values.json) console.log(JSON.stringify({ conditions: under, rest, look, churn, restart, failed: attempts.failed }));
 else {
   console.log([conditionLines(under), ...attempts.lines()].join('\n'));
-  for (const rows of [rest, churn, restart]) if (rows !== undefined && rows.length > 0) console.table(rows);
+  for (const rows of [rest, look, churn, restart]) if (rows !== undefined && rows.length > 0) console.table(rows);
 }
 process.exit(attempts.status);

@@ -14,7 +14,7 @@ const kind = (name: string, metadata: string, spec: object): ApiObject => ({
 });
 
 /** A session over IPv4 and one over IPv6 to the router. */
-export function configuration({ holdTime = '90s' } = {}): readonly ApiObject[] {
+export function configuration({ holdTime = '90s', checks = 'passive' } = {}): readonly ApiObject[] {
   const peer = { myASN: heraldAsn, peerASN: routerAsn, holdTime };
   return [
     {
@@ -24,7 +24,7 @@ export function configuration({ holdTime = '90s' } = {}): readonly ApiObject[] {
       spec: { podCIDRs: ['10.244.1.0/24'] },
       status: { addresses: [4, 6].map((family) => ({ type: 'InternalIP', address: nodeAddress(family) })) },
     },
-    kind('HeraldConfig', 'default', { services: 'all', defaultClass: true }),
+    kind('HeraldConfig', 'default', { services: 'all', defaultClass: true, checks }),
     kind('IPAddressPool', 'main', { addresses: [poolAddresses] }),
     kind('BGPPeer', 'router-v4', { ...peer, peerAddress: routerAddress(4) }),
     kind('BGPPeer', 'router-v6', { ...peer, peerAddress: routerAddress(6) }),

@@ -1,7 +1,8 @@
 import { decideForwarding } from '../../../src/decisions/forwarding/plan.ts';
 import { nodeForwarding } from '../../../src/decisions/forwarding/node.ts';
 import { commandPorts } from '../../support/commands/command-ports.ts';
-import { machinePorts, namespaceNamed } from '../../../src/dataplane/nftables/ports.ts';
+import { machinePorts } from '../../../src/dataplane/nftables/ports.ts';
+import { namespaceNamed } from '../../support/namespace-named.ts';
 import { NftablesDataplane, type NftablesPorts } from '../../../src/dataplane/nftables/nftables.ts';
 import type { NftExecutor } from '../../../src/dataplane/nftables/executor.ts';
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';

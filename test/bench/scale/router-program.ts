@@ -1,5 +1,5 @@
 /** A BGP peer on every address of its network namespace. It notes when each prefix was announced first. The benchmark calls its methods. */
-import { readNlri } from '../../../src/bgp/wire/nlri.ts';
+import { readPaths } from '../../../src/bgp/wire/nlri.ts';
 import { formatPrefix } from '../../../src/net/prefix.ts';
 import { peerServer } from '../runner/peer-server.ts';
 import { answerCalls } from '../runner/caller.ts';
@@ -14,8 +14,8 @@ const server = peerServer(
     session: (change) => void (sessions += change),
     update: ({ announced }) => {
       const now = timeNow();
-      for (const { family, bytes } of announced) {
-        for (const prefix of readNlri(family, bytes)) {
+      for (const nlri of announced) {
+        for (const { prefix } of readPaths(nlri)) {
           const text = formatPrefix(prefix);
           if (!times.has(text)) times.set(text, now);
         }

@@ -1,6 +1,7 @@
 import { defined } from '../../../src/lang/defined.ts';
 import { NftablesDataplane } from '../../../src/dataplane/nftables/nftables.ts';
-import { machinePorts, namespaceNamed } from '../../../src/dataplane/nftables/ports.ts';
+import { machinePorts } from '../../../src/dataplane/nftables/ports.ts';
+import { namespaceNamed } from '../../support/namespace-named.ts';
 import { address, type Family } from '../../../src/net/address.ts';
 import type { NodeForwarding, Protocol, ServiceForwarding } from '../../../src/net/frontend.ts';
 import { systemClock } from '../../../src/system/clock.ts';

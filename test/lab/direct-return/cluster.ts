@@ -1,5 +1,6 @@
 import { NftablesDataplane } from '../../../src/dataplane/nftables/nftables.ts';
-import { machinePorts, namespaceNamed } from '../../../src/dataplane/nftables/ports.ts';
+import { machinePorts } from '../../../src/dataplane/nftables/ports.ts';
+import { namespaceNamed } from '../../support/namespace-named.ts';
 import { directReturnPreflight } from '../../../src/decisions/direct-return/preflight.ts';
 import { nodeForwarding } from '../../../src/decisions/forwarding/node.ts';
 import { decideForwarding } from '../../../src/decisions/forwarding/plan.ts';

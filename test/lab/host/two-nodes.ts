@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
 import { parse } from 'yaml';
+import { defined } from '../../../src/lang/defined.ts';
 import { withoutDuplicateDetection } from '../dataplane/one-node.ts';
 import { inNamespace } from '../namespace.ts';
 import { run, type CommandOptions, type CommandResult } from '../command.ts';
@@ -47,6 +48,19 @@ interface ReportedReason {
 export interface Report {
   readonly host: readonly ReportedReason[];
   readonly differing: readonly { readonly service: string; readonly aspect: string; readonly reason: ReportedReason }[];
+  readonly checks?: ReportedChecks;
+}
+
+interface ReportedChecks {
+  readonly mode: string;
+  readonly answered: readonly string[];
+  readonly failing: readonly {
+    readonly service: string;
+    readonly family: string;
+    readonly port: string;
+    readonly areAll: boolean;
+    readonly reason: ReportedReason;
+  }[];
 }
 
 /**
@@ -146,7 +160,7 @@ export class TwoNodes {
   async report(node: 'node1' | 'node2'): Promise<Report> {
     const text = await readFile(join(this.directory, '.herald/nodes', `${node}.yaml`), 'utf8').catch(() => '');
     const { status } = (parse(text) ?? {}) as { status?: Partial<Report> };
-    return { host: status?.host ?? [], differing: status?.differing ?? [] };
+    return { host: status?.host ?? [], differing: status?.differing ?? [], ...defined({ checks: status?.checks }) };
   }
 
   async explain(service: string): Promise<string> {

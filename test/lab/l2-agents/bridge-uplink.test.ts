@@ -1,4 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { EndpointWays } from '../../../src/agent/checks/endpoint-ways.ts';
+import { wayReader } from '../../../src/dataplane/host/endpoint-ways.ts';
+import { readHostLinks } from '../../../src/dataplane/host/host-links.ts';
+import { droppingBridges } from '../../../src/decisions/host/bridge-filters.ts';
+import { address } from '../../../src/net/address.ts';
+import { systemClock } from '../../../src/system/clock.ts';
+import { silentLog } from '../../../src/system/log.ts';
 import { ip } from '../namespace.ts';
 import { patience, until } from '../until.ts';
 import { AgentsOnSegment, vip, vip6 } from './agents-on-segment.ts';
@@ -56,6 +64,29 @@ async function reported(): Promise<{ readonly message: string; readonly details?
   return (await lab.report(0)).host?.find(({ code }) => code === 'BridgeDropsForwarded');
 }
 
+/** Returns the pods to which the node finds no way. All clients come by br1. */
+async function podsWithoutWay(): Promise<readonly string[]> {
+  const namespace = `/run/netns/${lab.segment.host(0)}`;
+  const values = new Map<string, string>();
+  for (const name of settings) values.set(name.replaceAll(/\.(?=bridge)/g, '/'), (await lab.exec(0, ['sysctl', '-n', name])).stdout.trim());
+  const reader = wayReader(systemClock, namespace);
+  const ways: EndpointWays = new EndpointWays(
+    { clock: systemClock, log: silentLog, ...(reader === undefined ? {} : { ways: reader }) },
+    {
+      endpoints: () => [podAddress(0), podAddress(1), podAddress6(0), podAddress6(1)].map((each) => address(each)),
+      dropping: async () =>
+        droppingBridges({ links: await readHostLinks(systemClock, namespace), read: (path) => values.get(path) }, new Set(['br1'])),
+      onChanged: () => undefined,
+    },
+  );
+  ways.start();
+  // It looks at once.
+  await sleep(1_500);
+  const found = [...ways.ways.keys()];
+  ways.stop();
+  return found;
+}
+
 const local = ['pod0'];
 const all = ['pod0', 'pod1'];
 
@@ -65,6 +96,12 @@ test('a bridge that passes frames to IP filters loses connections, is reported, 
   await ip([`route add ${vip}/32 via ${nodeAddress(0)}`, `route add ${vip6}/128 via ${nodeAddress6(0)}`], lab.segment.host(lab.clientHost));
   expect(await podsThatAnswer()).toEqual([local, local]);
 
+  expect(await podsWithoutWay()).toEqual([podAddress(1), podAddress6(1)]);
+  // A port in hairpin mode sends frames back. Nothing is said of them.
+  await ip(['link set v0 type bridge_slave hairpin on'], lab.segment.host(0));
+  expect(await podsWithoutWay()).toEqual([]);
+  await ip(['link set v0 type bridge_slave hairpin off'], lab.segment.host(0));
+
   const found = await until('the node reports it', reported, 2 * patience);
   expect(found.message).toContain(`br1 leads to endpoints on other nodes, and ${settings.join(' is 1 and ')} is 1`);
   const { stdout } = await lab.herald('status', '--problems', '--source', lab.directory);
@@ -72,6 +109,7 @@ test('a bridge that passes frames to IP filters loses connections, is reported, 
 
   await lab.exec(0, ['sh', '-ec', found.details?.remedy ?? 'false']);
   expect(await podsThatAnswer()).toEqual([all, all]);
+  expect(await podsWithoutWay()).toEqual([]);
   await ip([`route del ${vip}/32`, `route del ${vip6}/128`], lab.segment.host(lab.clientHost));
   expect(await podsThatAnswer()).toEqual([all, all]);
   // The bridges of pods still pass their frames to the filters.

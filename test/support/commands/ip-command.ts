@@ -3,8 +3,8 @@ import { formatPrefix, parsePrefix, type Prefix } from '../../../src/net/prefix.
 import { DataplaneError } from '../../../src/dataplane/dataplane.ts';
 import { runCommand, type CommandLine, type CommandOutcome } from '../../../src/dataplane/run-command.ts';
 import {
+  families,
   familiesOf,
-  findRoutes,
   routeProtocol,
   routingTable,
   rulePreference,
@@ -49,7 +49,15 @@ export function ipCommand(commandPrefix: readonly string[] = []): UnreachableRou
     return outcome.stdout.split('\n').some((line) => ruleLine.test(line.trim()));
   };
   return {
-    list: () => findRoutes(routesOf, hasRule),
+    async list() {
+      const prefixes: Prefix[] = [];
+      const unruled = new Set<Family>();
+      for (const family of families) {
+        prefixes.push(...(await routesOf(family)));
+        if (!(await hasRule(family))) unruled.add(family);
+      }
+      return { prefixes, unruled };
+    },
     async change(add, remove) {
       const lines = [...add.map((prefix) => routeLine('replace', prefix)), ...remove.map((prefix) => routeLine('del', prefix))];
       if (lines.length === 0) return;

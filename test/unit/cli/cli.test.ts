@@ -42,6 +42,7 @@ describe('the process of each command', () => {
     routes: [['routes', ...source], 0, expect.stringContaining('node1  tor1-v4  192.0.2.10/32'), ''],
     pools: [['pools', ...source], 0, expect.stringContaining('2 Services wait for an address.\n'), ''],
     explain: [['explain', 'service', 'shop/web', ...source], 0, expect.stringContaining('Service shop/web (LoadBalancer)\n'), ''],
+    check: [['check', 'node', '--service', 'shop/web', '--socket', '/no/such/socket'], 1, '', expect.stringContaining('/no/such/socket')],
     ui: [['ui', '--port', '65536'], 64, '', expect.stringContaining('Write a port, 0 to 65535.')],
     history: [['history', 'service', 'shop/web', '--socket', 'none', '-o', 'json'], 1, expect.stringContaining('"shop/web"'), ''],
     plan: [['plan', '-f', 'examples/one-host', '--source', 'none'], 2, expect.stringContaining('default/web: none -> 198.51.100.1\n'), ''],

@@ -23,6 +23,7 @@ const growing = (series: string, byMinute: number): Series => ({ series, values:
 /** The fault that each alert reports, as changes to the recorded series of a healthy cluster. */
 const faults: Readonly<Record<string, readonly Series[]>> = {
   HeraldAgentDown: [always(`up{${agent}}`, 0)],
+  HeraldAgentVanished: [always(`herald_nodes_without_report{last="silent",${controller}}`, 2)],
   HeraldNoLeader: [always(`herald_leader{${controller}}`, 0)],
   HeraldSeveralLeaders: [always(`herald_leader{${other}}`, 1)],
   HeraldNotReady: [always(`herald_ready{${agent}}`, 0)],

@@ -32,7 +32,7 @@ export function joinedPorts(service: Service, { targetGroup, targetGroupOfPort }
   const without = service.ports.filter((port) => !named.has(port)).map(({ port }) => port);
   if (without.length > 0) {
     const problem = `is missing: port ${without.join(', ')} has no target group, but other ports of the Service have one`;
-    issues.error(reason('AwsAnnotationInvalid', { key: `${key}.${without[0]}`, problem }));
+    issues.invalid(`${key}.${without[0]}`, problem);
   }
   return [...named].map(([port, { key: annotation, value: arn }]) => ({ port, key: annotation, arn }));
 }

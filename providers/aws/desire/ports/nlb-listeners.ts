@@ -130,11 +130,6 @@ export function checkListenerAttributes(service: Service, values: AnnotationValu
     if (listeners.has(member)) continue;
     const key = `${annotationTable.listenerAttributes.key}.${member}`;
     const having = [...listeners].toSorted().join(', ');
-    issues.error(
-      reason('AwsAnnotationInvalid', {
-        key,
-        problem: `belongs to no listener of ${serviceKey(service.metadata)} with attributes (${having})`,
-      }),
-    );
+    issues.invalid(key, `belongs to no listener of ${serviceKey(service.metadata)} with attributes (${having})`);
   }
 }

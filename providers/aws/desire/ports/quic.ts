@@ -19,8 +19,7 @@ export function checkQuicPorts(service: Service, { quicPorts = [] }: AnnotationV
   for (const item of quicPorts) {
     const found = portsNamed(service, item);
     if (found.some(({ protocol }) => protocol === 'UDP')) continue;
-    const problem = `names "${item}", ${found.length === 0 ? 'which is no port of the Service' : 'a port that carries no UDP'}`;
-    issues.error(reason('AwsAnnotationInvalid', { key, problem }));
+    issues.invalid(key, `names "${item}", ${found.length === 0 ? 'which is no port of the Service' : 'a port that carries no UDP'}`);
   }
 }
 

@@ -83,7 +83,7 @@ export function checkActions({ weightedActions }: AnnotationValues, ports: reado
   for (const member of weightedActions.keys()) {
     if (members.includes(member)) continue;
     const problem = `belongs to no listener of the Service (${members.toSorted().join(', ')})`;
-    issues.error(reason('AwsAnnotationInvalid', { key: `${annotationTable.weightedActions.key}.${member}`, problem }));
+    issues.invalid(`${annotationTable.weightedActions.key}.${member}`, problem);
   }
 }
 

@@ -2,7 +2,7 @@ import { formatAddress } from '../../../../src/net/address.ts';
 import type { AnnotationValues } from '../../annotations/table.ts';
 import type { ReadOnlyCloud } from '../../cloud/cloud.ts';
 import type { NetworkInterface } from '../../cloud/ec2.ts';
-import { AwsError } from '../../cloud/error.ts';
+import { unlessFailed } from '../../cloud/error.ts';
 import type { AddressFacts } from '../../model/addresses.ts';
 import type { AwsSettings } from '../../model/settings.ts';
 
@@ -29,17 +29,15 @@ export async function observeAddresses(
 ): Promise<AddressFacts | undefined> {
   if (named.elasticIps.length + named.private.length + named.six.length === 0) return undefined;
   const holders = new Map<string, string>();
-  try {
+  const observe = async (): Promise<AddressFacts> => {
     const missing = await observeElasticIps(cloud, named.elasticIps, holders);
     for (const one of await interfacesWith(cloud, vpcId, 'addresses.private-ip-address', named.private))
       for (const { PrivateIpAddress } of one.PrivateIpAddresses) holders.set(PrivateIpAddress, descriptionOf(one));
     for (const one of await interfacesWith(cloud, vpcId, 'ipv6-addresses.ipv6-address', named.six))
       for (const { Ipv6Address } of one.Ipv6Addresses) holders.set(Ipv6Address, descriptionOf(one));
     return { missing, holders };
-  } catch (error) {
-    if (error instanceof AwsError && error.code === 'denied') return undefined;
-    throw error;
-  }
+  };
+  return unlessFailed(observe, ({ code }) => code === 'denied');
 }
 
 /** Adds the holders of Elastic IPs. Resolves to those that do not exist. */

@@ -1,10 +1,10 @@
 import type { ReadOnlyCloud } from '../../cloud/cloud.ts';
 import type { Certificate } from '../../cloud/acm.ts';
-import { AwsError } from '../../cloud/error.ts';
 import type { RouteTable, Subnet } from '../../cloud/ec2.ts';
 import type { Facts, SubnetFact } from '../../model/facts.ts';
 import type { AwsSettings } from '../../model/settings.ts';
 import { tagMap } from '../../model/tags.ts';
+import { unlessMissing } from '../tolerate-missing.ts';
 
 /** Reads the facts that all Services share, except certificates. */
 export async function observeFacts(cloud: ReadOnlyCloud, { vpcId }: AwsSettings): Promise<Omit<Facts, 'certificates'>> {
@@ -45,18 +45,9 @@ export async function observeCertificates(cloud: ReadOnlyCloud, described = new 
   for (const arn of described.keys()) if (!arns.has(arn)) described.delete(arn);
   for (const CertificateArn of arns) {
     if (described.has(CertificateArn)) continue;
-    const certificate = await certificateOf(cloud, CertificateArn);
-    if (certificate !== undefined) described.set(CertificateArn, certificate);
+    // It may be deleted after it was listed.
+    const found = await unlessMissing(async () => [await cloud.call('acm:DescribeCertificate', { CertificateArn })]);
+    for (const { Certificate } of found) described.set(CertificateArn, Certificate);
   }
   return [...described.values()];
-}
-
-/** Returns undefined if the certificate was deleted after it was listed. */
-async function certificateOf(cloud: ReadOnlyCloud, CertificateArn: string): Promise<Certificate | undefined> {
-  try {
-    return (await cloud.call('acm:DescribeCertificate', { CertificateArn })).Certificate;
-  } catch (error) {
-    if (error instanceof AwsError && error.code === 'notFound') return undefined;
-    throw error;
-  }
 }

@@ -10,7 +10,7 @@ import { nextGroups, sameSet } from '../nlb/load-balancer.ts';
 import type { ObservedClassic } from '../../model/observed.ts';
 import { planRetirement } from '../steps/retirement.ts';
 import { planSecurityGroups, type UsableSecurityGroups } from '../steps/security-groups.ts';
-import { planTagDifference, type Steps } from '../steps/steps.ts';
+import { planTags, type Steps } from '../steps/steps.ts';
 
 const sslPolicyPrefix = 'herald-ssl-';
 const proxyPolicy = 'herald-proxy-protocol';
@@ -39,7 +39,7 @@ export function planClassic(steps: Steps, input: PlanInput<DesiredClassic>): voi
   const created = current === undefined ? create(steps, desired, groups) : undefined;
   const listeners = current === undefined ? new Map<number, string>() : planClassicListeners(steps, desired, current);
   if (current !== undefined) {
-    planTags(steps, desired, current);
+    planTags(steps, 'load balancer', { LoadBalancerNames: [current.loadBalancer.LoadBalancerName] }, current.tags, desired.tags);
     planSubnets(steps, input, current);
     const next = nextGroups(steps, current.loadBalancer.SecurityGroups, groups.ids);
     if (!sameSet(next, current.loadBalancer.SecurityGroups)) {
@@ -92,18 +92,6 @@ function create(steps: Steps, desired: DesiredClassic, groups: UsableSecurityGro
     },
     reason: `there is no ${desired.scheme} Classic ELB for ${desired.stack}`,
     needs: groups.needs,
-  });
-}
-
-function planTags(steps: Steps, desired: DesiredClassic, { loadBalancer, tags }: ObservedClassic): void {
-  const LoadBalancerNames = [loadBalancer.LoadBalancerName];
-  planTagDifference(tags, desired.tags, {
-    remove: (keys, reason) => {
-      const Tags = keys.map((Key) => ({ Key }));
-      return steps.addAction('load balancer: untag', 'elb:RemoveTags', { input: { LoadBalancerNames, Tags }, reason });
-    },
-    add: (Tags, reason, needs) =>
-      steps.addAction('load balancer: tag', 'elb:AddTags', { input: { LoadBalancerNames, Tags }, reason, needs: [needs] }),
   });
 }
 

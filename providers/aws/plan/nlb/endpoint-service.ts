@@ -4,7 +4,7 @@ import type { ObservedEndpointService, ObservedLoadBalancer, Tags } from '../../
 import { planEndpointServiceRemoval } from '../steps/endpoint-service-removal.ts';
 import { placeholder } from '../steps/action.ts';
 import type { PlanInput } from '../steps/input.ts';
-import { planTagDifference, type Steps } from '../steps/steps.ts';
+import { planTags, type Steps } from '../steps/steps.ts';
 
 /** Returns the tags of the NLB. Its mark stays until its endpoint service is gone: without it Herald does not look for the service. */
 export function markedTags({ tags, endpointService }: DesiredNlb, services: readonly ObservedEndpointService[] = []): Tags {
@@ -100,12 +100,7 @@ function update(
       reason: 'those who may connect differ',
     });
   }
-  const Resources = [ServiceId];
-  planTagDifference(tags, wanted.tags, {
-    remove: (keys, reason) =>
-      steps.addAction(`${what}: untag`, 'ec2:DeleteTags', { input: { Resources, Tags: keys.map((Key) => ({ Key })) }, reason }),
-    add: (Tags, reason, needs) => steps.addAction(`${what}: tag`, 'ec2:CreateTags', { input: { Resources, Tags }, reason, needs: [needs] }),
-  });
+  planTags(steps, what, { Resources: [ServiceId] }, tags, wanted.tags);
 }
 
 function difference<T extends string>(

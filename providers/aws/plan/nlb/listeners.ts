@@ -248,7 +248,7 @@ function update(
   // A change of the protocol replaces the attributes, and TLS listeners have none.
   const kept = changes.Protocol === undefined && protocol !== 'TLS' ? attributes : [];
   setAttributes(steps, desired, arn, { attributes: kept, tags }, modified);
-  planTags(steps, `listener ${port}`, arn, tags, desired.tags);
+  planTags(steps, `listener ${port}`, { ResourceArns: [arn] }, tags, desired.tags);
   return modified === undefined ? [] : [modified];
 }
 

@@ -76,7 +76,7 @@ function update(
   const { desired } = input;
   const { loadBalancer, tags, attributes } = current;
   const arn = loadBalancer.LoadBalancerArn;
-  const tagged = planTags(steps, 'load balancer', arn, tags, markedTags(desired, input.observed.endpointServices));
+  const tagged = planTags(steps, 'load balancer', { ResourceArns: [arn] }, tags, markedTags(desired, input.observed.endpointServices));
   const actual = loadBalancer.SecurityGroups ?? [];
   // AWS cannot attach security groups to a load balancer that was created without, and does not detach the last one.
   const usable = actual.length > 0 ? groups.ids : [];

@@ -106,7 +106,7 @@ function update(steps: Steps, group: DesiredTargetGroup, { targetGroup, tags, at
     });
   }
   setAttributes(steps, group, arn, { attributes, tags });
-  planTags(steps, `target group ${group.key}`, arn, tags, group.tags);
+  planTags(steps, `target group ${group.key}`, { ResourceArns: [arn] }, tags, group.tags);
 }
 
 const defaultsOf = ({ targetType, protocol }: DesiredTargetGroup): Tags => targetGroupDefaults(targetType, protocol);

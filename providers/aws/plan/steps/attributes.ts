@@ -1,7 +1,7 @@
 import type { Attribute } from '../../cloud/elbv2.ts';
 import { beforeKey, isTaggable, keptBefore, tagList } from '../../model/tags.ts';
 import type { Tags } from '../../model/observed.ts';
-import type { Steps } from './steps.ts';
+import { addTags, removeTags, type Steps } from './steps.ts';
 
 /** Attributes that Herald always manages. Their previous values are not kept. */
 export const alwaysManagedAttributes: ReadonlySet<string> = new Set(['proxy_protocol_v2.enabled']);
@@ -78,16 +78,14 @@ export function planAttributes(steps: Steps, { what, arn, needs, write: set, act
   const kept =
     Object.keys(remember).length === 0
       ? undefined
-      : steps.addAction(`${what}: remember attributes`, 'elbv2:AddTags', {
-          input: { ResourceArns: [arn], Tags: tagList(remember) },
+      : addTags(steps, `${what}: remember attributes`, { ResourceArns: [arn] }, tagList(remember), {
           reason: 'their previous values are kept so that they can be restored',
           needs: [needs],
         });
   const names = Object.keys(write);
   const written = names.length === 0 ? [] : set(`${what}: attributes`, write, `${names.join(', ')} differ`, [needs, kept]);
   if (forget.length === 0) return;
-  steps.addAction(`${what}: forget attributes`, 'elbv2:RemoveTags', {
-    input: { ResourceArns: [arn], TagKeys: forget },
+  removeTags(steps, `${what}: forget attributes`, { ResourceArns: [arn] }, forget, {
     reason: 'their previous values are restored',
     needs: [needs, ...written],
   });

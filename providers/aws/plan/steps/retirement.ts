@@ -6,7 +6,7 @@ import { planEndpointServiceRemoval } from './endpoint-service-removal.ts';
 import { formatTime, parseTime } from '../../../../src/model/time.ts';
 import type { PlanInput } from './input.ts';
 import type { ObservedClassic, ObservedLoadBalancer } from '../../model/observed.ts';
-import type { Steps } from './steps.ts';
+import { addTags, removeTags, type Steps, type TaggedResource } from './steps.ts';
 
 interface Successor {
   readonly nlb?: ObservedLoadBalancer | undefined;
@@ -22,7 +22,7 @@ interface Successor {
 export function planRetirement(steps: Steps, input: PlanInput, { nlb, classic, serves }: Successor): void {
   const { observed, now, retireSeconds, published } = input;
   const mine = (tags: Readonly<Record<string, string>>): boolean => isOurs(tags, input.cluster) && tags[tagKeys.stack] === input.stack;
-  const isDue = (what: string, dns: string, tags: Readonly<Record<string, string>>, mark: (at: string) => void): boolean => {
+  const isDue = (resource: TaggedResource, what: string, dns: string, tags: Readonly<Record<string, string>>): boolean => {
     if (!serves) {
       steps.wait(`the successor of ${what} to serve`);
       return false;
@@ -34,7 +34,8 @@ export function planRetirement(steps: Steps, input: PlanInput, { nlb, classic, s
     }
     const since = parseTime(tags[tagKeys.retired]);
     if (since === undefined) {
-      mark(formatTime(now));
+      const Tags = [{ Key: tagKeys.retired, Value: formatTime(now) }];
+      addTags(steps, `${what}: retire`, resource, Tags, { reason: 'its successor serves' });
       steps.wait(`clients to leave ${what}`, Math.max(1, retireSeconds));
       return false;
     }
@@ -43,20 +44,12 @@ export function planRetirement(steps: Steps, input: PlanInput, { nlb, classic, s
     return left <= 0;
   };
   for (const old of observed.loadBalancers.filter((one) => one !== nlb && mine(one.tags))) {
-    const { LoadBalancerArn: arn, LoadBalancerName: name } = old.loadBalancer;
-    const mark = (at: string): void => {
-      const Tags = [{ Key: tagKeys.retired, Value: at }];
-      steps.addAction(`${name}: retire`, 'elbv2:AddTags', { input: { ResourceArns: [arn], Tags }, reason: 'its successor serves' });
-    };
-    if (isDue(name, old.loadBalancer.DNSName, old.tags, mark)) planRemovalOfNlb(steps, input, old);
+    const { LoadBalancerArn: arn, LoadBalancerName: name, DNSName } = old.loadBalancer;
+    if (isDue({ ResourceArns: [arn] }, name, DNSName, old.tags)) planRemovalOfNlb(steps, input, old);
   }
   for (const old of observed.classic.filter((one) => one !== classic && mine(one.tags))) {
-    const { LoadBalancerName: name } = old.loadBalancer;
-    const mark = (at: string): void => {
-      const Tags = [{ Key: tagKeys.retired, Value: at }];
-      steps.addAction(`${name}: retire`, 'elb:AddTags', { input: { LoadBalancerNames: [name], Tags }, reason: 'its successor serves' });
-    };
-    if (isDue(name, old.loadBalancer.DNSName, old.tags, mark)) planRemovalOfClassic(steps, old);
+    const { LoadBalancerName: name, DNSName } = old.loadBalancer;
+    if (isDue({ LoadBalancerNames: [name] }, name, DNSName, old.tags)) planRemovalOfClassic(steps, old);
   }
 }
 
@@ -116,8 +109,7 @@ function planDisownAdopted(steps: Steps, one: ObservedLoadBalancer, needs: reado
     Attributes.length === 0 ? [] : [steps.addAction(`${name}: attributes`, 'elbv2:ModifyLoadBalancerAttributes', { input, reason })];
   // The cluster tag was set by the owner, so it stays.
   const ours = Object.keys(tags).filter((key) => isOurKey(key) && key !== tagKeys.cluster);
-  steps.addAction(`${name}: disown`, 'elbv2:RemoveTags', {
-    input: { ResourceArns: [arn], TagKeys: [...askedKeys(tags), ...ours] },
+  removeTags(steps, `${name}: disown`, { ResourceArns: [arn] }, [...askedKeys(tags), ...ours], {
     reason: 'the adopted load balancer is no longer used',
     needs: [...needs, ...reset, ...planCapacityRestored(steps, one)],
   });

@@ -8,7 +8,7 @@ import type { Desired, IngressRule } from '../../model/desired.ts';
 import type { PlanInput } from './input.ts';
 import { missingRules, permission, rulesOf } from './ingress-rules.ts';
 import type { Observed } from '../../model/observed.ts';
-import { planTagDifference, type Steps } from './steps.ts';
+import { planTags, type Steps } from './steps.ts';
 
 /** The security groups of the load balancer. Some ids may be placeholders. */
 export interface UsableSecurityGroups {
@@ -68,7 +68,7 @@ function planFrontGroup(
     const opened = authorize(steps, placeholder(created), rules, [needs]);
     return { id: placeholder(created), needs: [needs, ...opened], narrow: () => undefined };
   }
-  planTags(steps, created, group, tags);
+  planTags(steps, created, { Resources: [group.GroupId] }, tagMap(group.Tags), tags);
   const actual = rulesOf(group.IpPermissions);
   const missing = missingRules(rules, actual);
   // If a Service has errors, the rules that it needs are unknown, so no rule is removed.
@@ -91,17 +91,6 @@ const ofLoadBalancer: ReadonlySet<string> = new Set([tagKeys.resource, tagKeys.a
 
 function withoutResource(tags: Desired['tags']): Record<string, string> {
   return Object.fromEntries(Object.entries(tags).filter(([key]) => !ofLoadBalancer.has(key)));
-}
-
-function planTags(steps: Steps, what: string, group: SecurityGroup, desired: Readonly<Record<string, string>>): void {
-  const Resources = [group.GroupId];
-  planTagDifference(tagMap(group.Tags), desired, {
-    remove: (keys, reason) => {
-      const Tags = keys.map((Key) => ({ Key }));
-      return steps.addAction(`${what}: untag`, 'ec2:DeleteTags', { input: { Resources, Tags }, reason });
-    },
-    add: (Tags, reason, needs) => steps.addAction(`${what}: tag`, 'ec2:CreateTags', { input: { Resources, Tags }, reason, needs: [needs] }),
-  });
 }
 
 /** Deletes our security groups that the load balancer no longer uses. A group that is still attached must wait. */
@@ -134,7 +123,7 @@ function planBackendGroup(steps: Steps, { desired, observed, cluster, vpcId }: P
   const tags = { ...ownerTags({ clusterName: cluster, ...defined({ clusterUid }) }), [tagKeys.resource]: resources.backendSecurityGroup };
   const { backendSecurityGroup: group } = observed;
   if (group !== undefined) {
-    planTags(steps, created, group, tags);
+    planTags(steps, created, { Resources: [group.GroupId] }, tagMap(group.Tags), tags);
     return { ids: [group.GroupId], needs: [] };
   }
   const needs = steps.addAction(`${created}: create`, 'ec2:CreateSecurityGroup', {
@@ -142,12 +131,7 @@ function planBackendGroup(steps: Steps, { desired, observed, cluster, vpcId }: P
       GroupName: backendGroupName(cluster),
       Description: `Load balancers of ${cluster}, as its nodes see them`,
       VpcId: vpcId,
-      TagSpecifications: [
-        {
-          ResourceType: 'security-group',
-          Tags: tagList(tags),
-        },
-      ],
+      TagSpecifications: [{ ResourceType: 'security-group', Tags: tagList(tags) }],
     },
     reason: 'the cluster has no security group for its load balancers yet',
     creates: created,

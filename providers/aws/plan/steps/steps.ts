@@ -1,3 +1,4 @@
+import type { Tag } from '../../cloud/elbv2.ts';
 import type { WriteOperation } from '../../cloud/operations.ts';
 import { reason, type Reason } from '../../../../src/model/reasons.ts';
 import { limits } from '../../model/limits.ts';
@@ -37,7 +38,7 @@ export class Steps {
 }
 
 interface TagDifference {
-  readonly add: ReturnType<typeof tagList>;
+  readonly add: readonly Tag[];
   readonly remove: readonly string[];
 }
 
@@ -52,31 +53,42 @@ function tagDifference(actual: Tags, desired: Tags): TagDifference | undefined {
   return add.length === 0 && remove.length === 0 ? undefined : { add, remove };
 }
 
+/** A resource of ELB v2, a Classic ELB or a resource of EC2, as the requests about tags name it. */
+export type TaggedResource =
+  | { readonly ResourceArns: readonly [string] }
+  | { readonly LoadBalancerNames: readonly [string] }
+  | { readonly Resources: readonly [string] };
+
+type Why = Pick<Rest<WriteOperation>, 'reason' | 'needs'>;
+
+/** Returns the id of the action. */
+export function addTags(steps: Steps, id: string, resource: TaggedResource, Tags: readonly Tag[], why: Why): string {
+  if ('ResourceArns' in resource) return steps.addAction(id, 'elbv2:AddTags', { input: { ...resource, Tags }, ...why });
+  if ('Resources' in resource) return steps.addAction(id, 'ec2:CreateTags', { input: { ...resource, Tags }, ...why });
+  return steps.addAction(id, 'elb:AddTags', { input: { ...resource, Tags }, ...why });
+}
+
+/** Returns the id of the action. */
+export function removeTags(steps: Steps, id: string, resource: TaggedResource, TagKeys: readonly string[], why: Why): string {
+  if ('ResourceArns' in resource) return steps.addAction(id, 'elbv2:RemoveTags', { input: { ...resource, TagKeys }, ...why });
+  const Tags = TagKeys.map((Key) => ({ Key }));
+  if ('Resources' in resource) return steps.addAction(id, 'ec2:DeleteTags', { input: { ...resource, Tags }, ...why });
+  return steps.addAction(id, 'elb:RemoveTags', { input: { ...resource, Tags }, ...why });
+}
+
 /**
  * Plans tag changes. Tags are removed before others are added: the added tags include the note of requested keys, and without the old note
  * a later reconcile would not know which tags it may remove. Returns the id of the last action, or undefined if the tags are as desired.
  */
-export function planTagDifference(
-  actual: Tags,
-  desired: Tags,
-  make: {
-    readonly remove: (keys: readonly string[], reason: string) => string;
-    readonly add: (tags: TagDifference['add'], reason: string, needs: string | undefined) => string;
-  },
-): string | undefined {
+export function planTags(steps: Steps, what: string, resource: TaggedResource, actual: Tags, desired: Tags): string | undefined {
   const difference = tagDifference(actual, desired);
   if (difference === undefined) return undefined;
   const { add, remove } = difference;
-  const removed = remove.length === 0 ? undefined : make.remove(remove, `tags ${remove.join(', ')} are no longer desired`);
-  return add.length === 0 ? removed : make.add(add, `tags ${add.map(({ Key }) => Key).join(', ')} are missing or differ`, removed);
-}
-
-/** Plans the tags of a v2 load balancer, listener or target group. Returns the id of the action that later actions depend on. */
-export function planTags(steps: Steps, what: string, arn: string, actual: Tags, desired: Tags): string | undefined {
-  const ResourceArns = [arn];
-  return planTagDifference(actual, desired, {
-    remove: (TagKeys, reason) => steps.addAction(`${what}: untag`, 'elbv2:RemoveTags', { input: { ResourceArns, TagKeys }, reason }),
-    add: (Tags, reason, needs) =>
-      steps.addAction(`${what}: tag`, 'elbv2:AddTags', { input: { ResourceArns, Tags }, reason, needs: [needs] }),
-  });
+  const removed =
+    remove.length === 0
+      ? undefined
+      : removeTags(steps, `${what}: untag`, resource, remove, { reason: `tags ${remove.join(', ')} are no longer desired` });
+  if (add.length === 0) return removed;
+  const reason = `tags ${add.map(({ Key }) => Key).join(', ')} are missing or differ`;
+  return addTags(steps, `${what}: tag`, resource, add, { reason, needs: [removed] });
 }

@@ -15,6 +15,14 @@ export function required<T>(value: T | undefined, field: string): T {
   return value;
 }
 
+/** Copies fields that AWS guarantees. */
+export function guaranteed<T extends object, Name extends keyof T & string>(
+  answer: T,
+  ...names: readonly Name[]
+): { [N in Name]-?: Exclude<T[N], undefined> } {
+  return Object.fromEntries(names.map((name) => [name, required(answer[name], name)])) as { [N in Name]-?: Exclude<T[N], undefined> };
+}
+
 export function list<T>(values: readonly T[] | undefined): readonly T[] {
   return values ?? [];
 }

@@ -1,7 +1,7 @@
 import type * as Sdk from '@aws-sdk/client-ec2';
 import type { EndpointConnection, EndpointService } from '../../cloud/endpoint-services.ts';
 import type { ElasticIp, Instance, IpPermission, NetworkInterface, RouteTable, SecurityGroup, Subnet, Vpc } from '../../cloud/ec2.ts';
-import { list, required, present } from './answer.ts';
+import { guaranteed, list, present, required } from './answer.ts';
 import { toTags } from './elbv2.ts';
 
 /** Converts the fields of EC2 answers that Herald reads. */
@@ -26,9 +26,7 @@ function toIpv6Blocks(
 
 export function toSubnet(one: Sdk.Subnet): Subnet {
   return present({
-    SubnetId: required(one.SubnetId, 'SubnetId'),
-    VpcId: required(one.VpcId, 'VpcId'),
-    AvailabilityZone: required(one.AvailabilityZone, 'AvailabilityZone'),
+    ...guaranteed(one, 'SubnetId', 'VpcId', 'AvailabilityZone'),
     // Absent for an IPv6-only subnet.
     CidrBlock: one.CidrBlock ?? '',
     Ipv6CidrBlockAssociationSet: toIpv6Blocks(one.Ipv6CidrBlockAssociationSet),
@@ -41,8 +39,7 @@ export function toSubnet(one: Sdk.Subnet): Subnet {
 
 export function toRouteTable(one: Sdk.RouteTable): RouteTable {
   return {
-    RouteTableId: required(one.RouteTableId, 'RouteTableId'),
-    VpcId: required(one.VpcId, 'VpcId'),
+    ...guaranteed(one, 'RouteTableId', 'VpcId'),
     Associations: list(one.Associations).map(({ Main, SubnetId }) => present({ Main: Main ?? false, SubnetId })),
     Routes: list(one.Routes).map(({ GatewayId, DestinationCidrBlock, DestinationIpv6CidrBlock }) =>
       present({ GatewayId, DestinationCidrBlock, DestinationIpv6CidrBlock }),
@@ -52,8 +49,7 @@ export function toRouteTable(one: Sdk.RouteTable): RouteTable {
 
 export function toSecurityGroup(one: Sdk.SecurityGroup): SecurityGroup {
   return {
-    GroupId: required(one.GroupId, 'GroupId'),
-    GroupName: required(one.GroupName, 'GroupName'),
+    ...guaranteed(one, 'GroupId', 'GroupName'),
     Description: one.Description ?? '',
     VpcId: required(one.VpcId, 'VpcId'),
     IpPermissions: list(one.IpPermissions).map(toPermission),
@@ -120,8 +116,7 @@ export function toElasticIp(one: Sdk.Address): ElasticIp {
 export function toEndpointService(one: Sdk.ServiceConfiguration): EndpointService {
   const { PrivateDnsName, PrivateDnsNameConfiguration: dns } = one;
   return present({
-    ServiceId: required(one.ServiceId, 'ServiceId'),
-    ServiceName: required(one.ServiceName, 'ServiceName'),
+    ...guaranteed(one, 'ServiceId', 'ServiceName'),
     ServiceState: one.ServiceState ?? '',
     AcceptanceRequired: one.AcceptanceRequired ?? true,
     NetworkLoadBalancerArns: list(one.NetworkLoadBalancerArns),

@@ -1,20 +1,12 @@
 import type * as Sdk from '@aws-sdk/client-elastic-load-balancing';
-import type {
-  ClassicAttributes,
-  ClassicHealthCheck,
-  ClassicListener,
-  ClassicLoadBalancer,
-  ClassicProtocol,
-  PolicyDescription,
-} from '../../cloud/elb.ts';
+import type * as Cloud from '../../cloud/elb.ts';
 import type { Scheme } from '../../cloud/elbv2.ts';
-import { list, required, present } from './answer.ts';
+import { guaranteed, list, present, required } from './answer.ts';
 
 /** Converts the fields of Classic Load Balancer answers that Herald reads. */
-export function toClassicLoadBalancer(one: Sdk.LoadBalancerDescription): ClassicLoadBalancer {
+export function toClassicLoadBalancer(one: Sdk.LoadBalancerDescription): Cloud.ClassicLoadBalancer {
   return present({
-    LoadBalancerName: required(one.LoadBalancerName, 'LoadBalancerName'),
-    DNSName: required(one.DNSName, 'DNSName'),
+    ...guaranteed(one, 'LoadBalancerName', 'DNSName'),
     CanonicalHostedZoneNameID: one.CanonicalHostedZoneNameID,
     Scheme: required(one.Scheme, 'Scheme') as Scheme,
     // Empty outside of a VPC, where Herald has no resources.
@@ -35,14 +27,14 @@ export function toClassicLoadBalancer(one: Sdk.LoadBalancerDescription): Classic
   });
 }
 
-function toClassicListener(one: Sdk.Listener): ClassicListener {
-  const protocol = required(one.Protocol, 'Protocol') as ClassicProtocol;
+function toClassicListener(one: Sdk.Listener): Cloud.ClassicListener {
+  const protocol = required(one.Protocol, 'Protocol') as Cloud.ClassicProtocol;
   const secure = protocol === 'SSL' || protocol === 'HTTPS';
   return present({
     Protocol: protocol,
     LoadBalancerPort: required(one.LoadBalancerPort, 'LoadBalancerPort'),
     // AWS omits the instance protocol if it equals that of the listener.
-    InstanceProtocol: (one.InstanceProtocol ?? protocol) as ClassicProtocol,
+    InstanceProtocol: (one.InstanceProtocol ?? protocol) as Cloud.ClassicProtocol,
     InstancePort: required(one.InstancePort, 'InstancePort'),
     // moto 5.1.1 returns a certificate "None" for other protocols.
     SSLCertificateId: secure ? one.SSLCertificateId : undefined,
@@ -50,7 +42,7 @@ function toClassicListener(one: Sdk.Listener): ClassicListener {
 }
 
 /** AWS creates a health check with every load balancer. moto does so only on request. */
-function toHealthCheck(one: Sdk.HealthCheck | undefined): ClassicHealthCheck {
+function toHealthCheck(one: Sdk.HealthCheck | undefined): Cloud.ClassicHealthCheck {
   return {
     Target: one?.Target ?? '',
     Interval: one?.Interval ?? 0,
@@ -60,7 +52,7 @@ function toHealthCheck(one: Sdk.HealthCheck | undefined): ClassicHealthCheck {
   };
 }
 
-export function toClassicAttributes(one: Sdk.LoadBalancerAttributes | undefined): ClassicAttributes {
+export function toClassicAttributes(one: Sdk.LoadBalancerAttributes | undefined): Cloud.ClassicAttributes {
   const { CrossZoneLoadBalancing: crossZone, AccessLog: log, ConnectionDraining: draining, ConnectionSettings: settings } = one ?? {};
   return present({
     CrossZoneLoadBalancing: crossZone === undefined ? undefined : { Enabled: crossZone.Enabled ?? false },
@@ -78,10 +70,9 @@ export function toClassicAttributes(one: Sdk.LoadBalancerAttributes | undefined)
   });
 }
 
-export function toPolicy(one: Sdk.PolicyDescription): PolicyDescription {
+export function toPolicy(one: Sdk.PolicyDescription): Cloud.PolicyDescription {
   return {
-    PolicyName: required(one.PolicyName, 'PolicyName'),
-    PolicyTypeName: required(one.PolicyTypeName, 'PolicyTypeName'),
+    ...guaranteed(one, 'PolicyName', 'PolicyTypeName'),
     PolicyAttributeDescriptions: list(one.PolicyAttributeDescriptions).map(({ AttributeName, AttributeValue }) => ({
       AttributeName: required(AttributeName, 'AttributeName'),
       AttributeValue: AttributeValue ?? '',

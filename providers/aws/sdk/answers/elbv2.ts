@@ -1,31 +1,13 @@
 import type * as Sdk from '@aws-sdk/client-elastic-load-balancing-v2';
-import type {
-  Attribute,
-  AvailabilityZone,
-  CapacityReservation,
-  ForwardAction,
-  HealthCheckProtocol,
-  HealthCheckSettings,
-  Listener,
-  ListenerCertificate,
-  LoadBalancer,
-  NlbProtocol,
-  Tag,
-  TargetGroup,
-  TargetHealthDescription,
-} from '../../cloud/elbv2.ts';
-import { list, required, present } from './answer.ts';
+import type * as Cloud from '../../cloud/elbv2.ts';
+import { guaranteed, list, present, required } from './answer.ts';
 
 /** Converts the fields of Elastic Load Balancing v2 answers that Herald reads. */
-export function toLoadBalancer(one: Sdk.LoadBalancer): LoadBalancer {
+export function toLoadBalancer(one: Sdk.LoadBalancer): Cloud.LoadBalancer {
   return present({
-    LoadBalancerArn: required(one.LoadBalancerArn, 'LoadBalancerArn'),
-    LoadBalancerName: required(one.LoadBalancerName, 'LoadBalancerName'),
-    DNSName: required(one.DNSName, 'DNSName'),
+    ...guaranteed(one, 'LoadBalancerArn', 'LoadBalancerName', 'DNSName'),
     CanonicalHostedZoneId: one.CanonicalHostedZoneId,
-    Type: required(one.Type, 'Type'),
-    Scheme: required(one.Scheme, 'Scheme'),
-    VpcId: required(one.VpcId, 'VpcId'),
+    ...guaranteed(one, 'Type', 'Scheme', 'VpcId'),
     State: present({ Code: required(one.State?.Code, 'State'), Reason: one.State?.Reason }),
     IpAddressType: one.IpAddressType ?? 'ipv4',
     AvailabilityZones: list(one.AvailabilityZones).map(toAvailabilityZone),
@@ -35,10 +17,9 @@ export function toLoadBalancer(one: Sdk.LoadBalancer): LoadBalancer {
   });
 }
 
-function toAvailabilityZone(one: Sdk.AvailabilityZone): AvailabilityZone {
+function toAvailabilityZone(one: Sdk.AvailabilityZone): Cloud.AvailabilityZone {
   return present({
-    ZoneName: required(one.ZoneName, 'ZoneName'),
-    SubnetId: required(one.SubnetId, 'SubnetId'),
+    ...guaranteed(one, 'ZoneName', 'SubnetId'),
     LoadBalancerAddresses: one.LoadBalancerAddresses?.map(({ IpAddress, AllocationId, PrivateIPv4Address, IPv6Address }) =>
       present({ IpAddress, AllocationId, PrivateIPv4Address, IPv6Address }),
     ),
@@ -46,7 +27,7 @@ function toAvailabilityZone(one: Sdk.AvailabilityZone): AvailabilityZone {
   });
 }
 
-export function toCapacityReservation(one: Sdk.DescribeCapacityReservationOutput): CapacityReservation {
+export function toCapacityReservation(one: Sdk.DescribeCapacityReservationOutput): Cloud.CapacityReservation {
   const { CapacityUnits } = one.MinimumLoadBalancerCapacity ?? {};
   return present({
     MinimumLoadBalancerCapacity: CapacityUnits === undefined ? undefined : { CapacityUnits },
@@ -56,13 +37,11 @@ export function toCapacityReservation(one: Sdk.DescribeCapacityReservationOutput
   });
 }
 
-export function toListener(one: Sdk.Listener): Listener {
+export function toListener(one: Sdk.Listener): Cloud.Listener {
   return present({
-    ListenerArn: required(one.ListenerArn, 'ListenerArn'),
-    LoadBalancerArn: required(one.LoadBalancerArn, 'LoadBalancerArn'),
-    Port: required(one.Port, 'Port'),
+    ...guaranteed(one, 'ListenerArn', 'LoadBalancerArn', 'Port'),
     // A listener with a protocol that Herald does not use is foreign. Its protocol is passed on unchanged.
-    Protocol: required(one.Protocol, 'Protocol') as NlbProtocol,
+    Protocol: required(one.Protocol, 'Protocol') as Cloud.NlbProtocol,
     DefaultActions: list(one.DefaultActions).flatMap(toForwardAction),
     // moto 5.1.1 returns a certificate without an ARN if there is none.
     Certificates: one.Certificates?.flatMap(({ CertificateArn }) => (CertificateArn ? [{ CertificateArn }] : [])),
@@ -72,7 +51,7 @@ export function toListener(one: Sdk.Listener): Listener {
 }
 
 /** AWS describes a forward action to one target group in the short form, the long form, or both. */
-function toForwardAction(one: Sdk.Action): ForwardAction[] {
+function toForwardAction(one: Sdk.Action): Cloud.ForwardAction[] {
   if (one.Type !== 'forward') return [];
   const groups = list(one.ForwardConfig?.TargetGroups).flatMap(({ TargetGroupArn, Weight = 1 }) =>
     TargetGroupArn === undefined ? [] : [{ TargetGroupArn, Weight }],
@@ -86,28 +65,26 @@ function toForwardAction(one: Sdk.Action): ForwardAction[] {
   return [{ Type: 'forward', ForwardConfig: { TargetGroups: groups, TargetGroupStickinessConfig: { Enabled } } }];
 }
 
-export function toListenerCertificate({ CertificateArn, IsDefault }: Sdk.Certificate): ListenerCertificate {
+export function toListenerCertificate({ CertificateArn, IsDefault }: Sdk.Certificate): Cloud.ListenerCertificate {
   return { CertificateArn: required(CertificateArn, 'CertificateArn'), IsDefault: IsDefault ?? false };
 }
 
-export function toTargetGroup(one: Sdk.TargetGroup): TargetGroup {
+export function toTargetGroup(one: Sdk.TargetGroup): Cloud.TargetGroup {
   return {
     ...toHealthCheck(one),
-    TargetGroupArn: required(one.TargetGroupArn, 'TargetGroupArn'),
-    TargetGroupName: required(one.TargetGroupName, 'TargetGroupName'),
-    Protocol: required(one.Protocol, 'Protocol') as NlbProtocol,
-    Port: required(one.Port, 'Port'),
-    VpcId: required(one.VpcId, 'VpcId'),
-    TargetType: required(one.TargetType, 'TargetType') as TargetGroup['TargetType'],
+    ...guaranteed(one, 'TargetGroupArn', 'TargetGroupName'),
+    Protocol: required(one.Protocol, 'Protocol') as Cloud.NlbProtocol,
+    ...guaranteed(one, 'Port', 'VpcId'),
+    TargetType: required(one.TargetType, 'TargetType') as Cloud.TargetGroup['TargetType'],
     IpAddressType: one.IpAddressType ?? 'ipv4',
     LoadBalancerArns: list(one.LoadBalancerArns),
   };
 }
 
-function toHealthCheck(one: Sdk.TargetGroup): HealthCheckSettings {
+function toHealthCheck(one: Sdk.TargetGroup): Cloud.HealthCheckSettings {
   const { Matcher } = one;
   return present({
-    HealthCheckProtocol: one.HealthCheckProtocol as HealthCheckProtocol | undefined,
+    HealthCheckProtocol: one.HealthCheckProtocol as Cloud.HealthCheckProtocol | undefined,
     HealthCheckPort: one.HealthCheckPort,
     HealthCheckPath: one.HealthCheckPath,
     HealthCheckIntervalSeconds: one.HealthCheckIntervalSeconds,
@@ -118,31 +95,33 @@ function toHealthCheck(one: Sdk.TargetGroup): HealthCheckSettings {
   });
 }
 
-export function toTargetHealth({ Target, TargetHealth }: Sdk.TargetHealthDescription): TargetHealthDescription {
+export function toTargetHealth({ Target, TargetHealth }: Sdk.TargetHealthDescription): Cloud.TargetHealthDescription {
   const { State, Reason, Description } = required(TargetHealth, 'TargetHealth');
   const { Id, Port, AvailabilityZone, QuicServerId } = required(Target, 'Target');
   return {
     Target: present({ Id: required(Id, 'Target.Id'), Port: required(Port, 'Target.Port'), AvailabilityZone, QuicServerId }),
     TargetHealth: present({
-      State: required(State, 'TargetHealth.State') as TargetHealthDescription['TargetHealth']['State'],
+      State: required(State, 'TargetHealth.State') as Cloud.TargetHealthDescription['TargetHealth']['State'],
       Reason,
       Description,
     }),
   };
 }
 
-export function toAttributes(attributes: readonly (Sdk.LoadBalancerAttribute | Sdk.ListenerAttribute)[] | undefined): readonly Attribute[] {
+export function toAttributes(
+  attributes: readonly (Sdk.LoadBalancerAttribute | Sdk.ListenerAttribute)[] | undefined,
+): readonly Cloud.Attribute[] {
   // An attribute without a value is not set.
   return list(attributes).map(({ Key, Value }) => ({ Key: required(Key, 'Attribute.Key'), Value: Value ?? '' }));
 }
 
-export function toTagDescription(one: Sdk.TagDescription): { readonly ResourceArn: string; readonly Tags: readonly Tag[] } {
+export function toTagDescription(one: Sdk.TagDescription): { readonly ResourceArn: string; readonly Tags: readonly Cloud.Tag[] } {
   return { ResourceArn: required(one.ResourceArn, 'ResourceArn'), Tags: toTags(one.Tags) };
 }
 
 /** Converts the tags of any service. A tag without a value has an empty value. */
 export function toTags(
   tags: readonly { readonly Key?: string | undefined; readonly Value?: string | undefined }[] | undefined,
-): readonly Tag[] {
+): readonly Cloud.Tag[] {
   return list(tags).map(({ Key, Value }) => ({ Key: required(Key, 'Tag.Key'), Value: Value ?? '' }));
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert';
+import { reason } from '../../../../src/model/reasons.ts';
 import type { Cloud } from '../../cloud/cloud.ts';
-import type { Filter, SecurityGroup } from '../../cloud/ec2.ts';
-import { AwsError, isTransient, type AwsErrorCode } from '../../cloud/error.ts';
+import { AwsError, isTransient, unlessFailed, type AwsErrorCode } from '../../cloud/error.ts';
 import type { Input, Output, WriteOperation } from '../../cloud/operations.ts';
+import { limits } from '../../model/limits.ts';
 import { tagKeys, tagMap } from '../../model/tags.ts';
 import { placeholderName, type Action } from '../../plan/steps/action.ts';
-import { withBlockers } from './refused-deletion.ts';
 
 export type Outcome =
   | { readonly action: Action; readonly result: 'done' }
@@ -73,14 +73,9 @@ async function attempt(cloud: Cloud, action: Action, created: Map<string, string
 
 /** Undoes an action that failed halfway. If this fails as well, the next reconcile creates what is missing. */
 async function undo(cloud: Cloud, { otherwise = [] }: Action): Promise<void> {
-  for (const { operation, input } of otherwise) {
-    try {
-      await cloud.call<WriteOperation>(operation, input);
-    } catch (error) {
-      if (!(error instanceof AwsError)) throw error;
-      return;
-    }
-  }
+  await unlessFailed(async () => {
+    for (const { operation, input } of otherwise) await cloud.call<WriteOperation>(operation, input);
+  });
 }
 
 /**
@@ -94,21 +89,41 @@ async function existingGroup(cloud: Cloud, { operation, input }: Action, error: 
     { Name: 'vpc-id', Values: [input.VpcId] },
     { Name: 'group-name', Values: [input.GroupName] },
   ];
-  const [found] = await listGroups(cloud, Filters);
+  // A failure leaves the answer to the creation as the one to report.
+  const [found] = (await unlessFailed(() => cloud.call('ec2:DescribeSecurityGroups', { Filters })))?.SecurityGroups ?? [];
   if (found === undefined) return 'not listed';
   const [actual, wanted] = [tagMap(found.Tags), tagMap(input.TagSpecifications.flatMap(({ Tags }) => Tags))];
   const isOurs = [tagKeys.cluster, tagKeys.stack, tagKeys.resource].every((key) => actual[key] === wanted[key]);
   return isOurs ? found.GroupId : undefined;
 }
 
-/** A failure leaves the answer to the creation as the one to report. */
-async function listGroups(cloud: Cloud, Filters: readonly Filter[]): Promise<readonly SecurityGroup[]> {
-  try {
-    return (await cloud.call('ec2:DescribeSecurityGroups', { Filters })).SecurityGroups;
-  } catch (error) {
-    if (error instanceof AwsError) return [];
-    throw error;
-  }
+/** States of endpoints that keep AWS from deleting their service. */
+const connectedStates: ReadonlySet<string> = new Set(['available', 'pending', 'pendingAcceptance']);
+
+/**
+ * Returns the refusal of a deletion with what is in its way, where AWS does not say that: the endpoints of clients that are connected to an
+ * endpoint service. Other errors are returned as they are.
+ */
+async function withBlockers(cloud: Cloud, { id, operation, input }: Action, error: AwsError): Promise<AwsError> {
+  if (operation !== 'ec2:DeleteVpcEndpointServiceConfigurations' || error.code !== 'inUse') return error;
+  const [ServiceId] = input.ServiceIds;
+  // A failure leaves the refusal as the error to report.
+  const listed = await unlessFailed(() => cloud.call('ec2:DescribeVpcEndpointConnections', { ServiceId }));
+  const endpoints = listed?.VpcEndpointConnections.filter(({ VpcEndpointState }) => connectedStates.has(VpcEndpointState)) ?? [];
+  const { code, awsCode, requestId, message, cause } = error;
+  const name = id.replace(/^endpoint service (.*): delete$/, '$1');
+  const shown = endpoints.slice(0, limits.shownEndpoints).map(({ VpcEndpointId, VpcEndpointOwner }) => ({
+    id: VpcEndpointId,
+    owner: VpcEndpointOwner,
+  }));
+  const blocked = reason('AwsEndpointServiceInUse', {
+    service: ServiceId,
+    name,
+    endpoints: shown.map((one) => `${one.id}${one.owner === '' ? '' : ` of account ${one.owner}`}`).join(', '),
+    ids: shown.map((one) => one.id).join(' '),
+    others: endpoints.length - shown.length,
+  });
+  return new AwsError({ code, operation, awsCode, requestId, message, cause, reason: blocked });
 }
 
 /** Replaces placeholders in the input by the ids of created resources. */

@@ -2,20 +2,16 @@ import { reason, type Reason } from '../../../../src/model/reasons.ts';
 import { serviceKey } from '../../../../src/model/objects/metadata.ts';
 import { annotationTable } from '../../annotations/table.ts';
 import type { Member } from '../../desire/stack.ts';
-import type { DesiredTarget } from '../../model/desired.ts';
+import type { DesiredTargetGroup } from '../../model/desired.ts';
 import { ownObserved } from '../../model/own-resources.ts';
 import { resources, tagKeys } from '../../model/tags.ts';
-import { formatRecord, nextRecorded, recordKeyOf, type SharedGroup } from '../../model/targets/target-record.ts';
+import { formatRecord, nextRecorded, recordKeyOf } from '../../model/targets/target-record.ts';
 import { registeredTargets } from '../../observe/registered-targets.ts';
 import type { KeptTargets } from '../../plan/kept-targets.ts';
 import type { PlanInput } from '../../plan/steps/input.ts';
 import type { TargetRecords } from './target-records.ts';
 
-interface Group {
-  readonly key: string;
-  readonly targets: readonly DesiredTarget[];
-  readonly shared: SharedGroup;
-}
+type Group = Required<Pick<DesiredTargetGroup, 'key' | 'targets' | 'shared'>>;
 
 /**
  * Records the targets that a plan registers in target groups which others use too, before anything is registered: a controller that fails

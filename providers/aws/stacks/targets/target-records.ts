@@ -1,5 +1,4 @@
-import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
-import { serviceKey } from '../../../../src/model/objects/metadata.ts';
+import { serviceKey, type ServiceKey } from '../../../../src/model/objects/metadata.ts';
 import type { Service } from '../../../../src/model/objects/service.ts';
 import { targetsAnnotation, type ServiceMetadata } from '../../model/service-metadata.ts';
 import { formatRecord, parseRecord, type TargetRecord } from '../../model/targets/target-record.ts';

@@ -1,3 +1,5 @@
+import { defined } from '../../../../src/lang/defined.ts';
+
 /** An IAM policy, in the form in which AWS takes it. */
 export interface IamPolicy {
   readonly Version: '2012-10-17';
@@ -32,77 +34,43 @@ export function iamPolicy(cluster?: string): IamPolicy {
   return {
     Version: '2012-10-17',
     Statement: [
-      { Sid: 'Look', Effect: 'Allow', Action: reads, Resource: '*' },
-      { Sid: 'Certificates', Effect: 'Allow', Action: ['acm:DescribeCertificate', 'acm:ListCertificates'], Resource: '*' },
-      {
-        Sid: 'FirstLoadBalancer',
-        Effect: 'Allow',
-        Action: 'iam:CreateServiceLinkedRole',
-        Resource: '*',
-        Condition: { StringEquals: { 'iam:AWSServiceName': 'elasticloadbalancing.amazonaws.com' } },
-      },
-      {
-        Sid: 'CreateWithOurTag',
-        Effect: 'Allow',
-        Action: [
-          'ec2:CreateVpcEndpointServiceConfiguration',
-          'elasticloadbalancing:CreateLoadBalancer',
-          'elasticloadbalancing:CreateTargetGroup',
-        ],
-        Resource: '*',
-        Condition: tagged('RequestTag'),
-      },
-      {
-        Sid: 'TagCreated',
-        Effect: 'Allow',
-        Action: 'elasticloadbalancing:AddTags',
-        Resource: '*',
-        Condition: creating('elasticloadbalancing:CreateAction', ['CreateListener', 'CreateLoadBalancer', 'CreateTargetGroup']),
-      },
-      { Sid: 'ChangeWhatHasOurTag', Effect: 'Allow', Action: changes, Resource: '*', Condition: tagged('ResourceTag') },
-      { Sid: 'Listeners', Effect: 'Allow', Action: listeners, Resource: '*' },
-      {
-        Sid: 'TargetsOfSharedGroups',
-        Effect: 'Allow',
-        Action: targets,
-        Resource: '*',
-        Condition: { Null: { 'aws:ResourceTag/herald.dev/multi-cluster': 'false' } },
-      },
-      { Sid: 'CreateSecurityGroups', Effect: 'Allow', Action: 'ec2:CreateSecurityGroup', Resource: '*' },
-      {
-        Sid: 'TagSecurityGroupsThatAreBeingCreated',
-        Effect: 'Allow',
-        Action: 'ec2:CreateTags',
-        Resource: '*',
-        Condition: creating('ec2:CreateAction', 'CreateSecurityGroup'),
-      },
-      {
-        Sid: 'ChangeOnlySecurityGroupsThatHaveOurTag',
-        Effect: 'Allow',
-        Action: ['ec2:CreateTags', 'ec2:DeleteSecurityGroup', 'ec2:DeleteTags'],
-        Resource: '*',
-        Condition: tagged('ResourceTag'),
-      },
-      {
-        Sid: 'TagEndpointServices',
-        Effect: 'Allow',
-        Action: 'ec2:CreateTags',
-        Resource: '*',
-        Condition: creating('ec2:CreateAction', 'CreateVpcEndpointServiceConfiguration'),
-      },
-      {
-        Sid: 'ChangeEndpointServices',
-        Effect: 'Allow',
-        Action: [
+      allow('Look', reads),
+      allow('Certificates', ['acm:DescribeCertificate', 'acm:ListCertificates']),
+      allow('FirstLoadBalancer', 'iam:CreateServiceLinkedRole', {
+        StringEquals: { 'iam:AWSServiceName': 'elasticloadbalancing.amazonaws.com' },
+      }),
+      allow(
+        'CreateWithOurTag',
+        ['ec2:CreateVpcEndpointServiceConfiguration', 'elasticloadbalancing:CreateLoadBalancer', 'elasticloadbalancing:CreateTargetGroup'],
+        tagged('RequestTag'),
+      ),
+      allow(
+        'TagCreated',
+        'elasticloadbalancing:AddTags',
+        creating('elasticloadbalancing:CreateAction', ['CreateListener', 'CreateLoadBalancer', 'CreateTargetGroup']),
+      ),
+      allow('ChangeWhatHasOurTag', changes, tagged('ResourceTag')),
+      allow('Listeners', listeners),
+      allow('TargetsOfSharedGroups', targets, { Null: { 'aws:ResourceTag/herald.dev/multi-cluster': 'false' } }),
+      allow('CreateSecurityGroups', 'ec2:CreateSecurityGroup'),
+      allow('TagSecurityGroupsThatAreBeingCreated', 'ec2:CreateTags', creating('ec2:CreateAction', 'CreateSecurityGroup')),
+      allow(
+        'ChangeOnlySecurityGroupsThatHaveOurTag',
+        ['ec2:CreateTags', 'ec2:DeleteSecurityGroup', 'ec2:DeleteTags'],
+        tagged('ResourceTag'),
+      ),
+      allow('TagEndpointServices', 'ec2:CreateTags', creating('ec2:CreateAction', 'CreateVpcEndpointServiceConfiguration')),
+      allow(
+        'ChangeEndpointServices',
+        [
           'ec2:CreateTags',
           'ec2:DeleteTags',
           'ec2:DeleteVpcEndpointServiceConfigurations',
           'ec2:ModifyVpcEndpointServiceConfiguration',
           'ec2:ModifyVpcEndpointServicePermissions',
         ],
-        Resource: '*',
-        Condition: tagged('ResourceTag'),
-      },
+        tagged('ResourceTag'),
+      ),
       ...rulesOf(cluster),
     ],
   };
@@ -110,12 +78,15 @@ export function iamPolicy(cluster?: string): IamPolicy {
 
 /** The statements of a policy are alternatives, so two kinds of security groups need two statements. */
 function rulesOf(cluster: string | undefined): IamStatement[] {
-  const base = { Effect: 'Allow', Action: rules, Resource: '*' } as const;
-  if (cluster === undefined) return [{ Sid: 'RulesAlsoOfNodes', ...base }];
+  if (cluster === undefined) return [allow('RulesAlsoOfNodes', rules)];
   return [
-    { Sid: 'RulesOfOurSecurityGroups', ...base, Condition: { StringEquals: { 'aws:ResourceTag/herald.dev/cluster': cluster } } },
-    { Sid: 'RulesOfNodesAndPods', ...base, Condition: { Null: { [`aws:ResourceTag/kubernetes.io/cluster/${cluster}`]: 'false' } } },
+    allow('RulesOfOurSecurityGroups', rules, { StringEquals: { 'aws:ResourceTag/herald.dev/cluster': cluster } }),
+    allow('RulesOfNodesAndPods', rules, { Null: { [`aws:ResourceTag/kubernetes.io/cluster/${cluster}`]: 'false' } }),
   ];
+}
+
+function allow(Sid: string, Action: IamStatement['Action'], Condition?: IamConditions): IamStatement {
+  return { Sid, Effect: 'Allow', Action, Resource: '*', ...defined({ Condition }) };
 }
 
 const reads = [

@@ -6,7 +6,7 @@ import { HttpResponse, type HttpRequest } from '@smithy/core/protocols';
 import { describe, expect, test } from 'vitest';
 import { sourceFiles } from '../../../../scripts/source-files.ts';
 import { ec2Client } from '../../../../providers/aws/sdk/ec2-client/client.ts';
-import * as commands from '../../../../providers/aws/sdk/ec2-client/commands.ts';
+import { ec2Commands } from '../../../../providers/aws/sdk/ec2-client/commands.ts';
 import { operations, type Ec2Operation } from '../../../../providers/aws/sdk/ec2-client/operations.ts';
 import { ec2 } from '../../../../providers/aws/sdk/ec2.ts';
 import { ec2Model } from '../../../../scripts/generate/ec2-model.ts';
@@ -144,7 +144,7 @@ const ofSdk = (configuration: object): Sender => new sdk.EC2Client(configuration
 function both(operation: Ec2Operation): readonly [own: object, ofSdk: object] {
   const name = `${operation}Command` as const;
   type Constructor = new (input: object) => object;
-  const [ownCommand, sdkCommand] = [Reflect.get(commands, name) as Constructor, Reflect.get(sdk, name) as Constructor];
+  const [ownCommand, sdkCommand] = [Reflect.get(ec2Commands, name) as Constructor, Reflect.get(sdk, name) as Constructor];
   return [new ownCommand(inputs[operation]), new sdkCommand(inputs[operation])];
 }
 
@@ -155,7 +155,7 @@ describe("Herald's client of EC2", () => {
 
   test('it has the operations that Herald uses, and no other', () => {
     expect([...operations].toSorted()).toEqual(Object.keys(ec2).toSorted());
-    expect(Object.keys(commands).toSorted()).toEqual(operations.map((operation) => `${operation}Command`).toSorted());
+    expect(Object.keys(ec2Commands).toSorted()).toEqual(operations.map((operation) => `${operation}Command`).toSorted());
   });
 
   test("Herald imports only types from the SDK's client, which takes 70 MB", () => {

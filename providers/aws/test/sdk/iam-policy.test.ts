@@ -35,12 +35,12 @@ const implied: Readonly<Record<string, string>> = {
   'ec2:DescribeInternetGateways': 'CreateLoadBalancer asks it of the caller, likewise',
 };
 
-/** The commands that a file imports, as IAM actions. The type checker refuses unused imports. */
+/** The commands that a file makes, as IAM actions. */
 function actionsIn(file: string): string[] {
   const text = readFileSync(join(root, file), 'utf8');
-  const imports = [...text.matchAll(/^import \{([^}]*)\} from '(@aws-sdk\/[^']+|\.\/ec2-client\/commands\.ts)';$/gm)];
-  return imports.flatMap(([, names = '', from = '']) =>
-    [...names.matchAll(/\b(\w+)Command\b/g)].map(([, name]) => `${servicesOfIam[from] ?? from}:${name}`),
+  const imports = [...text.matchAll(/^import (?:\* as (\w+)|\{ (\w+) \}) from '(@aws-sdk\/[^']+|\.\/ec2-client\/commands\.ts)';$/gm)];
+  return imports.flatMap(([, all, one, from = '']) =>
+    [...text.matchAll(new RegExp(`new ${all ?? one}\\.(\\w+)Command\\b`, 'g'))].map(([, name]) => `${servicesOfIam[from] ?? from}:${name}`),
   );
 }
 

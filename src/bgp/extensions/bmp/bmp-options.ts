@@ -31,13 +31,8 @@ export interface BmpOptions {
 }
 
 /** The options with parsed values and all defaults filled in. */
-export interface ResolvedBmp {
+export interface ResolvedBmp extends Required<BmpOptions> {
   readonly host: Address;
-  readonly port: number;
-  readonly views: readonly BmpView[];
-  readonly systemName: string;
-  readonly systemDescription: string;
-  readonly statisticsTime: number;
 }
 
 /** Parses text and fills in defaults. Throws SpeakerError, and UnknownOptionError. */

@@ -1,9 +1,10 @@
 import { defined } from '../../../lang/defined.ts';
-import { addressFromBytes, type Address } from '../../../net/address.ts';
+import type { Address } from '../../../net/address.ts';
 import type { Prefix } from '../../../net/prefix.ts';
 import { defaultLocalPref, type Community } from '../../route.ts';
 import { mergeAs4Path, type AsPathSegment } from '../../wire/attributes/as-path.ts';
 import type { PathAttributes } from '../../wire/attributes/decode-attributes.ts';
+import { nextHopsOf } from '../../wire/nlri.ts';
 
 /** The peer that sent a route. */
 export interface RouteSource {
@@ -80,9 +81,3 @@ export function receivedPath(attributes: PathAttributes, nextHop: Uint8Array, fr
 
 /** Returns a BGP identifier as an address. */
 export const routerIdAddress = (routerId: number): Address => ({ family: 4, value: BigInt(routerId) });
-
-/** The decoder has checked that there are 4, 16 or 32 octets. */
-function nextHopsOf(octets: Uint8Array): Address[] {
-  const parts = octets.length === 32 ? [octets.subarray(0, 16), octets.subarray(16)] : [octets];
-  return parts.map((part) => addressFromBytes(part));
-}

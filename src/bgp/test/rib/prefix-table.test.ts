@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Family } from '../../../../src/net/address.ts';
 import { maskedPrefix, prefix, type Prefix } from '../../../../src/net/prefix.ts';
 import { PrefixTable } from '../../../../src/bgp/rib/interned/prefix-table.ts';
-import { countNlri, readNlri } from '../../../../src/bgp/wire/nlri.ts';
+import { countNlri, readPaths } from '../../../../src/bgp/wire/nlri.ts';
 import { pathKey } from './receiver.ts';
 import { runs } from '../../../../test/support/property.ts';
 
@@ -63,7 +63,7 @@ describe.each([4, 6] as const)('the table of IPv%i prefixes', (family) => {
         expect(table.write({ slots, start: 0, end: 1 }, bytes, size)).toEqual({ count: 1, length: size });
         expect(bytes.subarray(size).every((byte) => byte === 0xee)).toBe(true);
         expect(countNlri(family, bytes.subarray(0, size))).toBe(1);
-        expect([...readNlri(family, bytes.subarray(0, size))]).toEqual([prefix]);
+        expect([...readPaths({ family, bytes: bytes.subarray(0, size), pathIds: false })]).toEqual([{ prefix }]);
       }),
     );
   });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { formatAddress, addressFromBytes } from '../../../../src/net/address.ts';
 import { formatPrefix, prefix } from '../../../../src/net/prefix.ts';
 import { keepaliveMessage } from '../../../../src/bgp/wire/header.ts';
-import { nlriOf, readNlri, readPaths, type Nlri } from '../../../../src/bgp/wire/nlri.ts';
+import { nlriOf, readPaths, type Nlri } from '../../../../src/bgp/wire/nlri.ts';
 import { decodeRouteRefresh, encodeRouteRefresh } from '../../../../src/bgp/wire/route-refresh.ts';
 import {
   decodeUpdate,
@@ -112,7 +112,8 @@ describe('decoding an UPDATE', () => {
   });
 
   test('prefix bits beyond the length are ignored', () => {
-    expect([...readNlri(4, hex('09 0aff'))].map(formatPrefix)).toEqual(['10.128.0.0/9']);
+    const paths = [...readPaths({ family: 4, bytes: hex('09 0aff'), pathIds: false })];
+    expect(paths.map(({ prefix }) => formatPrefix(prefix))).toEqual(['10.128.0.0/9']);
   });
 
   test('path identifiers are decoded in the families that have them (RFC 7911)', () => {

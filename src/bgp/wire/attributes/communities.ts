@@ -10,29 +10,19 @@ export type ExtendedCommunity = Extract<Community, { readonly kind: 'extended' }
 /** Decodes COMMUNITIES (RFC 1997): 4 octets each. */
 export function decodeCommunities(value: Uint8Array): StandardCommunity[] {
   const reader = new Reader(value);
-  const communities: StandardCommunity[] = [];
-  while (reader.left > 0) communities.push({ kind: 'standard', value: reader.u32() });
-  return communities;
+  return reader.list(() => ({ kind: 'standard', value: reader.u32() }));
 }
 
 /** Decodes LARGE_COMMUNITY (RFC 8092 3): three times 4 octets each. */
 export function decodeLargeCommunities(value: Uint8Array): LargeCommunity[] {
   const reader = new Reader(value);
-  const communities: LargeCommunity[] = [];
-  while (reader.left > 0) {
-    communities.push({ kind: 'large', globalAdministrator: reader.u32(), localData1: reader.u32(), localData2: reader.u32() });
-  }
-  return communities;
+  return reader.list(() => ({ kind: 'large', globalAdministrator: reader.u32(), localData1: reader.u32(), localData2: reader.u32() }));
 }
 
 /** Decodes EXTENDED COMMUNITIES (RFC 4360 2): 8 octets each. */
 export function decodeExtendedCommunities(value: Uint8Array): ExtendedCommunity[] {
   const reader = new Reader(value);
-  const communities: ExtendedCommunity[] = [];
-  while (reader.left > 0) {
-    communities.push({ kind: 'extended', type: reader.u8(), subtype: reader.u8(), value: reader.u16() * 2 ** 32 + reader.u32() });
-  }
-  return communities;
+  return reader.list(() => ({ kind: 'extended', type: reader.u8(), subtype: reader.u8(), value: reader.u16() * 2 ** 32 + reader.u32() }));
 }
 
 /** Encodes the communities of one kind, in the given order. Other kinds are left out. */

@@ -214,12 +214,9 @@ function readOptional(raw: RawAttribute, reader: Reader, into: Draft): void {
     case t.originatorId:
       into.originatorId = reader.u32();
       break;
-    case t.clusterList: {
-      const list: number[] = [];
-      while (reader.left > 0) list.push(reader.u32());
-      into.clusterList = list;
+    case t.clusterList:
+      into.clusterList = reader.list(() => reader.u32());
       break;
-    }
     case t.onlyToCustomer:
       into.onlyToCustomer = reader.u32();
       break;

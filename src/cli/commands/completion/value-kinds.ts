@@ -33,6 +33,7 @@ export const argumentValues: Readonly<Record<string, readonly ValueKind[]>> = {
   'explain pool': ['pool'],
   'explain peer': ['peer'],
   'explain node': ['node'],
+  'check service': ['service'],
   'history service': ['service'],
   'history peer': ['peer'],
   'history node': ['node'],

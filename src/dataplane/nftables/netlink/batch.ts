@@ -13,12 +13,10 @@ export function netfilterHeader(family: number, resource = 0): Uint8Array {
   return Uint8Array.of(family, 0, resource >> 8, resource & 0xff);
 }
 
-interface MessageHeader {
-  readonly type: number;
-  readonly flags: number;
-  readonly family: number;
-  readonly resource: number;
-}
+/** Describes a message for people. `entry`: the index of the faulty entry of a list, where it is known. */
+type About = (entry: number | undefined) => string;
+
+const transaction: About = () => 'the transaction';
 
 /**
  * A transaction in the kernel's format: one datagram whose messages are between "begin" and "end". Each message has its own sequence
@@ -29,7 +27,7 @@ export class Batch {
   readonly #firstSequence: number;
   /** By sequence: the offset at which the message begins, and its description for people. */
   readonly #starts: number[] = [];
-  readonly #about: ((entry: number | undefined) => string)[] = [];
+  readonly #about: About[] = [];
 
   /**
    * `generation`: the kernel refuses the batch (ERESTART) if the latest transaction has another number. `writer` is empty, and belongs to
@@ -38,13 +36,9 @@ export class Batch {
   constructor(firstSequence: number, generation?: number, writer = new MessageWriter()) {
     this.#firstSequence = firstSequence;
     this.#writer = writer;
-    this.#message(
-      { type: messages.batchBegin, flags: 0, family: 0, resource: subsystem },
-      () => 'the transaction',
-      (writer) => {
-        if (generation !== undefined) writer.numberAttribute(batchAttributes.generation, generation);
-      },
-    );
+    this.#message(messages.batchBegin, 0, netfilterHeader(0, subsystem), transaction, () => {
+      if (generation !== undefined) writer.numberAttribute(batchAttributes.generation, generation);
+    });
   }
 
   get length(): number {
@@ -53,22 +47,13 @@ export class Batch {
 
   /** Appends one message that creates or removes an object. `about` describes the object for people. */
   appendMessage(type: number, flags: number, family: Family, about: string, attributes: Attributes): void {
-    this.#message(
-      { type, flags, family: protocolFamily[tableFamily(family)], resource: 0 },
-      () => about,
-      (writer) => writeAttributes(writer, attributes),
-    );
+    const write = (writer: MessageWriter): void => writeAttributes(writer, attributes);
+    this.appendListMessage(type, flags, family, () => about, write);
   }
 
-  /** Appends one message with a list. `about` receives the index of the faulty entry, where it is known. */
-  appendListMessage(
-    type: number,
-    flags: number,
-    family: Family,
-    about: (entry: number | undefined) => string,
-    write: (writer: MessageWriter) => void,
-  ): void {
-    this.#message({ type, flags, family: protocolFamily[tableFamily(family)], resource: 0 }, about, write);
+  /** Appends one message with a list. */
+  appendListMessage(type: number, flags: number, family: Family, about: About, write: (writer: MessageWriter) => void): void {
+    this.#message(type, flags, netfilterHeader(protocolFamily[tableFamily(family)]), about, write);
   }
 
   /** Returns the datagram, the sequence number whose acknowledgement means success, and the next free sequence number. */
@@ -76,11 +61,7 @@ export class Batch {
     const last = this.#starts.length - 1;
     // The flags are at offset 6 of a header.
     const flagsAt = (this.#starts[last] ?? 0) + 6;
-    this.#message(
-      { type: messages.batchEnd, flags: 0, family: 0, resource: subsystem },
-      () => 'the transaction',
-      () => {},
-    );
+    this.#message(messages.batchEnd, 0, netfilterHeader(0, subsystem), transaction, () => undefined);
     const datagram = this.#writer.bytes();
     datagram[flagsAt] = (datagram[flagsAt] ?? 0) | messageFlags.ack;
     return { datagram, last: this.#firstSequence + last, next: this.#firstSequence + this.#starts.length };
@@ -89,7 +70,7 @@ export class Batch {
   /** Describes a message of ours. `offset`: position of the faulty attribute, from the beginning of the message. */
   describe(sequence: number, offset: number | undefined): string {
     const index = sequence - this.#firstSequence;
-    return this.#about[index]?.(offset === undefined ? undefined : this.#entry(index, offset)) ?? 'the transaction';
+    return this.#about[index]?.(offset === undefined ? undefined : this.#entry(index, offset)) ?? transaction(undefined);
   }
 
   /** Returns the number of a message among those that were appended, from zero. */
@@ -111,16 +92,12 @@ export class Batch {
     return entry < 0 ? undefined : entry;
   }
 
-  #message(
-    { type, flags, family, resource }: MessageHeader,
-    about: (entry: number | undefined) => string,
-    write: (writer: MessageWriter) => void,
-  ): void {
+  #message(type: number, flags: number, header: Uint8Array, about: About, write: (writer: MessageWriter) => void): void {
     const sequence = this.#firstSequence + this.#starts.length;
     const start = this.#writer.beginMessage({ type, flags: flags | messageFlags.request, sequence });
     this.#starts.push(start);
     this.#about.push(about);
-    this.#writer.raw(netfilterHeader(family, resource));
+    this.#writer.raw(header);
     write(this.#writer);
     this.#writer.endMessage(start);
   }

@@ -1,13 +1,13 @@
 import { readAttributes } from '../../../system/netlink/attributes.ts';
 import type { Message } from '../../../system/netlink/message.ts';
 import type { Clock } from '../../../system/clock.ts';
+import { followEvents, type Events } from '../../../system/netlink/events.ts';
 import type { NetlinkOptions } from '../../../system/netlink/socket.ts';
 import type { MonitorEvents, TableChange } from '../executor.ts';
 import { revisionSet, tableName } from '../../ruleset/layout.ts';
 import { netfilterHeaderBytes } from './batch.ts';
-import { elementListAttributes, messages, protocolFamily, tableAttribute } from './constants.ts';
+import { changesGroup, elementListAttributes, messages, protocolFamily, tableAttribute } from './constants.ts';
 import { attributeText, parseSetElements } from './elements/entries.ts';
-import { followEvents, type Follower } from './follow-events.ts';
 import { revisionOf } from './read-table.ts';
 
 const families: ReadonlyMap<number, string> = new Map(Object.entries(protocolFamily).map(([name, number]) => [number, name]));
@@ -16,9 +16,9 @@ const families: ReadonlyMap<number, string> = new Map(Object.entries(protocolFam
  * Reports the transactions on our tables. `port` is that of the executor's socket: a transaction from there without a revision added
  * elements while a table was read, and is not reported.
  */
-export function followChanges(options: NetlinkOptions, clock: Clock, { onChange, onLoss, onEnd }: MonitorEvents, port: number): Follower {
+export function followChanges(options: NetlinkOptions, clock: Clock, { onChange, onLoss, onEnd }: MonitorEvents, port: number): Events {
   const reader = new ChangeReader(onChange, port);
-  return followEvents(options, clock, {
+  return followEvents({ ...options, groups: [changesGroup] }, clock, {
     onMessage: (message) => reader.read(message),
     onLoss(what) {
       reader.discardTransaction();

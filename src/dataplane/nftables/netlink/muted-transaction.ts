@@ -1,9 +1,9 @@
 import type { MonitorEvents } from '../executor.ts';
-import type { Follower } from './follow-events.ts';
+import type { Events } from '../../../system/netlink/events.ts';
 
 /** A monitor and its event handlers. */
 export interface MutableMonitor {
-  readonly follower: Pick<Follower, 'setSubscribed'>;
+  readonly follower: Pick<Events, 'setSubscribed'>;
   readonly events: Pick<MonitorEvents, 'onChange' | 'onLoss'>;
 }
 

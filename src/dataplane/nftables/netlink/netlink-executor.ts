@@ -19,13 +19,12 @@ import { attemptPause, maximumAttempts, maximumBatchBytes, maximumMonitoredEleme
 import type { Skeleton } from '../../ruleset/skeleton.ts';
 import { TimeSlice } from '../../../system/time-slice.ts';
 import type { Batch } from './batch.ts';
-import { elementAttributes, listElement, messages, tableFlags } from './constants.ts';
+import { messages, tableFlags } from './constants.ts';
 import { NfTablesConnection, type Refusal } from './nf-tables-connection.ts';
-import { beginElements, writeElements } from './elements/element-messages.ts';
-import { writeData } from './elements/entry-form.ts';
+import { beginElements, writeElements, writeEntry } from './elements/element-messages.ts';
 import { hostNumber } from './rules/expressions.ts';
 import { followChanges } from './change-reader.ts';
-import { readTable } from './read-table.ts';
+import { TableReader } from './read-table.ts';
 import { tableText, writePart, writePartRemoval, writeRemoval, writeSkeleton, writeTable } from './skeleton-messages.ts';
 import { runMuted, type MutableMonitor } from './muted-transaction.ts';
 
@@ -97,7 +96,7 @@ class NetlinkExecutor implements NftExecutor {
   }
 
   async readTable(skeleton: Skeleton, wanted?: () => Promise<ElementList>): Promise<TableListing | undefined> {
-    const listing = await this.#attempts(() => readTable(this.#connection, skeleton, new TimeSlice(this.#clock), wanted));
+    const listing = await this.#attempts(() => new TableReader(this.#connection, skeleton, new TimeSlice(this.#clock), wanted).read());
     if (listing === undefined || this.#flags === 0) return listing;
     const refusal = await this.#transact((batch) => writeTable(batch, skeleton.family, this.#flags));
     // Not supported: the kernel has no ownership, or the table was created without it.
@@ -170,11 +169,7 @@ function writeRevisions(batch: Batch, type: number, revisions: readonly number[]
     () => `elements of ip ${tableName} ${revisionSet}`,
     (writer) => {
       const list = beginElements(writer, revisionSet);
-      for (const revision of revisions) {
-        const entry = writer.beginNested(listElement);
-        writeData(writer, elementAttributes.key, hostNumber(revision));
-        writer.endNested(entry);
-      }
+      for (const revision of revisions) writeEntry(writer, hostNumber(revision));
       writer.endNested(list);
     },
   );

@@ -20,13 +20,6 @@ export interface Refusal {
   readonly messages: readonly { readonly index: number; readonly code: string }[];
 }
 
-/** A request for a list of objects. */
-interface ListRequest {
-  readonly type: number;
-  readonly family: Family;
-  readonly attributes: Attributes;
-}
-
 /** Runs transactions and lists of nf_tables over one socket, one after the other. Both reject with NetlinkError or MalformedNetlink. */
 export class NfTablesConnection {
   readonly #connection: NetlinkConnection;
@@ -79,7 +72,7 @@ export class NfTablesConnection {
   }
 
   /** Returns the payloads of a list without the family header. Rejects with ENOENT when the listed object does not exist. */
-  list({ type, family, attributes }: ListRequest): Promise<Uint8Array[]> {
+  list(type: number, family: Family, attributes: Attributes): Promise<Uint8Array[]> {
     const write = (writer: MessageWriter): void => {
       writer.raw(netfilterHeader(protocolFamily[tableFamily(family)]));
       writeAttributes(writer, attributes);

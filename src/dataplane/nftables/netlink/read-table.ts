@@ -29,19 +29,10 @@ import { chainContent, verdictContent } from './skeleton-messages.ts';
 type Listed = ReadonlyMap<number, Uint8Array>;
 
 /**
- * Reads our table of a skeleton's family from the kernel. Undefined: there is no table. The table is intact when every chain, rule, set and
- * verdict matches the skeleton. Anything that is not understood makes it not intact.
+ * Reads our table of a skeleton's family from the kernel. The table is intact when every chain, rule, set and verdict matches the skeleton.
+ * Anything that is not understood makes it not intact.
  */
-export function readTable(
-  connection: NfTablesConnection,
-  skeleton: Skeleton,
-  timeSlice: TimeSlice,
-  wanted?: () => Promise<ElementList>,
-): Promise<TableListing | undefined> {
-  return new TableReader(connection, skeleton, timeSlice, wanted).read();
-}
-
-class TableReader {
+export class TableReader {
   readonly #connection: NfTablesConnection;
   readonly #skeleton: Skeleton;
   readonly #family: Family;
@@ -60,9 +51,10 @@ class TableReader {
     this.#wanted = wanted;
   }
 
+  /** Called once. Undefined: there is no table. */
   async read(): Promise<TableListing | undefined> {
     const broken: TableListing = { intact: false, elements: new ElementList(), revisions: [] };
-    const tables = await this.#connection.list({ type: messages.getTable, family: this.#family, attributes: [] });
+    const tables = await this.#connection.list(messages.getTable, this.#family, []);
     if (!tables.some((table) => attributeText(readAttributes(table), tableAttributes.name) === tableName)) return undefined;
     const elements = new ElementList();
     if (!(await this.#hasSets()) || !(await this.#readSet('parts', elements))) return broken;
@@ -91,17 +83,10 @@ class TableReader {
   }
 
   async #hasRules(wanted: ReadonlyMap<string, Chain>): Promise<boolean> {
-    const byChain = new Map<string, Uint8Array[]>();
-    for (const rule of await this.#inTable(messages.getRule, ruleAttributes.table)) {
-      const attributes = readAttributes(rule);
-      const chain = attributeText(attributes, ruleAttributes.chain);
-      const expressions = attributes.get(ruleAttributes.expressions) ?? new Uint8Array();
-      const others = byChain.get(chain);
-      if (others === undefined) byChain.set(chain, [expressions]);
-      else others.push(expressions);
-    }
+    const all = (await this.#inTable(messages.getRule, ruleAttributes.table)).map(readAttributes);
+    const byChain = Map.groupBy(all, (rule) => attributeText(rule, ruleAttributes.chain));
     for (const [name, { rules }] of wanted) {
-      const listed = byChain.get(name) ?? [];
+      const listed = (byChain.get(name) ?? []).map((rule) => rule.get(ruleAttributes.expressions) ?? new Uint8Array());
       if (listed.length !== rules.length) return false;
       for (const [index, rule] of rules.entries()) if (!(await this.#isRule(listed[index] ?? new Uint8Array(), rule))) return false;
     }
@@ -114,14 +99,9 @@ class TableReader {
     if (names?.length !== sets.length) return false;
     for (const [index, { keys }] of sets.entries()) {
       const entries = (await this.#payloads(names[index] ?? '')).flatMap(parseSetElements);
-      const wanted = keys.map((key) => Buffer.from(key).toString('latin1'));
-      if (
-        entries
-          .map(({ key }) => key)
-          .toSorted()
-          .join() !== wanted.toSorted().join()
-      )
-        return false;
+      const listedKeys = entries.map(({ key }) => key).toSorted();
+      const wanted = keys.map((key) => Buffer.from(key).toString('latin1')).toSorted();
+      if (listedKeys.join() !== wanted.join()) return false;
     }
     return true;
   }
@@ -206,20 +186,16 @@ class TableReader {
   }
 
   async #inTable(type: number, attribute: number): Promise<Uint8Array[]> {
-    const payloads = await this.#connection.list({ type, family: this.#family, attributes: [[attribute, tableName]] });
+    const payloads = await this.#connection.list(type, this.#family, [[attribute, tableName]]);
     return payloads.filter((payload) => attributeText(readAttributes(payload), attribute) === tableName);
   }
 
   async #payloads(set: string): Promise<Uint8Array[]> {
     try {
-      return await this.#connection.list({
-        type: messages.getElement,
-        family: this.#family,
-        attributes: [
-          [elementListAttributes.table, tableName],
-          [elementListAttributes.set, set],
-        ],
-      });
+      return await this.#connection.list(messages.getElement, this.#family, [
+        [elementListAttributes.table, tableName],
+        [elementListAttributes.set, set],
+      ]);
     } catch (error) {
       // Another program removed the set after it was listed. A transient error makes the caller read again.
       if (error instanceof NetlinkError && error.code === 'ENOENT') throw new NetlinkError(`listing set ${set}`, EAGAIN);

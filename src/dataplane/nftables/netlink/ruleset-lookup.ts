@@ -2,7 +2,7 @@ import { defined } from '../../../lang/defined.ts';
 import type { Clock } from '../../../system/clock.ts';
 import { MalformedNetlink, NetlinkError } from '../../../system/netlink/error.ts';
 import { netfilterProtocol, openNetlink, type NetlinkSocket } from '../../../system/netlink/socket.ts';
-import { SerialQueue } from '../../../system/serial-queue.ts';
+import { SerialQueue } from '../../../lang/serial-queue.ts';
 import { DataplaneError } from '../../dataplane.ts';
 import { NfTablesConnection } from './nf-tables-connection.ts';
 

@@ -28,9 +28,8 @@ import {
   verdictType,
   type DataType,
 } from './constants.ts';
-import { beginElements } from './elements/element-messages.ts';
-import { writeData } from './elements/entry-form.ts';
-import { expressionList, hostNumber, verdictData, writeAttributes, type Attributes, type Verdict } from './rules/expressions.ts';
+import { beginElements, writeEntry } from './elements/element-messages.ts';
+import { expressionList, hostNumber, optional, verdictData, writeAttributes, type Attributes } from './rules/expressions.ts';
 import { anonymousName, compileRule, type AnonymousSet } from './rules/rule-compiler.ts';
 import { readDeclaration, typeLength, typeNumber, type SetDeclaration } from './rules/set-declaration.ts';
 
@@ -46,7 +45,7 @@ export function writeRemoval(batch: Batch, family: Family): void {
 export function writeTable(batch: Batch, family: Family, flags?: number): void {
   batch.appendMessage(messages.newTable, create, family, tableText(family), [
     [tableAttributes.name, tableName],
-    ...(flags === undefined ? [] : [[tableAttributes.flags, flags] as const]),
+    ...optional(tableAttributes.flags, flags),
   ]);
 }
 
@@ -108,8 +107,8 @@ function writeSet(batch: Batch, family: Family, name: string, id: number, declar
   const { key, value, flags, size, timeout } = declaration;
   const fields: Attributes = key.map((type) => [listElement, [[fieldAttributes.length, dataTypes[type].length]]]);
   const description: Attributes = [
-    ...(size === undefined ? [] : [[descriptionAttributes.size, size] as const]),
-    ...((flags & setFlags.concatenation) === 0 ? [] : [[descriptionAttributes.fields, fields] as const]),
+    ...optional(descriptionAttributes.size, size),
+    ...optional(descriptionAttributes.fields, (flags & setFlags.concatenation) === 0 ? undefined : fields),
   ];
   batch.appendMessage(messages.newSet, create, family, `set ${tableFamily(family)} ${tableName} ${name}`, [
     [setAttributes.table, tableName],
@@ -118,9 +117,9 @@ function writeSet(batch: Batch, family: Family, name: string, id: number, declar
     [setAttributes.keyType, typeNumber(key)],
     [setAttributes.keyLength, typeLength(key)],
     ...valueAttributes(value),
-    ...(description.length === 0 ? [] : [[setAttributes.description, description] as const]),
+    ...optional(setAttributes.description, description.length === 0 ? undefined : description),
     [setAttributes.id, id],
-    ...(timeout === undefined ? [] : [[setAttributes.timeout, BigInt(timeout)] as const]),
+    ...optional(setAttributes.timeout, timeout === undefined ? undefined : BigInt(timeout)),
     ...userDataOf(key, value),
   ]);
 }
@@ -214,16 +213,8 @@ function verdictEntry(key: string, verdict: string): Uint8Array {
 export function verdictContent(key: string, verdict: string): Attributes {
   return [
     [elementAttributes.key, [[dataAttributes.value, hostNumber(classNumber(key))]]],
-    [elementAttributes.data, verdictData(readVerdict(verdict))],
+    [elementAttributes.data, verdictData(verdict)],
   ];
-}
-
-function readVerdict(text: string): Verdict {
-  const [word, chain] = text.split(' ');
-  if (word === 'goto' && chain !== undefined) return { goto: chain };
-  if (word === 'jump' && chain !== undefined) return { jump: chain };
-  if (text === 'accept' || text === 'drop' || text === 'return') return text;
-  throw new Error(`unknown verdict: ${text}`);
 }
 
 function writeRule(batch: Batch, family: Family, chain: string, rule: string, nextId: () => number): void {
@@ -246,11 +237,7 @@ function writeAnonymousSet(batch: Batch, family: Family, { id, type, keys }: Ano
     () => 'elements of an anonymous set',
     (writer) => {
       const list = beginElements(writer, anonymousName, id);
-      for (const key of keys) {
-        const entry = writer.beginNested(listElement);
-        writeData(writer, elementAttributes.key, key);
-        writer.endNested(entry);
-      }
+      for (const key of keys) writeEntry(writer, key);
       writer.endNested(list);
     },
   );

@@ -3,6 +3,7 @@ import type { KubeError, KubeErrorCode } from '../../../kube/error.ts';
 import type { RawObject } from '../../../kube/raw-object.ts';
 import type { ReflectorSink } from '../../../kube/reflector/reflector.ts';
 import { parseObject, type FieldProblem, type ParseResult } from '../../../model/parse.ts';
+import type { NodeState } from '../../../model/objects/node-state.ts';
 import { sameContent } from '../../../model/store/same-content.ts';
 import type { Change, HeraldObject, KindName } from '../../../model/store/snapshot.ts';
 import type { KeptObject, SourceProblem } from '../../source.ts';
@@ -52,6 +53,8 @@ export class Collection implements ReflectorSink {
   readonly #good = new Map<string, Good>();
   /** Objects whose present version cannot be used while an earlier one is in the store, with the time of their first refusal. */
   readonly #kept = new Map<string, number>();
+  /** The last report of each node, and when it came. Absent `received`: it was in a list. */
+  readonly #arrivals = new Map<string, Pick<NodeState, 'updated' | 'received'>>();
   readonly #problems = new Map<string, readonly SourceProblem[]>();
   /** Objects from before a relist that the new list has not confirmed yet. */
   readonly #unconfirmed = new Set<string>();
@@ -117,10 +120,19 @@ export class Collection implements ReflectorSink {
       ...warnings.map((warning) => this.#located('warning', key, raw, warning)),
     ]);
     if (object !== undefined) {
+      const dated = object.kind === 'NodeState' ? this.#dated(key, object) : object;
       const written = isKeptAsWritten === true ? withoutPasswords(whole) : undefined;
       this.#good.set(key, { uid, ...defined({ written }) });
-      this.#changes.push(...this.#destination.upsert(object, written));
+      this.#changes.push(...this.#destination.upsert(dated, written));
     } else if (earlier !== undefined && earlier.uid !== uid) this.#remove(key);
+  }
+
+  /** A report that comes by the watch was stored just now, whatever the clocks of its node and of the API server say. */
+  #dated(key: string, state: NodeState): NodeState {
+    const last = this.#arrivals.get(key);
+    const received = last?.updated === state.updated ? last.received : this.#isAnswered ? this.#events.now() : undefined;
+    this.#arrivals.set(key, { updated: state.updated, ...defined({ received }) });
+    return { ...state, ...defined({ received }) };
   }
 
   deleted(key: string): void {
@@ -157,6 +169,7 @@ export class Collection implements ReflectorSink {
 
   #remove(key: string): void {
     this.#kept.delete(key);
+    this.#arrivals.delete(key);
     // An object that was never good is not in the store.
     if (!this.#good.delete(key)) return;
     this.#changes.push(...this.#destination.remove(this.#of.kind, key));

@@ -12,6 +12,7 @@ import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import type { ObjectReference } from '../../../model/objects/object-event.ts';
 import type { NodeState } from '../../../model/objects/node-state.ts';
 import { heraldApiVersion, pluralOf } from '../../../model/kinds.ts';
+import { agentManager } from '../../../model/kinds/report-time.ts';
 import { parseObject } from '../../../model/parse.ts';
 import { readServiceRecord } from '../../../model/parse/service/service-record.ts';
 import { readReleased, type ReleasedAddress } from '../../../model/parse/released-address.ts';
@@ -327,7 +328,7 @@ const pollMilliseconds = 20;
 const apply = {
   method: 'PATCH',
   contentType: 'application/apply-patch+yaml',
-  query: { fieldManager: 'herald-agent', force: true },
+  query: { fieldManager: agentManager, force: true },
 } as const;
 
 function nodeStatePath(name: string): string {

@@ -67,11 +67,11 @@ export const nodeCases: readonly Misconfiguration[] = [
     condition: 'Announced',
     isAnnounced: true,
     verdict:
-      'Not served: node "node8" does not forward IPv4 (chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop), but no node that does announces the address: it stays announced there. Run: nft insert rule inet firewall forward ct status dnat accept.',
+      'Not served: node "node8" does not forward IPv4 (chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop), but no node that does announces the address: it stays announced there. Run: nft insert rule inet firewall forward ct status dnat accept && nft insert rule inet firewall forward ip daddr 10.244.8.0/24 accept && nft insert rule inet firewall forward ip saddr 10.244.8.0/24 ct state established,related accept && nft insert rule inet firewall forward ip6 daddr fd00:244:8::/64 accept && nft insert rule inet firewall forward ip6 saddr fd00:244:8::/64 ct state established,related accept.',
     alsoSays: {
       object: 'Node/node8',
       code: 'ForwardFilterDrops',
-      line: 'Chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop. Run: nft insert rule inet firewall forward ct status dnat accept.',
+      line: 'Chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop. Run: nft insert rule inet firewall forward ct status dnat accept && nft insert rule inet firewall forward ip daddr 10.244.8.0/24 accept && nft insert rule inet firewall forward ip saddr 10.244.8.0/24 ct state established,related accept && nft insert rule inet firewall forward ip6 daddr fd00:244:8::/64 accept && nft insert rule inet firewall forward ip6 saddr fd00:244:8::/64 ct state established,related accept.',
     },
     before: (place) => onNode(place, 'node8'),
     act: ({ lab }) => nft(lab, 'node8', 'table inet firewall { chain forward { type filter hook forward priority 0; policy drop; }; }'),
@@ -110,7 +110,7 @@ export const nodeCases: readonly Misconfiguration[] = [
     mistake: 'The policy of a FORWARD chain on one of two nodes is drop.',
     code: 'NodeHeldBack',
     verdict:
-      'Announced, but not by every node: node "node8" does not forward IPv4 (chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop): it has withdrawn its IPv4 routes; node "node8" does not forward IPv6 (chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop): it has withdrawn its IPv6 routes. Run: nft insert rule inet firewall forward ct status dnat accept.',
+      'Announced, but not by every node: node "node8" does not forward IPv4 (chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop): it has withdrawn its IPv4 routes; node "node8" does not forward IPv6 (chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop): it has withdrawn its IPv6 routes. Run: nft insert rule inet firewall forward ct status dnat accept && nft insert rule inet firewall forward ip daddr 10.244.8.0/24 accept && nft insert rule inet firewall forward ip saddr 10.244.8.0/24 ct state established,related accept && nft insert rule inet firewall forward ip6 daddr fd00:244:8::/64 accept && nft insert rule inet firewall forward ip6 saddr fd00:244:8::/64 ct state established,related accept.',
     // A node that does not forward does not let packets through to its pods either.
     before: (place) => onNodes(place, ['node1', 'node8'], 'node1'),
     // After that of an earlier case, and as strict.
@@ -123,7 +123,7 @@ export const nodeCases: readonly Misconfiguration[] = [
     code: 'EndpointsCutOff',
     condition: 'Programmed',
     verdict:
-      'Not fully served: node "node8" does not forward IPv4 (chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop): connections that other nodes send to its endpoints time out; node "node8" does not forward IPv6 (chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop): connections that other nodes send to its endpoints time out. Run: nft insert rule inet firewall forward ct status dnat accept.',
+      'Not fully served: node "node8" does not forward IPv4 (chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop): connections that other nodes send to its endpoints time out; node "node8" does not forward IPv6 (chain forward of table inet firewall drops the packets of Services that none of its other rules accepts: its policy is drop): connections that other nodes send to its endpoints time out. Run: nft insert rule inet firewall forward ct status dnat accept && nft insert rule inet firewall forward ip daddr 10.244.8.0/24 accept && nft insert rule inet firewall forward ip saddr 10.244.8.0/24 ct state established,related accept && nft insert rule inet firewall forward ip6 daddr fd00:244:8::/64 accept && nft insert rule inet firewall forward ip6 saddr fd00:244:8::/64 ct state established,related accept.',
     before: (place) => onNodes(place, ['node1', 'node8'], 'node1', 'node8'),
     // After that of an earlier case, and as strict.
     act: ({ lab }) => nft(lab, 'node8', 'table inet third { chain forward { type filter hook forward priority 20; policy drop; }; }'),

@@ -20,12 +20,15 @@ const withoutService = (place: Place): Manifest[] => [namespace(place), pool(pla
 export const serviceCases: readonly Misconfiguration[] = [
   {
     name: 'type-cluster-ip',
-    mistake: 'The Service has type ClusterIP, and no external IP.',
+    mistake: 'The Service is headless, which only type ClusterIP can be.',
     code: 'NotLoadBalancer',
     isIntended: true,
     verdict: 'Not served by Herald: the Service is of type ClusterIP, which takes no address from a pool. Set spec.type: LoadBalancer.',
     before: withoutService,
-    after: (place) => [...withoutService(place), ...service(place, { spec: ofType('ClusterIP') })],
+    after: (place) => [
+      ...withoutService(place),
+      ...service(place, { spec: { ...ofType('ClusterIP'), clusterIP: 'None', clusterIPs: ['None'] } }),
+    ],
   },
   {
     name: 'external-name',

@@ -4,6 +4,7 @@ import type {
   Dataplane,
   DataplaneError,
   ForwardingChanges,
+  OwnedFrontend,
   QuarantinedFrontend,
 } from '../../../../src/dataplane/dataplane.ts';
 import { DesiredFrontends } from '../../../../src/dataplane/nftables/desired-frontends.ts';
@@ -55,6 +56,10 @@ export class FakeDataplane implements Dataplane {
       this.#logNode(node);
       return this.#commit();
     });
+  }
+
+  frontend(key: string): OwnedFrontend | undefined {
+    return this.#claims.effectiveFrontend(key);
   }
 
   setNode(node: NodeForwarding): Promise<ApplyResult> {

@@ -4,7 +4,7 @@ import { MemoryTransport, type RemoteEnd } from '../../../../src/bgp/transport/m
 import type { Connection, ConnectionEvents, DialOptions } from '../../../../src/bgp/transport/transport.ts';
 import { messageType } from '../../../../src/bgp/wire/codes.ts';
 import { keepaliveMessage } from '../../../../src/bgp/wire/header.ts';
-import { readNlri } from '../../../../src/bgp/wire/nlri.ts';
+import { readPaths } from '../../../../src/bgp/wire/nlri.ts';
 import { decodeNotification, describeNotification } from '../../../../src/bgp/wire/notification.ts';
 import { encodeOpen } from '../../../../src/bgp/wire/open.ts';
 import { decodeUpdate } from '../../../../src/bgp/wire/update.ts';
@@ -83,9 +83,9 @@ export class Routers {
       const routes = [...table.keys()].filter((prefix) => prefix.includes(':') === (endOfRib === 6));
       this.endsOfRib.push(`IPv${endOfRib} after ${routes.length}`);
     }
-    for (const { family, bytes } of withdrawn) for (const prefix of readNlri(family, bytes)) table.delete(formatPrefix(prefix));
+    for (const nlri of withdrawn) for (const { prefix } of readPaths(nlri)) table.delete(formatPrefix(prefix));
     const text = attributesText(attributes.communities ?? [], attributes.med, attributes.asPath?.flatMap(({ asns }) => asns).length ?? 0);
-    for (const { family, bytes } of announced) for (const prefix of readNlri(family, bytes)) table.set(formatPrefix(prefix), text);
+    for (const nlri of announced) for (const { prefix } of readPaths(nlri)) table.set(formatPrefix(prefix), text);
   }
 }
 

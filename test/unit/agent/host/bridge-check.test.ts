@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkBridges } from '../../../../src/agent/host/bridge-check.ts';
+import { checkBridges, findDroppingBridges } from '../../../../src/agent/host/bridge-check.ts';
 import { formatAddress } from '../../../../src/net/address.ts';
 import type { HostLink } from '../../../../src/net/host-link.ts';
 import { cluster } from '../../decisions/fixtures.ts';
@@ -53,4 +53,22 @@ test('nothing is asked of the kernel without an endpoint on another node, or wit
   const nothing = { codes: [], asked: [] };
   expect(await check(['10.244.1.9@n1', '10.0.0.1@n1', '10.0.0.2@n2 terminating'])).toEqual(nothing);
   expect(await check(['10.0.0.2@n2'], [{ ...br0, kind: 'vlan' }])).toEqual(nothing);
+});
+
+test('a bridge certainly drops when its only port is the way of all clients, by routers and by announcements', async () => {
+  const router = { name: 'tor1', peerAddress: '10.0.0.254' };
+  const dropping = async (announcing: readonly string[], routers: readonly (typeof router)[], uplink = 'br0') => {
+    const snapshot = cluster({ nodes: [{ name: 'n1', internalIPs: ['10.0.0.1'] }], peers: routers });
+    const components = {
+      host: { readSetting: async (path: string) => (path === 'net/bridge/bridge-nf-call-iptables' ? '1' : undefined) },
+      hostLinks: async () => [br0, { ...br0, name: 'eth0', kind: 'veth', master: 'br0' }],
+      hostPaths: async (targets: readonly unknown[]) => targets.map(() => ({ interface: uplink, mtu: 1500 })),
+    };
+    return (await findDroppingBridges(components, snapshot, 'n1', announcing)).map((one) => [one.interface, ...one.families]);
+  };
+  expect(await dropping(['br0'], [])).toEqual([['br0', 4]]);
+  expect(await dropping([], [router])).toEqual([['br0', 4]]);
+  expect(await dropping([], [router], 'eth1')).toEqual([]);
+  expect(await dropping(['eth1'], [router])).toEqual([]);
+  expect(await dropping([], [])).toEqual([]);
 });

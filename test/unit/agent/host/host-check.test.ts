@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { hostFacts } from '../../../../src/agent/host/host-facts.ts';
 import { limits } from '../../../../src/agent/limits.ts';
 import type { HostFilter } from '../../../../src/net/host-filter.ts';
+import { remedyText } from '../../../../src/model/reasons.ts';
 import type { HeraldObject } from '../../../../src/model/store/snapshot.ts';
 import { Store } from '../../../../src/model/store/store.ts';
 import { config, node, peer, service } from '../../decisions/fixtures.ts';
@@ -140,6 +141,19 @@ describe('kernel settings', () => {
     const bed = await started(({ host }) => void host.settings.set('net/ipv4/conf/all/route_localnet', '1'));
     expect(bed.host.written).toEqual([]);
     expect(reported(bed)).toMatchObject([['KernelSettingWrong', { setting: 'net.ipv4.conf.all.route_localnet', error: '' }]]);
+  });
+
+  test.each([
+    ['kube-proxy (iptables)', 'RouteLocalnetOfKubeProxy', /^leave it .*--iptables-localhost-nodeports=false, then /],
+    ['kube-proxy (nftables)', 'KernelSettingWrong', /^run on the node: sysctl -w net\.ipv4\.conf\.all\.route_localnet=0$/],
+  ])('the fix of route_localnet beside the rules of %s keeps its NodePorts on localhost', async (program, code, fix) => {
+    const bed = await started(({ host, foreign }) => {
+      host.settings.set('net/ipv4/conf/all/route_localnet', '1');
+      foreign.view = { seen: true, program, masqueradeBits: [14] };
+    });
+    const wrong = bed.states.at(-1)?.host?.find((one) => one.code !== 'KubeProxyBeside');
+    expect(wrong?.code).toBe(code);
+    expect(wrong && remedyText(wrong)).toMatch(fix);
   });
 });
 

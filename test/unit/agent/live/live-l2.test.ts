@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { liveAddresses, liveLinks } from '../../../../src/agent/live/live-l2.ts';
 import type { AddressStatus, L2Status } from '../../../../src/l2/index.ts';
 import { LiveQuery } from '../../../../src/live/query.ts';
-import { newCounters } from '../../../../src/l2/counters.ts';
+import { Counters } from '../../../../src/l2/counters.ts';
 
 const since = new Date('2026-01-01T12:00:00Z');
 const held = ['192.0.2.1', '192.0.2.2', '192.0.2.3'];
@@ -39,7 +39,7 @@ function announcer() {
     ] as const;
     const groups = { joined: 0, waiting: 0 };
     const link = { interface: 'eth0', mac: '02:00:00:00:00:01', settled: true, isolated: false, noPeerLiveness: false, peers, groups };
-    return Promise.resolve({ links: [link], addresses: addresses.map(statusOf), counters: newCounters(), suspended: false });
+    return Promise.resolve({ links: [link], addresses: addresses.map(statusOf), counters: new Counters(), suspended: false });
   };
   const entries = () => held.map((address) => ({ address, interface: 'eth0', candidates: [] }));
   return { asked, l2: { status, entries, addressesOf: () => ['192.0.2.2'] } };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { OwnerChanges } from '../../../../src/agent/l2/owner-changes.ts';
 import { exposeL2 } from '../../../../src/agent/metrics/l2-metrics.ts';
-import { newCounters } from '../../../../src/l2/counters.ts';
+import { Counters } from '../../../../src/l2/counters.ts';
 import type { L2Event, L2Status, PeerStatus } from '../../../../src/l2/index.ts';
 import { Metrics } from '../../../../src/telemetry/metrics.ts';
 import { sampleOf } from '../../telemetry/scrape.ts';
@@ -39,8 +39,7 @@ const status: L2Status = {
     },
   ],
   addresses: [],
-  counters: {
-    ...newCounters(),
+  counters: Object.assign(new Counters(), {
     requests: 11,
     answers: 10,
     announcements: 9,
@@ -50,7 +49,7 @@ const status: L2Status = {
     nodeConflicts: 3,
     stalls: 4,
     ignored: { ownFrame: 5, macLimit: 6 },
-  },
+  }),
   suspended: false,
 };
 

@@ -4,8 +4,11 @@ import { countedWriter } from '../../../../src/controller/metrics/counted-writer
 import type { StatusWriter } from '../../../../src/controller/status-writer.ts';
 import type { Condition } from '../../../../src/model/objects/condition.ts';
 import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
-import type { ReasonCode } from '../../../../src/model/reasons.ts';
+import type { NodeState } from '../../../../src/model/objects/node-state.ts';
+import { reason, type ReasonCode } from '../../../../src/model/reasons.ts';
+import { Store } from '../../../../src/model/store/store.ts';
 import { Metrics } from '../../../../src/telemetry/metrics.ts';
+import { node } from '../../decisions/fixtures.ts';
 import { sampleOf, samplesOf } from '../../telemetry/scrape.ts';
 
 const assigned: Condition = { type: 'herald.dev/AddressAssigned', status: 'True', reason: 'Assigned', message: '' };
@@ -47,6 +50,30 @@ test('pools and queues are read at each scrape', async () => {
   expect(sampleOf(text, 'herald_queue_longest_work_seconds{queue="services"}')).toBe(1.5);
   observer.stop();
   expect(samplesOf(await metrics.text(), 'herald_pool_addresses').size).toBe(0);
+});
+
+test('Nodes whose agent reports no more are counted by their last report', async () => {
+  const metrics = new Metrics();
+  const observer = new ControllerMetrics(metrics);
+  const store = new Store();
+  for (const name of ['n1', 'n2', 'n3', 'n4']) store.upsert(node({ name }));
+  const report = (name: string, updated: string, more: Partial<NodeState> = {}): void => {
+    const { metadata } = node({ name });
+    store.upsert({ kind: 'NodeState', metadata, updated, consumed: {}, sessions: [], differing: [], ...more });
+  };
+  report('n1', '2026-01-01T00:10:00Z');
+  report('n2', '2026-01-01T00:00:00Z');
+  report('n3', '2026-01-01T00:10:00Z', { problem: reason('AgentStopped', { node: 'n3' }) });
+  report('gone', '2026-01-01T00:00:00Z');
+  observer.exposeNodes(
+    () => store,
+    () => Date.parse('2026-01-01T00:10:30Z'),
+  );
+  const text = await metrics.text();
+  const of = (last: string): number | undefined => sampleOf(text, `herald_nodes_without_report{last="${last}"}`);
+  expect([of('silent'), of('stopped'), of('none')]).toEqual([1, 1, 1]);
+  observer.stop();
+  expect(samplesOf(await metrics.text(), 'herald_nodes_without_report').size).toBe(0);
 });
 
 test('results of providers and queue work are counted', async () => {

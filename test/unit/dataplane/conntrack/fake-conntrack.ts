@@ -52,6 +52,10 @@ export class FakeConntrack implements NetlinkSocket {
     return this.#waiting.shift();
   }
 
+  async receiveInThread(): Promise<Uint8Array | undefined> {
+    return this.receive();
+  }
+
   setMembership(): boolean {
     return false;
   }

@@ -2,13 +2,23 @@ import { describe, expect, test } from 'vitest';
 import { readLegacyTable } from '../../../../src/dataplane/host/legacy-filters.ts';
 import { filterChains, rulesOf } from '../../../../src/dataplane/host/nft-filters.ts';
 import type { FilterRule } from '../../../../src/net/host-filter.ts';
+import { formatPrefix } from '../../../../src/net/prefix.ts';
 
 const text = ({ packets, action }: FilterRule): string => {
-  const which = typeof packets === 'string' ? packets : packets.map(({ first, last }) => `${first}-${last}`).join();
+  const which =
+    typeof packets === 'string'
+      ? packets
+      : 'to' in packets
+        ? `to ${packets.to.map(formatPrefix).join()}`
+        : packets.map(({ first, last }) => `${first}-${last}`).join();
   return `${which} ${action.kind}${'chain' in action ? ` ${action.chain}` : ''}`;
 };
 
 const tcpPort = (right: unknown): object => ({ match: { op: '==', left: { payload: { protocol: 'tcp', field: 'dport' } }, right } });
+
+const daddr = (protocol: 'ip' | 'ip6', right: unknown): object => ({
+  match: { op: '==', left: { payload: { protocol, field: 'daddr' } }, right },
+});
 
 describe('nft filters', () => {
   const chain = (more: object): object => ({
@@ -62,6 +72,19 @@ describe('nft filters', () => {
       'some accept',
     ],
     ['ct status != dnat drop', [{ match: { op: '!=', left: { ct: { key: 'status' } }, right: 'dnat' } }, { drop: null }], 'some drop'],
+    [
+      'ip daddr 10.244.0.0/16 accept',
+      [daddr('ip', { prefix: { addr: '10.244.0.0', len: 16 } }), { accept: null }],
+      'to 10.244.0.0/16 accept',
+    ],
+    [
+      'ip6 daddr { fd00:1::/64, fd00:2::7 } jump pods',
+      [daddr('ip6', { set: [{ prefix: { addr: 'fd00:1::', len: 64 } }, 'fd00:2::7'] }), { jump: { target: 'pods' } }],
+      'to fd00:1::/64,fd00:2::7/128 jump pods',
+    ],
+    ['ip daddr @pods accept', [daddr('ip', '@pods'), { accept: null }], 'some accept'],
+    ['ip daddr 10.0.0.1-10.0.0.9 accept', [daddr('ip', { range: ['10.0.0.1', '10.0.0.9'] }), { accept: null }], 'some accept'],
+    ['ip daddr 10.0.0.1 tcp dport 80 drop', [daddr('ip', '10.0.0.1'), tcpPort(80), { drop: null }], 'some drop'],
     ['tcp dport 179 accept', [tcpPort(179), { accept: null }], '179-179 accept'],
     [
       'ct state new,untracked tcp dport { 22, 30000-32767 } accept',

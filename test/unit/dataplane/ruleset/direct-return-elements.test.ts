@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { nodeMark } from '../../../../src/dataplane/ruleset/direct-return-identity.ts';
-import { frontendElements, nodeElements } from '../../../../src/dataplane/ruleset/elements.ts';
+import { frontendElements, frontendProblem, nodeElements } from '../../../../src/dataplane/ruleset/elements.ts';
 import { address } from '../../../../src/net/address.ts';
 import type { Frontend } from '../../../../src/net/frontend.ts';
 import { elementTexts } from '../nftables/netlink/random-elements.ts';
@@ -32,8 +32,8 @@ const frontend = (directReturn: Frontend['directReturn']): Frontend => {
 };
 
 function texts(of: Frontend): string[] {
-  const result = frontendElements(of);
-  return result.ok ? elementTexts(result.elements) : [result.problem];
+  const problem = frontendProblem(of);
+  return problem === undefined ? elementTexts(frontendElements(of)) : [problem];
 }
 const inSet = (all: readonly string[], set: string): string[] => all.filter((text) => text.startsWith(`4 ${set} `));
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { judgeBridges } from '../../../../src/decisions/host/bridge-filters.ts';
+import { droppingBridges, judgeBridges } from '../../../../src/decisions/host/bridge-filters.ts';
 import { reasonText, remedyText } from '../../../../src/model/reasons.ts';
 import type { Family } from '../../../../src/net/address.ts';
 import type { HostLink } from '../../../../src/net/host-link.ts';
@@ -115,4 +115,25 @@ test('the fix turns the option of the bridge off where only that is on', () => {
   const [found] = judged([bridge('br0', 4), bridge('cni0')], [[4, 'br0']], ['0', '0']);
   expect(found && reasonText(found)).toContain('nf_call_iptables of br0 is 1');
   expect(found && remedyText(found)).toMatch(/: ip link set dev br0 type bridge nf_call_iptables 0$/);
+});
+
+test.each<[string, readonly HostLink[], readonly string[], readonly string[]]>([
+  ['with one port by which all clients come', [link('eth0', { master: 'br0' })], ['br0'], ['br0 4', 'br0 6']],
+  ['and not with a second port', [link('eth0', { master: 'br0' }), link('eth1', { master: 'br0' })], ['br0'], []],
+  [
+    'also with a second port without a carrier',
+    [link('eth0', { master: 'br0' }), link('eth1', { master: 'br0', carrier: false })],
+    ['br0'],
+    ['br0 4', 'br0 6'],
+  ],
+  ['and not in hairpin mode', [link('eth0', { master: 'br0', hairpin: true })], ['br0'], []],
+  ['and not when clients also come elsewhere', [link('eth0', { master: 'br0' })], ['br0', 'eth9'], []],
+  ['and not when it is unknown where clients come', [link('eth0', { master: 'br0' })], [], []],
+])('a bridge certainly drops %s', (_, ports, entries, expected) => {
+  const found = droppingBridges({ links: [bridge('br0'), bridge('cni0'), ...ports], read: () => '1' }, new Set(entries));
+  expect(found.map((one) => `${one.interface} ${one.families.join()}`)).toEqual(expected);
+  for (const { why, remedy } of found)
+    expect([why, remedy].join()).toMatch(
+      /^br0 drops packets .*because net\.bridge\.bridge-nf-call-ip6?tables is 1,ip link set dev cni0 type bridge/,
+    );
 });

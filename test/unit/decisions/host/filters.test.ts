@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { blockedByFilters, judgeFilters } from '../../../../src/decisions/host/filters.ts';
 import type { FilterAction, FilterRule, HostFilter } from '../../../../src/net/host-filter.ts';
+import { prefix } from '../../../../src/net/prefix.ts';
 import { remedyText, reasonText } from '../../../../src/model/reasons.ts';
 
 const actions: Readonly<Record<string, FilterAction>> = {
@@ -11,10 +12,11 @@ const actions: Readonly<Record<string, FilterAction>> = {
   none: { kind: 'none' },
 };
 
-/** Parses "179 accept", "100-200 drop", "all accept", "some drop", "translated accept" or "all jump OTHER". */
+/** Parses "179 accept", "100-200 drop", "10.244.0.0/16 accept" (to these addresses), "all accept", "some drop", "translated accept" or "all jump OTHER". */
 const rule = (text: string): FilterRule => {
   const [packets = 'all', verb = '', chain = ''] = text.split(' ');
   const action = verb === 'jump' || verb === 'goto' ? { kind: verb, chain } : (actions[verb] ?? { kind: 'none' });
+  if (packets.includes('/')) return { packets: { to: [prefix(packets)] }, action } as FilterRule;
   const [, first, last = first] = /^(\d+)(?:-(\d+))?$/.exec(packets) ?? [];
   return { packets: first === undefined ? packets : [{ first: Number(first), last: Number(last) }], action } as FilterRule;
 };
@@ -78,6 +80,11 @@ describe('a filter of another program', () => {
       'run: ip6tables-legacy -P FORWARD ACCEPT',
     ],
     [
+      'iptables that rejects by a rule',
+      filter('accept', { FORWARD: ['all reject'] }, { family: 'ip', chain: 'FORWARD' }),
+      'run: iptables -I FORWARD -m conntrack --ctstate DNAT -j ACCEPT',
+    ],
+    [
       'docker',
       filter('drop', { FORWARD: ['all jump DOCKER-USER'], 'DOCKER-USER': [] }, { family: 'ip', chain: 'FORWARD' }),
       'run: iptables -I DOCKER-USER -j ACCEPT; or set "ip-forward-no-drop": true in /etc/docker/daemon.json (Docker 28)',
@@ -94,6 +101,52 @@ describe('a filter of another program', () => {
     ],
   ])('a filter of %s comes with its fix', (_, one, remedy) => {
     expect(judgeFilters([one], nothing).map(remedyText)).toEqual([remedy]);
+  });
+});
+
+describe('connections to pods that another node has translated', () => {
+  const pods = [prefix('10.244.2.0/24'), prefix('fd00:244:2::/64')];
+  const judge = (policy: 'accept' | 'drop', rules: readonly string[], more: Partial<HostFilter> = {}): string[] =>
+    judgeFilters([filter(policy, { [more.chain ?? 'forward']: rules, user: ['some accept'] }, more)], nothing, pods).map(
+      (because) => `${because.code}: ${remedyText(because)}`,
+    );
+  const [both, four, six] = [
+    'nft insert rule inet filter forward ip daddr 10.244.2.0/24 accept && nft insert rule inet filter forward ip saddr 10.244.2.0/24 ct state established,related accept && nft insert rule inet filter forward ip6 daddr fd00:244:2::/64 accept && nft insert rule inet filter forward ip6 saddr fd00:244:2::/64 ct state established,related accept',
+    'nft insert rule inet filter forward ip daddr 10.244.2.0/24 accept && nft insert rule inet filter forward ip saddr 10.244.2.0/24 ct state established,related accept',
+    'nft insert rule inet filter forward ip6 daddr fd00:244:2::/64 accept && nft insert rule inet filter forward ip6 saddr fd00:244:2::/64 ct state established,related accept',
+  ];
+
+  test.each<[string, 'accept' | 'drop', readonly string[], readonly string[]]>([
+    ['by a stock rule set', 'drop', ['others accept', 'translated accept'], [`PodFilterDrops: run: ${both}`]],
+    ['by a last rule that rejects', 'accept', ['translated accept', 'all reject'], [`PodFilterDrops: run: ${both}`]],
+    ['for one family', 'drop', ['translated accept', '10.244.0.0/16 accept'], [`PodFilterDrops: run: ${six}`]],
+    ['for a part of the pods', 'drop', ['translated accept', 'fd00:244:2::/64 accept', '10.244.2.0/25 accept'], []],
+    ['for other pods', 'drop', ['translated accept', 'fd00:244::/32 accept', '10.244.3.0/24 drop'], [`PodFilterDrops: run: ${four}`]],
+    ['not when all pods are accepted', 'drop', ['translated accept', '10.244.0.0/16 accept', 'fd00:244::/32 accept'], []],
+    ['not certainly, with a rule that may accept them', 'drop', ['translated accept', 'all jump user'], []],
+    [
+      'together with those that this node translates',
+      'drop',
+      ['others accept'],
+      [`ForwardFilterDrops: run: nft insert rule inet filter forward ct status dnat accept && ${both}`],
+    ],
+  ])('are dropped %s', (_, policy, rules, expected) => {
+    expect(judge(policy, rules)).toEqual(expected);
+  });
+
+  test('the reason names the pods, and iptables and firewalld get commands of their own', () => {
+    const [because] = judgeFilters([filter('drop', { forward: ['translated accept'] })], nothing, pods);
+    expect(because && reasonText(because)).toBe(
+      'chain forward of table inet filter drops connections to pods of this node (10.244.2.0/24 and fd00:244:2::/64) that another node has translated, because none of its other rules accepts them: its policy is drop',
+    );
+    expect(judge('drop', ['translated accept'], { family: 'ip', chain: 'FORWARD' })).toEqual([
+      'PodFilterDrops: run: iptables -I FORWARD -d 10.244.2.0/24 -j ACCEPT && iptables -I FORWARD -s 10.244.2.0/24 -m conntrack --ctstate ESTABLISHED,RELATED -j ACCEPT',
+    ]);
+    expect(judge('accept', ['translated accept', 'some goto user', 'all reject'], { table: 'firewalld', chain: 'filter_FORWARD' })).toEqual(
+      [
+        'PodFilterDrops: run: firewall-cmd --permanent --zone=trusted --add-source=10.244.2.0/24 --add-source=fd00:244:2::/64 && firewall-cmd --permanent --new-policy=to-pods && firewall-cmd --permanent --policy=to-pods --add-ingress-zone=ANY && firewall-cmd --permanent --policy=to-pods --add-egress-zone=trusted && firewall-cmd --permanent --policy=to-pods --set-target=ACCEPT && firewall-cmd --reload',
+      ],
+    );
   });
 });
 

@@ -103,6 +103,13 @@ describe('the view of a node whose agent answers', () => {
     expect(explanation.clients?.map(({ outcome }) => outcome)).toEqual(['unreachable', 'unreachable']);
   });
 
+  test('says when and where an answer was last seen, also one that no report has yet', () => {
+    const checks = [{ frontend: '192.0.2.1 TCP 80', service: key, answered: ago(12), endpoints: [] }];
+    const { explanation, text } = explained(read({}), answer({ checks }));
+    expect(explanation.clients?.map(({ outcome }) => outcome)).toEqual(['answered', 'announced']);
+    expect(text).toContain('connections to 192.0.2.1:80/TCP via n1 were answered in the last 10 minutes (last seen 12 s ago on n1)\n');
+  });
+
   test('has no forwarding from the report of an earlier process', () => {
     const problem = reason('AgentStopped', { node: 'n1' });
     for (const before of [{ updated: ago(700) }, { updated: ago(12), problem }]) {

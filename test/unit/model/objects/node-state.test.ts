@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { nodeStateManifest } from '../../../../src/model/status-manifest.ts';
-import type { NodeState } from '../../../../src/model/objects/node-state.ts';
+import { currentReport, hostProblemsOf, lapsesAt, reportAge, type NodeState } from '../../../../src/model/objects/node-state.ts';
 import { parseObject } from '../../../../src/model/parse.ts';
 import { address } from '../../../../src/net/address.ts';
 import { prefix } from '../../../../src/net/prefix.ts';
@@ -105,5 +105,52 @@ describe('NodeState', () => {
     expect(difference.reason.code).toBe('UnknownReason');
     expect(reasonText(difference.reason)).toContain('the moon is in the way');
     expect(conditionText(difference.reason)).not.toBe('');
+  });
+});
+
+describe('the age of a report', () => {
+  const at = (text: string): number => Date.parse(text);
+  /** A report of a node whose clock is an hour behind, as the API server stores it. */
+  const behind = (managers: readonly object[]): NodeState => {
+    const manifest = JSON.parse(JSON.stringify(nodeStateManifest({ ...state, updated: '2026-01-01T00:00:00Z' }))) as { metadata: object };
+    return read({ ...manifest, metadata: { ...manifest.metadata, managedFields: managers } });
+  };
+  const own = { manager: 'herald-agent', operation: 'Apply', subresource: 'status', time: '2026-01-01T01:00:00Z' };
+  const others = [
+    { manager: 'herald-agent', operation: 'Apply', time: '2026-01-01T02:00:00Z' },
+    { manager: 'kubectl', subresource: 'status', time: '2026-01-01T03:00:00Z' },
+    { ...own, time: 'noon' },
+    7,
+  ] as readonly object[];
+
+  test('an agent whose clock is an hour behind is current by the clock of the API server', () => {
+    const found = behind([...others, own]);
+    expect(reportAge(found, at('2026-01-01T01:00:30Z'))).toBe(30);
+    expect(currentReport(new Map([['n1', found]]), 'n1', at('2026-01-01T01:01:30Z'))).toBe(found);
+    expect(currentReport(new Map([['n1', found]]), 'n1', at('2026-01-01T01:01:31Z'))).toBeUndefined();
+    expect(lapsesAt(found)).toBe(at('2026-01-01T01:01:31Z'));
+  });
+
+  test('a process that saw the report arrive counts by its own clock', () => {
+    expect(reportAge({ ...behind([own]), received: 5_000 }, 7_000)).toBe(2);
+  });
+
+  test('a clock that differs is a problem of the host, and the delay of a write is none', () => {
+    expect(hostProblemsOf(behind([own])).map(reasonText)[0]).toContain('the clock of node "n1" is 3600 s behind the API server\'s');
+    expect(hostProblemsOf(behind([{ ...own, time: '2025-12-31T23:59:00Z' }]))[0]).toMatchObject({
+      code: 'NodeClockSkew',
+      details: { seconds: 60, direction: 'ahead of' },
+    });
+    for (const time of ['2026-01-01T00:00:20Z', '2025-12-31T23:59:50Z'])
+      expect(hostProblemsOf(behind([{ ...own, time }]))).toEqual(state.host);
+    expect(hostProblemsOf(behind([]))).toEqual(state.host);
+  });
+
+  test('the time of its file dates a report in a directory, and shows no wrong clock', () => {
+    const manifest: unknown = JSON.parse(JSON.stringify(nodeStateManifest(state)));
+    const { object } = parseObject(manifest, { resourceVersion: String(BigInt(at('2026-01-01T01:00:00Z')) * 1_000_000n) });
+    if (object?.kind !== 'NodeState') throw new Error('no NodeState');
+    expect(reportAge(object, at('2026-01-01T01:00:07Z'))).toBe(7);
+    expect(hostProblemsOf(object)).toEqual(state.host);
   });
 });

@@ -134,9 +134,10 @@ status:
     const records = new DirectoryStatusWriter(bench.path(''), { clock: new VirtualClock() });
     await records.writeNodeState(state('n1'));
     await bench.until(() => bench.source.snapshot.nodeStates.has('n1'));
-    const { metadata, ...rest } = bench.source.snapshot.nodeStates.get('n1') ?? state('lost');
+    const { metadata, recorded, ...rest } = bench.source.snapshot.nodeStates.get('n1') ?? state('lost');
     const { metadata: _, ...expected } = state('n1');
     expect(rest).toEqual(expected);
+    expect(recorded?.by).toBe('file');
     expect(metadata.name).toBe('n1');
     expect(bench.problems).toEqual([]);
   });

@@ -379,6 +379,20 @@ describe('reports of other agents', () => {
     expect(source.snapshot.nodeStates.get('node2')?.directReturn).toMatchObject({ receives: ['link'], passes: ['l2'] });
   });
 
+  test('a report that comes by the watch is dated by the clock of the reader, and a repeated event of it is not', async () => {
+    server.put(states, 'node2', report);
+    server.put('/apis/herald.dev/v1alpha1/heraldconfigs', 'default', { spec: { directReturn: true } });
+    await source.start();
+    await until(() => source.snapshot.nodeStates.size === 1);
+    const seen = (): number | undefined => source.snapshot.nodeStates.get('node2')?.received;
+    expect(seen()).toBeUndefined();
+    server.put(states, 'node2', { ...report, metadata: { labels: { a: 'b' } } });
+    await until(() => source.snapshot.nodeStates.get('node2')?.metadata.labels['a'] === 'b');
+    expect(seen()).toBeUndefined();
+    server.put(states, 'node2', { status: { ...report.status, updated: '2026-01-01T00:00:30Z' } });
+    await until(() => seen() !== undefined);
+  });
+
   const node = (annotations: Record<string, string>, more: object = {}): object => ({ metadata: { annotations }, ...more });
 
   test("other agents' reports are read when this node drains, and not when another does", async () => {

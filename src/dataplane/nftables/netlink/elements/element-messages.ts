@@ -57,12 +57,13 @@ export function beginElements(writer: MessageWriter, set: string, setId?: number
 function writePrefix(writer: MessageWriter, { octets, keyLength }: PackedSet, index: number): void {
   const start = index * keyLength;
   const middle = start + keyLength / 2;
-  writeEntry(writer, octets.subarray(start, middle), 0);
+  writeEntry(writer, octets.subarray(start, middle));
   const after = keyAfter(octets.subarray(middle, start + keyLength));
   if (after !== undefined) writeEntry(writer, after, elementFlags.intervalEnd);
 }
 
-function writeEntry(writer: MessageWriter, key: Uint8Array, flags: number): void {
+/** Writes an entry with a key and no value. */
+export function writeEntry(writer: MessageWriter, key: Uint8Array, flags = 0): void {
   const entry = writer.beginNested(listElement);
   writeData(writer, elementAttributes.key, key);
   if (flags !== 0) writer.numberAttribute(elementAttributes.flags, flags);

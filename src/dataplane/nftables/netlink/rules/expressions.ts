@@ -18,8 +18,6 @@ export interface Expression {
 export const register = (octet: number): number => (octet % 16 === 0 ? 1 + octet / 16 : 8 + octet / 4);
 const verdictRegister = 0;
 
-export type Verdict = 'accept' | 'drop' | 'return' | { readonly jump: string } | { readonly goto: string };
-
 const data = (value: Uint8Array): Attributes => [[dataAttributes.value, value]];
 
 /** Encodes a number in the machine's byte order, which marks, classids and states use. */
@@ -34,207 +32,70 @@ export const conntrackKeys = { state: 0, status: 2 } as const;
 export const routeFlags = { saddr: 1, daddr: 2 } as const;
 export const payloadBases = { link: 0, network: 1, transport: 2 } as const;
 
+const expression = (name: string, ...attributes: Attributes): Expression => ({ name, attributes });
+
 export const expressions = {
-  payload: (base: number, offset: number, length: number, to: number): Expression => ({
-    name: 'payload',
-    attributes: [
-      [1, register(to)],
-      [2, base],
-      [3, offset],
-      [4, length],
-    ],
-  }),
-  metaLoad: (key: number, to: number): Expression => ({
-    name: 'meta',
-    attributes: [
-      [2, key],
-      [1, register(to)],
-    ],
-  }),
-  metaSet: (key: number, from: number): Expression => ({
-    name: 'meta',
-    attributes: [
-      [2, key],
-      [3, register(from)],
-    ],
-  }),
-  conntrack: (key: number, to: number): Expression => ({
-    name: 'ct',
-    attributes: [
-      [1, register(to)],
-      [2, key],
-    ],
-  }),
+  payload: (base: number, offset: number, length: number, to: number): Expression =>
+    expression('payload', [1, register(to)], [2, base], [3, offset], [4, length]),
+  metaLoad: (key: number, to: number): Expression => expression('meta', [2, key], [1, register(to)]),
+  metaSet: (key: number): Expression => expression('meta', [2, key], [3, register(0)]),
+  conntrack: (key: number, to: number): Expression => expression('ct', [1, register(to)], [2, key]),
   /** Loads a value of the packets from the side that opened the connection. */
-  conntrackOriginal: (key: number, to: number): Expression => ({
-    name: 'ct',
-    attributes: [
-      [1, register(to)],
-      [2, key],
-      [3, Uint8Array.of(0)],
-    ],
-  }),
+  conntrackOriginal: (key: number, to: number): Expression => expression('ct', [1, register(to)], [2, key], [3, Uint8Array.of(0)]),
   /** Loads the type of the source or destination address, such as local. */
-  addressType: (flag: number, to: number): Expression => ({
-    name: 'fib',
-    attributes: [
-      [1, register(to)],
-      [2, 3],
-      [3, flag],
-    ],
-  }),
-  random: (modulus: number, to: number): Expression => ({
-    name: 'numgen',
-    attributes: [
-      [1, register(to)],
-      [2, modulus],
-      [3, 1],
-      [4, 0],
-    ],
-  }),
-  hash: (from: number, length: number, modulus: number, seed: number, to: number): Expression => ({
-    name: 'hash',
-    attributes: [
-      [1, register(from)],
-      [2, register(to)],
-      [3, length],
-      [4, modulus],
-      [5, seed],
-      [6, 0],
-      [7, 0],
-    ],
-  }),
+  addressType: (flag: number, to: number): Expression => expression('fib', [1, register(to)], [2, 3], [3, flag]),
+  random: (modulus: number, to: number): Expression => expression('numgen', [1, register(to)], [2, modulus], [3, 1], [4, 0]),
+  hash: (from: number, length: number, modulus: number, seed: number, to: number): Expression =>
+    expression('hash', [1, register(from)], [2, register(to)], [3, length], [4, modulus], [5, seed], [6, 0], [7, 0]),
   /** (register and mask) xor other. */
   bitwise: (mask: number, other: number): Expression => bitwise(hostNumber(mask), hostNumber(other)),
   /** Masks one octet. */
   bits: (mask: number): Expression => bitwise(Uint8Array.of(mask), Uint8Array.of(0)),
-  constant: (value: Uint8Array, to: number): Expression => ({
-    name: 'immediate',
-    attributes: [
-      [1, register(to)],
-      [2, data(value)],
-    ],
-  }),
-  notrack: (): Expression => ({ name: 'notrack', attributes: [] }),
+  constant: (value: Uint8Array): Expression => expression('immediate', [1, register(0)], [2, data(value)]),
+  notrack: (): Expression => expression('notrack'),
   /** Writes two octets of a TCP option, if the packet has it. */
-  setTcpOption: (kind: number, offset: number, from: number): Expression => ({
-    name: 'exthdr',
-    attributes: [
-      [7, register(from)],
-      [2, Uint8Array.of(kind)],
-      [3, offset],
-      [4, 2],
-      [6, 1],
-    ],
-  }),
-  compare: (equal: boolean, value: Uint8Array): Expression => ({
-    name: 'cmp',
-    attributes: [
-      [1, register(0)],
-      [2, equal ? 0 : 1],
-      [3, data(value)],
-    ],
-  }),
+  setTcpOption: (kind: number, offset: number): Expression =>
+    expression('exthdr', [7, register(0)], [2, Uint8Array.of(kind)], [3, offset], [4, 2], [6, 1]),
+  compare: (equal: boolean, value: Uint8Array): Expression => expression('cmp', [1, register(0)], [2, equal ? 0 : 1], [3, data(value)]),
   /** Ends the rule when the key is not in the set or, if inverted, when it is. */
-  lookup: (set: string, setId: number | undefined, inverted: boolean): Expression => ({
-    name: 'lookup',
-    attributes: [[1, set], [2, register(0)], ...id(4, setId), [5, inverted ? 1 : 0]],
-  }),
+  lookup: (set: string, setId: number | undefined, inverted: boolean): Expression =>
+    expression('lookup', [1, set], [2, register(0)], ...optional(4, setId), [5, inverted ? 1 : 0]),
   /** Ends the rule when the key is not in the map. Otherwise loads its value into the register. */
-  mapLookup: (map: string, from: number, to: number): Expression => ({
-    name: 'lookup',
-    attributes: [
-      [1, map],
-      [2, register(from)],
-      [3, register(to)],
-      [5, 0],
-    ],
-  }),
-  verdictLookup: (map: string): Expression => ({
-    name: 'lookup',
-    attributes: [
-      [1, map],
-      [2, register(0)],
-      [3, verdictRegister],
-      [5, 0],
-    ],
-  }),
+  mapLookup: (map: string): Expression => expression('lookup', [1, map], [2, register(0)], [3, register(0)], [5, 0]),
+  verdictLookup: (map: string): Expression => expression('lookup', [1, map], [2, register(0)], [3, verdictRegister], [5, 0]),
   /** Writes into a map. The key is at the first register. `timeout` is in milliseconds. */
-  dynamic: (operation: 'update' | 'delete', map: string, value: number, timeout: number | undefined): Expression => ({
-    name: 'dynset',
-    attributes: [
-      [1, map],
-      [3, operation === 'update' ? 1 : 2],
-      [4, register(0)],
-      [5, register(value)],
-      ...(timeout === undefined ? [] : [[6, BigInt(timeout)] as const]),
-    ],
-  }),
-  verdict: (verdict: Verdict): Expression => ({
-    name: 'immediate',
-    attributes: [
-      [1, verdictRegister],
-      [2, verdictData(verdict)],
-    ],
-  }),
-  destinationNat: (family: number, address: number, port?: number): Expression => ({
-    name: 'nat',
-    attributes: [
-      [1, 1],
-      [2, family],
-      [3, register(address)],
-      [4, register(address)],
-      ...(port === undefined ? [] : [[5, register(port)] as const, [6, register(port)] as const]),
-    ],
-  }),
-  masquerade: (fullyRandom: boolean): Expression => ({ name: 'masq', attributes: fullyRandom ? [[1, 0x10]] : [] }),
-  rejectWithReset: (): Expression => ({
-    name: 'reject',
-    attributes: [
-      [1, 1],
-      [2, Uint8Array.of(0)],
-    ],
-  }),
+  dynamic: (operation: 'update' | 'delete', map: string, value: number, timeout: number | undefined): Expression => {
+    const period = optional(6, timeout === undefined ? undefined : BigInt(timeout));
+    return expression('dynset', [1, map], [3, operation === 'update' ? 1 : 2], [4, register(0)], [5, register(value)], ...period);
+  },
+  verdict: (verdict: string): Expression => expression('immediate', [1, verdictRegister], [2, verdictData(verdict)]),
+  /** The address is at the first register. */
+  destinationNat: (family: number, port: number | undefined): Expression => {
+    const at = port === undefined ? undefined : register(port);
+    return expression('nat', [1, 1], [2, family], [3, register(0)], [4, register(0)], ...optional(5, at), ...optional(6, at));
+  },
+  masquerade: (fullyRandom: boolean): Expression => expression('masq', ...optional(1, fullyRandom ? 0x10 : undefined)),
+  rejectWithReset: (): Expression => expression('reject', [1, 1], [2, Uint8Array.of(0)]),
   /** `code`: the ICMP code for "port unreachable" of the family. */
-  reject: (code: number): Expression => ({
-    name: 'reject',
-    attributes: [
-      [1, 0],
-      [2, Uint8Array.of(code)],
-    ],
-  }),
+  reject: (code: number): Expression => expression('reject', [1, 0], [2, Uint8Array.of(code)]),
 } as const;
 
-function bitwise(mask: Uint8Array, other: Uint8Array): Expression {
-  return {
-    name: 'bitwise',
-    attributes: [
-      [1, register(0)],
-      [2, register(0)],
-      [3, mask.length],
-      [6, 0],
-      [4, data(mask)],
-      [5, data(other)],
-    ],
-  };
+const bitwise = (mask: Uint8Array, other: Uint8Array): Expression =>
+  expression('bitwise', [1, register(0)], [2, register(0)], [3, mask.length], [6, 0], [4, data(mask)], [5, data(other)]);
+
+const verdictCodes: Readonly<Record<string, number>> = { drop: 0, accept: 1, jump: -3, goto: -4, return: -5 };
+
+/** Encodes "accept", "goto refuse". Throws for anything else. */
+export function verdictData(verdict: string): Attributes {
+  const [word = '', chain] = verdict.split(' ');
+  const code = verdictCodes[word];
+  if (code === undefined || (chain !== undefined) !== (word === 'jump' || word === 'goto')) throw new Error(`unknown verdict: ${verdict}`);
+  return [[dataAttributes.verdict, [[verdictAttributes.code, code], ...optional(verdictAttributes.chain, chain)]]];
 }
 
-export function verdictData(verdict: Verdict): Attributes {
-  const [code, chain] =
-    verdict === 'accept'
-      ? [1]
-      : verdict === 'drop'
-        ? [0]
-        : verdict === 'return'
-          ? [-5]
-          : 'jump' in verdict
-            ? [-3, verdict.jump]
-            : [-4, verdict.goto];
-  const attributes: Attributes = [
-    [verdictAttributes.code, code],
-    ...(chain === undefined ? [] : [[verdictAttributes.chain, chain] as const]),
-  ];
-  return [[dataAttributes.verdict, attributes]];
+/** Returns the attribute, or none for an undefined value. */
+export function optional(type: number, value: Value | undefined): Attributes {
+  return value === undefined ? [] : [[type, value]];
 }
 
 export function writeAttributes(writer: MessageWriter, attributes: Attributes): void {
@@ -260,8 +121,4 @@ export function expressionList(list: readonly Expression[]): Attributes {
       [expressionAttributes.data, attributes],
     ],
   ]);
-}
-
-function id(type: number, setId: number | undefined): Attributes {
-  return setId === undefined ? [] : [[type, setId]];
 }

@@ -11,7 +11,6 @@ import {
   payloadBases,
   routeFlags,
   type Expression,
-  type Verdict,
 } from './expressions.ts';
 import { addressTypes, ethernet, interfaceName, maximumSegmentSize, protocols, states, statuses, tcpFlags } from './rule-keywords.ts';
 
@@ -76,15 +75,11 @@ class RuleCompiler implements CompiledRule {
       case 'accept':
       case 'drop':
       case 'return':
-        this.#emit(expressions.verdict(this.#next() as Verdict));
+        this.#emit(expressions.verdict(this.#next()));
         return;
       case 'jump':
-        this.#skip('jump');
-        this.#emit(expressions.verdict({ jump: this.#next() }));
-        return;
       case 'goto':
-        this.#skip('goto');
-        this.#emit(expressions.verdict({ goto: this.#next() }));
+        this.#emit(expressions.verdict(`${this.#next()} ${this.#next()}`));
         return;
       case 'masquerade':
         this.#skip('masquerade');
@@ -146,8 +141,8 @@ class RuleCompiler implements CompiledRule {
     }
     this.#skip('option', 'maxseg', 'size', 'set');
     const size = this.#number();
-    this.#emit(expressions.constant(Uint8Array.of(size >> 8, size & 0xff), 0));
-    this.#emit(expressions.setTcpOption(maximumSegmentSize.kind, maximumSegmentSize.offset, 0));
+    this.#emit(expressions.constant(Uint8Array.of(size >> 8, size & 0xff)));
+    this.#emit(expressions.setTcpOption(maximumSegmentSize.kind, maximumSegmentSize.offset));
   }
 
   /** icmp type echo-request */
@@ -163,18 +158,14 @@ class RuleCompiler implements CompiledRule {
   #destinationNat(): void {
     const table = tableFamily(this.#family);
     this.#skip('dnat');
-    if (this.#accept('to')) {
-      this.#key(0);
-      this.#skip('map');
-      this.#emit(expressions.mapLookup(this.#setName(), 0, 0));
-      this.#emit(expressions.destinationNat(protocolFamily[table], 0));
-      return;
-    }
-    this.#skip(table, 'addr', '.', 'port', 'to');
+    const hasPort = this.#accept(table);
+    if (hasPort) this.#skip('addr', '.', 'port');
+    this.#skip('to');
     this.#key(0);
     this.#skip('map');
-    this.#emit(expressions.mapLookup(this.#setName(), 0, 0));
-    this.#emit(expressions.destinationNat(protocolFamily[table], 0, this.#family === 4 ? 4 : 16));
+    this.#emit(expressions.mapLookup(this.#setName()));
+    const port = this.#family === 4 ? 4 : 16;
+    this.#emit(expressions.destinationNat(protocolFamily[table], hasPort ? port : undefined));
   }
 
   /** update @NAME { KEY timeout 10s : meta priority } */
@@ -195,13 +186,13 @@ class RuleCompiler implements CompiledRule {
     const key = this.#metaKey();
     this.#skip('set');
     this.#key(0);
-    if (this.#accept('map')) this.#emit(expressions.mapLookup(this.#setName(), 0, 0));
+    if (this.#accept('map')) this.#emit(expressions.mapLookup(this.#setName()));
     else if (this.#accept('or')) {
       const bits = this.#number();
       this.#emit(expressions.bitwise(~bits, bits));
     } else if (this.#accept('and')) this.#emit(expressions.bitwise(this.#number(), 0));
     else if (this.#accept('xor')) this.#emit(expressions.bitwise(0xffff_ffff, this.#number()));
-    this.#emit(expressions.metaSet(key, 0));
+    this.#emit(expressions.metaSet(key));
   }
 
   /** KEY @NAME, KEY != @NAME, KEY vmap @NAME, KEY { a, b }, KEY and NUMBER != 0 (or ==), KEY and NUMBER vmap @NAME, KEY VALUE */
@@ -233,31 +224,21 @@ class RuleCompiler implements CompiledRule {
   }
 
   #equals({ kind }: Term, word: string): void {
-    switch (kind) {
-      case 'protocol':
-        this.#emit(expressions.compare(true, Uint8Array.of(this.#named(protocols, word))));
-        return;
-      case 'class':
-        this.#emit(expressions.compare(true, hostNumber(classNumber(word))));
-        return;
-      case 'addressType':
-        this.#emit(expressions.compare(true, hostNumber(this.#named(addressTypes, word))));
-        return;
-      case 'state':
-      case 'status':
-        // A state or status is one bit of several.
-        this.#emit(expressions.bitwise(this.#named(kind === 'state' ? states : statuses, word), 0));
-        this.#emit(expressions.compare(false, hostNumber(0)));
-        return;
-      case 'interface':
-        this.#emit(expressions.compare(true, interfaceName(word)));
-        return;
-      case 'address':
-      case 'port':
-      case 'link':
-      case 'number':
-        this.#fail(`no comparison with ${word} is supported`);
+    if (kind !== 'state' && kind !== 'status') {
+      this.#emit(expressions.compare(true, this.#constant(kind, word)));
+      return;
     }
+    // A state or status is one bit of several.
+    this.#emit(expressions.bitwise(this.#named(kind === 'state' ? states : statuses, word), 0));
+    this.#emit(expressions.compare(false, hostNumber(0)));
+  }
+
+  #constant(kind: Term['kind'], word: string): Uint8Array {
+    if (kind === 'protocol') return Uint8Array.of(this.#named(protocols, word));
+    if (kind === 'class') return hostNumber(classNumber(word));
+    if (kind === 'addressType') return hostNumber(this.#named(addressTypes, word));
+    if (kind === 'interface') return interfaceName(word);
+    return this.#fail(`no comparison with ${word} is supported`);
   }
 
   /** Loads terms joined by dots one after the other from `octet` on, each padded to a multiple of four octets. */

@@ -76,16 +76,9 @@ function typeOf(text: string): DataType {
 }
 
 function flagOf(text: string): number {
-  switch (text.trim()) {
-    case 'interval':
-      return setFlags.interval;
-    case 'dynamic':
-      return setFlags.dynamic;
-    case 'timeout':
-      return setFlags.timeout;
-    default:
-      throw new Error(`unknown flag of a set: ${text}`);
-  }
+  const flag = (['interval', 'dynamic', 'timeout'] as const).find((each) => each === text.trim());
+  if (flag === undefined) throw new Error(`unknown flag of a set: ${text}`);
+  return setFlags[flag];
 }
 
 function milliseconds(text: string): number {

@@ -95,7 +95,7 @@ describe('completion', () => {
 
 /** Values that only the user knows. */
 const free = new Set(
-  'context apiserver fail-on timeout since count duration initial-config bgp-listen healthz-bind-address metrics-address health-address watch cluster port daemonset'.split(
+  'context apiserver fail-on timeout since count duration initial-config bgp-listen healthz-bind-address metrics-address health-address watch cluster port daemonset router'.split(
     ' ',
   ),
 );

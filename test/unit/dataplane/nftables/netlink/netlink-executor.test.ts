@@ -12,6 +12,7 @@ function silentSocket(): NetlinkSocket {
     port: 1,
     send: () => Promise.resolve(),
     receive: () => undefined,
+    receiveInThread: () => Promise.resolve(undefined),
     setMembership: () => true,
     close: () => undefined,
   };

@@ -34,6 +34,7 @@ function bed() {
         if (state.answer !== 'silence') waiting.push(writer.bytes());
         return Promise.resolve();
       },
+      receiveInThread: () => Promise.resolve(undefined),
       receive: () => waiting.shift(),
       setMembership: () => true,
       close: () => state.closed++,

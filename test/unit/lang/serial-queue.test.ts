@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { SerialQueue } from '../../../src/system/serial-queue.ts';
+import { SerialQueue } from '../../../src/lang/serial-queue.ts';
 
 test('work runs one piece after the other, even when a piece fails', async () => {
   const serial = new SerialQueue();

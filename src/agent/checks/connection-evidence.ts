@@ -1,0 +1,235 @@
+import type { ConnectionLook } from '../../dataplane/conntrack/connection-watch.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import { formatAddress } from '../../net/address.ts';
+import { frontendKey, type Frontend } from '../../net/frontend.ts';
+import type { ObservedConnection } from '../../net/observed-connection.ts';
+import type { NoWay } from '../../net/endpoint-way.ts';
+import { limits } from '../limits.ts';
+import { chosenEndpoints, endpointText, portKey, type CheckedFrontends, type CheckedPort } from './checked-frontends.ts';
+import { isOld, PairEvidence } from './pair-evidence.ts';
+
+/** How an endpoint fails: it has no way, or connections to it do. */
+export type FailureKind = NoWay['kind'] | 'refused' | 'silent';
+
+/** An endpoint that this node does not reach. */
+export interface FailingEndpoint extends CheckedPort {
+  readonly endpoint: string;
+  readonly kind: FailureKind;
+  /** Why there is no way. Absent: connections fail. */
+  readonly way?: NoWay;
+  /** All endpoints to which the node sends new connections for this port fail. */
+  readonly areAll: boolean;
+}
+
+/** What is to be said of the connections of the last ten minutes. */
+export interface Judgement {
+  /** Keys of frontends, sorted. */
+  readonly answered: readonly string[];
+  readonly failing: readonly FailingEndpoint[];
+}
+
+/** The evidence about one frontend. */
+export interface FrontendEvidence {
+  readonly service: ServiceKey;
+  readonly key: string;
+  readonly frontend: Frontend;
+  /** When a connection of a client was last answered, also by an endpoint that has left since. Undefined: none was in the last ten minutes. */
+  readonly answered: number | undefined;
+  readonly pairs: ReadonlyMap<string, PairEvidence>;
+}
+
+interface FrontendRecord {
+  answered: number;
+  /** By endpoint. */
+  readonly pairs: Map<string, PairEvidence>;
+}
+
+/**
+ * Remembers what became of connections to the frontends that Herald forwards on this node. Evidence is forgotten after ten minutes, or when its
+ * endpoint leaves the frontend.
+ */
+export class ConnectionEvidence {
+  readonly #frontends: CheckedFrontends;
+  /** By frontendKey. */
+  readonly #records = new Map<string, FrontendRecord>();
+  #size = 0;
+  /** By the address of the endpoint, as text. */
+  #ways: ReadonlyMap<string, NoWay> = new Map();
+  /** Endpoints to which connections of clients went in the last ten minutes. Computed anew every few seconds. */
+  #known: { readonly at: number; readonly endpoints: ReadonlySet<string> } | undefined;
+
+  constructor(frontends: CheckedFrontends) {
+    this.#frontends = frontends;
+  }
+
+  /** Number of frontends and endpoints with evidence. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Sets all endpoints without a way, by their addresses. */
+  setWays(ways: ReadonlyMap<string, NoWay>): void {
+    this.#ways = ways;
+  }
+
+  wayOf(endpoint: string): NoWay | undefined {
+    return this.#ways.get(addressOf(endpoint));
+  }
+
+  /** True when connections of clients to the endpoint were seen in the last ten minutes. */
+  knowsClients(endpoint: string, now: number): boolean {
+    if (this.#known === undefined || now - this.#known.at >= limits.knownEndpointsMilliseconds) {
+      const pairs = [...this.#records.values()].flatMap((record) => [...record.pairs]);
+      const endpoints = pairs.flatMap(([name, pair]) => (pair.isOwn || pair.isForgotten(now) ? [] : [name]));
+      this.#known = { at: now, endpoints: new Set(endpoints) };
+    }
+    return this.#known.endpoints.has(endpoint);
+  }
+
+  /**
+   * Takes connections, also those that the agent opened itself. Returns whether one of them failed. `noticed`: now, or when the look began that
+   * saw them.
+   */
+  take(connections: Iterable<ObservedConnection>, now: number, noticed = now): boolean {
+    let failed = false;
+    for (const connection of connections) {
+      const found = this.#recordOf(connection, now);
+      if (found === undefined) continue;
+      const { record, pair } = found;
+      pair.take(connection, noticed);
+      // A connection of our own goes to the endpoint, and not by the frontend.
+      const isAnswered = connection.own !== true && (connection.outcome === 'answered' || connection.outcome === 'used');
+      if (isAnswered) record.answered = Math.max(record.answered, connection.at);
+      failed ||= connection.outcome === 'refused' || connection.outcome === 'silent';
+    }
+    return failed;
+  }
+
+  /** Forgets the connections. The ways stay. */
+  clear(): void {
+    this.#records.clear();
+    this.#size = 0;
+  }
+
+  /** Judges all evidence after the last look at connections, which would have seen those that were answered. */
+  judge(look: Pick<ConnectionLook, 'began' | 'share'>, now: number): Judgement {
+    this.#forget(now);
+    const answered: string[] = [];
+    const failures: Failures = new Map();
+    for (const { key, service, frontend, answered: at, pairs } of this.evidence(now)) {
+      if (at !== undefined) answered.push(key);
+      for (const [endpoint, pair] of pairs) {
+        if (pair.failure(Number.NEGATIVE_INFINITY, look, now) === undefined) continue;
+        const port = this.#frontends.portOf(service, frontend);
+        if (port === undefined) continue;
+        const kind = pair.failure(this.#answeredAt(port, frontend, endpoint), look, now);
+        if (kind !== undefined) addFailure(failures, port, frontend.scope, { endpoint, kind });
+      }
+    }
+    this.#addWays(failures);
+    return { answered: answered.toSorted(), failing: this.#failing(failures) };
+  }
+
+  /** Yields the evidence, by frontend, without endpoints that have left it. */
+  *evidence(now: number): Iterable<FrontendEvidence> {
+    for (const [key, { answered, pairs }] of this.#records) {
+      const found = this.#frontends.find(key);
+      if (found !== undefined) yield { ...found, key, answered: isOld(answered, now) ? undefined : answered, pairs };
+    }
+  }
+
+  #recordOf(
+    { destination, protocol, port, endpoint, endpointPort }: ObservedConnection,
+    now: number,
+  ): { readonly record: FrontendRecord; readonly pair: PairEvidence } | undefined {
+    let key = frontendKey({ kind: 'address', address: destination, protocol, port });
+    let found = this.#frontends.find(key);
+    if (found === undefined) {
+      key = frontendKey({ kind: 'nodePort', family: destination.family, protocol, port });
+      found = this.#frontends.find(key);
+    }
+    if (found === undefined) return undefined;
+    const text = endpointText({ address: endpoint, port: endpointPort });
+    if (!this.#frontends.endpointsOf(found.frontend).has(text)) return undefined;
+    const record = this.#records.get(key) ?? { answered: Number.NEGATIVE_INFINITY, pairs: new Map<string, PairEvidence>() };
+    const known = record.pairs.get(text);
+    if (known !== undefined) return { record, pair: known };
+    if (this.#size >= limits.evidencePairs || this.#records.size >= limits.evidencePairs) this.#forget(now);
+    if (this.#size >= limits.evidencePairs || this.#records.size >= limits.evidencePairs) return undefined;
+    const pair = new PairEvidence();
+    record.pairs.set(text, pair);
+    this.#records.set(key, record);
+    this.#size++;
+    return { record, pair };
+  }
+
+  #forget(now: number): void {
+    for (const [key, { answered, pairs }] of this.#records) {
+      const found = this.#frontends.find(key);
+      const endpoints = found === undefined ? undefined : this.#frontends.endpointsOf(found.frontend);
+      for (const [endpoint, pair] of pairs) {
+        if (endpoints?.has(endpoint) === true && !pair.isForgotten(now)) continue;
+        pairs.delete(endpoint);
+        this.#size--;
+      }
+      if (found === undefined || (pairs.size === 0 && isOld(answered, now))) this.#records.delete(key);
+    }
+  }
+
+  /** Returns when an endpoint last answered a new connection by any frontend of the port in this scope: their packets go the same way. */
+  #answeredAt(port: CheckedPort, { scope }: Frontend, endpoint: string): number {
+    const times = this.#frontends
+      .frontendsOf(port, scope)
+      .map(({ match }) => this.#records.get(frontendKey(match))?.pairs.get(endpoint)?.answeredClient ?? Number.NEGATIVE_INFINITY);
+    return Math.max(Number.NEGATIVE_INFINITY, ...times);
+  }
+
+  #addWays(failures: Failures): void {
+    if (this.#ways.size === 0) return;
+    for (const { service, frontend } of this.#frontends.all()) {
+      for (const backend of chosenEndpoints(frontend)) {
+        const way = this.#ways.get(formatAddress(backend.address));
+        const port = way === undefined ? undefined : this.#frontends.portOf(service, frontend);
+        if (way !== undefined && port !== undefined)
+          addFailure(failures, port, frontend.scope, { endpoint: endpointText(backend), kind: way.kind, way });
+      }
+    }
+  }
+
+  #failing(failures: Failures): FailingEndpoint[] {
+    return [...failures.values()].flatMap(({ port, external, internal }) => {
+      const areAll = this.#areAll(port, external, internal);
+      return [...new Map([...internal, ...external]).values()].map((failure) => ({ ...port, ...failure, areAll }));
+    });
+  }
+
+  /** Judges external frontends where the port has some, because clients outside the cluster use them. */
+  #areAll(port: CheckedPort, external: ReadonlyMap<string, unknown>, internal: ReadonlyMap<string, unknown>): boolean {
+    const outside = this.#frontends.frontendsOf(port, 'external');
+    const [frontends, failing] = outside.length > 0 ? [outside, external] : [this.#frontends.frontendsOf(port, 'internal'), internal];
+    const chosen = new Set(frontends.flatMap((frontend) => chosenEndpoints(frontend).map(endpointText)));
+    return chosen.size > 0 && [...chosen].every((endpoint) => failing.has(endpoint));
+  }
+}
+
+type Failure = Pick<FailingEndpoint, 'endpoint' | 'kind' | 'way'>;
+
+/** By port, then by scope and endpoint. */
+type Failures = Map<
+  string,
+  { readonly port: CheckedPort; readonly external: Map<string, Failure>; readonly internal: Map<string, Failure> }
+>;
+
+/** The first of these that applies to an endpoint is reported. */
+const kinds: readonly FailureKind[] = ['unroutable', 'notOnLink', 'refused', 'silent'];
+
+function addFailure(failures: Failures, port: CheckedPort, scope: Frontend['scope'], failure: Failure): void {
+  const key = portKey(port);
+  const ofPort = failures.get(key) ?? { port, external: new Map<string, Failure>(), internal: new Map<string, Failure>() };
+  failures.set(key, ofPort);
+  const known = ofPort[scope].get(failure.endpoint);
+  if (known === undefined || kinds.indexOf(failure.kind) < kinds.indexOf(known.kind)) ofPort[scope].set(failure.endpoint, failure);
+}
+
+/** Returns "10.244.1.10" of "10.244.1.10:8080". */
+const addressOf = (endpoint: string): string => endpoint.slice(0, endpoint.lastIndexOf(':')).replaceAll(/[[\]]/g, '');

@@ -1,0 +1,104 @@
+import type { CheckMode } from '../../model/objects/node-state.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
+import type { Address } from '../../net/address.ts';
+import type { DroppingInterface, NoWay } from '../../net/endpoint-way.ts';
+import type { ObservedConnection } from '../../net/observed-connection.ts';
+import type { ProbeTcp } from '../../system/http/tcp-probe.ts';
+import type { RandomSurroundings } from '../../system/random.ts';
+import { ActiveProbes, type ProbeObservation, type ProbeTarget } from './active-probes.ts';
+import { chosenEndpoints, type CheckedFrontends } from './checked-frontends.ts';
+import type { ConnectionEvidence } from './connection-evidence.ts';
+import { EndpointWays, type ReadWays } from './endpoint-ways.ts';
+
+export interface EndpointChecksComponents extends RandomSurroundings {
+  /** Absent: routes and neighbours of endpoints are not looked at. */
+  readonly ways?: ReadWays;
+  /** Absent: mode `active` opens no connections. */
+  readonly probe?: ProbeTcp;
+}
+
+interface EndpointChecksOptions {
+  readonly node: string;
+  readonly snapshot: () => Snapshot;
+  readonly frontends: CheckedFrontends;
+  readonly evidence: Pick<ConnectionEvidence, 'knowsClients' | 'wayOf'>;
+  /** Finds interfaces by which packets of clients for endpoints certainly do not leave. Absent: there are none. */
+  readonly dropping?: () => Promise<readonly DroppingInterface[]>;
+  readonly onWays: (ways: ReadonlyMap<string, NoWay>) => void;
+  /** Takes the outcome of a connection of our own, once for each frontend that leads to the endpoint. */
+  readonly onOwn: (connections: readonly ObservedConnection[]) => void;
+}
+
+/** Looks at endpoints where connections of clients tell nothing: at the ways to them, and in mode `active` by connections of its own. */
+export class EndpointChecks {
+  readonly #options: EndpointChecksOptions;
+  readonly #components: EndpointChecksComponents;
+  readonly #ways: EndpointWays;
+  readonly #probes: ActiveProbes | undefined;
+  #probed = 0;
+
+  constructor(components: EndpointChecksComponents, options: EndpointChecksOptions) {
+    this.#components = components;
+    this.#options = options;
+    const { node, snapshot, dropping, evidence } = options;
+    this.#ways = new EndpointWays(components, {
+      endpoints: () => this.#addresses(),
+      ...(dropping === undefined ? {} : { dropping }),
+      onChanged: () => options.onWays(this.#ways.ways),
+    });
+    const { probe } = components;
+    if (probe === undefined) return;
+    this.#probes = new ActiveProbes(
+      { ...components, probe },
+      {
+        node,
+        nodes: () => snapshot().nodes.keys(),
+        targets: () => this.#targets(),
+        isKnown: (_, endpoint) => evidence.wayOf(endpoint) !== undefined || evidence.knowsClients(endpoint, components.clock.now()),
+        onOutcome: (observation) => this.#onOutcome(observation),
+      },
+    );
+  }
+
+  /** Called after each commit: endpoints, nodes or the mode may have changed. */
+  reconcile(mode: CheckMode): void {
+    if (mode === 'off') this.#ways.stop();
+    else this.#ways.start();
+    this.#ways.endpointsChanged();
+    if (mode === 'active') this.#probes?.start();
+    else this.#probes?.stop();
+    this.#probes?.targetsChanged();
+  }
+
+  stop(): void {
+    this.#ways.stop();
+    this.#probes?.stop();
+  }
+
+  *#addresses(): Iterable<Address> {
+    for (const { frontend } of this.#options.frontends.all()) for (const { address } of chosenEndpoints(frontend)) yield address;
+  }
+
+  *#targets(): Iterable<ProbeTarget> {
+    for (const { frontend } of this.#options.frontends.all()) {
+      if (frontend.match.protocol !== 'TCP') continue;
+      const local = new Set(frontend.localBackends);
+      for (const backend of chosenEndpoints(frontend)) yield { address: backend.address, port: backend.port, local: local.has(backend) };
+    }
+  }
+
+  #onOutcome({ endpoint, outcome }: ProbeObservation): void {
+    const at = this.#components.clock.now();
+    // Each probe is another connection.
+    const id = -++this.#probed;
+    const found: ObservedConnection[] = [];
+    for (const { frontend } of this.#options.frontends.leadingTo(endpoint)) {
+      const { match } = frontend;
+      const backend = chosenEndpoints(frontend).find((one) => this.#options.frontends.isAt(one, endpoint));
+      if (match.kind !== 'address' || match.protocol !== 'TCP' || backend === undefined) continue;
+      const { address: destination, protocol, port } = match;
+      found.push({ destination, protocol, port, endpoint: backend.address, endpointPort: backend.port, outcome, at, id, own: true });
+    }
+    if (found.length > 0) this.#options.onOwn(found);
+  }
+}

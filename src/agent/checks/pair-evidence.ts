@@ -1,0 +1,97 @@
+import type { ConnectionOutcome, ObservedConnection } from '../../net/observed-connection.ts';
+import type { ConnectionLook } from '../../dataplane/conntrack/connection-watch.ts';
+import { limits } from '../limits.ts';
+
+interface Failure {
+  readonly id: number;
+  /** When the last packet passed, and since when a look would have shown that later connections are answered. */
+  at: number;
+  readonly noticed: number;
+  /** An answered connection may be seen less often: only looks show it, and they may see a share of all connections. */
+  readonly isRefused: boolean;
+  readonly isOwn: boolean;
+}
+
+const failuresNeeded = 2;
+const failuresKept = 2 * failuresNeeded;
+
+/** What became of the connections to one frontend that led to one endpoint. Times are milliseconds of the clock. */
+export class PairEvidence {
+  readonly #last: Partial<Record<ConnectionOutcome, number>> = {};
+  #answeredClient = Number.NEGATIVE_INFINITY;
+  #isOwn = false;
+  /** Failures of distinct connections since a new one was answered: the first ones and the last ones. */
+  #failures: Failure[] = [];
+  /** Number of refused ones among them, with those between the first and the last. */
+  #refused = 0;
+  /** Connections were found to fail, and none was answered since. */
+  #fails = false;
+
+  take({ outcome, at, id, own }: ObservedConnection, noticed: number): void {
+    this.#isOwn = at >= this.latest ? own === true : this.#isOwn;
+    this.#last[outcome] = Math.max(at, this.#last[outcome] ?? at);
+    const isOwn = own === true;
+    // An answer to the agent itself does not show that clients are answered, whose packets go through the rules.
+    if (outcome === 'answered' && isOwn) this.#failures = this.#failures.filter((failure) => !failure.isOwn || failure.at > at);
+    else if (outcome === 'answered') this.#answeredClient = Math.max(this.#answeredClient, at);
+    if (outcome !== 'refused' && outcome !== 'silent') return;
+    const known = this.#failures.find((failure) => failure.id === id);
+    if (known !== undefined) {
+      known.at = Math.max(known.at, at);
+      return;
+    }
+    if (this.#failures.length === failuresKept) this.#failures.splice(failuresNeeded, 1);
+    const isRefused = outcome === 'refused' && !isOwn;
+    if (isRefused) this.#refused++;
+    this.#failures.push({ id, at, noticed, isRefused, isOwn });
+  }
+
+  /** When a connection last had the outcome. Undefined: never, or not in the last ten minutes. */
+  last(outcome: ConnectionOutcome, now: number): number | undefined {
+    const at = this.#last[outcome];
+    return at === undefined || isOld(at, now) ? undefined : at;
+  }
+
+  /** When a new connection of a client was last answered. */
+  get answeredClient(): number {
+    return this.#answeredClient;
+  }
+
+  get latest(): number {
+    return Math.max(Number.NEGATIVE_INFINITY, ...Object.values(this.#last));
+  }
+
+  /** The agent opened the latest of these connections itself. */
+  get isOwn(): boolean {
+    return this.#isOwn;
+  }
+
+  isForgotten(now: number): boolean {
+    return isOld(this.latest, now);
+  }
+
+  /**
+   * Returns how connections fail: the last new ones did, at least two, and a look that began later saw none that was answered since. If it saw
+   * only a share of all, so many more must have been refused. `answered`: when a new connection was last answered.
+   */
+  failure(answered: number, { began, share }: Pick<ConnectionLook, 'began' | 'share'>, now: number): 'refused' | 'silent' | undefined {
+    const later = this.#failures.filter(({ at }) => at > answered);
+    if (later.length < this.#failures.length) this.#refused = later.filter(({ isRefused }) => isRefused).length;
+    this.#failures = later;
+    const counted = later.filter(({ noticed }) => noticed <= began);
+    if (counted.length < failuresNeeded || later.every(({ at }) => isOld(at, now))) {
+      this.#fails = false;
+      return undefined;
+    }
+    // What a look sees varies from look to look, and must not take back what was found.
+    this.#fails ||= later.filter(({ isRefused }) => !isRefused).length + this.#refused * share >= failuresNeeded;
+    if (!this.#fails) return undefined;
+    const refused = this.#last.refused ?? Number.NEGATIVE_INFINITY;
+    return refused > answered && !isOld(refused, now) ? 'refused' : 'silent';
+  }
+}
+
+/** True: ten minutes have passed since. */
+export function isOld(at: number, now: number): boolean {
+  return now - at >= limits.evidenceMilliseconds;
+}

@@ -1,0 +1,203 @@
+import { defined } from '../../lang/defined.ts';
+import type { ObservedConnection } from '../../net/observed-connection.ts';
+import type { Cancel, Clock } from '../../system/clock.ts';
+import { MalformedNetlink, NetlinkError } from '../../system/netlink/error.ts';
+import { netfilterProtocol, openNetlink, type NetlinkOptions, type NetlinkSocket } from '../../system/netlink/socket.ts';
+import { ConnectionSample } from './connection-sample.ts';
+import { EndedConnections } from './ended-connections.ts';
+import { readTimeouts, type Timeouts } from './flow-outcome.ts';
+import { askedLookPause, longestLookPause, lookPause, pauseFactor, timeoutsAge, unpaidPause } from './limits.ts';
+
+export interface ConnectionLook {
+  readonly connections: readonly ObservedConnection[];
+  /** In milliseconds of the clock. Later connections may be missing. */
+  readonly began: number;
+  /** The share of all connections that was looked at, 0 to 1. Ended ones are reported from all of them. */
+  readonly share: number;
+}
+
+export interface WatchHandlers {
+  /** Called with connections that ended without an answer. */
+  readonly ended: (connections: readonly ObservedConnection[]) => void;
+  /** Called after each look. */
+  readonly looked: (look: ConnectionLook) => void;
+  /** Called when connections, or some of them, cannot be seen, and with undefined when they can. */
+  readonly blind: (why: string | undefined) => void;
+  /** Called with the milliseconds that a part of the work took. */
+  readonly spent: (milliseconds: number) => void;
+}
+
+export interface ConnectionWatch {
+  /** Requests a look within a few seconds, if looks have not cost too much lately. */
+  lookSoon(): void;
+  /** No handler is called afterwards. */
+  stop(): void;
+}
+
+/** Begins to watch what becomes of the connections through this machine that are translated to an endpoint. */
+export type WatchConnections = (handlers: WatchHandlers) => ConnectionWatch;
+
+interface WatchComponents {
+  readonly clock: Clock;
+  /** As of Host. */
+  readonly readSetting: (path: string) => Promise<string | undefined>;
+  /** Returns the processor time of this process. Default: the time by the clock. */
+  readonly processorMilliseconds?: () => number;
+  /** A file such as /run/netns/node1. Absent: the network namespace of this process. */
+  readonly networkNamespace?: string;
+  /** Tests pass another one. */
+  readonly open?: (options: NetlinkOptions) => NetlinkSocket | undefined;
+}
+
+/**
+ * Watches by connection tracking: a look at a part of the table at intervals, and the kernel's events about connections that ended without an
+ * answer, because a refused connection is deleted at once. Both are bounded in processor time.
+ */
+export function watchConnections(components: WatchComponents): WatchConnections {
+  return (handlers) => new KernelWatch(components, handlers);
+}
+
+class KernelWatch implements ConnectionWatch {
+  readonly #components: WatchComponents;
+  readonly #handlers: WatchHandlers;
+  readonly #sample: ConnectionSample;
+  readonly #ended: EndedConnections;
+  #timeouts: Timeouts | undefined;
+  #timeoutsRead = Number.NEGATIVE_INFINITY;
+  #lookEnded = Number.NEGATIVE_INFINITY;
+  /** When so much time has passed that the looks cost little of it. */
+  #paid = Number.NEGATIVE_INFINITY;
+  #due = Number.POSITIVE_INFINITY;
+  #cancel: Cancel = () => undefined;
+  #cancelEvents: Cancel = () => undefined;
+  #isLooking = false;
+  #stopped = false;
+  #lookProblem: string | undefined;
+  #eventProblem: string | undefined;
+  /** The kernel is set to report no connections. */
+  #eventsOff = false;
+
+  constructor(components: WatchComponents, handlers: WatchHandlers) {
+    const { clock } = components;
+    this.#components = components;
+    this.#handlers = handlers;
+    this.#sample = new ConnectionSample(clock);
+    this.#ended = new EndedConnections(clock, (options) => this.#open(options), {
+      timeouts: () => this.#timeouts ?? unknownTimeouts,
+      ended: handlers.ended,
+      spent: handlers.spent,
+      failed: (error) => {
+        this.#eventProblem = error.message;
+        this.#cancelEvents = clock.after(timeoutsAge, () => this.#startEvents());
+        this.#tellBlind();
+      },
+    });
+    void this.#begin();
+    this.#schedule(clock.now() + askedLookPause);
+  }
+
+  lookSoon(): void {
+    const { clock } = this.#components;
+    const now = clock.now();
+    // A connection must have waited for some seconds before it counts as unanswered.
+    this.#schedule(Math.max(now + askedLookPause, this.#lookEnded + askedLookPause, this.#paid - unpaidPause));
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#cancel();
+    this.#cancelEvents();
+    this.#ended.stop();
+  }
+
+  async #begin(): Promise<void> {
+    await this.#readTimeouts();
+    if (!this.#stopped) this.#startEvents();
+  }
+
+  #schedule(due: number): void {
+    if (this.#stopped || this.#isLooking || due >= this.#due) return;
+    const { clock } = this.#components;
+    this.#cancel();
+    this.#due = due;
+    this.#cancel = clock.after(Math.max(0, due - clock.now()), () => void this.#look());
+  }
+
+  async #look(): Promise<void> {
+    const { clock } = this.#components;
+    this.#isLooking = true;
+    this.#due = Number.POSITIVE_INFINITY;
+    const began = clock.now();
+    const spent = this.#stopwatch();
+    try {
+      await this.#readTimeouts();
+      const seen = await this.#listConnections();
+      if (this.#stopped) return;
+      this.#lookProblem = undefined;
+      this.#tellBlind();
+      this.#handlers.looked({ ...seen, began });
+    } catch (error) {
+      if (!(error instanceof NetlinkError || error instanceof MalformedNetlink)) throw error;
+      if (this.#stopped) return;
+      this.#lookProblem = error.message;
+      this.#tellBlind();
+    }
+    const now = clock.now();
+    const took = spent();
+    this.#handlers.spent(took);
+    this.#lookEnded = now;
+    this.#paid = Math.max(this.#paid, now) + took * pauseFactor;
+    this.#isLooking = false;
+    this.#schedule(Math.min(Math.max(now + lookPause, this.#paid), now + longestLookPause));
+  }
+
+  async #listConnections(): Promise<Omit<ConnectionLook, 'began'>> {
+    const { readSetting } = this.#components;
+    // An empty table of the default size takes the kernel 10 ms.
+    const tracked = Number((await readSetting('net/netfilter/nf_conntrack_count')) ?? Number.NaN);
+    if (tracked === 0) return { connections: [], share: 1 };
+    const socket = this.#open({ protocol: netfilterProtocol });
+    try {
+      const { connections, listed, isWhole } = await this.#sample.look(socket, this.#timeouts ?? unknownTimeouts);
+      // Some of the tracked connections are not translated, so the true share may be larger.
+      return { connections, share: isWhole ? 1 : Math.min(1, listed / tracked) };
+    } finally {
+      socket.close();
+    }
+  }
+
+  async #readTimeouts(): Promise<void> {
+    const { clock, readSetting } = this.#components;
+    if (clock.now() - this.#timeoutsRead < timeoutsAge) return;
+    this.#timeoutsRead = clock.now();
+    this.#timeouts = await readTimeouts(readSetting);
+    this.#eventsOff = (await readSetting('net/netfilter/nf_conntrack_events')) === '0';
+  }
+
+  /** Returns a function that returns the milliseconds spent since. The true number may be lower: other work of the process may count as well. */
+  #stopwatch(): () => number {
+    const { clock, processorMilliseconds = () => clock.now() } = this.#components;
+    const [began, used] = [clock.now(), processorMilliseconds()];
+    return () => Math.min(clock.now() - began, processorMilliseconds() - used);
+  }
+
+  #startEvents(): void {
+    this.#eventProblem = undefined;
+    this.#ended.start();
+  }
+
+  #tellBlind(): void {
+    const off = this.#eventsOff ? 'net.netfilter.nf_conntrack_events is 0, so the kernel does not report refused connections' : undefined;
+    this.#handlers.blind(this.#lookProblem ?? this.#eventProblem ?? off);
+  }
+
+  /** Throws NetlinkError. */
+  #open(options: NetlinkOptions): NetlinkSocket {
+    const { networkNamespace, open = openNetlink } = this.#components;
+    const socket = open({ ...options, ...defined({ networkNamespace }) });
+    if (socket === undefined) throw new MalformedNetlink('this machine has no FFI');
+    return socket;
+  }
+}
+
+const unknownTimeouts: Timeouts = { tcp: [], unacknowledged: Number.NaN, udp: Number.NaN, udpStream: Number.NaN };

@@ -1,0 +1,81 @@
+import type { ConnectionOutcome } from '../../net/observed-connection.ts';
+import { statusBits, tcpStates, type FlowReader } from './flow-reader.ts';
+
+/** How long the kernel keeps an entry after its last packet, in seconds. NaN: the setting cannot be read. */
+export interface Timeouts {
+  /** By number of the state (enum tcp_conntrack). */
+  readonly tcp: readonly number[];
+  /** An established connection whose data is not acknowledged, or whose receiver takes none. */
+  readonly unacknowledged: number;
+  readonly udp: number;
+  /** A UDP flow with packets in both directions. */
+  readonly udpStream: number;
+}
+
+/** In the order of enum tcp_conntrack, from SYN_SENT on. */
+const tcpSettings = ['syn_sent', 'syn_recv', 'established', 'fin_wait', 'close_wait', 'last_ack', 'time_wait', 'close'] as const;
+/** SCTP_CONNTRACK_ESTABLISHED. */
+const sctpEstablished = 4;
+/** Seconds after which a client has sent its first packet again, or has given up. */
+const silentSeconds = 2;
+
+export async function readTimeouts(readSetting: (path: string) => Promise<string | undefined>): Promise<Timeouts> {
+  const read = async (name: string): Promise<number> => Number((await readSetting(`net/netfilter/nf_conntrack_${name}`)) ?? Number.NaN);
+  const tcp = [Number.NaN, ...(await Promise.all(tcpSettings.map((state) => read(`tcp_timeout_${state}`))))];
+  const waits = await Promise.all([read('tcp_timeout_unacknowledged'), read('tcp_timeout_max_retrans')]);
+  return {
+    tcp,
+    unacknowledged: Math.max(...waits),
+    udp: await read('udp_timeout'),
+    udpStream: await read('udp_timeout_stream'),
+  };
+}
+
+/** The outcome of a connection, and the seconds since its last packet. */
+export interface FlowOutcome {
+  readonly outcome: ConnectionOutcome;
+  readonly quietSeconds: number;
+}
+
+/**
+ * Judges an entry of a list. `isNew`: the entry had no reply at an earlier look. Undefined: nothing can be said of it. The kernel begins an entry
+ * also in the middle of a connection that came from another node; only one in SYN_SENT certainly waits for its first answer.
+ */
+export function outcomeOf(flow: FlowReader, isNew: boolean, timeouts: Timeouts): FlowOutcome | undefined {
+  const { protocol, status, state, secondsLeft } = flow;
+  const quietSeconds = quietOf(flow, timeouts);
+  if ((status & statusBits.replied) === 0) {
+    const isSilent = protocol === 'TCP' && state === tcpStates.synSent && quietSeconds >= silentSeconds;
+    return isSilent ? { outcome: 'silent', quietSeconds } : undefined;
+  }
+  if (protocol === 'SCTP' && state !== sctpEstablished) return undefined;
+  if (isNew) return { outcome: 'answered', quietSeconds: quietSeconds >= 0 ? quietSeconds : 0 };
+  // One end may have sent for minutes, and the other acknowledged nothing.
+  const mayBeStuck = protocol === 'TCP' && state === tcpStates.established && !((secondsLeft ?? 0) > timeouts.unacknowledged);
+  return mayBeStuck || !(quietSeconds >= 0) ? undefined : { outcome: 'used', quietSeconds };
+}
+
+/**
+ * Judges an entry that the kernel has deleted. A reset from the endpoint deletes an entry without a reply at once, in state CLOSE and with the
+ * time of the packet before it: that of SYN_SENT after a SYN, a longer one in the middle of a connection from another node. Entries that a
+ * program deleted have time left and another state. A client that gives up may reset its connection as well, but only after some time. An event about an entry without any left does not mention it.
+ */
+export function endedOutcomeOf(
+  { protocol, status, state, secondsLeft = 0 }: Pick<FlowReader, 'protocol' | 'status' | 'state' | 'secondsLeft'>,
+  timeouts: Timeouts,
+): FlowOutcome | undefined {
+  if (protocol !== 'TCP' || (status & statusBits.replied) !== 0) return undefined;
+  const synSent = timeouts.tcp[tcpStates.synSent] ?? Number.NaN;
+  const isRecent = secondsLeft <= synSent && secondsLeft >= synSent - silentSeconds;
+  if (state === tcpStates.close && isRecent && synSent < timeouts.unacknowledged) return { outcome: 'refused', quietSeconds: 0 };
+  if (state === tcpStates.synSent && secondsLeft === 0 && synSent >= silentSeconds) return { outcome: 'silent', quietSeconds: synSent };
+  return undefined;
+}
+
+/** Returns NaN if it is unknown, and less than 0 if a setting was lowered since. */
+function quietOf({ protocol, status, state, secondsLeft = Number.NaN }: FlowReader, timeouts: Timeouts): number {
+  if (protocol === 'TCP') return (timeouts.tcp[state] ?? Number.NaN) - secondsLeft;
+  if (protocol === 'UDP') return ((status & statusBits.assured) === 0 ? timeouts.udp : timeouts.udpStream) - secondsLeft;
+  // The state of SCTP has many times; its heartbeats keep it alive.
+  return 0;
+}

@@ -1,0 +1,40 @@
+/** Bounds of the watch over connections. Listed in docs/reference/limits.md. */
+
+/** Entries of connection tracking that one look reads. */
+export const sampledConnections = 5_000;
+
+/** Milliseconds from the end of a look to the next one, at least. */
+export const lookPause = 10_000;
+
+/** The same for a look that is asked for. */
+export const askedLookPause = 3_000;
+
+/** Milliseconds without a look that pay for a millisecond of looking. */
+export const pauseFactor = 3_000;
+
+/** Milliseconds that may still be unpaid when a look that is asked for begins. */
+export const unpaidPause = 60_000;
+
+/** The longest pause between two looks, in milliseconds, however long they take. */
+export const longestLookPause = 300_000;
+
+/** Octets of events about ended connections that may wait in the socket. */
+export const endedBufferBytes = 1024 * 1024;
+
+/** Milliseconds between two readings of these events. */
+export const endedPoll = 1_000;
+
+/** Ended connections in a second above which the kernel is asked to report none for a while. */
+export const endedPerSecond = 1_000;
+
+/**
+ * Milliseconds without reports after that. The kernel reports only connections that began while reports were asked for, and most connections are
+ * deleted two minutes after they have ended. So events come again two minutes after reports are asked for.
+ */
+export const endedPause = 130_000;
+
+/** Of the ended connections that were answered, one of so many is reported, to estimate their number. A power of two. */
+export const endedShare = 1_024;
+
+/** Milliseconds between two readings of the kernel's timeouts, and before a problem of the kernel is looked at again. */
+export const timeoutsAge = 60_000;

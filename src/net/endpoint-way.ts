@@ -1,0 +1,53 @@
+import type { Address, Family } from './address.ts';
+import type { Prefix } from './prefix.ts';
+
+/** Why a host reaches no machine at an address, by its routes, its bridges and its neighbours. */
+export type NoWay =
+  | {
+      readonly kind: 'unroutable';
+      /** "no route", "route unreachable 10.244.3.0/24". */
+      readonly route: string;
+      /** Commands that make a way. Absent: the program that sets the routes must. */
+      readonly remedy?: string;
+    }
+  | { readonly kind: 'notOnLink'; readonly interface: string };
+
+/** An interface by which packets of clients for other nodes certainly do not leave, with the reason and the remedy. */
+export interface DroppingInterface {
+  readonly interface: string;
+  readonly families: readonly Family[];
+  readonly why: string;
+  readonly remedy: string;
+}
+
+/** The machine on a link to which packets for an address go first. */
+export interface LinkHop {
+  /** Index of the interface. */
+  readonly index: number;
+  readonly address: Address;
+  /** It passes the packets on. False: the packets are for it. */
+  readonly isGateway: boolean;
+}
+
+/** The answer of a host's routes about an address. */
+export interface RouteAnswer {
+  /** Why packets to the address certainly go nowhere. Absent: they may go somewhere. */
+  readonly problem?: string;
+  /** Absent: the packets stay on this host, or take one of several hops. */
+  readonly hop?: LinkHop;
+}
+
+/** Whether a machine on a link has answered for its address, by the kernel. */
+export interface Neighbor {
+  readonly index: number;
+  /** Name of the interface. */
+  readonly interface: string;
+  readonly address: Address;
+  /** known: its link-layer address is known. failed: nobody answered. asking: no answer yet. */
+  readonly state: 'known' | 'failed' | 'asking';
+  /** Milliseconds since the kernel last changed the state. */
+  readonly age: number;
+}
+
+/** Addresses to which another route may lead now: those in a prefix, or those behind an interface. Undefined: any. */
+export type RouteChange = { readonly prefix: Prefix } | { readonly index: number } | undefined;

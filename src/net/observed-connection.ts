@@ -1,0 +1,27 @@
+import type { Address } from './address.ts';
+import type { Protocol } from './frontend.ts';
+
+/**
+ * What became of a connection through this machine. `answered`: a new one got an answer. `used`: one of unknown age got packets from both ends.
+ * `refused`: it was reset before it was established. `silent`: no packet came back, over TCP, for some seconds.
+ */
+export const connectionOutcomes = ['answered', 'used', 'refused', 'silent'] as const;
+export type ConnectionOutcome = (typeof connectionOutcomes)[number];
+
+/** What became of one connection to a Service, or of the latest one of several that had the same outcome. */
+export interface ObservedConnection {
+  /** The address and port to which the client sent. */
+  readonly destination: Address;
+  readonly protocol: Protocol;
+  readonly port: number;
+  /** The address and port that answer, or should. */
+  readonly endpoint: Address;
+  readonly endpointPort: number;
+  readonly outcome: ConnectionOutcome;
+  /** When its last packet passed, in milliseconds of the clock. */
+  readonly at: number;
+  /** Distinguishes connections. */
+  readonly id: number;
+  /** The agent opened the connection itself. */
+  readonly own?: true;
+}

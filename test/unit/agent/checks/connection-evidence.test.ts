@@ -1,0 +1,298 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { CheckedFrontends } from '../../../../src/agent/checks/checked-frontends.ts';
+import { checksReport } from '../../../../src/agent/checks/checks-report.ts';
+import { ConnectionEvidence } from '../../../../src/agent/checks/connection-evidence.ts';
+import { limits } from '../../../../src/agent/limits.ts';
+import { planService, type ServicePlan } from '../../../../src/agent/reconcile/service-plan.ts';
+import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
+import type { HeraldObject } from '../../../../src/model/store/snapshot.ts';
+import { reasonText, type Reason } from '../../../../src/model/reasons.ts';
+import { address } from '../../../../src/net/address.ts';
+import type { NoWay } from '../../../../src/net/endpoint-way.ts';
+import { frontendKey } from '../../../../src/net/frontend.ts';
+import { connectionOutcomes, type ObservedConnection } from '../../../../src/net/observed-connection.ts';
+import { node, service, slice } from '../../decisions/fixtures.ts';
+import { runs } from '../../../support/property.ts';
+import { TestSource } from '../../test-source.ts';
+
+const minute = 60_000;
+
+/** The evidence of node n1 about these objects. */
+function bed(...objects: HeraldObject[]) {
+  const source = new TestSource(node({ name: 'n1' }), node({ name: 'n2' }), ...objects);
+  const plans = new Map<ServiceKey, ServicePlan>();
+  const plan = (): void => {
+    plans.clear();
+    for (const key of source.snapshot.services.keys()) plans.set(key, planService(source.snapshot, key, 'n1').plan);
+  };
+  plan();
+  const frontend = (key: string) => {
+    for (const [owner, { forwarding }] of plans) {
+      const found = forwarding.frontends.find(({ match }) => frontendKey(match) === key);
+      if (found !== undefined) return { service: owner, frontend: found };
+    }
+    return undefined;
+  };
+  const frontends = new CheckedFrontends({ dataplane: { frontend }, plans: { byService: plans }, snapshot: () => source.snapshot });
+  const evidence = new ConnectionEvidence(frontends);
+  /** Judges after a look that has just begun. */
+  const say = (now: number): string[] =>
+    checksReport('n1', 'passive', undefined, evidence.judge({ began: now, share: 1 }, now)).failing.map(
+      ({ service: of, family, port, areAll, reason }) => `${of} ${family} ${port} ${areAll ? 'all' : 'some'}: ${reasonText(reason)}`,
+    );
+  return { source, plan, evidence, say };
+}
+
+const web = (more: Parameters<typeof service>[0] = { name: 'web' }): HeraldObject =>
+  service({ clusterIPs: ['10.96.0.1'], assigned: ['192.0.2.1'], ports: ['http:80/TCP@30080'], ...more });
+const pods = (...endpoints: string[]): HeraldObject => slice({ service: 'web', ports: ['http:8080'], endpoints });
+
+let ids = 0;
+const seen = (outcome: ObservedConnection['outcome'], at: number, more: Partial<ObservedConnection> = {}): ObservedConnection => ({
+  destination: address('192.0.2.1'),
+  protocol: 'TCP',
+  port: 80,
+  endpoint: address('10.1.0.1'),
+  endpointPort: 8080,
+  id: ++ids,
+  outcome,
+  at,
+  ...more,
+});
+
+const refuses = 'default/web IPv4 80/TCP all: connections to 10.1.0.1:8080 are refused';
+const silent = 'default/web IPv4 80/TCP all: connections to 10.1.0.1:8080 get no answer';
+
+describe('an endpoint', () => {
+  test('fails when two connections failed, and not when one did', () => {
+    const { evidence, say } = bed(web(), pods('10.1.0.1'));
+    const first = seen('refused', 1_000);
+    evidence.take([first, first], 1_000);
+    expect(say(2_000)).toEqual([]);
+    evidence.take([seen('refused', 2_000)], 2_000);
+    expect(say(2_000)).toEqual([refuses]);
+  });
+
+  test('fails only after a look that began later, which would have seen answers', () => {
+    const { evidence } = bed(web(), pods('10.1.0.1'));
+    evidence.take([seen('silent', 1_000), seen('silent', 1_100)], 4_000);
+    expect(evidence.judge({ began: 3_900, share: 1 }, 5_000).failing).toEqual([]);
+    expect(evidence.judge({ began: 4_000, share: 1 }, 5_000).failing).toMatchObject([{ kind: 'silent', endpoint: '10.1.0.1:8080' }]);
+  });
+
+  test('fails while connections keep failing, whenever the agent looks', () => {
+    const { evidence } = bed(web(), pods('10.1.0.1'));
+    for (let at = 0; at < 20_000; at += 500) evidence.take([seen('refused', at)], at);
+    // The latest failures came after the look.
+    expect(evidence.judge({ began: 10_000, share: 1 }, 20_000).failing).toHaveLength(1);
+    evidence.take([seen('answered', 15_100)], 20_000);
+    expect(evidence.judge({ began: 20_000, share: 1 }, 20_000).failing).toHaveLength(1);
+    evidence.take([seen('answered', 19_500)], 20_000);
+    expect(evidence.judge({ began: 20_000, share: 1 }, 20_000).failing).toEqual([]);
+  });
+
+  test('must be refused more often when a look sees a share of all connections, and be silent as often', () => {
+    const { evidence } = bed(web(), pods('10.1.0.1'));
+    const failing = (): number => evidence.judge({ began: 9_000, share: 0.25 }, 9_000).failing.length;
+    for (let count = 0; count < 7; count++) evidence.take([seen('refused', 1_000 + count)], 2_000);
+    expect(failing()).toBe(0);
+    evidence.take([seen('refused', 2_000)], 2_000);
+    expect(failing()).toBe(1);
+    evidence.take([seen('answered', 3_000), seen('silent', 4_000)], 5_000);
+    expect(failing()).toBe(0);
+    evidence.take([seen('silent', 4_001)], 5_000);
+    expect(failing()).toBe(1);
+  });
+
+  test('that answers the agent itself still fails for clients, and its frontend does not count as answered', () => {
+    const { evidence, say } = bed(web(), pods('10.1.0.1'));
+    evidence.take([seen('silent', 1_000), seen('silent', 2_000), seen('answered', 3_000, { own: true })], 4_000);
+    expect(say(4_000)).toEqual([silent]);
+    expect(evidence.judge({ began: 4_000, share: 1 }, 4_000).answered).toEqual([]);
+  });
+
+  test('is no longer failing by connections of the agent itself when one is answered', () => {
+    const { evidence, say } = bed(web(), pods('10.1.0.1'));
+    evidence.take([seen('silent', 1_000, { own: true }), seen('silent', 2_000, { own: true })], 2_000);
+    expect(say(2_000)).toEqual([silent]);
+    evidence.take([seen('answered', 3_000, { own: true })], 3_000);
+    expect(say(3_000)).toEqual([]);
+  });
+
+  test('fails by the connections of one look', () => {
+    const { evidence } = bed(web(), pods('10.1.0.1'));
+    evidence.take([seen('silent', 1_000), seen('silent', 2_000)], 4_100, 4_000);
+    expect(evidence.judge({ began: 4_000, share: 1 }, 4_100).failing).toHaveLength(1);
+  });
+
+  test('is no longer failing when a new connection was answered, whichever was seen first', () => {
+    const { evidence, say } = bed(web(), pods('10.1.0.1'));
+    evidence.take([seen('silent', 1_000), seen('silent', 2_000), seen('answered', 3_000)], 4_000);
+    expect(say(4_000)).toEqual([]);
+    evidence.take([seen('silent', 2_500), seen('silent', 3_500)], 5_000);
+    expect(say(5_000)).toEqual([]);
+    evidence.take([seen('silent', 3_600)], 6_000);
+    expect(say(6_000)).toEqual([silent]);
+  });
+
+  test('still fails while old connections are used, because new ones are not answered', () => {
+    const { evidence, say } = bed(web(), pods('10.1.0.1'));
+    evidence.take([seen('silent', 1_000), seen('silent', 2_000), seen('used', 3_000)], 4_000);
+    expect(say(4_000)).toEqual([silent]);
+    expect(evidence.judge({ began: 4_000, share: 1 }, 4_000).answered).toEqual(['192.0.2.1 TCP 80']);
+  });
+
+  test('is answered by any frontend whose packets go the same way', () => {
+    const { evidence, say } = bed(web(), pods('10.1.0.1'));
+    evidence.take([seen('silent', 1_000), seen('silent', 2_000)], 4_000);
+    evidence.take([seen('answered', 3_000, { destination: address('10.96.0.1') })], 4_000);
+    expect(say(4_000)).toEqual([silent]);
+    evidence.take([seen('answered', 3_000, { destination: address('10.0.0.7'), port: 30_080 })], 4_000);
+    expect(say(4_000)).toEqual([]);
+  });
+
+  test('refuses rather than is silent when both were seen', () => {
+    const { evidence, say } = bed(web(), pods('10.1.0.1'));
+    evidence.take([seen('refused', 1_000), seen('silent', 2_000)], 4_000);
+    expect(say(4_000)).toEqual([refuses]);
+  });
+
+  test('is forgotten ten minutes after the last failure, and not before', () => {
+    const { evidence, say } = bed(web(), pods('10.1.0.1'));
+    evidence.take([seen('refused', 0), seen('refused', minute)], minute);
+    expect(say(11 * minute - 1)).toEqual([refuses]);
+    expect(say(11 * minute)).toEqual([]);
+    expect(evidence.size).toBe(0);
+  });
+
+  test('is forgotten when it leaves the Service', () => {
+    const { source, plan, evidence, say } = bed(web(), pods('10.1.0.1'));
+    evidence.take([seen('refused', 0), seen('refused', 1)], 1);
+    source.put(pods('10.1.0.2'));
+    plan();
+    expect(say(2)).toEqual([]);
+    expect(evidence.size).toBe(0);
+  });
+
+  test('without a way fails without connections, and for that reason first', () => {
+    const { evidence, say } = bed(web(), pods('10.1.0.1', '10.1.0.2'));
+    evidence.take([seen('silent', 1_000), seen('silent', 2_000)], 3_000);
+    const way: NoWay = { kind: 'unroutable', route: 'unreachable 10.1.0.0/16' };
+    evidence.setWays(new Map([['10.1.0.1', way]]));
+    expect(say(4_000)).toEqual(['default/web IPv4 80/TCP some: there is no way to 10.1.0.1:8080: unreachable 10.1.0.0/16']);
+    evidence.setWays(new Map(['10.1.0.1', '10.1.0.2'].map((one) => [one, way])));
+    expect(say(4_000)).toEqual([
+      'default/web IPv4 80/TCP all: there is no way to 10.1.0.1:8080 and 10.1.0.2:8080: unreachable 10.1.0.0/16',
+    ]);
+  });
+});
+
+test('all endpoints fail when those fail to which this node sends new connections', () => {
+  const local = web({ name: 'web', externalTrafficPolicy: 'Local' });
+  const endpoints = slice({ service: 'web', ports: ['http:8080'], endpoints: ['10.1.0.1@n1', '10.1.0.2@n2'] });
+  const { evidence, say } = bed(local, endpoints);
+  evidence.take([seen('refused', 1), seen('refused', 2)], 3);
+  expect(say(3)).toEqual([refuses]);
+});
+
+test('connections to other destinations and other endpoints are ignored', () => {
+  const { evidence } = bed(web(), pods('10.1.0.1'));
+  evidence.take(
+    [
+      seen('answered', 1, { destination: address('198.51.100.1') }),
+      seen('answered', 1, { port: 81 }),
+      seen('answered', 1, { protocol: 'UDP' }),
+      seen('answered', 1, { endpoint: address('10.1.0.9') }),
+      seen('answered', 1, { endpointPort: 8081 }),
+    ],
+    1,
+  );
+  expect(evidence.size).toBe(0);
+  expect(evidence.judge({ began: 1, share: 1 }, 1)).toEqual({ answered: [], failing: [] });
+});
+
+test('a frontend is answered for ten minutes, also when its endpoint has left, and NodePorts at any address', () => {
+  const { source, plan, evidence } = bed(web(), pods('10.1.0.1'));
+  evidence.take([seen('answered', 0), seen('used', minute, { destination: address('10.0.0.7'), port: 30_080 })], minute);
+  source.put(pods('10.1.0.2'));
+  plan();
+  expect(evidence.judge({ began: minute, share: 1 }, minute).answered).toEqual(['192.0.2.1 TCP 80', 'NodePort IPv4 TCP 30080']);
+  expect(evidence.judge({ began: 0, share: 1 }, 10 * minute).answered).toEqual(['NodePort IPv4 TCP 30080']);
+  expect(evidence.judge({ began: 0, share: 1 }, 11 * minute).answered).toEqual([]);
+});
+
+test('a report names three endpoints and counts the others', () => {
+  const many = Array.from({ length: 5 }, (_, index) => `10.1.0.${index + 1}`);
+  const { evidence, say } = bed(web(), pods(...many));
+  for (const text of many)
+    evidence.take([seen('refused', 1, { endpoint: address(text) }), seen('refused', 2, { endpoint: address(text) })], 3);
+  expect(say(3)).toEqual([
+    'default/web IPv4 80/TCP all: connections to 10.1.0.1:8080, 10.1.0.2:8080, 10.1.0.3:8080 and 2 others are refused',
+  ]);
+});
+
+test('a report is bounded and says when it is', () => {
+  const answered = Array.from({ length: 600 }, (_, index) => `192.0.2.1 TCP ${1_000 + index}`);
+  const failing = Array.from({ length: 150 }, (_, index) => {
+    const port = `${1_000 + index}/TCP`;
+    return { service: 'a/b', family: 'IPv4', port, endpoint: `10.1.0.1:${index}`, kind: 'silent', areAll: true } as const;
+  });
+  const report = checksReport('n1', 'passive', undefined, { answered, failing });
+  expect(report).toMatchObject({ truncated: true });
+  expect([report.answered.length, report.failing.length]).toEqual([limits.answeredFrontends, limits.failingEndpoints]);
+  expect(checksReport('n1', 'passive', 'no right', { answered: [], failing: [] }).problem?.code).toBe('ChecksBlind');
+});
+
+test('whatever is seen, the evidence stays within its bounds and is forgotten', () => {
+  const endpoints = ['10.1.0.1', '10.1.0.2', '10.1.0.3'];
+  const connection = fc.record({
+    endpoint: fc.constantFrom(...endpoints, '10.9.9.9').map(address),
+    destination: fc.constantFrom('192.0.2.1', '10.96.0.1', '198.51.100.1').map(address),
+    outcome: fc.constantFrom(...connectionOutcomes),
+    at: fc.integer({ min: -minute, max: 20 * minute }),
+    id: fc.integer({ min: 0, max: 5 }),
+  });
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.nat(20 * minute), fc.array(connection, { maxLength: 20 })), { maxLength: 20 }), (looks) => {
+      const { evidence } = bed(web(), pods(...endpoints));
+      for (const [now, connections] of looks.toSorted(([a], [b]) => a - b)) {
+        const past = connections
+          .map((one) => seen(one.outcome, Math.min(one.at, now), one))
+          .map((one) => ({ ...one, at: Math.min(one.at, now) }));
+        evidence.take(past, now);
+        const { answered, failing } = evidence.judge({ began: now, share: 1 }, now);
+        expect(evidence.size).toBeLessThanOrEqual(6);
+        expect(answered.every((key) => key.startsWith('192.0.2.1') || key.startsWith('10.96.0.1'))).toBe(true);
+        // An endpoint that fails has failures in what was seen, and no later answer by the same frontend in the same look.
+        for (const { endpoint } of failing) expect(endpoint).toMatch(/^10\.1\.0\.[123]:8080$/);
+      }
+      expect(evidence.judge({ began: 0, share: 1 }, 31 * minute)).toEqual({ answered: [], failing: [] });
+      expect(evidence.size).toBe(0);
+    }),
+    { numRuns: runs(1_000) },
+  );
+});
+
+const unroutable: NoWay = { kind: 'unroutable', route: 'unreachable 10.1.0.0/16' };
+const notOnLink: NoWay = { kind: 'notOnLink', interface: 'eth0' };
+
+test.each([
+  ['unroutable', unroutable, 'EndpointUnroutable', 'there is no way to 10.1.0.1:8080: unreachable 10.1.0.0/16'],
+  ['notOnLink', notOnLink, 'EndpointNotOnLink', 'nobody answers on eth0 for the address of 10.1.0.1:8080'],
+  ['refused', undefined, 'EndpointRefuses', 'connections to 10.1.0.1:8080 are refused'],
+  ['silent', undefined, 'EndpointSilent', 'connections to 10.1.0.1:8080 get no answer'],
+] as const)('an endpoint that is %s has its own reason', (kind, way, code, sentence) => {
+  const failing = {
+    service: 'a/b',
+    family: 'IPv4',
+    port: '80/TCP',
+    endpoint: '10.1.0.1:8080',
+    kind,
+    areAll: true,
+    ...(way === undefined ? {} : { way }),
+  } as const;
+  const [entry] = checksReport('n1', 'passive', undefined, { answered: [], failing: [failing] }).failing;
+  expect(entry?.reason.code).toBe(code);
+  expect(reasonText(entry?.reason as Reason)).toBe(sentence);
+});
