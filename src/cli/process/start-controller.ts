@@ -14,7 +14,9 @@ import type { InitialConfigFlag } from '../options/initial-config-option.ts';
 import type { ProviderFlag } from '../options/provider-option.ts';
 import type { RunningComponent } from './run-until-stopped.ts';
 import type { ProcessEndpoints } from './endpoints/process-endpoints.ts';
-import type { StorageBackend } from '../context/storage.ts';
+import type { LeaderContext, StorageBackend } from '../context/storage.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
+import type { RandomSurroundings } from '../../system/random.ts';
 
 export interface ControllerFlags extends InitialConfigFlag, ProviderFlag {
   /** The options of providers. */
@@ -35,7 +37,7 @@ export async function startController(
   metrics.addCollector('leader', ['herald_leader'], (put) => put('herald_leader', {}, leads() ? 1 : 0));
   const leader = await storage.acquireLeadership();
   if (leader === undefined) return undefined;
-  const { writer, events, release, lost, mayWrite = () => true, makeConfig, apiGroups } = leader;
+  const { writer, events, release, lost, mayWrite = () => true } = leader;
   leads = mayWrite;
   const providers = await context.providers({ log, leader, metrics, modules, ...defined({ options }) }).catch(async (error: unknown) => {
     await release();
@@ -59,14 +61,8 @@ export async function startController(
     () => source.snapshot,
     () => clock.date().getTime(),
   );
-  const others = async (signal: AbortSignal): Promise<string[]> => [
-    ...otherLoadBalancers({ snapshot: source.snapshot, groups: (await apiGroups?.(signal)) ?? [] }),
-    ...enabledDefinitions(options ?? {}).flatMap(({ wording }) => wording?.serves ?? []),
-  ];
-  const initialConfig =
-    makeConfig === undefined || wanted === undefined
-      ? undefined
-      : new InitialConfig({ snapshot: source.snapshot, make: makeConfig, otherLoadBalancers: others, clock, random, log }, wanted);
+  const around = { clock, random, log, snapshot: source.snapshot };
+  const initialConfig = initialConfigOf(around, leader, defined({ options, initialConfig: wanted }));
   const stop = async (): Promise<void> => {
     await initialConfig?.stop();
     refused.end();
@@ -84,6 +80,20 @@ export async function startController(
     throw error;
   }
   return { stop, ...defined({ lost }) };
+}
+
+/** Undefined: none is asked for, or the directory's author writes it. */
+function initialConfigOf(
+  { snapshot, ...surroundings }: RandomSurroundings & { readonly snapshot: Snapshot },
+  { makeConfig, apiGroups }: LeaderContext,
+  { options = {}, initialConfig: wanted }: Pick<ControllerFlags, 'options' | 'initialConfig'>,
+): InitialConfig | undefined {
+  if (makeConfig === undefined || wanted === undefined) return undefined;
+  const others = async (signal: AbortSignal): Promise<string[]> => [
+    ...otherLoadBalancers({ snapshot, groups: (await apiGroups?.(signal)) ?? [] }),
+    ...enabledDefinitions(options).flatMap(({ wording }) => wording?.serves ?? []),
+  ];
+  return new InitialConfig({ snapshot, make: makeConfig, otherLoadBalancers: others, ...surroundings }, wanted);
 }
 
 /** Returns the refused statuses, and a function that removes their health check. */
