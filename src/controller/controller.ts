@@ -3,7 +3,7 @@ import { keepsAddress } from '../decisions/allocation/claim.ts';
 import { whyHeldTwice } from '../decisions/allocation/held-twice.ts';
 import { inOrderOfCreation, inOrderOfService } from '../decisions/allocation/order.ts';
 import { serviceKey, type ServiceKey } from '../model/objects/metadata.ts';
-import { reason, reasonText, type Reason } from '../model/reasons.ts';
+import { isUnserved, reason, reasonText, type Reason } from '../model/reasons.ts';
 import { assignedAddresses, type Service } from '../model/objects/service.ts';
 import { changedSinceDecision } from '../model/objects/sharing-terms.ts';
 import { sameContent } from '../model/store/same-content.ts';
@@ -18,6 +18,7 @@ import { SourceEvents } from './events/source-events.ts';
 import { limits } from './limits.ts';
 import type { RandomSurroundings } from '../system/random.ts';
 import { ConfigurationStatuses } from './configuration/configuration-statuses.ts';
+import { RemovedNodes } from './configuration/removed-nodes.ts';
 import { serviceConditions } from './services/service-conditions.ts';
 import { DelayedRequeue } from './queue/delayed-requeue.ts';
 import { DeferredServices } from './queue/deferred-services.ts';
@@ -62,6 +63,7 @@ export class Controller {
   readonly #affected = new AffectedServices();
   readonly #statuses: ServiceStatuses;
   readonly #configuration: ConfigurationStatuses;
+  readonly #removedNodes: RemovedNodes;
   readonly #sourceEvents: SourceEvents;
   readonly #competingWriters = new CompetingWriters();
   readonly #deferred = new DeferredServices((key) => this.#queue.addLast(key));
@@ -91,6 +93,7 @@ export class Controller {
     this.#deniedIPs = new DeniedExternalIPs({ ...components, events });
     this.#addressOwners = new AddressOwners({ ...components, events });
     this.#statuses = new ServiceStatuses({ ...components, events, observer }, (key) => this.#queue.add(key));
+    this.#removedNodes = new RemovedNodes(components);
     this.#sourceEvents = new SourceEvents(components.source, events, (key) => {
       const { snapshot } = components.source;
       const service = snapshot.services.get(key);
@@ -163,6 +166,7 @@ export class Controller {
     this.#deferred.judgeNow();
     for (const key of this.#competingWriters.takeExpired(clock.now())) this.#queue.add(key);
     this.#unclaimed.reportDue(source.snapshot, clock.now());
+    this.#removedNodes.check();
     this.#cancelTimeoutCheck = clock.after(limits.reportWatchMilliseconds, () => this.#checkTimeouts());
   }
 
@@ -214,7 +218,7 @@ export class Controller {
     }
     const asked = others.length === 0 ? service : { ...service, ingress: [] };
     const result = await this.#reconcileWith(provider, asked, snapshot);
-    const { ingress: given, reason: unmet, details } = result;
+    const { ingress: given, reason: unmet, details, warnings = [] } = result;
     this.#configuration.usageChanged();
     // The previous provider keeps serving the Service until the new one does.
     const isHandedOver = given.length > 0 || service.ingress.length === 0 || service.metadata.deleting;
@@ -226,7 +230,7 @@ export class Controller {
     const isAsRecorded = unmet === undefined && sameContent(service.ingress, ingress) && !changedSinceDecision(service);
     if (wasJudged && isAsRecorded && others.length === 0) this.#deferred.judgeLater(key);
     else {
-      await this.#write(key, { ...service, ingress }, unmet, details, twice);
+      await this.#write(key, { ...service, ingress }, unmet, details, { moved: twice, unserved: warnings.find(isUnserved) });
       this.#statuses.recordRemarks(service, result, provider.name);
     }
     for (const other of provider.statusWritten(key)) this.#queue.addPriority(other);
@@ -299,13 +303,13 @@ export class Controller {
     assigned: Service,
     reason: Reason | undefined,
     details: Reconciliation['details'] = [],
-    moved?: Reason,
+    { moved, unserved }: { readonly moved?: Reason | undefined; readonly unserved?: Reason | undefined } = {},
   ): Promise<void> {
     const { source, clock } = this.#components;
     const now = clock.date().getTime();
     // A write would destroy a broken record that a person could still read.
     if (this.#unreadable.hasBrokenRecord(key)) return;
-    const unmet = { reason, details, ...defined({ moved }) };
+    const unmet = { reason, details, ...defined({ moved, unserved }) };
     await this.#statuses.write(key, assigned, unmet, serviceConditions(source.snapshot, assigned, unmet, now));
     this.#served.markWritten(key);
     this.#competingWriters.recordRewrite(key);

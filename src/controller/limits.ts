@@ -17,6 +17,9 @@ export const limits = {
   requeueStepMilliseconds: 250,
   /** Interval at which the ages of agents' reports are checked and addresses kept long enough are freed. */
   reportWatchMilliseconds: 10_000,
+  /** A NodeState without its Node is deleted after this time, if its agent does not report, and at most so many at one check of timeouts. */
+  removedNodeMilliseconds: 600_000,
+  nodeStateRemovals: 10,
   /** Characters of the message of a condition of a Service. */
   conditionMessage: 2048,
   /** Time for which a Service must not be announced, or not be programmed, before its condition and an Event say so. */

@@ -61,6 +61,11 @@ export interface StatusWriter {
    * or was replaced.
    */
   writeObject(of: ObjectReference, status: ObjectRecord): Promise<readonly Condition[] | undefined>;
+  /**
+   * Removes the NodeState of a Node that is gone. Removes nothing when the NodeState was written since `from`. Absent in a directory, whose
+   * files of nodes stay.
+   */
+  removeNodeState?(name: string, from: ObservedVersion): Promise<void>;
   /** Removes the record of an object that is gone. */
   removeObject(kind: string, name: string): Promise<void>;
 }

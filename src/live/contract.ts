@@ -100,6 +100,16 @@ export interface LiveProcess {
   readonly started: string;
   /** Records that the file system of the directory refused at the last attempt. The process retries. Absent: none. */
   readonly unwritten?: UnwrittenRecords;
+  /** Services whose status the API server did not let a controller write at the last attempt. The process retries. Absent: none. */
+  readonly refused?: RefusedStatuses;
+}
+
+export interface RefusedStatuses {
+  readonly services: number;
+  /** Their names, "namespace/name", at most limits.refusedNames. */
+  readonly names: readonly string[];
+  /** The answer of the API server about the first of them: account, verb, resource and namespace. */
+  readonly problem: string;
 }
 
 export interface UnwrittenRecords {

@@ -54,6 +54,7 @@ export const historyEvents = {
   LoadBalancerRepaired: '',
   AddressOwnerChanged: '',
   InvalidService: '',
+  StatusWriteRefused: 'bad',
   NotProgrammed: 'bad',
 } as const satisfies Readonly<Record<string, Tone>>;
 

@@ -32,6 +32,8 @@ export const limits = {
    */
   entriesOfChange: 4,
   words: 300,
+  /** Names of Services whose status is refused, in an answer. */
+  refusedNames: 100,
   /** Bounds of the socket on the host. */
   connections: 16,
   headerBytes: 8192,

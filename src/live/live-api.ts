@@ -1,7 +1,15 @@
 import type { Clock } from '../system/clock.ts';
 import type { HttpAnswer } from '../system/http/http-listener.ts';
 import { defined } from '../lang/defined.ts';
-import { livePaths, type LiveIndex, type LiveProblem, type LiveProcess, type Page, type UnwrittenRecords } from './contract.ts';
+import {
+  livePaths,
+  type LiveIndex,
+  type LiveProblem,
+  type LiveProcess,
+  type Page,
+  type RefusedStatuses,
+  type UnwrittenRecords,
+} from './contract.ts';
 import { limits } from './limits.ts';
 import { LiveQuery, LiveQueryError } from './query.ts';
 
@@ -20,6 +28,7 @@ export class LiveApi {
   readonly #clock: Clock;
   readonly #lists = new Map<string, LiveList>();
   #known: LiveProcess;
+  #refused: () => RefusedStatuses | undefined = () => undefined;
   #unwritten: () => UnwrittenRecords | undefined = () => undefined;
 
   constructor(clock: Clock, process: Omit<LiveProcess, 'started'>) {
@@ -37,8 +46,13 @@ export class LiveApi {
     this.#unwritten = unwritten;
   }
 
+  /** Adds the Services whose status is refused, looked up for each answer. */
+  followRefusals(refused: () => RefusedStatuses | undefined): void {
+    this.#refused = refused;
+  }
+
   get #process(): LiveProcess {
-    return { ...this.#known, ...defined({ unwritten: this.#unwritten() }) };
+    return { ...this.#known, ...defined({ unwritten: this.#unwritten(), refused: this.#refused() }) };
   }
 
   /** Returns a function that removes the list. */

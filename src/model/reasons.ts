@@ -59,9 +59,9 @@ export function reasonsOf<T extends ReasonTable>(
 
 /**
  * Details in which reasons of several nodes differ although their cause is the same: the name of the node, its address and router ID in a
- * session, when it saw the cause, its latest symptom, until when it holds a session back, and how often that went down.
+ * session, also in hints of the fix, when it saw the cause, its latest symptom, until when it holds a session back, and how often that went down.
  */
-export const detailsOfOneNode: ReadonlySet<string> = new Set(['node', 'local', 'routerID', 'since', 'latest', 'until', 'flaps']);
+export const detailsOfOneNode: ReadonlySet<string> = new Set(['node', 'local', 'routerID', 'hints', 'since', 'latest', 'until', 'flaps']);
 
 /** Returns the stable one-line text for conditions. */
 export function conditionText(reason: Reason): string {
@@ -81,6 +81,16 @@ export function reasonText(reason: Reason): string {
 /** Returns the fix. "" when nothing needs to be done. */
 export function remedyText(reason: Reason): string {
   return entryOf(reason).fix(reason.details as never);
+}
+
+/** True when nobody answers clients for this reason, although the Service has the load balancer that it asks for. */
+export function isUnserved(reason: Reason): boolean {
+  return entryOf(reason).unserved?.(reason.details as never) === true;
+}
+
+/** True for the code of a reason that is in a condition which is True only when nobody answers clients. */
+export function tellsUnserved(code: string): boolean {
+  return findEntry(code)?.unserved !== undefined;
 }
 
 /** True when a table has the code. A code that another version wrote may be unknown. */

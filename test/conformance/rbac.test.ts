@@ -2,6 +2,13 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Write } from '../../src/kube/client/client.ts';
+import { answerError } from '../../src/kube/error.ts';
+import { Store } from '../../src/model/store/store.ts';
+import type { ObjectVersion } from '../../src/sources/kubernetes/records/own-writes.ts';
+import { KubernetesStatusWriter } from '../../src/sources/kubernetes/records/status-writer.ts';
+import { systemClock } from '../../src/system/clock.ts';
+import { silentLog } from '../../src/system/log.ts';
 import { run } from '../lab/command.ts';
 import type { LabProcess } from '../lab/lab-process.ts';
 import { inNamespace, ip, prepareNamespace } from '../lab/namespace.ts';
@@ -171,6 +178,49 @@ test('an agent reports its node', async () => {
   const { status } = await get('/apis/herald.dev/v1alpha1/nodestates/node1');
   expect(status).toMatchObject({ sessions: [{ peer: 'spine' }, { peer: 'tor', localASN: 64_512 }] });
 });
+
+test('a Node owns its NodeState, also one that was written before without an owner', async () => {
+  const path = '/apis/herald.dev/v1alpha1/nodestates/node1';
+  const ownerOf = async (): Promise<unknown> =>
+    ((await cluster.request({ path })) as { metadata: { ownerReferences?: unknown } }).metadata.ownerReferences;
+  const { metadata } = (await cluster.request({ path: '/api/v1/nodes/node1' })) as { metadata: { uid: string } };
+  const owner = [{ apiVersion: 'v1', kind: 'Node', name: 'node1', uid: metadata.uid }];
+  expect(await ownerOf()).toEqual(owner);
+  agent.kill('SIGTERM');
+  await agent.exited;
+  const patch = { method: 'PATCH', contentType: 'application/merge-patch+json' } as const;
+  await cluster.request({ ...patch, path, body: { metadata: { ownerReferences: null } } });
+  expect(await ownerOf()).toBeUndefined();
+  agent = await start('agent', '--node', 'node1', '--healthz-bind-address', 'none', '--daemonset', 'herald-system/herald-agent');
+  await agent.waitForLine(/agent started/);
+  await until('the NodeState has its owner', async () => (await ownerOf()) !== undefined);
+  expect(await ownerOf()).toEqual(owner);
+});
+
+test('the controller may delete a NodeState, but not one that was written meanwhile', async () => {
+  const path = '/apis/herald.dev/v1alpha1/nodestates';
+  const stray = { apiVersion: 'herald.dev/v1alpha1', kind: 'NodeState', metadata: { name: 'gone' } };
+  const { metadata } = (await cluster.request({ method: 'POST', path, body: stray })) as { metadata: ObjectVersion };
+  const token = await cluster.serviceAccountToken('herald-system', 'herald-controller');
+  const client = {
+    get: never,
+    page: never,
+    async write({ method, path, body }: Write): Promise<unknown> {
+      const answer = await cluster.attempt({ method, path, body }, token);
+      if (answer.status >= 300) throw answerError(answer.status, JSON.stringify(answer.body));
+      return answer.body;
+    },
+  };
+  const writer = new KubernetesStatusWriter({ client, snapshot: new Store(), clock: systemClock, log: silentLog });
+  await writer.removeNodeState('gone', { ...metadata, resourceVersion: '1' });
+  expect((await cluster.attempt({ path: `${path}/gone` })).status).toBe(200);
+  await writer.removeNodeState('gone', metadata);
+  expect((await cluster.attempt({ path: `${path}/gone` })).status).toBe(404);
+});
+
+async function never(): Promise<never> {
+  throw new Error('not asked');
+}
 
 test('sessions use the passwords of the Secrets', async () => {
   // The agent refuses a session without its password: PeerPasswordMissing.

@@ -32,6 +32,7 @@ const agent = new Agent({ keepAlive: true });
 export async function send(credentials: Credentials, request: ApiRequest): Promise<ApiResponse> {
   const { server, certificateAuthority, token, socket } = credentials;
   const { method = 'GET', path, body, contentType = 'application/json', accept, raw = false } = request;
+  const content = body === undefined ? undefined : raw ? String(body) : JSON.stringify(body);
   const outgoing = httpsRequest(new URL(path, server), {
     method,
     ca: certificateAuthority,
@@ -39,11 +40,12 @@ export async function send(credentials: Credentials, request: ApiRequest): Promi
     ...(socket === undefined ? {} : { socketPath: socket, servername: 'kubernetes.default.svc' }),
     headers: {
       authorization: `Bearer ${token}`,
-      ...(body === undefined ? {} : { 'content-type': contentType }),
+      // Node.js does not frame the body of a DELETE by itself.
+      ...(content === undefined ? {} : { 'content-type': contentType, 'content-length': Buffer.byteLength(content) }),
       ...defined({ accept }),
     },
   });
-  outgoing.end(body === undefined ? undefined : raw ? body : JSON.stringify(body));
+  outgoing.end(content);
   try {
     const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
     return { status: response.statusCode ?? 0, body: parsed(await text(response)) };

@@ -20,6 +20,9 @@ export interface HomeNetworkOptions {
   readonly podPorts?: readonly number[];
 }
 
+const routesToPods = (node: string): string[] =>
+  nodes.filter((other) => other !== node).map((other) => `${podNetwork(other)} via ${address(other)}`);
+
 /** A switch, three nodes, and the reader's machine. The switch has an address for the API server. There is no router. */
 export function homeNetwork({ addresses = [], clientRoutes = [], podPorts = [8080] }: HomeNetworkOptions = {}): Topology {
   const bridges = [{ name: 'lan', addresses: ['192.168.1.2/24', ...addresses] }];
@@ -28,11 +31,10 @@ export function homeNetwork({ addresses = [], clientRoutes = [], podPorts = [808
       { name: 'switch', kind: 'router', bridges },
       { name: 'client', kind: 'client', routes: clientRoutes },
       ...nodes.map((name) => {
-        const others = nodes.filter((other) => other !== name);
         const { internal } = nodePlan(indexOf(name));
         // Pods answer by these addresses of their node.
         const loopback = [`${internal.ipv4}/32`, `${internal.ipv6}/128`];
-        return { name, kind: 'node', loopback, routes: others.map((other) => `${podNetwork(other)} via ${address(other)}`) } as const;
+        return { name, kind: 'node', loopback, routes: routesToPods(name) } as const;
       }),
     ],
     links: [
@@ -113,7 +115,10 @@ export async function startHomeLab(): Promise<ClusterBed> {
     await until('every node reports', async (note) => note(await reports()).length === nodes.length, 60_000);
     // The reader may log in to the nodes.
     writeProgram(bed, 'sudo', 'exec "$@"');
-    writeProgram(bed, 'ssh', `node=$1; shift; exec ip netns exec ${bed.lab.id}-$node sh -c "$*"`);
+    // The network plugin of a node repairs its routes to pods, which end with the link.
+    const repair = nodes.flatMap((node) => routesToPods(node).map((route) => `ip -n ${bed.lab.id}-${node} route replace ${route} 2>&-`));
+    const login = `node=$1; shift; ip netns exec ${bed.lab.id}-$node sh -c "$*"; status=$?`;
+    writeProgram(bed, 'ssh', [login, ...repair, 'exit $status'].join('\n'));
     return bed;
   } catch (error) {
     await bed.stop();

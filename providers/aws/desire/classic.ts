@@ -16,7 +16,7 @@ import { effectiveScheme } from './scheme.ts';
 import { checkRuleQuota, clientRules, clientSources, namedGroups } from './security-groups.ts';
 import { chooseSubnets } from './subnets/choose-subnets.ts';
 import { checkTagQuota } from './tag-quota.ts';
-import { classicInstances, departingInstances } from './targets/targets.ts';
+import { classicInstances, departingInstances, noTargets } from './targets/targets.ts';
 
 /** Builds the desired Classic ELB of one Service. */
 export function desireClassic(
@@ -42,7 +42,7 @@ export function desireClassic(
   );
   checkQuota('listeners', listeners.length, limits.listenersPerClassic, issues);
   checkQuota('instances', instances.length, limits.instancesPerClassic, issues);
-  if (instances.length === 0) issues.warn(reason('AwsNoTargets', { of: 'node' }));
+  if (instances.length === 0) issues.warn(noTargets('node', true, values, circumstances));
   const securityGroups = classicSecurityGroups(values, rules, stack, circumstances, issues);
   const tags = {
     ...askedTags({ ...settings.defaultTags, ...values.tags }),

@@ -22,7 +22,7 @@ import { checkRuleQuota, clientRules, clientSources } from './security-groups.ts
 import { checkTagQuota } from './tag-quota.ts';
 import { withServerIds } from './targets/quic-targets.ts';
 import { sharedGroupOf } from './targets/shared-group.ts';
-import { departingInstances, departingPods, instanceTargets, podTargets } from './targets/targets.ts';
+import { departingInstances, departingPods, instanceTargets, noTargets, podTargets } from './targets/targets.ts';
 
 /** The part of an NLB that one Service adds. The NLB may be shared. */
 export interface NlbPart {
@@ -155,12 +155,13 @@ function targetsOf(
   return { targets, departing: departingPods(slices(from)) };
 }
 
-function checkTargetGroups({ member, targetType, issues }: Part, groups: readonly DesiredTargetGroup[]): void {
+function checkTargetGroups({ member, targetType, issues, circumstances }: Part, groups: readonly DesiredTargetGroup[]): void {
   const attributes = groups.map((group) => group.attributes);
   checkTargetGroupAttributes(member.service, member.values, targetType, attributes, issues);
   for (const { targets } of groups) checkQuota('targets behind one port', targets.length, limits.targetsPerTargetGroup, issues);
   if (groups.some(({ targets }) => targets.length === 0)) {
-    issues.warn(reason('AwsNoTargets', { of: targetType === 'instance' ? 'node' : 'pod' }));
+    const all = groups.every(({ targets }) => targets.length === 0);
+    issues.warn(noTargets(targetType === 'instance' ? 'node' : 'pod', all, member.values, circumstances));
   }
 }
 

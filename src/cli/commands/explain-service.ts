@@ -9,6 +9,7 @@ import {
   type ProviderExplanation,
   type ServiceRecordExplanation,
 } from '../../explain/provider/provider.ts';
+import { refusedVerdict } from '../../explain/service/refused-status.ts';
 import { providerVerdict } from '../../explain/service/provider-verdict.ts';
 import { renderService } from '../../explain/service/render-service.ts';
 import { explainService, narrowToNodeAndPeer, withConclusion, type ServiceExplanation } from '../../explain/service/service.ts';
@@ -124,8 +125,10 @@ export async function judgedExplanation(
   const decided = forecast ?? present;
   if (service === undefined || decided === undefined) return undefined;
   requireKnown(decided, options);
-  const { live, unasked } = await queryNodes(context, options, {
+  const { live, processes, unasked } = await queryNodes(context, options, {
     node: options.node,
+    // Only a controller knows why a Service has no status.
+    of: decided.status === undefined ? ['agent', 'controller'] : ['agent'],
     routes: { service: key },
     checks: key,
     ...(decided.l2 === undefined ? {} : { l2: true }),
@@ -134,7 +137,13 @@ export async function judgedExplanation(
   const whole = await withProviderAndRecord(context, reading, service, told, providers);
   const concluded = forecast === undefined ? withUndecided(whole, reading, namespace) : whole;
   const knowsEndpoints = reading.unread.every(({ kind }) => kind !== 'EndpointSlice');
-  return { explanation: { ...concluded, ...defined({ verdict: providerVerdict(concluded, knowsEndpoints) }) }, unasked };
+  return {
+    explanation: {
+      ...concluded,
+      ...defined({ verdict: refusedVerdict(concluded, processes) ?? providerVerdict(concluded, knowsEndpoints) }),
+    },
+    unasked,
+  };
 }
 
 /** Returns the lines that the command prints. */

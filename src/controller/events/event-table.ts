@@ -26,6 +26,13 @@ export const eventTable = {
     ...warning('AssignAddress', 'two Services had the same recorded address; this one was assigned another'),
   },
   addressReleased: normal('AddressReleased', 'ReleaseAddress', 'the Service holds no address any more; the note says why'),
+  statusRefused: {
+    reason: 'StatusWriteRefused',
+    ...warning(
+      'WriteStatus',
+      'the API server does not let the controller write the status of the Service; the note has its answer and the missing rule',
+    ),
+  },
   addressNotAssigned: warning(
     'AssignAddress',
     'the Service lacks what it asks for. The reason is that of its condition AddressAssigned. The note lists the reason of each pool, or each mistake; a new one causes a new Event',

@@ -21,10 +21,11 @@ export function countedWriter(writer: StatusWriter, metrics: Metrics): StatusWri
   };
   const overwritten = writer.overwritten?.bind(writer);
   const disownService = writer.disownService?.bind(writer);
+  const removeNodeState = writer.removeNodeState?.bind(writer);
   return {
     recorded: () => writer.recorded(),
     writeService: (...write) => counted('Service', () => writer.writeService(...write)),
-    ...defined({ overwritten }),
+    ...defined({ overwritten, removeNodeState }),
     ...(disownService === undefined ? {} : { disownService: (...disown) => counted('Service', () => disownService(...disown)) }),
     releaseService: (...remove) => counted('Service', () => writer.releaseService(...remove)),
     writeObject: (of, status) => counted(of.kind, () => writer.writeObject(of, status)),

@@ -1,8 +1,8 @@
 import { secondAnswers } from '../../decisions/verdict/l2-view.ts';
-import { reasonLine } from '../../decisions/verdict/verdict-text.ts';
+import { problemLine, reasonLine } from '../../decisions/verdict/verdict-text.ts';
 import type { Verdict } from '../../decisions/verdict/verdict.ts';
 import { conditionTypes } from '../../model/objects/condition-types.ts';
-import { conditionText, type Reason, type ReasonCode } from '../../model/reasons.ts';
+import { conditionText, reasonText, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
 import { assignedMessage } from '../../model/objects/sharing-terms.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -22,6 +22,8 @@ export interface UnmetRequest {
   readonly details: NonNullable<Reconciliation['details']>;
   /** Why its addresses changed although its owner did not ask for others: another Service keeps them. */
   readonly moved?: Reason;
+  /** Why nobody answers clients, although the Service has what it asks for. */
+  readonly unserved?: Reason | undefined;
 }
 
 interface JudgedService {
@@ -66,12 +68,19 @@ export function notReleased(because: Reason): Condition {
   return { type, status: 'False', reason: because.code, message: shortened(reasonLine(because)) };
 }
 
-function assessed(judgement: Judgement, { reason }: UnmetRequest): Assessment[] {
+function assessed(judgement: Judgement, { reason, unserved }: UnmetRequest): Assessment[] {
   const type = conditionTypes.addressAssigned;
   const assigned: Assessment =
-    reason === undefined
-      ? { type, status: 'True', reason: 'Assigned', message: assignedMessage(judgement.service) }
-      : negative(type, reason);
+    reason !== undefined
+      ? negative(type, reason)
+      : unserved === undefined
+        ? { type, status: 'True', reason: 'Assigned', message: assignedMessage(judgement.service) }
+        : {
+            type,
+            status: 'True',
+            reason: unserved.code,
+            message: shortened(problemLine('Not served', reasonText(unserved), unserved).line),
+          };
   // Nodes neither forward nor announce a load balancer that has a hostname.
   if (assignedAddresses(judgement.service).length === 0) return [assigned];
   return [assigned, assessProgrammed(judgement), assessAnnounced(judgement), ...assessAnswered(judgement)];

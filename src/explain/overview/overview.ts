@@ -27,6 +27,8 @@ export interface Overview {
   readonly clockSkewSeconds?: number;
   /** Processes whose records the file system of the directory refuses. Absent: none of which it is known. */
   readonly unwritten?: readonly UnwrittenBy[];
+  /** Controllers that may not write the status of Services. Absent: none of which it is known. */
+  readonly refused?: readonly UnwrittenBy[];
   readonly nodes: {
     readonly total: number;
     readonly reporting: number;
@@ -84,6 +86,7 @@ interface OverviewFacts {
   readonly controller?: Leadership;
   readonly clockSkewSeconds?: number;
   readonly unwritten?: readonly UnwrittenBy[];
+  readonly refused?: readonly UnwrittenBy[];
   /** BGPAdvertisements and BGPPeers. */
   readonly objects: readonly UnhealthyObject[];
   /** Milliseconds since the epoch. The age of agents' reports is measured by it. */
@@ -95,13 +98,13 @@ interface OverviewFacts {
 }
 
 export function overviewOf(facts: OverviewFacts): Overview {
-  const { snapshot, conditions, controller, clockSkewSeconds, unwritten, objects, now, live, allocator } = facts;
+  const { snapshot, conditions, controller, clockSkewSeconds, unwritten, refused, objects, now, live, allocator } = facts;
   const nodes = [...snapshot.nodes.keys()].toSorted();
   const table = sessionReport(snapshot, now, {}, live);
   const { pools } = poolReport(snapshot, defined({ allocator }));
   const states = nodes.map((node) => ({ node, state: currentReport(snapshot.nodeStates, node, now) }));
   return {
-    ...defined({ controller, clockSkewSeconds, unwritten }),
+    ...defined({ controller, clockSkewSeconds, unwritten, refused }),
     nodes: {
       total: nodes.length,
       reporting: states.filter(({ state }) => state !== undefined && isRunning(state)).length,

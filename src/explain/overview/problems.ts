@@ -13,7 +13,7 @@ interface ProblemFacts {
   readonly unusable: readonly { readonly object: string; readonly line: string }[];
   /** Only Services that have a problem. */
   readonly services: ReadonlyMap<ServiceKey, ServiceProblem>;
-  readonly overview: Pick<Overview, 'controller' | 'unwritten' | 'nodes' | 'objects' | 'clockSkewSeconds'> & {
+  readonly overview: Pick<Overview, 'controller' | 'unwritten' | 'refused' | 'nodes' | 'objects' | 'clockSkewSeconds'> & {
     readonly services: Pick<Overview['services'], 'unclaimed' | 'deniedExternalIPs' | 'differing'>;
   };
   readonly sessions: readonly SessionRow[];
@@ -25,7 +25,7 @@ interface ProblemFacts {
  * no second line.
  */
 export function problemsOf({ unusable, services, overview, sessions }: ProblemFacts): Problem[] {
-  const { controller, unwritten = [], nodes, objects, clockSkewSeconds } = overview;
+  const { controller, unwritten = [], refused = [], nodes, objects, clockSkewSeconds } = overview;
   const leaderless = controller === undefined ? undefined : whyNoneLeads(controller);
   const { unclaimed, deniedExternalIPs, differing } = overview.services;
   const ofSessions = sessionProblems(sessions);
@@ -37,6 +37,7 @@ export function problemsOf({ unusable, services, overview, sessions }: ProblemFa
     ...(controller === undefined || leaderless === undefined
       ? []
       : [objectProblem({ object: `Lease/${controller.lease}`, reason: leaderless })]),
+    ...refused.map(({ process, reason }) => objectProblem({ object: process, reason })),
     ...alike(nodes.troubled.map(({ node, reason }) => problemOf(`Node/${node}`, reason))).toSorted(byObjects),
     ...ofSessions,
     ...(clockSkewSeconds === undefined ? [] : [objectProblem({ object: 'this host', reason: clockReason(clockSkewSeconds) })]),

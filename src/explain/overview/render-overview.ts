@@ -1,4 +1,6 @@
+import { causeKey } from '../../decisions/verdict/causes.ts';
 import { reasonText, remedyText } from '../../model/reasons.ts';
+import { sharedSentence } from '../text/shared-sentence.ts';
 import { shortAge } from '../text/age.ts';
 import { limits } from '../limits.ts';
 import { clockReason, type Overview } from './overview.ts';
@@ -15,6 +17,7 @@ export function renderOverview(overview: Overview, wide: boolean): string[] {
     ...(controller === undefined ? [] : [`Controller  ${controllerText(controller)}`]),
     ...(overview.clockSkewSeconds === undefined ? [] : [`Clock       ${reasonText(clockReason(overview.clockSkewSeconds))}`]),
     ...(overview.unwritten ?? []).map(({ reason }) => `Records     ${reasonText(reason)}`),
+    ...(overview.refused ?? []).map(({ reason }) => `Status      ${reasonText(reason)}. Fix: ${remedyText(reason)}`),
     `Nodes       ${nodes.reporting} of ${nodes.total} report${nodes.draining.length === 0 ? '' : `, ${nodes.draining.length} drained or being drained`}`,
     ...first(nodes.troubled, some, ({ node, reason, reportedSecondsAgo: age }) => {
       const last = reason.code !== 'AgentSilent' || age === undefined ? '' : ` (last report ${shortAge(age)} ago)`;
@@ -22,7 +25,7 @@ export function renderOverview(overview: Overview, wide: boolean): string[] {
     }),
     ...first(nodes.draining, some, ({ node, phase }) => `${node}: drain ${phase}`),
     `Sessions    ${sessions.established} of ${sessions.expected} established`,
-    ...first(sessions.down, some, ({ node, peer, reason }) => `${node} ${peer}: ${reason === undefined ? 'down' : reasonText(reason)}`),
+    ...first(alikeSessions(sessions.down, some), some, (text) => text),
     ...(overview.l2 === undefined ? [] : renderL2Overview(overview.l2, wide)),
     ...(objects.length === 0 ? [] : [`Objects     ${objects.length} not as they should be`]),
     ...first(objects, some, ({ object, reason }) => `${object}: ${reason.code}: ${reasonText(reason)}`),
@@ -33,6 +36,23 @@ export function renderOverview(overview: Overview, wide: boolean): string[] {
     '',
     ...renderPools({ pools, waiting: 0 }, wide),
   ];
+}
+
+/** Sessions that are down, one text for those with one BGPPeer that have one cause. */
+function alikeSessions(down: Overview['sessions']['down'], some: number): string[] {
+  const groups = Map.groupBy(down, ({ peer, reason }) => `${peer} ${reason === undefined ? '' : causeKey(reason)}`);
+  return [...groups.values()].flatMap((group) => {
+    const [one] = group;
+    if (one === undefined) return [];
+    const reasons = group.flatMap(({ reason }) => reason ?? []);
+    const why = one.reason === undefined ? 'down' : sharedSentence(one.reason, reasons);
+    return [
+      `${nameSome(
+        group.map(({ node }) => node),
+        some,
+      )} ${one.peer}: ${why}`,
+    ];
+  });
 }
 
 function controllerText(controller: Leadership): string {

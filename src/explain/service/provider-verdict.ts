@@ -1,4 +1,4 @@
-import { reason, reasonText, type ReasonCode } from '../../model/reasons.ts';
+import { isUnserved, reason, reasonText, tellsUnserved, type ReasonCode } from '../../model/reasons.ts';
 import { problemLine, withLead } from '../../decisions/verdict/verdict-text.ts';
 import type { Verdict } from '../../decisions/verdict/verdict.ts';
 import type { Condition } from '../../model/objects/condition.ts';
@@ -30,6 +30,8 @@ export function providerVerdict(explanation: ServiceExplanation, knowsEndpoints:
     const { line, fix } = problemLine('Not served', reasonText(because), because);
     return { outcome: 'notServed', line, code: 'NoEndpoints', object: `Service/${service}`, ...(fix === undefined ? {} : { fix }) };
   }
+  const unserved = unservedVerdict(explanation);
+  if (unserved !== undefined) return unserved;
   const at = status.join(' and ');
   // Only the pools have nodes announce an address.
   if (name === undefined && recorded(conditions, 'True').some((one) => one.type === 'herald.dev/Announced'))
@@ -38,6 +40,20 @@ export function providerVerdict(explanation: ServiceExplanation, knowsEndpoints:
       line: `Announced, not checked: ${at}, as the controller recorded; what nodes and routers do cannot be read here.`,
     };
   return { outcome: 'unknown', line: `Announced, not checked: ${by} serves it at ${at} and decides where connections go.` };
+}
+
+/** Undefined unless the provider, or else its record, says why nobody answers clients. */
+function unservedVerdict({ service, provider, record }: ServiceExplanation): Verdict | undefined {
+  const object = `Service/${service}`;
+  const preview = provider?.preview?.failed === undefined ? provider?.preview : undefined;
+  const because = preview?.reasons.find(isUnserved);
+  if (because !== undefined) {
+    const { line, fix } = problemLine('Not served', reasonText(because), because);
+    return { outcome: 'notServed', line, code: because.code, object, ...(fix === undefined ? {} : { fix }) };
+  }
+  if (preview !== undefined) return undefined;
+  const noted = recorded(record?.conditions ?? [], 'True').find(({ reason: code }) => tellsUnserved(code));
+  return noted === undefined ? undefined : { outcome: 'notServed', line: noted.message, code: noted.reason as ReasonCode, object };
 }
 
 const recorded = (conditions: readonly Condition[], status: string): readonly Condition[] =>

@@ -106,9 +106,12 @@ function renderAddress({ address, type, reason, drain, heldBack, peers, l2, refu
     ...(l2 === undefined ? [] : renderL2(title, l2)),
     ...(lastResort === undefined ? [] : withFix('    as a last resort: ', lastResort)),
     ...(expected.length === 0 ? [] : [`  ${title} would be announced to ${expected.map(named).join(', ')}`]),
-    ...obstacles.flatMap((peer) =>
-      peer.reason === undefined ? [] : withFix(`  ${title} is not announced to ${peer.peer}: `, peer.reason),
-    ),
+    ...obstacles.flatMap(({ peer, reason: because }) => {
+      if (because === undefined) return [];
+      const lines = withFix(`  ${title} is not announced to ${peer}: `, because);
+      // An advertisement with spec.peers leaves the others out on purpose.
+      return names.length > 0 && because.code === 'PeerNotInAdvertisement' ? lines.slice(0, 1) : lines;
+    }),
     ...(drain === undefined ? [] : withFix('    drain: ', drain)),
     ...(heldBack === undefined ? [] : withFix('    cannot forward: ', heldBack)),
     ...peers.flatMap(({ warning }) => (warning === undefined ? [] : withFix('    warning: ', warning))),

@@ -9,6 +9,7 @@ import type { BalancingExplanation, ServiceExplanation } from './service.ts';
 import type { ClientReachability } from '../../decisions/verdict/client-reachability.ts';
 import { ageText } from '../text/age.ts';
 import { withFix } from '../text/reason-lines.ts';
+import { reasonText, stableText } from '../../model/reasons.ts';
 import { listText } from '../../decisions/verdict/verdict-text.ts';
 
 /**
@@ -37,7 +38,7 @@ export function renderService(explanation: ServiceExplanation, detail: 'brief' |
     ...(isBrief ? renderBriefly(explanation, isOthers) : renderNodes(explanation.nodes, isOthers)),
     ...(noNodes === undefined ? [] : ['', ...withFix('Nodes      ', noNodes)]),
     ...renderRouters(explanation),
-    ...renderClients(explanation, isOthers),
+    ...renderClients(isBrief ? withCausesOnce(explanation) : explanation, isOthers),
   ];
 }
 
@@ -92,6 +93,21 @@ function renderRouters({ nodes }: ServiceExplanation): string[] {
   const peers = listText([...new Set(sent.map(({ peer }) => peer))]);
   const command = `show bgp ${first.address.includes(':') ? 'ipv6' : 'ipv4'} unicast ${first.address}`;
   return ['', `Routers    what was sent to ${peers} may be unused there: run there ${command} (BIRD: show route for ${first.address})`];
+}
+
+/** Leaves out why connections to an address fail where the verdict or an earlier line has the cause. */
+function withCausesOnce(explanation: ServiceExplanation): ServiceExplanation {
+  const { clients, verdict } = explanation;
+  if (clients === undefined) return explanation;
+  const told = [verdict.line];
+  const once = clients.map(({ why, ...client }) => {
+    if (why === undefined) return client;
+    const cause = stableText(why) ?? reasonText(why);
+    if (told.some((text) => text.includes(cause))) return client;
+    told.push(cause);
+    return { ...client, why };
+  });
+  return { ...explanation, clients: once };
 }
 
 /** Returns the last lines: one for each address and port, or the reason why no client can connect. */

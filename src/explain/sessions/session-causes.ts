@@ -1,4 +1,6 @@
+import { defined } from '../../lang/defined.ts';
 import { conditionText, detailsOfOneNode, reasonText, remedyText, type Reason } from '../../model/reasons.ts';
+import { sharedSentence } from '../text/shared-sentence.ts';
 
 /** A session and why it is down or works only in part. */
 interface TroubledSession {
@@ -18,6 +20,8 @@ export interface SessionCause {
   readonly nodes: readonly string[];
   /** The nodes' other addresses, to which the router's line of the fix applies as well. */
   readonly others: readonly string[];
+  /** The sentence of all nodes, when they differ by the time or the latest symptom. */
+  readonly shared?: string;
 }
 
 /** Details of a session without a known cause, which change while it is down. */
@@ -43,14 +47,23 @@ export function causesOf(sessions: readonly TroubledSession[]): SessionCause[] {
         peers: [...new Set(sorted.map(({ peer }) => peer))].toSorted(),
         nodes: [...new Set(sorted.map(({ node }) => node))],
         others: [...new Set(locals)].filter((local) => local !== detail(first.reason, 'local')),
+        ...defined({ shared: sharedOf(sorted.map(({ reason }) => reason)) }),
       },
     ];
   });
   return causes.toSorted((a, b) => b.nodes.length * b.peers.length - a.nodes.length * a.peers.length);
 }
 
+/** Undefined: all have the sentence of the first. */
+function sharedOf(reasons: readonly Reason[]): string | undefined {
+  const [first] = reasons;
+  const shared = first && sharedSentence(first, reasons);
+  return first === undefined || shared === reasonText(first) ? undefined : shared;
+}
+
 /** The sentence of a cause. For several nodes it names none of them. */
-export function causeText({ reason, nodes }: SessionCause): string {
+export function causeText({ reason, nodes, shared }: SessionCause): string {
+  if (shared !== undefined) return shared;
   return nodes.length > 1 && isOfOneNode(reason) ? uncapitalized(conditionText(reason)) : reasonText(reason);
 }
 

@@ -14,6 +14,8 @@ export interface ReasonEntry<Details> {
   readonly givesAway?: true;
   /** With this reason the provider has not looked at the load balancer, so it may be as the Service asks. */
   readonly unseen?: (details: Details) => boolean;
+  /** With this reason nobody answers clients, although the Service has the load balancer that it asks for. */
+  readonly unserved?: (details: Details) => boolean;
 }
 
 /** An entry whose details are not known here. */

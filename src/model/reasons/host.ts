@@ -27,6 +27,13 @@ export const hostReasons = {
       `${d.process} cannot write to the directory: ${d.problem} (records that wait: ${d.records}, such as ${d.file})`,
     fix: (d) => `${d.fix}; what waits is then written`,
   }),
+  StatusWriteRefused: reasonEntry({
+    brief: 'The API server refuses the status of Services',
+    says: (d: Texts<'process' | 'service' | 'problem'> & Numbers<'services'>) =>
+      `${d.process} may not write the status of ${d.services === 1 ? `Service ${d.service}` : `${d.services} Services, such as ${d.service}`}, so addresses and conditions are not recorded: ${d.problem}`,
+    fix: () =>
+      'grant the right: apply manifests/base/controller-rbac.yaml of this version, or the chart (rule of the ClusterRole: apiGroups [""], resources [services/status], verbs [patch]); the status is then written within a minute',
+  }),
   HealthCheckNotServed: reasonEntry({
     brief: 'The health-check node port cannot be served',
     says: (d: Texts<'family' | 'why'> & Numbers<'port'>) =>

@@ -38,6 +38,9 @@ export const controllerMetrics = {
     kind: 'Service, or the kind of a configuration object',
     result: 'done, conflict or failed',
   }),
+  herald_refused_statuses: gauge(
+    'Services whose status the API server did not let the controller write at the last attempt (403); they are retried.',
+  ),
   herald_events_total: counter('Events that were recorded.', { type: 'Normal or Warning' }),
   herald_events_lost_total: counter('Events that were never written.', { why: 'queue, budget, leading, refused or unreachable' }),
 };

@@ -3,6 +3,7 @@ import type { EndpointSlice, Endpoint } from '../../../../src/model/objects/endp
 import type { ServicePort } from '../../../../src/model/objects/service.ts';
 import { formatAddress, type Address, type Family } from '../../../../src/net/address.ts';
 import { parsePrefixLeniently, prefixContains } from '../../../../src/net/prefix.ts';
+import { reason, type Reason } from '../../../../src/model/reasons.ts';
 import type { AnnotationValues } from '../../annotations/table.ts';
 import type { DesiredTarget } from '../../model/desired.ts';
 
@@ -37,6 +38,18 @@ export function instanceTargets(nodes: Iterable<Node>, values: Pick<AnnotationVa
  */
 export function classicInstances(nodes: Iterable<Node>, values: Pick<AnnotationValues, 'targetNodeLabels'>): string[] {
   return instancesOf(eligibleNodes(nodes, values));
+}
+
+/** `all`: no port has a target. Names the labels of the annotation when they are the reason: a Node without them would be a target. */
+export function noTargets(
+  of: 'node' | 'pod',
+  all: boolean,
+  { targetNodeLabels: labels = {} }: Pick<AnnotationValues, 'targetNodeLabels'>,
+  { nodes }: { readonly nodes: Iterable<Node> },
+): Reason {
+  const isByLabels = of === 'node' && Object.keys(labels).length > 0 && classicInstances(nodes, {}).length > 0;
+  const text = Object.entries(labels).map(([key, value]) => (value === '' ? key : `${key}=${value}`));
+  return reason('AwsNoTargets', { of, all, ...(isByLabels ? { labels: text.join(',') } : {}) });
 }
 
 function eligibleNodes(nodes: Iterable<Node>, { targetNodeLabels }: Pick<AnnotationValues, 'targetNodeLabels'>): Node[] {

@@ -37,6 +37,13 @@ const remedies: Readonly<Record<string, string>> = {
 };
 
 /** Reasons why a Service has no load balancer in AWS or a different one than requested, and warnings about its annotations. */
+/** `all`: no port has a target. `labels`: those that no Node has, of the annotation, as "a=b,c". Absent: labels are not the cause. */
+interface NoTargets {
+  readonly of: string;
+  readonly all: boolean;
+  readonly labels?: string;
+}
+
 export const awsReasons = {
   ...awsOwnershipReasons,
   ...awsTargetReasons,
@@ -319,8 +326,15 @@ export const awsReasons = {
   }),
   AwsNoTargets: reasonEntry({
     brief: 'The load balancer has no targets',
-    says: (d: { readonly of: string }) => `no ${d.of} can be registered`,
-    fix: () => 'check that nodes are AWS instances (spec.providerID), or that pods are ready',
+    says: (d: NoTargets) => {
+      const where = d.all ? 'the load balancer has no target' : 'a port of the load balancer has no target';
+      return `${where}: no ${d.of} ${d.labels === undefined ? 'can be registered' : `matches herald.dev/aws-target-node-labels: ${d.labels}`}`;
+    },
+    fix: ({ of, labels }) => {
+      if (labels !== undefined) return `correct the annotation, or label Nodes: kubectl label node NAME ${labels.replaceAll(',', ' ')}`;
+      return of === 'node' ? 'check that Nodes are AWS instances (spec.providerID) and may be targets' : 'check that pods are ready';
+    },
+    unserved: ({ all }) => all,
   }),
   AwsHealthCheckOnUdp: reasonEntry({
     brief: 'The health check asks a UDP port by TCP',

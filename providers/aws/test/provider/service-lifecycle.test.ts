@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { reason } from '../../../../src/model/reasons.ts';
 import { ProviderFixture } from '../support/provider-fixture.ts';
 
 const web = { name: 'web', ports: ['http:80/TCP@30080'] };
@@ -159,7 +160,7 @@ describe('a node without a clear security group', () => {
     await fixture.run(300);
     const unreachable = { code: 'AwsNodesUnreachable', details: { instance: 'i-00000000', groups: 2 } };
     expect(fixture.results.get(key)?.warnings).toMatchObject([unreachable]);
-    expect(fixture.results.get(apart)?.warnings).toMatchObject([{ code: 'AwsNoTargets' }]);
+    expect(fixture.results.get(apart)?.warnings).toEqual([reason('AwsNoTargets', { of: 'node', all: true, labels: 'apart=yes' })]);
     await fixture.run(20);
     expect(fixture.results.get(key)?.warnings).toMatchObject([unreachable]);
   });

@@ -6,7 +6,7 @@ import { allocationRequest } from '../../../decisions/allocation/request.ts';
 import { allocatorOf } from '../../../explain/pools/allocation.ts';
 import type { Condition } from '../../../model/objects/condition.ts';
 import type { ServiceKey } from '../../../model/objects/metadata.ts';
-import { reason } from '../../../model/reasons.ts';
+import { reason, tellsUnserved } from '../../../model/reasons.ts';
 import type { ServiceProblem } from '../../../explain/overview/problem.ts';
 import type { TimeSlice } from '../../../system/time-slice.ts';
 import { keptNow, type Reading } from '../../reading/reading.ts';
@@ -73,8 +73,8 @@ export async function currentStates(
   return present;
 }
 
-/** The first negative condition has the line of the verdict. */
+/** The first negative condition has the line of the verdict; so has one that is True although nobody answers clients. */
 function recordedState(conditions: readonly Condition[]): CurrentState {
-  const negative = conditions.find(({ status }) => status === 'False');
+  const negative = conditions.find(({ status, reason: code }) => status === 'False' || tellsUnserved(code));
   return negative === undefined ? { conditions } : { conditions, problem: { code: negative.reason, line: negative.message } };
 }

@@ -7,10 +7,10 @@ import { renderOverview } from '../../../explain/overview/render-overview.ts';
 import { renderProblems } from '../../../explain/overview/render-problems.ts';
 import { defaultNamespace } from '../../options/shared-options.ts';
 import type { CommandContext } from '../../context/command-context.ts';
-import { askedView, type NodeQuery } from '../../reading/query-nodes.ts';
+import { askedView } from '../../reading/query-nodes.ts';
 import { keptNow } from '../../reading/reading.ts';
 import { conditionsOf, currentConditions, currentStates } from './current-conditions.ts';
-import { readOverview, readProblems, unwrittenBy } from './status-facts.ts';
+import { readOverview, readProblems, refusedBy, unwrittenBy } from './status-facts.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
 
 interface Options extends TableOptions {
@@ -41,12 +41,10 @@ export function statusCommand(context: CommandContext): Command {
       ]),
     ],
     async data(read, options) {
-      // Only the processes of a directory write records to it. In a cluster, controllers need not be found.
-      const query: NodeQuery = read.kind === 'directory' ? { of: ['agent', 'controller'] } : {};
-      const { snapshot, live, processes } = await askedView(context, options, read, query);
+      const { snapshot, live, processes } = await askedView(context, options, read, { of: ['agent', 'controller'] });
       const reading = { ...read, snapshot };
       const allocator = allocatorOf(snapshot, await keptNow(reading));
-      const known = { live, allocator, ...defined({ unwritten: unwrittenBy(processes) }) };
+      const known = { live, allocator, ...defined({ unwritten: unwrittenBy(processes), refused: refusedBy(processes) }) };
       if (options.problems !== true) return readOverview(reading, options, await currentConditions(reading, { allocator }), known);
       const states = await currentStates(reading, { allocator });
       const overview = await readOverview(reading, options, conditionsOf(states), known);

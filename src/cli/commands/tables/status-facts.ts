@@ -3,6 +3,7 @@ import { overviewOf, type Overview } from '../../../explain/overview/overview.ts
 import type { Problem } from '../../../explain/overview/problem.ts';
 import { problemsOf } from '../../../explain/overview/problems.ts';
 import type { LiveNodes } from '../../../explain/sessions/live-view.ts';
+import { statusRefusal } from '../../../explain/service/refused-status.ts';
 import { sessionReport } from '../../../explain/sessions/session-report.ts';
 import type { Allocator } from '../../../decisions/allocation/allocator.ts';
 import type { ServiceKey } from '../../../model/objects/metadata.ts';
@@ -15,7 +16,7 @@ import type { CurrentState, currentConditions } from './current-conditions.ts';
 import { unhealthyObjects } from './unhealthy-objects.ts';
 
 /** Answers of processes. */
-interface Known extends Pick<Overview, 'unwritten'> {
+interface Known extends Pick<Overview, 'unwritten' | 'refused'> {
   readonly live: LiveNodes;
   /** With the addresses of the snapshot. Absent: one is made. */
   readonly allocator?: Allocator;
@@ -25,6 +26,14 @@ interface Known extends Pick<Overview, 'unwritten'> {
 export function unwrittenBy(processes: readonly Pick<LiveClient, 'who' | 'process'>[]): Overview['unwritten'] {
   const found = processes.flatMap(({ who, process: { unwritten } }) =>
     unwritten === undefined ? [] : [{ process: who, reason: reason('RecordsUnwritten', { process: who, ...unwritten }) }],
+  );
+  return found.length === 0 ? undefined : found;
+}
+
+/** Returns the controllers that say that the API server refuses the status of Services. Undefined: none says so. */
+export function refusedBy(processes: readonly Pick<LiveClient, 'who' | 'process'>[]): Overview['refused'] {
+  const found = processes.flatMap(({ who, process: { refused } }) =>
+    refused === undefined ? [] : [{ process: who, reason: statusRefusal(who, refused) }],
   );
   return found.length === 0 ? undefined : found;
 }

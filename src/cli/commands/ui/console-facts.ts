@@ -29,7 +29,7 @@ import { recallHistory } from '../history-command.ts';
 import { outsideLines, planLines, planOutcome, summaryLines, type OutsideOptions } from '../plan-outcome.ts';
 import { proposeTyped } from '../proposal.ts';
 import { conditionsOf, currentStates } from '../tables/current-conditions.ts';
-import { readOverview, readProblems, unwrittenBy } from '../tables/status-facts.ts';
+import { readOverview, readProblems, refusedBy, unwrittenBy } from '../tables/status-facts.ts';
 import { OutsideReading } from './outside-reading.ts';
 import { openReadings, type Readings } from './readings.ts';
 
@@ -97,8 +97,7 @@ class ConsoleFacts implements Facts {
   async read(): Promise<Picture> {
     const { reading, isNew } = this.#first ?? (await this.#readings.next());
     this.#first = undefined;
-    const of = reading.kind === 'directory' ? { of: ['agent', 'controller'] as const } : {};
-    const view = await askedView(this.#context, this.#options, reading, of);
+    const view = await askedView(this.#context, this.#options, reading, { of: ['agent', 'controller'] });
     const heard = JSON.stringify([[...view.live], view.unasked, view.processes.map(({ process }) => process)]);
     const before = this.#last;
     const isRecent = before !== undefined && reading.now - before.picture.now < staleMilliseconds;
@@ -106,7 +105,11 @@ class ConsoleFacts implements Facts {
     const slice = new TimeSlice(this.#context.clock);
     if (isNew || before === undefined) await learnSecrets(this.#redaction, reading.snapshot, slice);
     const allocator = await allocatorInSlices({ snapshot: view.snapshot, released: await keptNow(reading) }, slice);
-    const known = { live: view.live, allocator, ...defined({ unwritten: unwrittenBy(view.processes) }) };
+    const known = {
+      live: view.live,
+      allocator,
+      ...defined({ unwritten: unwrittenBy(view.processes), refused: refusedBy(view.processes) }),
+    };
     const asked = { ...reading, snapshot: view.snapshot };
     const states = await currentStates(asked, { slice, allocator });
     const overview = markUndecided(await readOverview(asked, {}, conditionsOf(states), known), reading, '');

@@ -66,6 +66,8 @@ export class KubernetesStatusWriter {
   /** Statuses of Services that are being written. */
   #atWork = 0;
   #lacksNodeState = false;
+  /** The uid of the Node that owns our NodeState, or of the one for which the API server refused an owner. */
+  #ownerUid: string | undefined;
 
   constructor(components: KubernetesRecordsComponents) {
     this.#components = components;
@@ -157,29 +159,67 @@ export class KubernetesStatusWriter {
     // The object is gone, and its status with it.
   }
 
-  /** Without the CRD nothing is written, and that is logged once. */
+  /**
+   * Writes the state of a node, and makes its Node the owner of the object, so that it goes with the Node. Without the CRD nothing is
+   * written, and that is logged once.
+   */
   async writeNodeState(state: NodeState): Promise<void> {
     const { client, log } = this.#components;
-    const path = `/apis/${heraldApiVersion}/nodestates/${encodeURIComponent(state.metadata.name)}`;
+    const { name } = state.metadata;
     const { status, ...object } = nodeStateManifest(state) as { status: object };
-    const apply = {
-      method: 'PATCH',
-      contentType: 'application/apply-patch+yaml',
-      query: { fieldManager: agentManager, force: true },
-    } as const;
-    const write = (): Promise<unknown> => client.write({ ...apply, path: `${path}/status`, body: { ...object, status } });
+    const write = (): Promise<unknown> => client.write({ ...apply, path: `${nodeStatePath(name)}/status`, body: { ...object, status } });
     try {
-      await write().catch(async (error: unknown) => {
-        if (!isNotFound(error)) throw error;
-        await client.write({ ...apply, path, body: object });
+      const written = await undefinedOn(write(), 'notFound');
+      if (written === undefined) {
+        if (!(await this.#writeOwner(name))) await client.write({ ...apply, path: nodeStatePath(name), body: object });
         await write();
-      });
+      } else if (!this.#isOwned(name, rawObject(written))) await this.#writeOwner(name);
       this.#lacksNodeState = false;
     } catch (error) {
       if (!isNotFound(error)) throw error;
       if (!this.#lacksNodeState)
         log.warn({ fix: 'install the CRDs of Herald' }, 'the API server has no kind NodeState: the state of this node is not recorded');
       this.#lacksNodeState = true;
+    }
+  }
+
+  /** Deletes the state of a node that was removed. Nothing is deleted when its agent has written since, and nothing when it is gone. */
+  async removeNodeState(name: string, { uid, resourceVersion }: ObjectVersion): Promise<void> {
+    const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } };
+    await undefinedOn(this.#components.client.write({ method: 'DELETE', path: nodeStatePath(name), body }), 'notFound', 'conflict');
+  }
+
+  /** False when the Node is known and does not own the object, unless the API server refused that. */
+  #isOwned(name: string, { metadata }: RawObject): boolean {
+    const uid = this.#components.snapshot.nodes.get(name)?.metadata.uid;
+    if (uid === undefined || uid === '' || uid === this.#ownerUid) return true;
+    const { ownerReferences } = metadata;
+    const isOwned = Array.isArray(ownerReferences) && ownerReferences.some((owner) => isRecord(owner) && owner['uid'] === uid);
+    if (isOwned) this.#ownerUid = uid;
+    return isOwned;
+  }
+
+  /**
+   * Creates the object with its owner, or sets the owner. Returns false when the Node is not known, and when the API server refuses: with
+   * OwnerReferencesPermissionEnforcement, as in OpenShift, an owner can be set only by who may delete the object, and an agent may not.
+   */
+  async #writeOwner(name: string): Promise<boolean> {
+    const { client, snapshot, log } = this.#components;
+    const uid = snapshot.nodes.get(name)?.metadata.uid;
+    if (uid === undefined || uid === '') return false;
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'Node', name, uid }];
+    const body = { apiVersion: heraldApiVersion, kind: 'NodeState', metadata: { name, ownerReferences } };
+    const isKnown = uid === this.#ownerUid;
+    try {
+      await client.write({ ...apply, path: nodeStatePath(name), body });
+      this.#ownerUid = uid;
+      return true;
+    } catch (error) {
+      if (!(error instanceof KubeError) || error.code !== 'forbidden') throw error;
+      this.#ownerUid = uid;
+      if (!isKnown)
+        log.info({ problem: error.message }, 'the Node cannot own its NodeState; the controller deletes it after the Node is gone');
+      return false;
     }
   }
 
@@ -283,6 +323,17 @@ export class KubernetesStatusWriter {
 }
 
 const pollMilliseconds = 20;
+
+/** Server-side apply of an agent to its own NodeState. */
+const apply = {
+  method: 'PATCH',
+  contentType: 'application/apply-patch+yaml',
+  query: { fieldManager: agentManager, force: true },
+} as const;
+
+function nodeStatePath(name: string): string {
+  return `/apis/${heraldApiVersion}/nodestates/${encodeURIComponent(name)}`;
+}
 
 function addressTexts(ingress: readonly Ingress[] = []): string[] {
   return ingress.map(({ address, hostname = '' }) => (address === undefined ? hostname : formatAddress(address)));

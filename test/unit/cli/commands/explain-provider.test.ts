@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { CommandContext } from '../../../../src/cli/context/command-context.ts';
 import { explainCommand } from '../../../../src/cli/commands/explain-command.ts';
+import { statusCommand } from '../../../../src/cli/commands/tables/status-command.ts';
 import type { Provider } from '../../../../src/controller/provider.ts';
 import type { Preview } from '../../../../src/controller/provider-parts.ts';
 import { reason } from '../../../../src/model/reasons.ts';
@@ -43,7 +44,7 @@ const preview: Preview = {
   desired: ['NLB k8s-shop-web, internal, ipv4, in subnet-1'],
   actions: [{ id: 'load balancer', operation: 'elbv2:CreateLoadBalancer', reason: 'there is none', input: {} }],
   waits: ['the load balancer to become active'],
-  reasons: [reason('AwsNoTargets', { of: 'node' })],
+  reasons: [reason('AwsNoTargets', { of: 'node', all: false })],
 };
 
 /** The AWS provider with the parts that a read-only command uses. */
@@ -68,7 +69,9 @@ test('explain without AWS credentials shows the provider, why, the records, and 
   // The nodes announce its external IPs, whichever provider gives it a load balancer.
   expect(stdout).toContain('192.0.2.10 (ExternalIP) would be announced to tor1-v4, tor2-v4');
   expect(stdout).not.toMatch(/announces nothing|\(ClusterIP\)/);
-  expect(stdout).toContain('Clients\n  no client outside the cluster can connect: the status of the Service has no address of a load balancer yet\n');
+  expect(stdout).toContain(
+    'Clients\n  no client outside the cluster can connect: the status of the Service has no address of a load balancer yet\n',
+  );
   expect(cluster.server.paths).toContain('/apis/events.k8s.io/v1/namespaces/shop/events');
 });
 
@@ -91,6 +94,48 @@ test('explain with AWS credentials shows observed and desired resources, the dif
     ].join('\n'),
   );
   expect(stdout).toMatch(/\n {2}! .*\n/);
+});
+
+const untargeted = reason('AwsNoTargets', { of: 'node', all: true, labels: 'role=edgee' });
+const notServed =
+  'Not served: the load balancer has no target: no node matches herald.dev/aws-target-node-labels: role=edgee. Correct the annotation, or label Nodes: kubectl label node NAME role=edgee.';
+
+/** Gives the Service a load balancer, and the condition that the controller writes. */
+function assign(because: string, message: string): void {
+  cluster.edit('web', (service) => {
+    const condition = {
+      type: 'herald.dev/AddressAssigned',
+      status: 'True',
+      reason: because,
+      message,
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    };
+    const loadBalancer = { ingress: [{ hostname: 'web.elb.amazonaws.com' }] };
+    const spec = { ...(service['spec'] as object), loadBalancerClass: 'herald.dev/aws' };
+    return { spec, status: { loadBalancer, conditions: [condition] } };
+  });
+}
+
+test('explain says that a load balancer without targets serves nobody, from the preview or else from the condition', async () => {
+  assign('Assigned', 'The Service has what it asks for');
+  const found = (reasons: Preview['reasons']): Promise<Outcome> =>
+    explain(
+      ['--aws-cluster-name', 'production'],
+      previewing(async () => ({ ...preview, reasons })),
+    );
+  const first = ({ stdout }: Outcome): string => stdout.split('\n')[0] ?? '';
+  expect(first(await found([untargeted]))).toBe(notServed);
+  // Other ports have targets.
+  expect(first(await found([reason('AwsNoTargets', { of: 'pod', all: false })]))).toContain(
+    'Announced, not checked: provider aws serves it',
+  );
+  expect(first(await explain([]))).toContain('Announced, not checked: provider aws serves it');
+  assign('AwsNoTargets', notServed);
+  expect(first(await explain([]))).toBe(notServed);
+  const { stdout } = await cluster.herald(statusCommand, ['--problems']);
+  expect(stdout).toMatch(/^Service\/shop\/web +AwsNoTargets +Not served: the load balancer has no target/m);
+  // AWS was asked now, and has targets.
+  expect(first(await found([]))).toContain('Announced, not checked: provider aws serves it');
 });
 
 test('explain reports missing AWS credentials with the fix, and everything else', async () => {
