@@ -162,11 +162,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   });
   const hostCheck = new HostCheck(components, {
     kernelSettings,
-    facts: () => ({
-      ...hostFacts(source.snapshot, node, plans.byService),
-      linkInterfaces: l2.interfaces(),
-      ...defined({ kubeProxy: foreignFrontends.program }),
-    }),
+    facts: () => ({ ...hostFacts(source.snapshot, node, plans.byService), linkInterfaces: l2.interfaces(), ...foreignFrontends.facts() }),
     services: () => source.snapshot.config.services,
     frontends: () => plans.frontends(),
     podPaths: async () => [

@@ -9,14 +9,15 @@ import type { Ingress } from './objects/service.ts';
 /** The reverse of parsing, for objects that Herald writes: plain data in the shape of the API. */
 
 export function nodeStateManifest(state: NodeState): object {
-  const { updated, writer, pod, consumed, sessions, differing, truncated, problem, host, heldBack, drain, directReturn, links } = state;
+  const { updated, version, writer, pod, consumed, sessions, differing, truncated, problem, host, heldBack, drain, directReturn, links } =
+    state;
   return {
     apiVersion: 'herald.dev/v1alpha1',
     kind: 'NodeState',
     metadata: { name: state.metadata.name },
     status: {
       updated,
-      ...defined({ writer, pod }),
+      ...defined({ version, writer, pod }),
       consumed: { ...consumed },
       sessions: sessions.map(({ cause, warning, ...session }) => ({
         ...session,

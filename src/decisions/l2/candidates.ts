@@ -2,7 +2,7 @@ import { requestedDrain } from '../../model/kinds/requested-drain.ts';
 import type { L2Advertisement } from '../../model/kinds/types.ts';
 import { isExcludedNode } from '../../model/objects/cluster.ts';
 import { anySelects, selects } from '../../model/objects/label-selector.ts';
-import type { AddressClaim, HeldBackFamily, NodeLink } from '../../model/objects/node-state.ts';
+import { notReportedBy, type AddressClaim, type HeldBackFamily, type NodeLink } from '../../model/objects/node-state.ts';
 import { reason, reasonText, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress, type Address, type Family, bitsOf } from '../../net/address.ts';
@@ -90,12 +90,12 @@ export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisio
     if (selecting.length === 0) return { reason: reason('NodeNotSelected', { node, advertisements: namesOf(advertisements) }) };
     if (object.networkUnavailable) return { reason: reason('NodeNetworkUnavailable', { node }) };
     if (isExcludedNode(object)) return { reason: reason('NodeExcluded', { node }) };
-    const problem = snapshot.nodeStates.get(node)?.problem;
-    if (problem?.code === 'NodeNotThisHost') return { reason: problem };
+    const report = snapshot.nodeStates.get(node);
+    if (report?.problem?.code === 'NodeNotThisHost') return { reason: report.problem };
     const drain = requestedDrain(snapshot.config, object);
     if (drain === 'force') return { reason: reason('NodeDrained', { node }) };
     const known = linksOf(node);
-    if (known === undefined) return { reason: reason('L2LinksNotReported', { node }) };
+    if (known === undefined) return { reason: (report && notReportedBy(report, 'its links')) ?? reason('L2LinksNotReported', { node }) };
     const links = linksFor(selecting, known, address);
     if (links.length === 0) {
       const wanted = wantedText(selecting, address);

@@ -43,6 +43,7 @@ const places: Partial<Record<ReasonCode, (details: Details) => Place>> = {
   NoPeers: node(),
   AgentSilent: node(),
   AgentStopped: node(),
+  AgentOtherVersion: node(),
   PeerFamilyNotCarried: (details) => peer(details['others'] === 'carry' ? undefined : 'spec.dualStackAddressFamily')(details),
   PeerFamilyNotNegotiated: peer(),
   PeerNotPossible: peer(),

@@ -3,6 +3,7 @@ import type { PathKind } from '../../net/direct-return.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { reason, type Reason } from '../reasons.ts';
 import type { AgentPodName } from './agent-pod.ts';
+import { version as ownVersion } from './version.ts';
 import type { Metadata, ServiceKey } from './metadata.ts';
 
 /**
@@ -21,6 +22,8 @@ export interface NodeState {
    * adds it. Absent: it was there when reading began.
    */
   readonly received?: number;
+  /** The version of the agent. Absent: one that did not report it. */
+  readonly version?: string;
   /** Tells agent processes apart. Absent: an agent of an older version. */
   readonly writer?: string;
   /** The Pod of the agent. Its kubelet shows that it lives. Absent: it runs in no Pod, or is of an older version. */
@@ -233,6 +236,15 @@ export function isRunning({ problem }: NodeState): boolean {
 export function whyNoReport(reports: ReadonlyMap<string, NodeState>, node: string): Reason {
   const last = reports.get(node)?.problem;
   return last?.code === 'AgentStopped' ? last : reason('AgentSilent', { node });
+}
+
+/**
+ * Returns why a report lacks `what`, "its links": the agent is of another version than this program, which may not know of it. Undefined: they are
+ * of one version.
+ */
+export function notReportedBy({ metadata, version }: Pick<NodeState, 'metadata' | 'version'>, what: string): Reason | undefined {
+  if (version === ownVersion) return undefined;
+  return reason('AgentOtherVersion', { node: metadata.name, version: version ?? '', what, ours: ownVersion });
 }
 
 /** The states of RFC 4271 section 8. */

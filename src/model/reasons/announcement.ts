@@ -206,6 +206,13 @@ export const announcementReasons = {
       `the agent of node "${d.node}" was stopped: it announces nothing; routers with graceful restart keep its routes until their restart time ends`,
     fix: (d) => `start it again: ${agentOf(d.node)}`,
   }),
+  AgentOtherVersion: reasonEntry({
+    brief: 'The agent of the node is of another version and does not report this',
+    // Empty `version`: the agent is older than the first one that reports it.
+    says: (d: OnNode & Texts<'version' | 'what' | 'ours'>) =>
+      `the agent of node "${d.node}" is of ${d.version === '' ? 'an older version' : `version ${d.version}`} and does not report ${d.what}`,
+    fix: (d) => `run one version of Herald in the whole cluster; this program is of version ${d.ours}`,
+  }),
   SessionDown: reasonEntry({
     brief: 'The BGP session is down',
     says: (d: Texts<'peer' | 'state' | 'lastError'>) =>

@@ -3,6 +3,7 @@ import type { Verdict } from '../../../../src/decisions/verdict/verdict.ts';
 import { explainService } from '../../../../src/explain/service/service.ts';
 import type { NodeState } from '../../../../src/model/objects/node-state.ts';
 import { reason } from '../../../../src/model/reasons.ts';
+import { version } from '../../../../src/model/objects/version.ts';
 import { prefix } from '../../../../src/net/prefix.ts';
 import { cluster, matching, metadata, type ClusterLiteral } from '../fixtures.ts';
 
@@ -36,6 +37,7 @@ function state(name: string, more: Partial<NodeState> = {}): NodeState {
     kind: 'NodeState',
     metadata: metadata(name),
     updated,
+    version,
     consumed: {},
     sessions: [],
     differing: [],
@@ -246,5 +248,8 @@ test('a selected node without a report of its links leaves the Service announced
   delete (silent as { links?: unknown }).links;
   expect(verdict(office, [state('n1'), state('n2'), silent]).line).toMatch(
     /^Announced, but not every node stands ready: the agent of node "n3" has not reported its links/,
+  );
+  expect(verdict(office, [state('n1'), state('n2'), { ...silent, version: '0.1.0' }]).line).toMatch(
+    /: the agent of node "n3" is of version 0\.1\.0 and does not report its links/,
   );
 });
