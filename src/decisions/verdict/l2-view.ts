@@ -1,6 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
-import { currentReport, runningReport } from '../../model/objects/node-state.ts';
+import { currentReport, runningReport, whyNoReport } from '../../model/objects/node-state.ts';
 import type { Service } from '../../model/objects/service.ts';
 import { reason, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -79,7 +79,7 @@ function whyNotAnswered(
 ): Reason | undefined {
   if (owner !== undefined && owner !== node) return reason('L2NotOwner', { node, owner });
   const state = currentReport(snapshot.nodeStates, node, now);
-  if (state === undefined) return reason('AgentSilent', { node });
+  if (state === undefined) return whyNoReport(snapshot.nodeStates, node);
   if (state.problem !== undefined) return state.problem;
   const key = serviceKey(service.metadata);
   return state.differing.find(

@@ -28,7 +28,7 @@ export interface NodeState {
   readonly writer?: string;
   /** The Pod of the agent. Its kubelet shows that it lives. Absent: it runs in no Pod, or is of an older version. */
   readonly pod?: AgentPodName;
-  /** The agent lives, by the kubelet of the node. Absent: the age of the report tells. Not written; the store adds it. */
+  /** The agent lives, by the kubelet of the node, or by the process itself. Absent: the age of the report tells. Not written; the store adds it. */
   readonly isAlive?: boolean;
   /** The highest resourceVersion that the agent has acted on, as a decimal number: of the Services, and of its own Node. */
   readonly consumed: Readonly<Record<string, string>>;
@@ -234,8 +234,9 @@ export function isRunning({ problem }: NodeState): boolean {
 
 /** Returns why a node has no current report. A stopped agent has said in its last one that it stops. */
 export function whyNoReport(reports: ReadonlyMap<string, NodeState>, node: string): Reason {
-  const last = reports.get(node)?.problem;
-  return last?.code === 'AgentStopped' ? last : reason('AgentSilent', { node });
+  const last = reports.get(node);
+  if (last?.problem?.code === 'AgentStopped') return last.problem;
+  return reason('AgentSilent', last?.isAlive === false ? { node, ended: true } : { node });
 }
 
 /**
