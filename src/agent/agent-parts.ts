@@ -40,7 +40,7 @@ export interface AgentComponents
     Pick<HostCheckComponents, 'host' | 'hostFilters' | 'hostNats' | 'unservedLocalhost' | 'followSettings'>,
     Pick<ForeignFrontendsComponents, 'foreign'>,
     Pick<NodeDrainingComponents, 'countConnections'>,
-    Omit<BgpSessionsComponents, 'sessionHistory' | 'installedRoutes'>,
+    Omit<BgpSessionsComponents, 'sessionHistory' | 'installedRoutes' | 'host'>,
     Pick<KernelAnswersComponents, 'neighborProxies'>,
     Pick<NodeLinksComponents, 'hostLinks' | 'followLinks'>,
     Pick<ReceivedRoutesComponents, 'receivedTable'>,
@@ -174,7 +174,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
       holdBack.check();
       void identity.check();
     },
-    onChecked: () => health.onNodeChanged(),
+    onChecked: () => [health.onNodeChanged(), sessions.hostChecked(source.snapshot, node)],
     onStatusChanged,
   });
   const identity: HostIdentity = new HostIdentity(components, { node, snapshot, requeueAll: events.requeueAll.emit, onStatusChanged });

@@ -47,6 +47,7 @@ const places: Partial<Record<ReasonCode, (details: Details) => Place>> = {
   PeerFamilyNotCarried: (details) => peer(details['others'] === 'carry' ? undefined : 'spec.dualStackAddressFamily')(details),
   PeerFamilyNotNegotiated: peer(),
   PeerNotPossible: peer(),
+  PeerIsOwnAddress: peer('spec.peerAddress'),
   RouteNotPossible: peer(),
   SessionDown: peer(),
   PeerASMismatch: (details) => peer(typeof details['field'] === 'string' ? details['field'] : undefined)(details),

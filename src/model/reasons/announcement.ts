@@ -273,6 +273,19 @@ export const announcementReasons = {
         : `no session with "${d.peer}" is possible: ${d.problem}`,
     fix: (d) => d.remedy ?? `change BGPPeer "${d.peer}"`,
   }),
+  PeerIsOwnAddress: reasonEntry({
+    brief: 'The address of the BGPPeer belongs to the node itself',
+    says: (d: OnNode & Texts<'peer' | 'address' | 'interface'>) =>
+      `${d.address}, spec.peerAddress of BGPPeer "${d.peer}", is an address of node "${d.node}" itself (${d.interface}): there can be no session with it`,
+    fix: (d) =>
+      `set spec.peerAddress of BGPPeer "${d.peer}" to the address of the router, or let its nodeSelectors leave out node "${d.node}"`,
+  }),
+  NextHopNotOnLink: reasonEntry({
+    brief: 'The next hop of an address family is not on the link to the router',
+    says: (d: OnNode & Texts<'peer' | 'family' | 'address' | 'interface'>) =>
+      `the next hop of ${d.family} routes to "${d.peer}" is ${d.address}, and ${d.interface} of node "${d.node}", the link to the router, has no global ${d.family} address: the router may not reach the next hop`,
+    fix: (d) => `give ${d.interface} of node "${d.node}" a global ${d.family} address, or let the router have a route to ${d.address}`,
+  }),
   RouteNotPossible: reasonEntry({
     brief: 'The session cannot carry the route',
     says: (d: Texts<'peer' | 'prefix' | 'why'>) => `${d.prefix} cannot be announced to "${d.peer}": ${d.why}`,
