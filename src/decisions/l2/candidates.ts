@@ -2,8 +2,8 @@ import { requestedDrain } from '../../model/kinds/requested-drain.ts';
 import type { L2Advertisement } from '../../model/kinds/types.ts';
 import { isExcludedNode } from '../../model/objects/cluster.ts';
 import { anySelects, selects } from '../../model/objects/label-selector.ts';
-import { notReportedBy, type AddressClaim, type HeldBackFamily, type NodeLink } from '../../model/objects/node-state.ts';
-import { reason, reasonText, type Reason } from '../../model/reasons.ts';
+import { notReportedBy, type AddressClaim, type HeldBackFamily, type NodeLink, type NodeState } from '../../model/objects/node-state.ts';
+import { reason, reasonText, remedyText, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress, type Address, type Family, bitsOf } from '../../net/address.ts';
 import { formatPrefix, maskedPrefix, type Prefix } from '../../net/prefix.ts';
@@ -97,10 +97,7 @@ export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisio
     const known = linksOf(node);
     if (known === undefined) return { reason: (report && notReportedBy(report, 'its links')) ?? reason('L2LinksNotReported', { node }) };
     const links = linksFor(selecting, known, address);
-    if (links.length === 0) {
-      const wanted = wantedText(selecting, address);
-      return { reason: reason('L2NoInterface', { node, address: formatAddress(address), wanted, has: linksText(known) }) };
-    }
+    if (links.length === 0) return { reason: whyNoLink(node, report, known, wantedText(selecting, address), address) };
     const lastResort = drain === undefined ? whyHeldBack(node, address.family) : reason('NodeDraining', { node });
     const weight = advertisements
       .flatMap(({ preferredNodeSelectors }) => preferredNodeSelectors)
@@ -157,6 +154,7 @@ export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisio
       advertisements: namesOf(advertised.advertisements),
       nodes: names.length,
       first: first === undefined ? 'there is no node' : reasonText(first),
+      ...(first === undefined || selectionReasons.has(first.code) ? {} : { remedy: remedyText(first) }),
     });
   };
 
@@ -182,6 +180,15 @@ export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisio
     },
   };
 }
+
+/** An interface that lost its carrier is no link of the node any more, and the cause. */
+function whyNoLink(node: string, report: NodeState | undefined, links: readonly NodeLink[], wanted: string, address: Address): Reason {
+  const cut = report?.host?.find(({ code }) => code === 'L2NoCarrier');
+  return cut ?? reason('L2NoInterface', { node, address: formatAddress(address), wanted, has: linksText(links) });
+}
+
+/** Reasons of a node that the L2Advertisement itself may answer: its fix names all ways. */
+const selectionReasons: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['NodeNotSelected', 'L2NoInterface', 'L2LinksNotReported']);
 
 /** Marks the nodes whose endpoints terminate as a last resort, if another candidate has ready ones: new connections are to go there. */
 function withTerminatingLast(

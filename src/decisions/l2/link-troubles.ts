@@ -18,6 +18,26 @@ export function linkTroubles(node: string, name: string, links: readonly HostLin
   ]);
 }
 
+/**
+ * Returns the interfaces that would carry announcements and have no carrier: those with a network, and those that an advertisement names. An
+ * interface that was switched off, or never had an address, is left alone on purpose.
+ */
+export function linksWithoutCarrier(node: string, links: readonly HostLink[], wanted: ReadonlySet<string>): Reason[] {
+  const cut = links.filter(
+    (link) =>
+      link.up &&
+      !link.carrier &&
+      !link.loopback &&
+      !link.noArp &&
+      link.linkAddress !== undefined &&
+      link.master === undefined &&
+      !link.leadsElsewhere,
+  );
+  return cut
+    .filter(({ name, addresses }) => wanted.has(name) || addresses.some(({ network }) => network !== undefined))
+    .map(({ name }) => reason('L2NoCarrier', { node, interface: name }));
+}
+
 /** Returns the interfaces by which the frames of one leave the host: itself, the one below a VLAN or macvlan device, and its ports. */
 function carriersOf(name: string, links: readonly HostLink[]): HostLink[] {
   const names = new Set([name]);

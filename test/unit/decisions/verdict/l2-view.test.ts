@@ -253,3 +253,30 @@ test('a selected node without a report of its links leaves the Service announced
     /: the agent of node "n3" is of version 0\.1\.0 and does not report its links/,
   );
 });
+
+test('two nodes that answer on a split link are both named', () => {
+  const twice = reason('L2TwoOwners', { node: 'n2', interface: 'eth0', other: 'n1', address: '192.0.2.100' });
+  const instead = reason('L2AnswersInstead', { node: 'n1', address: '192.0.2.100', best: 'n2', because: 'no better placed node answers' });
+  const differs = (because: typeof twice | typeof instead): Partial<NodeState> => ({
+    differing: [{ service: key, aspect: 'Announced', reason: because }],
+  });
+  const found = verdict(office, [state('n1', differs(instead)), state('n2', differs(twice)), state('n3')]);
+  expect(found).toMatchObject({ outcome: 'served', code: 'L2TwoOwners' });
+  expect(found.line).toContain('nodes "n2" (eth0) and "n1" both answer for 192.0.2.100');
+});
+
+test('an interface that lost its carrier is the cause, with its node', () => {
+  const cut = reason('L2NoCarrier', { node: 'n2', interface: 'eth0' });
+  const alone = { ...office, nodes: [{ name: 'n2', labels: { place: '1' } }] };
+  const found = verdict(alone, [state('n2', { links: [], host: [cut] })]);
+  expect(found.line).toContain('eth0 of node "n2" has no carrier: the node answers no ARP and NDP requests there');
+});
+
+test('the fix for nodes with the label of excluded nodes is to remove it, not to change the L2Advertisement', () => {
+  const label = { 'node.kubernetes.io/exclude-from-external-load-balancers': '' };
+  const excluded = { ...office, nodes: names.map((name) => ({ name, labels: label })) };
+  const found = verdict(excluded);
+  expect(found.line).toContain('has the label node.kubernetes.io/exclude-from-external-load-balancers');
+  expect(found.line).toMatch(/Remove the label if the node should take traffic/);
+  expect(found.line).not.toContain('make one node fit');
+});
