@@ -1,4 +1,5 @@
 import type { L2Event, L2Status, LinkStatus } from '../../l2/index.ts';
+import { uplinksWith } from '../../decisions/l2/eligible-links.ts';
 import { isPromiscuous, linksWithoutCarrier, linkTroubles } from '../../decisions/l2/link-troubles.ts';
 import { runningReport } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
@@ -114,8 +115,9 @@ export class LinkProblems {
     const { snapshot, hostLinks } = this.#components;
     const promiscuous = isPromiscuous(snapshot().l2Advertisements.values());
     const found = this.#links.flatMap((link) => linkTroubles(this.#node, link.interface, hostLinks(), promiscuous));
-    const wanted = new Set([...snapshot().l2Advertisements.values()].flatMap(({ interfaces }) => interfaces));
-    const cut = linksWithoutCarrier(this.#node, hostLinks(), wanted);
+    const named = [...snapshot().l2Advertisements.values()].flatMap(({ interfaces }) => interfaces);
+    const own = snapshot().nodes.get(this.#node)?.internalIPs ?? [];
+    const cut = linksWithoutCarrier(this.#node, hostLinks(), new Set([...named, ...uplinksWith(hostLinks(), own)]));
     return [...new Map([...cut, ...found].map((one) => [JSON.stringify(one), one])).values()];
   }
 

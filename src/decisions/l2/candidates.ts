@@ -2,7 +2,7 @@ import { requestedDrain } from '../../model/kinds/requested-drain.ts';
 import type { L2Advertisement } from '../../model/kinds/types.ts';
 import { isExcludedNode } from '../../model/objects/cluster.ts';
 import { anySelects, selects } from '../../model/objects/label-selector.ts';
-import { notReportedBy, type AddressClaim, type HeldBackFamily, type NodeLink, type NodeState } from '../../model/objects/node-state.ts';
+import { notReportedBy, type AddressClaim, type HeldBackFamily, type NodeLink } from '../../model/objects/node-state.ts';
 import { reason, reasonText, remedyText, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress, type Address, type Family, bitsOf } from '../../net/address.ts';
@@ -11,6 +11,7 @@ import { namesOf } from '../announcement/advertisements.ts';
 import { causeOf, heldBackFamily } from '../announcement/hold-back.ts';
 import { drainsInFavourOf } from '../announcement/last-resort.ts';
 import { advertisedAt, type Advertised } from './advertised.ts';
+import { lostCarrier } from './link-troubles.ts';
 import { lastClaims, type LastClaim } from './last-claims.ts';
 import { linksFor, linksText, wantedText } from './node-links.ts';
 import type { Service } from '../../model/objects/service.ts';
@@ -97,7 +98,10 @@ export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisio
     const known = linksOf(node);
     if (known === undefined) return { reason: (report && notReportedBy(report, 'its links')) ?? reason('L2LinksNotReported', { node }) };
     const links = linksFor(selecting, known, address);
-    if (links.length === 0) return { reason: whyNoLink(node, report, known, wantedText(selecting, address), address) };
+    if (links.length === 0) {
+      const details = { node, address: formatAddress(address), wanted: wantedText(selecting, address), has: linksText(known) };
+      return { reason: lostCarrier(report?.host, selecting, address) ?? reason('L2NoInterface', details) };
+    }
     const lastResort = drain === undefined ? whyHeldBack(node, address.family) : reason('NodeDraining', { node });
     const weight = advertisements
       .flatMap(({ preferredNodeSelectors }) => preferredNodeSelectors)
@@ -179,12 +183,6 @@ export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisio
       };
     },
   };
-}
-
-/** An interface that lost its carrier is no link of the node any more, and the cause. */
-function whyNoLink(node: string, report: NodeState | undefined, links: readonly NodeLink[], wanted: string, address: Address): Reason {
-  const cut = report?.host?.find(({ code }) => code === 'L2NoCarrier');
-  return cut ?? reason('L2NoInterface', { node, address: formatAddress(address), wanted, has: linksText(links) });
 }
 
 /** Reasons of a node that the L2Advertisement itself may answer: its fix names all ways. */

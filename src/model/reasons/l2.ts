@@ -75,8 +75,9 @@ export const l2Reasons = {
   }),
   L2NoCarrier: reasonEntry({
     brief: 'An interface of the node has no carrier, so it announces nothing there',
-    says: (d: OnNode & Texts<'interface'>) =>
-      `${d.interface} of node "${d.node}" has no carrier: the node answers no ARP and NDP requests there`,
+    // `networks`: those of the interface, separated by commas.
+    says: (d: OnNode & Texts<'interface' | 'networks'>) =>
+      `${d.interface} of node "${d.node}"${d.networks === '' ? '' : ` (${d.networks})`} has no carrier: the node answers no ARP and NDP requests there`,
     fix: (d) => `check the cable of ${d.interface} on node "${d.node}", and the port of the switch`,
   }),
   L2Isolated: reasonEntry({

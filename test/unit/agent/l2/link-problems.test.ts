@@ -134,11 +134,12 @@ test('an interface with a network, or a named one, is reported when it has no ca
     { ...base, name: 'eth2', addresses: [] },
     { ...base, name: 'eth3', addresses: numbered, carrier: true },
     { ...base, name: 'eth4', addresses: numbered, up: false },
-    { ...base, name: 'veth5', addresses: numbered, leadsElsewhere: true },
+    { ...base, name: 'veth5', addresses: [], leadsElsewhere: true },
+    { ...base, name: 'docker0', addresses: numbered, kind: 'bridge' },
     { ...base, name: 'port6', addresses: numbered, master: 'br0' },
   ];
   expect(linksWithoutCarrier('n1', links, new Set(['eth1'])).map(({ details }) => details)).toEqual([
-    { node: 'n1', interface: 'eth0' },
-    { node: 'n1', interface: 'eth1' },
+    { node: 'n1', interface: 'eth0', networks: '192.0.2.0/24' },
+    { node: 'n1', interface: 'eth1', networks: '' },
   ]);
 });

@@ -266,10 +266,12 @@ test('two nodes that answer on a split link are both named', () => {
 });
 
 test('an interface that lost its carrier is the cause, with its node', () => {
-  const cut = reason('L2NoCarrier', { node: 'n2', interface: 'eth0' });
+  const cut = reason('L2NoCarrier', { node: 'n2', interface: 'eth0', networks: '192.0.2.0/24' });
   const alone = { ...office, nodes: [{ name: 'n2', labels: { place: '1' } }] };
   const found = verdict(alone, [state('n2', { links: [], host: [cut] })]);
-  expect(found.line).toContain('eth0 of node "n2" has no carrier: the node answers no ARP and NDP requests there');
+  expect(found.line).toContain('eth0 of node "n2" (192.0.2.0/24) has no carrier: the node answers no ARP and NDP requests there');
+  const elsewhere = reason('L2NoCarrier', { node: 'n2', interface: 'eth7', networks: '198.51.100.0/24' });
+  expect(verdict(alone, [state('n2', { links: [], host: [elsewhere] })]).line).toContain('node "n2" has no interface for 192.0.2.100');
 });
 
 test('the fix for nodes with the label of excluded nodes is to remove it, not to change the L2Advertisement', () => {
