@@ -98,10 +98,8 @@ export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisio
     const known = linksOf(node);
     if (known === undefined) return { reason: (report && notReportedBy(report, 'its links')) ?? reason('L2LinksNotReported', { node }) };
     const links = linksFor(selecting, known, address);
-    if (links.length === 0) {
-      const details = { node, address: formatAddress(address), wanted: wantedText(selecting, address), has: linksText(known) };
-      return { reason: lostCarrier(report?.host, selecting, address) ?? reason('L2NoInterface', details) };
-    }
+    if (links.length === 0)
+      return { reason: lostCarrier(report?.host, selecting, address) ?? noInterface(node, selecting, known, address) };
     const lastResort = drain === undefined ? whyHeldBack(node, address.family) : reason('NodeDraining', { node });
     const weight = advertisements
       .flatMap(({ preferredNodeSelectors }) => preferredNodeSelectors)
@@ -183,6 +181,10 @@ export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisio
       };
     },
   };
+}
+
+function noInterface(node: string, selecting: Advertised['advertisements'], links: readonly NodeLink[], address: Address): Reason {
+  return reason('L2NoInterface', { node, address: formatAddress(address), wanted: wantedText(selecting, address), has: linksText(links) });
 }
 
 /** Reasons of a node that the L2Advertisement itself may answer: its fix names all ways. */
