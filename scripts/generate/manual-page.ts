@@ -3,7 +3,7 @@ import { commandsFor } from '../../src/cli/command-list.ts';
 import type { CommandContext } from '../../src/cli/context/command-context.ts';
 import { makeProgram } from '../../src/cli/context/program.ts';
 import { example } from '../../src/cli/processes.ts';
-import { version } from '../../src/cli/version.ts';
+import { version } from '../../src/model/objects/version.ts';
 
 /** Returns herald.1, the manual page in the macros of man(7), from the tree of commands: the same source as --help. */
 export async function manualPage(): Promise<string> {

@@ -52,7 +52,7 @@ export const placesOfVersion: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(
     ['src/bgp', 'src/bfd', 'src/l2', 'providers/aws', 'console'].map((folder) => [`${folder}/package.json`, ['"version": "']]),
   ),
-  'src/cli/version.ts': ["export const version = '"],
+  'src/model/objects/version.ts': ["export const version = '"],
   'manifests/base/controller.yaml': ['image: herald:'],
   'manifests/base/agent.yaml': ['image: herald:'],
   'manifests/chart/Chart.yaml': ['version: ', 'appVersion: '],

@@ -41,7 +41,7 @@ export interface AgentComponents
     Pick<HostCheckComponents, 'host' | 'hostFilters' | 'hostNats' | 'unservedLocalhost' | 'followSettings'>,
     Pick<ForeignFrontendsComponents, 'foreign'>,
     Pick<NodeDrainingComponents, 'countConnections'>,
-    Omit<BgpSessionsComponents, 'sessionHistory' | 'installedRoutes'>,
+    Omit<BgpSessionsComponents, 'sessionHistory' | 'installedRoutes' | 'host'>,
     Pick<KernelAnswersComponents, 'neighborProxies'>,
     Pick<NodeLinksComponents, 'hostLinks' | 'followLinks'>,
     Pick<ReceivedRoutesComponents, 'receivedTable'>,
@@ -161,11 +161,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   });
   const hostCheck = new HostCheck(components, {
     kernelSettings,
-    facts: () => ({
-      ...hostFacts(source.snapshot, node, plans.byService),
-      linkInterfaces: l2.interfaces(),
-      ...defined({ kubeProxy: foreignFrontends.program }),
-    }),
+    facts: () => ({ ...hostFacts(source.snapshot, node, plans.byService), linkInterfaces: l2.interfaces(), ...foreignFrontends.facts() }),
     services: () => source.snapshot.config.services,
     frontends: () => plans.frontends(),
     podPaths: async () => [
@@ -177,7 +173,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
       holdBack.check();
       void identity.check();
     },
-    onChecked: () => health.onNodeChanged(),
+    onChecked: () => [health.onNodeChanged(), sessions.hostChecked(source.snapshot, node)],
     onStatusChanged,
   });
   const identity: HostIdentity = new HostIdentity(components, { node, snapshot, requeueAll: events.requeueAll.emit, onStatusChanged });

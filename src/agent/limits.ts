@@ -88,6 +88,8 @@ export const limits = {
   linkProblemMilliseconds: 5_000,
   /** Time for which a node reports that another one did not hear it. */
   disputeMilliseconds: 60_000,
+  /** How long two nodes must say that they answer for an address before it is reported: a moving address has two owners for a moment. */
+  twoOwnersMilliseconds: 5_000,
   /** Interval at which the agent looks for better placed nodes while an address waits to be given back to one (`failback: after`). */
   failbackCheckMilliseconds: 1_000,
   /** Interval at which the agent reads the links of the node while there is an L2Advertisement, beside the kernel's events. */

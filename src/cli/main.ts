@@ -14,7 +14,7 @@ import { makeProgram, runProgram } from './context/program.ts';
 import { completionRequest } from './commands/completion/scripts.ts';
 import { example, processLog } from './processes.ts';
 import { stopSignals } from './context/stop-signals.ts';
-import { version } from './version.ts';
+import { version } from '../model/objects/version.ts';
 
 /** The providers that ship with Herald, beside the pools. */
 const shipped: readonly ShippedProvider[] = [awsDefinition];

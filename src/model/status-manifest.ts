@@ -9,15 +9,16 @@ import type { Ingress } from './objects/service.ts';
 /** The reverse of parsing, for objects that Herald writes: plain data in the shape of the API. */
 
 export function nodeStateManifest(state: NodeState): object {
-  const { updated, writer, pod, consumed, sessions, differing, truncated, problem, host, heldBack, drain, directReturn, links, checks } =
+  const { updated, version, writer, pod, consumed, sessions, differing, truncated, problem, host, heldBack, drain, directReturn, links } =
     state;
+  state;
   return {
     apiVersion: 'herald.dev/v1alpha1',
     kind: 'NodeState',
     metadata: { name: state.metadata.name },
     status: {
       updated,
-      ...defined({ writer, pod }),
+      ...defined({ version, writer, pod }),
       consumed: { ...consumed },
       sessions: sessions.map(({ cause, warning, ...session }) => ({
         ...session,
@@ -33,7 +34,7 @@ export function nodeStateManifest(state: NodeState): object {
         directReturn: directReturn && { ...directReturn, networks: directReturn.networks.map(formatPrefix) },
         links: links?.map((link) => ({ ...link, networks: link.networks.map(formatPrefix), addresses: link.addresses.map(formatAddress) })),
         claims: state.claims,
-        checks: checks && checksManifest(checks),
+        checks: state.checks && checksManifest(state.checks),
       }),
     },
   };

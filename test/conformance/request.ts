@@ -32,7 +32,7 @@ const agent = new Agent({ keepAlive: true });
 export async function send(credentials: Credentials, request: ApiRequest): Promise<ApiResponse> {
   const { server, certificateAuthority, token, socket } = credentials;
   const { method = 'GET', path, body, contentType = 'application/json', accept, raw = false } = request;
-  const content = body === undefined ? undefined : raw ? String(body) : JSON.stringify(body);
+  const content = body === undefined ? undefined : typeof body === 'string' && raw ? body : JSON.stringify(body);
   const outgoing = httpsRequest(new URL(path, server), {
     method,
     ca: certificateAuthority,

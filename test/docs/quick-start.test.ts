@@ -2,7 +2,7 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { version } from '../../src/cli/version.ts';
+import { version } from '../../src/model/objects/version.ts';
 import { Frr } from '../lab/frr.ts';
 import { bgpdConfig } from '../lab/frr-config.ts';
 import { programPath } from '../conformance/programs.ts';

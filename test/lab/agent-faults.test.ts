@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { examples, HeraldInLab } from './herald.ts';
 import { Lab } from './lab.ts';
-import { nextHops, untilNextHops, viaNodes } from './routes.ts';
+import { bestPath, nextHops, untilNextHops, viaNodes } from './routes.ts';
 import { standardTopology } from './standard-topology.ts';
 
 const nodes = ['node1', 'node2', 'node3'];
@@ -60,22 +60,46 @@ describe('a peer with adminDown', () => {
 });
 
 describe('both families over one session', () => {
-  test("an IPv4 session announces IPv6 routes with the node's IPv6 address as next hop", async () => {
+  test('IPv6 routes of an IPv4 session have a next hop on the link, and clients connect where the InternalIP is out of reach', async () => {
     const address = (await herald.untilAssigned('shop/web', 2))[1] ?? '';
+    const internal = ['fd00::11', 'fd00::12', 'fd00::13'];
+    for (const tor of ['tor1', 'tor2'])
+      await lab.router(tor).exec(['sh', '-c', internal.map((one) => `ip -6 route replace unreachable ${one}/128 metric 1`).join('; ')]);
     await herald.edit('20-herald.yaml', (text) =>
       text
         .split('\n---\n')
-        .filter((document) => !document.includes('name: tor1-v6'))
+        .filter((document) => !document.includes('name: tor1-v6') && !document.includes('name: tor2-v6'))
         .join('\n---\n')
-        .replace('peerAddress: 10.1.0.1,', 'peerAddress: 10.1.0.1, dualStackAddressFamily: true,'),
+        .replace('peerAddress: 10.1.0.1,', 'peerAddress: 10.1.0.1, dualStackAddressFamily: true,')
+        .replace('peerAddress: 10.2.0.1,', 'peerAddress: 10.2.0.1, dualStackAddressFamily: true,'),
     );
-    await lab.until('tor1 has the IPv6 route from every node', async (note) => {
-      const { paths = [] } = await lab
-        .router('tor1')
-        .show<{ paths?: { nexthops: { ip: string }[] }[] }>(`show bgp ipv6 unicast ${address}/128 json`);
-      // The path through the spine and the other ToR may be among them.
-      const hops = note(paths.flatMap(({ nexthops }) => nexthops.map(({ ip }) => ip)));
-      return ['fd00::11', 'fd00::12', 'fd00::13'].every((hop) => hops.includes(hop));
+    for (const tor of ['tor1', 'tor2']) await untilNextHops(lab, tor, address, viaNodes(tor, nodes, address));
+    await lab.until('tor1 has a best path', async (note) => note(await bestPath(lab, 'tor1', address)) !== undefined);
+    // While the paths of the ended sessions go, routers move connections to other nodes.
+    await lab.until('every client connects', async (note) => {
+      const { errors } = note(await lab.client.tcp({ address, port: 80, count: 30, parallel: 4 }));
+      return Object.keys(errors).length === 0;
     });
+  });
+});
+
+describe('an agent that is killed', () => {
+  test('a killed agent is named at once, and nothing is said to go by its node', async () => {
+    await herald.untilAssigned('shop/web', 2);
+    await lab.until(
+      'node3 announces',
+      async (note) =>
+        note(await herald.explain('shop/web'))
+          .split('\n')[0]
+          ?.includes('node3') === true,
+    );
+    const agent = herald.agent('node3');
+    agent.kill('SIGKILL');
+    await agent.exited;
+    const { stdout } = await herald.run('status', '--problems', '--source', herald.directory);
+    expect(stdout).toMatch(/the agent of node "node3" has ended/i);
+    const first = (await herald.explain('shop/web')).split('\n').find((line) => /via|[Ss]erved|Announced/.test(line));
+    expect(first).toBeDefined();
+    expect(first).not.toMatch(/via [^.;]*node3/);
   });
 });

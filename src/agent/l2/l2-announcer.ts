@@ -5,7 +5,7 @@ import type { AddressClaim, NodeLink, NodeState, ServiceDifference } from '../..
 import type { Reason } from '../../model/reasons.ts';
 import type { HostLink } from '../../net/host-link.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import { AddressStates } from './address-states.ts';
+import { AddressStates, answersUnheard } from './address-states.ts';
 import { ClaimRecord } from './claim-record.ts';
 import { Failback } from './failback.ts';
 import { OwnerChanges } from './owner-changes.ts';
@@ -84,6 +84,10 @@ export class L2Announcer {
       status: () => this.status([]),
       hostLinks: options.hostLinks,
       onChanged: options.onStatusChanged,
+      onLook: () => {
+        const now = components.clock.date().getTime();
+        if (answersUnheard(node, snapshot(), now).size > 0) options.onStatusChanged();
+      },
     });
   }
 

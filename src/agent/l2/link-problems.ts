@@ -1,5 +1,6 @@
 import type { L2Event, L2Status, LinkStatus } from '../../l2/index.ts';
-import { isPromiscuous, linkTroubles } from '../../decisions/l2/link-troubles.ts';
+import { uplinksWith } from '../../decisions/l2/eligible-links.ts';
+import { isPromiscuous, linksWithoutCarrier, linkTroubles } from '../../decisions/l2/link-troubles.ts';
 import { runningReport } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -16,6 +17,8 @@ interface LinkProblemsComponents {
   readonly hostLinks: () => readonly HostLink[];
   /** Called when the result of `problems` has changed. */
   readonly onChanged: () => void;
+  /** Called at each regular look. */
+  readonly onLook?: () => void;
 }
 
 interface Dispute {
@@ -66,6 +69,7 @@ export class LinkProblems {
   #later(): Cancel {
     return this.#components.clock.after(limits.linkProblemMilliseconds, () => {
       void this.#read(true);
+      this.#components.onLook?.();
       this.#cancel = this.#later();
     });
   }
@@ -111,7 +115,10 @@ export class LinkProblems {
     const { snapshot, hostLinks } = this.#components;
     const promiscuous = isPromiscuous(snapshot().l2Advertisements.values());
     const found = this.#links.flatMap((link) => linkTroubles(this.#node, link.interface, hostLinks(), promiscuous));
-    return [...new Map(found.map((one) => [JSON.stringify(one), one])).values()];
+    const named = [...snapshot().l2Advertisements.values()].flatMap(({ interfaces }) => interfaces);
+    const own = snapshot().nodes.get(this.#node)?.internalIPs ?? [];
+    const cut = linksWithoutCarrier(this.#node, hostLinks(), new Set([...named, ...uplinksWith(hostLinks(), own)]));
+    return [...new Map([...cut, ...found].map((one) => [JSON.stringify(one), one])).values()];
   }
 
   #disputed(): Reason[] {

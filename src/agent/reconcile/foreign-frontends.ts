@@ -83,10 +83,10 @@ export class ForeignFrontends {
     return this.#missing;
   }
 
-  /** The program whose rules are on the host: "kube-proxy (iptables)". Undefined: none are seen. */
-  get program(): string | undefined {
+  /** Returns the program whose rules are on the host: "kube-proxy (iptables)". Absent: none are seen. */
+  facts(): { readonly kubeProxy?: string } {
     const { view } = this.#components.foreign;
-    return view.seen ? view.program : undefined;
+    return view.seen ? { kubeProxy: view.program } : {};
   }
 
   /** Returns the problems of the node that come from the other program. */

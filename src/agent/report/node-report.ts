@@ -2,6 +2,7 @@ import { defined } from '../../lang/defined.ts';
 import type { AgentPodName } from '../../model/objects/agent-pod.ts';
 import type { Metadata } from '../../model/objects/metadata.ts';
 import type { NodeState } from '../../model/objects/node-state.ts';
+import { version } from '../../model/objects/version.ts';
 import { TokenBucket } from '../../lang/token-bucket.ts';
 import type { Cancel } from '../../system/clock.ts';
 import { limits } from '../limits.ts';
@@ -144,7 +145,7 @@ export class NodeReport {
 
   #state(content: ReportContent, updated: string): NodeState {
     const { node, pod } = this.#options;
-    return { kind: 'NodeState', metadata: metadata(node), updated, writer: this.#writer, ...defined({ pod }), ...content };
+    return { kind: 'NodeState', metadata: metadata(node), updated, version, writer: this.#writer, ...defined({ pod }), ...content };
   }
 
   /** A repetition has the time of the write that it repeats, so that the API server has nothing to change. */

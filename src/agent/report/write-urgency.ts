@@ -3,7 +3,7 @@ import type { Reason } from '../../model/reasons.ts';
 import { sameContent } from '../../model/store/same-content.ts';
 
 /** The content of a NodeState without the node's name and the time. */
-export type ReportContent = Omit<NodeState, 'kind' | 'metadata' | 'updated' | 'writer'>;
+export type ReportContent = Omit<NodeState, 'kind' | 'metadata' | 'updated' | 'version' | 'writer'>;
 
 /**
  * How soon a report must be written. `now`: decisions of others depend on the difference. `acknowledgement`: the agent has only acted on a

@@ -9,13 +9,15 @@ import {
   type StopOptions,
 } from '../../bgp/index.ts';
 import { defined } from '../../lang/defined.ts';
+import { ownAddress, withNextHopOnLink } from '../../decisions/announcement/peer-link.ts';
 import { peersOfNode, type SessionIntent } from '../../decisions/announcement/peers.ts';
 import { sessionFacts, type SessionFacts } from '../../decisions/announcement/sessions/session-facts.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
 import type { LiveSession } from '../../live/contract.ts';
 import type { SessionStatus } from '../../model/objects/node-state.ts';
-import { remedyText, reason as reasonOf, reasonText } from '../../model/reasons.ts';
+import { remedyText, reason as reasonOf, reasonText, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
+import type { Host, HostInterface } from '../../system/host.ts';
 import type { Log } from '../../system/log.ts';
 import type { AgentHistory } from '../live/agent-history.ts';
 import type { AnnouncedRoutes, PeerRouteChanges } from '../reconcile/announced-routes.ts';
@@ -36,6 +38,8 @@ export interface BgpSessionsComponents extends BfdMonitorComponents {
   readonly speaker: Speaker;
   /** Absent: events of sessions are only logged. */
   readonly sessionHistory?: Pick<AgentHistory, 'recordSessionsOf' | 'peerRemoved'>;
+  /** Absent: nothing is known of this host's interfaces. */
+  readonly host?: Pick<Host, 'interfaces'>;
   /** Returns the number of routes of a peer that are in the kernel. Absent: none are. */
   readonly installedRoutes?: (peer: string) => PerFamily;
 }
@@ -69,6 +73,11 @@ export class BgpSessions {
   /** By name of the peer, like `#refused`. */
   #facts: ReadonlyMap<string, SessionFacts> = new Map();
   #refused: ReadonlyMap<string, RefusedPeer> = new Map();
+  /** Why routers may not reach next hops, by name of the peer. */
+  #nextHops: ReadonlyMap<string, Reason> = new Map();
+  readonly #interfaces: () => readonly HostInterface[];
+  /** The interfaces of the last decision, as text. */
+  #decidedFor = '';
 
   /** `onStatusChanged` is called when the result of `status` changed. */
   constructor(
@@ -77,8 +86,9 @@ export class BgpSessions {
     onStatusChanged: () => void,
     { listenForPassivePeers = false }: BgpSessionsOptions = {},
   ) {
-    const { speaker, log, clock, sessionHistory, installedRoutes = () => ({ ipv4: 0, ipv6: 0 }) } = components;
+    const { speaker, log, clock, host, sessionHistory, installedRoutes = () => ({ ipv4: 0, ipv6: 0 }) } = components;
     this.#speaker = speaker;
+    this.#interfaces = () => host?.interfaces() ?? [];
     this.#history = sessionHistory;
     this.#installedRoutes = installedRoutes;
     this.#listenForPassivePeers = listenForPassivePeers;
@@ -120,6 +130,11 @@ export class BgpSessions {
   /** Changes and ends existing sessions and starts new ones. A new session has all its routes before it opens. */
   reconcile(snapshot: Snapshot, node: string): void {
     this.#reconcile(snapshot, node, 'all');
+  }
+
+  /** Decides again if the addresses of this host have changed: next hops depend on them. */
+  hostChecked(snapshot: Snapshot, node: string): void {
+    if (JSON.stringify(this.#interfaces()) !== this.#decidedFor) this.updateExisting(snapshot, node);
   }
 
   /** Announces every route as the routers' last resort (GRACEFUL_SHUTDOWN, RFC 8326). Returns false when no router has a route of ours. */
@@ -172,6 +187,7 @@ export class BgpSessions {
         failedSocket: this.#passive.has(name) ? failedSockets.find(({ vrf }) => vrf === this.#passive.get(name)) : undefined,
         bfd: this.#bfd.status(name),
         facts: this.#facts.get(name),
+        nextHop: this.#nextHops.get(name),
         installed: this.#installedRoutes(name),
         now: this.#clock.date().getTime(),
       }),
@@ -228,14 +244,23 @@ export class BgpSessions {
   #decide(snapshot: Snapshot, node: string): { readonly wanted: Map<string, SessionIntent>; readonly refused: Map<string, RefusedPeer> } {
     const wanted = new Map<string, SessionIntent>();
     const refused = new Map<string, RefusedPeer>();
+    const nextHops = new Map<string, Reason>();
+    const interfaces = this.#interfaces();
     for (const { peer, result } of peersOfNode(snapshot, node)) {
       const { session, problem } =
         'session' in result
           ? this.#retained.resolve(result, peer, this.#peers.has(peer) || this.#dynamic.has(peer))
           : { problem: result.reason };
-      if (session !== undefined) wanted.set(peer, session);
-      if (problem !== undefined) refused.set(peer, { ...configuredPeer(snapshot, peer), reason: problem });
+      const own = session && ownAddress(session, interfaces, node);
+      const because = own ?? problem;
+      if (because !== undefined) refused.set(peer, { ...configuredPeer(snapshot, peer), reason: because });
+      if (session === undefined || own !== undefined) continue;
+      const chosen = withNextHopOnLink(session, interfaces, node);
+      wanted.set(peer, chosen.session);
+      if (chosen.warning !== undefined) nextHops.set(peer, chosen.warning);
     }
+    this.#nextHops = nextHops;
+    this.#decidedFor = JSON.stringify(interfaces);
     return { wanted, refused };
   }
 

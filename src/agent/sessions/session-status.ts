@@ -38,6 +38,8 @@ interface SessionCondition {
   readonly bfd: BfdStatus | undefined;
   /** Facts of BGPPeer and Node about the session. Undefined: unknown. */
   readonly facts: SessionFacts | undefined;
+  /** Why the router may not reach the next hop of the other family than that of the session. Absent: nothing is known against it. */
+  readonly nextHop?: Reason | undefined;
   /** The number of received routes in the kernel. */
   readonly installed: PerFamily;
   /** Milliseconds since the epoch. */
@@ -122,12 +124,13 @@ export function causeBefore(condition: Pick<SessionCondition, 'refusal' | 'faile
 
 function warningOf(
   { state, since, negotiated, localAddress: local }: PeerStatus,
-  { refusal, bfd, facts, now }: SessionCondition,
+  { refusal, bfd, facts, nextHop, now }: SessionCondition,
 ): Reason | undefined {
   if (state === 'Established' && refusal !== undefined) return refusal;
   if (facts === undefined || facts.adminDown) return undefined;
   const families = negotiated?.families.map((family) => ({ family: `IPv${family}` as const }));
-  return whyIncomplete({ ...facts, ...defined({ local }) }, { state, since: since.toISOString(), ...defined({ bfd, families }) }, now);
+  const why = whyIncomplete({ ...facts, ...defined({ local }) }, { state, since: since.toISOString(), ...defined({ bfd, families }) }, now);
+  return why ?? (state === 'Established' && families?.length === 2 ? nextHop : undefined);
 }
 
 /** Returns why an established session cannot carry routes that it should. */

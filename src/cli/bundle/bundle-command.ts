@@ -16,7 +16,7 @@ import { agentSocket, controllerSocket, readSocket } from '../options/live-optio
 import { openReading, type ReadingOptions } from '../reading/open-reading.ts';
 import { defaultNamespace, addCallerOptions, sourceOption } from '../options/shared-options.ts';
 import type { Reading } from '../reading/reading.ts';
-import { version } from '../version.ts';
+import { version } from '../../model/objects/version.ts';
 
 interface Options extends Omit<ReadingOptions, 'socket'> {
   readonly output?: string;

@@ -15,6 +15,7 @@ export async function readDirectory(
   await requireDirectory(directory);
   const source = new DirectorySource(directory, { clock, log: silentLog });
   await source.start(stopped);
+  await source.findEndedAgents();
   await edit?.(source);
   await source.close();
   return directoryReading(source, directory, clock);

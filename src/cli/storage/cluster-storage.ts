@@ -15,7 +15,7 @@ import { defined } from '../../lang/defined.ts';
 import type { AgentPodName } from '../../model/objects/agent-pod.ts';
 import type { Log } from '../../system/log.ts';
 import type { Election } from '../../kube/election/election.ts';
-import { version } from '../version.ts';
+import { version } from '../../model/objects/version.ts';
 import { connectByKubeconfig } from './caller-connection.ts';
 import { acquireLease } from './leader-election.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';

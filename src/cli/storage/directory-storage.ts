@@ -2,6 +2,7 @@ import { access, constants, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { DirectorySource } from '../../sources/directory/directory-source.ts';
 import { LastGoodRecorder } from '../../sources/directory/last-good/last-good-recorder.ts';
+import { nodeLockOf } from '../../sources/directory/layout.ts';
 import { acquireLock, LockedError, requireUnlocked, type DirectoryLock } from '../../sources/directory/lock.ts';
 import { RecordHealth } from '../../sources/directory/records/record-health.ts';
 import { DirectoryStatusWriter } from '../../sources/directory/records/status-writer.ts';
@@ -64,7 +65,7 @@ export async function requireFree(directory: string, node: string | undefined): 
 }
 
 const controllerLock = (directory: string): string => join(directory, '.herald/controller.lock');
-const nodeLock = (directory: string, node: string): string => join(directory, '.herald/nodes', `${node}.lock`);
+const nodeLock = (directory: string, node: string): string => join(directory, nodeLockOf(node));
 
 async function orExplain<T>(file: string, work: (file: string) => Promise<T>): Promise<T> {
   try {

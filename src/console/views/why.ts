@@ -12,7 +12,7 @@ export function whysOf(reasons: readonly Reason[]): Why[] {
 }
 
 /** Reasons that say that the state is not known. */
-const uncertain = new Set<string>(['AgentSilent', 'Undecided']);
+const uncertain = new Set<string>(['AgentSilent', 'AgentOtherVersion', 'Undecided']);
 
 export function healthOf(reasons: readonly Reason[]): Health {
   if (reasons.length === 0) return 'good';

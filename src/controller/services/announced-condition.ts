@@ -55,7 +55,7 @@ function withSecondAnswer(condition: Condition, { service, reports, views, verdi
 /** The kernel of the owner answers as the owner does, so its warning counts only for a foreign host. */
 function secondAnswerOf({ reason: why, warning }: Partial<L2View> = {}): Reason | undefined {
   if (warning?.code === 'L2AddressContested') return warning;
-  return why?.code === 'L2KernelAnswers' ? why : undefined;
+  return why?.code === 'L2KernelAnswers' || why?.code === 'L2TwoOwners' ? why : undefined;
 }
 
 interface Announcers {

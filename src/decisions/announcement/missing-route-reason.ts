@@ -1,4 +1,4 @@
-import { whySessionDown } from './sessions/session-down.ts';
+import { whySessionOf } from './sessions/session-down.ts';
 import type { NodeState } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 
@@ -12,15 +12,13 @@ interface RoutesOfAddress {
 
 /** Returns why decided routes are not at their peer, by the report; undefined: they are. `ofService`: its differences. */
 export function missingRouteReason(
-  { sessions, problem }: NodeState,
+  state: NodeState,
   ofService: NodeState['differing'],
   { peer, prefixes, frontends }: RoutesOfAddress,
 ): Reason | undefined {
   const concerning = ofService.filter((difference) => concerns(difference.reason, peer, prefixes));
   const held = concerning.length === 0 ? undefined : nodeDifference(concerning, frontends());
-  const session = sessions.find((candidate) => candidate.peer === peer);
-  // Sessions open after the first commit of the rules.
-  return held ?? (session === undefined ? problem : undefined) ?? whySessionDown(peer, session);
+  return held ?? whySessionOf(state, peer);
 }
 
 /** Some reasons concern one prefix, or one prefix at one peer. Those of ARP and NDP concern no route. */

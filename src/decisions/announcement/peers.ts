@@ -59,7 +59,7 @@ export interface SessionIntent {
   readonly password?: string;
   /** The address families that the session carries, IPv4 first. */
   readonly families: readonly Family[];
-  /** Next hop for routes of the other family than peerAddress's: the node's primary InternalIP of that family. */
+  /** Next hop for routes of the other family than peerAddress's: the node's primary InternalIP of that family, or an address of the link to the peer. */
   readonly otherNextHop?: Address;
   readonly ebgpMultiHop: boolean;
   readonly ttlSecurityHops?: number;

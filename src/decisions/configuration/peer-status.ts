@@ -14,6 +14,7 @@ const runsAllTheSame = new Set<string>([
   'BFDProfileMissing',
   'StrictBFDProfileMissing',
   'DuplicateRouterID',
+  'NextHopNotOnLink',
 ] satisfies ReasonCode[]);
 
 /** One node's view of a peer that selects it. */

@@ -1,5 +1,5 @@
 import type { DirectReturnMode } from '../../model/kinds/types.ts';
-import type { DirectReturnReport } from '../../model/objects/node-state.ts';
+import { notReportedBy, type DirectReturnReport } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { compareAddresses, type Address, type Family } from '../../net/address.ts';
@@ -17,8 +17,8 @@ export function forwardingPathTo(
   address: Address,
 ): { passing: ForwardingPath } | { reason: Reason } {
   const [own, other] = [snapshot.nodeStates.get(from)?.directReturn, snapshot.nodeStates.get(to)?.directReturn];
-  if (own === undefined) return { reason: reason('DirectReturnNotReported', { node: from }) };
-  if (other === undefined) return { reason: reason('DirectReturnNotReported', { node: to }) };
+  if (own === undefined) return { reason: directReturnNotReported(snapshot, from) };
+  if (other === undefined) return { reason: directReturnNotReported(snapshot, to) };
   const mode = snapshot.config.directReturnMode;
   const passing = pathBetween(own, other, address, mode);
   if (passing !== undefined) return { passing };
@@ -26,6 +26,13 @@ export function forwardingPathTo(
   const why = onLink ? 'neither can do what the other needs' : 'it is not on the same link';
   const [passes, receives] = [own.passes.join(', '), other.receives.join(', ')];
   return { reason: reason('DirectReturnNoWay', { node: to, mode, passes, receives, why }) };
+}
+
+/** Returns why a node has not reported whether it takes part. */
+export function directReturnNotReported({ nodeStates }: Pick<Snapshot, 'nodeStates'>, node: string): Reason {
+  const report = nodeStates.get(node);
+  const older = report && notReportedBy(report, 'whether it takes part in direct server return');
+  return older ?? reason('DirectReturnNotReported', { node });
 }
 
 function pathBetween(

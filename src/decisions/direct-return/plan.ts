@@ -6,7 +6,7 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import type { ForwardingPath } from '../../net/direct-return.ts';
 import { frontendFamily, type Frontend } from '../../net/frontend.ts';
-import { addressesOf, forwardingPathTo, segmentThroughTunnels } from './forwarding-path.ts';
+import { addressesOf, directReturnNotReported, forwardingPathTo, segmentThroughTunnels } from './forwarding-path.ts';
 
 interface DirectReturnPlan {
   readonly frontends: readonly Frontend[];
@@ -26,7 +26,7 @@ export function planDirectReturn(snapshot: Snapshot, service: Service, nodeName:
     return { frontends, reasons: isMistake ? [reason('DirectReturnNeedsHashing', {})] : [] };
   }
   if (snapshot.nodeStates.get(nodeName)?.directReturn === undefined)
-    return { frontends, reasons: [reason('DirectReturnNotReported', { node: nodeName })] };
+    return { frontends, reasons: [directReturnNotReported(snapshot, nodeName)] };
   const { passing, reasons } = forwardingPathsOf(snapshot, service, nodeName);
   const sizes = new Map(service.ipFamilies.map((family) => [family, segmentThroughTunnels(snapshot, nodeName, family)]));
   const direct = frontends.map((frontend) =>

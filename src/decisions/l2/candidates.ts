@@ -2,8 +2,8 @@ import { requestedDrain } from '../../model/kinds/requested-drain.ts';
 import type { L2Advertisement } from '../../model/kinds/types.ts';
 import { isExcludedNode } from '../../model/objects/cluster.ts';
 import { anySelects, selects } from '../../model/objects/label-selector.ts';
-import type { AddressClaim, HeldBackFamily, NodeLink } from '../../model/objects/node-state.ts';
-import { reason, reasonText, type Reason } from '../../model/reasons.ts';
+import { notReportedBy, type AddressClaim, type HeldBackFamily, type NodeLink } from '../../model/objects/node-state.ts';
+import { reason, reasonText, remedyText, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress, type Address, type Family, bitsOf } from '../../net/address.ts';
 import { formatPrefix, maskedPrefix, type Prefix } from '../../net/prefix.ts';
@@ -11,6 +11,7 @@ import { namesOf } from '../announcement/advertisements.ts';
 import { causeOf, heldBackFamily } from '../announcement/hold-back.ts';
 import { drainsInFavourOf } from '../announcement/last-resort.ts';
 import { advertisedAt, type Advertised } from './advertised.ts';
+import { lostCarrier } from './link-troubles.ts';
 import { lastClaims, type LastClaim } from './last-claims.ts';
 import { linksFor, linksText, wantedText } from './node-links.ts';
 import type { Service } from '../../model/objects/service.ts';
@@ -90,17 +91,15 @@ export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisio
     if (selecting.length === 0) return { reason: reason('NodeNotSelected', { node, advertisements: namesOf(advertisements) }) };
     if (object.networkUnavailable) return { reason: reason('NodeNetworkUnavailable', { node }) };
     if (isExcludedNode(object)) return { reason: reason('NodeExcluded', { node }) };
-    const problem = snapshot.nodeStates.get(node)?.problem;
-    if (problem?.code === 'NodeNotThisHost') return { reason: problem };
+    const report = snapshot.nodeStates.get(node);
+    if (report?.problem?.code === 'NodeNotThisHost') return { reason: report.problem };
     const drain = requestedDrain(snapshot.config, object);
     if (drain === 'force') return { reason: reason('NodeDrained', { node }) };
     const known = linksOf(node);
-    if (known === undefined) return { reason: reason('L2LinksNotReported', { node }) };
+    if (known === undefined) return { reason: (report && notReportedBy(report, 'its links')) ?? reason('L2LinksNotReported', { node }) };
     const links = linksFor(selecting, known, address);
-    if (links.length === 0) {
-      const wanted = wantedText(selecting, address);
-      return { reason: reason('L2NoInterface', { node, address: formatAddress(address), wanted, has: linksText(known) }) };
-    }
+    if (links.length === 0)
+      return { reason: lostCarrier(report?.host, selecting, address) ?? noInterface(node, selecting, known, address) };
     const lastResort = drain === undefined ? whyHeldBack(node, address.family) : reason('NodeDraining', { node });
     const weight = advertisements
       .flatMap(({ preferredNodeSelectors }) => preferredNodeSelectors)
@@ -157,6 +156,7 @@ export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisio
       advertisements: namesOf(advertised.advertisements),
       nodes: names.length,
       first: first === undefined ? 'there is no node' : reasonText(first),
+      ...(first === undefined || selectionReasons.has(first.code) ? {} : { remedy: remedyText(first) }),
     });
   };
 
@@ -182,6 +182,13 @@ export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisio
     },
   };
 }
+
+function noInterface(node: string, selecting: Advertised['advertisements'], links: readonly NodeLink[], address: Address): Reason {
+  return reason('L2NoInterface', { node, address: formatAddress(address), wanted: wantedText(selecting, address), has: linksText(links) });
+}
+
+/** Reasons of a node that the L2Advertisement itself may answer: its fix names all ways. */
+const selectionReasons: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['NodeNotSelected', 'L2NoInterface', 'L2LinksNotReported']);
 
 /** Marks the nodes whose endpoints terminate as a last resort, if another candidate has ready ones: new connections are to go there. */
 function withTerminatingLast(

@@ -10,13 +10,18 @@ import { tunnelNames } from '../direct-return/preflight.ts';
  * unless an advertisement names it or the Node has an address on it. Names in `wanted` are those that advertisements name.
  */
 export function eligibleLinks(links: readonly HostLink[], wanted: ReadonlySet<string>, nodeAddresses: readonly Address[]): NodeLink[] {
-  const uplinks = links.filter(({ addresses }) => addresses.some(({ address }) => nodeAddresses.some((own) => sameAddress(own, address))));
-  const needed = wanted.union(new Set(uplinks.map(({ name }) => name)));
+  const needed = wanted.union(new Set(uplinksWith(links, nodeAddresses)));
   return links.flatMap((link): NodeLink[] =>
     link.linkAddress === undefined || whyNotEligible(link, links, needed) !== undefined
       ? []
       : [{ name: link.name, linkAddress: link.linkAddress, networks: networksOf(link), addresses: addressesOf(link) }],
   );
+}
+
+/** Returns the names of the interfaces that have an address of the Node. */
+export function uplinksWith(links: readonly HostLink[], nodeAddresses: readonly Address[]): string[] {
+  const uplinks = links.filter(({ addresses }) => addresses.some(({ address }) => nodeAddresses.some((own) => sameAddress(own, address))));
+  return uplinks.map(({ name }) => name);
 }
 
 /** Says why nothing is announced on an interface, for the sentence "eth0 is ...". Undefined: it can be. Those in `needed` may lead to pods. */

@@ -38,7 +38,7 @@ export interface ClientReachability {
 }
 
 /** The state of nodes with these reasons is unknown. */
-const unreported = new Set<string>(['AgentSilent', 'AgentStopped', 'Undecided']);
+const unreported = new Set<string>(['AgentSilent', 'AgentStopped', 'AgentOtherVersion', 'Undecided']);
 
 /** `ours`: Herald announces the load balancer addresses. Those of another program are left out. */
 export function clientReachability(

@@ -173,7 +173,7 @@ function servedVerdict(facts: VerdictFacts): Verdict {
   if (causes.length > 0) {
     const { reason: because, nodes: where } = causes[0] ?? {};
     const code = because?.code;
-    if (code === 'L2KernelAnswers') return judge('two nodes answer at once', causes);
+    if (code === 'L2KernelAnswers' || code === 'L2TwoOwners') return judge('two nodes answer at once', causes);
     if (code?.startsWith('L2') !== true)
       return judge(
         byNode ? (where?.length === countNodes(nodes) ? 'not in full' : 'not by every node') : 'not through every router',

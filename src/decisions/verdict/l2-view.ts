@@ -1,6 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
-import { currentReport, runningReport } from '../../model/objects/node-state.ts';
+import { currentReport, runningReport, whyNoReport } from '../../model/objects/node-state.ts';
 import type { Service } from '../../model/objects/service.ts';
 import { reason, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -53,13 +53,14 @@ function viewL2(snapshot: Snapshot, service: Service, { decision, owner, whyNot 
   const kernel = answerBeside('L2KernelAnswers', snapshot, service, place);
   if (own === undefined) return { links: [], reason: kernel ?? whyNot(node) ?? reason('NodeUnknown', { node }) };
   const because = whyNotAnswered(snapshot, service, owner, place);
-  // The kernel of the owner answers as the owner does. That of another node is a second one.
-  const isSecond = kernel !== undefined && because?.code === 'L2NotOwner';
+  // The kernel of the owner answers as the owner does. That of another node is a second one, and so is a node that the owner does not hear.
+  const second = answerBeside('L2TwoOwners', snapshot, service, place) ?? kernel;
+  const isSecond = second !== undefined && because?.code === 'L2NotOwner';
   const contest = answerBeside('L2AddressContested', snapshot, service, place);
   const warning = because === undefined ? (contest ?? kernel) : undefined;
   return {
     links: own.links.map(({ name }) => name),
-    ...(because === undefined ? {} : { reason: isSecond ? kernel : because }),
+    ...(because === undefined ? {} : { reason: isSecond ? second : because }),
     ...defined({ warning }),
     ...(own.lastResort === undefined ? {} : { lastResort: own.lastResort }),
   };
@@ -79,7 +80,7 @@ function whyNotAnswered(
 ): Reason | undefined {
   if (owner !== undefined && owner !== node) return reason('L2NotOwner', { node, owner });
   const state = currentReport(snapshot.nodeStates, node, now);
-  if (state === undefined) return reason('AgentSilent', { node });
+  if (state === undefined) return whyNoReport(snapshot.nodeStates, node);
   if (state.problem !== undefined) return state.problem;
   const key = serviceKey(service.metadata);
   return state.differing.find(
@@ -95,14 +96,19 @@ function concerns({ details }: Reason, address: Address): boolean {
 }
 
 /** A node that reports these answers. */
-const answeredNevertheless: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['L2AnswersInstead', 'L2KernelAnswers', 'L2AddressContested']);
+const answeredNevertheless: ReadonlySet<ReasonCode> = new Set<ReasonCode>([
+  'L2AnswersInstead',
+  'L2KernelAnswers',
+  'L2AddressContested',
+  'L2TwoOwners',
+]);
 
 /** An announced address is answered by another one too. */
-export const secondAnswers: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['L2KernelAnswers', 'L2AddressContested']);
+export const secondAnswers: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['L2KernelAnswers', 'L2AddressContested', 'L2TwoOwners']);
 
 /** Returns the node's report with this code: its kernel, or a foreign host, answers for the address beside the responder of a node. */
 function answerBeside(
-  code: 'L2KernelAnswers' | 'L2AddressContested',
+  code: 'L2KernelAnswers' | 'L2AddressContested' | 'L2TwoOwners',
   { nodeStates }: Snapshot,
   { metadata }: Service,
   { address, node, now }: Place,

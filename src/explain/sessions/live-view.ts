@@ -1,6 +1,7 @@
 import type { LiveAddress, LiveCheck, LiveLink, LiveReceivedRoute, LiveRoute, LiveSession } from '../../live/contract.ts';
 import { currentReport, isRunning, type NodeState } from '../../model/objects/node-state.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
+import { version } from '../../model/objects/version.ts';
 import { valuesOf } from '../../model/store/snapshot-values.ts';
 
 /** The answer of one agent to a query of this moment. */
@@ -63,6 +64,8 @@ function withoutReport(node: string, last: NodeState | undefined, sessions: Node
     metadata: last?.metadata ?? { ...unknown, namespace: '', name: node },
     // oxlint-disable-next-line no-restricted-globals -- writing a date as text is pure
     updated: new Date(now).toISOString(),
+    // What it lacks is not known, whatever the version of the agent.
+    version,
     consumed: {},
     sessions,
     differing: [],

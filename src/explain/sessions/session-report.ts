@@ -1,5 +1,5 @@
 import { defined } from '../../lang/defined.ts';
-import { whyIncomplete, whySessionDown } from '../../decisions/announcement/sessions/session-down.ts';
+import { whyIncomplete, whySessionOf } from '../../decisions/announcement/sessions/session-down.ts';
 import { sessionFacts } from '../../decisions/announcement/sessions/session-facts.ts';
 import { currentReport, reportAge, whyNoReport } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
@@ -81,7 +81,5 @@ function whyNotUp(snapshot: Snapshot, node: string, peer: string, now: number): 
   const report = currentReport(snapshot.nodeStates, node, now);
   if (report === undefined) return whyNoReport(snapshot.nodeStates, node);
   if (report.problem?.code === 'AgentStopped') return report.problem;
-  const status = report.sessions.find((session) => session.peer === peer);
-  // Sessions open after the first commit of the rules.
-  return (status === undefined ? report.problem : undefined) ?? whySessionDown(peer, status);
+  return whySessionOf(report, peer);
 }

@@ -157,6 +157,7 @@ const status = openObject({
     description:
       'When it was written, RFC 3339, by the clock of the node. Without `pod`, an agent counts as dead 90 s after the API server took its last report.',
   }),
+  version: text({ maxLength: 64, description: 'The version of the agent.' }),
   writer: text({ maxLength: 64, description: 'Tells agent processes apart that report for the same node.' }),
   pod,
   consumed: map(text({ maxLength: 64 }), {
@@ -226,7 +227,7 @@ function readReport(status: Written, { metadata, version }: ReadContext): Omit<N
   return {
     updated: status.updated ?? '',
     ...defined({ recorded: recordedTime(metadata, version) }),
-    ...defined({ writer: status.writer }),
+    ...defined({ version: status.version, writer: status.writer }),
     ...readPod(status.pod),
     consumed: Object.fromEntries(Object.entries(status.consumed).filter(([, version]) => /^[0-9]{1,40}$/.test(version))),
     sessions: status.sessions.flatMap(readSession),

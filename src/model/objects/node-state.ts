@@ -3,6 +3,7 @@ import type { PathKind } from '../../net/direct-return.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { reason, type Reason } from '../reasons.ts';
 import type { AgentPodName } from './agent-pod.ts';
+import { version as ownVersion } from './version.ts';
 import type { Metadata, ServiceKey } from './metadata.ts';
 
 /**
@@ -21,11 +22,13 @@ export interface NodeState {
    * adds it. Absent: it was there when reading began.
    */
   readonly received?: number;
+  /** The version of the agent. Absent: one that did not report it. */
+  readonly version?: string;
   /** Tells agent processes apart. Absent: an agent of an older version. */
   readonly writer?: string;
   /** The Pod of the agent. Its kubelet shows that it lives. Absent: it runs in no Pod, or is of an older version. */
   readonly pod?: AgentPodName;
-  /** The agent lives, by the kubelet of the node. Absent: the age of the report tells. Not written; the store adds it. */
+  /** The agent lives, by the kubelet of the node, or by the process itself. Absent: the age of the report tells. Not written; the store adds it. */
   readonly isAlive?: boolean;
   /** The highest resourceVersion that the agent has acted on, as a decimal number: of the Services, and of its own Node. */
   readonly consumed: Readonly<Record<string, string>>;
@@ -231,8 +234,18 @@ export function isRunning({ problem }: NodeState): boolean {
 
 /** Returns why a node has no current report. A stopped agent has said in its last one that it stops. */
 export function whyNoReport(reports: ReadonlyMap<string, NodeState>, node: string): Reason {
-  const last = reports.get(node)?.problem;
-  return last?.code === 'AgentStopped' ? last : reason('AgentSilent', { node });
+  const last = reports.get(node);
+  if (last?.problem?.code === 'AgentStopped') return last.problem;
+  return reason('AgentSilent', last?.isAlive === false ? { node, ended: true } : { node });
+}
+
+/**
+ * Returns why a report lacks `what`, "its links": the agent is of another version than this program, which may not know of it. Undefined: they are
+ * of one version.
+ */
+export function notReportedBy({ metadata, version }: Pick<NodeState, 'metadata' | 'version'>, what: string): Reason | undefined {
+  if (version === ownVersion) return undefined;
+  return reason('AgentOtherVersion', { node: metadata.name, version: version ?? '', what, ours: ownVersion });
 }
 
 /** The states of RFC 4271 section 8. */

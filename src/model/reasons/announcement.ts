@@ -197,7 +197,9 @@ export const announcementReasons = {
   }),
   AgentSilent: reasonEntry({
     brief: 'The agent of the node does not report',
-    says: (d: OnNode) => `no agent reports for node "${d.node}"`,
+    // `ended`: its process is gone, whatever the age of its last report.
+    says: (d: OnNode & { readonly ended?: boolean }) =>
+      d.ended === true ? `the agent of node "${d.node}" has ended` : `no agent reports for node "${d.node}"`,
     fix: (d) => `start the agent: ${agentOf(d.node)}`,
   }),
   AgentStopped: reasonEntry({
@@ -205,6 +207,13 @@ export const announcementReasons = {
     says: (d: OnNode) =>
       `the agent of node "${d.node}" was stopped: it announces nothing; routers with graceful restart keep its routes until their restart time ends`,
     fix: (d) => `start it again: ${agentOf(d.node)}`,
+  }),
+  AgentOtherVersion: reasonEntry({
+    brief: 'The agent of the node is of another version and does not report this',
+    // Empty `version`: the agent is older than the first one that reports it.
+    says: (d: OnNode & Texts<'version' | 'what' | 'ours'>) =>
+      `the agent of node "${d.node}" is of ${d.version === '' ? 'an older version' : `version ${d.version}`} and does not report ${d.what}`,
+    fix: (d) => `run one version of Herald in the whole cluster; this program is of version ${d.ours}`,
   }),
   SessionDown: reasonEntry({
     brief: 'The BGP session is down',
@@ -263,6 +272,19 @@ export const announcementReasons = {
         ? `the session with "${d.peer}" keeps its earlier settings, because its present ones are not possible: ${d.problem}`
         : `no session with "${d.peer}" is possible: ${d.problem}`,
     fix: (d) => d.remedy ?? `change BGPPeer "${d.peer}"`,
+  }),
+  PeerIsOwnAddress: reasonEntry({
+    brief: 'The address of the BGPPeer belongs to the node itself',
+    says: (d: OnNode & Texts<'peer' | 'address' | 'interface'>) =>
+      `${d.address}, spec.peerAddress of BGPPeer "${d.peer}", is an address of node "${d.node}" itself (${d.interface}): there can be no session with it`,
+    fix: (d) =>
+      `set spec.peerAddress of BGPPeer "${d.peer}" to the address of the router, or let its nodeSelectors leave out node "${d.node}"`,
+  }),
+  NextHopNotOnLink: reasonEntry({
+    brief: 'The next hop of an address family is not on the link to the router',
+    says: (d: OnNode & Texts<'peer' | 'family' | 'address' | 'interface'>) =>
+      `the next hop of ${d.family} routes to "${d.peer}" is ${d.address}, and ${d.interface} of node "${d.node}", the link to the router, has no global ${d.family} address: the router may not reach the next hop`,
+    fix: (d) => `give ${d.interface} of node "${d.node}" a global ${d.family} address, or let the router have a route to ${d.address}`,
   }),
   RouteNotPossible: reasonEntry({
     brief: 'The session cannot carry the route',

@@ -15,9 +15,10 @@ export const l2Reasons = {
   L2NoCandidate: reasonEntry({
     brief: 'No node can announce the address by ARP and NDP',
     // `first` is the sentence about the first node by name, or that there is no node.
-    says: (d: Texts<'advertisements' | 'first'> & Numbers<'nodes'>) =>
+    // `remedy`: the fix of the first node's reason. Older agents give none.
+    says: (d: Texts<'advertisements' | 'first'> & Numbers<'nodes'> & { readonly remedy?: string }) =>
       `none of ${d.nodes} nodes can announce the address for ${d.advertisements}: ${d.first}`,
-    fix: (d) => `make one node fit ${d.advertisements}: nodeSelectors, interfaces, or a network that contains the address`,
+    fix: (d) => d.remedy ?? `make one node fit ${d.advertisements}: nodeSelectors, interfaces, or a network that contains the address`,
   }),
   L2NoInterface: reasonEntry({
     brief: 'The node has no interface for the address',
@@ -65,6 +66,19 @@ export const l2Reasons = {
     says: (d: OnConflict) =>
       `${d.linkAddress} on ${d.interface} of node "${d.node}" uses ${d.address} too: the node answers and announces it again, and clients reach whichever they heard last`,
     fix: takeFromHost,
+  }),
+  L2TwoOwners: reasonEntry({
+    brief: 'Two nodes answer for the address, because they do not hear each other',
+    says: (d: OnNode & Texts<'address' | 'interface' | 'other'>) =>
+      `nodes "${d.node}" (${d.interface}) and "${d.other}" both answer for ${d.address}: they do not hear each other on the link, and each client reaches the one that it hears`,
+    fix: (d) => `check the switches and VLANs between ${d.interface} of node "${d.node}" and node "${d.other}": the link is split`,
+  }),
+  L2NoCarrier: reasonEntry({
+    brief: 'An interface of the node has no carrier, so it announces nothing there',
+    // `networks`: those of the interface, separated by commas.
+    says: (d: OnNode & Texts<'interface' | 'networks'>) =>
+      `${d.interface} of node "${d.node}"${d.networks === '' ? '' : ` (${d.networks})`} has no carrier: the node answers no ARP and NDP requests there`,
+    fix: (d) => `check the cable of ${d.interface} on node "${d.node}", and the port of the switch`,
   }),
   L2Isolated: reasonEntry({
     brief: 'The node hears no other candidate on the link',

@@ -128,6 +128,14 @@ export class Store implements Snapshot {
     return this.#judgeAgain(this.nodeStates.keys());
   }
 
+  /** Sets the nodes whose agents have ended, as the host of this process shows. Their reports count no longer. */
+  setEndedAgents(nodes: ReadonlySet<string>): Change[] {
+    return [...this.#lives.setEnded(nodes)].flatMap((node) => {
+      const state = this.nodeStates.get(node);
+      return state === undefined ? [] : this.#replace('NodeState', node, this.#judged(state));
+    });
+  }
+
   #judgeAgain(nodes: Iterable<string>): Change[] {
     return [...nodes].flatMap((node) => {
       const state = this.nodeStates.get(node);

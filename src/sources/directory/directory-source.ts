@@ -15,7 +15,8 @@ import { SourceError, type KeptObject, type Source, type SourceProblem } from '.
 import { Subscribers } from '../subscribers.ts';
 import { PathBatch } from './watch/path-batch.ts';
 import { limits } from './limits.ts';
-import { roleOf } from './layout.ts';
+import { nodeLockOf, roleOf } from './layout.ts';
+import { holderHasEnded } from './lock.ts';
 import { compareProblems, ManifestSet } from './manifest-set.ts';
 import { readManifests } from './manifests.ts';
 import { readBounded, type FileContent } from './read-file.ts';
@@ -77,6 +78,13 @@ export class DirectorySource implements Source {
 
   get snapshot(): Snapshot {
     return this.#store;
+  }
+
+  /** Looks which agents have ended without a last report: the processes that wrote the reports were killed. Their reports count no longer. Returns whether that changed. */
+  async findEndedAgents(): Promise<boolean> {
+    const nodes = [...this.#store.nodeStates.keys()];
+    const ended = await inGroups(nodes, limits.reads, (node) => holderHasEnded(join(this.#root, nodeLockOf(node))));
+    return this.#store.setEndedAgents(new Set(nodes.filter((_, index) => ended[index]))).length > 0;
   }
 
   /** The manifests, as written and by file, of objects whose earlier version is in force because the file is broken. */

@@ -41,6 +41,11 @@ export function roleOf(path: string): FileRole | undefined {
   return parts.some((part) => part.startsWith('.')) ? undefined : { kind: 'manifest' };
 }
 
+/** Returns the file that the agent of a node locks, by its path relative to the directory. */
+export function nodeLockOf(node: string): string {
+  return `${nodesFolder}/${node}.lock`;
+}
+
 /** Returns the file that records the last good version of the objects of a manifest. */
 export function lastGoodFileOf(manifest: string): string {
   return `${lastGoodFolder}/${manifest}`;

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { link, mkdir, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises';
+import { link, mkdir, readFile, readlink, rename, rm, unlink, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
+import { defined } from '../../lang/defined.ts';
 import { readIfThere } from './atomic-file.ts';
 import { limits } from './limits.ts';
 
@@ -12,6 +13,8 @@ interface Holder {
   readonly pid: number;
   /** Start of the process in clock ticks since boot, field 22 of /proc/PID/stat. */
   readonly started: string;
+  /** The PID namespace in which `pid` counts. Absent: written by an older version. */
+  readonly pids?: string;
 }
 
 export class LockedError extends Error {
@@ -41,6 +44,18 @@ export async function requireUnlocked(file: string): Promise<void> {
   const found = await readIfThere(file);
   const holder = found === undefined ? undefined : holderIn(found);
   if (holder !== undefined && (await isAlive(holder, await thisProcess()))) throw new LockedError(file, holder);
+}
+
+/**
+ * Returns true when the process that holds the lock has certainly ended without giving it up: it ran on this host, where its process id counts.
+ * False: it lives, gave the lock up, or cannot be seen from here.
+ */
+export async function holderHasEnded(file: string): Promise<boolean> {
+  const found = await readIfThere(file).catch(() => undefined);
+  const holder = found === undefined ? undefined : holderIn(found);
+  if (holder === undefined) return false;
+  const me = await thisProcess();
+  return holder.host === me.host && holder.pids !== undefined && holder.pids === me.pids && !(await isAlive(holder, me));
 }
 
 /** Attempts of this process to take a lock. */
@@ -118,7 +133,8 @@ async function isAlive(holder: Holder, me: Holder): Promise<boolean> {
 
 async function thisProcess(): Promise<Holder> {
   const boot = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
-  return { host: hostname(), boot, pid: process.pid, started: (await startOf(process.pid)) ?? '' };
+  const pids = await readlink('/proc/self/ns/pid').catch(() => undefined);
+  return { host: hostname(), boot, pid: process.pid, started: (await startOf(process.pid)) ?? '', ...defined({ pids }) };
 }
 
 async function startOf(pid: number): Promise<string | undefined> {

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { cpus, loadavg, release, totalmem } from 'node:os';
-import { version as herald } from '../../../src/cli/version.ts';
+import { version as herald } from '../../../src/model/objects/version.ts';
 
 /** Everything besides the figures that a reader needs to compare two runs. Every bench prints it, in JSON as `conditions`. */
 export interface Conditions {

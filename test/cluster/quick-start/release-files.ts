@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { version } from '../../../src/cli/version.ts';
+import { version } from '../../../src/model/objects/version.ts';
 import { run } from '../../lab/command.ts';
 import { clone, release } from '../../release/clone.ts';
 import type { ImageFile } from '../cluster/images.ts';

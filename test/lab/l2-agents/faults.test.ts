@@ -80,6 +80,7 @@ describe('an owner that fails', () => {
     await bed.inBridge(['ip', 'link', 'set', 'p0', 'down']);
     await bed.untilOwner(1, [vip, vip6], busy);
     await until('the link is no longer reported', async (note) => (note((await bed.report(0)).links) ?? []).length === 0);
+    await until('the cause is named', async (note) => /v0 of node "n0".* has no carrier/.test(note(await bed.explain())));
     await bed.inBridge(['ip', 'link', 'set', 'p0', 'up']);
     await expectOneOwnerAgain(bed, 0, began);
   });
@@ -88,7 +89,9 @@ describe('an owner that fails', () => {
     const bed = await start();
     bed.segment.plug(0, false);
     await bed.untilOwner(1, [vip, vip6], busy);
-    await sleep(4_000);
+    await until('both owners are named', async (note) =>
+      /nodes "n0" \(v0\) and "n1" both answer for 10\.77\.1\.1: they do not hear each other/.test(note(await bed.explain())),
+    );
     const healed = wallTime();
     bed.segment.plug(0, true);
     await bed.untilOwner(0);

@@ -6,7 +6,7 @@ import { commandsFor } from '../../../src/cli/command-list.ts';
 import type { CommandContext, MakeCommand } from '../../../src/cli/context/command-context.ts';
 import { makeProgram, runProgram } from '../../../src/cli/context/program.ts';
 import { example } from '../../../src/cli/processes.ts';
-import { version } from '../../../src/cli/version.ts';
+import { version } from '../../../src/model/objects/version.ts';
 import { systemClock } from '../../../src/system/clock.ts';
 import { silentLog } from '../../../src/system/log.ts';
 import type { Outcome } from './program.ts';

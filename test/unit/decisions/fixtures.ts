@@ -22,6 +22,7 @@ import type { LabelSelector } from '../../../src/model/objects/label-selector.ts
 import type { Service, ServicePort } from '../../../src/model/objects/service.ts';
 import { holdersIn } from '../../../src/model/store/address-index.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
+import { version } from '../../../src/model/objects/version.ts';
 
 /** Builds model objects from small literals: addresses are text, and absent fields have the defaults of the API. */
 
@@ -325,7 +326,15 @@ function nodeState(name: string, sessions: Readonly<Record<string, string>>): No
     const [address = '', networkInterface] = place.split('%');
     return { peer, address, ...defined({ interface: networkInterface }), ...established };
   });
-  return { kind: 'NodeState', metadata: metadata(name), updated: '2026-01-01T00:00:00Z', consumed: {}, sessions: list, differing: [] };
+  return {
+    kind: 'NodeState',
+    metadata: metadata(name),
+    updated: '2026-01-01T00:00:00Z',
+    version,
+    consumed: {},
+    sessions: list,
+    differing: [],
+  };
 }
 
 export interface ClusterLiteral {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { chartFiles } from '../../../scripts/generate/chart-files.ts';
-import { version } from '../../../src/cli/version.ts';
+import { version } from '../../../src/model/objects/version.ts';
 
 /** The output of kustomize and Helm is tested in test/conformance/install.test.ts. */
 const root = join(import.meta.dirname, '../../..');

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { addNote } from '../../../scripts/elf-note.ts';
 import { krewManifest } from '../../../scripts/krew-manifest.ts';
 import { tarball } from '../../../scripts/tarball.ts';
-import { version } from '../../../src/cli/version.ts';
+import { version } from '../../../src/model/objects/version.ts';
 
 /** A plugin manifest by the rules of https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/ and of its naming guide. */
 interface Manifest {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { placesOfVersion, withVersion } from '../../../scripts/release/commit.ts';
-import { version } from '../../../src/cli/version.ts';
+import { version } from '../../../src/model/objects/version.ts';
 
 const read = (path: string): string => readFileSync(join(import.meta.dirname, '../../..', path), 'utf8');
 

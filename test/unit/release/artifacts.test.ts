@@ -21,7 +21,7 @@ import { parseOptions, UsageError } from '../../../scripts/release/options.ts';
 import { chartLayout, packChart } from '../../../scripts/release/parts/chart.ts';
 import { kustomize, manifestOf } from '../../../scripts/release/parts/kustomize.ts';
 import type { Release } from '../../../scripts/release/release.ts';
-import { version } from '../../../src/cli/version.ts';
+import { version } from '../../../src/model/objects/version.ts';
 
 /** The parts of a release that need no download. test/release builds a whole one, twice. */
 const root = join(import.meta.dirname, '../../..');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { clusterName, region } from '../../test/moto/account.ts';
 import { configurationKinds, definition } from '../../../../test/conformance/manifests.ts';
-import { version } from '../../../../src/cli/version.ts';
+import { version } from '../../../../src/model/objects/version.ts';
 import type { Contender, Surroundings } from './contender.ts';
 import { startController } from './start-controller.ts';
 

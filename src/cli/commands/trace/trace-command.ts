@@ -7,7 +7,7 @@ import { agentSocket, readSocket } from '../../options/live-options.ts';
 import { outputOption, readWait, type OutputOptions } from '../../options/shared-options.ts';
 import { openTrace, type OpenTrace } from './open-trace.ts';
 import { traceFacts, traceText } from './trace-output.ts';
-import { version } from '../../version.ts';
+import { version } from '../../../model/objects/version.ts';
 
 interface Options extends OutputOptions {
   readonly peer: string;

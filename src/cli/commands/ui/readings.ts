@@ -38,7 +38,7 @@ async function watchDirectory({ clock, stopped }: CommandContext, directory: str
   return {
     intervalMilliseconds: directoryMilliseconds,
     async next() {
-      const was = isNew;
+      const was = (await source.findEndedAgents()) || isNew;
       isNew = false;
       return { reading: directoryReading(source, directory, clock), isNew: was };
     },

@@ -29,7 +29,7 @@ import type { LiveOptions } from '../../options/live-options.ts';
 import { SocketRequestHandler } from './socket-request-handler.ts';
 import { NodeListeners } from './node-listeners.ts';
 import type { TelemetryOptions } from '../../options/telemetry-options.ts';
-import { version } from '../../version.ts';
+import { version } from '../../../model/objects/version.ts';
 
 /** The HTTP endpoints of a process: metrics, health, and the live API. They serve until the process ends. */
 export class ProcessEndpoints {

@@ -1,4 +1,4 @@
-import type { SessionFamily, SessionStatus } from '../../../model/objects/node-state.ts';
+import { notReportedBy, type NodeState, type SessionFamily, type SessionStatus } from '../../../model/objects/node-state.ts';
 import { isKnownCode, reason, type Reason } from '../../../model/reasons.ts';
 import type { SessionFacts } from './session-facts.ts';
 
@@ -14,6 +14,14 @@ export function whySessionDown(peer: string, session: SessionStatus | undefined)
     return reason('SessionHeldBack', { peer, until: damping.until, flaps: damping.flapsInLastHour, lastError });
   }
   return cause !== undefined && isKnown(cause) ? cause : reason('SessionDown', { peer, state, lastError });
+}
+
+/** Returns why the session of a node with a peer is not up, by the report of the node. Undefined: it is up. */
+export function whySessionOf(state: NodeState, peer: string): Reason | undefined {
+  const session = state.sessions.find((one) => one.peer === peer);
+  // Sessions open after the first commit of the rules.
+  const missing = session === undefined ? (state.problem ?? notReportedBy(state, `a session with BGPPeer "${peer}"`)) : undefined;
+  return missing ?? whySessionDown(peer, session);
 }
 
 /** False for a code of a newer agent. The live API passes it on as it is. */

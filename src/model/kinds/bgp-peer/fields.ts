@@ -169,7 +169,7 @@ export const bgpPeerFields = {
   dualStackAddressFamily: boolean({
     default: false,
     description:
-      'Carry both address families. When false, only the family of `peerAddress` (both if there is none). Routes of the other family lead to the primary InternalIP of the node in that family, which the router must be able to reach directly.',
+      'Carry both address families. When false, only the family of `peerAddress` (both if there is none). Routes of the other family lead to the InternalIP of the node in that family, or to another address of the link to the router if the InternalIP is not there.',
   }),
   vrf: parsed(interfaceName, {
     unset: 'none',

@@ -1,8 +1,8 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { AddressStates } from '../../../../src/agent/l2/address-states.ts';
 import type { L2Event } from '../../../../src/l2/index.ts';
 import type { NodeState } from '../../../../src/model/objects/node-state.ts';
-import type { Reason } from '../../../../src/model/reasons.ts';
+import { reason, type Reason } from '../../../../src/model/reasons.ts';
 import { cluster, metadata } from '../../decisions/fixtures.ts';
 
 const now = Date.UTC(2026, 0, 1);
@@ -73,4 +73,37 @@ test('a conflict lasts while the node looks for the host again, and ends with it
   const ended: L2Event = { kind: 'conflictEnded', at, address: '192.0.2.100', interface: 'eth0' };
   expect(reported([changed('owner'), conflict], [])?.code).toBe('L2AddressContested');
   expect(reported([changed('owner'), conflict, ended], [])).toBeUndefined();
+});
+
+describe('the best placed node that answers', () => {
+  const split = { node: 'n3', address: '192.0.2.100', best: 'n2', because: 'no better placed node answers' };
+
+  /** What n2, the best placed node, reports at these times while n3 reports `details`. */
+  function reportedAt(details: typeof split, times: readonly number[]): (Reason | undefined)[] {
+    const states = new AddressStates('n2');
+    states.take(changed('owner'));
+    const candidates = ['n2', 'n3'].map((node) => ({ node, weight: 0, links: [eth0] }));
+    const other = {
+      ...report('n3'),
+      differing: [{ service: 'shop/web', aspect: 'Announced', reason: reason('L2AnswersInstead', details) }],
+    } as const;
+    const snapshot = { ...cluster({}), nodeStates: new Map([['n3', other]]) };
+    const plan = { address: '192.0.2.100', candidates, settings, everHeld: true };
+    return times.map((time) => states.differences([['shop/web', plan]], snapshot, now + time)[0]?.reason);
+  }
+
+  test('names the other one that answers once that has lasted', () => {
+    expect(reportedAt(split, [0, 4_999, 5_000])).toEqual([
+      undefined,
+      undefined,
+      { code: 'L2TwoOwners', details: { node: 'n2', interface: 'eth0', other: 'n3', address: '192.0.2.100' } },
+    ]);
+  });
+
+  test.each([
+    ['hands the address over', { ...split, because: 'it goes on until the other one has announced the address' }],
+    ['answers for another address', { ...split, address: '192.0.2.101' }],
+  ])('has nothing to report when the other one %s', (_, details) => {
+    expect(reportedAt(details, [0, 60_000])).toEqual([undefined, undefined]);
+  });
 });

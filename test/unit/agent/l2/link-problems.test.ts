@@ -2,7 +2,10 @@ import { expect, test } from 'vitest';
 import { LinkProblems } from '../../../../src/agent/l2/link-problems.ts';
 import type { LinkStatus, PeerStatus } from '../../../../src/l2/index.ts';
 import { currentReport } from '../../../../src/model/objects/node-state.ts';
+import { linksWithoutCarrier } from '../../../../src/decisions/l2/link-troubles.ts';
+import { address } from '../../../../src/net/address.ts';
 import type { HostLink } from '../../../../src/net/host-link.ts';
+import { prefix } from '../../../../src/net/prefix.ts';
 import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { cluster } from '../../decisions/fixtures.ts';
 
@@ -120,4 +123,23 @@ test('L2-29 an interface of an announced link that is Wi-Fi is reported, once fo
   now.hostLinks = [{ ...wlan0, wireless: false }];
   expect(await pass(5)).toEqual([]);
   expect(now.changes).toBe(2);
+});
+
+test('an interface with a network, or a named one, is reported when it has no carrier; one that leads to a pod is not', () => {
+  const base = { up: true, carrier: false, noArp: false, loopback: false, leadsElsewhere: false, linkAddress: '02:00:00:00:00:01' };
+  const numbered = [{ address: address('192.0.2.1'), network: prefix('192.0.2.0/24') }];
+  const links: HostLink[] = [
+    { ...base, name: 'eth0', addresses: numbered },
+    { ...base, name: 'eth1', addresses: [] },
+    { ...base, name: 'eth2', addresses: [] },
+    { ...base, name: 'eth3', addresses: numbered, carrier: true },
+    { ...base, name: 'eth4', addresses: numbered, up: false },
+    { ...base, name: 'veth5', addresses: [], leadsElsewhere: true },
+    { ...base, name: 'docker0', addresses: numbered, kind: 'bridge' },
+    { ...base, name: 'port6', addresses: numbered, master: 'br0' },
+  ];
+  expect(linksWithoutCarrier('n1', links, new Set(['eth1'])).map(({ details }) => details)).toEqual([
+    { node: 'n1', interface: 'eth0', networks: '192.0.2.0/24' },
+    { node: 'n1', interface: 'eth1', networks: '' },
+  ]);
 });

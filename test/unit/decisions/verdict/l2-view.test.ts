@@ -3,6 +3,7 @@ import type { Verdict } from '../../../../src/decisions/verdict/verdict.ts';
 import { explainService } from '../../../../src/explain/service/service.ts';
 import type { NodeState } from '../../../../src/model/objects/node-state.ts';
 import { reason } from '../../../../src/model/reasons.ts';
+import { version } from '../../../../src/model/objects/version.ts';
 import { prefix } from '../../../../src/net/prefix.ts';
 import { cluster, matching, metadata, type ClusterLiteral } from '../fixtures.ts';
 
@@ -36,6 +37,7 @@ function state(name: string, more: Partial<NodeState> = {}): NodeState {
     kind: 'NodeState',
     metadata: metadata(name),
     updated,
+    version,
     consumed: {},
     sessions: [],
     differing: [],
@@ -247,4 +249,36 @@ test('a selected node without a report of its links leaves the Service announced
   expect(verdict(office, [state('n1'), state('n2'), silent]).line).toMatch(
     /^Announced, but not every node stands ready: the agent of node "n3" has not reported its links/,
   );
+  expect(verdict(office, [state('n1'), state('n2'), { ...silent, version: '0.1.0' }]).line).toMatch(
+    /: the agent of node "n3" is of version 0\.1\.0 and does not report its links/,
+  );
+});
+
+test('two nodes that answer on a split link are both named', () => {
+  const twice = reason('L2TwoOwners', { node: 'n2', interface: 'eth0', other: 'n1', address: '192.0.2.100' });
+  const instead = reason('L2AnswersInstead', { node: 'n1', address: '192.0.2.100', best: 'n2', because: 'no better placed node answers' });
+  const differs = (because: typeof twice | typeof instead): Partial<NodeState> => ({
+    differing: [{ service: key, aspect: 'Announced', reason: because }],
+  });
+  const found = verdict(office, [state('n1', differs(instead)), state('n2', differs(twice)), state('n3')]);
+  expect(found).toMatchObject({ outcome: 'served', code: 'L2TwoOwners' });
+  expect(found.line).toContain('nodes "n2" (eth0) and "n1" both answer for 192.0.2.100');
+});
+
+test('an interface that lost its carrier is the cause, with its node', () => {
+  const cut = reason('L2NoCarrier', { node: 'n2', interface: 'eth0', networks: '192.0.2.0/24' });
+  const alone = { ...office, nodes: [{ name: 'n2', labels: { place: '1' } }] };
+  const found = verdict(alone, [state('n2', { links: [], host: [cut] })]);
+  expect(found.line).toContain('eth0 of node "n2" (192.0.2.0/24) has no carrier: the node answers no ARP and NDP requests there');
+  const elsewhere = reason('L2NoCarrier', { node: 'n2', interface: 'eth7', networks: '198.51.100.0/24' });
+  expect(verdict(alone, [state('n2', { links: [], host: [elsewhere] })]).line).toContain('node "n2" has no interface for 192.0.2.100');
+});
+
+test('the fix for nodes with the label of excluded nodes is to remove it, not to change the L2Advertisement', () => {
+  const label = { 'node.kubernetes.io/exclude-from-external-load-balancers': '' };
+  const excluded = { ...office, nodes: names.map((name) => ({ name, labels: label })) };
+  const found = verdict(excluded);
+  expect(found.line).toContain('has the label node.kubernetes.io/exclude-from-external-load-balancers');
+  expect(found.line).toMatch(/Remove the label if the node should take traffic/);
+  expect(found.line).not.toContain('make one node fit');
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { version } from '../../../../src/model/objects/version.ts';
 import { renderService } from '../../../../src/explain/service/render-service.ts';
 import type { NodeExplanation } from '../../../../src/explain/service/service-node.ts';
 import { explainService, type ServiceExplanation } from '../../../../src/explain/service/service.ts';
@@ -34,7 +35,7 @@ function session(peer: string, state: SessionStatus['state'] = 'Established', la
 }
 
 function state(name: string, sessions: readonly SessionStatus[], differing: NodeState['differing'] = []): NodeState {
-  return { kind: 'NodeState', metadata: metadata(name), updated: new Date(now).toISOString(), consumed: {}, sessions, differing };
+  return { kind: 'NodeState', metadata: metadata(name), updated: new Date(now).toISOString(), version, consumed: {}, sessions, differing };
 }
 
 const up = [session('tor4'), session('tor6')];
@@ -278,6 +279,20 @@ describe('explainService', () => {
       code: 'SessionDown',
       details: { state: 'unknown to the agent', lastError: '' },
     });
+  });
+
+  test('a session that the agent does not report is unknown when the agent is of another version', () => {
+    const { version: _, ...older } = state('n1', [session('tor6')]);
+    const explanation = explain(fabric, [older]);
+    const because = onNode(explanation, 'n1').addresses[0]?.peers[0]?.reason;
+    expect(because).toMatchObject({
+      code: 'AgentOtherVersion',
+      details: { node: 'n1', version: '', what: 'a session with BGPPeer "tor4"' },
+    });
+    expect(because && reasonText(because)).toBe(
+      'the agent of node "n1" is of an older version and does not report a session with BGPPeer "tor4"',
+    );
+    expect(renderService(explanation).join('\n')).not.toContain('check on both sides: address');
   });
 
   test('a damped session shows until when, how often it flapped, and how to retry now', () => {

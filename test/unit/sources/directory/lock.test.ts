@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { acquireLock, LockedError, requireUnlocked } from '../../../../src/sources/directory/lock.ts';
+import { acquireLock, holderHasEnded, LockedError, requireUnlocked } from '../../../../src/sources/directory/lock.ts';
 import { runs } from '../../../support/property.ts';
 
 let directory: string;
@@ -24,6 +24,7 @@ interface Holder {
   readonly boot: string;
   readonly pid: number;
   readonly started: string;
+  readonly pids: string;
 }
 
 /** Writes a lock file of this process, with some fields as another holder would have written them. */
@@ -181,4 +182,27 @@ test('requireUnlocked reports a live holder without taking the lock', async () =
   await lock.release();
   await requireUnlocked(file);
   expect(await readdir(join(directory, '.herald'))).toEqual([]);
+});
+
+describe('a holder that has ended', () => {
+  test('is a process of this host that died without giving the lock up', async () => {
+    await leave({ pid: await deadProcess() });
+    expect(await holderHasEnded(file)).toBe(true);
+  });
+
+  test('is none that lives, that gave the lock up, or that this process cannot see', async () => {
+    expect(await holderHasEnded(file)).toBe(false);
+    const lock = await acquireLock(file);
+    expect(await holderHasEnded(file)).toBe(false);
+    await lock.release();
+    expect(await holderHasEnded(file)).toBe(false);
+    const dead = await deadProcess();
+    await leave({ pid: dead, host: 'elsewhere' });
+    expect(await holderHasEnded(file)).toBe(false);
+    await rm(file);
+    await leave({ pid: dead, pids: 'pid:[1]' });
+    expect(await holderHasEnded(file)).toBe(false);
+    await writeFile(file, '{');
+    expect(await holderHasEnded(file)).toBe(false);
+  });
 });

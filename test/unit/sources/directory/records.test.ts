@@ -1,8 +1,9 @@
 import type { ObjectReference } from '../../../../src/model/objects/object-event.ts';
 import { mkdir, readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import type { NodeState } from '../../../../src/model/objects/node-state.ts';
-import { reason } from '../../../../src/model/reasons.ts';
+import { currentReport, whyNoReport, type NodeState } from '../../../../src/model/objects/node-state.ts';
+import { acquireLock } from '../../../../src/sources/directory/lock.ts';
+import { reason, reasonText } from '../../../../src/model/reasons.ts';
 import { address } from '../../../../src/net/address.ts';
 import { releasedManifest } from '../../../../src/model/parse/released-address.ts';
 import { DirectoryStatusWriter, type RecordedServiceStatus } from '../../../../src/sources/directory/records/status-writer.ts';
@@ -140,6 +141,25 @@ status:
     expect(recorded?.by).toBe('file');
     expect(metadata.name).toBe('n1');
     expect(bench.problems).toEqual([]);
+  });
+
+  test('the report of an agent that was killed counts no longer, at once', async () => {
+    await using bench = await Workbench.started({});
+    const records = new DirectoryStatusWriter(bench.path(''), { clock: new VirtualClock() });
+    for (const node of ['n1', 'n2']) await records.writeNodeState(state(node));
+    await bench.until(() => bench.source.snapshot.nodeStates.size === 2);
+    const killed = bench.path('.herald/nodes/n1.lock');
+    await acquireLock(killed);
+    await acquireLock(bench.path('.herald/nodes/n2.lock'));
+    expect(await bench.source.findEndedAgents()).toBe(false);
+    // The holder has another start time: its process id belongs to another process by now.
+    await writeFile(killed, JSON.stringify({ ...(JSON.parse(await readFile(killed, 'utf8')) as object), started: '1' }));
+    expect(await bench.source.findEndedAgents()).toBe(true);
+    const { nodeStates } = bench.source.snapshot;
+    const now = Date.parse('2026-01-01T00:00:05Z');
+    expect(currentReport(nodeStates, 'n1', now)).toBeUndefined();
+    expect(reasonText(whyNoReport(nodeStates, 'n1'))).toBe('the agent of node "n1" has ended');
+    expect(currentReport(nodeStates, 'n2', now)).toBeDefined();
   });
 
   test('records of configuration objects are not read as manifests', async () => {

@@ -1,2 +1,0 @@
-/** The version in package.json. A test keeps the two equal. */
-export const version = '0.2.0';
