@@ -11,7 +11,6 @@ import type { Ingress } from './objects/service.ts';
 export function nodeStateManifest(state: NodeState): object {
   const { updated, version, writer, pod, consumed, sessions, differing, truncated, problem, host, heldBack, drain, directReturn, links } =
     state;
-  state;
   return {
     apiVersion: 'herald.dev/v1alpha1',
     kind: 'NodeState',

@@ -257,7 +257,7 @@ test('a selected node without a report of its links leaves the Service announced
 test('two nodes that answer on a split link are both named', () => {
   const twice = reason('L2TwoOwners', { node: 'n2', interface: 'eth0', other: 'n1', address: '192.0.2.100' });
   const instead = reason('L2AnswersInstead', { node: 'n1', address: '192.0.2.100', best: 'n2', because: 'no better placed node answers' });
-  const differs = (because: typeof twice | typeof instead): Partial<NodeState> => ({
+  const differs = (because: typeof twice): Partial<NodeState> => ({
     differing: [{ service: key, aspect: 'Announced', reason: because }],
   });
   const found = verdict(office, [state('n1', differs(instead)), state('n2', differs(twice)), state('n3')]);
