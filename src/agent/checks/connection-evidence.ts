@@ -9,7 +9,7 @@ import { chosenEndpoints, endpointText, portKey, type CheckedFrontends, type Che
 import { isOld, PairEvidence } from './pair-evidence.ts';
 
 /** How an endpoint fails: it has no way, or connections to it do. */
-export type FailureKind = NoWay['kind'] | 'refused' | 'silent';
+export type FailureKind = NoWay['kind'] | 'refused' | 'silent' | 'unfinished';
 
 /** An endpoint that this node does not reach. */
 export interface FailingEndpoint extends CheckedPort {
@@ -100,7 +100,7 @@ export class ConnectionEvidence {
       // A connection of our own goes to the endpoint, and not by the frontend.
       const isAnswered = connection.own !== true && (connection.outcome === 'answered' || connection.outcome === 'used');
       if (isAnswered) record.answered = Math.max(record.answered, connection.at);
-      failed ||= connection.outcome === 'refused' || connection.outcome === 'silent';
+      failed ||= connection.outcome !== 'answered' && connection.outcome !== 'used';
     }
     return failed;
   }
@@ -221,7 +221,7 @@ type Failures = Map<
 >;
 
 /** The first of these that applies to an endpoint is reported. */
-const kinds: readonly FailureKind[] = ['unroutable', 'notOnLink', 'refused', 'silent'];
+const kinds: readonly FailureKind[] = ['unroutable', 'notOnLink', 'refused', 'silent', 'unfinished'];
 
 function addFailure(failures: Failures, port: CheckedPort, scope: Frontend['scope'], failure: Failure): void {
   const key = portKey(port);

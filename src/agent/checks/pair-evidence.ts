@@ -34,7 +34,7 @@ export class PairEvidence {
     // An answer to the agent itself does not show that clients are answered, whose packets go through the rules.
     if (outcome === 'answered' && isOwn) this.#failures = this.#failures.filter((failure) => !failure.isOwn || failure.at > at);
     else if (outcome === 'answered') this.#answeredClient = Math.max(this.#answeredClient, at);
-    if (outcome !== 'refused' && outcome !== 'silent') return;
+    if (outcome !== 'refused' && outcome !== 'silent' && outcome !== 'unfinished') return;
     const known = this.#failures.find((failure) => failure.id === id);
     if (known !== undefined) {
       known.at = Math.max(known.at, at);
@@ -74,7 +74,11 @@ export class PairEvidence {
    * Returns how connections fail: the last new ones did, at least two, and a look that began later saw none that was answered since. If it saw
    * only a share of all, so many more must have been refused. `answered`: when a new connection was last answered.
    */
-  failure(answered: number, { began, share }: Pick<ConnectionLook, 'began' | 'share'>, now: number): 'refused' | 'silent' | undefined {
+  failure(
+    answered: number,
+    { began, share }: Pick<ConnectionLook, 'began' | 'share'>,
+    now: number,
+  ): 'refused' | 'silent' | 'unfinished' | undefined {
     const later = this.#failures.filter(({ at }) => at > answered);
     if (later.length < this.#failures.length) this.#refused = later.filter(({ isRefused }) => isRefused).length;
     this.#failures = later;
@@ -87,7 +91,8 @@ export class PairEvidence {
     this.#fails ||= later.filter(({ isRefused }) => !isRefused).length + this.#refused * share >= failuresNeeded;
     if (!this.#fails) return undefined;
     const refused = this.#last.refused ?? Number.NEGATIVE_INFINITY;
-    return refused > answered && !isOld(refused, now) ? 'refused' : 'silent';
+    if (refused > answered && !isOld(refused, now)) return 'refused';
+    return (this.#last.unfinished ?? Number.NEGATIVE_INFINITY) > (this.#last.silent ?? Number.NEGATIVE_INFINITY) ? 'unfinished' : 'silent';
   }
 }
 

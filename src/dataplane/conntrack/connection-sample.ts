@@ -156,11 +156,12 @@ class LatestConnections {
     used: new Map(),
     refused: new Map(),
     silent: new Map(),
+    unfinished: new Map(),
   };
 
   add(pair: Pair, id: number, outcome: ConnectionOutcome, at: number): void {
     const known = this.#found[outcome].get(pair);
-    const several = outcome === 'silent' ? failuresEach : 1;
+    const several = outcome === 'silent' || outcome === 'unfinished' ? failuresEach : 1;
     if (known === undefined) this.#found[outcome].set(pair, [{ ...pair, id, outcome, at }]);
     else if (known.length < several) known.push({ ...pair, id, outcome, at });
     else if ((known[0]?.at ?? 0) < at) known[0] = { ...pair, id, outcome, at };

@@ -49,6 +49,10 @@ export function outcomeOf(flow: FlowReader, isNew: boolean, timeouts: Timeouts):
     return isSilent ? { outcome: 'silent', quietSeconds } : undefined;
   }
   if (protocol === 'SCTP' && state !== sctpEstablished) return undefined;
+  if (protocol === 'TCP' && state === tcpStates.synReceived)
+    return quietSeconds >= silentSeconds ? { outcome: 'unfinished', quietSeconds } : undefined;
+  // The client has completed the connection only when it has acknowledged the answer.
+  if (protocol === 'TCP' && (status & statusBits.assured) === 0) return undefined;
   if (isNew) return { outcome: 'answered', quietSeconds: quietSeconds >= 0 ? quietSeconds : 0 };
   // One end may have sent for minutes, and the other acknowledged nothing.
   const mayBeStuck = protocol === 'TCP' && state === tcpStates.established && !((secondsLeft ?? 0) > timeouts.unacknowledged);

@@ -10,7 +10,7 @@ import { assignedAddresses, type Service } from '../../model/objects/service.ts'
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { decideAllocationClaim } from '../allocation/claim.ts';
 import { whyHeldTwice } from '../allocation/held-twice.ts';
-import { topologyOf, reachability, type Reachability } from '../forwarding/endpoints.ts';
+import { topologyOf, reachability, type Reachability, whyNoEndpoints } from '../forwarding/endpoints.ts';
 import { whyNotForwarded } from '../forwarding/service-proxy-name.ts';
 import { causeOf, heldBackFamily, isForwardedElsewhere } from './hold-back.ts';
 import { asLastResort, drainsInFavourOf } from './last-resort.ts';
@@ -132,12 +132,13 @@ function decideAddress(context: Context, address: Address, type: AddressType): A
   const node = snapshot.nodes.get(nodeName);
   if (node === undefined) return no(reason('NodeUnknown', { node: nodeName }));
   const { labels } = node.metadata;
-  const covering = namesOf(advertisements);
-  advertisements = advertisements.filter(({ nodeSelectors }) => anySelects(nodeSelectors, labels));
-  if (advertisements.length === 0) return no(reason('NodeNotSelected', { node: nodeName, advertisements: covering }));
-  const onNode = namesOf(advertisements);
-  advertisements = advertisements.filter(({ serviceSelectors }) => anySelects(serviceSelectors, service.metadata.labels));
-  if (advertisements.length === 0) return no(reason('ServiceNotSelected', { advertisements: onNode }));
+  const onNode = advertisements.filter(({ nodeSelectors }) => anySelects(nodeSelectors, labels));
+  const ofService = advertisements.filter(({ serviceSelectors }) => anySelects(serviceSelectors, service.metadata.labels));
+  // An advertisement for the Service on other nodes is nearer than one that leaves the Service out.
+  if (onNode.length === 0 || (ofService.length > 0 && !onNode.some((one) => ofService.includes(one))))
+    return no(reason('NodeNotSelected', { node: nodeName, advertisements: namesOf(ofService.length > 0 ? ofService : advertisements) }));
+  if (ofService.length === 0) return no(reason('ServiceNotSelected', { advertisements: namesOf(onNode) }));
+  advertisements = onNode.filter((one) => ofService.includes(one));
 
   const resolved: ResolvedAdvertisement[] = [];
   const refused: RefusedAdvertisement[] = [];
@@ -233,7 +234,7 @@ function whyNodeCannot(context: Context, address: Address, type: AddressType): R
   const policy = policyOf(type);
   const { cluster, local, endpoints } = context.reach(address.family);
   if (service[policy] === 'Local' && !local) return reason('NoLocalEndpoints', { node, policy });
-  return cluster ? undefined : reason('NoEndpoints', { endpoints });
+  return cluster ? undefined : whyNoEndpoints(snapshot, service, address.family, endpoints);
 }
 
 function resultOf(peers: readonly PeerAnnouncement[]): AddressResult {

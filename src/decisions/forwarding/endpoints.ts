@@ -5,6 +5,7 @@ import { labels } from '../../model/annotations.ts';
 import type { Endpoint, EndpointSlice } from '../../model/objects/endpoint-slice.ts';
 import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
 import type { Service, ServicePort } from '../../model/objects/service.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 
 /** The name and zone of the deciding node. The zone is "" or absent when unknown. */
@@ -114,6 +115,17 @@ export function reachability(snapshot: Snapshot, service: Service, family: Famil
     for (const target of targets) known.add(formatAddress(target.address));
   }
   return { cluster, local, endpoints: known.size };
+}
+
+/** Returns why no endpoint takes traffic. `endpoints`: number of those that serve a port of the Service. */
+export function whyNoEndpoints(snapshot: Snapshot, service: Service, family: Family, endpoints: number): Reason {
+  const slices = snapshot
+    .endpointSlices(serviceKey(service.metadata))
+    .filter((slice) => slice.family === family && slice.endpoints.length > 0);
+  if (endpoints > 0 || slices.length === 0) return reason('NoEndpoints', { endpoints });
+  const names = (ports: readonly { readonly name: string; readonly protocol: string }[]): string =>
+    [...new Set(ports.map(({ name, protocol }) => `"${name}" (${protocol})`))].join(', ') || 'none';
+  return reason('EndpointPortsDiffer', { ports: names(service.ports), slices: names(slices.flatMap(({ ports }) => ports)) });
 }
 
 export interface Reachability {

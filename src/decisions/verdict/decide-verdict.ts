@@ -196,7 +196,10 @@ function isAnsweredOnLink(nodes: readonly NodeView[], address: string): boolean 
 
 function sourcesText(clients: readonly ClientReachability[]): string {
   const sources = [...new Set(clients.flatMap((client) => client.sources ?? []))];
-  return sources.length === 0 ? '' : ` to ${listText(sources)} only (spec.loadBalancerSourceRanges)`;
+  if (sources.length === 0) return '';
+  const open = [...new Set(clients.filter((client) => client.sources === undefined).map(({ address }) => `IPv${familyOfText(address)}`))];
+  const others = open.length === 0 ? '' : `, and over ${listText(open)} to everyone: no range is of that family`;
+  return ` to ${listText(sources)} only (spec.loadBalancerSourceRanges)${others}`;
 }
 
 /** Says what was seen of a Service of which no problem is known. `via`: the nodes that announce it. */

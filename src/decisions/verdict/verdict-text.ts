@@ -1,4 +1,5 @@
 import { findEntry, reasonText, remedyText, stableText, type Reason } from '../../model/reasons.ts';
+import { checkReasons } from '../../model/reasons/checks.ts';
 import type { Cause } from './causes.ts';
 import type { ClientReachability } from './client-reachability.ts';
 
@@ -32,13 +33,16 @@ function oneCause({ reason, nodes }: Cause, all: number): string {
   if (nodes.length === 0 || (all === 1 && nodes.length === 1)) return text;
   if (nodes.length === all) return isOfNode(reason) ? `${text} (the same on all ${all} nodes)` : text;
   const isNamed = nodes.length === 1 && nodes.every((node) => text.includes(node));
-  return isNamed ? text : `${text} (on ${listText(nodes)})`;
+  return isNamed ? text : `${text} (${isSeen(reason) ? 'seen on' : 'on'} ${listText(nodes)})`;
 }
 
 /** The cause without what changes while it stays, such as the latest symptom of a session that is down. */
 function causeSentence(because: Reason): string {
   return stableText(because) ?? reasonText(because);
 }
+
+/** True for what nodes saw of connections to endpoints, which may be on other nodes. */
+const isSeen = ({ code }: Reason): boolean => Object.hasOwn(checkReasons, code);
 
 /** False for reasons that are the same on every node, because they concern the Service or its configuration. */
 function isOfNode({ details }: Reason): boolean {

@@ -168,6 +168,13 @@ export const announcementReasons = {
       d.endpoints === 0 ? 'the Service has no endpoints' : `none of the ${d.endpoints} endpoint(s) is ready or serving`,
     fix: () => "check the Service's selector and the readiness of its pods",
   }),
+  EndpointPortsDiffer: lastingReason({
+    brief: 'The EndpointSlices lack the ports of the Service',
+    says: (d: Texts<'ports' | 'slices'>) =>
+      `the Service has the port ${d.ports}, and its EndpointSlices have ${d.slices}: ports belong together by name and protocol`,
+    fix: () => 'give the port the same name and protocol in spec.ports of the Service and in its EndpointSlices',
+    field: 'spec.ports',
+  }),
   NoPeers: reasonEntry({
     brief: 'The node has no BGP peer',
     says: (d: OnNode) => `no BGPPeer selects node "${d.node}"`,

@@ -13,7 +13,14 @@ export const checkReasons = {
     brief: 'Endpoints do not answer connections',
     says: (d: { readonly node: string; readonly endpoints: string }) => `connections to ${d.endpoints} get no answer`,
     fix: (d) =>
-      `find what loses the packets between node "${d.node}" and the pod: a filter or a NetworkPolicy (nft list ruleset, on both nodes and in the pod), the network plugin's routes, or an address that no pod has any more; herald check service shows from which nodes the endpoints answer`,
+      `find what loses the packets between node "${d.node}" and the pod: a filter or a NetworkPolicy (nft list ruleset, on both nodes and in the pod), the network plugin's routes, the pod's own routes (ip route get CLIENT in the pod), or an address that no pod has any more; herald check service shows from which nodes the endpoints answer`,
+  }),
+  EndpointAnswersLost: lastingReason({
+    brief: 'Clients do not complete connections that endpoints answer',
+    says: (d: { readonly node: string; readonly endpoints: string }) =>
+      `${d.endpoints} answer connections, and the clients do not complete them: the answers do not reach them`,
+    fix: (d) =>
+      `check the way back from node "${d.node}" to the clients: ip route get CLIENT on that node, and filters of sources (uRPF, anti-spoofing) on the routers, which must let packets from the Service's address through`,
   }),
   EndpointUnroutable: lastingReason({
     brief: 'A node has no route to endpoints',

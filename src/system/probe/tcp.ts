@@ -26,7 +26,9 @@ export function connectTcp(
     const end = (settle: () => void): void => {
       cancel();
       signal?.removeEventListener('abort', abort);
-      socket.resetAndDestroy();
+      // A socket that still connects would wait for its connection to reset it.
+      if (socket.connecting) socket.destroy();
+      else socket.resetAndDestroy();
       settle();
     };
     const abort = (): void => end(() => reject(signal?.reason as Error));

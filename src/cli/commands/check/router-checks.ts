@@ -41,7 +41,7 @@ export async function checkRouters(
   const unknown: Unchecked = {
     what: unseen.length > 1 ? `${first} and ${unseen.length - 1} other BGPPeers` : first,
     why: 'they were sent routes of the Service; whether they use them is not known',
-    fix: `ask them: --router "${first}=ssh ${first} birdc show route {prefix}"`,
+    fix: `ask them: --router "${first}=ssh HOST birdc show route {prefix}"`,
   };
   return { routers, received: heard.received, unchecked: [...heard.unchecked, ...(unseen.length === 0 ? [] : [unknown])] };
 }

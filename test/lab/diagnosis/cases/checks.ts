@@ -71,12 +71,12 @@ function refused(port: number): Pick<Misconfiguration, 'code' | 'condition' | 'v
 }
 
 function silent(port: number): Pick<Misconfiguration, 'code' | 'condition' | 'verdict'> {
-  const fix = `Find what loses the packets between node "${node}" and the pod: a filter or a NetworkPolicy (nft list ruleset, on both nodes and in the pod), the network plugin's routes, or an address that no pod has any more; herald check service shows from which nodes the endpoints answer.`;
+  const fix = `Find what loses the packets between node "${node}" and the pod: a filter or a NetworkPolicy (nft list ruleset, on both nodes and in the pod), the network plugin's routes, the pod's own routes (ip route get CLIENT in the pod), or an address that no pod has any more; herald check service shows from which nodes the endpoints answer.`;
   return { code: 'EndpointSilent', condition: 'Answered', verdict: `Not served: ${bothFamilies(port, 'get no answer')}. ${fix}` };
 }
 
 function bothFamilies(port: number, what: string): string {
-  const where = `(on ${soundNodes.join(' and ')})`;
+  const where = `(seen on ${soundNodes.join(' and ')})`;
   return [`${podIPv4}:${port}`, `[${podIPv6}]:${port}`].map((endpoint) => `connections to ${endpoint} ${what} ${where}`).join('; ');
 }
 
@@ -117,11 +117,12 @@ async function connect({ lab }: Scene, place: Place): Promise<void> {
   for (const address of poolAddresses(place, 1)) await lab.client.tcp({ address, port: 80, count: 20, timeoutMs: 1500 });
 }
 
-/** Waits until a client's connection is answered, or is not. */
+/** Waits until all of a client's connections are answered, or none is: the nodes take new rules one after the other. */
 async function untilAnswered({ lab }: Scene, place: Place, isAnswered: boolean): Promise<void> {
   const [address] = poolAddresses(place, 1);
   await lab.until(`connections are ${isAnswered ? '' : 'not '}answered`, async (note) => {
-    const { errors } = await lab.client.tcp({ address, port: 80, count: 1, timeoutMs: 1500 });
-    return (Object.keys(note(errors)).length === 0) === isAnswered;
+    const { pods } = await lab.client.tcp({ address, port: 80, count: 16, timeoutMs: 1500 });
+    const answered = Object.values(note(pods)).reduce((sum, count) => sum + count, 0);
+    return answered === (isAnswered ? 16 : 0);
   });
 }

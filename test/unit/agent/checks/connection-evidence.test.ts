@@ -282,6 +282,12 @@ test.each([
   ['notOnLink', notOnLink, 'EndpointNotOnLink', 'nobody answers on eth0 for the address of 10.1.0.1:8080'],
   ['refused', undefined, 'EndpointRefuses', 'connections to 10.1.0.1:8080 are refused'],
   ['silent', undefined, 'EndpointSilent', 'connections to 10.1.0.1:8080 get no answer'],
+  [
+    'unfinished',
+    undefined,
+    'EndpointAnswersLost',
+    '10.1.0.1:8080 answer connections, and the clients do not complete them: the answers do not reach them',
+  ],
 ] as const)('an endpoint that is %s has its own reason', (kind, way, code, sentence) => {
   const failing = {
     service: 'a/b',

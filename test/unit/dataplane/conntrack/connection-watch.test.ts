@@ -83,6 +83,10 @@ test.each([
   [{ state: 3, secondsLeft: 290 }, 'answered 431710', undefined],
   [{ state: 1, status: translated, secondsLeft: 118 }, 'silent 2', 'silent 2'],
   [{ state: 1, status: translated, secondsLeft: 119 }, undefined, undefined],
+  // The endpoint has answered, and the client has not.
+  [{ state: 2, status: translated | 2, secondsLeft: 57 }, 'unfinished 3', 'unfinished 3'],
+  [{ state: 2, status: translated | 2, secondsLeft: 59 }, undefined, undefined],
+  [{ state: 3, status: translated | 2, secondsLeft: 200 }, undefined, undefined],
   // In the middle of a connection from another node: replies may go another way.
   [{ state: 3, status: translated, secondsLeft: 200 }, undefined, undefined],
   [{ protocol: 'UDP', state: 0, status: translated, secondsLeft: 10 }, undefined, undefined],

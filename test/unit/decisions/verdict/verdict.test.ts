@@ -113,7 +113,7 @@ describe('connections that agents saw', () => {
       code: 'EndpointRefuses',
       field: 'spec.ports',
       line: expect.stringMatching(
-        /^Not fully served: connections to 10\.244\.3\.1:8080 are refused \(on n1\)\. Let the program/,
+        /^Not fully served: connections to 10\.244\.3\.1:8080 are refused \(seen on n1\)\. Let the program/,
       ) as unknown,
     });
   });
@@ -142,6 +142,21 @@ test('the last report of a node that was removed says nothing any more', () => {
   );
 });
 
+test('EndpointSlices whose ports have other names: the ports are named, and not the selector', () => {
+  const slices = [{ service: key, ports: ['web:8080/TCP'], endpoints: ['10.244.1.1@n1'] }];
+  const found = verdict({ ...withService({ assigned: ['192.0.2.1'] }), slices });
+  expect(found).toMatchObject({ outcome: 'notServed', code: 'EndpointPortsDiffer' });
+  expect(found.line).toMatch(/the Service has the port "http" \(TCP\), and its EndpointSlices have "web" \(TCP\)/);
+});
+
+test('an advertisement for the Service on other nodes is named before one that leaves the Service out', () => {
+  const advertisements = [
+    { name: 'edge', nodeSelectors: [matching({ rack: 'b' })] },
+    { name: 'others', serviceSelectors: [matching({ app: 'other' })] },
+  ];
+  expect(verdict({ ...fabric, advertisements }).line).toMatch(/^Not served: spec\.nodeSelectors of BGPAdvertisement edge/);
+});
+
 describe('the verdict', () => {
   test('names addresses and nodes when clients of every target are answered', () => {
     expect(verdict(fabric)).toEqual({
@@ -152,7 +167,7 @@ describe('the verdict', () => {
 
   test('names the source ranges that may connect', () => {
     expect(verdict(withService({ sourceRanges: ['198.51.100.0/24'] })).line).toBe(
-      'Served to 198.51.100.0/24 only (spec.loadBalancerSourceRanges): 192.0.2.1 and 2001:db8::1 via n1, n2 and n3; connections were answered in the last 10 minutes.',
+      'Served to 198.51.100.0/24 only (spec.loadBalancerSourceRanges), and over IPv6 to everyone: no range is of that family: 192.0.2.1 and 2001:db8::1 via n1, n2 and n3; connections were answered in the last 10 minutes.',
     );
   });
 
