@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expectTrue } from './diagnosis/agreement.ts';
+import { explain, firstLine, type Explained } from './diagnosis/faces.ts';
+import { fabricOf } from './diagnosis/fabric.ts';
+import { observe, type Facts } from './diagnosis/facts.ts';
+import type { Scene } from './diagnosis/misconfiguration.ts';
+import { poolAddresses } from './diagnosis/place.ts';
+import { makeMistakes, repair, startStage } from './diagnosis/stage.ts';
+import { chosenTruths, type PlacedTruth } from './diagnosis/truth/all-truths.ts';
+import { connectTo } from './diagnosis/truth/truth-case.ts';
+
+/**
+ * Mistakes that show in nothing but what becomes of connections. They are made together: each has addresses or ports of its own. Clients connect
+ * before them, after them and after the fixes.
+ */
+const nodes = ['node1', 'node2', 'node3'];
+let scene: Scene;
+
+beforeAll(async () => {
+  scene = await startStage(chosenTruths, { nodes, fabric: fabricOf(nodes, { services: 'all' }) });
+});
+
+afterAll(async () => {
+  await scene?.lab.stop();
+});
+
+const connect = ({ one, place }: PlacedTruth): Promise<void> => (one.connect ?? connectTo)(scene, place);
+
+/** Lets clients connect until every explanation is as wanted, and returns the last of each. What is not is shown by the test of the case. */
+async function explainUntil(
+  what: string,
+  isWanted: (explanation: Explained, placed: PlacedTruth) => boolean,
+): Promise<ReadonlyMap<string, Explained>> {
+  const found = new Map<string, Explained>();
+  const open = new Set(chosenTruths);
+  await scene.lab
+    .until(
+      what,
+      async (note) => {
+        await Promise.all([...open].map(connect));
+        for (const placed of open) {
+          const { name } = placed.one;
+          const explanation = await explain(scene, `${name}/web`);
+          found.set(name, explanation);
+          if (isWanted(explanation, placed)) open.delete(placed);
+        }
+        return note([...open].map(({ one }) => one.name)).length === 0;
+      },
+      60_000,
+    )
+    .catch(() => undefined);
+  return found;
+}
+
+/** The cases in which clients get something to see before the mistake. */
+const isServed = ({ verdict }: Explained): boolean => verdict.outcome === 'served';
+
+describe('before the mistakes', () => {
+  let found: ReadonlyMap<string, Explained>;
+
+  beforeAll(async () => {
+    found = await explainUntil('all Services are served', isServed);
+  });
+
+  test.each(chosenTruths)('explain says Served of $one.name', ({ one }) => {
+    expect(found.get(one.name)?.verdict).toMatchObject({ outcome: 'served' });
+  });
+});
+
+describe('after the mistakes', () => {
+  let found: ReadonlyMap<string, Explained>;
+  let facts: Facts;
+
+  beforeAll(async () => {
+    await makeMistakes(scene, chosenTruths);
+    found = await explainUntil('the verdicts name the mistakes', ({ verdict }, { one }) => verdict.line === one.verdict);
+    facts = await observe(scene);
+  });
+
+  describe.each(chosenTruths)('$one.mistake', (placed) => {
+    const { one, place } = placed;
+
+    test('the verdict is true', async () => {
+      expect(await firstLine(scene, `${one.name}/web`)).toBe(one.verdict);
+      expect(found.get(one.name)?.verdict.code).toBe(one.code);
+    });
+
+    test('explain agrees with kernel, router and client', async () => {
+      if (one.answers !== undefined) return expect(await one.answers(scene, place)).toBe(0);
+      const explanation = await explain(scene, `${one.name}/web`);
+      if (one.unseenLoss === undefined) return expectTrue(scene, facts, explanation);
+      const reports = await Promise.all(
+        poolAddresses(place, 1).map((address) => scene.lab.client.tcp({ address, port: 80, count: 6, timeoutMs: 1500 })),
+      );
+      expect(reports.map(({ failed }) => failed)).toEqual([6, 6]);
+    });
+  });
+});
+
+describe('after the fixes', () => {
+  let found: ReadonlyMap<string, Explained>;
+
+  beforeAll(async () => {
+    await repair(scene, chosenTruths);
+    found = await explainUntil('all Services are served again', isServed);
+  });
+
+  test.each(chosenTruths)('explain says Served of $one.name again', ({ one }) => {
+    expect(found.get(one.name)?.verdict).toMatchObject({ outcome: 'served' });
+  });
+});
