@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectTrue } from './diagnosis/agreement.ts';
 import { explain, firstLine, type Explained } from './diagnosis/faces.ts';
@@ -24,46 +25,59 @@ afterAll(async () => {
   await scene?.lab.stop();
 });
 
+let connects: (placed: PlacedTruth) => boolean = () => true;
+
 const connect = ({ one, place }: PlacedTruth): Promise<void> => (one.connect ?? connectTo)(scene, place);
 
-/** Lets clients connect until every explanation is as wanted, and returns the last of each. What is not is shown by the test of the case. */
+/**
+ * Lets clients connect until every explanation is as wanted, and returns the last of each. What is not is shown by the test of the case. Clients
+ * connect seldom: agents look at connections less often when there are many.
+ */
 async function explainUntil(
   what: string,
+  cases: readonly PlacedTruth[],
   isWanted: (explanation: Explained, placed: PlacedTruth) => boolean,
 ): Promise<ReadonlyMap<string, Explained>> {
   const found = new Map<string, Explained>();
-  const open = new Set(chosenTruths);
+  const open = new Set(cases);
+  let connected = Number.NEGATIVE_INFINITY;
   await scene.lab
     .until(
       what,
       async (note) => {
-        await Promise.all([...open].map(connect));
+        if (performance.now() - connected > 12_000) {
+          await Promise.all([...open].filter(connects).map(connect));
+          connected = performance.now();
+        }
+        await setTimeout(4000);
         for (const placed of open) {
-          const { name } = placed.one;
-          const explanation = await explain(scene, `${name}/web`);
-          found.set(name, explanation);
+          const explanation = await explain(scene, `${placed.one.name}/web`);
+          found.set(placed.one.name, explanation);
           if (isWanted(explanation, placed)) open.delete(placed);
         }
         return note([...open].map(({ one }) => one.name)).length === 0;
       },
-      60_000,
+      120_000,
     )
     .catch(() => undefined);
   return found;
 }
 
-/** The cases in which clients get something to see before the mistake. */
-const isServed = ({ verdict }: Explained): boolean => verdict.outcome === 'served';
+const outcome = ({ verdict }: Explained): string => verdict.outcome;
 
 describe('before the mistakes', () => {
   let found: ReadonlyMap<string, Explained>;
 
   beforeAll(async () => {
-    found = await explainUntil('all Services are served', isServed);
+    connects = ({ one }) => one.isQuietBefore !== true;
+    found = await explainUntil('all Services are served', chosenTruths, (explanation, { one }) => outcome(explanation) === soundOf(one));
+    connects = () => true;
   });
 
-  test.each(chosenTruths)('explain says Served of $one.name', ({ one }) => {
-    expect(found.get(one.name)?.verdict).toMatchObject({ outcome: 'served' });
+  const soundOf = ({ isQuietBefore }: PlacedTruth['one']): string => (isQuietBefore === true ? 'announced' : 'served');
+
+  test.each(chosenTruths)('explain says that $one.name is sound', ({ one }) => {
+    expect(found.get(one.name)?.verdict).toMatchObject({ outcome: soundOf(one) });
   });
 });
 
@@ -73,22 +87,24 @@ describe('after the mistakes', () => {
 
   beforeAll(async () => {
     await makeMistakes(scene, chosenTruths);
-    found = await explainUntil('the verdicts name the mistakes', ({ verdict }, { one }) => verdict.line === one.verdict);
+    found = await explainUntil('the verdicts name the mistakes', chosenTruths, ({ verdict }, { one }) => verdict.line === one.verdict);
     facts = await observe(scene);
   });
 
   describe.each(chosenTruths)('$one.mistake', (placed) => {
     const { one, place } = placed;
 
-    test('the verdict is true', async () => {
+    const judged = one.gap === undefined ? test : test.fails;
+
+    judged('the verdict is true', async () => {
       expect(await firstLine(scene, `${one.name}/web`)).toBe(one.verdict);
       expect(found.get(one.name)?.verdict.code).toBe(one.code);
     });
 
-    test('explain agrees with kernel, router and client', async () => {
+    judged('explain agrees with kernel, router and client', async () => {
       if (one.answers !== undefined) return expect(await one.answers(scene, place)).toBe(0);
       const explanation = await explain(scene, `${one.name}/web`);
-      if (one.unseenLoss === undefined) return expectTrue(scene, facts, explanation);
+      if (one.isUnseen !== true) return expectTrue(scene, facts, explanation);
       const reports = await Promise.all(
         poolAddresses(place, 1).map((address) => scene.lab.client.tcp({ address, port: 80, count: 6, timeoutMs: 1500 })),
       );
@@ -102,7 +118,7 @@ describe('after the fixes', () => {
 
   beforeAll(async () => {
     await repair(scene, chosenTruths);
-    found = await explainUntil('all Services are served again', isServed);
+    found = await explainUntil('all Services are served again', chosenTruths, (explanation) => outcome(explanation) === 'served');
   });
 
   test.each(chosenTruths)('explain says Served of $one.name again', ({ one }) => {

@@ -1,6 +1,6 @@
 import type { Scene } from '../misconfiguration.ts';
 import { clusterAddresses, type Place } from '../place.ts';
-import { herald, type Manifest } from '../objects.ts';
+import { herald, ipv4Only, onSoundNodes, type Manifest } from '../objects.ts';
 import { failuresText, podAt, refusedFix, refuses, serviceTo, targetsOf, type TruthCase } from './truth-case.ts';
 
 const one = podAt('node1');
@@ -15,7 +15,8 @@ export const frontendTruths: readonly TruthCase[] = [
     verdict: onAll,
     before: (place) => nodePort(place, 8080),
     after: (place) => nodePort(place, 9240),
-    connect: async (scene, place) => void (await nodePortAnswers(scene, place)),
+    // Its ClusterIPs are addresses of the Service as well.
+    connect: async (scene, place) => void (await Promise.all([nodePortAnswers(scene), clusterIPAnswers(scene, place)])),
     answers: nodePortAnswers,
   },
   {
@@ -40,8 +41,8 @@ export const frontendTruths: readonly TruthCase[] = [
 ];
 
 function nodePort(place: Place, targetPort: number): Manifest[] {
-  const change = { spec: { type: 'NodePort', loadBalancerClass: undefined }, ports: { nodePort: 31_940 } };
-  return serviceTo(place, [one], [{ port: 80, targetPort }], change);
+  const change = { spec: { type: 'NodePort', ...withoutBalancer } };
+  return serviceTo(place, [one], [{ port: 80, targetPort }], change, { nodePort: 31_940 });
 }
 
 function clusterIP(place: Place, targetPort: number): Manifest[] {
@@ -52,16 +53,15 @@ const withoutBalancer = { loadBalancerClass: undefined, allocateLoadBalancerNode
 const external = '192.0.2.42';
 
 function externalIP(place: Place, targetPort: number): Manifest[] {
-  const [, ...others] = serviceTo(place, [one], [{ port: 80, targetPort }], {
-    metadata: { annotations: { 'herald.dev/advertise-external-ips': 'true' } },
-    spec: { type: 'ClusterIP', ...withoutBalancer, externalIPs: [external] },
+  const all = serviceTo(place, [one], [{ port: 80, targetPort }], {
+    spec: { type: 'ClusterIP', ...withoutBalancer, ...ipv4Only(place), externalIPs: [external] },
   });
   const policy = herald('ExternalIPPolicy', place.name, {
     cidrs: [`${external}/32`],
     namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': place.name } },
   });
-  const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: place.name, labels: { 'kubernetes.io/metadata.name': place.name } } };
-  return [namespace, policy, ...others];
+  const advertised = herald('BGPAdvertisement', place.name, { addressTypes: ['ExternalIP'], nodeSelectors: onSoundNodes });
+  return [...all.filter(({ kind }) => kind !== 'BGPAdvertisement' && kind !== 'IPAddressPool'), policy, advertised];
 }
 
 /** Connects to the NodePort of every node. */

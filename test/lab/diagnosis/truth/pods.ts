@@ -28,8 +28,8 @@ export const podTruths: readonly TruthCase[] = [
     mistake: 'targetPort is a name that the pod gives to a port at which it does not listen.',
     code: 'EndpointRefuses',
     verdict: `Not served: ${failuresText(targetsOf(one, 9201), refuses)}. ${refusedFix(9201)}`,
-    before: (place) => serviceTo(place, [one], undefined, { ports: { targetPort: 'http' } }),
-    after: (place) => serviceTo(place, [one], [{ port: 80, targetPort: 9201 }], { ports: { targetPort: 'http' } }),
+    before: (place) => serviceTo(place, [one], undefined, {}, { targetPort: 'http' }),
+    after: (place) => serviceTo(place, [one], [{ port: 80, targetPort: 9201 }], {}, { targetPort: 'http' }),
   },
   {
     name: 'second-port',
@@ -141,9 +141,10 @@ export const podTruths: readonly TruthCase[] = [
     code: 'EndpointSilent',
     verdict: `Not served: ${failuresText(targetsOf(one, 9212), isSilent)}. ${silentFix()}`,
     before: (place) => serviceTo(place, [one], [{ port: 80, targetPort: 9212 }]),
-    prepare: (scene) => serve(scene, 9212, 2),
+    prepare: (scene) => serve(scene, 9212, 8),
     act: async (scene, place) => {
       programs.get(9212)?.kill('SIGSTOP');
+      await connectTo(scene, place);
       await connectTo(scene, place);
     },
     undo: () => Promise.resolve(programs.get(9212)?.kill('SIGCONT')),
@@ -152,7 +153,7 @@ export const podTruths: readonly TruthCase[] = [
     name: 'pod-stopped',
     mistake: 'The program of the pod is stopped (SIGSTOP): the kernel accepts connections for it, and nothing answers requests.',
     verdict: 'Served: 198.18.13.1 and 2001:db8:13::1 via node1 and node2; connections were answered in the last 10 minutes.',
-    unseenLoss: 'both',
+    isUnseen: true,
     before: (place) => serviceTo(place, [one], [{ port: 80, targetPort: 9213 }]),
     prepare: (scene) => serve(scene, 9213),
     act: () => Promise.resolve(programs.get(9213)?.kill('SIGSTOP')),
@@ -182,13 +183,14 @@ const twoPorts = (second: number): Parameters<typeof serviceTo>[2] => [
 const udpPort = (targetPort: number): Parameters<typeof serviceTo>[2] => [{ port: 80, targetPort, protocol: 'UDP' }];
 
 /** An unanswered datagram is no failure: many programs answer none. */
-function udpUnseen(index: number): Pick<TruthCase, 'verdict' | 'connect' | 'unseenLoss'> {
+function udpUnseen(index: number): Pick<TruthCase, 'verdict' | 'connect' | 'isUnseen' | 'isQuietBefore'> {
   const name = index === 14 ? 'udp-refused' : 'udp-silent';
   return {
     verdict: `Announced, not checked: 198.18.${index}.1 and 2001:db8:${index}::1 via node1 and node2; no answer to a connection was seen in the last 10 minutes. Check it: herald check service ${name}/web.`,
-    unseenLoss: 'both',
+    isUnseen: true,
+    isQuietBefore: true,
     connect: async ({ lab }, place) => {
-      await Promise.all(poolAddresses(place, 1).map((address) => lab.client.udp({ address, port: 80, count: 16, timeoutMs: 1500 })));
+      await Promise.all(poolAddresses(place, 1).map((address) => lab.client.udp({ address, port: 80, count: 4, timeoutMs: 1500 })));
     },
   };
 }

@@ -12,7 +12,6 @@ export const routerTruths: readonly TruthCase[] = [
     name: 'router-filters',
     mistake: 'Both routers refuse the prefixes by a route map.',
     ...unknown(50, 'router-filters'),
-    isRouters: true,
     act: (scene, place) => filterOnRouters(scene, place, true),
     undo: (scene, place) => filterOnRouters(scene, place, false),
   },
@@ -26,7 +25,11 @@ export const routerTruths: readonly TruthCase[] = [
   {
     name: 'no-advertise',
     mistake: 'The BGPAdvertisement attaches no-advertise, so routers pass the routes on to nobody.',
-    ...unknown(52, 'no-advertise'),
+    ...unknown(
+      52,
+      'no-advertise',
+      'Their routes carry no-advertise (spec.communities of the BGPAdvertisement), so routers pass them on to nobody: remove it, unless these routers are the gateways of all clients. ',
+    ),
     after: (place) => [
       ...serviceTo(place, [podAt('node1'), podAt('node2')]).filter(({ kind }) => kind !== 'BGPAdvertisement'),
       advertisement(place, { spec: { communities: ['no-advertise'] } }),
@@ -35,12 +38,12 @@ export const routerTruths: readonly TruthCase[] = [
 ];
 
 /** Nobody has connected since. */
-function unknown(index: number, name: string): Pick<TruthCase, 'before' | 'verdict' | 'unseenLoss' | 'admits'> {
+function unknown(index: number, name: string, cause = ''): Pick<TruthCase, 'before' | 'verdict' | 'isUnseen' | 'isQuietBefore'> {
   return {
     ...healthy,
-    verdict: `Announced, not checked: 198.18.${index}.1 and 2001:db8:${index}::1 via node1 and node2; no answer to a connection was seen in the last 10 minutes. Check it: herald check service ${name}/web.`,
-    unseenLoss: 'both',
-    admits: /whether tor[12]-v[46] uses .* is not known/,
+    verdict: `Announced, not checked: 198.18.${index}.1 and 2001:db8:${index}::1 via node1 and node2; no answer to a connection was seen in the last 10 minutes. ${cause}Check it: herald check service ${name}/web.`,
+    isUnseen: true,
+    isQuietBefore: true,
   };
 }
 

@@ -18,12 +18,12 @@ export interface TruthCase extends Omit<Mistake, 'code'> {
   readonly connect?: (scene: Scene, place: Place) => Promise<void>;
   /** What a client that connects outside of the usual way gets: the number of its answers. Absent: explain names the targets to compare. */
   readonly answers?: (scene: Scene, place: Place) => Promise<number>;
-  /** Clients get nothing although Herald cannot see it, at these addresses. By default none. */
-  readonly unseenLoss?: 'IPv4' | 'both';
-  /** Routers do not have or use the routes that they were sent. */
-  readonly isRouters?: true;
-  /** A text in the explanation that says what is not known. */
-  readonly admits?: RegExp;
+  /** Clients get nothing, and Herald cannot see it. */
+  readonly isUnseen?: true;
+  /** Why the verdict is not true yet. The tests of the case expect that, and fail when it becomes true. */
+  readonly gap?: string;
+  /** Nobody connects before the mistake: else Herald would say for ten minutes that connections were answered, and when. */
+  readonly isQuietBefore?: true;
 }
 
 /** An address of each family, on a node. */
@@ -41,7 +41,7 @@ export interface Port {
 const port80: readonly Port[] = [{ port: 80, targetPort: 8080 }];
 
 /** Returns the manifests of Service "web" with these endpoints. */
-export function serviceTo(place: Place, endpoints: readonly Endpoint[], ports = port80, change: Change = {}): Manifest[] {
+export function serviceTo(place: Place, endpoints: readonly Endpoint[], ports = port80, change: Change = {}, portFields: Change = {}): Manifest[] {
   const named = ports.map((port) => ({ name: `p${port.port}`, ...port }));
   const [web = {}, ...slices] = service(place, change);
   const { spec } = web as { readonly spec: Change };
@@ -49,7 +49,7 @@ export function serviceTo(place: Place, endpoints: readonly Endpoint[], ports = 
     namespace(place),
     pool(place),
     advertisement(place),
-    { ...web, spec: { ...spec, ports: named.map((port) => ({ ...port, ...(change['ports'] as Change | undefined) })) } },
+    { ...web, spec: { ...spec, ports: named.map((port) => ({ ...port, ...portFields })) } },
     ...slices.map((slice) => ({
       ...slice,
       ports: named.map(({ name, targetPort, protocol }) => ({ name, port: targetPort, protocol: protocol ?? 'TCP' })),
@@ -98,7 +98,7 @@ export function withAlias(node: string): Required<Pick<TruthCase, 'before' | 'pr
 
 /** Connects as clients do. Each node that announces the Service gets several connections. */
 export async function connectTo({ lab }: Scene, place: Place, port = 80): Promise<void> {
-  await Promise.all(poolAddresses(place, 1).map((address) => lab.client.tcp({ address, port, count: 16, parallel: 16, timeoutMs: 1500 })));
+  await Promise.all(poolAddresses(place, 1).map((address) => lab.client.tcp({ address, port, count: 12, parallel: 12, timeoutMs: 1500 })));
 }
 
 const indexOf = (node: string): string => node.replace('node', '');
@@ -120,7 +120,7 @@ export const isSilent = 'get no answer';
 export const refusedFix = (port: number): string =>
   `Let the program of the pod listen at port ${port} of all addresses (0.0.0.0 and ::, not 127.0.0.1), or correct targetPort of the Service; if it listens, a rule on the way rejects packets.`;
 export const silentFix = (node = 'node1'): string =>
-  `Find what loses the packets between node "${node}" and the pod: a filter or a NetworkPolicy (nft list ruleset, on both nodes and in the pod), the network plugin's routes, or an address that no pod has any more; herald check service shows from which nodes the endpoints answer.`;
+  `Find what loses the packets between node "${node}" and the pod: a filter or a NetworkPolicy (nft list ruleset, on both nodes and in the pod), the network plugin's routes, an address that no pod has any more, or a program that accepts no connections (ss -ltn in the pod); herald check service shows from which nodes the endpoints answer.`;
 
 /** Adds a table of nftables rules that is called after the case, and removes it. */
 export function filter(machine: string, chain: 'input' | 'forward' | 'output', rules: (place: Place) => readonly string[]): Pick<TruthCase, 'act' | 'undo'> {

@@ -78,6 +78,7 @@ export const wayTruths: readonly TruthCase[] = [
   {
     name: 'conditional-drop',
     mistake: 'A rule drops new connections from the uplinks to the pod.',
+    gap: 'Packets that a rule of the same node drops never reach its connection tracking, so its agent sees no connection.',
     code: 'EndpointSilent',
     verdict: `Not served: ${failuresText(['10.244.1.131:8080', '[fd00:244:1::131]:8080'], isSilent)}. ${silentFix()}`,
     ...withAlias('node1'),
@@ -94,6 +95,7 @@ export const wayTruths: readonly TruthCase[] = [
   {
     name: 'forward-drop-at-entry',
     mistake: 'A rule on one of the nodes that announce the address drops what it passes on.',
+    gap: 'Packets that a rule of the same node drops never reach its connection tracking, so its agent sees no connection.',
     code: 'EndpointSilent',
     verdict: `Not fully served: ${failuresText(['10.244.3.133:8080', '[fd00:244:3::133]:8080'], isSilent, 'node2')}. ${silentFix('node2')}`,
     ...withAlias('node3'),
