@@ -4,7 +4,9 @@ import { herald, ipv4Only, onSoundNodes, type Manifest } from '../objects.ts';
 import { failuresText, podAt, refusedFix, refuses, serviceTo, targetsOf, type TruthCase } from './truth-case.ts';
 
 const one = podAt('node1');
-const onAll = `Not served: ${targetsOf(one, 9240).map((target) => `connections to ${target} ${refuses} (the same on all 3 nodes)`).join('; ')}. ${refusedFix(9240)}`;
+const onAll = `Not served: ${targetsOf(one, 9240)
+  .map((target) => `connections to ${target} ${refuses} (the same on all 3 nodes)`)
+  .join('; ')}. ${refusedFix(9240)}`;
 
 /** Mistakes behind addresses that no pool gives. */
 export const frontendTruths: readonly TruthCase[] = [

@@ -49,7 +49,7 @@ export const podTruths: readonly TruthCase[] = [
     code: 'EndpointRefuses',
     verdict: `Not fully served: ${failuresText(['10.244.3.103:8080', '[fd00:244:3::103]:8080'], refuses)}. ${refusedFix(8080)}`,
     before: (place) => serviceTo(place, [one, podAt('node2'), aliasAt(place, 'node3')]),
-    ...{ prepare: withAlias('node3').prepare },
+    prepare: withAlias('node3').prepare,
     ...filter('web-3', 'input', resets('node3')),
   },
   {
@@ -66,8 +66,10 @@ export const podTruths: readonly TruthCase[] = [
     code: 'EndpointRefuses',
     verdict: `Not fully served: ${failuresText(['10.244.2.105:8080', '[fd00:244:2::105]:8080'], refuses, 'node2')}. ${refusedFix(8080)}`,
     before: (place) =>
-      serviceTo(place, [one, aliasAt(place, 'node2')], undefined, { spec: { externalTrafficPolicy: 'Local', healthCheckNodePort: 31_905 } }),
-    ...{ prepare: withAlias('node2').prepare },
+      serviceTo(place, [one, aliasAt(place, 'node2')], undefined, {
+        spec: { externalTrafficPolicy: 'Local', healthCheckNodePort: 31_905 },
+      }),
+    prepare: withAlias('node2').prepare,
     ...filter('web-2', 'input', resets('node2')),
   },
   {
@@ -76,7 +78,7 @@ export const podTruths: readonly TruthCase[] = [
     code: 'EndpointRefuses',
     verdict: `Not served: ${failuresText(['10.244.3.106:8080', '[fd00:244:3::106]:8080'], refuses)}. ${refusedFix(8080)}`,
     before: (place) => serviceTo(place, [aliasAt(place, 'node3')], undefined, { spec: { sessionAffinity: 'ClientIP' } }),
-    ...{ prepare: withAlias('node3').prepare },
+    prepare: withAlias('node3').prepare,
     ...filter('web-3', 'input', resets('node3')),
   },
   {
@@ -88,7 +90,7 @@ export const podTruths: readonly TruthCase[] = [
       serviceTo(place, [one, aliasAt(place, 'node3')], undefined, {
         metadata: { annotations: { 'herald.dev/load-balancing': 'consistent' } },
       }),
-    ...{ prepare: withAlias('node3').prepare },
+    prepare: withAlias('node3').prepare,
     ...filter('web-3', 'input', resets('node3')),
   },
   {

@@ -75,5 +75,6 @@ async function filterOnRouters({ lab }: Scene, { index }: Place, isOn: boolean):
 
 async function blackhole({ lab }: Scene, place: Place, change: 'add' | 'del'): Promise<void> {
   const [ipv4, ipv6] = poolAddresses(place, 1);
-  for (const tor of tors) await lab.machine(tor).ip(`route ${change} blackhole ${ipv4}/32`, `route ${change} blackhole ${ipv6}/128 metric 1`);
+  for (const tor of tors)
+    await lab.machine(tor).ip(`route ${change} blackhole ${ipv4}/32`, `route ${change} blackhole ${ipv6}/128 metric 1`);
 }

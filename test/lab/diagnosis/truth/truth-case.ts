@@ -41,7 +41,13 @@ export interface Port {
 const port80: readonly Port[] = [{ port: 80, targetPort: 8080 }];
 
 /** Returns the manifests of Service "web" with these endpoints. */
-export function serviceTo(place: Place, endpoints: readonly Endpoint[], ports = port80, change: Change = {}, portFields: Change = {}): Manifest[] {
+export function serviceTo(
+  place: Place,
+  endpoints: readonly Endpoint[],
+  ports = port80,
+  change: Change = {},
+  portFields: Change = {},
+): Manifest[] {
   const named = ports.map((port) => ({ name: `p${port.port}`, ...port }));
   const [web = {}, ...slices] = service(place, change);
   const { spec } = web as { readonly spec: Change };
@@ -123,11 +129,19 @@ export const silentFix = (node = 'node1'): string =>
   `Find what loses the packets between node "${node}" and the pod: a filter or a NetworkPolicy (nft list ruleset, on both nodes and in the pod), the network plugin's routes, an address that no pod has any more, or a program that accepts no connections (ss -ltn in the pod); herald check service shows from which nodes the endpoints answer.`;
 
 /** Adds a table of nftables rules that is called after the case, and removes it. */
-export function filter(machine: string, chain: 'input' | 'forward' | 'output', rules: (place: Place) => readonly string[]): Pick<TruthCase, 'act' | 'undo'> {
+export function filter(
+  machine: string,
+  chain: 'input' | 'forward' | 'output',
+  rules: (place: Place) => readonly string[],
+): Pick<TruthCase, 'act' | 'undo'> {
   return {
     act: async ({ lab }, place) => {
-      const text = rules(place).map((rule) => `${rule};`).join(' ');
-      await lab.machine(machine).exec(['nft', `table inet ${tableOf(place)} { chain c { type filter hook ${chain} priority 5; ${text} }; }`]);
+      const text = rules(place)
+        .map((rule) => `${rule};`)
+        .join(' ');
+      await lab
+        .machine(machine)
+        .exec(['nft', `table inet ${tableOf(place)} { chain c { type filter hook ${chain} priority 5; ${text} }; }`]);
     },
     undo: async ({ lab }, place) => void (await lab.machine(machine).exec(['nft', `delete table inet ${tableOf(place)}`])),
   };

@@ -22,7 +22,7 @@ export const wayTruths: readonly TruthCase[] = [
     code: 'EndpointSilent',
     verdict: `Not served: ${failuresText(['10.244.3.199:8080', '[fd00:244:3::199]:8080'], isSilent)}. ${silentFix()}`,
     before: (place) => serviceTo(place, [aliasAt(place, 'node3')]),
-    ...{ prepare: withAlias('node3').prepare },
+    prepare: withAlias('node3').prepare,
     after: (place) => serviceTo(place, [{ node: 'node3', addresses: ['10.244.3.199', 'fd00:244:3::199'] }]),
   },
   {
@@ -74,7 +74,12 @@ export const wayTruths: readonly TruthCase[] = [
   },
   hostEndpoint('host-input-drops', 28, 'drop', 'A rule of the node drops connections to an endpoint in its own network.'),
   hostEndpoint('host-input-rejects', 29, 'reject', 'A rule of the node rejects connections to an endpoint in its own network, by ICMP.'),
-  hostEndpoint('host-input-resets', 30, 'reject with tcp reset', 'A rule of the node resets connections to an endpoint in its own network.'),
+  hostEndpoint(
+    'host-input-resets',
+    30,
+    'reject with tcp reset',
+    'A rule of the node resets connections to an endpoint in its own network.',
+  ),
   {
     name: 'conditional-drop',
     mistake: 'A rule drops new connections from the uplinks to the pod.',
