@@ -44,7 +44,10 @@ ${headOfVerdicts}`;
 
 /** Mistakes that show in nothing but what becomes of connections. */
 function ofConnections(): string {
-  const rows = allTruths.map(({ one }) => `| ${one.mistake} | ${one.code === undefined ? '' : `\`${one.code}\``} | ${one.verdict} |\n`);
+  const rows = allTruths.map(({ one: { mistake, code, verdict, gap } }) => {
+    const said = gap === undefined ? verdict : `Herald does not say so yet: ${verdict} ${gap}`;
+    return `| ${mistake} | ${code === undefined ? '' : `\`${code}\``} | ${said} |\n`;
+  });
   return `${headOfConnections}${rows.join('')}`;
 }
 

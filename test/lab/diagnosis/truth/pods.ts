@@ -75,6 +75,7 @@ export const podTruths: readonly TruthCase[] = [
   {
     name: 'affinity-refuses',
     mistake: 'With session affinity, the pod to which clients return refuses connections.',
+    isFull: true,
     code: 'EndpointRefuses',
     verdict: `Not served: ${failuresText(['10.244.3.106:8080', '[fd00:244:3::106]:8080'], refuses)}. ${refusedFix(8080)}`,
     before: (place) => serviceTo(place, [aliasAt(place, 'node3')], undefined, { spec: { sessionAffinity: 'ClientIP' } }),

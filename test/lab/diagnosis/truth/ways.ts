@@ -48,6 +48,7 @@ export const wayTruths: readonly TruthCase[] = [
   {
     name: 'unreachable-route-ipv6',
     mistake: 'An unreachable route for IPv6 pods stands in the FIB of one node.',
+    isFull: true,
     code: 'EndpointUnroutable',
     verdict: `Not fully served: there is no way to [fd00:244:1::125]:8080: route unreachable fd00:244:1::125/128 (on node2). ${routeFix('fd00:244:1::125')}`,
     ...withAlias('node1'),
@@ -109,6 +110,7 @@ export const wayTruths: readonly TruthCase[] = [
   {
     name: 'answers-dropped-on-the-way',
     mistake: "A rule on the pod's node drops answers.",
+    isFull: true,
     code: 'EndpointSilent',
     verdict: `Not served: ${failuresText(['10.244.3.134:8080', '[fd00:244:3::134]:8080'], isSilent)}. ${silentFix()}`,
     ...withAlias('node3'),
