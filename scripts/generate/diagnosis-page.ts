@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { catalogue } from '../../src/model/reasons.ts';
 import { clusterCases, podCases } from '../../test/conformance/diagnosis/cases.ts';
 import { linkMistakes } from '../../test/lab/diagnosis/cases/link.ts';
+import { allTruths } from '../../test/lab/diagnosis/truth/all-truths.ts';
 import { allCases, allProblems, aloneMistakes, type PlacedCase } from '../../test/lab/diagnosis/all-cases.ts';
 
 const head = `# Diagnosis
@@ -30,7 +31,7 @@ export function diagnosisPage(): string {
     return rows.length === 0 ? [] : [`## ${title}\n\n${headOfVerdicts}${rows.join('')}`];
   });
   const rows = allProblems.map(({ one, place }) => `| ${one.mistake} | \`${one.code}\` | \`${one.object(place)}\` | ${one.says} |\n`);
-  return `${head}${sections.join('\n')}\n${headOfAlone}${aloneMistakes.map(verdictRow).join('')}\n${ofLinks()}\n${ofObjects}${rows.join('')}${ofCluster()}${otherCodes()}`;
+  return `${head}${sections.join('\n')}\n${headOfAlone}${aloneMistakes.map(verdictRow).join('')}\n${ofConnections()}\n${ofLinks()}\n${ofObjects}${rows.join('')}${ofCluster()}${otherCodes()}`;
 }
 
 const headOfVerdicts = '| mistake | code | verdict |\n|---|---|---|\n';
@@ -38,6 +39,22 @@ const headOfVerdicts = '| mistake | code | verdict |\n|---|---|---|\n';
 const headOfAlone = `## Mistakes that concern every Service
 
 \`test/lab/diagnosis-alone.test.ts\` makes them one after the other.
+
+${headOfVerdicts}`;
+
+/** Mistakes that show in nothing but what becomes of connections. */
+function ofConnections(): string {
+  const rows = allTruths.map(({ one: { mistake, code, verdict, gap } }) => {
+    const said = gap === undefined ? verdict : `Herald does not say so yet: ${verdict} ${gap}`;
+    return `| ${mistake} | ${code === undefined ? '' : `\`${code}\``} | ${said} |\n`;
+  });
+  return `${headOfConnections}${rows.join('')}`;
+}
+
+const headOfConnections = `## Mistakes behind sound rules
+
+\`test/lab/truth.test.ts\` (\`npm run test:truth\`) makes them together in a lab of three nodes, of which node1 and node2 announce the addresses. Clients connect before and
+after each, and after the fix, over IPv4 and IPv6. A row without a code is a mistake that Herald cannot see: its verdict says no more than what was seen.
 
 ${headOfVerdicts}`;
 
@@ -75,6 +92,7 @@ export function codesWithoutRow(): ReadonlyMap<string, readonly string[]> {
     [...allCases, ...aloneMistakes, ...allProblems].flatMap(({ one }) => [one.code, ...('alsoSays' in one ? [one.alsoSays?.code] : [])]),
   );
   for (const { code } of [...clusterCases, ...podCases, ...linkMistakes]) rows.add(code);
+  for (const { one } of allTruths) rows.add(one.code);
   // Codes of AWS have examples in aws.md.
   const left = new Set(Object.keys(catalogue).filter((code) => !rows.has(code)));
   const found = places.map(([place, folder]): [string, string[]] => {

@@ -30,7 +30,7 @@ describe.each(linkMistakes)('$mistake', ({ make, undo, service, code, verdict: e
   beforeAll(async () => {
     await untilServed();
     await make(bed);
-    await until('the verdict is there', async (note) => note(await verdict(service)) === expected, 12_000).catch(() => undefined);
+    await until('the verdict is there', async (note) => note(await verdict(service)) === expected, 25_000).catch(() => undefined);
   });
   afterAll(async () => {
     await undo(bed);

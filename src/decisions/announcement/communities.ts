@@ -2,6 +2,9 @@ import { parsed, invalid, type Parsed } from '../../net/parsed.ts';
 import type { Community } from '../../model/kinds/types.ts';
 import type { RouteCommunity } from './route.ts';
 
+/** Routers that get it pass the route on to nobody (RFC 1997). */
+export const noAdvertise = 0xffff_ff02;
+
 /** The IANA registry "BGP Well-known Communities", under the names that router software uses. */
 const wellKnown: Readonly<Record<string, number>> = {
   internet: 0,
@@ -16,7 +19,7 @@ const wellKnown: Readonly<Record<string, number>> = {
   'no-llgr': 0xffff_0007,
   blackhole: 0xffff_029a,
   'no-export': 0xffff_ff01,
-  'no-advertise': 0xffff_ff02,
+  'no-advertise': noAdvertise,
   'no-export-subconfed': 0xffff_ff03,
   'local-as': 0xffff_ff03,
   'no-peer': 0xffff_ff04,

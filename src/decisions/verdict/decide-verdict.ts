@@ -5,6 +5,7 @@ import type { Service } from '../../model/objects/service.ts';
 import { causesOf, groupCauses, isAnnounced, lossesOf, portWithoutEndpoint, type Cause } from './causes.ts';
 import { failuresOf, type ClientReachability } from './client-reachability.ts';
 import { nodesOfViews, type NodeView } from './node-view.ts';
+import { areKeptByRouters, keptByRouters } from './kept-routes.ts';
 import { verdictOf, type Verdict } from './verdict.ts';
 import { insideVerdict } from './inside-verdict.ts';
 import type { SeenConnections } from './seen-connections.ts';
@@ -203,7 +204,7 @@ function sourcesText(clients: readonly ClientReachability[]): string {
 }
 
 /** Says what was seen of a Service of which no problem is known. `via`: the nodes that announce it. */
-function withoutProblem({ service, clients, seen }: VerdictFacts, via: string): Verdict {
+function withoutProblem({ service, clients, seen, nodes }: VerdictFacts, via: string): Verdict {
   const addresses = list(clients);
   const families = new Set(addresses.map(familyOfText));
   // PreferDualStack accepts one family when no pool gives both.
@@ -220,7 +221,8 @@ function withoutProblem({ service, clients, seen }: VerdictFacts, via: string): 
           open,
           clients.filter(({ outcome }) => outcome === 'answered'),
         )}`;
-  const fix = `Check it: herald check service ${serviceKey(service.metadata)}.`;
-  const why = seen.unseen() ?? `no connection${where} was seen in the last 10 minutes`;
+  const check = `Check it: herald check service ${serviceKey(service.metadata)}.`;
+  const fix = areKeptByRouters(nodes, addresses) ? `${keptByRouters} ${check}` : check;
+  const why = seen.unseen() ?? `no answer to a connection${where} was seen in the last 10 minutes`;
   return { outcome: 'announced', line: `Announced${to}, not checked${how}; ${why}. ${fix}`, fix };
 }

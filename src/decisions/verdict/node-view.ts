@@ -13,6 +13,7 @@ import type { RouteIntent } from '../announcement/route.ts';
 import { frontendsOfAddress } from '../forwarding/scope.ts';
 import { decideForwarding } from '../forwarding/plan.ts';
 import { l2ViewsOf, type L2View, type L2Views } from './l2-view.ts';
+import { isKept } from './kept-routes.ts';
 import { causeOf, heldBackFamily } from '../announcement/hold-back.ts';
 import { chooseEndpoints, targetsOf } from '../forwarding/endpoints.ts';
 
@@ -50,6 +51,8 @@ export interface AddressView {
   readonly reason?: Reason;
   /** By peer name: the announced prefixes, or why none is announced. */
   readonly peers: readonly PeerView[];
+  /** Each route that the node sends carries no-advertise, so routers pass none on. */
+  readonly notPassedOn?: true;
   /** The work of the node by ARP or NDP. Absent: no L2Advertisement announces the address. */
   readonly l2?: L2View;
   readonly refused: readonly RefusedAdvertisement[];
@@ -168,7 +171,8 @@ function viewAddress(
   });
   const { drain, lastResort, heldBack } = result.announce ? result : {};
   const why = result.announce ? {} : { reason: result.reason };
-  return { address: formatAddress(address), type, ...why, ...defined({ drain, lastResort, heldBack }), peers, refused };
+  const kept = isKept(peers) ? { notPassedOn: true as const } : {};
+  return { address: formatAddress(address), type, ...why, ...defined({ drain, lastResort, heldBack }), peers, ...kept, refused };
 }
 
 /** An address that an L2Advertisement announces needs no BGPAdvertisement. */

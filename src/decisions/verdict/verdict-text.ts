@@ -1,5 +1,4 @@
-import { findEntry, reasonText, remedyText, stableText, type Reason } from '../../model/reasons.ts';
-import { checkReasons } from '../../model/reasons/checks.ts';
+import { findEntry, reasonText, remedyText, stableText, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import type { Cause } from './causes.ts';
 import type { ClientReachability } from './client-reachability.ts';
 
@@ -42,7 +41,8 @@ function causeSentence(because: Reason): string {
 }
 
 /** True for what nodes saw of connections to endpoints, which may be on other nodes. */
-const isSeen = ({ code }: Reason): boolean => Object.hasOwn(checkReasons, code);
+const seenReasons: ReadonlySet<string> = new Set<ReasonCode>(['EndpointRefuses', 'EndpointSilent', 'EndpointAnswersLost']);
+const isSeen = ({ code }: Reason): boolean => seenReasons.has(code);
 
 /** False for reasons that are the same on every node, because they concern the Service or its configuration. */
 function isOfNode({ details }: Reason): boolean {

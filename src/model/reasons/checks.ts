@@ -13,7 +13,7 @@ export const checkReasons = {
     brief: 'Endpoints do not answer connections',
     says: (d: { readonly node: string; readonly endpoints: string }) => `connections to ${d.endpoints} get no answer`,
     fix: (d) =>
-      `find what loses the packets between node "${d.node}" and the pod: a filter or a NetworkPolicy (nft list ruleset, on both nodes and in the pod), the network plugin's routes, the pod's own routes (ip route get CLIENT in the pod), or an address that no pod has any more; herald check service shows from which nodes the endpoints answer`,
+      `find what loses the packets between node "${d.node}" and the pod: a filter or a NetworkPolicy (nft list ruleset, on both nodes and in the pod), the network plugin's routes, the pod's own routes (ip route get CLIENT in the pod), an address that no pod has any more, or a program that accepts no connections (ss -ltn in the pod); herald check service shows from which nodes the endpoints answer`,
   }),
   EndpointAnswersLost: lastingReason({
     brief: 'Clients do not complete connections that endpoints answer',
@@ -47,4 +47,7 @@ export const checkReasons = {
 
 /** "port 8080" of "10.244.1.10:8080 and 2 others". */
 const portOf = (endpoints: string): string => `port ${/:(\d+)/.exec(endpoints.replaceAll(/\[[^\]]*\]/g, ''))?.[1] ?? ''}`;
-const addressOf = (endpoints: string): string => /^\[?([0-9a-f.:]+?)\]?:\d+/.exec(endpoints)?.[1] ?? '';
+function addressOf(endpoints: string): string {
+  const [, ipv6, ipv4] = /^(?:\[([0-9a-f:.]+)\]|([0-9.]+)):\d+/.exec(endpoints) ?? [];
+  return ipv6 ?? ipv4 ?? '';
+}

@@ -8,7 +8,7 @@ import { negotiationCases, sessionProblems } from './cases/negotiation.ts';
 import { nodeCases } from './cases/nodes.ts';
 import { serviceCases } from './cases/services.ts';
 import { sessionCases } from './cases/sessions.ts';
-import type { Misconfiguration, ReportedProblem } from './misconfiguration.ts';
+import type { Misconfiguration, Mistake, ReportedProblem } from './misconfiguration.ts';
 import { healthy, type Manifest } from './objects.ts';
 import { placeOf, type Place } from './place.ts';
 
@@ -21,7 +21,7 @@ export type PlacedCase = Placed<Misconfiguration>;
 export type PlacedProblem = Placed<ReportedProblem>;
 
 /** Returns the manifests of a case before its mistake. */
-export const manifestsBefore = ({ one, place }: PlacedCase | PlacedProblem): readonly Manifest[] => (one.before ?? healthy)(place);
+export const manifestsBefore = ({ one, place }: Placed<Pick<Mistake, 'before'>>): readonly Manifest[] => (one.before ?? healthy)(place);
 
 /** Every case with its place in the lab, in the order of the table in docs/reference/diagnosis.md. */
 export const allCases: readonly PlacedCase[] = [

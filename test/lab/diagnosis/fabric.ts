@@ -4,14 +4,17 @@ export const nodes = Array.from({ length: 9 }, (_, index) => `node${index + 1}`)
 
 /** The Nodes, a session of each with both ToRs in each family, and the settings. One Node has no session, and two have no machine. */
 export function fabric(): Manifest[] {
+  return [...fabricOf(nodes), { apiVersion: 'v1', kind: 'Node', metadata: { name: 'lonely', labels: { role: 'lonely' } } }, misplaced];
+}
+
+/** The same for these nodes only. */
+export function fabricOf(names: readonly string[], settings: Manifest = {}): Manifest[] {
   const sessions = [1, 2].flatMap((tor) => [
     { name: `tor${tor}-v4`, peerAddress: `10.${tor}.0.1` },
     { name: `tor${tor}-v6`, peerAddress: `fd00:${tor}::1` },
   ]);
   return [
-    ...nodes.map((name) => node(name, soundNodes.some((sound) => sound === name) ? 'sound' : 'faulty')),
-    { apiVersion: 'v1', kind: 'Node', metadata: { name: 'lonely', labels: { role: 'lonely' } } },
-    misplaced,
+    ...names.map((name) => node(name, soundNodes.some((sound) => sound === name) ? 'sound' : 'faulty')),
     ...sessions.map(({ name, peerAddress }) => ({
       apiVersion: 'herald.dev/v1alpha1',
       kind: 'BGPPeer',
@@ -30,7 +33,7 @@ export function fabric(): Manifest[] {
       apiVersion: 'herald.dev/v1alpha1',
       kind: 'HeraldConfig',
       metadata: { name: 'default' },
-      spec: { defaultClass: false, serviceCIDRs: ['10.96.0.0/16', 'fd00:96::/112'], drainSeconds: 2 },
+      spec: { defaultClass: false, serviceCIDRs: ['10.96.0.0/16', 'fd00:96::/112'], drainSeconds: 2, ...settings },
     },
   ];
 }

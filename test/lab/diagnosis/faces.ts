@@ -7,7 +7,6 @@ import { requestLocal } from '../../../src/system/http/local-socket.ts';
 import { inProcess } from '../../unit/cli/in-process.ts';
 import { samplesOf } from '../../unit/telemetry/scrape.ts';
 import type { Scene } from './misconfiguration.ts';
-import { nodes } from './fabric.ts';
 
 /** An explanation as a script reads it. */
 export type Explained = ServiceExplanation & { readonly verdict: Verdict };
@@ -30,8 +29,8 @@ export interface Problem {
   readonly others?: readonly string[];
 }
 
-export const explain = ({ herald }: Scene, service: string): Promise<Explained> => explained(explainWords(herald, service));
-export const firstLine = ({ herald }: Scene, service: string): Promise<string> => firstLineOf(explainWords(herald, service));
+export const explain = (scene: Scene, service: string): Promise<Explained> => explained(explainWords(scene, service));
+export const firstLine = (scene: Scene, service: string): Promise<string> => firstLineOf(explainWords(scene, service));
 
 /** Returns the explanation that `herald explain service` gives for these words. */
 export async function explained(words: readonly string[]): Promise<Explained> {
@@ -74,7 +73,7 @@ export function conditionCountsIn(scrape: string): Counts {
     samples.get(`herald_service_conditions{condition="${condition}",status="${status}",reason="${reason}"}`) ?? 0;
 }
 
-function explainWords(herald: Scene['herald'], service: string): string[] {
+function explainWords({ herald, nodes }: Scene, service: string): string[] {
   const sockets = ['controller', ...nodes].flatMap((of) => ['--socket', herald.socket(of)]);
   return [service, '--source', herald.directory, ...sockets];
 }

@@ -1,5 +1,4 @@
 import type { Scene } from './misconfiguration.ts';
-import { nodes } from './fabric.ts';
 
 /** What the routers and the kernels of the lab show, independently of Herald. */
 export interface Facts {
@@ -12,7 +11,7 @@ export interface Facts {
 }
 
 /** Reads rules and sessions once. Routes are read when they are asked for. */
-export async function observe({ lab }: Scene): Promise<Facts> {
+export async function observe({ lab, nodes }: Scene): Promise<Facts> {
   const rules = new Map<string, string>();
   for (const node of nodes) rules.set(node, (await lab.node(node).exec(['nft', 'list', 'ruleset'])).stdout);
   const sessions = new Map<string, Readonly<Record<string, { readonly bgpState: string }>>>();

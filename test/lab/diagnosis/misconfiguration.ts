@@ -5,7 +5,7 @@ import type { Manifest } from './objects.ts';
 import type { Place } from './place.ts';
 
 /** One mistake of a user, a router or a host, and how the lab makes it. */
-interface Mistake {
+export interface Mistake {
   /** Unique, and valid as the name of a namespace. */
   readonly name: string;
   /** The mistake in one sentence, for the tables of docs/reference/diagnosis.md. */
@@ -54,4 +54,6 @@ export interface ReportedProblem extends Mistake {
 export interface Scene {
   readonly lab: Lab;
   readonly herald: HeraldInLab;
+  /** The nodes on which an agent runs. */
+  readonly nodes: readonly string[];
 }

@@ -71,7 +71,7 @@ function refused(port: number): Pick<Misconfiguration, 'code' | 'condition' | 'v
 }
 
 function silent(port: number): Pick<Misconfiguration, 'code' | 'condition' | 'verdict'> {
-  const fix = `Find what loses the packets between node "${node}" and the pod: a filter or a NetworkPolicy (nft list ruleset, on both nodes and in the pod), the network plugin's routes, the pod's own routes (ip route get CLIENT in the pod), or an address that no pod has any more; herald check service shows from which nodes the endpoints answer.`;
+  const fix = `Find what loses the packets between node "${node}" and the pod: a filter or a NetworkPolicy (nft list ruleset, on both nodes and in the pod), the network plugin's routes, the pod's own routes (ip route get CLIENT in the pod), an address that no pod has any more, or a program that accepts no connections (ss -ltn in the pod); herald check service shows from which nodes the endpoints answer.`;
   return { code: 'EndpointSilent', condition: 'Answered', verdict: `Not served: ${bothFamilies(port, 'get no answer')}. ${fix}` };
 }
 

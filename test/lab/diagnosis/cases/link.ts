@@ -75,4 +75,20 @@ export const linkMistakes: readonly LinkMistake[] = [
     make: (bed) => command(bed, 1, 'sysctl -qw net.ipv4.conf.all.arp_ignore=0', 'ip address add 10.77.1.1/32 dev lo'),
     undo: (bed) => command(bed, 1, 'ip address del 10.77.1.1/32 dev lo'),
   },
+  {
+    name: 'only-node-drops',
+    mistake: 'The only node that an L2Advertisement selects drops IPv4 packets that it should forward.',
+    code: 'HeldBackLastNextHop',
+    service: 'shop/web',
+    verdict:
+      'Announced over IPv6, but not served over IPv4 at 10.77.1.1: node "n0" does not forward IPv4 (chain forward of table ip strict drops the packets of Services that none of its other rules accepts: its policy is drop), but no node that does announces the address: it stays announced there. Run: nft insert rule ip strict forward ct status dnat accept && nft insert rule ip strict forward ip daddr 10.244.0.0/24 accept && nft insert rule ip strict forward ip saddr 10.244.0.0/24 ct state established,related accept.',
+    make: async (bed) => {
+      await bed.write(file, documents(...soundManifests({ nodeSelectors: [{ matchLabels: { 'kubernetes.io/hostname': 'n0' } }] })));
+      await bed.exec(0, ['nft', 'table ip strict { chain forward { type filter hook forward priority 0; policy drop; }; }']);
+    },
+    undo: async (bed) => {
+      await bed.exec(0, ['nft', 'delete table ip strict']);
+      await restore(bed);
+    },
+  },
 ];
