@@ -175,7 +175,7 @@ const fields = {
   checks: choice(checkModes, {
     default: 'passive',
     description:
-      "How agents find out whether connections are answered. `passive`: they watch those of clients, and the way to each endpoint. `active`: they also open TCP connections to endpoints without traffic, which programs such as databases log. `off`: they do not look.",
+      'How agents find out whether connections are answered. `passive`: they watch those of clients, and the way to each endpoint. `active`: they also open TCP connections to endpoints without traffic, which programs such as databases log. `off`: they do not look.',
   }),
   consistentHashing: boolean({
     default: false,

@@ -29,7 +29,8 @@ export const clusterCases: readonly ClusterCase[] = [
     mistake: 'No agent runs on the only node that may announce the address.',
     code: 'AgentSilent',
     condition: 'Announced',
-    verdict: 'Not known whether it is served: no agent reports for node "node3". Start the agent: the pod of DaemonSet herald-agent on node3; outside a cluster, herald agent --node node3.',
+    verdict:
+      'Not known whether it is served: no agent reports for node "node3". Start the agent: the pod of DaemonSet herald-agent on node3; outside a cluster, herald agent --node node3.',
     manifests: (place) => [
       namespace(place),
       pool(place),

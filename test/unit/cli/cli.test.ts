@@ -202,7 +202,9 @@ describe('a copy of examples/fabric', () => {
     expect(code).toBe(0);
     expect(stdout).toContain('Service shop/ledger (LoadBalancer)\n\nAddress    none yet: the controller has not assigned one');
     expect(stdout).toContain('Endpoints  2 ready');
-    expect(stdout).toContain('Node node3\n  no agent reports for node "node3"\n  fix: start the agent: the pod of DaemonSet herald-agent on node3; outside a cluster, herald agent --node node3');
+    expect(stdout).toContain(
+      'Node node3\n  no agent reports for node "node3"\n  fix: start the agent: the pod of DaemonSet herald-agent on node3; outside a cluster, herald agent --node node3',
+    );
   });
 
   test('explain -o json prints one object', async () => {

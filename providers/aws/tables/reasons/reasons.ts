@@ -38,7 +38,7 @@ const remedies: Readonly<Record<string, string>> = {
 
 /** Reasons why a Service has no load balancer in AWS or a different one than requested, and warnings about its annotations. */
 /** `all`: no port has a target. `labels`: those that no Node has, of the annotation, as "a=b,c". Absent: labels are not the cause. */
-interface NoTargets {
+export interface NoTargets {
   readonly of: string;
   readonly all: boolean;
   readonly labels?: string;

@@ -9,7 +9,8 @@ export const nodeCases: readonly Misconfiguration[] = [
     mistake: 'The agent of the only node was killed.',
     code: 'AgentSilent',
     condition: 'Announced',
-    verdict: 'Not known whether it is served: no agent reports for node "node4". Start the agent: the pod of DaemonSet herald-agent on node4; outside a cluster, herald agent --node node4.',
+    verdict:
+      'Not known whether it is served: no agent reports for node "node4". Start the agent: the pod of DaemonSet herald-agent on node4; outside a cluster, herald agent --node node4.',
     before: (place) => onNode(place, 'node4'),
     act: async ({ herald }) => herald.agent('node4').kill('SIGKILL'),
     undo: async ({ herald }) => void herald.startAgent('node4'),

@@ -33,7 +33,10 @@ const report = fc.record({
   answered: fc.subarray([frontend, '192.0.2.1 TCP 81', '2001:db8::1 TCP 80', '2001:db8::1 TCP 81']),
 });
 
-function stateOf(name: string, { sessions, differing, stopped, answered }: typeof report extends fc.Arbitrary<infer T> ? T : never): NodeState {
+function stateOf(
+  name: string,
+  { sessions, differing, stopped, answered }: typeof report extends fc.Arbitrary<infer T> ? T : never,
+): NodeState {
   const of = { address: '', since: '', localASN: 64512, peerASN: 64513, prefixesSent: 1, state: 'Active' as const };
   return {
     kind: 'NodeState',
