@@ -48,6 +48,8 @@ export const podTruths: readonly TruthCase[] = [
     mistake: 'A rule in one of three pods resets connections.',
     code: 'EndpointRefuses',
     verdict: `Not fully served: ${failuresText(['10.244.3.103:8080', '[fd00:244:3::103]:8080'], refuses)}. ${refusedFix(8080)}`,
+    // Few of these lead to the pod that refuses, and each node needs two.
+    connect: (scene, place) => connectTo(scene, place, 80, 40),
     before: (place) => serviceTo(place, [one, podAt('node2'), aliasAt(place, 'node3')]),
     prepare: withAlias('node3').prepare,
     ...filter('web-3', 'input', resets('node3')),
@@ -87,6 +89,8 @@ export const podTruths: readonly TruthCase[] = [
     mistake: 'With consistent hashing, one of two pods refuses connections.',
     code: 'EndpointRefuses',
     verdict: `Not fully served: ${failuresText(['10.244.3.107:8080', '[fd00:244:3::107]:8080'], refuses)}. ${refusedFix(8080)}`,
+    // Few of these lead to the pod that refuses, and each node needs two.
+    connect: (scene, place) => connectTo(scene, place, 80, 40),
     before: (place) =>
       serviceTo(place, [one, aliasAt(place, 'node3')], undefined, {
         metadata: { annotations: { 'herald.dev/load-balancing': 'consistent' } },

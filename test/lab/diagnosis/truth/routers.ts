@@ -12,7 +12,10 @@ export const routerTruths: readonly TruthCase[] = [
     name: 'router-filters',
     mistake: 'Both routers refuse the prefixes by a route map.',
     ...unknown(50, 'router-filters'),
-    act: (scene, place) => filterOnRouters(scene, place, true),
+    act: async (scene, place) => {
+      await filterOnRouters(scene, place, true);
+      await untilUnknown(scene, place);
+    },
     undo: (scene, place) => filterOnRouters(scene, place, false),
   },
   {
@@ -34,6 +37,7 @@ export const routerTruths: readonly TruthCase[] = [
       ...serviceTo(place, [podAt('node1'), podAt('node2')]).filter(({ kind }) => kind !== 'BGPAdvertisement'),
       advertisement(place, { spec: { communities: ['no-advertise'] } }),
     ],
+    act: untilUnknown,
   },
 ];
 
@@ -71,6 +75,16 @@ async function filterOnRouters({ lab }: Scene, { index }: Place, isOn: boolean):
         ...families,
       ]);
   }
+}
+
+/** Waits until the spine has no route to the addresses: nobody is to be answered after the mistake. */
+async function untilUnknown({ lab }: Scene, place: Place): Promise<void> {
+  const [ipv4, ipv6] = poolAddresses(place, 1);
+  const has = async (query: string): Promise<boolean> =>
+    ((await lab.router('spine').show<{ readonly paths?: readonly unknown[] }>(`show bgp ${query} json`)).paths ?? []).length > 0;
+  await lab.until('the spine has no route', async (note) =>
+    note([await has(`ipv4 unicast ${ipv4}/32`), await has(`ipv6 unicast ${ipv6}/128`)]).every((one) => !one),
+  );
 }
 
 async function blackhole({ lab }: Scene, place: Place, change: 'add' | 'del'): Promise<void> {
