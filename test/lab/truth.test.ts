@@ -18,9 +18,7 @@ const nodes = ['node1', 'node2', 'node3'];
 let scene: Scene;
 
 beforeAll(async () => {
-  // Agents look less often at long tables, and clients of this test connect often.
-  const settings = ['time_wait', 'close'].map((state) => `net.netfilter.nf_conntrack_tcp_timeout_${state}=10`);
-  scene = await startStage(chosenTruths, { nodes, fabric: fabricOf(nodes, { services: 'all' }), settings });
+  scene = await startStage(chosenTruths, { nodes, fabric: fabricOf(nodes, { services: 'all' }) });
 });
 
 afterAll(async () => {
@@ -47,7 +45,7 @@ async function explainUntil(
     .until(
       what,
       async (note) => {
-        if (performance.now() - connected > 20_000) {
+        if (performance.now() - connected > 40_000) {
           await Promise.all([...open].filter(connects).map(connect));
           connected = performance.now();
         }
@@ -79,7 +77,7 @@ describe('before the mistakes', () => {
   const soundOf = ({ isQuietBefore }: PlacedTruth['one']): string => (isQuietBefore === true ? 'announced' : 'served');
 
   test.each(chosenTruths)('explain says that $one.name is sound', ({ one }) => {
-    expect(found.get(one.name)?.verdict).toMatchObject({ outcome: soundOf(one) });
+    expect(found.get(one.name)?.verdict.line).toMatch(one.isQuietBefore === true ? /^Announced, not checked/ : /^Served/);
   });
 });
 
@@ -107,7 +105,7 @@ describe('after the mistakes', () => {
       expect(found.get(one.name)?.verdict.code).toBe(one.code);
     });
 
-    judged('explain agrees with kernel, router and client', async () => {
+    test.skipIf(one.gap !== undefined)('explain agrees with kernel, router and client', async () => {
       if (one.answers !== undefined) return expect(await one.answers(scene, place)).toBe(0);
       const explanation = await explain(scene, `${one.name}/web`);
       if (one.isUnseen !== true) return expectTrue(scene, facts, explanation);
@@ -128,6 +126,6 @@ describe('after the fixes', () => {
   });
 
   test.each(chosenTruths)('explain says Served of $one.name again', ({ one }) => {
-    expect(found.get(one.name)?.verdict).toMatchObject({ outcome: 'served' });
+    expect(found.get(one.name)?.verdict.line).toMatch(/^Served/);
   });
 });

@@ -13,8 +13,6 @@ type Placed = PlacedCase | PlacedProblem | { readonly one: Omit<Mistake, 'code'>
 interface StageOptions {
   readonly nodes: readonly string[];
   readonly fabric: readonly Manifest[];
-  /** Settings of the nodes, as sysctl takes them. */
-  readonly settings?: readonly string[];
 }
 
 /** Starts a lab with the cases before their mistakes: every Service that exists is served. By default with all nodes. */
@@ -25,8 +23,6 @@ export async function startStage(cases: readonly Placed[], options?: StageOption
   const herald = await HeraldInLab.empty(lab);
   const scene = { lab, herald, nodes };
   await herald.write('00-fabric.yaml', yamlOf(options?.fabric ?? fabric()));
-  const { settings = [] } = options ?? {};
-  for (const node of settings.length === 0 ? [] : nodes) await lab.node(node).exec(['sysctl', '-qw', ...settings]);
   for (const placed of cases) {
     const { one, place } = placed;
     await one.prepare?.(scene, place);

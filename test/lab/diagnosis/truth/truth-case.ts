@@ -103,8 +103,8 @@ export function withAlias(node: string): Required<Pick<TruthCase, 'before' | 'pr
 }
 
 /** Connects as clients do. Each node that announces the Service gets several connections. */
-export async function connectTo({ lab }: Scene, place: Place, port = 80, count = 10): Promise<void> {
-  await Promise.all(poolAddresses(place, 1).map((address) => lab.client.tcp({ address, port, count, parallel: 10, timeoutMs: 1500 })));
+export async function connectTo({ lab }: Scene, place: Place, port = 80, count = 8): Promise<void> {
+  await Promise.all(poolAddresses(place, 1).map((address) => lab.client.tcp({ address, port, count, parallel: 8, timeoutMs: 1500 })));
 }
 
 const indexOf = (node: string): string => node.replace('node', '');
