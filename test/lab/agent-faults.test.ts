@@ -97,7 +97,7 @@ describe('an agent that is killed', () => {
     agent.kill('SIGKILL');
     await agent.exited;
     const { stdout } = await herald.run('status', '--problems', '--source', herald.directory);
-    expect(stdout).toMatch(/the agent of node "node3" has ended/i);
+    expect(stdout).toMatch(/no agent reports for node "node3"/i);
     const first = (await herald.explain('shop/web')).split('\n').find((line) => /via|[Ss]erved|Announced/.test(line));
     expect(first).toBeDefined();
     expect(first).not.toMatch(/via [^.;]*node3/);

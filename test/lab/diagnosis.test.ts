@@ -44,7 +44,7 @@ async function explainServed(): Promise<ReadonlyMap<string, Explained>> {
         }
         return note([...explained].filter(([, one]) => !isSound(one)).map(([name]) => name)).length === 0;
       },
-      120_000,
+      240_000,
     )
     .catch(() => undefined);
   return explained;
@@ -78,7 +78,7 @@ describe('before the mistakes', () => {
           for (const name of unseen) if ((await explain(scene, `${name}/web`)).verdict.outcome === 'served') unseen.delete(name);
           return note([...unseen]).length === 0;
         },
-        120_000,
+        240_000,
       )
       .catch(() => undefined);
     expect([...unseen]).toEqual([]);

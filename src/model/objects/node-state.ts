@@ -236,7 +236,7 @@ export function isRunning({ problem }: NodeState): boolean {
 export function whyNoReport(reports: ReadonlyMap<string, NodeState>, node: string): Reason {
   const last = reports.get(node);
   if (last?.problem?.code === 'AgentStopped') return last.problem;
-  return reason('AgentSilent', last?.isAlive === false ? { node, ended: true } : { node });
+  return reason('AgentSilent', { node });
 }
 
 /**

@@ -204,9 +204,7 @@ export const announcementReasons = {
   }),
   AgentSilent: reasonEntry({
     brief: 'The agent of the node does not report',
-    // `ended`: its process is gone, whatever the age of its last report.
-    says: (d: OnNode & { readonly ended?: boolean }) =>
-      d.ended === true ? `the agent of node "${d.node}" has ended` : `no agent reports for node "${d.node}"`,
+    says: (d: OnNode) => `no agent reports for node "${d.node}"`,
     fix: (d) => `start the agent: ${agentOf(d.node)}`,
   }),
   AgentStopped: reasonEntry({

@@ -158,7 +158,7 @@ status:
     const { nodeStates } = bench.source.snapshot;
     const now = Date.parse('2026-01-01T00:00:05Z');
     expect(currentReport(nodeStates, 'n1', now)).toBeUndefined();
-    expect(reasonText(whyNoReport(nodeStates, 'n1'))).toBe('the agent of node "n1" has ended');
+    expect(reasonText(whyNoReport(nodeStates, 'n1'))).toBe('no agent reports for node "n1"');
     expect(currentReport(nodeStates, 'n2', now)).toBeDefined();
   });
 
