@@ -255,6 +255,19 @@ test('a NodePort that is not served on localhost is reported', async () => {
   expect(reported(bed)).toEqual([['LocalhostNodePortNotServed', { port: 30_080, family: 'IPv6', why: 'the port is in use' }]]);
 });
 
+test('podCIDRs of HeraldConfig without the pods of the node are reported, until they have them', async () => {
+  const missed = ['PodCIDRsMissed', { node: 'n1', missed: 'fd00:244:1::/64', configured: '10.244.0.0/16, fd00:244::/48' }];
+  const bed = await started(({ source }) => {
+    source.put(node({ name: 'n1', internalIPs: ['10.0.0.1', 'fd00::1'], podCIDRs: ['10.244.1.0/24', 'fd00:244:1::/64'] }));
+    source.put(config({ podCIDRs: ['10.244.0.0/16', 'fd00:244::/48'] }));
+  });
+  expect(reported(bed)).toEqual([missed]);
+  bed.source.put(config({ podCIDRs: ['10.244.0.0/16', 'fd00:244::/32'] }));
+  await bed.advance(limits.hostCheckMilliseconds);
+  await bed.advance(limits.reportPauseMilliseconds);
+  expect(reported(bed)).toEqual([]);
+});
+
 describe('filters of other programs', () => {
   const dropping: HostFilter = {
     hook: 'forward',
