@@ -18,7 +18,8 @@ import { HoldBack } from './host/hold-back.ts';
 import { HostCheck, type HostCheckComponents } from './host/host-check.ts';
 import { hostFacts } from './host/host-facts.ts';
 import { HostIdentity } from './host/host-identity.ts';
-import { checkPodPaths } from './host/pod-path-check.ts';
+import { judgePodRanges } from '../decisions/host/pod-ranges.ts';
+import { checkPodPaths, endpointsToCheck } from './host/pod-path-check.ts';
 import { NodeHealth } from './host/node-health.ts';
 import { KernelAnswersCheck, type KernelAnswersComponents } from './l2/kernel-answers-check.ts';
 import { L2Announcer, type L2AnnouncerComponents } from './l2/l2-announcer.ts';
@@ -165,6 +166,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     services: () => source.snapshot.config.services,
     frontends: () => plans.frontends(),
     podPaths: async () => [
+      ...[judgePodRanges(source.snapshot, node, endpointsToCheck(source.snapshot, node).local) ?? []].flat(),
       ...(hostPaths === undefined ? [] : await checkPodPaths(hostPaths, source.snapshot, node)),
       ...(await checkBridges(components, source.snapshot, node)),
     ],

@@ -88,6 +88,11 @@ export interface Frontend {
    */
   readonly echoFrom?: Address;
   /**
+   * The address is Herald's: a packet to a port or protocol of it that no frontend has is refused, because a route would lead it back to
+   * the router that sent it. Only for an external address. All frontends of an address have the same value.
+   */
+  readonly refusesRest?: true;
+  /**
    * loadBalancerSourceRanges, for addresses and NodePorts. Packets from other sources are dropped before translation. Absent: all are
    * allowed.
    */

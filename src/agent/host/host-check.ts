@@ -27,7 +27,7 @@ export interface HostCheckComponents extends RandomSurroundings {
   readonly hostNats?: () => Promise<readonly HostNatRule[]>;
   /** NodePorts that should be served on localhost and are not. Absent: there are none. */
   readonly unservedLocalhost?: () => readonly { readonly port: number; readonly family: Family; readonly why: string }[];
-  /** Calls `changed` when the kernel reports a change of a setting. Absent: changes are found at intervals. */
+  /** Calls `changed` when the kernel reports a change of a setting or an address. Absent: changes are found at intervals. */
   readonly followSettings?: (changed: () => void) => Cancel;
 }
 
@@ -62,9 +62,12 @@ export class HostCheck {
   #taken: ReturnType<typeof judgeNats> = [];
   #blockedBySettings: readonly BlockedFamily[] = [];
   #blockedByFilters: readonly BlockedFamily[] = [];
-  /** The settings that the last check of all settings read, and their values after it, as text. */
+  /** The settings that the last check of all settings read, their values after it, and the interfaces that it saw, as text. */
   #read: readonly string[] = [];
   #values = '';
+  #interfaces = '';
+  /** The kernel has reported a change since the interfaces were last read: reading hundreds takes some milliseconds. */
+  #interfacesTouched = true;
   #settingsCompared = Number.NEGATIVE_INFINITY;
   #filtersChecked = Number.NEGATIVE_INFINITY;
   #cancel: Cancel | undefined;
@@ -113,6 +116,7 @@ export class HostCheck {
       this.#update(() => (this.#settings = []));
       return;
     }
+    this.#interfacesTouched = this.#components.followSettings === undefined;
     const interfaces = host.interfaces();
     const advertisedDefault = await host.interfacesWithAdvertisedDefault();
     const facts = this.#options.facts();
@@ -130,6 +134,7 @@ export class HostCheck {
     this.#read = [...new Set([...forwardingPaths(uplinks), ...required.flatMap(({ reads }) => reads)])];
     const values = await readSettings(host, this.#read);
     this.#values = textOf(values);
+    this.#interfaces = JSON.stringify(interfaces);
     this.#blockedBySettings = blockedBySettings((path) => values.get(path), uplinks, wrong);
     this.#update(() => (this.#settings = reasons));
   }
@@ -175,6 +180,7 @@ export class HostCheck {
 
   /** The kernel reports a change of `ip_forward` once for each interface, and our own corrections as well. */
   #onSettingChanged(): void {
+    this.#interfacesTouched = true;
     if (this.#stopped || this.#cancelCompare !== undefined) return;
     const { clock } = this.#components;
     // A program that keeps changing a setting must not keep the agent busy.
@@ -197,6 +203,13 @@ export class HostCheck {
     return true;
   }
 
+  /** A new interface or address may make an uplink, whose settings no check has read. */
+  #haveInterfacesChanged(): boolean {
+    if (!this.#interfacesTouched || this.#options.services() === 'none') return false;
+    this.#interfacesTouched = this.#components.followSettings === undefined;
+    return JSON.stringify(this.#components.host.interfaces()) !== this.#interfaces;
+  }
+
   /** Checks between the full checks only the settings, the filters less often, and whether there is room for connections. */
   #watchForwarding(): void {
     if (this.#stopped) return;
@@ -208,7 +221,8 @@ export class HostCheck {
   async #checkForwardingQuickly(): Promise<void> {
     if (this.#stopped) return;
     const { clock } = this.#components;
-    await this.#checkChangedSettings();
+    if (this.#haveInterfacesChanged()) await this.checkSettings();
+    else await this.#checkChangedSettings();
     if (clock.now() - this.#filtersChecked >= limits.filterCheckMilliseconds) {
       await this.#checkFilters();
       await this.#checkNats();

@@ -1,14 +1,17 @@
 import { DataplaneError, type Dataplane } from '../../dataplane/dataplane.ts';
+import { withoutNodeAddresses } from '../../decisions/forwarding/own-addresses.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import { comparePrefixes, formatPrefix, type Prefix } from '../../net/prefix.ts';
+import { comparePrefixes, formatPrefix, prefix as parsePrefix, prefixContains, type Prefix } from '../../net/prefix.ts';
+import type { Source } from '../../sources/source.ts';
 import { RetryTimer } from './retry-timer.ts';
 import type { RoutesByPeer } from './announced-routes.ts';
 import type { RandomSurroundings } from '../../system/random.ts';
 
 export interface AggregateRoutesComponents extends RandomSurroundings {
   readonly dataplane: Dataplane;
+  readonly source: Pick<Source, 'snapshot'>;
 }
 
 /**
@@ -68,9 +71,18 @@ export class AggregateRoutes {
     this.#retry.stop();
   }
 
-  /** Sets the unreachable routes. Resolves to the prefixes whose route is missing, with the error. */
+  /** Sets the unreachable routes. Resolves to the wanted prefixes of which a route is missing, with the error. */
   async #set(wanted: readonly Prefix[]): Promise<ReadonlyMap<string, string>> {
-    const prefixes = [...new Map(wanted.map((prefix) => [formatPrefix(prefix), prefix])).values()].toSorted(comparePrefixes);
+    const missing = [...(await this.#setRoutes(withoutNodeAddresses(this.#components.source.snapshot, distinct(wanted))))];
+    return new Map(
+      wanted.flatMap((prefix) => {
+        const error = missing.find(([text]) => prefixContains(prefix, parsePrefix(text).address))?.[1];
+        return error === undefined ? [] : [[formatPrefix(prefix), error] as const];
+      }),
+    );
+  }
+
+  async #setRoutes(prefixes: readonly Prefix[]): Promise<ReadonlyMap<string, string>> {
     const texts = prefixes.map(formatPrefix);
     if (this.#present?.map(formatPrefix).join() === texts.join()) return new Map();
     try {
@@ -85,4 +97,9 @@ export class AggregateRoutes {
       return new Map(texts.filter((text) => !before.has(text)).map((text) => [text, error.message]));
     }
   }
+}
+
+/** Returns the prefixes in order, each once. */
+function distinct(prefixes: readonly Prefix[]): Prefix[] {
+  return [...new Map(prefixes.map((prefix) => [formatPrefix(prefix), prefix])).values()].toSorted(comparePrefixes);
 }

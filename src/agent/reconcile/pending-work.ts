@@ -2,7 +2,7 @@ import { reachesBackendsAt } from '../../decisions/forwarding/balancing.ts';
 import { wantsDirectReturn } from '../../decisions/direct-return/plan.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { AddressClaim, NodeState } from '../../model/objects/node-state.ts';
-import { formatAddress, address as parse } from '../../net/address.ts';
+import { formatAddress, address as parse, sameAddress } from '../../net/address.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import type { Change, HeraldObject, KindName, Snapshot } from '../../model/store/snapshot.ts';
 
@@ -94,11 +94,12 @@ export class PendingWork {
       for (const service of change.services ?? []) this.#services.add(service);
       if (kind === 'Service') this.#services.add(key as ServiceKey);
       if (kind === 'Namespace') this.#addNamespace(key, snapshot);
-      // Of other nodes, only podCIDRs matter, and the address if its pods are backends by consistent hashing. Our own labels and conditions
-      // matter to all Services.
+      // Of other nodes, only podCIDRs matter, and the address if its pods are backends by consistent hashing, or if it is an external IP. Our
+      // own labels and conditions matter to all Services.
       if (kind === 'Node') {
         this.#nodeChanged = true;
         this.#addServicesWithSlotsAt(key, snapshot);
+        this.#addExternalIPsAt(key, snapshot);
         if (key === this.#node) this.#recordVersion(snapshot.nodes.get(key));
       }
       if (kind === 'NodeState' && saysOther(this.#directReturn, key, directReturnText(snapshot.nodeStates.get(key))))
@@ -172,6 +173,12 @@ export class PendingWork {
 
   #addServicesWithSlotsAt(node: string, snapshot: Snapshot): void {
     for (const [key, service] of snapshot.services) if (reachesBackendsAt(snapshot, service, node)) this.#services.add(key);
+  }
+
+  #addExternalIPsAt(node: string, snapshot: Snapshot): void {
+    const own = snapshot.nodes.get(node)?.internalIPs ?? [];
+    for (const [key, { externalIPs }] of snapshot.services)
+      if (externalIPs.some((address) => own.some((each) => sameAddress(each, address)))) this.#services.add(key);
   }
 
   #recordVersion(object: HeraldObject | undefined): void {

@@ -4,10 +4,12 @@ import { followChanges } from '../../system/netlink/follow-changes.ts';
 import { routeProtocol } from '../../system/netlink/socket.ts';
 import { linkWatchRestart } from '../limits.ts';
 
-/** RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR. */
-const linkGroups = [1, 5, 9];
+/** RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR. */
+const addressGroups = [5, 9];
+/** RTNLGRP_LINK. */
+const linkGroups = [1, ...addressGroups];
 /** RTNLGRP_IPV4_NETCONF, RTNLGRP_IPV6_NETCONF. */
-const settingGroups = [24, 25];
+const settingGroups = [24, 25, ...addressGroups];
 
 /**
  * Calls `changed` when the kernel reports that an interface or an address of this host may have changed. Returns the function that ends this.
@@ -18,8 +20,8 @@ export function followHostLinks(clock: Clock, changed: () => void, networkNamesp
 }
 
 /**
- * Calls `changed` when the kernel reports that forwarding, `rp_filter` or a proxy setting of this host may have changed. The kernel reports no
- * other settings.
+ * Calls `changed` when the kernel reports that forwarding, `rp_filter`, a proxy setting or an address of this host may have changed. The
+ * kernel reports no other settings.
  */
 export function followHostSettings(clock: Clock, changed: () => void, networkNamespace?: string): Cancel {
   return follow(settingGroups, clock, changed, networkNamespace);

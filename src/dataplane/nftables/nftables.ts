@@ -22,12 +22,12 @@ import type { PathTable } from '../direct-return/paths.ts';
 import type { UnreachableRouteTable } from '../routes/unreachable-routes.ts';
 import { UnreachableSet } from '../routes/unreachable-set.ts';
 import { DesiredFrontends } from './desired-frontends.ts';
-import { frontendProblem, nodeElements } from '../ruleset/elements.ts';
+import { blockElements, frontendProblem, nodeElements } from '../ruleset/elements.ts';
 import type { NftExecutor } from './executor.ts';
 import { KernelTable, nodeOwner, type CommitResult } from './kernel-table.ts';
 import { families, markerChain, type PodInterfaces } from '../ruleset/layout.ts';
 import { partElement, type Part } from '../ruleset/parts.ts';
-import { repairDelay, repairInterval, repairRetry, retriesPerBatch } from '../limits.ts';
+import { maximumUnreachable, repairDelay, repairInterval, repairRetry, retriesPerBatch } from '../limits.ts';
 import { skeleton } from '../ruleset/skeleton.ts';
 import { targetFrontend, type Target } from './target.ts';
 import { watchRuleset } from './ruleset-monitor.ts';
@@ -63,6 +63,8 @@ export class NftablesDataplane implements Dataplane {
   readonly #failureListeners: ((error: DataplaneError) => void)[] = [];
   #node: NodeForwarding | undefined;
   #nodeTouched = false;
+  /** Blocks of announced aggregates. */
+  #blocks: readonly Prefix[] = [];
   /** The paths of frontends with direct server return may have changed. */
   #pathsTouched = false;
   /** False: the kernel's state is unknown, and the next batch begins by reading it. */
@@ -135,8 +137,12 @@ export class NftablesDataplane implements Dataplane {
     });
   }
 
-  setUnreachable(prefixes: readonly Prefix[]): Promise<ReadonlyMap<string, string>> {
-    return this.#unreachable.setPrefixes(prefixes);
+  async setUnreachable(prefixes: readonly Prefix[]): Promise<ReadonlyMap<string, string>> {
+    const isChange = this.#blocks.length + prefixes.length > 0;
+    [this.#blocks, this.#nodeTouched] = [prefixes.slice(0, maximumUnreachable), this.#nodeTouched || isChange];
+    // The routes alone stop a loop, also where there are no tables. The tables refuse sooner, and TCP by a reset.
+    if (isChange && this.#node !== undefined && !this.#cleared) await this.#flush();
+    return await this.#unreachable.setPrefixes(prefixes);
   }
 
   async probeDirectReturn(interfaces: readonly string[], tunnels: readonly Address[]): Promise<DirectReturnShortcomings> {
@@ -229,7 +235,7 @@ export class NftablesDataplane implements Dataplane {
     if (nodeTouched) await this.#direct.setNode(this.#node?.directReturn);
     const retries = [...this.#refused.keys()].filter((key) => !touched.has(key)).slice(0, retriesPerBatch);
     const targets = new Map<string, Target | undefined>();
-    if (nodeTouched) targets.set(nodeOwner, this.#nodeTarget());
+    if (nodeTouched && this.#node !== undefined) targets.set(nodeOwner, this.#nodeTarget(this.#node));
     await this.#addTargets(touched, targets);
     const retryTargets = new Map<string, Target | undefined>();
     await this.#addTargets(retries, retryTargets);
@@ -271,7 +277,7 @@ export class NftablesDataplane implements Dataplane {
     try {
       await this.#direct.findTunnels();
       await this.#direct.setNode(this.#node.directReturn);
-      const targets = new Map<string, Target>([[nodeOwner, this.#nodeTarget()]]);
+      const targets = new Map<string, Target>([[nodeOwner, this.#nodeTarget(this.#node)]]);
       this.#refused.clear();
       await this.#addTargets(this.#desired.keys(), targets);
       const { masqueradeBit } = this.#node;
@@ -316,13 +322,13 @@ export class NftablesDataplane implements Dataplane {
     );
   }
 
-  #nodeTarget(): Target {
-    assert(this.#node !== undefined);
+  #nodeTarget(node: NodeForwarding): Target {
     const parts: Part[] = [
       ...(this.#direct.hasTunnels ? ['direct_return' as const] : []),
-      ...(this.#node.notesBegun === true ? ['begun' as const] : []),
+      ...(node.notesBegun === true ? ['begun' as const] : []),
     ];
-    return { elements: [...nodeElements(this.#node), ...parts.flatMap((part) => families.map((family) => partElement(family, part)))] };
+    const partElements = parts.flatMap((part) => families.map((family) => partElement(family, part)));
+    return { elements: [...nodeElements(node), ...blockElements(this.#blocks), ...partElements] };
   }
 
   #recordResult(attempted: readonly string[], result: CommitResult): void {

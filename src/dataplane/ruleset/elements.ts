@@ -56,6 +56,10 @@ export function addFrontendElements(frontend: Frontend, to: ElementSink): void {
   if (match.kind === 'address' && frontend.scope === 'internal') add('cluster_ips', addressOctets(match.address));
   if (match.kind === 'address' && frontend.echoFrom !== undefined)
     add('echo', addressOctets(match.address), addressOctets(frontend.echoFrom));
+  if (match.kind === 'address' && frontend.refusesRest) {
+    to.push(partElement(family, 'unserved'));
+    add('own_addresses', addressOctets(match.address));
+  }
   if (frontend.sourceRanges !== undefined) {
     const ranges = disjointPrefixes(frontend.sourceRanges, family);
     if (!ranges.some((range) => range.length === 0)) {
@@ -99,6 +103,14 @@ export function addFrontendElements(frontend: Frontend, to: ElementSink): void {
       hairpins.add(address + address + protocolOctets(match.protocol) + portOctets(backend.port));
     }
   for (const hairpin of hairpins) add('hairpins', hairpin);
+}
+
+/** Returns the elements that refuse packets to these blocks, where no frontend takes them. */
+export function blockElements(blocks: readonly Prefix[]): readonly Element[] {
+  return ([4, 6] as const).flatMap((family) => {
+    const own = disjointPrefixes(blocks, family).map((block): Element => ({ family, set: 'own_blocks', key: rangeOctets(block) }));
+    return own.length === 0 ? [] : [partElement(family, 'unserved'), ...own];
+  });
 }
 
 /** A pod cannot reply to a connection from 127.0.0.1. ::/8 contains ::1 and no address that a node uses (RFC 4291 2.4). */

@@ -7,7 +7,7 @@ export const families: readonly Family[] = [4, 6];
 export const tableFamily = (family: Family): 'ip' | 'ip6' => (family === 4 ? 'ip' : 'ip6');
 
 /** Raised with every change of the skeleton. A table of another version is replaced, one of this version is adopted. */
-const layoutVersion = 10;
+const layoutVersion = 11;
 
 /** Interfaces of pods. They are written into rules, because a set cannot hold the beginning of a name. */
 export interface PodInterfaces {
@@ -84,6 +84,9 @@ const setShapes = {
   affinity_ids: { key: frontend, value: ['class'] },
   nodeport_affinity_ids: { key: nodePort, value: ['class'] },
   cluster_ips: { key: ['address'] },
+  /** External addresses that are Herald's, and the blocks of announced aggregates. What no frontend takes of their packets is refused. */
+  own_addresses: { key: ['address'] },
+  own_blocks: { key: ['source'], interval: true },
   /** The address that answers ICMP echo in place of a Service address. */
   echo: { key: ['address'], value: ['address'] },
   /** Prefixes in which NodePorts are answered on the node's own addresses. */

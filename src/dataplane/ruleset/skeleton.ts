@@ -43,6 +43,8 @@ export interface Skeleton {
  * - before translation, while a frontend has them: source ranges;
  * - nat prerouting and output: the class of the frontend selects a chain by kind, which marks for masquerade, draws a slot and
  *   translates to the backend of that slot;
+ * - nat prerouting and output, after every other program, while an address is Herald's: a packet to it that nothing has translated is
+ *   refused. Such chains see the first packet of a connection only;
  * - filter: a packet that is still addressed to a frontend has no backend. It is refused, or dropped under policy Local.
  *   A translated packet is remembered if the frontend has session affinity, and its endpoint is noted while somebody looks at connections. A packet of an established connection meets one rule;
  * - nat postrouting: masquerade for the mark and for hairpins.
@@ -101,6 +103,7 @@ export function skeleton(family: Family, masqueradeBit: number, pods = noPodInte
       ),
       affinity: affinityPart(ip),
       begun: begunPart(ip),
+      unserved: unservedHooks(ip),
     }),
   };
 }
@@ -249,6 +252,19 @@ function sourceRangeHooks(name: string, rule: string): PartChains {
   );
 }
 
+/**
+ * Refuses what the default route would lead back to the router. Frontends without backends are for the filter chains, and addresses of the
+ * node for its own programs.
+ */
+function unservedHooks(ip: 'ip' | 'ip6'): PartChains {
+  const rules = ownAddresses(ip).map((match) => `${match} goto refuse_rest`);
+  return new Map(
+    ['prerouting', 'output'].map((hook) => chain(`unserved_${hook}`, rules, `type nat hook ${hook} priority ${priorities.unserved}`)),
+  );
+}
+
+const ownAddresses = (ip: 'ip' | 'ip6'): string[] => ['own_addresses', 'own_blocks'].map((set) => `${ip} daddr @${set}`);
+
 function hookChains(ip: 'ip' | 'ip6', podMatches: readonly string[], mark: string): NamedChain[] {
   const { key } = addressView(ip);
   const nodePortKey = nodePortView.key;
@@ -266,7 +282,9 @@ function hookChains(ip: 'ip' | 'ip6', podMatches: readonly string[], mark: strin
     `meta mark and ${mark} != 0 meta mark set meta mark xor ${mark} masquerade fully-random`,
     `ct status dnat ${ip} saddr . ${ip} daddr . meta l4proto . th dport @hairpins masquerade fully-random`,
   ];
-  const leaving = [undelivered, `${ip} daddr @cluster_ips goto refuse`, `${ip} daddr @service_prefixes drop`, `goto ${rememberChain}`];
+  const leaving = [undelivered, `${ip} daddr @cluster_ips goto refuse`, `${ip} daddr @service_prefixes drop`];
+  // Flows that are older than the address. Their first packet has passed translation already.
+  const forwarded = ownAddresses(ip).map((match) => `${match} goto refuse`);
   return [
     // The kernel limits the rate of ICMP errors. A TCP reset refuses twenty connections in a row without delay.
     chain('refuse', ['meta l4proto tcp reject with tcp reset', 'reject']),
@@ -279,11 +297,16 @@ function hookChains(ip: 'ip' | 'ip6', podMatches: readonly string[], mark: strin
       undelivered,
       `goto ${rememberChain}`,
     ]),
-    chain('new_leaving', [translated, ...leaving]),
-    chain('new_or_stray', [translated, 'ct state invalid goto stray', ...leaving]),
+    chain('refuse_rest', [`meta priority set ${key} map @without_backends return`, 'fib daddr type local return', 'goto refuse']),
+    chain('new_leaving', [translated, ...leaving, `goto ${rememberChain}`]),
+    chain('new_or_stray', [translated, 'ct state invalid goto stray', ...leaving, ...forwarded, `goto ${rememberChain}`]),
     // Conntrack does not translate back packets that it cannot match to a connection. The client would then see the backend's own address
     // and reset a good connection (kubernetes/kubernetes#74839). Only packets from our backends are dropped.
-    chain('stray', [`${ip} saddr . ${ip} saddr . meta l4proto . th sport @hairpins drop`]),
+    // Those to an address of ours are part of no connection, so they are not answered.
+    chain('stray', [
+      `${ip} saddr . ${ip} saddr . meta l4proto . th sport @hairpins drop`,
+      ...ownAddresses(ip).map((match) => `${match} drop`),
+    ]),
     chain('nat_prerouting', services, `type nat hook prerouting priority ${priorities.destination}`),
     chain('nat_output', services, `type nat hook output priority ${priorities.destination}`),
     chain('filter_input', ['ct state new goto new_arriving'], `type filter hook input priority ${priorities.filter}`),
@@ -295,9 +318,10 @@ function hookChains(ip: 'ip' | 'ip6', podMatches: readonly string[], mark: strin
 
 /**
  * Each of our chains runs shortly before that of kube-proxy (-110, -100, 0 and 100, in every mode). The kernel runs nat chains in order
- * until one has translated, so where both programs have a frontend, ours takes effect, whichever was created first.
+ * until one has translated, so where both programs have a frontend, ours takes effect, whichever was created first. Packets that nobody
+ * serves are refused after firewalld's chain (-90), the last known one that translates.
  */
-const priorities = { before: -115, destination: -105, filter: -5, source: 95 } as const;
+const priorities = { before: -115, destination: -105, unserved: -80, filter: -5, source: 95 } as const;
 
 /** Of several programs that translate the destination of a packet, the one whose chain has the lowest priority does. */
 export const destinationPriority = priorities.destination;

@@ -20,6 +20,7 @@ import { whyHeldTwice } from '../allocation/held-twice.ts';
 import { planDirectReturn } from '../direct-return/plan.ts';
 import { chooseEndpoints, topologyOf, targetsOf, type NodeTopology, type Target } from './endpoints.ts';
 import { whyExternalIPDenied } from './external-ips.ts';
+import { withRestRefused } from './own-addresses.ts';
 import { isInScope } from './scope.ts';
 import { whyNotForwarded } from './service-proxy-name.ts';
 
@@ -69,7 +70,7 @@ export function decideForwarding(snapshot: Snapshot, service: Service, nodeName:
   const sorted = [...frontends].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, frontend]) => frontend);
   const { services } = snapshot.config;
   const own = sorted.filter((frontend) => isInScope(services, frontend));
-  const ours = withIcmpEcho(snapshot, service, nodeName, own);
+  const ours = withRestRefused(snapshot, service, withIcmpEcho(snapshot, service, nodeName, own));
   const foreign = sorted.filter((frontend) => !isInScope(services, frontend));
   const direct = planDirectReturn(snapshot, service, nodeName, ours);
   return { forwarding: { frontends: direct.frontends }, foreign, reasons: [...reasons, ...direct.reasons] };

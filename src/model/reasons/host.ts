@@ -84,6 +84,12 @@ export const hostReasons = {
     fix: (d) =>
       `give pods an MTU of ${d.mtu} in the configuration of the network plugin and start them again; or, where the links below carry it, run on the node: ip link set dev ${d.interface} mtu ${d.wanted}`,
   }),
+  PodCIDRsMissed: reasonEntry({
+    brief: 'HeraldConfig does not know the pods of a node',
+    says: (d: Texts<'node' | 'missed' | 'configured'>) =>
+      `${d.missed} (spec.podCIDRs of node "${d.node}") is not inside podCIDRs of HeraldConfig/default (${d.configured}): pods there count as clients from outside, so under externalTrafficPolicy Local they reach only endpoints of their own node, and none if it has none`,
+    fix: (d) => `add ${d.missed} to spec.podCIDRs of HeraldConfig/default; or leave the field out, and the podCIDRs of all Nodes count`,
+  }),
   BridgeDropsForwarded: reasonEntry({
     brief: 'The kernel drops packets for other nodes in a bridge',
     says: (d: Texts<'bridge' | 'families' | 'settings' | 'remedy'>) =>

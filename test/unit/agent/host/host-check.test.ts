@@ -5,10 +5,12 @@ import type { HostFilter } from '../../../../src/net/host-filter.ts';
 import { remedyText } from '../../../../src/model/reasons.ts';
 import type { HeraldObject } from '../../../../src/model/store/snapshot.ts';
 import { Store } from '../../../../src/model/store/store.ts';
+import type { HostInterface } from '../../../../src/system/host.ts';
 import { config, node, peer, service } from '../../decisions/fixtures.ts';
 import { basics, testbed, web, type Testbed } from '../testbed.ts';
 
 const beLiberal = 'net/netfilter/nf_conntrack_tcp_be_liberal';
+const uplink: HostInterface = { name: 'eth0', address: '10.0.0.1', length: 24 };
 const reported = (bed: Testbed): unknown[] => (bed.states.at(-1)?.host ?? []).map(({ code, details }) => [code, details]);
 
 async function started(prepare: (bed: Testbed) => void = () => undefined): Promise<Testbed> {
@@ -85,6 +87,24 @@ describe('kernel settings', () => {
     bed.host.settings.set(beLiberal, '0');
     await bed.advance(limits.forwardingCheckMilliseconds);
     expect(bed.host.written).toEqual([`${beLiberal}=1`]);
+  });
+
+  test.each<[what: string, list: HostInterface[]]>([
+    ['an interface that appears', [uplink, { name: 'eth1', address: '172.16.0.1', length: 24 }]],
+    [
+      'an address that an interface without one gets',
+      [uplink, { name: 'eth1', address: 'fe80::1', length: 64 }, { name: 'eth1', address: '172.16.0.1', length: 24 }],
+    ],
+    ['an interface that takes the place of another', [{ name: 'eth1', address: '10.0.0.1', length: 24 }]],
+  ])('the strict filter of a new uplink is corrected after seconds: %s', async (_, list) => {
+    const bed = await started(({ host }) => {
+      host.settings.set('net/ipv4/conf/eth1/rp_filter', '1').set('net/ipv4/conf/eth1/forwarding', '1');
+      host.list = [uplink, ...list.filter(({ address }) => address.includes(':'))];
+    });
+    bed.host.list = list;
+    bed.host.reportSettings();
+    await bed.advance(limits.forwardingCheckMilliseconds);
+    expect(bed.host.written).toEqual(['net/ipv4/conf/eth1/rp_filter=2']);
   });
 
   test('a program that keeps changing a setting is answered at most once in a pause', async () => {
@@ -233,6 +253,19 @@ test.each([
 test('a NodePort that is not served on localhost is reported', async () => {
   const bed = await started(({ host }) => (host.unserved = [{ family: 6, port: 30_080, why: 'the port is in use' }]));
   expect(reported(bed)).toEqual([['LocalhostNodePortNotServed', { port: 30_080, family: 'IPv6', why: 'the port is in use' }]]);
+});
+
+test('podCIDRs of HeraldConfig without the pods of the node are reported, until they have them', async () => {
+  const missed = ['PodCIDRsMissed', { node: 'n1', missed: 'fd00:244:1::/64', configured: '10.244.0.0/16, fd00:244::/48' }];
+  const bed = await started(({ source }) => {
+    source.put(node({ name: 'n1', internalIPs: ['10.0.0.1', 'fd00::1'], podCIDRs: ['10.244.1.0/24', 'fd00:244:1::/64'] }));
+    source.put(config({ podCIDRs: ['10.244.0.0/16', 'fd00:244::/48'] }));
+  });
+  expect(reported(bed)).toEqual([missed]);
+  bed.source.put(config({ podCIDRs: ['10.244.0.0/16', 'fd00:244::/32'] }));
+  await bed.advance(limits.hostCheckMilliseconds);
+  await bed.advance(limits.reportPauseMilliseconds);
+  expect(reported(bed)).toEqual([]);
 });
 
 describe('filters of other programs', () => {

@@ -52,6 +52,16 @@ describe('the work that a change causes', () => {
     expect(work.take()).toMatchObject({ services: ['default/a'], node: true });
   });
 
+  test('another node: the Services with its address as external IP', () => {
+    const snapshot = cluster({
+      services: [{ name: 'a', externalIPs: ['10.0.0.2'] }, { name: 'b', externalIPs: ['10.0.0.3'] }, { name: 'c' }],
+      nodes: [{ name: 'n2', internalIPs: ['10.0.0.2'] }],
+    });
+    const work = new PendingWork('n1');
+    work.addChanges([{ kind: 'Node', key: 'n2' }], snapshot);
+    expect(work.take()).toMatchObject({ services: ['default/a'], node: true });
+  });
+
   test('a Service that changes often is planned once', () => {
     const change = { kind: 'Service', key: 'default/a' } as const;
     expect(workAfter(change, change, change).services).toEqual(['default/a']);

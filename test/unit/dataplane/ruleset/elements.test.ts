@@ -42,6 +42,11 @@ describe('elements of a frontend', () => {
       ['cluster_ips 192.0.2.1', 'frontends 192.0.2.1 . tcp . 80 = 1:2', ...slots, hairpin],
     ],
     [
+      'an address that refuses what no frontend takes',
+      { backends: [], refusesRest: true },
+      ['parts 0x00000006', 'own_addresses 192.0.2.1', 'without_backends 192.0.2.1 . tcp . 80 = 5:0'],
+    ],
+    [
       'an address that answers echo',
       { backends: [], echoFrom: address('10.0.0.9') },
       ['echo 192.0.2.1 = 10.0.0.9', 'without_backends 192.0.2.1 . tcp . 80 = 5:0'],
