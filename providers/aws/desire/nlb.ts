@@ -48,6 +48,11 @@ export function nlbPart(input: PartInput): NlbPart {
   const { settings, nodes, existing } = circumstances;
   const key = serviceKey(service.metadata);
   const targetType = targetTypeOf(values, settings);
+  const wanted = new Set(service.ports.map(({ port }) => port)).size;
+  if (wanted > limits.listenersPerNlb) {
+    issues.error(reason('AwsTooMany', { what: 'listeners', wanted, quota: limits.listenersPerNlb }));
+    return { listeners: [], targetGroups: [], targetPorts: [], rules: [] };
+  }
   if (targetType === 'ip') for (const refused of circumstances.refusedTargets(key)) issues.warn(refused);
   const family = service.ipFamilies[0] ?? 4;
   if (family === 6 && shell.ipAddressType === 'ipv4') {

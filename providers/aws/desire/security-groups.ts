@@ -50,10 +50,10 @@ function portRanges(ports: readonly number[]): (readonly [number, number])[] {
 
 /** Finds the named security groups, by id or by Name tag. */
 export function namedGroups(names: readonly string[], { securityGroups }: Facts, issues: Issues): string[] {
+  const byId = Map.groupBy(securityGroups, ({ id }) => id);
+  const byName = Map.groupBy(securityGroups, ({ tags }) => tags['Name']);
   return names.flatMap((name) => {
-    const found = name.startsWith('sg-')
-      ? securityGroups.filter(({ id }) => id === name)
-      : securityGroups.filter(({ tags }) => tags['Name'] === name);
+    const found = (name.startsWith('sg-') ? byId : byName).get(name) ?? [];
     const [group] = found;
     if (group !== undefined && found.length === 1) return [group.id];
     issues.error(reason('AwsSecurityGroupNotFound', { group: name }));
