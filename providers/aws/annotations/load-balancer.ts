@@ -220,7 +220,8 @@ export const loadBalancerAnnotations = {
   sourceRanges: {
     ...both('-', cidrs, {
       default: '`0.0.0.0/0`, and `::/0` with dual stack',
-      description: 'Clients that may connect. spec.loadBalancerSourceRanges wins. Not with `security-groups`.',
+      description:
+        'Clients that may connect. spec.loadBalancerSourceRanges wins. Refused where Herald has no security group that enforces it, for example with `security-groups` or `disable-nlb-sg`.',
       lbc: 'yes',
       cpa: 'differs' as const,
       difference: 'also IPv6',

@@ -13,7 +13,7 @@ import { upstreamIsPublic } from './claim.ts';
 import { portEncryption, portsNamed, type BackendProtocol, type PortEncryption } from './ports/encryption.ts';
 import { checkName, checkQuota, type Issues } from '../model/issues.ts';
 import { effectiveScheme } from './scheme.ts';
-import { checkRuleQuota, clientRules, clientSources, namedGroups } from './security-groups.ts';
+import { checkEnforced, checkRuleQuota, clientRules, clientSources, namedGroups } from './security-groups.ts';
 import { chooseSubnets } from './subnets/choose-subnets.ts';
 import { checkTagQuota } from './tag-quota.ts';
 import { classicInstances, departingInstances, noTargets } from './targets/targets.ts';
@@ -44,6 +44,7 @@ export function desireClassic(
   checkQuota('instances', instances.length, limits.instancesPerClassic, issues);
   if (instances.length === 0) issues.warn(noTargets('node', true, values, circumstances));
   const securityGroups = classicSecurityGroups(values, rules, stack, circumstances, issues);
+  if (securityGroups.kind === 'given') checkEnforced(service, values, { why: 'given', dualstack: false }, issues);
   const tags = {
     ...askedTags({ ...settings.defaultTags, ...values.tags }),
     ...ownerTags(settings),

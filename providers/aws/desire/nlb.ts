@@ -18,7 +18,7 @@ import { presentNlb, type NlbShell } from './nlb-shell.ts';
 import { checkListenerAttributes, listenerAttributes, nlbPorts, type NlbPort } from './ports/nlb-listeners.ts';
 import { checkQuicListeners, checkQuicPorts } from './ports/quic.ts';
 import { checkActions, weightsOf, type Backend, type Weights } from './ports/weights.ts';
-import { checkRuleQuota, clientRules, clientSources } from './security-groups.ts';
+import { checkEnforced, checkRuleQuota, clientRules, clientSources } from './security-groups.ts';
 import { checkTagQuota } from './tag-quota.ts';
 import { withServerIds } from './targets/quic-targets.ts';
 import { sharedGroupOf } from './targets/shared-group.ts';
@@ -86,7 +86,9 @@ export function nlbPart(input: PartInput): NlbPart {
   );
   checkQuicListeners(listeners, others, targetType, shell, issues);
   checkTagQuota([shell, ...listeners, ...targetGroups], issues);
-  const sources = clientSources(service, values, shell.ipAddressType === 'dualstack', issues);
+  const dualstack = shell.ipAddressType === 'dualstack';
+  const sources = clientSources(service, values, dualstack, issues);
+  if (shell.unenforced !== undefined) checkEnforced(service, values, { why: shell.unenforced, dualstack }, issues);
   const open = ports.flatMap(({ protocol, servicePort: { port } }) => transportsOf(protocol).map((protocol) => ({ protocol, port })));
   return {
     listeners,
@@ -216,7 +218,7 @@ function targetPorts({ protocol, targets, targetType, healthCheck }: DesiredTarg
 
 /** Combines shell and parts into the desired NLB. */
 export function assembleNlb(
-  { groups, ...shell }: NlbShell,
+  { groups, unenforced: _, ...shell }: NlbShell,
   parts: readonly NlbPart[],
   untouched: readonly ServiceKey[],
   issues: Issues,

@@ -11,6 +11,7 @@ import type { TargetDescription } from '../cloud/elbv2.ts';
 import { checkPolicy, usesOfTargetGroups } from '../desire/policies/check-policy.ts';
 import { policyOf, type NamespacePolicy } from '../desire/policies/namespace-policy.ts';
 import { checkJoinedGroup, joinedPorts, whyUntouchable } from '../desire/ports/joined-groups.ts';
+import { checkEnforced } from '../desire/security-groups.ts';
 import type { Member } from '../desire/stack.ts';
 import { zonesOfTargets } from '../desire/targets/target-zones.ts';
 import { departingInstances, departingPods, instanceTargets, podTargets } from '../desire/targets/targets.ts';
@@ -145,6 +146,7 @@ export class JoinedTargetGroups {
     for (const warning of member.warnings) issues.warn(warning);
     const ports = joinedPorts(service, values, issues);
     const family = service.ipFamilies[0] ?? 4;
+    checkEnforced(service, values, { why: 'joined', dualstack: family === 6 }, issues);
     const found = await observeJoinedGroups(
       cloud,
       ports.map(({ arn }) => arn),

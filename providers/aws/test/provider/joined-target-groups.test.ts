@@ -87,6 +87,15 @@ describe('a Service that joins the target group of another cluster', () => {
     expect([owner, guest].map(({ cloud }) => cloud.writes.length)).toEqual(before);
   });
 
+  test('is refused when it restricts its clients, which only the owner could do', async () => {
+    const { guest, arn, targets, runBoth } = await twoClusters();
+    setPods(guest, '10.0.101.8');
+    guest.apply({ name: 'web', ports, annotations: { [key]: arn }, sourceRanges: ['192.0.2.0/24'] });
+    await runBoth(300);
+    expect(targets()).toEqual(['10.0.100.5', '10.0.100.6']);
+    expect(resultOf(guest)?.reason).toMatchObject({ code: 'AwsSourcesNotEnforced', details: { setting: 'spec.loadBalancerSourceRanges' } });
+  });
+
   test('takes its targets along when it is deleted', async () => {
     const { guest, world, targets, runBoth, join } = await twoClusters();
     setPods(guest, '10.0.101.8');
