@@ -19,6 +19,7 @@ import { checkListenerAttributes, listenerAttributes, nlbPorts, type NlbPort } f
 import { checkQuicListeners, checkQuicPorts } from './ports/quic.ts';
 import { checkActions, weightsOf, type Backend, type Weights } from './ports/weights.ts';
 import { checkEnforced, checkRuleQuota, clientRules, clientSources } from './security-groups.ts';
+import type { NamespacePolicy } from './policies/namespace-policy.ts';
 import { checkTagQuota } from './tag-quota.ts';
 import { withServerIds } from './targets/quic-targets.ts';
 import { sharedGroupOf } from './targets/shared-group.ts';
@@ -33,7 +34,7 @@ export interface NlbPart {
 }
 
 interface PartInput {
-  readonly member: { readonly service: Service; readonly values: AnnotationValues };
+  readonly member: { readonly service: Service; readonly values: AnnotationValues; readonly policy?: NamespacePolicy };
   readonly stack: StackIdentity;
   readonly shell: NlbShell;
   /** The listeners of the Services that come before this one. */
@@ -71,7 +72,7 @@ export function nlbPart(input: PartInput): NlbPart {
   };
   const instances = targetType === 'instance' ? instanceTargets(nodes, values) : [];
   const part: Part = { ...input, key, targetType, family, tags, instances };
-  const given = { ...circumstances, targetType, ...defined({ loadBalancer: present?.arn }) };
+  const given = { ...circumstances, targetType, ...defined({ loadBalancer: present?.arn, policy: member.policy }) };
   const weights = ports.map((port) => weightsOf(service, values, port, given, issues));
   const ownGroups = ports.map((port) => targetGroupOf(part, port));
   const backendGroups = new Map(
@@ -139,7 +140,9 @@ function targetGroupOf(part: Part, port: NlbPort, backend?: Extract<Backend, { s
       ...part.tags,
       ...ownerTags(settings),
       [tagKeys.resource]: resources.targetGroup(groupKey),
-      ...(shared === undefined ? {} : { [tagKeys.multiCluster]: 'true' }),
+      ...(shared === undefined
+        ? {}
+        : { [tagKeys.multiCluster]: 'true', ...defined({ [tagKeys.namespaces]: values.targetGroupNamespaces?.join(' ') }) }),
     },
     ...defined({ shared }),
   };

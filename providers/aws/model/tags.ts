@@ -23,6 +23,8 @@ export const tagKeys = {
   endpointService: 'herald.dev/endpoint-service',
   /** On a target group in which others may register targets: its owner deregisters only its own. */
   multiCluster: 'herald.dev/multi-cluster',
+  /** On a target group: the namespaces whose Services may use it, separated by spaces. */
+  namespaces: 'herald.dev/namespaces',
   /** Since when a replacement serves, RFC 3339. Deleted `retireSeconds` later. */
   retired: 'herald.dev/retired-at',
   /** Since when it has had no Service, RFC 3339. */

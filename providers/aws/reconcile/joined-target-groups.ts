@@ -152,11 +152,13 @@ export class JoinedTargetGroups {
       ports.map(({ arn }) => arn),
     );
     const groupOf = (arn: string): ObservedTargetGroup | undefined => found.find(({ targetGroup }) => targetGroup.TargetGroupArn === arn);
+    const { namespace } = service.metadata;
+    const policy = policyOf(namespace, snapshot);
     for (const port of ports) {
       const group = groupOf(port.arn);
-      checkJoinedGroup(port, family, group === undefined ? undefined : { group: group.targetGroup, tags: group.tags }, settings, issues);
+      const found = group === undefined ? undefined : { group: group.targetGroup, tags: group.tags };
+      checkJoinedGroup(port, found, { service, policy, ...settings }, issues);
     }
-    const policy = policyOf(service.metadata.namespace, snapshot);
     checkPolicy(policy, usesOfTargetGroups(ports), issues);
     const { facts, nodes, checkTargets } = await account.circumstances(connection, snapshot, [member]);
     const needsPods = found.some(({ targetGroup }) => targetGroup.TargetType === 'ip');
@@ -167,7 +169,7 @@ export class JoinedTargetGroups {
     const untouchable = new Set(
       found
         .map(({ targetGroup, tags }) => [targetGroup.TargetGroupArn, tags] as const)
-        .flatMap(([arn, tags]) => (whyUntouchable(arn, tags, policy) === undefined ? [] : [arn])),
+        .flatMap(([arn, tags]) => (whyUntouchable(arn, tags, namespace, policy) === undefined ? [] : [arn])),
     );
     const groups = [...byArn].flatMap(([arn, ports]) => {
       const group = untouchable.has(arn) ? undefined : groupOf(arn);
@@ -217,7 +219,7 @@ export class JoinedTargetGroups {
       const there = observed.find(({ targetGroup }) => targetGroup.TargetGroupArn === group.arn);
       if (there === undefined) continue;
       const recorded = record.get(group.arn);
-      const why = whyUntouchable(group.arn, there.tags, policy);
+      const why = whyUntouchable(group.arn, there.tags, service.metadata.namespace, policy);
       if (why !== undefined) {
         untouched.set(group.arn, reason('AwsTargetsLeft', { group: group.arn, why, targets: recorded?.size ?? 0 }));
         continue;

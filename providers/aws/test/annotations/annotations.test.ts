@@ -77,6 +77,7 @@ const samples: Readonly<Record<keyof typeof annotationTable, readonly [string, s
   disown: ['true', 'maybe'],
   targetGroup: ['arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/shop/1a', 'shop'],
   targetGroupOfPort: ['arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/shop/1a', 'arn'],
+  targetGroupNamespaces: ['shop, default', 'a/b'],
   albTarget: ['shop', 'arn:aws:elasticloadbalancing:us-east-1:123456789012:loadbalancer/net/shop/1'],
   albTargetOfPort: ['arn:aws:elasticloadbalancing:us-east-1:123456789012:loadbalancer/app/shop/1a', 'a shop'],
   endpointService: ['true', 'maybe'],
