@@ -313,7 +313,7 @@ export const awsReasons = {
     brief: 'The security group of some nodes is not known',
     says: (d: { readonly instance: string; readonly groups: number | string }) =>
       d.groups === 1
-        ? `the security group of ${d.instance}, which is no pod, is not tagged kubernetes.io/cluster/NAME, so it was not opened for the load balancer`
+        ? `the security group of ${d.instance}, which is no known pod, is not tagged kubernetes.io/cluster/NAME, so it was not opened for the load balancer`
         : `instance ${d.instance} has ${d.groups} security groups and not exactly one tagged kubernetes.io/cluster/NAME, so none was opened for the load balancer`,
     fix: () => 'tag the security group that Herald should open',
   }),
