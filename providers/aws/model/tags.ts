@@ -72,6 +72,12 @@ export function keptBefore(tags: Tags): ReadonlyMap<string, string> {
   );
 }
 
+/**
+ * True for a tag that only AWS or Herald sets, in upper or lower case: AWS reserves its prefix in every case, and conditions of IAM do not
+ * tell cases apart.
+ */
+export const isReservedKey = (key: string): boolean => /^(?:aws:|herald\.dev\/)/i.test(key);
+
 /** True when AWS accepts it as a tag. */
 export function isTaggable(key: string, value: string): boolean {
   return key.length <= 128 && value.length <= 256 && /^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$/u.test(key + value);
