@@ -80,10 +80,15 @@ function warningsForUnknown(key: string): Reason[] {
   return [reason('AwsAnnotationUnknown', { key, meant: meantBy(key) ?? '' })];
 }
 
-/** Returns the known key that is closest to an unknown one, without the prefix that both have: in it nothing differs, and it is longer than what follows. */
+/**
+ * Returns the known key that an unknown one probably means: the only one that ends with it, or the closest. The prefix that all have is left
+ * out: it is longer than what follows, so that every two keys would seem close.
+ */
 function meantBy(key: string): string | undefined {
   const prefix = [balancerPrefix, heraldPrefix].find((one) => key.startsWith(one)) ?? '';
   const rests = entries.flatMap(([, entry]) => (entry.key.startsWith(prefix) ? [entry.key.slice(prefix.length)] : []));
-  const meant = closestName(key.slice(prefix.length), rests);
+  const rest = key.slice(prefix.length);
+  const [longer, second] = rests.filter((one) => one.endsWith(`-${rest}`));
+  const meant = second === undefined && longer !== undefined ? longer : closestName(rest, rests);
   return meant === undefined ? undefined : `${prefix}${meant}`;
 }
