@@ -12,6 +12,7 @@ import { checkUsable } from './ports/certificates.ts';
 import { upstreamIsPublic } from './claim.ts';
 import { portEncryption, portsNamed, type BackendProtocol, type PortEncryption } from './ports/encryption.ts';
 import { checkName, checkQuota, type Issues } from '../model/issues.ts';
+import { warnOfHttpOnly } from './nlb-health-check.ts';
 import { effectiveScheme } from './scheme.ts';
 import { checkEnforced, checkRuleQuota, clientRules, clientSources, namedGroups } from './security-groups.ts';
 import { chooseSubnets } from './subnets/choose-subnets.ts';
@@ -155,7 +156,9 @@ function classicHealthCheck(
   const port = checkPort(service, values, trafficPort, issues) ?? (local ? service.healthCheckNodePort : trafficPort);
   const isTls = encrypted !== undefined && service.ports.some((one) => one.nodePort === port && speaksTls(one));
   const protocol = values.healthCheckProtocol ?? (local ? 'HTTP' : isTls ? 'SSL' : 'TCP');
-  const path = protocol === 'HTTP' || protocol === 'HTTPS' ? (values.healthCheckPath ?? (local ? '/healthz' : '/')) : '';
+  const asksByHttp = protocol === 'HTTP' || protocol === 'HTTPS';
+  if (!asksByHttp) warnOfHttpOnly(values, issues);
+  const path = asksByHttp ? (values.healthCheckPath ?? (local ? '/healthz' : '/')) : '';
   const Interval = values.healthCheckInterval ?? 10;
   const Timeout = values.healthCheckTimeout ?? 5;
   if (Timeout >= Interval) {

@@ -361,7 +361,7 @@ export const awsReasons = {
   }),
   AwsFieldWithoutEffect: reasonEntry({
     brief: 'A field of the Service does nothing on AWS',
-    says: (d: { readonly field: string; readonly instead: string }) => `${d.field} does nothing on AWS`,
+    says: (d: { readonly field: string; readonly instead: string }) => `${d.field} has no effect on the load balancer`,
     fix: (d) => d.instead,
   }),
   AwsEndpointServiceInUse: lastingReason({
