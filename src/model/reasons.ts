@@ -1,4 +1,5 @@
 import assert from 'node:assert';
+import { visibleText } from '../lang/visible-text.ts';
 import { allocationReasons } from './reasons/allocation.ts';
 import { announcementReasons } from './reasons/announcement.ts';
 import { receivedRouteReasons } from './reasons/bgp/received-routes.ts';
@@ -70,17 +71,18 @@ export function conditionText(reason: Reason): string {
 
 /** Returns the text that distinguishes mistakes of one code. Undefined when the code is enough. */
 export function stableText(reason: Reason): string | undefined {
-  return entryOf(reason).lasting?.(reason.details as never);
+  const text = entryOf(reason).lasting?.(reason.details as never);
+  return text === undefined ? undefined : visibleText(text);
 }
 
-/** Returns the full sentence, with names and numbers. */
+/** Returns the full sentence, with names and numbers. Like all texts of reasons without invisible characters: details may quote text of any author. */
 export function reasonText(reason: Reason): string {
-  return entryOf(reason).says(reason.details as never);
+  return visibleText(entryOf(reason).says(reason.details as never));
 }
 
 /** Returns the fix. "" when nothing needs to be done. */
 export function remedyText(reason: Reason): string {
-  return entryOf(reason).fix(reason.details as never);
+  return visibleText(entryOf(reason).fix(reason.details as never));
 }
 
 /** True when nobody answers clients for this reason, although the Service has the load balancer that it asks for. */

@@ -2,7 +2,7 @@ import { both, classic, legacyPrefix, nlb, type AnnotationEntry } from './entry.
 import { addresses, attributeMap, boolean, cidrs, integer, labels, list, map, text, texts, word, type ValueType } from './value-types.ts';
 import { parsed, invalid, type Parsed } from '../../../src/net/parsed.ts';
 import { parsePrefixLeniently, type Prefix } from '../../../src/net/prefix.ts';
-import { isTaggable } from '../model/tags.ts';
+import { isReservedKey, isTaggable } from '../model/tags.ts';
 
 /** CPA reads "" and "false" as internet-facing and every other text as internal. LBC reads a boolean. This type accepts both. */
 const internalText: ValueType<boolean> = {
@@ -44,7 +44,7 @@ const resourceTags: typeof map = {
     const entries = Object.entries(result.value);
     if (entries.length > maximumTags) return invalid(`has ${entries.length} tags, but at most ${maximumTags} are allowed`);
     for (const [key, value] of entries) {
-      if (key.startsWith('aws:') || key.startsWith('herald.dev/')) return invalid(`has ${key}, which a Service must not set`);
+      if (isReservedKey(key)) return invalid(`has ${key}, which a Service must not set`);
       if (!isTaggable(key, value)) return invalid(`has ${key}=${value}, which AWS does not accept as a tag`);
     }
     return result;
@@ -220,7 +220,8 @@ export const loadBalancerAnnotations = {
   sourceRanges: {
     ...both('-', cidrs, {
       default: '`0.0.0.0/0`, and `::/0` with dual stack',
-      description: 'Clients that may connect. spec.loadBalancerSourceRanges wins. Not with `security-groups`.',
+      description:
+        'Clients that may connect. spec.loadBalancerSourceRanges wins. Refused where Herald has no security group that enforces it, for example with `security-groups` or `disable-nlb-sg`.',
       lbc: 'yes',
       cpa: 'differs' as const,
       difference: 'also IPv6',

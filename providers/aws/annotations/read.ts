@@ -1,12 +1,14 @@
 import { closestName } from '../../../src/lang/closest-name.ts';
 import { reason, type Reason } from '../../../src/model/reasons.ts';
+import { Issues } from '../model/issues.ts';
 import { ownAnnotations } from '../model/service-metadata.ts';
 import { balancerPrefix, heraldPrefix, type AnnotationEntry, type BalancerKind } from './entry.ts';
+import { limits } from './limits.ts';
 import { annotationTable, familyNames, type AnnotationName, type AnnotationValues } from './table.ts';
 
 export interface ReadAnnotations {
   readonly values: AnnotationValues;
-  /** All errors at once. Herald changes nothing for the Service until they are corrected. */
+  /** The first errors, together. Herald changes nothing for the Service until they are corrected. */
   readonly errors: readonly Reason[];
   readonly warnings: readonly Reason[];
 }
@@ -16,26 +18,28 @@ type AnyEntry = AnnotationEntry<unknown>;
 const entries: readonly (readonly [AnnotationName, AnyEntry])[] = Object.entries(annotationTable) as [AnnotationName, AnyEntry][];
 const singles = new Map(entries.filter(([, { family }]) => family === undefined).map(([name, entry]) => [entry.key, { name, entry }]));
 const families = entries.filter(([, { family }]) => family !== undefined).map(([name, entry]) => ({ name, entry }));
-const knownKeys = entries.map(([, { key }]) => key);
 
-/** Reads the annotations of a Service: the values for its load balancer, and all errors and warnings. */
+/** Reads the annotations of a Service: the values for its load balancer, and the first errors and warnings. */
 export function readAnnotations(annotations: Readonly<Record<string, string>>, kind: BalancerKind): ReadAnnotations {
-  const errors: Reason[] = [];
-  const warnings: Reason[] = [];
+  const issues = new Issues();
   const values: Record<string, unknown> = Object.fromEntries(familyNames.map((name) => [name, new Map<string, unknown>()]));
   // Sorted, so that messages always come in the same order.
   for (const key of Object.keys(annotations).toSorted()) {
     const found = find(key);
     if (found === undefined) {
-      warnings.push(...warningsForUnknown(key));
+      if (issues.hasRoomForWarnings) for (const warning of warningsForUnknown(key)) issues.warn(warning);
       continue;
     }
     const { name, entry, member } = found;
     const text = annotations[key] ?? '';
     // Templates render settings that are not set as empty values.
     if (text.trim() === '') continue;
+    if (text.length > limits.annotation) {
+      issues.invalid(key, `has ${text.length} characters, and at most ${limits.annotation} are allowed`);
+      continue;
+    }
     if (!entry.kinds.includes(kind)) {
-      warnings.push(
+      issues.warn(
         entry.kinds.length === 0
           ? reason('AwsAnnotationUnsupported', { key, why: entry.difference ?? '' })
           : reason('AwsAnnotationWithoutEffect', { key, kind }),
@@ -43,11 +47,11 @@ export function readAnnotations(annotations: Readonly<Record<string, string>>, k
       continue;
     }
     const result = entry.type.read(text);
-    if (!result.ok) errors.push(reason('AwsAnnotationInvalid', { key, problem: result.problem }));
+    if (!result.ok) issues.invalid(key, result.problem);
     else if (member === undefined) values[name] = result.value;
     else (values[name] as Map<string, unknown>).set(member, result.value);
   }
-  return { values: values as unknown as AnnotationValues, errors, warnings };
+  return { values: values as unknown as AnnotationValues, errors: issues.errors, warnings: issues.warnings };
 }
 
 interface Found {
@@ -73,5 +77,18 @@ function warningsForUnknown(key: string): Reason[] {
   const right = key.replace(/=+$/, '');
   if (right !== key && find(right) !== undefined) return [reason('AwsAnnotationMisspelt', { key, right })];
   if (ownAnnotations.has(key) || (!key.startsWith(balancerPrefix) && !key.startsWith(heraldPrefix))) return [];
-  return [reason('AwsAnnotationUnknown', { key, meant: closestName(key, knownKeys) ?? '' })];
+  return [reason('AwsAnnotationUnknown', { key, meant: meantBy(key) ?? '' })];
+}
+
+/**
+ * Returns the known key that an unknown one probably means: the only one that ends with it, or the closest. The prefix that all have is left
+ * out: it is longer than what follows, so that every two keys would seem close.
+ */
+function meantBy(key: string): string | undefined {
+  const prefix = [balancerPrefix, heraldPrefix].find((one) => key.startsWith(one)) ?? '';
+  const rests = entries.flatMap(([, entry]) => (entry.key.startsWith(prefix) ? [entry.key.slice(prefix.length)] : []));
+  const rest = key.slice(prefix.length);
+  const [longer, second] = rests.filter((one) => one.endsWith(`-${rest}`));
+  const meant = second === undefined && longer !== undefined ? longer : closestName(rest, rests);
+  return meant === undefined ? undefined : `${prefix}${meant}`;
 }

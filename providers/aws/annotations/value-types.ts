@@ -1,6 +1,7 @@
 import { parseAddress, type Address } from '../../../src/net/address.ts';
 import { parsed, invalid, type Parsed } from '../../../src/net/parsed.ts';
 import { parsePrefixLeniently, type Prefix } from '../../../src/net/prefix.ts';
+import { limits } from './limits.ts';
 
 /** Turns the text of an annotation into a value. */
 export interface ValueType<T> {
@@ -57,6 +58,7 @@ export function list<T>(what: string, item: (text: string) => Parsed<T>): ValueT
     read(text) {
       const items = splitList(text);
       if (items.length === 0) return invalid('is an empty list');
+      if (items.length > limits.listItems) return invalid(`has ${items.length} items, and at most ${limits.listItems} are allowed`);
       const values: T[] = [];
       for (const text of items) {
         const result = item(text);

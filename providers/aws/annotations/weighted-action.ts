@@ -59,7 +59,8 @@ function readAction(raw: unknown): WeightedAction {
   const weight = others.length === 0 ? 1 : weightOf(config['baseServiceWeight'], 'forwardConfig.baseServiceWeight');
   if (others.length > 0 && weight + others.reduce((sum, one) => sum + one.weight, 0) === 0) throw new Mistake('has only weights of 0');
   const names = others.map((one) => ('arn' in one ? one.arn : `${one.service}:${one.port}`));
-  const twice = names.find((name, index) => names.indexOf(name) < index);
+  const seen = new Set<string>();
+  const twice = names.find((name) => seen.size === seen.add(name).size);
   if (twice !== undefined) throw new Mistake(`names ${twice} twice`);
   return { weight, others, isSticky: enabled };
 }

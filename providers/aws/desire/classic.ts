@@ -12,8 +12,9 @@ import { checkUsable } from './ports/certificates.ts';
 import { upstreamIsPublic } from './claim.ts';
 import { portEncryption, portsNamed, type BackendProtocol, type PortEncryption } from './ports/encryption.ts';
 import { checkName, checkQuota, type Issues } from '../model/issues.ts';
+import { warnOfHttpOnly } from './nlb-health-check.ts';
 import { effectiveScheme } from './scheme.ts';
-import { checkRuleQuota, clientRules, clientSources, namedGroups } from './security-groups.ts';
+import { checkEnforced, checkRuleQuota, clientRules, clientSources, namedGroups } from './security-groups.ts';
 import { chooseSubnets } from './subnets/choose-subnets.ts';
 import { checkTagQuota } from './tag-quota.ts';
 import { classicInstances, departingInstances, noTargets } from './targets/targets.ts';
@@ -44,6 +45,7 @@ export function desireClassic(
   checkQuota('instances', instances.length, limits.instancesPerClassic, issues);
   if (instances.length === 0) issues.warn(noTargets('node', true, values, circumstances));
   const securityGroups = classicSecurityGroups(values, rules, stack, circumstances, issues);
+  if (securityGroups.kind === 'given') checkEnforced(service, values, { why: 'given', dualstack: false }, issues);
   const tags = {
     ...askedTags({ ...settings.defaultTags, ...values.tags }),
     ...ownerTags(settings),
@@ -154,7 +156,9 @@ function classicHealthCheck(
   const port = checkPort(service, values, trafficPort, issues) ?? (local ? service.healthCheckNodePort : trafficPort);
   const isTls = encrypted !== undefined && service.ports.some((one) => one.nodePort === port && speaksTls(one));
   const protocol = values.healthCheckProtocol ?? (local ? 'HTTP' : isTls ? 'SSL' : 'TCP');
-  const path = protocol === 'HTTP' || protocol === 'HTTPS' ? (values.healthCheckPath ?? (local ? '/healthz' : '/')) : '';
+  const asksByHttp = protocol === 'HTTP' || protocol === 'HTTPS';
+  if (!asksByHttp) warnOfHttpOnly(values, issues);
+  const path = asksByHttp ? (values.healthCheckPath ?? (local ? '/healthz' : '/')) : '';
   const Interval = values.healthCheckInterval ?? 10;
   const Timeout = values.healthCheckTimeout ?? 5;
   if (Timeout >= Interval) {

@@ -25,6 +25,7 @@ export function nlbHealthCheck(
   if (!transportsOf(listener).includes('tcp') && port === 'traffic-port') {
     for (const { protocol, port } of service.ports) if (protocol === 'UDP') issues.warn(reason('AwsHealthCheckOnUdp', { port }));
   }
+  if (protocol === 'TCP') warnOfHttpOnly(values, issues);
   return {
     protocol,
     port,
@@ -36,6 +37,14 @@ export function nlbHealthCheck(
     healthyThreshold: values.healthyThreshold ?? (local ? 2 : 3),
     unhealthyThreshold: values.unhealthyThreshold ?? (local ? 2 : 3),
   };
+}
+
+/** Warns about settings that only a check by HTTP or HTTPS has, while the targets are checked by TCP or SSL. */
+export function warnOfHttpOnly(values: AnnotationValues, issues: Issues): void {
+  const instead = 'set aws-load-balancer-healthcheck-protocol: http, or remove the annotation';
+  for (const name of ['healthCheckPath', 'successCodes'] as const)
+    if (values[name] !== undefined)
+      issues.warn(reason('AwsFieldWithoutEffect', { field: `annotation ${annotationTable[name].key}`, instead }));
 }
 
 function readProtocol(

@@ -13,7 +13,7 @@ import { upstreamIsPublic } from './claim.ts';
 import { endpointServiceOf } from './endpoint-service.ts';
 import { loadBalancerAttributes } from './nlb-attributes.ts';
 import { effectiveScheme } from './scheme.ts';
-import { namedGroups } from './security-groups.ts';
+import { namedGroups, type Unenforced } from './security-groups.ts';
 import { checkAddresses } from './subnets/check-addresses.ts';
 import { chooseSubnets } from './subnets/choose-subnets.ts';
 import { mapSubnets } from './subnets/map-subnets.ts';
@@ -23,6 +23,8 @@ export type NlbShell = Omit<DesiredNlb, 'listeners' | 'targetGroups' | 'targetPo
   readonly groups:
     | Exclude<DesiredNlb['securityGroups'], { kind: 'managed' }>
     | { readonly kind: 'managed'; readonly name: string; readonly backend: boolean };
+  /** Why no group of Herald restricts the clients. Absent: one does. */
+  readonly unenforced?: Unenforced;
 };
 
 export function nlbShell(
@@ -49,6 +51,7 @@ export function nlbShell(
   const tags = { ...askedTags({ ...settings.defaultTags, ...values.tags }), ...ownerTags(settings), [tagKeys.stack]: stack.key };
   const ofEndpointService = { ...tags, [tagKeys.resource]: resources.endpointService };
   const endpointService = endpointServiceOf(values, ipAddressType, ofEndpointService, issues);
+  const groups = securityGroups(values, stack, { scheme, current }, circumstances, issues);
   return {
     kind: 'nlb',
     stack: stack.key,
@@ -56,7 +59,8 @@ export function nlbShell(
     scheme,
     ipAddressType,
     subnets,
-    groups: securityGroups(values, stack, { scheme, current }, circumstances, issues),
+    groups,
+    ...defined({ unenforced: whyUnenforced(values, groups) }),
     tags: {
       ...tags,
       [tagKeys.resource]: resources.loadBalancer,
@@ -111,6 +115,12 @@ function securityGroups(
     name: resourceName(stack.namespace, stack.name, settings.clusterName, stack.key, 'security-group'),
     backend: settings.manageNodeRules,
   };
+}
+
+function whyUnenforced({ disableSecurityGroups, adopt }: AnnotationValues, { kind }: NlbShell['groups']): Unenforced | undefined {
+  if (kind !== 'none') return kind === 'given' ? 'given' : undefined;
+  if (disableSecurityGroups === true) return 'disabled';
+  return adopt === undefined ? 'fixed' : 'adopted';
 }
 
 /** Dual stack if the annotation asks for it, or if the Service needs IPv6. */

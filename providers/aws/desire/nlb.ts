@@ -18,7 +18,8 @@ import { presentNlb, type NlbShell } from './nlb-shell.ts';
 import { checkListenerAttributes, listenerAttributes, nlbPorts, type NlbPort } from './ports/nlb-listeners.ts';
 import { checkQuicListeners, checkQuicPorts } from './ports/quic.ts';
 import { checkActions, weightsOf, type Backend, type Weights } from './ports/weights.ts';
-import { checkRuleQuota, clientRules, clientSources } from './security-groups.ts';
+import { checkEnforced, checkRuleQuota, clientRules, clientSources } from './security-groups.ts';
+import type { NamespacePolicy } from './policies/namespace-policy.ts';
 import { checkTagQuota } from './tag-quota.ts';
 import { withServerIds } from './targets/quic-targets.ts';
 import { sharedGroupOf } from './targets/shared-group.ts';
@@ -33,7 +34,7 @@ export interface NlbPart {
 }
 
 interface PartInput {
-  readonly member: { readonly service: Service; readonly values: AnnotationValues };
+  readonly member: { readonly service: Service; readonly values: AnnotationValues; readonly policy?: NamespacePolicy };
   readonly stack: StackIdentity;
   readonly shell: NlbShell;
   /** The listeners of the Services that come before this one. */
@@ -48,6 +49,11 @@ export function nlbPart(input: PartInput): NlbPart {
   const { settings, nodes, existing } = circumstances;
   const key = serviceKey(service.metadata);
   const targetType = targetTypeOf(values, settings);
+  const wanted = new Set(service.ports.map(({ port }) => port)).size;
+  if (wanted > limits.listenersPerNlb) {
+    issues.error(reason('AwsTooMany', { what: 'listeners', wanted, quota: limits.listenersPerNlb }));
+    return { listeners: [], targetGroups: [], targetPorts: [], rules: [] };
+  }
   if (targetType === 'ip') for (const refused of circumstances.refusedTargets(key)) issues.warn(refused);
   const family = service.ipFamilies[0] ?? 4;
   if (family === 6 && shell.ipAddressType === 'ipv4') {
@@ -66,7 +72,7 @@ export function nlbPart(input: PartInput): NlbPart {
   };
   const instances = targetType === 'instance' ? instanceTargets(nodes, values) : [];
   const part: Part = { ...input, key, targetType, family, tags, instances };
-  const given = { ...circumstances, targetType, ...defined({ loadBalancer: present?.arn }) };
+  const given = { ...circumstances, targetType, ...defined({ loadBalancer: present?.arn, policy: member.policy }) };
   const weights = ports.map((port) => weightsOf(service, values, port, given, issues));
   const ownGroups = ports.map((port) => targetGroupOf(part, port));
   const backendGroups = new Map(
@@ -81,7 +87,9 @@ export function nlbPart(input: PartInput): NlbPart {
   );
   checkQuicListeners(listeners, others, targetType, shell, issues);
   checkTagQuota([shell, ...listeners, ...targetGroups], issues);
-  const sources = clientSources(service, values, shell.ipAddressType === 'dualstack', issues);
+  const dualstack = shell.ipAddressType === 'dualstack';
+  const sources = clientSources(service, values, dualstack, issues);
+  if (shell.unenforced !== undefined) checkEnforced(service, values, { why: shell.unenforced, dualstack }, issues);
   const open = ports.flatMap(({ protocol, servicePort: { port } }) => transportsOf(protocol).map((protocol) => ({ protocol, port })));
   return {
     listeners,
@@ -132,7 +140,9 @@ function targetGroupOf(part: Part, port: NlbPort, backend?: Extract<Backend, { s
       ...part.tags,
       ...ownerTags(settings),
       [tagKeys.resource]: resources.targetGroup(groupKey),
-      ...(shared === undefined ? {} : { [tagKeys.multiCluster]: 'true' }),
+      ...(shared === undefined
+        ? {}
+        : { [tagKeys.multiCluster]: 'true', ...defined({ [tagKeys.namespaces]: values.targetGroupNamespaces?.join(' ') }) }),
     },
     ...defined({ shared }),
   };
@@ -211,7 +221,7 @@ function targetPorts({ protocol, targets, targetType, healthCheck }: DesiredTarg
 
 /** Combines shell and parts into the desired NLB. */
 export function assembleNlb(
-  { groups, ...shell }: NlbShell,
+  { groups, unenforced: _, ...shell }: NlbShell,
   parts: readonly NlbPart[],
   untouched: readonly ServiceKey[],
   issues: Issues,

@@ -21,7 +21,7 @@ export interface Facts {
   /** Load balancers that Services name as targets. Absent: none is named. */
   readonly albs?: AlbFacts;
   /** Target groups that Services name and that exist, by ARN. Absent: none was asked for. */
-  readonly targetGroups?: ReadonlyMap<string, TargetGroup>;
+  readonly targetGroups?: ReadonlyMap<string, NamedTargetGroup>;
   /** Keys of ACM certificates that Services name, by ARN. Absent: none was asked for. */
   readonly keys?: ReadonlyMap<string, CertificateKey>;
 }
@@ -40,6 +40,12 @@ export interface SubnetFact {
   readonly public: boolean;
   /** HeraldConfig does not allow the namespace of the Service to have it. It must not be discovered. */
   readonly isRefused?: true;
+}
+
+/** A target group of another owner that a Service names. */
+export interface NamedTargetGroup {
+  readonly group: TargetGroup;
+  readonly tags: Readonly<Record<string, string>>;
 }
 
 interface SecurityGroupFact {

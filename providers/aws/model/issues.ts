@@ -1,12 +1,13 @@
+import { limits } from '../../../src/model/limits.ts';
 import { reason, type Reason } from '../../../src/model/reasons.ts';
 
-/** Collects all errors and warnings of a Service, so that all are reported at once. */
+/** Collects the first errors and warnings of a Service, each once, so that they are reported together. */
 export class Issues {
   readonly errors: Reason[] = [];
   readonly warnings: Reason[] = [];
 
   error(reason: Reason): void {
-    if (!this.errors.some((known) => same(known, reason))) this.errors.push(reason);
+    addOnce(this.errors, reason);
   }
 
   /** An annotation that cannot have its value. `problem` follows its key. */
@@ -14,8 +15,13 @@ export class Issues {
     this.error(reason('AwsAnnotationInvalid', { key, problem }));
   }
 
+  /** False: a further warning is not reported, so that it need not be worked out. */
+  get hasRoomForWarnings(): boolean {
+    return this.warnings.length < limits.problemsPerObject;
+  }
+
   warn(reason: Reason): void {
-    if (!this.warnings.some((known) => same(known, reason))) this.warnings.push(reason);
+    addOnce(this.warnings, reason);
   }
 }
 
@@ -29,6 +35,8 @@ export function checkName(wanted: string | undefined, name: string | undefined, 
   if (wanted !== undefined && name !== undefined && wanted !== name) issues.warn(reason('AwsNameFixed', { name, wanted }));
 }
 
-function same(a: Reason, b: Reason): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
+function addOnce(known: Reason[], reason: Reason): void {
+  if (known.length >= limits.problemsPerObject) return;
+  const text = JSON.stringify(reason);
+  if (!known.some((one) => JSON.stringify(one) === text)) known.push(reason);
 }

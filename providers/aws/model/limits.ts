@@ -47,8 +47,10 @@ export const limits = {
   certificateKeys: 1000,
   /** How long a new load balancer waits for ACM's answer about its certificates. */
   certificateWaitSeconds: 10,
-  /** How long ACM is not asked again after it has refused to describe certificates. */
+  /** How long ACM is not asked again about a certificate that it has refused to describe, or at all when it does not answer. */
   certificateKeysRefusedSeconds: 3600,
+  /** Refusals of one account, without a description between them, after which ACM is not asked about its certificates either. */
+  certificateRefusals: 3,
   /** Pods that are read at the same time to check targets, and results that are cached. */
   podReads: 10,
   checkedPods: 20_000,

@@ -23,6 +23,8 @@ export const tagKeys = {
   endpointService: 'herald.dev/endpoint-service',
   /** On a target group in which others may register targets: its owner deregisters only its own. */
   multiCluster: 'herald.dev/multi-cluster',
+  /** On a target group: the namespaces whose Services may use it, separated by spaces. */
+  namespaces: 'herald.dev/namespaces',
   /** Since when a replacement serves, RFC 3339. Deleted `retireSeconds` later. */
   retired: 'herald.dev/retired-at',
   /** Since when it has had no Service, RFC 3339. */
@@ -69,6 +71,12 @@ export function keptBefore(tags: Tags): ReadonlyMap<string, string> {
       .map(([key, value]) => [key.slice(beforePrefix.length), value]),
   );
 }
+
+/**
+ * True for a tag that only AWS or Herald sets, in upper or lower case: AWS reserves its prefix in every case, and conditions of IAM do not
+ * tell cases apart.
+ */
+export const isReservedKey = (key: string): boolean => /^(?:aws:|herald\.dev\/)/i.test(key);
 
 /** True when AWS accepts it as a tag. */
 export function isTaggable(key: string, value: string): boolean {

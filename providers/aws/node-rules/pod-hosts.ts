@@ -25,8 +25,9 @@ export function podHosts(
   }
   return {
     instances,
-    isPod: (address) => !pods.comparesPods || nodeNames.has(address),
+    isPod: (address) => pods.comparesPods && nodeNames.has(address),
     isAllowed: (text) => {
+      if (!pods.comparesPods) return true;
       const address = parseAddress(text);
       return address.ok && awsConfig.of(snapshot.config).targetCIDRs.some((prefix) => prefixContains(prefix, address.value));
     },

@@ -61,10 +61,10 @@ export async function decideNodeRules(
   const accesses = stacks.map(({ ports, instances, addresses }): TargetAccess => {
     const groups = new Set<string>();
     for (const target of [...instances, ...addresses]) {
-      const groupsOfTarget = attached.get(target);
-      if (groupsOfTarget === undefined) continue;
-      const isOurs = instances.includes(target) || hosts.isPod(target);
-      const chosen = groupToOpen(target, groupsOfTarget, byId, cluster, isOurs);
+      const found = attached.get(target);
+      if (found === undefined) continue;
+      const isOurs = found.isNode || hosts.isPod(target);
+      const chosen = groupToOpen(target, found.groups, byId, cluster, isOurs);
       if ('group' in chosen) groups.add(chosen.group);
       // A target that is neither is being deregistered.
       else if (isOurs || hosts.isAllowed(target)) problems.push(chosen.problem);
@@ -78,6 +78,12 @@ export async function decideNodeRules(
   return { plan: planNodeRules({ cluster, backend, accesses, groups, mayRevoke }), problems };
 }
 
+interface Attached {
+  readonly groups: readonly string[];
+  /** They are those of a node, not of an interface with the address. */
+  readonly isNode: boolean;
+}
+
 /**
  * Returns the security groups of each target. A pod has those of the network interface with its address, or those of its node when no
  * interface has it: the node has a delegated prefix, or the addresses of pods are not from AWS.
@@ -87,9 +93,9 @@ async function attachedGroups(
   inVpc: Filter,
   stacks: readonly StackTargets[],
   hosts: PodHosts,
-): Promise<ReadonlyMap<string, readonly string[]>> {
+): Promise<ReadonlyMap<string, Attached>> {
   const addresses = new Set(stacks.flatMap((stack) => stack.addresses));
-  const result = new Map<string, readonly string[]>();
+  const result = new Map<string, Attached>();
   const byFamily = Object.groupBy(addresses, (text) => (text.includes(':') ? 'six' : 'four'));
   for (const [Name, Values = []] of [
     ['addresses.private-ip-address', byFamily.four],
@@ -99,19 +105,19 @@ async function attachedGroups(
     // Another VPC may have the same addresses.
     const { NetworkInterfaces } = await cloud.call('ec2:DescribeNetworkInterfaces', { Filters: [inVpc, { Name, Values }] });
     for (const { Groups, PrivateIpAddresses, Ipv6Addresses } of NetworkInterfaces) {
-      const ids = Groups.map(({ GroupId }) => GroupId);
-      for (const { PrivateIpAddress } of PrivateIpAddresses) if (addresses.has(PrivateIpAddress)) result.set(PrivateIpAddress, ids);
-      for (const { Ipv6Address } of Ipv6Addresses) if (addresses.has(Ipv6Address)) result.set(Ipv6Address, ids);
+      const attached = { groups: Groups.map(({ GroupId }) => GroupId), isNode: false };
+      for (const { PrivateIpAddress } of PrivateIpAddresses) if (addresses.has(PrivateIpAddress)) result.set(PrivateIpAddress, attached);
+      for (const { Ipv6Address } of Ipv6Addresses) if (addresses.has(Ipv6Address)) result.set(Ipv6Address, attached);
     }
   }
   const withoutInterface = [...addresses].filter((address) => !result.has(address) && hosts.instances.has(address));
   const instances = stacks
     .flatMap((stack) => stack.instances)
     .concat(withoutInterface.flatMap((address) => hosts.instances.get(address) ?? []));
-  for (const [instance, groups] of await groupsOfInstances(cloud, [...new Set(instances)])) result.set(instance, groups);
+  for (const [instance, groups] of await groupsOfInstances(cloud, [...new Set(instances)])) result.set(instance, { groups, isNode: true });
   for (const address of withoutInterface) {
-    const groups = result.get(hosts.instances.get(address) ?? '');
-    if (groups !== undefined) result.set(address, groups);
+    const node = result.get(hosts.instances.get(address) ?? '');
+    if (node !== undefined) result.set(address, node);
   }
   return result;
 }

@@ -1,9 +1,8 @@
 import type { ReadOnlyCloud } from '../cloud/cloud.ts';
-import { limits } from '../model/limits.ts';
 import { isOurs, resources, tagKeys, tagMap } from '../model/tags.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import type { Tags } from '../model/observed.ts';
-import { allButMissing } from './tolerate-missing.ts';
+import { inBatches } from './tolerate-missing.ts';
 
 /** A resource that Herald owns, in any stack. */
 export interface Owned {
@@ -52,11 +51,4 @@ export async function scanOwned(
       isOurs(tags, clusterName) && tags[tagKeys.stack] !== undefined && tags[tagKeys.resource] !== resources.backendSecurityGroup,
   );
   return Map.groupBy(owned, ({ tags }) => tags[tagKeys.stack] ?? '');
-}
-
-/** Uses batches of the size that one request takes. If a resource is missing, only its batch is asked for again. */
-async function inBatches<T>(ids: readonly string[], ask: (ids: readonly string[]) => Promise<readonly T[]>): Promise<T[]> {
-  const all: T[] = [];
-  for (let at = 0; at < ids.length; at += limits.tagBatch) all.push(...(await allButMissing(ids.slice(at, at + limits.tagBatch), ask)));
-  return all;
 }

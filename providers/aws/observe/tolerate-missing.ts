@@ -1,4 +1,5 @@
 import { AwsError, unlessFailed } from '../cloud/error.ts';
+import { limits } from '../model/limits.ts';
 
 /**
  * Asks for a list of ids and leaves out those that do not exist. AWS refuses a whole list if one id is missing, so the list is then halved,
@@ -15,6 +16,13 @@ export async function allButMissing<T>(ids: readonly string[], ask: (ids: readon
     const first = await allButMissing(ids.slice(0, middle), ask);
     return [...first, ...(await allButMissing(ids.slice(middle), ask))];
   }
+}
+
+/** Uses batches of the size that one request takes. If a resource is missing, only its batch is asked for again. */
+export async function inBatches<T>(ids: readonly string[], ask: (ids: readonly string[]) => Promise<readonly T[]>): Promise<T[]> {
+  const all: T[] = [];
+  for (let at = 0; at < ids.length; at += limits.tagBatch) all.push(...(await allButMissing(ids.slice(at, at + limits.tagBatch), ask)));
+  return all;
 }
 
 /**

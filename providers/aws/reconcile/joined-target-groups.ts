@@ -11,6 +11,7 @@ import type { TargetDescription } from '../cloud/elbv2.ts';
 import { checkPolicy, usesOfTargetGroups } from '../desire/policies/check-policy.ts';
 import { policyOf, type NamespacePolicy } from '../desire/policies/namespace-policy.ts';
 import { checkJoinedGroup, joinedPorts, whyUntouchable } from '../desire/ports/joined-groups.ts';
+import { checkEnforced } from '../desire/security-groups.ts';
 import type { Member } from '../desire/stack.ts';
 import { zonesOfTargets } from '../desire/targets/target-zones.ts';
 import { departingInstances, departingPods, instanceTargets, podTargets } from '../desire/targets/targets.ts';
@@ -145,16 +146,19 @@ export class JoinedTargetGroups {
     for (const warning of member.warnings) issues.warn(warning);
     const ports = joinedPorts(service, values, issues);
     const family = service.ipFamilies[0] ?? 4;
+    checkEnforced(service, values, { why: 'joined', dualstack: family === 6 }, issues);
     const found = await observeJoinedGroups(
       cloud,
       ports.map(({ arn }) => arn),
     );
     const groupOf = (arn: string): ObservedTargetGroup | undefined => found.find(({ targetGroup }) => targetGroup.TargetGroupArn === arn);
+    const { namespace } = service.metadata;
+    const policy = policyOf(namespace, snapshot);
     for (const port of ports) {
       const group = groupOf(port.arn);
-      checkJoinedGroup(port, family, group === undefined ? undefined : { group: group.targetGroup, tags: group.tags }, settings, issues);
+      const found = group === undefined ? undefined : { group: group.targetGroup, tags: group.tags };
+      checkJoinedGroup(port, found, { service, policy, ...settings }, issues);
     }
-    const policy = policyOf(service.metadata.namespace, snapshot);
     checkPolicy(policy, usesOfTargetGroups(ports), issues);
     const { facts, nodes, checkTargets } = await account.circumstances(connection, snapshot, [member]);
     const needsPods = found.some(({ targetGroup }) => targetGroup.TargetType === 'ip');
@@ -165,7 +169,7 @@ export class JoinedTargetGroups {
     const untouchable = new Set(
       found
         .map(({ targetGroup, tags }) => [targetGroup.TargetGroupArn, tags] as const)
-        .flatMap(([arn, tags]) => (whyUntouchable(arn, tags, policy) === undefined ? [] : [arn])),
+        .flatMap(([arn, tags]) => (whyUntouchable(arn, tags, namespace, policy) === undefined ? [] : [arn])),
     );
     const groups = [...byArn].flatMap(([arn, ports]) => {
       const group = untouchable.has(arn) ? undefined : groupOf(arn);
@@ -215,7 +219,7 @@ export class JoinedTargetGroups {
       const there = observed.find(({ targetGroup }) => targetGroup.TargetGroupArn === group.arn);
       if (there === undefined) continue;
       const recorded = record.get(group.arn);
-      const why = whyUntouchable(group.arn, there.tags, policy);
+      const why = whyUntouchable(group.arn, there.tags, service.metadata.namespace, policy);
       if (why !== undefined) {
         untouched.set(group.arn, reason('AwsTargetsLeft', { group: group.arn, why, targets: recorded?.size ?? 0 }));
         continue;

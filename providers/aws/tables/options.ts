@@ -1,6 +1,7 @@
 import type { ProviderOption } from '../../../src/controller/provider-definition.ts';
 import { defined } from '../../../src/lang/defined.ts';
 import { invalid, parsed, type Parsed } from '../../../src/net/parsed.ts';
+import { isReservedKey } from '../model/tags.ts';
 
 /** The AWS flags of the command line. The provider is loaded only when a cluster name is given. */
 export interface AwsFlags {
@@ -146,7 +147,7 @@ function readTags(text: string): Parsed<Readonly<Record<string, string>>> {
   for (const pair of text.split(',')) {
     const [, key = '', value = ''] = /^([^=]+)=(.*)$/s.exec(pair.trim()) ?? [];
     if (key === '' || key.length > 128 || value.length > 256) return invalid('Write KEY=VALUE,KEY=VALUE.');
-    if (key.startsWith('aws:') || key.startsWith('herald.dev/')) return invalid(`${key} is reserved for Herald.`);
+    if (isReservedKey(key)) return invalid(`${key} is reserved for Herald.`);
     pairs.push([key, value]);
   }
   if (pairs.length > mostTags) return invalid(`Write at most ${mostTags} tags.`);

@@ -172,7 +172,7 @@ export class FieldReader {
   }
 
   /** Returns undefined, which reading the field then returns. */
-  problem(where: string | FieldPath, message: string, fix: string): undefined {
+  problem(where: string | FieldPath, message: string, fix: string | (() => string)): undefined {
     this.#findings.unusable = true;
     addProblem(this.#findings.problems, this.#at(where), message, fix);
   }
@@ -187,7 +187,7 @@ export class FieldReader {
     this.partialProblem(['metadata', 'annotations', name], `is ${JSON.stringify(written.slice(0, limits.shownValue))}`, fix);
   }
 
-  warning(where: string | FieldPath, message: string, fix: string): void {
+  warning(where: string | FieldPath, message: string, fix: string | (() => string)): void {
     addProblem(this.#findings.warnings, this.#at(where), message, fix);
   }
 
@@ -197,12 +197,13 @@ export class FieldReader {
     const { names, children } = this.#used;
     for (const name of Object.keys(this.#raw)) {
       if (names.has(name)) continue;
-      const meant = closestName(name, names);
-      const known = [...names].sort().join(', ');
-      const fix = meant === undefined ? `known here: ${known}` : `did you mean ${meant}?`;
+      const fix = (): string => {
+        const meant = closestName(name, names);
+        return meant === undefined ? `known here: ${[...names].sort().join(', ')}` : `did you mean ${meant}?`;
+      };
       const where = [name.slice(0, limits.shownValue)];
       if (this.#options.unknown === 'refused') this.problem(where, 'is not a field', fix);
-      else this.warning(where, 'is not known to this version of Herald and is ignored', `upgrade, or remove it; ${fix}`);
+      else this.warning(where, 'is not known to this version of Herald and is ignored', () => `upgrade, or remove it; ${fix()}`);
     }
     for (const child of children) child.end();
   }

@@ -21,8 +21,10 @@ export interface Findings {
   unusable: boolean;
 }
 
-export function addProblem(to: FieldProblem[], path: FieldPath, message: string, fix: string): void {
-  if (to.length < limits.problemsPerObject) to.push({ path, field: fieldText(path), message, fix });
+/** Adds a problem if there is room for it. `fix`: a function when it costs much to find. */
+export function addProblem(to: FieldProblem[], path: FieldPath, message: string, fix: string | (() => string)): void {
+  if (to.length >= limits.problemsPerObject) return;
+  to.push({ path, field: fieldText(path), message, fix: typeof fix === 'string' ? fix : fix() });
 }
 
 export function fieldText(path: FieldPath): string {

@@ -99,17 +99,20 @@ function readParsed({ grammar }: ParsedSchema, fields: FieldReader, name: string
 function readList(schema: ListSchema, fields: FieldReader, name: string): readonly unknown[] {
   const values = readItems(schema, fields, name);
   const { items, unique, key } = schema;
+  const seen = new Set<string>();
+  const seenKeys = new Set<string>();
   for (const [index, value] of values.entries()) {
     const at = [name, index];
     checkRules(items.rules ?? [], value, fields, at);
-    if (unique === true && values.findIndex((other) => canonical(other) === canonical(value)) !== index) {
+    if (unique === true && seen.size === seen.add(canonical(value)).size) {
       if (typeof value === 'string') fields.problem(at, `"${value}" appears twice`, 'remove one');
       else
         fields.problem(at, `is the same ${items.kind === 'object' ? (items.called ?? 'element') : 'element'} as one before`, 'remove it');
     }
     if (key === undefined) continue;
-    const [mine, ...before] = [value, ...values.slice(0, index)].map((each) => (each as Record<string, unknown>)[key]);
-    if (typeof mine === 'string' && before.includes(mine)) fields.problem([...at, key], `"${mine}" appears twice`, 'remove one');
+    const mine = (value as Record<string, unknown>)[key];
+    if (typeof mine === 'string' && seenKeys.size === seenKeys.add(mine).size)
+      fields.problem([...at, key], `"${mine}" appears twice`, 'remove one');
   }
   return values;
 }

@@ -48,6 +48,7 @@ export function withRefusedSubnets(facts: Facts, policy: NamespacePolicy | undef
 
 /** True if one is the name and the other the ARN of an NLB or ALB. AWS allows a name once in a region. */
 function isNameOf(entry: string, value: string): boolean {
+  if (!entry.includes(':loadbalancer/') && !value.includes(':loadbalancer/')) return false;
   const [, ofEntry] = balancerArn.exec(entry) ?? [];
   const [, ofValue] = balancerArn.exec(value) ?? [];
   return (ofEntry !== undefined && ofEntry === value) || (ofValue !== undefined && ofValue === entry);

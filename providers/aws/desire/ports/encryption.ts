@@ -124,6 +124,19 @@ export function valuesOfPorts<T>(
 
 /** Finds ports of the Service by number, or by name in upper or lower case. */
 export function portsNamed(service: Service, text: string): ServicePort[] {
-  const wanted = text.toLowerCase();
-  return service.ports.filter(({ name, port }) => `${port}` === wanted || (name !== '' && name.toLowerCase() === wanted));
+  return indexOf(service.ports).get(text.toLowerCase()) ?? [];
+}
+
+const indexes = new WeakMap<Service['ports'], ReadonlyMap<string, ServicePort[]>>();
+
+/** Returns the ports by number and by name. Made once for each Service: there may be a thousand ports, and as many annotations that name them. */
+function indexOf(ports: Service['ports']): ReadonlyMap<string, ServicePort[]> {
+  const known = indexes.get(ports);
+  if (known !== undefined) return known;
+  const index = new Map<string, ServicePort[]>();
+  for (const port of ports)
+    for (const text of new Set([`${port.port}`, port.name.toLowerCase()]))
+      if (text !== '') index.set(text, [...(index.get(text) ?? []), port]);
+  indexes.set(ports, index);
+  return index;
 }

@@ -4,7 +4,8 @@ import { annotationTable, type AnnotationValues } from '../../annotations/table.
 import type { TargetGroup } from '../../cloud/elbv2.ts';
 import type { Issues } from '../../model/issues.ts';
 import { transportsOf } from '../../model/protocols.ts';
-import { allows, type NamespacePolicy } from '../policies/namespace-policy.ts';
+import type { NamespacePolicy } from '../policies/namespace-policy.ts';
+import { whyNotConsented } from '../policies/target-group-consent.ts';
 import { tagKeys } from '../../model/tags.ts';
 import type { Tags } from '../../model/observed.ts';
 import { valuesOfPorts } from './encryption.ts';
@@ -37,27 +38,31 @@ export function joinedPorts(service: Service, { targetGroup, targetGroupOfPort }
   return [...named].map(([port, { key: annotation, value: arn }]) => ({ port, key: annotation, arn }));
 }
 
+/** The Service that joins a group, and where it is. */
+export interface Joining {
+  readonly service: Service;
+  readonly policy: NamespacePolicy | undefined;
+  readonly vpcId: string;
+  readonly region: string;
+}
+
 /** Reports why the targets of a port cannot be registered in the group. `found`: undefined if it does not exist. */
 export function checkJoinedGroup(
   { port, key, arn }: JoinedPort,
-  family: number,
   found: { readonly group: TargetGroup; readonly tags: Tags } | undefined,
-  { vpcId, region }: { readonly vpcId: string; readonly region: string },
+  joining: Joining,
   issues: Issues,
 ): void {
-  const why = found === undefined ? `does not exist in region ${region}` : whyNotJoined(port, family, found, vpcId);
+  const why = found === undefined ? `does not exist in region ${joining.region}` : whyNotJoined(port, found, joining);
   if (why !== undefined) issues.error(reason('AwsTargetGroupUnusable', { key, group: arn, why }));
 }
 
 /**
  * Returns why nothing may be changed in a group, whatever the record of the Service says: its authors can write the record. Undefined: its owner
- * shares it, and the policies of the namespace allow it.
+ * shares it, and consents to the namespace, or the policies of the namespace allow it.
  */
-export function whyUntouchable(arn: string, tags: Tags, policy: NamespacePolicy | undefined): string | undefined {
-  if (!isShared(tags)) return notShared;
-  return policy === undefined || allows(policy, 'targetGroups', arn, false)
-    ? undefined
-    : `is allowed by no policy of namespace ${policy.namespace}`;
+export function whyUntouchable(arn: string, tags: Tags, namespace: string, policy: NamespacePolicy | undefined): string | undefined {
+  return isShared(tags) ? whyNotConsented(arn, tags, namespace, policy) : notShared;
 }
 
 /** Permission to edit a Service must not be enough to receive the traffic of others. The tag also shows that the owner keeps targets of others. */
@@ -69,13 +74,16 @@ const notShared = `is not shared by its owner: it has no tag ${tagKeys.multiClus
 
 function whyNotJoined(
   { port, protocol, nodePort }: ServicePort,
-  family: number,
   { group, tags }: { readonly group: TargetGroup; readonly tags: Tags },
-  vpcId: string,
+  { service, policy, vpcId }: Joining,
 ): string | undefined {
+  const family = service.ipFamilies[0] ?? 4;
   const { Protocol, TargetType, VpcId, IpAddressType } = group;
   if (VpcId !== vpcId) return `is in ${VpcId}, and the cluster is in ${vpcId}`;
   if (!isShared(tags)) return notShared;
+  // A refusal of the policies has an error of its own.
+  const denied = policy === undefined ? whyNotConsented(group.TargetGroupArn, tags, service.metadata.namespace, policy) : undefined;
+  if (denied !== undefined) return denied;
   if (TargetType === 'alb') return 'is for an ALB';
   if (!transportsOf(Protocol).some((transport) => transport === protocol.toLowerCase()))
     return `is for ${Protocol}, and port ${port} is ${protocol}`;

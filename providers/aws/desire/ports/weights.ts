@@ -8,6 +8,8 @@ import type { Circumstances } from '../../model/circumstances.ts';
 import type { Issues } from '../../model/issues.ts';
 import { limits } from '../../model/limits.ts';
 import { isQuic, transportsOf } from '../../model/protocols.ts';
+import type { NamespacePolicy } from '../policies/namespace-policy.ts';
+import { whyNotConsented } from '../policies/target-group-consent.ts';
 import { portsNamed } from './encryption.ts';
 import { whyNotOne, type NlbPort } from './nlb-listeners.ts';
 
@@ -50,6 +52,8 @@ export function namedTargetGroups({ weightedActions }: AnnotationValues): string
 
 type Surroundings = Pick<Circumstances, 'facts' | 'settings' | 'backend'> & {
   readonly targetType: TargetType;
+  /** Of the namespace. Absent: none selects it. */
+  readonly policy?: NamespacePolicy;
   /** The ARN of the NLB. Absent: it does not exist yet. */
   readonly loadBalancer?: string;
 };
@@ -145,10 +149,14 @@ function checkArn(
   { arn, weight }: Extract<WeightedBackend, { arn: string }>,
   own: Service,
   port: NlbPort,
-  { facts, settings, loadBalancer }: Surroundings,
+  { facts, settings, loadBalancer, policy }: Surroundings,
 ): Backend | string {
-  const group = facts.targetGroups?.get(arn);
-  if (group === undefined) return `target group ${arn} does not exist in ${settings.region}`;
+  const found = facts.targetGroups?.get(arn);
+  if (found === undefined) return `target group ${arn} does not exist in ${settings.region}`;
+  const { group, tags } = found;
+  // A refusal of the policies has an error of its own.
+  const denied = policy === undefined ? whyNotConsented(arn, tags, own.metadata.namespace, policy) : undefined;
+  if (denied !== undefined) return `target group ${arn} ${denied}`;
   const family = (own.ipFamilies[0] ?? 4) === 6 ? 'ipv6' : 'ipv4';
   if (group.VpcId !== settings.vpcId) return `target group ${arn} is in ${group.VpcId}, and the NLB is in ${settings.vpcId}`;
   if (group.Protocol !== port.targetProtocol)

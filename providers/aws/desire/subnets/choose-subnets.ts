@@ -110,8 +110,10 @@ function isOthers({ tags }: SubnetFact, clusterName: string): boolean {
 function namedSubnets(names: readonly string[], ipAddressType: IpAddressType, { subnets }: Facts, issues: Issues): SubnetFact[] {
   const chosen: SubnetFact[] = [];
   const refuse = (subnet: string, why: string): void => issues.error(reason('AwsSubnetUnusable', { subnet, why }));
+  const byId = Map.groupBy(subnets, ({ id }) => id);
+  const byName = Map.groupBy(subnets, ({ tags }) => tags['Name']);
   for (const name of names) {
-    const found = subnets.find(({ id, tags }) => (name.startsWith('subnet-') ? id === name : tags['Name'] === name));
+    const [found] = (name.startsWith('subnet-') ? byId : byName).get(name) ?? [];
     const twin = chosen.find(({ zone }) => zone === found?.zone);
     if (found === undefined) refuse(name, 'does not exist in the VPC');
     else if (twin !== undefined) refuse(name, `is in zone ${found.zone}, like ${twin.id}; only one per zone is possible`);

@@ -1,16 +1,16 @@
 import type { ReadOnlyCloud } from '../../cloud/cloud.ts';
 import { AwsError } from '../../cloud/error.ts';
-import type { TargetGroup } from '../../cloud/elbv2.ts';
 import type { Certificate } from '../../cloud/acm.ts';
 import { reasonOfError } from '../../cloud/error-reason.ts';
-import { allButMissing } from '../tolerate-missing.ts';
+import { allButMissing, inBatches } from '../tolerate-missing.ts';
 import { observeAddresses, type NamedAddresses } from './addresses.ts';
 import { observeAlbs } from './albs.ts';
 import { CertificateKeys } from './certificate-keys.ts';
 import type { AddressFacts } from '../../model/addresses.ts';
 import type { AlbFacts } from '../../model/targets/alb.ts';
-import type { Facts } from '../../model/facts.ts';
+import type { Facts, NamedTargetGroup } from '../../model/facts.ts';
 import { limits } from '../../model/limits.ts';
+import { tagMap } from '../../model/tags.ts';
 import { observeCertificates, observeFacts } from './facts.ts';
 import type { AwsSettings } from '../../model/settings.ts';
 import type { Clock } from '../../../../src/system/clock.ts';
@@ -42,7 +42,7 @@ export class AccountFacts {
   /** By the ALBs that a stack names. */
   readonly #albs = new Map<string, CachedRead<AlbFacts | undefined>>();
   /** By the ARNs that a stack names. */
-  readonly #targetGroups = new Map<string, CachedRead<ReadonlyMap<string, TargetGroup>>>();
+  readonly #targetGroups = new Map<string, CachedRead<ReadonlyMap<string, NamedTargetGroup>>>();
   readonly #described = new Map<string, Certificate>();
 
   constructor(clock: Clock) {
@@ -72,13 +72,18 @@ export class AccountFacts {
   }
 
   /** Resolves to those of the target groups that exist, by ARN. */
-  async readTargetGroups(cloud: ReadOnlyCloud, arns: readonly string[]): Promise<ReadonlyMap<string, TargetGroup>> {
+  async readTargetGroups(cloud: ReadOnlyCloud, arns: readonly string[]): Promise<ReadonlyMap<string, NamedTargetGroup>> {
     return this.#cached(this.#targetGroups, arns).read(async () => {
       const found = await allButMissing(
         arns,
         async (TargetGroupArns) => (await cloud.call('elbv2:DescribeTargetGroups', { TargetGroupArns })).TargetGroups,
       );
-      return new Map(found.map((group) => [group.TargetGroupArn, group]));
+      const tags = await inBatches(
+        found.map(({ TargetGroupArn }) => TargetGroupArn),
+        async (ResourceArns) => (await cloud.call('elbv2:DescribeTags', { ResourceArns })).TagDescriptions,
+      );
+      const tagsOf = new Map(tags.map(({ ResourceArn, Tags }) => [ResourceArn, tagMap(Tags)]));
+      return new Map(found.map((group) => [group.TargetGroupArn, { group, tags: tagsOf.get(group.TargetGroupArn) ?? {} }]));
     });
   }
 

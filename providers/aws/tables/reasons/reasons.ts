@@ -21,6 +21,14 @@ export interface OfEndpointService {
   readonly name: string;
 }
 
+interface OfSources {
+  /** The field or annotation that restricts the clients. */
+  readonly setting: string;
+  readonly because: string;
+  /** What must be true without the setting, or the alternative. */
+  readonly otherwise: string;
+}
+
 const requestOf = ({ requestId }: FailedCall): string => (requestId === '' ? '' : ` (request ${requestId})`);
 
 type Texts = readonly string[] | string;
@@ -146,6 +154,11 @@ export const awsReasons = {
       'aws-load-balancer-disable-nlb-sg is set: nodes admit load balancers by their security group, so traffic of an NLB without one would not reach them',
     fix: () =>
       'remove aws-load-balancer-disable-nlb-sg; or open the security groups of the nodes for clients and for health checks, which come from the subnets of the NLB, and set aws-load-balancer-manage-backend-security-group-rules: "false"',
+  }),
+  AwsSourcesNotEnforced: userMistake({
+    brief: 'Nothing would enforce the source ranges of the Service',
+    says: (d: OfSources) => `${d.setting} restricts the clients, but Herald could not enforce it: ${d.because}`,
+    fix: (d) => `remove ${d.setting} if ${d.otherwise}`,
   }),
   AwsSecurityGroupNotFound: userMistake({
     brief: 'A security group does not exist',
@@ -300,7 +313,7 @@ export const awsReasons = {
     brief: 'The security group of some nodes is not known',
     says: (d: { readonly instance: string; readonly groups: number | string }) =>
       d.groups === 1
-        ? `the security group of ${d.instance}, which is no pod, is not tagged kubernetes.io/cluster/NAME, so it was not opened for the load balancer`
+        ? `the security group of ${d.instance}, which is no known pod, is not tagged kubernetes.io/cluster/NAME, so it was not opened for the load balancer`
         : `instance ${d.instance} has ${d.groups} security groups and not exactly one tagged kubernetes.io/cluster/NAME, so none was opened for the load balancer`,
     fix: () => 'tag the security group that Herald should open',
   }),
@@ -348,7 +361,7 @@ export const awsReasons = {
   }),
   AwsFieldWithoutEffect: reasonEntry({
     brief: 'A field of the Service does nothing on AWS',
-    says: (d: { readonly field: string; readonly instead: string }) => `${d.field} does nothing on AWS`,
+    says: (d: { readonly field: string; readonly instead: string }) => `${d.field} has no effect on the load balancer`,
     fix: (d) => d.instead,
   }),
   AwsEndpointServiceInUse: lastingReason({
@@ -374,7 +387,7 @@ export const awsReasons = {
   }),
   AwsSecurityGroupsFixed: reasonEntry({
     brief: 'An NLB without security groups can never have any',
-    says: () => 'the NLB was made without security groups, and AWS attaches none later; source ranges are not enforced by it',
+    says: () => 'the NLB was made without security groups, and AWS attaches none later; it admits every client',
     fix: () => 'create the Service anew for an NLB with security groups',
   }),
 };

@@ -30,14 +30,14 @@ export const awsTargetReasons = {
     says: (d: { readonly key: string; readonly group: string; readonly why: string }) =>
       `annotation ${d.key}: target group ${d.group} ${d.why}`,
     fix: (d) =>
-      `name a target group of the same VPC in ${d.key} that fits the port and the targets of the Service, and let its owner tag it herald.dev/multi-cluster: "true" (Herald does that with aws-load-balancer-multi-cluster-target-group); a Service that has a load balancer needs another Service for this`,
+      `name a target group of the same VPC in ${d.key} that fits the port and the targets of the Service, and let its owner tag it herald.dev/multi-cluster: "true" and herald.dev/namespaces with the namespace of the Service (Herald does that with aws-load-balancer-multi-cluster-target-group and herald.dev/aws-target-group-namespaces); a Service that has a load balancer needs another Service for this`,
   }),
   AwsTargetsLeft: reasonEntry({
     brief: 'Targets stay in a target group of another owner, which Herald may not change',
     says: (d: { readonly group: string; readonly why: string; readonly targets: number }) =>
       `target group ${d.group} ${d.why}, so ${d.targets} targets that the Service has recorded stay in it`,
     fix: () =>
-      'let the owner of the target group tag it herald.dev/multi-cluster: "true" and a policy of HeraldConfig allow it, or let the owner deregister them; then remove the target group from the annotation herald.dev/aws-registered-targets of the Service',
+      'let the owner of the target group tag it herald.dev/multi-cluster: "true" and herald.dev/namespaces with the namespace of the Service, and a policy of HeraldConfig allow it where one selects the namespace, or let the owner deregister them; then remove the target group from the annotation herald.dev/aws-registered-targets of the Service',
   }),
   AwsAlbUnusable: userMistake({
     brief: 'A load balancer cannot be the target of a port',

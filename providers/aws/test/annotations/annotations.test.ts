@@ -77,6 +77,7 @@ const samples: Readonly<Record<keyof typeof annotationTable, readonly [string, s
   disown: ['true', 'maybe'],
   targetGroup: ['arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/shop/1a', 'shop'],
   targetGroupOfPort: ['arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/shop/1a', 'arn'],
+  targetGroupNamespaces: ['shop, default', 'a/b'],
   albTarget: ['shop', 'arn:aws:elasticloadbalancing:us-east-1:123456789012:loadbalancer/net/shop/1'],
   albTargetOfPort: ['arn:aws:elasticloadbalancing:us-east-1:123456789012:loadbalancer/app/shop/1a', 'a shop'],
   endpointService: ['true', 'maybe'],
@@ -140,6 +141,35 @@ test('an unknown key gets a warning with the probable key; foreign keys get none
     { code: 'AwsAnnotationUnknown', details: { key: 'herald.dev/aws-disowned', meant: 'herald.dev/aws-disown' } },
     { code: 'AwsAnnotationUnknown', details: { meant: `${balancerPrefix}ssl-cert` } },
   ]);
+});
+
+test.each([
+  ['vpc-id', ''],
+  ['shared', ''],
+  ['healthy-threshold', 'healthcheck-healthy-threshold'],
+  ['unhealthy-threshold', 'healthcheck-unhealthy-threshold'],
+  ['healthcheck-healthy-treshold', 'healthcheck-healthy-threshold'],
+  ['eip-allocation', 'eip-allocations'],
+  ['sheme', 'scheme'],
+])('an unknown key that ends with %s means "%s"', (rest, meant) => {
+  const { warnings } = readAnnotations({ [`${balancerPrefix}${rest}`]: 'x' }, 'nlb');
+  expect(warnings).toMatchObject([{ code: 'AwsAnnotationUnknown', details: { meant: meant === '' ? '' : `${balancerPrefix}${meant}` } }]);
+});
+
+describe('a tag that AWS or Herald reserves is refused', () => {
+  const key = `${balancerPrefix}additional-resource-tags`;
+  test.each(['aws:x', 'AWS:x', 'Aws:cloudformation:stack-name', 'herald.dev/cluster', 'Herald.Dev/cluster', 'HERALD.DEV/NAMESPACES'])(
+    '%s',
+    (tag) => {
+      expect(readAnnotations({ [key]: `team=shop,${tag}=1` }, 'nlb').errors).toMatchObject([
+        { code: 'AwsAnnotationInvalid', details: { key, problem: `has ${tag}, which a Service must not set` } },
+      ]);
+    },
+  );
+
+  test.each(['awsome', 'my-herald.dev/x', 'x-aws:y'])('%s is not reserved', (tag) => {
+    expect(readAnnotations({ [key]: `${tag}=1` }, 'nlb').errors).toEqual([]);
+  });
 });
 
 test.each([

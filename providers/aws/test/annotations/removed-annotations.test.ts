@@ -97,6 +97,7 @@ const cases: Readonly<Record<BalancerKind, Partial<Readonly<Record<AnnotationNam
     healthCheckTimeout: { set: '7' },
     successCodes: { set: '200', beside: http },
     multiCluster: { set: 'true' },
+    targetGroupNamespaces: { set: 'shop', beside: { 'multi-cluster-target-group': 'true' } },
     targetGroup: { because: 'the Service has no load balancer of its own with it' },
     targetGroupOfPort: { because: 'as target-group' },
     albTarget: { set: 'edge' },

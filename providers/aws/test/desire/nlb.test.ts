@@ -18,6 +18,28 @@ test.each([
   expect(JSON.stringify(warnings)).toContain(instead);
 });
 
+test.each([
+  ['nlb', 'Cluster', {}, 2],
+  ['nlb', 'Cluster', { 'healthcheck-protocol': 'tcp' }, 2],
+  ['nlb', 'Cluster', { 'healthcheck-protocol': 'http' }, 0],
+  ['nlb', 'Local', {}, 0],
+  ['nlb', 'Local', { 'healthcheck-protocol': 'tcp' }, 2],
+  ['classic', 'Cluster', {}, 1],
+  ['classic', 'Cluster', { 'healthcheck-protocol': 'http' }, 0],
+  ['classic', 'Local', {}, 0],
+] as const)(
+  'a path and success codes of a health check get a warning where it is no HTTP: %s, %s, %j',
+  async (kind, policy, more, count) => {
+    const local = policy === 'Local' ? ({ externalTrafficPolicy: 'Local', healthCheckNodePort: 32_000 } as const) : {};
+    const codes = kind === 'nlb' ? { 'healthcheck-success-codes': '200' } : {};
+    const { warnings } = await desire(
+      awsMember(kind, { ...plain, ...local, annotations: { 'healthcheck-path': '/ready', ...codes, ...more } }),
+    );
+    expect(codesOf(warnings)).toEqual(Array(count).fill('AwsFieldWithoutEffect'));
+    if (count > 0) expect(JSON.stringify(warnings)).toContain('aws-load-balancer-healthcheck-path');
+  },
+);
+
 test.each(['', '.80'])(
   'a load balancer Service cannot use the target group of aws-target-group%s, which the error names',
   async (suffix) => {

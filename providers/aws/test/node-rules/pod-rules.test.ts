@@ -91,4 +91,28 @@ describe('node rules for pod targets', () => {
     const { actions } = await one.provider.preview(key, one.snapshot);
     expect(actions.at(-1)).toMatchObject({ operation: 'ec2:AuthorizeSecurityGroupIngress', input: { GroupId: podGroup } });
   });
+
+  test('a directory opens no untagged group of an interface, because any address may be written into an EndpointSlice', async () => {
+    const database = 'sg-00000bbb';
+    const one = fixture(slices('10.0.1.77@node-0', '10.0.1.5@node-0', '10.0.1.6@node-1'));
+    const { world } = one.cloud;
+    const group = { GroupId: database, GroupName: 'payroll-db', Description: '', VpcId: 'vpc-1', IpPermissions: [], Tags: [] };
+    world.securityGroups.set(database, group);
+    world.podInterfaces.push(networkInterface(1, [database], ['10.0.1.77']), networkInterface(2, [podGroup], ['10.0.1.5']));
+    const key = one.apply(web);
+    await one.run(300);
+    expect(JSON.stringify(one.cloud.writes)).not.toContain(database);
+    expect([rulesOf(one, database), rulesOf(one, podGroup), rulesOf(one, nodeGroup)]).toEqual([[], ['tcp 8080-8080'], ['tcp 8080-8080']]);
+    expect(one.results.get(key)?.warnings).toMatchObject([{ code: 'AwsNodesUnreachable', details: { instance: '10.0.1.77', groups: 1 } }]);
+  });
+
+  test('a directory opens no untagged group of an interface with an IPv6 address', async () => {
+    const one = fixture(slices('2001:db8:0:1::77@node-0'));
+    one.cloud.world.tags.get(podGroup)?.clear();
+    one.cloud.world.podInterfaces.push(networkInterface(1, [podGroup], ['2001:db8:0:1::77']));
+    const key = one.apply({ ...web, ipFamilies: [6] });
+    await one.run(300);
+    expect(rulesOf(one, podGroup)).toEqual([]);
+    expect(one.results.get(key)?.warnings).toMatchObject([{ code: 'AwsNodesUnreachable', details: { groups: 1 } }]);
+  });
 });

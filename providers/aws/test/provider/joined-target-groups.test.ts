@@ -87,6 +87,37 @@ describe('a Service that joins the target group of another cluster', () => {
     expect([owner, guest].map(({ cloud }) => cloud.writes.length)).toEqual(before);
   });
 
+  test('needs the consent of the owner when it is in another namespace, also without a policy', async () => {
+    const { owner, guest, world, arn, targets, runBoth } = await twoClusters();
+    const service = { name: 'team-b/web', ports };
+    const pods = slice({ service: 'team-b/web', ports: ['http:8080'], endpoints: ['10.0.101.8'] });
+    guest.snapshot.upsert(pods);
+    guest.apply({ ...service, annotations: { [key]: arn } });
+    await runBoth(300);
+    const refused = guest.results.get('team-b/web')?.reason;
+    expect([refused?.code, targets()]).toEqual(['AwsTargetGroupUnusable', ['10.0.100.5', '10.0.100.6']]);
+    expect(refused && reasonText(refused)).toContain('is not shared with namespace team-b by its owner');
+    const consent = { ...shared, 'herald.dev/aws-target-group-namespaces': 'team-a, team-b' };
+    owner.apply({ name: 'web', ports, annotations: consent });
+    await runBoth(900);
+    expect(world.tags.get(arn)?.get('herald.dev/namespaces')).toBe('team-a team-b');
+    expect(targets()).toEqual(['10.0.100.5', '10.0.100.6', '10.0.101.8']);
+    owner.apply({ name: 'web', ports, annotations: shared });
+    await runBoth(300);
+    expect(world.tags.get(arn)?.has('herald.dev/namespaces')).toBe(false);
+    await runBoth(900);
+    expect(guest.results.get('team-b/web')?.reason?.code).toBe('AwsTargetGroupUnusable');
+  });
+
+  test('is refused when it restricts its clients, which only the owner could do', async () => {
+    const { guest, arn, targets, runBoth } = await twoClusters();
+    setPods(guest, '10.0.101.8');
+    guest.apply({ name: 'web', ports, annotations: { [key]: arn }, sourceRanges: ['192.0.2.0/24'] });
+    await runBoth(300);
+    expect(targets()).toEqual(['10.0.100.5', '10.0.100.6']);
+    expect(resultOf(guest)?.reason).toMatchObject({ code: 'AwsSourcesNotEnforced', details: { setting: 'spec.loadBalancerSourceRanges' } });
+  });
+
   test('takes its targets along when it is deleted', async () => {
     const { guest, world, targets, runBoth, join } = await twoClusters();
     setPods(guest, '10.0.101.8');

@@ -319,7 +319,25 @@ describe('an existing target group', () => {
       ...changes,
     } as const;
     fixture.cloud.world.targetGroups.set(arn, { value, input: '', attributes: new Map(), targets: new Map() });
+    fixture.cloud.world.tags.set(arn, new Map([['herald.dev/namespaces', 'shop default']]));
   }
+
+  test.each([
+    ['no tag', []],
+    ['a tag for other namespaces', [['herald.dev/namespaces', 'shop default-2']]],
+    ['a tag of other clusters', [['herald.dev/multi-cluster', 'true']]],
+    ['a tag of a Service of another namespace', [['herald.dev/service', 'shop/default']]],
+  ] as const)('with %s needs the consent of its owner, also without a policy', async (_, tags) => {
+    legacy();
+    fixture.cloud.world.tags.set(arn, new Map(tags));
+    const key = apply(action(90, [{ targetGroupARN: arn, weight: 10 }]));
+    await fixture.run(60);
+    expect(failure(key)).toContain(`target group ${arn} is not shared with namespace default by its owner`);
+    expect(fixture.cloud.writes).toEqual([]);
+    fixture.cloud.world.tags.set(arn, new Map([['herald.dev/namespaces', 'default']]));
+    await fixture.run(900);
+    expect([failure(key), listeners()]).toEqual(['', [`80: ${arn} 10, web:80/TCP 90`]]);
+  });
 
   test('takes its share, and is neither changed nor deleted', async () => {
     legacy();

@@ -61,6 +61,8 @@ test.each([
   ['--aws-classless', 'all'],
   ['--aws-default-tags', 'team'],
   ['--aws-default-tags', 'aws:x=1'],
+  ['--aws-default-tags', 'Aws:x=1'],
+  ['--aws-default-tags', 'HERALD.dev/cluster=1'],
   ['--aws-default-tags', 'herald.dev/cluster=other'],
   ['--aws-retire-seconds', '-1'],
   ['--aws-orphan-seconds', '99999999'],

@@ -91,11 +91,9 @@ function warnOfUnknown(fields: FieldReader, values: Labels): void {
   for (const name of Object.keys(values)) {
     if (!name.startsWith(annotationPrefix) || ofProviders.some((prefix) => name.startsWith(prefix)) || known.some((one) => one === name))
       continue;
-    const meant = closestName(name, known);
-    fields.warning(
-      ['metadata', 'annotations', name],
-      'is not an annotation of Herald',
-      meant === undefined ? '' : `did you mean ${meant}?`,
-    );
+    fields.warning(['metadata', 'annotations', name], 'is not an annotation of Herald', () => {
+      const meant = closestName(name, known);
+      return meant === undefined ? '' : `did you mean ${meant}?`;
+    });
   }
 }

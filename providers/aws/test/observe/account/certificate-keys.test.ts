@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import type { AwsErrorCode } from '../../../cloud/error.ts';
 import { limits } from '../../../../../providers/aws/model/limits.ts';
 import { acmCertificate, otherCertificate } from '../../support/stack-fixture.ts';
 import { ProviderFixture } from '../../support/provider-fixture.ts';
@@ -100,5 +101,74 @@ test('a denied request to ACM gives a warning, and the load balancer is still ma
         details: { certificate: acmCertificate, why: 'acm:DescribeCertificate failed with Fake.denied' },
       },
     ],
+  });
+});
+
+describe('certificates that ACM refuses to describe', () => {
+  const arnOf = (account: string, index: number): string =>
+    `arn:aws:acm:us-east-1:${account}:certificate/00000000-0000-0000-0000-${String(index).padStart(12, '0')}`;
+  const foreign = (count: number): string[] => Array.from({ length: count }, (_, index) => arnOf('999999999999', index));
+
+  function denying(one: ProviderFixture, isDenied: (arn: string) => boolean, code: AwsErrorCode = 'denied'): void {
+    one.cloud.fault = ({ operation, input }) =>
+      operation === 'acm:DescribeCertificate' && isDenied((input as { CertificateArn: string }).CertificateArn)
+        ? { kind: 'error', code }
+        : undefined;
+  }
+
+  test.each(['denied', 'invalid', 'other'] as const)(
+    'do not stop the checks of others when they are of another account: %s',
+    async (code) => {
+      const one = town('RSA_4096');
+      denying(one, (arn) => arn.includes(':999999999999:'), code);
+      one.apply({ ...web, name: 'tenant', annotations: { 'ssl-cert': foreign(20).join(',') } });
+      await one.run(120);
+      const key = one.apply({ ...web, annotations: { 'ssl-cert': otherCertificate } });
+      await one.run(120);
+      expect(one.results.get(key)?.warnings?.map(({ code }) => code)).toEqual(['AwsCertificateKey']);
+      // Three of the other account, and this one.
+      expect(describeCalls(one)).toBe(4);
+      await one.run(limits.certificateKeysRefusedSeconds - 300);
+      expect(describeCalls(one)).toBe(4);
+      await one.run(900);
+      expect(describeCalls(one)).toBe(7);
+    },
+  );
+
+  test('do not stop the checks of others in the same account', async () => {
+    const one = town('RSA_4096');
+    denying(one, (arn) => arn === acmCertificate);
+    const key = one.apply(web);
+    await one.run(900);
+    expect(one.results.get(key)?.warnings).toMatchObject([
+      { code: 'AwsCertificateKeyUnknown', details: { certificate: acmCertificate } },
+      { code: 'AwsCertificateKey', details: { certificate: otherCertificate } },
+    ]);
+    expect(describeCalls(one)).toBe(2);
+  });
+
+  test('are asked for three times an hour when the permission is missing, and again when it is there', async () => {
+    const one = town('RSA_2048');
+    denying(one, () => true);
+    const own = Array.from({ length: 9 }, (_, index) => arnOf('123456789012', index));
+    const key = one.apply({ ...web, annotations: { 'ssl-cert': [otherCertificate, ...own].join(',') } });
+    await one.run(limits.certificateKeysRefusedSeconds - 60);
+    expect(describeCalls(one)).toBe(3);
+    expect(one.results.get(key)?.warnings?.map(({ code }) => code)).toEqual(Array(10).fill('AwsCertificateKeyUnknown'));
+    one.cloud.fault = (): undefined => undefined;
+    await one.run(900);
+    expect(
+      one.results.get(key)?.warnings?.some(({ details }) => (details as { certificate: string }).certificate === otherCertificate),
+    ).toBe(false);
+  });
+
+  test('a throttled request is repeated after a minute', async () => {
+    const one = town('RSA_4096');
+    denying(one, () => true, 'throttled');
+    const key = one.apply(web);
+    await one.run(60);
+    one.cloud.fault = (): undefined => undefined;
+    await one.run(600);
+    expect(one.results.get(key)?.warnings?.map(({ code }) => code)).toEqual(['AwsCertificateKey']);
   });
 });
