@@ -8,6 +8,8 @@ export const limits = {
   targetGroupsPerListener: 5,
   targetsPerTargetGroup: 1000,
   targetsPerNlb: 3000,
+  /** Of one NLB in one zone. With cross-zone load balancing it is the quota of the whole NLB. A target of several ports counts for each. */
+  targetsPerZone: 500,
   listenersPerClassic: 100,
   instancesPerClassic: 1000,
   rulesPerSecurityGroup: 60,
@@ -15,6 +17,10 @@ export const limits = {
   tagsPerResource: 50,
   /** Targets or instances in one call. */
   registrationBatch: 200,
+  /** Calls by which the entries of one refused call are found that AWS refuses: eight of 200 take some 50. */
+  dividedCalls: 64,
+  /** Targets that a message names. */
+  shownTargets: 5,
   /** Resources in one request for tags, when the account is scanned (AWS allows 20). */
   tagBatch: 20,
   /** How long a new resource may be missing from AWS' lists. */

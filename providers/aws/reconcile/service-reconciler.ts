@@ -11,6 +11,7 @@ import { concernsTargets, type NodeRules } from '../node-rules/node-rules.ts';
 import { limits } from '../model/limits.ts';
 import { PollIntervals } from '../schedule/poll-intervals.ts';
 import { retryClassOf } from '../schedule/backoff.ts';
+import { registrations } from '../stacks/execution/execute.ts';
 import type { TargetRecords } from '../stacks/targets/target-records.ts';
 import type { SharedComponents } from '../stacks/shared-components.ts';
 import type { StackReconciler } from '../stacks/stack-reconciler.ts';
@@ -153,8 +154,9 @@ export class ServiceReconciler {
 
   /** Polls often, repeats writes and reads everything again: the Service asks for something else now. */
   resetPolling(key: ServiceKey): void {
-    for (const { repeated, recent } of this.#components.registry.stacksWith(key)) {
+    for (const { repeated, refused, recent } of this.#components.registry.stacksWith(key)) {
       repeated.forget();
+      refused.forget();
       recent.forget();
     }
     this.#components.joined.forgetService(key);
@@ -186,7 +188,11 @@ export class ServiceReconciler {
     const created = others.length === 0 && service.ingress.length === 0 ? createdCompletely(result, key) : undefined;
     const errors = [...(result.errors.get(key) ?? []), ...(result.errors.get('') ?? [])];
     const status = result.servingStatus.get(key);
-    const isServing = status?.serves === true && errors.length === 0 && result.execution.outcomes.every((one) => one.result === 'done');
+    // Without the targets that AWS refuses.
+    const isServing =
+      status?.serves === true &&
+      errors.every(({ code }) => code === 'AwsTargetsRefused') &&
+      result.execution.outcomes.every((one) => one.result === 'done' || registrations.has(one.action.operation));
     return { service, key, state, result, others, created, errors, hostname: status?.hostname, isServing, repaired };
   }
 

@@ -29,6 +29,7 @@ const transient: ReadonlySet<ReasonCode> = new Set(['AwsCallFailed', 'AwsCredent
 
 const permanent: ReadonlySet<ReasonCode> = new Set([
   'AwsRefused',
+  'AwsTargetsRefused',
   'AwsWithoutEffect',
   'AwsDeletionProtected',
   'AwsEndpointServiceInUse',

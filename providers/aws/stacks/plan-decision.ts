@@ -33,9 +33,13 @@ export interface PlannedStack {
   readonly kept: KeptTargets;
 }
 
-/** Plans one reconcile, as `herald plan` shows it. */
-export function planDecision(input: ReconcileIntent, decision: StackDecision): PlannedStack {
-  const kept = keptOf(input, decision);
+/** Plans one reconcile, as `herald plan` shows it. `withoutRefused`: leaves out the targets that AWS has refused. */
+export function planDecision(
+  input: ReconcileIntent,
+  decision: StackDecision,
+  withoutRefused: (kept: KeptTargets) => KeptTargets = (kept) => kept,
+): PlannedStack {
+  const kept = withoutRefused(keptOf(input, decision));
   const plan = planOfResources(input, decision, kept);
   return { kept, plan: { ...plan, waits: [...plan.waits, ...waitsForPods(gatedPodsOf(input.members, decision, plan.actions))] } };
 }

@@ -7,6 +7,7 @@ import { lastingState, type RecentObservation } from '../observe/recent-observat
 import type { StackPlan } from '../plan/plan.ts';
 import { decideStack, type DecisionInput, type StackDecision } from './decide-stack.ts';
 import { execute, type Execution, type Outcome } from './execution/execute.ts';
+import type { RefusedTargets } from './execution/refused-targets.ts';
 import type { RepeatedWrites } from './execution/repeated-writes.ts';
 import { planDecision, type PlannedStack, type StackIntent } from './plan-decision.ts';
 import { recordSharedTargets } from './targets/shared-targets.ts';
@@ -16,12 +17,13 @@ import type { TargetRecords } from './targets/target-records.ts';
 export interface StackInput extends DecisionInput {
   readonly intent: StackIntent;
   readonly repeated: RepeatedWrites;
+  readonly refused: RefusedTargets;
   readonly recent: RecentObservation;
   readonly records: TargetRecords;
 }
 
 /**
- * Reconciles one stack once: observes, desires, plans, executes. Keeps no memory besides `known`, `repeated` and `recent`. Rejects with
+ * Reconciles one stack once: observes, desires, plans, executes. Keeps no memory besides `known`, `repeated`, `refused` and `recent`. Rejects with
  * AwsError when AWS cannot be read.
  */
 export async function reconcileStack(
@@ -36,8 +38,10 @@ export async function reconcileStack(
   const plan = await admit(input, decided, observed);
   const execution = await execute(cloud, plan.actions, onOutcome);
   input.repeated.record(execution.outcomes, observed);
+  input.refused.record(execution, decision.planInput.observed, input.now);
   remember(input.known, execution, input.now);
-  return resultOf({ members: input.members, intent: input.intent, decision, kept, plan, execution });
+  const problems = [...plan.problems, ...input.refused.reasons];
+  return resultOf({ members: input.members, intent: input.intent, decision, kept, plan: { ...plan, problems }, execution });
 }
 
 interface Decided extends PlannedStack {
@@ -90,8 +94,14 @@ async function decideFromRecent(cloud: Cloud, settings: AwsSettings, input: Stac
   return decided.plan.actions.length === 0 ? decided : undefined;
 }
 
-function planned(input: StackInput, decision: StackDecision): Decided {
-  return { decision, ...planDecision(input, decision) };
+function planned(input: StackInput, { planInput, ...given }: StackDecision): Decided {
+  const { refused, now } = input;
+  const decision = { ...given, planInput: { ...planInput, desired: refused.withoutRefused(planInput.desired, planInput.observed, now) } };
+  const { kept, ...rest } = planDecision(input, decision, (all) => {
+    refused.retain(planInput.desired, all);
+    return refused.withoutRefusedOf(all, planInput.observed, now);
+  });
+  return { decision, kept, ...rest };
 }
 
 /**

@@ -81,7 +81,7 @@ export class StackReconciler {
     const { account, departed, records, now, log } = this.#components;
     const connection = await account.openToWrite(snapshot);
     const { cloud, settings } = connection;
-    const { identity: stack, known, repeated, recent } = state;
+    const { identity: stack, known, repeated, refused, recent } = state;
     const isDisown = intent.kind === 'disown';
     const { result: reconciled, members } = await state.queue.run(async () => {
       const members = isDisown ? [] : membersOf(stack.key, snapshot, settings);
@@ -92,7 +92,7 @@ export class StackReconciler {
       const isVanished = departed.isVanished(snapshot);
       const releasing = intent.kind === 'release' ? intent.service : undefined;
       const movedAway = isDisown ? (): undefined => undefined : departed.movedAway(stack.key, settings, snapshot, releasing);
-      const input = { stack, intent, members, known, repeated, recent, records, circumstances, isVanished, movedAway, now: now() };
+      const input = { stack, intent, members, known, repeated, refused, recent, records, circumstances, isVanished, movedAway, now: now() };
       return { members, result: await reconcileStack(cloud, settings, input, (outcome) => logOutcome(log, stack.key, outcome)) };
     });
     const result = await this.#openGates(reconciled);

@@ -43,6 +43,17 @@ export function planClassicInstances(
     quota: limits.instancesPerClassic,
   });
   const list = (ids: readonly string[]): { InstanceId: string }[] => ids.map((InstanceId) => ({ InstanceId }));
+  const deregistering = (after: readonly string[]): void => {
+    for (const [index, batch] of inBatches(deregister).entries())
+      steps.addAction(`${what}: deregister ${index + 1}`, 'elb:DeregisterInstancesFromLoadBalancer', {
+        input: { LoadBalancerName, Instances: list(batch) },
+        reason: `${batch.length} instances ${withoutRoom > 0 ? 'make room for new ones' : 'are no longer wanted'}`,
+        needs: after,
+      });
+  };
+  // A Classic ELB sends nothing to an instance that is out of service: it makes room first.
+  const isFirst = deregister.every((id) => current?.health.get(id) === 'OutOfService');
+  if (isFirst) deregistering([]);
   const registering = inBatches(register).map((batch, index) =>
     steps.addAction(`${what}: register ${index + 1}`, 'elb:RegisterInstancesWithLoadBalancer', {
       input: { LoadBalancerName, Instances: list(batch) },
@@ -50,12 +61,7 @@ export function planClassicInstances(
       needs: [needs],
     }),
   );
-  for (const [index, batch] of inBatches(deregister).entries())
-    steps.addAction(`${what}: deregister ${index + 1}`, 'elb:DeregisterInstancesFromLoadBalancer', {
-      input: { LoadBalancerName, Instances: list(batch) },
-      reason: `${batch.length} instances ${withoutRoom > 0 ? 'make room for new ones' : 'are no longer wanted'}`,
-      needs: othersServe ? [] : registering,
-    });
+  if (!isFirst) deregistering(othersServe ? [] : registering);
   if (withoutRoom > 0) steps.wait(`room for all instances: AWS takes ${limits.instancesPerClassic} on a Classic ELB`);
   if (waiting) steps.wait('new instances to take over from old ones');
 }

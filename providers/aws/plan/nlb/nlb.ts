@@ -36,9 +36,10 @@ export function planNlb(steps: Steps, input: PlanInput<DesiredNlb>): void {
   const { observed, desired } = input;
   const current = currentNlb(input);
   const securityGroups = planSecurityGroups(steps, input);
-  const groups = planTargetGroups(steps, input, current?.loadBalancer.LoadBalancerArn);
+  const { usable: groups, register } = planTargetGroups(steps, input, current?.loadBalancer.LoadBalancerArn);
   const loadBalancer = planLoadBalancer(steps, input, current, securityGroups);
   const { detached, serving } = planListeners(steps, input, loadBalancer, groups);
+  register();
   const arn = current?.loadBalancer.LoadBalancerArn;
   const used = new Set([...[...groups.values()].map((group) => group.arn), ...serving]);
   for (const { targetGroup, tags } of observed.targetGroups) {

@@ -1,13 +1,14 @@
 import { defined } from '../../../../src/lang/defined.ts';
 import type { HealthCheckSettings } from '../../cloud/elbv2.ts';
 import { resources, tagKeys, tagList } from '../../model/tags.ts';
-import { placeholder } from '../steps/action.ts';
+import { limits } from '../../model/limits.ts';
+import { placeholder, type Action } from '../steps/action.ts';
 import type { DesiredHealthCheck, DesiredNlb, DesiredTargetGroup } from '../../model/desired.ts';
 import type { PlanInput } from '../steps/input.ts';
 import type { ObservedTargetGroup, Tags } from '../../model/observed.ts';
 import { targetGroupDefaults } from './attribute-defaults.ts';
 import { planAttributes, beforeTagsAtCreation } from '../steps/attributes.ts';
-import { planTags, type Steps } from '../steps/steps.ts';
+import { planTags, Steps } from '../steps/steps.ts';
 import { planTargets } from './targets.ts';
 
 /** A target group that listeners can forward to. */
@@ -19,6 +20,16 @@ export interface UsableTargetGroup {
   readonly observed?: ObservedTargetGroup;
 }
 
+interface PlannedTargetGroups {
+  /** By key. */
+  readonly usable: ReadonlyMap<string, UsableTargetGroup>;
+  /**
+   * Plans the registrations of targets that together may exceed AWS' quota for a load balancer, the same share for each port. Must be called
+   * after the listeners are planned: AWS refuses a listener to a group whose targets exceed the quota.
+   */
+  readonly register: () => void;
+}
+
 /**
  * Plans target groups by key. Protocol, target type, family and the ALB of a group cannot be changed, so a difference leads to a new group beside the old one.
  * A group that serves another load balancer cannot be used, but its targets stay current until that load balancer is deleted.
@@ -27,9 +38,14 @@ export function planTargetGroups(
   steps: Steps,
   { desired, observed, vpcId, zones, zoneOf }: PlanInput<DesiredNlb>,
   loadBalancerArn: string | undefined,
-): ReadonlyMap<string, UsableTargetGroup> {
+): PlannedTargetGroups {
   const usable = new Map<string, UsableTargetGroup>();
   const served = new Set(desired.subnets.flatMap(({ SubnetId }) => zones.get(SubnetId) ?? []));
+  const count = desired.targetGroups.reduce((sum, { targets }) => sum + targets.length, 0);
+  const mayExceedQuota = count > limits.targetsPerZone;
+  const fair = Math.max(smallestShare, Math.floor(limits.targetsPerZone / desired.targetGroups.length));
+  const batch = mayExceedQuota ? Math.min(limits.registrationBatch, fair) : undefined;
+  const ofTargets = mayExceedQuota ? new Steps() : steps;
   for (const group of desired.targetGroups) {
     const candidates = observed.targetGroups.filter(({ tags }) => tags[tagKeys.resource] === resources.targetGroup(group.key));
     const match = candidates
@@ -38,15 +54,39 @@ export function planTargetGroups(
     const needs = match === undefined ? create(steps, group, vpcId) : update(steps, group, match);
     const arn = match?.targetGroup.TargetGroupArn ?? placeholder(`target group ${group.key}`);
     usable.set(group.key, { arn, ...defined({ needs, observed: match }) });
-    planTargets(steps, { ...group, arn }, match, { zoneOf, served }, needs);
+    planTargets(ofTargets, { ...group, arn }, match, { zoneOf, served, ...defined({ batch }) }, needs);
     for (const other of candidates) {
       // AWS takes one ALB in a group, so a replaced group keeps its own.
       const isKept = other !== match && group.targetType !== 'alb' && other.targetGroup.TargetType === group.targetType;
       const serves = isKept && other.targetGroup.LoadBalancerArns.length > 0;
-      if (serves) planTargets(steps, { ...group, arn: arnOf(other) }, other, { zoneOf });
+      if (serves) planTargets(ofTargets, { ...group, arn: arnOf(other) }, other, { zoneOf });
     }
   }
-  return usable;
+  if (!mayExceedQuota) return { usable, register: () => undefined };
+  steps.waits.push(...ofTargets.waits);
+  return { usable, register: () => void steps.actions.push(...inTurns(ofTargets.actions)) };
+}
+
+/** The fewest targets in one of several calls that share a quota. */
+const smallestShare = 20;
+
+/** Sorts actions so that the target groups register their targets in turns, after all that makes room and before what waits for them. */
+function inTurns(actions: readonly Action[]): Action[] {
+  const turns = new Map<string, number>();
+  const registrations = new Map<string, number>();
+  const rank = ({ id, operation, input, needs, instead }: Action): number => {
+    if (operation === 'elbv2:RegisterTargets') {
+      const turn = (turns.get(input.TargetGroupArn) ?? 0) + 1;
+      turns.set(input.TargetGroupArn, turn);
+      registrations.set(id, turn);
+      return turn;
+    }
+    return [...needs, ...(instead?.of ?? [])].some((need) => registrations.has(need)) ? Infinity : 0;
+  };
+  return actions
+    .map((action) => ({ action, rank: rank(action) }))
+    .toSorted((a, b) => (a.rank === b.rank ? 0 : a.rank - b.rank))
+    .map(({ action }) => action);
 }
 
 const arnOf = ({ targetGroup }: ObservedTargetGroup): string => targetGroup.TargetGroupArn;

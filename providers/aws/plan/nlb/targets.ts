@@ -4,15 +4,18 @@ import { limits } from '../../model/limits.ts';
 import type { DesiredTarget, DesiredTargetGroup } from '../../model/desired.ts';
 import type { ObservedTargetGroup } from '../../model/observed.ts';
 import { isMineIn, recordKeyOf } from '../../model/targets/target-record.ts';
-import { inBatches, planRegistration, type Registered } from '../steps/registration.ts';
+import { acrossZones, inBatches, planRegistration, type Registered } from '../steps/registration.ts';
+import type { Action } from '../steps/action.ts';
 import type { Steps } from '../steps/steps.ts';
 
 /** The zones of targets, and the zones of the load balancer now or in future. */
-interface TargetZones {
+export interface TargetZones {
   /** Returns the zone of a target id. Undefined: unknown, or outside of the VPC. */
   readonly zoneOf: (id: string) => string | undefined;
   /** Zones to which the load balancer sends. Undefined: unknown, so a target outside of its present zones may be served later. */
   readonly served?: ReadonlySet<string>;
+  /** Targets in one call. Absent: as many as AWS takes. */
+  readonly batch?: number;
 }
 
 interface TargetsOfGroup extends Pick<DesiredTargetGroup, 'key' | 'targets' | 'departing' | 'shared'> {
@@ -37,7 +40,7 @@ export function planTargets(
   const quota = limits.targetsPerTargetGroup;
   const wanted = new Set(targets.flatMap(exclusiveKeys));
   const isInTheWay = (target: DesiredTarget): boolean => exclusiveKeys(target).some((key) => wanted.has(key));
-  const { register, deregister, othersServe, waiting, withoutRoom } = planRegistration<DesiredTarget>({
+  const registration = planRegistration<DesiredTarget>({
     desired: targets,
     registered: health.flatMap((one) => registered(one, isAttached, zones)),
     draining: health.flatMap(({ Target, TargetHealth }) => (TargetHealth.State === 'draining' ? [targetOf(Target)] : [])),
@@ -49,34 +52,85 @@ export function planTargets(
   });
   // A replaced group keeps its key until it is deleted. Its name tells the two apart.
   const what = `targets ${key}${observed === undefined ? '' : ` ${observed.targetGroup.TargetGroupName}`}`;
-  const addRegistration = (name: string, batch: readonly DesiredTarget[], after: readonly (string | undefined)[]): string =>
-    steps.addAction(`${what}: register ${name}`, 'elbv2:RegisterTargets', {
-      input: { TargetGroupArn: arn, Targets: batch.map(description) },
-      reason: `${batch.length} targets are not registered`,
-      needs: after,
-    });
-  const addDeregistration = (name: string, batch: readonly DesiredTarget[], why: string, after: readonly string[]): string =>
-    steps.addAction(`${what}: deregister ${name}`, 'elbv2:DeregisterTargets', {
-      input: { TargetGroupArn: arn, Targets: batch.map(description) },
-      reason: `${batch.length} targets ${why}`,
-      needs: after,
-    });
-  const inTheWay = deregister.filter(isInTheWay);
-  const taken = new Set(health.flatMap(({ Target }) => exclusiveKeys(targetOf(Target))));
-  const isTaken = (target: DesiredTarget): boolean => exclusiveKeys(target).some((key) => taken.has(key));
-  const why = 'have a server id or an address that a new target needs';
-  const cleared = inBatches(inTheWay).map((batch, index) => addDeregistration(`replaced ${index + 1}`, batch, why, []));
-  const registering = inBatches(register.filter((one) => !isTaken(one))).map((batch, index) =>
-    addRegistration(`${index + 1}`, batch, [needs]),
-  );
-  // Apart from the others: while a target drains, AWS may refuse its successor.
-  for (const [index, batch] of inBatches(register.filter(isTaken)).entries()) addRegistration(`replacing ${index + 1}`, batch, cleared);
-  const surplus = withoutRoom > 0 ? 'make room for new ones' : 'are no longer wanted';
-  for (const [index, batch] of inBatches(deregister.filter((one) => !inTheWay.includes(one))).entries())
-    addDeregistration(`${index + 1}`, batch, surplus, othersServe ? [] : registering);
+  addChanges(new TargetChanges(steps, what, arn), registration, { zones, health, isInTheWay, needs });
+  const { waiting, withoutRoom } = registration;
   if (withoutRoom > 0) steps.wait(`room for all targets of ${key}: AWS takes ${quota} in a target group, including draining ones`);
   if (waiting) steps.wait(`new targets of ${key} to take over from old ones`);
   else if (health.some(({ TargetHealth }) => TargetHealth.State === 'initial')) steps.wait(`targets of ${key} to become healthy`);
+}
+
+interface Situation {
+  readonly zones: TargetZones;
+  readonly health: readonly TargetHealthDescription[];
+  readonly isInTheWay: (target: DesiredTarget) => boolean;
+  readonly needs: string | undefined;
+}
+
+function addChanges(
+  changes: TargetChanges,
+  { register, deregister, othersServe, withoutRoom }: ReturnType<typeof planRegistration<DesiredTarget>>,
+  { zones, health, isInTheWay, needs }: Situation,
+): void {
+  const inTheWay = deregister.filter(isInTheWay);
+  const taken = new Set(health.flatMap(({ Target }) => exclusiveKeys(targetOf(Target))));
+  const isTaken = (target: DesiredTarget): boolean => exclusiveKeys(target).some((key) => taken.has(key));
+  const cleared = changes.deregister('replaced', inTheWay, 'have a server id or an address that a new target needs');
+  const surplus = withoutRoom > 0 ? 'make room for new ones' : 'are no longer wanted';
+  const idle = new Set(health.filter((one) => isIdle(one, zones)).map(({ Target }) => `${Target.Id} ${Target.Port}`));
+  const others = deregister.filter((one) => !inTheWay.includes(one));
+  // AWS sends nothing to them, or others serve, and all new targets may exceed a quota: they make room first.
+  const first = others.filter(({ id, port }) => idle.has(`${id} ${port}`) || (othersServe && zones.batch !== undefined));
+  changes.deregister('first', first, surplus);
+  const spread = zones.batch === undefined ? register : acrossZones(register, ({ id }) => zones.zoneOf(id));
+  const fresh = spread.filter((one) => !isTaken(one));
+  const registering = changes.register('', fresh, [needs], zones.batch);
+  // Apart from the others: while a target drains, AWS may refuse its successor.
+  changes.register('replacing ', register.filter(isTaken), cleared);
+  const last = others.filter((one) => !first.includes(one));
+  changes.deregister('', last, surplus, { needs: othersServe ? [] : registering });
+  const isDraining = health.some(({ TargetHealth }) => TargetHealth.State === 'draining');
+  if (othersServe || registering.length === 0 || isDraining) return;
+  // When no target is healthy, AWS sends to all of them: most stay until a new one has come.
+  const few = last.slice(0, Math.ceil(last.length / 5));
+  changes.deregister('to make room', few, 'make room for new ones', { instead: { of: registering, codes: ['quota'] } });
+}
+
+/** Adds the calls that change the targets of one group, and returns the ids of the actions. */
+class TargetChanges {
+  readonly #steps: Steps;
+  readonly #what: string;
+  readonly #arn: string;
+
+  constructor(steps: Steps, what: string, arn: string) {
+    this.#steps = steps;
+    this.#what = what;
+    this.#arn = arn;
+  }
+
+  register(name: string, targets: readonly DesiredTarget[], needs: readonly (string | undefined)[], size?: number): string[] {
+    return inBatches(targets, size).map((batch, index) =>
+      this.#steps.addAction(`${this.#what}: register ${name}${index + 1}`, 'elbv2:RegisterTargets', {
+        input: { TargetGroupArn: this.#arn, Targets: batch.map(description) },
+        reason: `${batch.length} targets are not registered`,
+        needs,
+      }),
+    );
+  }
+
+  deregister(
+    name: string,
+    targets: readonly DesiredTarget[],
+    why: string,
+    order: Pick<Partial<Action>, 'needs' | 'instead'> = {},
+  ): string[] {
+    return inBatches(targets).map((batch, index) =>
+      this.#steps.addAction(`${this.#what}: deregister ${name}${name === '' ? '' : ' '}${index + 1}`, 'elbv2:DeregisterTargets', {
+        input: { TargetGroupArn: this.#arn, Targets: batch.map(description) },
+        reason: `${batch.length} targets ${why}`,
+        ...order,
+      }),
+    );
+  }
 }
 
 /** The health of the targets that Herald may deregister. A server id that AWS does not show counts as the right one. */
@@ -111,6 +165,11 @@ function registered(
       return [{ target, state: mayBeServed ? 'initial' : 'unhealthy' }];
     }
   }
+}
+
+/** True if AWS does not send to the target, whatever the health of others is. */
+function isIdle({ Target, TargetHealth: { State, Reason } }: TargetHealthDescription, zones: TargetZones): boolean {
+  return State === 'unused' && !(Reason === 'Target.NotInUse' && isServed(zones.zoneOf(Target.Id), zones));
 }
 
 function isServed(zone: string | undefined, { served }: TargetZones): boolean {

@@ -1,3 +1,4 @@
+import type { AwsErrorCode } from '../../cloud/error.ts';
 import type { Input, WriteOperation } from '../../cloud/operations.ts';
 
 /**
@@ -15,6 +16,8 @@ export interface ActionOf<O extends WriteOperation> {
   readonly reason: string;
   /** Ids of earlier actions that must succeed before this one is tried. */
   readonly needs: readonly string[];
+  /** It is tried only when AWS has refused all of these earlier actions, for one of these reasons. */
+  readonly instead?: { readonly of: readonly string[]; readonly codes: readonly AwsErrorCode[] };
   /** The name of the placeholder for the created ARN or id: "lb", "tg 80/TCP". */
   readonly creates?: string;
   /** Calls that run at once, in order, if this action fails. They restore what an earlier action removed. */

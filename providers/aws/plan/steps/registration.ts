@@ -91,8 +91,15 @@ function statesByZone<T>(targets: readonly T[], zoneOf: (target: T) => string | 
   return zones;
 }
 
-export function inBatches<T>(items: readonly T[]): T[][] {
+export function inBatches<T>(items: readonly T[], size: number = limits.registrationBatch): T[][] {
   const batches: T[][] = [];
-  for (let at = 0; at < items.length; at += limits.registrationBatch) batches.push(items.slice(at, at + limits.registrationBatch));
+  for (let at = 0; at < items.length; at += size) batches.push(items.slice(at, at + size));
   return batches;
+}
+
+/** Sorts targets so that any number of the first ones is spread evenly over the zones. */
+export function acrossZones<T>(targets: readonly T[], zoneOf: (target: T) => string | undefined): T[] {
+  const zones = [...Map.groupBy(targets, zoneOf).values()];
+  const longest = Math.max(0, ...zones.map((zone) => zone.length));
+  return Array.from({ length: longest }, (_, at) => zones.flatMap((zone) => zone.slice(at, at + 1))).flat();
 }

@@ -6,7 +6,7 @@ import type { Outcome } from './execute.ts';
 export function logOutcome(log: Log, stack: string, outcome: Outcome): void {
   const { id, operation, reason } = outcome.action;
   if (outcome.result === 'done') log.info({ stack, action: id, operation, reason }, 'AWS changed');
-  else if (outcome.result === 'failed') {
+  else if (outcome.result === 'failed' || outcome.result === 'partial') {
     const { code, awsCode, requestId, message } = outcome.error;
     log.warn({ stack, action: id, operation, code, awsCode, requestId, message }, 'call to AWS failed');
   }

@@ -6,6 +6,7 @@ import type { Input, Output, WriteOperation } from '../../cloud/operations.ts';
 import { limits } from '../../model/limits.ts';
 import { tagKeys, tagMap } from '../../model/tags.ts';
 import { placeholderName, type Action } from '../../plan/steps/action.ts';
+import { divideCall, divisionOf, entriesOf, isDivisible, type RefusedPart } from './divided-call.ts';
 
 export type Outcome =
   | { readonly action: Action; readonly result: 'done' }
@@ -13,13 +14,19 @@ export type Outcome =
   | { readonly action: Action; readonly result: 'inUse'; readonly error: AwsError }
   /** An action that this one needs was not done. */
   | { readonly action: Action; readonly result: 'skipped' }
-  | { readonly action: Action; readonly result: 'failed'; readonly error: AwsError };
+  /** AWS has refused some entries of the call, and accepted the others. */
+  | { readonly action: Action; readonly result: 'partial'; readonly error: AwsError; readonly refused: readonly RefusedPart[] }
+  /** `refused`: AWS has refused each of these entries. */
+  | { readonly action: Action; readonly result: 'failed'; readonly error: AwsError; readonly refused?: readonly RefusedPart[] };
 
 export interface Execution {
   readonly outcomes: readonly Outcome[];
   /** ARNs and ids of created resources, by the name of their placeholder. */
   readonly created: ReadonlyMap<string, string>;
 }
+
+/** The calls that register targets. Refused targets are remembered, and reported as long as they are missing. */
+export const registrations: ReadonlySet<WriteOperation> = new Set(['elbv2:RegisterTargets', 'elb:RegisterInstancesWithLoadBalancer']);
 
 /** After these errors other actions would fail as well: the rest of the plan is skipped. */
 const fatalForPlan: ReadonlySet<AwsErrorCode> = new Set(['throttled', 'unreachable', 'credentials', 'otherCluster']);
@@ -37,7 +44,7 @@ export async function execute(
   const created = new Map<string, string>();
   let stopped = false;
   for (const action of actions) {
-    const ready: boolean = !stopped && action.needs.every((need) => outcomes.get(need)?.result === 'done');
+    const ready: boolean = !stopped && isReady(action, outcomes);
     const outcome: Outcome = ready ? await attempt(cloud, action, created) : { action, result: 'skipped' };
     assert(!outcomes.has(action.id), `two actions have the id ${action.id}`);
     outcomes.set(action.id, outcome);
@@ -57,7 +64,9 @@ async function attempt(cloud: Cloud, action: Action, created: Map<string, string
   } catch (error) {
     if (!(error instanceof AwsError)) throw error;
     // Deleting a resource that is gone succeeds.
-    if (error.code === 'notFound' && /:(?:Delete|Deregister|Remove)/.test(action.operation)) return { action, result: 'done' };
+    if (error.code === 'notFound' && isRemoval(action) && entriesOf(action.operation, action.input).length < 2)
+      return { action, result: 'done' };
+    if (isDivisible(action.operation, action.input, error)) return attemptParts(cloud, action, created, error);
     if (error.code === 'inUse' && action.mayBeInUse === true) return { action, result: 'inUse', error };
     const existing = await existingGroup(cloud, action, error);
     // The name is taken, and AWS does not list the group yet. The next reconcile finds it.
@@ -68,6 +77,41 @@ async function attempt(cloud: Cloud, action: Action, created: Map<string, string
     }
     created.set(action.creates, existing);
     return { action, result: 'done' };
+  }
+}
+
+/** True when the actions that it needs are done, or AWS has refused the ones in whose place it is tried. */
+function isReady({ needs, instead }: Action, outcomes: ReadonlyMap<string, Outcome>): boolean {
+  const isMet = (need: string): boolean => {
+    const outcome = outcomes.get(need);
+    if (outcome?.result === 'partial') return divisionOf(outcome.action.operation)?.isEnough === true;
+    return outcome?.result === 'done';
+  };
+  const isRefused = (id: string): boolean => {
+    const outcome = outcomes.get(id);
+    return outcome?.result === 'failed' && instead?.codes.includes(outcome.error.code) === true;
+  };
+  return needs.every(isMet) && (instead === undefined || instead.of.every(isRefused));
+}
+
+const isRemoval = ({ operation }: Action): boolean => /:(?:Delete|Deregister|Remove)/.test(operation);
+
+/** Finds out which entries of a refused call AWS refuses. The others are done then. */
+async function attemptParts(cloud: Cloud, action: Action, created: ReadonlyMap<string, string>, error: AwsError): Promise<Outcome> {
+  const input = withCreated(action.input, created) as Input<WriteOperation>;
+  const all = entriesOf(action.operation, input).length;
+  try {
+    const found = await divideCall(cloud, action.operation, input, error);
+    // What shall go and is gone, and what shall be there and is there, is as desired.
+    const isSettled = ({ error: { code } }: RefusedPart): boolean => (isRemoval(action) ? code === 'notFound' : code === 'duplicate');
+    const refused = found.filter((part) => !isSettled(part) || part.entries.length > 1);
+    const [first] = refused;
+    if (first === undefined) return { action, result: 'done' };
+    const count = refused.reduce((sum, { entries }) => sum + entries.length, 0);
+    return { action, result: count < all ? 'partial' : 'failed', error: first.error, refused };
+  } catch (thrown) {
+    if (!(thrown instanceof AwsError)) throw thrown;
+    return { action, result: 'failed', error: thrown };
   }
 }
 
@@ -150,8 +194,11 @@ function createdId(operation: WriteOperation, output: Output<WriteOperation>): s
   return undefined;
 }
 
-/** Returns the failure to report: the first that is not transient, otherwise the first. */
+/** Returns the failure to report, except refused targets: the first that is not transient, otherwise the first. */
 export function worstFailure({ outcomes }: Execution): AwsError | undefined {
-  const errors = outcomes.flatMap((outcome) => (outcome.result === 'failed' ? [outcome.error] : []));
+  const errors = outcomes.flatMap((outcome) => {
+    const isReportedApart = registrations.has(outcome.action.operation) && 'refused' in outcome && outcome.refused !== undefined;
+    return (outcome.result === 'failed' || outcome.result === 'partial') && !isReportedApart ? [outcome.error] : [];
+  });
   return errors.find(({ code }) => !isTransient(code)) ?? errors[0];
 }

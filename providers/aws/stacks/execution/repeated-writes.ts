@@ -40,9 +40,12 @@ export class RepeatedWrites {
   }
 
   record(outcomes: readonly Outcome[], observed: string): void {
+    const undone = undoneBy(outcomes);
     for (const { action, result } of outcomes) {
       const key = keyOf(action);
-      if (result === 'done') this.#writes.set(key, { observed, times: (this.#writes.get(key)?.times ?? 0) + 1 });
+      // Herald itself has undone it, because AWS refuses what follows. That refusal is what is reported.
+      if (undone.has(action.id)) this.#writes.delete(key);
+      else if (result === 'done') this.#writes.set(key, { observed, times: (this.#writes.get(key)?.times ?? 0) + 1 });
     }
   }
 
@@ -60,6 +63,17 @@ export class RepeatedWrites {
   forget(): void {
     this.#writes.clear();
   }
+}
+
+/** Returns the ids of actions that Herald has undone, because an action that follows them has failed. */
+function undoneBy(outcomes: readonly Outcome[]): ReadonlySet<string> {
+  const undone = new Set<string>();
+  // A need stands before the action that needs it.
+  for (const { action, result } of outcomes.toReversed()) {
+    const isUndone = undone.has(action.id) || (result === 'failed' && action.otherwise !== undefined);
+    if (isUndone) for (const need of action.needs) undone.add(need);
+  }
+  return undone;
 }
 
 function keyOf({ operation, input }: Action): string {

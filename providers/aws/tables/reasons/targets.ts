@@ -1,4 +1,19 @@
+import { lastingMessage } from './message.ts';
 import { reasonEntry, userMistake } from '../../../../src/model/reasons/entry.ts';
+
+interface RefusedTargets {
+  /** The first ids. */
+  readonly targets: string;
+  /** How many more there are. */
+  readonly others: number;
+  readonly operation: string;
+  readonly awsCode: string;
+  readonly message: string;
+  readonly kind: string;
+}
+
+const targetsOf = ({ targets, others }: RefusedTargets): string =>
+  others === 0 ? `the targets ${targets}` : `the targets ${targets} and ${others} more`;
 
 /** Reasons why a load balancer sends to other targets than its Service has. */
 export const awsTargetReasons = {
@@ -18,6 +33,17 @@ export const awsTargetReasons = {
       `QUIC port ${d.port} does not send to ${d.target}${d.others === 0 ? '' : ` and ${d.others} more`}: ${d.why}`,
     fix: () =>
       'remove the annotation herald.dev/aws-quic-server-id of the Pod, so that its UID decides, or give each Pod another one (0x and 16 hexadecimal digits)',
+  }),
+  AwsTargetsRefused: reasonEntry({
+    brief: 'AWS refuses targets of the load balancer',
+    says: (d: RefusedTargets) => `AWS refuses ${targetsOf(d)}: ${d.awsCode}: ${d.message}`,
+    lasting: (d) => `AWS refuses ${targetsOf(d)}: ${d.awsCode}: ${lastingMessage(d.message, d.operation, d.awsCode)}`,
+    fix: (d) =>
+      `${
+        d.kind === 'quota'
+          ? 'ask AWS for a higher quota of targets, or choose fewer nodes by herald.dev/aws-target-node-labels'
+          : 'choose other nodes by herald.dev/aws-target-node-labels or the label node.kubernetes.io/exclude-from-external-load-balancers, or correct what AWS names'
+      }; Herald tries them again at least every 10 minutes`,
   }),
   AwsTargetsNotRecorded: userMistake({
     brief: 'The targets that Herald registers cannot be recorded, so nothing is registered',

@@ -8,6 +8,7 @@ import { observeCertificates, observeFacts } from '../../../../providers/aws/obs
 import { scanOwned } from '../../../../providers/aws/observe/scan.ts';
 import { RecentObservation } from '../../../../providers/aws/observe/recent-observation.ts';
 import { TargetRecords } from '../../../../providers/aws/stacks/targets/target-records.ts';
+import { RefusedTargets } from '../../../../providers/aws/stacks/execution/refused-targets.ts';
 import { RepeatedWrites } from '../../../../providers/aws/stacks/execution/repeated-writes.ts';
 import { reconcileStack } from '../../../../providers/aws/stacks/reconcile-stack.ts';
 import type { StackResult } from '../../../../providers/aws/stacks/stack-result.ts';
@@ -64,6 +65,7 @@ export class StackFixture {
   readonly cloud = new FakeCloud();
   known = new KnownResources();
   repeated = new RepeatedWrites();
+  refused = new RefusedTargets();
   recent = new RecentObservation();
   /** Every write of an annotation succeeds. */
   records = new TargetRecords({ addFinalizer: async () => undefined, removeFinalizer: async () => undefined, annotate: async () => true });
@@ -81,6 +83,7 @@ export class StackFixture {
 
   async restart(stack: StackIdentity): Promise<void> {
     this.repeated = new RepeatedWrites();
+    this.refused = new RefusedTargets();
     this.recent = new RecentObservation();
     const owned = await scanOwned(this.cloud, this.settings);
     this.known = new KnownResources((owned.get(stack.key) ?? []).map(({ id }) => id));
@@ -106,6 +109,7 @@ export class StackFixture {
       intent: { kind: disown ? 'disown' : 'serve' },
       known: this.known,
       repeated: this.repeated,
+      refused: this.refused,
       recent: this.recent,
       records: this.records,
       circumstances,

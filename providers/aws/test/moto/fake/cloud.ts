@@ -10,6 +10,7 @@ import { endpointServiceHandlers } from './endpoint-services.ts';
 import { authorize } from './iam.ts';
 import { listenerHandlers } from './listeners.ts';
 import { loadBalancerHandlers } from './load-balancers.ts';
+import { refusalError, type Refusal } from './refusals.ts';
 import { targetGroupHandlers } from './target-groups.ts';
 import { World } from './world.ts';
 
@@ -26,8 +27,9 @@ const handlers: Handlers = {
   ...acmHandlers,
 };
 
-/** How a call fails: an error without effect, a lost answer after the effect, or a crash of the process. */
+/** How a call fails: an error without effect, a refusal of AWS, a lost answer after the effect, or a crash of the process. */
 export type Fault =
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
   | { readonly kind: 'error'; readonly code: AwsErrorCode }
   | { readonly kind: 'lost' }
   | { readonly kind: 'crash'; readonly when: 'before' | 'after' };
@@ -99,6 +101,7 @@ export class FakeCloud implements Cloud {
         requestId: `fault-${this.calls.length}`,
         message: fault.code,
       });
+    if (fault?.kind === 'refused') throw refusalError(fault.refusal);
     if (fault?.kind === 'crash' && fault.when === 'before') throw new Crash(operation);
     if (this.policy !== undefined) authorize(this.policy, this.world, operation, input);
     const handler = handlers[operation] as Handler<O>;

@@ -219,8 +219,10 @@ export const elbHandlers: Pick<Handlers, Own> = {
   'elb:RegisterInstancesWithLoadBalancer': (world, { LoadBalancerName, Instances }) => {
     const operation = 'elb:RegisterInstancesWithLoadBalancer';
     const { value, registeredAt } = classic(operation, world, LoadBalancerName);
+    for (const { InstanceId } of Instances)
+      if (!world.instances.has(InstanceId) || world.unsupported.has(InstanceId))
+        refuse(operation, 'invalid', 'InvalidInstance', `Could not find EC2 instance ${InstanceId}`);
     for (const { InstanceId } of Instances) {
-      if (!world.instances.has(InstanceId)) refuse(operation, 'invalid', 'InvalidInstance', InstanceId);
       if (value.Instances.some((one) => one.InstanceId === InstanceId)) continue;
       value.Instances = [...value.Instances, { InstanceId }];
       registeredAt.set(InstanceId, world.now());

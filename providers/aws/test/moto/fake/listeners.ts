@@ -3,7 +3,7 @@ import { forwardingOf } from '../../../cloud/forwarding.ts';
 import type { Operation } from '../../../cloud/operations.ts';
 import type { Handlers } from './cloud.ts';
 import { loadBalancer } from './load-balancers.ts';
-import { startHealthChecks, serversOf } from './target-groups.ts';
+import { checkTargetQuota, startHealthChecks, serversOf } from './target-groups.ts';
 import { refuse, type FakeListener, type FakeTargetGroup, type World } from './world.ts';
 
 type Own =
@@ -52,6 +52,7 @@ function check(operation: Operation, world: World, listener: Listener): void {
     if (value.TargetType === 'alb' && Protocol !== 'TCP') refuse(operation, 'invalid', 'IncompatibleProtocols', `${Protocol} to an ALB`);
     if (serversOf(world, value.TargetGroupArn).some((arn) => arn !== LoadBalancerArn))
       refuse(operation, 'quota', 'TargetGroupAssociationLimit', 'it serves another load balancer');
+    checkTargetQuota(operation, world, LoadBalancerArn, value.TargetGroupArn);
     if (value.IpAddressType === 'ipv6' && server?.value.IpAddressType === 'ipv4')
       refuse(operation, 'invalid', 'InvalidConfigurationRequest', 'IPv6 targets');
   }

@@ -199,12 +199,14 @@ export const targetGroupHandlers: Pick<Handlers, Own> = {
       if (group.value.TargetType === 'alb') {
         checkAlb(operation, world, group, Id, Port);
       } else if (group.value.TargetType === 'instance') {
-        if (!world.instances.has(Id)) refuse(operation, 'invalid', 'InvalidTarget', Id);
+        if (!world.instances.has(Id) || world.unsupported.has(Id))
+          refuse(operation, 'invalid', 'InvalidTarget', `The target '${Id}' is not supported`);
       } else if (AvailabilityZone !== 'all' && !isInVpc(world, group.value.VpcId, Id)) refuse(operation, 'invalid', 'InvalidTarget', Id);
     }
     checkServerIds(operation, world, group, Targets);
     const keys = new Set([...group.targets.keys(), ...Targets.map(({ Id, Port }) => `${Id} ${Port}`)]);
     if (keys.size > world.quotas.targets) refuse(operation, 'quota', 'TooManyTargets');
+    for (const server of serversOf(world, TargetGroupArn)) checkTargetQuota(operation, world, server, TargetGroupArn, Targets);
     for (const target of Targets) {
       const key = `${target.Id} ${target.Port}`;
       const isAttached = serversOf(world, TargetGroupArn).length > 0;
@@ -220,13 +222,43 @@ export const targetGroupHandlers: Pick<Handlers, Own> = {
     const group = targetGroup(operation, world, TargetGroupArn);
     for (const { Id, Port } of Targets) {
       const target = group.targets.get(`${Id} ${Port}`);
-      if (target === undefined || target.drainingSince !== undefined) refuse(operation, 'invalid', 'InvalidTarget', Id);
+      if (target === undefined || target.drainingSince !== undefined) refuse(operation, 'notFound', 'InvalidTarget', Id);
+    }
+    for (const { Id, Port } of Targets) {
+      const target = group.targets.get(`${Id} ${Port}`);
+      if (target === undefined) continue;
       target.drainingSince = world.now();
       if (serversOf(world, TargetGroupArn).length === 0) group.targets.delete(`${Id} ${Port}`);
     }
     return {};
   },
 };
+
+/**
+ * AWS counts the targets of all target groups of a load balancer in each zone, draining ones included. `added`: targets that join the group.
+ * A target of two groups counts twice.
+ */
+export function checkTargetQuota(
+  operation: Operation,
+  world: World,
+  loadBalancerArn: string,
+  targetGroupArn: string,
+  added: readonly TargetDescription[] = [],
+): void {
+  const counts = new Map<string, number>();
+  for (const [arn, { targets }] of world.targetGroups) {
+    if (arn !== targetGroupArn && !serversOf(world, arn).includes(loadBalancerArn)) continue;
+    const all = new Map([...targets].map(([key, { target }]) => [key, target] as const));
+    if (arn === targetGroupArn) for (const one of added) all.set(`${one.Id} ${one.Port}`, one);
+    for (const one of all.values()) {
+      const zone = world.zoneOf(one);
+      if (zone !== undefined) counts.set(zone, (counts.get(zone) ?? 0) + 1);
+    }
+  }
+  const full = [...counts].find(([, count]) => count > world.quotas.targetsPerZone);
+  if (full !== undefined)
+    refuse(operation, 'quota', 'TooManyTargets', `You cannot have more than ${world.quotas.targetsPerZone} targets in ${full[0]}`);
+}
 
 /** AWS takes a server id only with QUIC, does not change that of a registered target, and wants each once in a listener. */
 function checkServerIds(operation: Operation, world: World, group: FakeTargetGroup, targets: readonly TargetDescription[]): void {

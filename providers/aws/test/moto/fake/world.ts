@@ -83,6 +83,8 @@ export class World {
   /** By Elastic IP: the network interface that has it, except those of load balancers. */
   readonly associated = new Map<string, string>();
   readonly certificates = new Map<string, Certificate>();
+  /** Instances that the type of a load balancer does not support. */
+  readonly unsupported = new Set<string>();
   /** Instances and addresses whose health checks fail. */
   readonly unhealthy = new Set<string>();
   /** Network interfaces of pods, or of nodes that carry pod addresses. */
@@ -98,7 +100,7 @@ export class World {
   provisioningSeconds: number = delays.provisioning;
   /** The most capacity that the fake has to reserve in each zone. */
   capacityUnits = 10_000;
-  readonly quotas = { loadBalancers: 50, classic: 20, rules: 60, targets: 1000 };
+  readonly quotas = { loadBalancers: 50, classic: 20, rules: 60, targets: 1000, targetsPerZone: 500 };
   /** Zones by address. */
   readonly #zones = new Map<string, string | undefined>();
   #sequence = 0;
