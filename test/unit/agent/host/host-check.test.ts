@@ -268,6 +268,11 @@ test('podCIDRs of HeraldConfig without the pods of the node are reported, until 
   expect(reported(bed)).toEqual([]);
 });
 
+test('an assigned address in the network of the node that only BGP announces is reported', async () => {
+  const bed = await started(({ host }) => (host.list = [{ name: 'eth0', address: '192.0.2.100', length: 24 }]));
+  expect(reported(bed)).toMatchObject([['PoolUnansweredOnLink', { pool: 'main', network: '192.0.2.0/24', interface: 'eth0' }]]);
+});
+
 describe('filters of other programs', () => {
   const dropping: HostFilter = {
     hook: 'forward',
