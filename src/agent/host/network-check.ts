@@ -13,7 +13,8 @@ interface NetworkCheckComponents extends BridgeCheckComponents {
 /** Finds what in the networks of this node keeps packets from pods or from clients. Rejects if the kernel does not answer. */
 export async function checkNetworks(components: NetworkCheckComponents, snapshot: Snapshot, node: string): Promise<readonly Reason[]> {
   const { host, hostPaths } = components;
-  const unknownPods = judgePodRanges(snapshot, node, endpointsToCheck(snapshot, node).local);
+  const { local, remote } = endpointsToCheck(snapshot, node);
+  const unknownPods = judgePodRanges(snapshot, node, [...local, ...remote]);
   return [
     ...(unknownPods === undefined ? [] : [unknownPods]),
     ...judgeLocalPools(snapshot, host.interfaces()),
