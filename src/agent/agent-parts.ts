@@ -12,14 +12,13 @@ import type { AgentEvents } from './agent-events.ts';
 import type { AgentObserver } from './agent-observer.ts';
 import { ConnectionChecks, type ConnectionChecksComponents } from './checks/connection-checks.ts';
 import type { FindHostPaths } from './host-readings.ts';
-import { checkBridges, findDroppingBridges } from './host/bridge-check.ts';
+import { findDroppingBridges } from './host/bridge-check.ts';
 import { DirectReturnCheck } from './host/direct-return-check.ts';
 import { HoldBack } from './host/hold-back.ts';
 import { HostCheck, type HostCheckComponents } from './host/host-check.ts';
 import { hostFacts } from './host/host-facts.ts';
 import { HostIdentity } from './host/host-identity.ts';
-import { judgePodRanges } from '../decisions/host/pod-ranges.ts';
-import { checkPodPaths, endpointsToCheck } from './host/pod-path-check.ts';
+import { checkNetworks } from './host/network-check.ts';
 import { NodeHealth } from './host/node-health.ts';
 import { KernelAnswersCheck, type KernelAnswersComponents } from './l2/kernel-answers-check.ts';
 import { L2Announcer, type L2AnnouncerComponents } from './l2/l2-announcer.ts';
@@ -39,7 +38,7 @@ import { BgpSessions, type BgpSessionsComponents, type BgpSessionsOptions } from
 
 export interface AgentComponents
   extends
-    Pick<HostCheckComponents, 'host' | 'hostFilters' | 'hostNats' | 'unservedLocalhost' | 'followSettings'>,
+    Pick<HostCheckComponents, 'host' | 'hostFilters' | 'changeAllowances' | 'hostNats' | 'unservedLocalhost' | 'followSettings'>,
     Pick<ForeignFrontendsComponents, 'foreign'>,
     Pick<NodeDrainingComponents, 'countConnections'>,
     Omit<BgpSessionsComponents, 'sessionHistory' | 'installedRoutes' | 'host'>,
@@ -69,6 +68,7 @@ export interface AgentOptions extends BgpSessionsOptions {
   readonly proxyStatus?: SocketAddress;
   /** `set`: the agent corrects kernel settings that are wrong for forwarding. `report`: it only reports them. Default: `set`. */
   readonly kernelSettings?: 'set' | 'report';
+  readonly filters?: 'allow' | 'report';
   /** The Pod of this process, by which its kubelet shows that it lives. Absent: it runs in none. */
   readonly pod?: AgentPodName;
 }
@@ -77,8 +77,8 @@ export type AgentParts = ReturnType<typeof buildAgentParts>;
 
 /** Builds the agent's parts, each from the parts above it. `events` carries what a part tells the parts that are built later. */
 export function buildAgentParts(components: AgentComponents, options: AgentOptions, events: AgentEvents) {
-  const { source, clock, host, hostPaths } = components;
-  const { node, kernelSettings = 'set', healthz = [], proxyStatus } = options;
+  const { source, clock, host } = components;
+  const { node, kernelSettings = 'set', filters = 'report', healthz = [], proxyStatus } = options;
   const snapshot = (): Snapshot => source.snapshot;
   const [requeue, onStatusChanged] = [events.requeue.emit, events.statusChanged.emit];
   const place = { node, snapshot, onStatusChanged };
@@ -162,14 +162,11 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   });
   const hostCheck = new HostCheck(components, {
     kernelSettings,
+    filters,
     facts: () => ({ ...hostFacts(source.snapshot, node, plans.byService), linkInterfaces: l2.interfaces(), ...foreignFrontends.facts() }),
     services: () => source.snapshot.config.services,
     frontends: () => plans.frontends(),
-    podPaths: async () => [
-      ...[judgePodRanges(source.snapshot, node, endpointsToCheck(source.snapshot, node).local) ?? []].flat(),
-      ...(hostPaths === undefined ? [] : await checkPodPaths(hostPaths, source.snapshot, node)),
-      ...(await checkBridges(components, source.snapshot, node)),
-    ],
+    networks: () => checkNetworks(components, source.snapshot, node),
     servedPorts: () => new Map([...health.ports(), ...sessions.passivePorts()]),
     onForwardingChecked: () => {
       holdBack.check();

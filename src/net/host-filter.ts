@@ -45,3 +45,25 @@ export type FilterAction =
 
 /** Bridges of Docker's own networks. They carry neither clients of Services nor pods. */
 export const dockerBridge = /^(?:docker0|br-[0-9a-f]{12})$/;
+
+/** The chain with Herald's rules in a table of another program. Nothing else has its name, as with kube-proxy's KUBE-FORWARD. */
+export const allowanceChain = 'HERALD-FORWARD';
+
+/** Packets that Herald's rules accept in a chain of another program. */
+export interface Allowance {
+  /** Packets of connections that this node translates. */
+  readonly translated: boolean;
+  /** Pods whose connections other nodes translate. */
+  readonly pods: readonly Prefix[];
+}
+
+/** A change of Herald's rules in the table of a base chain. */
+export interface AllowanceChange {
+  readonly filter: Pick<HostFilter, 'family' | 'table' | 'chain'>;
+  /** The program that made the table: another one may not be able to read it afterwards. */
+  readonly by: 'nft' | 'iptables-nft' | 'iptables-legacy';
+  /** Chains that lead to Herald's chain now. These jumps are removed. */
+  readonly from: readonly string[];
+  /** The chain whose first rule leads to Herald's chain afterwards, and what that accepts. Absent: Herald's chain is removed. */
+  readonly to?: { readonly chain: string; readonly allowance: Allowance };
+}

@@ -8,7 +8,7 @@ import { readSettings, type FindHostPaths } from '../host-readings.ts';
 import { limits } from '../limits.ts';
 import { endpointsToCheck, routersOf } from './pod-path-check.ts';
 
-interface BridgeCheckComponents {
+export interface BridgeCheckComponents {
   readonly host: Pick<Host, 'readSetting'>;
   /** Absent: this host has no links that can be read, so nothing is checked. */
   readonly hostLinks?: () => Promise<readonly HostLink[]>;

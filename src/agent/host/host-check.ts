@@ -1,4 +1,5 @@
 import { type BlockedFamily, blockedBySettings, forwardingPaths } from '../../decisions/host/blocked-by-settings.ts';
+import { planAllowances } from '../../decisions/host/filter-allowances.ts';
 import { blockedByFilters, judgeFilters, type ServedPorts } from '../../decisions/host/filters.ts';
 import { connectionTablePaths, judgeConnectionTable } from '../../decisions/host/connection-table.ts';
 import { judgeNats } from '../../decisions/host/foreign-nat.ts';
@@ -10,7 +11,7 @@ import { reason, reasonText, type Reason } from '../../model/reasons.ts';
 import type { ServicesScope } from '../../model/kinds/types.ts';
 import type { Family } from '../../net/address.ts';
 import type { FrontendMatch } from '../../net/frontend.ts';
-import type { HostFilter } from '../../net/host-filter.ts';
+import type { AllowanceChange, HostFilter } from '../../net/host-filter.ts';
 import type { HostNatRule } from '../../net/host-nat.ts';
 import type { Cancel } from '../../system/clock.ts';
 import type { Host } from '../../system/host.ts';
@@ -23,6 +24,8 @@ export interface HostCheckComponents extends RandomSurroundings {
   readonly host: Host;
   /** Rejects if the filters cannot be listed. */
   readonly hostFilters: () => Promise<readonly HostFilter[]>;
+  /** Changes Herald's rules in filters of other programs, and returns the errors. Absent: Herald has no rules there. */
+  readonly changeAllowances?: (changes: readonly AllowanceChange[]) => Promise<readonly string[]>;
   /** Rejects if the rules cannot be listed. Absent: no other program translates packets before Herald. */
   readonly hostNats?: () => Promise<readonly HostNatRule[]>;
   /** NodePorts that should be served on localhost and are not. Absent: there are none. */
@@ -34,12 +37,14 @@ export interface HostCheckComponents extends RandomSurroundings {
 interface HostCheckOptions {
   /** `set`: the check corrects kernel settings. `report`: it only reports them. */
   readonly kernelSettings: 'set' | 'report';
+  /** `allow`: the check has filters of other programs accept packets of Services. `report`: it only reports them. */
+  readonly filters: 'allow' | 'report';
   readonly facts: () => ObjectFacts;
   /** Where Herald forwards nothing, the check leaves the host to the program that forwards. */
   readonly services: () => ServicesScope;
   readonly servedPorts: () => ServedPorts;
-  /** Finds interfaces that are too narrow for packets to pods, or drop them. Rejects if the kernel does not answer. */
-  readonly podPaths: () => Promise<readonly Reason[]>;
+  /** Finds what in the networks of the node keeps packets from pods or from clients. Rejects if the kernel does not answer. */
+  readonly networks: () => Promise<readonly Reason[]>;
   /** The frontends that Herald forwards, by Service. */
   readonly frontends: () => Iterable<readonly [ServiceKey, readonly FrontendMatch[]]>;
   /** Called after each check that follows the start: addresses of the node may have changed as well. */
@@ -58,7 +63,7 @@ export class HostCheck {
   #filters: readonly Reason[] = [];
   #listeners: readonly Reason[] = [];
   #connections: readonly Reason[] = [];
-  #paths: readonly Reason[] = [];
+  #networks: readonly Reason[] = [];
   #taken: ReturnType<typeof judgeNats> = [];
   #blockedBySettings: readonly BlockedFamily[] = [];
   #blockedByFilters: readonly BlockedFamily[] = [];
@@ -88,7 +93,7 @@ export class HostCheck {
   problems(): Reason[] {
     const unserved = this.#components.unservedLocalhost?.() ?? [];
     const localhost = unserved.map(({ family, port, why }) => reason('LocalhostNodePortNotServed', { port, family: `IPv${family}`, why }));
-    return [...this.#settings, ...this.#filters, ...this.#listeners, ...this.#connections, ...this.#paths, ...localhost];
+    return [...this.#settings, ...this.#filters, ...this.#listeners, ...this.#connections, ...this.#networks, ...localhost];
   }
 
   /** Returns the families that the host certainly does not forward, each with one problem that prevents it or several. */
@@ -169,7 +174,7 @@ export class HostCheck {
     await this.#checkFilters();
     await this.#checkNats();
     await this.#checkListeners();
-    await this.#checkPaths();
+    await this.#checkNetworks();
     await this.#checkConnections();
     if (this.#stopped) return;
     this.#options.onForwardingChecked();
@@ -223,7 +228,9 @@ export class HostCheck {
     const { clock } = this.#components;
     if (this.#haveInterfacesChanged()) await this.checkSettings();
     else await this.#checkChangedSettings();
-    if (clock.now() - this.#filtersChecked >= limits.filterCheckMilliseconds) {
+    // A program that loads its rules again removes Herald's.
+    const pause = this.#options.filters === 'allow' ? limits.forwardingCheckMilliseconds : limits.filterCheckMilliseconds;
+    if (clock.now() - this.#filtersChecked >= pause) {
       await this.#checkFilters();
       await this.#checkNats();
     }
@@ -240,13 +247,13 @@ export class HostCheck {
     this.#update(() => (this.#connections = because === undefined ? [] : [because]));
   }
 
-  async #checkPaths(): Promise<void> {
+  async #checkNetworks(): Promise<void> {
     try {
-      const reasons = await this.#options.podPaths();
-      this.#update(() => (this.#paths = reasons));
+      const reasons = await this.#options.networks();
+      this.#update(() => (this.#networks = reasons));
     } catch (error) {
       // The result of the last successful check stays valid.
-      this.#components.log.debug({ error }, 'the interfaces to pods cannot be read');
+      this.#components.log.debug({ error }, 'the interfaces and routes of the host cannot be read');
     }
   }
 
@@ -282,8 +289,10 @@ export class HostCheck {
     this.#filtersChecked = clock.now();
     try {
       const forwards = this.#options.services() !== 'none';
-      const filters = (await hostFilters()).filter(({ hook }) => forwards || hook !== 'forward');
       const { passedPods } = this.#options.facts();
+      const listed = await hostFilters();
+      const isChanged = await this.#changeAllowances(planAllowances(listed, passedPods, forwards && this.#options.filters === 'allow'));
+      const filters = (isChanged ? await hostFilters() : listed).filter(({ hook }) => forwards || hook !== 'forward');
       const reasons = judgeFilters(filters, this.#options.servedPorts(), passedPods);
       this.#blockedByFilters = blockedByFilters(filters, passedPods);
       this.#update(() => (this.#filters = reasons));
@@ -291,6 +300,20 @@ export class HostCheck {
       // The result of the last successful check stays valid.
       log.debug({ error }, 'the filters of other programs cannot be listed');
     }
+  }
+
+  /** Returns whether there was something to change. */
+  async #changeAllowances(changes: readonly AllowanceChange[]): Promise<boolean> {
+    const { changeAllowances, log } = this.#components;
+    if (changeAllowances === undefined || changes.length === 0) return false;
+    const errors = await changeAllowances(changes);
+    const inserted = changes.flatMap(({ filter: { family, table }, to }) =>
+      to === undefined ? [] : [`${to.chain} of table ${family} ${table}`],
+    );
+    const removed = changes.flatMap(({ filter: { family, table }, to }) => (to === undefined ? [`table ${family} ${table}`] : []));
+    if (errors.length > 0) log.warn({ inserted, removed, errors }, 'rules that accept packets of Services could not be changed');
+    else log.info({ inserted, removed }, 'changed the rules that accept packets of Services in filters of other programs');
+    return true;
   }
 
   /** Corrects a setting that is wrong. Returns the reason if it is still wrong. */

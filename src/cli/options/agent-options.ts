@@ -9,6 +9,7 @@ import { readWhere } from './telemetry-options.ts';
 export interface AgentProcessOptions {
   readonly bfdPriority: 'real-time' | 'normal';
   readonly kernelSettings: 'set' | 'report';
+  readonly filters: 'allow' | 'report';
   readonly procSys?: string;
   readonly healthzBindAddress: readonly SocketAddress[];
   readonly bgpListen?: readonly ListenAddress[];
@@ -61,6 +62,14 @@ const kernelSettingsOption = (): Option =>
     .choices(['set', 'report'])
     .default('set');
 
+const filtersOption = (): Option =>
+  new Option(
+    '--filters <mode>',
+    'report: only report filters of other programs that drop packets of Services; allow: insert rules that accept them, and insert them again when they are gone',
+  )
+    .choices(['allow', 'report'])
+    .default('report');
+
 const procSysOption = (): Option =>
   new Option(
     '--proc-sys <dir>',
@@ -94,7 +103,7 @@ const cleanupOption = (): Option =>
     'remove what kube-proxy left on this node, print it, and exit: 0 all was removed, 1 something is left, 3 refused (kube-proxy still runs, or Herald does not forward yet)',
   ).implies({ node: '' });
 
-const ofRun = [bgpListenOption, healthzOption, bfdPriorityOption, kernelSettingsOption, onStopOption];
+const ofRun = [bgpListenOption, healthzOption, bfdPriorityOption, kernelSettingsOption, filtersOption, onStopOption];
 
 const ofAgent = [
   waitForConfigOption,
@@ -102,6 +111,7 @@ const ofAgent = [
   healthzOption,
   bfdPriorityOption,
   kernelSettingsOption,
+  filtersOption,
   procSysOption,
   onStopOption,
   daemonSetOption,

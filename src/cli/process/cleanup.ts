@@ -1,5 +1,8 @@
 import type { LogOptions } from '../options/shared-options.ts';
 import { DataplaneError } from '../../dataplane/dataplane.ts';
+import { changeAllowances } from '../../dataplane/host/filter-allowances.ts';
+import { listHostFilters } from '../../dataplane/host/filter-commands.ts';
+import { planAllowances } from '../../decisions/host/filter-allowances.ts';
 import { NftablesDataplane } from '../../dataplane/nftables/nftables.ts';
 import { receivedNetlink } from '../../dataplane/received-routes/received-netlink.ts';
 import { removeReceivedRoutes } from '../../dataplane/received-routes/received-route-set.ts';
@@ -33,12 +36,23 @@ export async function cleanupHerald({ clock, log, print }: CommandContext, { log
 export async function cleanKernel(clock: Clock, log: Log): Promise<void> {
   await new NftablesDataplane(machinePorts(clock, log, { own: false })).cleanup();
   const table = receivedNetlink(clock);
-  if (table === undefined) return;
   try {
-    await removeReceivedRoutes(table);
+    if (table !== undefined) await removeReceivedRoutes(table);
   } finally {
-    table.close();
+    table?.close();
   }
+  await removeAllowances();
+}
+
+/** Removes rules from filters of other programs. Without the nft command no agent had any there. Rejects with DataplaneError. */
+async function removeAllowances(): Promise<void> {
+  const host = systemHost();
+  const filters = await listHostFilters((family) => host.legacyTables(family)).catch((error: unknown) => {
+    if (error instanceof DataplaneError && error.code === 'unavailable') return [];
+    throw error;
+  });
+  const errors = await changeAllowances(planAllowances(filters, [], false));
+  if (errors.length > 0) throw new DataplaneError('failed', errors.join('; '));
 }
 
 /** `herald agent --cleanup-kube-proxy` prints what it removes. The exit status says whether something is left. */

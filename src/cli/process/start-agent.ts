@@ -22,6 +22,7 @@ import { readHostLinks } from '../../dataplane/host/host-links.ts';
 import { readNeighborProxies } from '../../dataplane/host/neighbor-proxies.ts';
 import { listChangedRules, readIptablesGeneration, type LegacyTables } from '../../dataplane/host/ruleset-generation.ts';
 import { findHostPaths } from '../../dataplane/host/host-paths.ts';
+import { changeAllowances } from '../../dataplane/host/filter-allowances.ts';
 import { listHostFilters, listHostNats } from '../../dataplane/host/filter-commands.ts';
 import { KubeProxyForwarding } from '../../dataplane/kube-proxy/kube-proxy.ts';
 import { limits as localhostLimits } from '../../dataplane/localhost/limits.ts';
@@ -41,6 +42,7 @@ import { tcpProber } from '../../system/http/tcp-probe.ts';
 import { limits as agentLimits } from '../../agent/limits.ts';
 import { systemProber } from '../../system/probe/prober.ts';
 import { processorMilliseconds, type Clock } from '../../system/clock.ts';
+import type { HostTarget } from '../../net/host-path.ts';
 import type { Source } from '../../sources/source.ts';
 import type { Log } from '../../system/log.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
@@ -61,7 +63,7 @@ export async function startAgent(
   log: Log,
   endpoints: ProcessEndpoints,
 ): Promise<RunningComponent> {
-  const { node, bgpListen, healthzBindAddress, kernelSettings, procSys, onStop, bfdPriority, daemonset } = options;
+  const { node, bgpListen, healthzBindAddress, kernelSettings, filters, procSys, onStop, bfdPriority, daemonset } = options;
   const { clock, random } = context;
   const { metrics, health } = endpoints;
   const { source } = storage;
@@ -115,11 +117,8 @@ export async function startAgent(
       ...defined({ receivedTable: receivedNetlink(clock) }),
       ...checkComponents(clock, host),
       hostNats: listChangedRules(listHostNats, generation),
-      hostPaths: (targets) => findHostPaths(targets, clock),
-      hostLinks: () => readHostLinks(clock),
-      neighborProxies: () => readNeighborProxies(clock),
-      followLinks: (changed) => followHostLinks(clock, changed),
-      followSettings: (changed) => followHostSettings(clock, changed),
+      ...hostReadings(clock),
+      changeAllowances: (changes) => changeAllowances(changes),
       hostFilters: listChangedRules(
         () => listHostFilters(legacyTables),
         () => readIptablesGeneration({ legacyTables, tables: ['filter'], generation }),
@@ -134,6 +133,7 @@ export async function startAgent(
       healthz: healthzBindAddress,
       ...(healthzBindAddress.length === 0 ? {} : { proxyStatus }),
       kernelSettings,
+      filters,
       ...defined({ pod }),
     },
   );
@@ -168,6 +168,17 @@ export async function startAgent(
       if (isRemoved) await cleanKernel(clock, log);
       if (isRemoved) log.info({ ...daemonset }, 'the DaemonSet was deleted, so everything was removed from the kernel of this node');
     },
+  };
+}
+
+/** What the agent reads of the host by netlink. */
+function hostReadings(clock: Clock) {
+  return {
+    hostPaths: (targets: readonly HostTarget[]) => findHostPaths(targets, clock),
+    hostLinks: () => readHostLinks(clock),
+    neighborProxies: () => readNeighborProxies(clock),
+    followLinks: (changed: () => void) => followHostLinks(clock, changed),
+    followSettings: (changed: () => void) => followHostSettings(clock, changed),
   };
 }
 

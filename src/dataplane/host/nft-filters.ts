@@ -1,5 +1,12 @@
 import { parseAddress } from '../../net/address.ts';
-import { dockerBridge, type FilterAction, type FilterRule, type HostFilter, type PortRange } from '../../net/host-filter.ts';
+import {
+  allowanceChain,
+  dockerBridge,
+  type FilterAction,
+  type FilterRule,
+  type HostFilter,
+  type PortRange,
+} from '../../net/host-filter.ts';
 import { hostPrefix, maskedPrefix, type Prefix } from '../../net/prefix.ts';
 import { entries, portRange, record, type NftRecord } from './nft-json.ts';
 
@@ -20,22 +27,26 @@ export function filterChains(json: unknown, ownTable: string): BaseChain[] {
 /** Reads the rules of one chain from `nft -j list chain`. */
 export function rulesOf(json: unknown): FilterRule[] {
   return entries(json).flatMap((entry) => {
-    const { expr } = record(record(entry)['rule']);
-    return Array.isArray(expr) ? [readRule(expr)] : [];
+    const { expr, chain } = record(record(entry)['rule']);
+    return Array.isArray(expr) ? [readRule(expr, chain === allowanceChain)] : [];
   });
 }
+
+const ofTranslated = { op: 'in', left: { ct: { key: 'status' } }, right: 'dnat' };
 
 /** Statements that neither select packets nor decide about them. */
 const passive = new Set(['counter', 'log', 'mangle', 'comment', 'notrack', 'ct helper', 'meta']);
 
-function readRule(expressions: readonly unknown[]): FilterRule {
+/** `isOwn`: Herald has the rule in a table of iptables, whose extensions nft prints without their arguments. */
+function readRule(expressions: readonly unknown[], isOwn: boolean): FilterRule {
   const conditions: unknown[] = [];
   for (const expression of expressions) {
     const [[name, value] = ['', undefined]] = Object.entries(record(expression));
     const action = readAction(name, value);
     if (action !== undefined) return { packets: packetsOf(conditions), action };
-    if (!passive.has(name) && !(name === 'xt' && record(value)['name'] === 'comment'))
-      conditions.push(name === 'match' ? value : undefined);
+    const extension = name === 'xt' ? record(value)['name'] : undefined;
+    if (isOwn && extension === 'conntrack' && conditions.length === 0) conditions.push(ofTranslated);
+    else if (!passive.has(name) && extension !== 'comment') conditions.push(name === 'match' ? value : undefined);
   }
   return { packets: packetsOf(conditions), action: { kind: 'none' } };
 }

@@ -26,7 +26,7 @@ import { blockElements, frontendProblem, nodeElements } from '../ruleset/element
 import type { NftExecutor } from './executor.ts';
 import { KernelTable, nodeOwner, type CommitResult } from './kernel-table.ts';
 import { families, markerChain, type PodInterfaces } from '../ruleset/layout.ts';
-import { partElement, type Part } from '../ruleset/parts.ts';
+import { partElement } from '../ruleset/parts.ts';
 import { maximumUnreachable, repairDelay, repairInterval, repairRetry, retriesPerBatch } from '../limits.ts';
 import { skeleton } from '../ruleset/skeleton.ts';
 import { targetFrontend, type Target } from './target.ts';
@@ -323,12 +323,8 @@ export class NftablesDataplane implements Dataplane {
   }
 
   #nodeTarget(node: NodeForwarding): Target {
-    const parts: Part[] = [
-      ...(this.#direct.hasTunnels ? ['direct_return' as const] : []),
-      ...(node.notesBegun === true ? ['begun' as const] : []),
-    ];
-    const partElements = parts.flatMap((part) => families.map((family) => partElement(family, part)));
-    return { elements: [...nodeElements(node), ...blockElements(this.#blocks), ...partElements] };
+    const tunnels = this.#direct.hasTunnels ? families.map((family) => partElement(family, 'direct_return')) : [];
+    return { elements: [...nodeElements(node), ...blockElements(this.#blocks), ...tunnels] };
   }
 
   #recordResult(attempted: readonly string[], result: CommitResult): void {

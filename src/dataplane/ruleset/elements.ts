@@ -128,6 +128,7 @@ export function nodeElements(node: NodeForwarding): readonly Element[] {
     for (const prefix of disjointPrefixes(node.podPrefixes, family)) add({ family, set: 'pod_prefixes', key: rangeOctets(prefix) });
     for (const prefix of disjointPrefixes(unmasqueraded(node, family), family))
       add({ family, set: 'unmasqueraded', key: rangeOctets(prefix) });
+    if (node.notesBegun === true) add(partElement(family, 'begun'));
     for (const prefix of disjointPrefixes(node.servicePrefixes, family)) add({ family, set: 'service_prefixes', key: rangeOctets(prefix) });
   }
   for (const element of directReturnNodeElements(node)) add(element);

@@ -1,5 +1,5 @@
 import { reason, type Reason } from '../../model/reasons.ts';
-import type { FilterRule, HostFilter, PacketsTo } from '../../net/host-filter.ts';
+import type { Allowance, FilterRule, HostFilter, PacketsTo } from '../../net/host-filter.ts';
 import { familyOf, formatPrefix, prefixContains, type Prefix } from '../../net/prefix.ts';
 import type { BlockedFamily } from './blocked-by-settings.ts';
 
@@ -60,6 +60,13 @@ function cannotMatch(packets: FilterRule['packets'], packet: Judged): boolean {
 function judgeForward(filter: HostFilter, pods: readonly Prefix[]): Reason[] {
   const because = judgeTranslated(filter, pods) ?? judgePassed(filter, pods);
   return because === undefined ? [] : [because];
+}
+
+/** Returns what would have to be accepted in a chain of the forward hook that drops it. Undefined: nothing. */
+export function neededAllowance(filter: HostFilter, pods: readonly Prefix[]): Allowance | undefined {
+  if (judgeForward(filter, pods).length === 0) return undefined;
+  const passed = podsOf(filter, pods).filter((to) => howClosed(filter, { to }) !== undefined);
+  return { translated: howClosed(filter, 'translated') !== undefined, pods: passed.flat() };
 }
 
 function judgeTranslated(filter: HostFilter, pods: readonly Prefix[]): Reason | undefined {
@@ -166,11 +173,11 @@ const portsOfACommand = 15;
 const iptablesFor = ({ family, backend }: HostFilter): string =>
   `${family === 'ip6' ? 'ip6tables' : 'iptables'}${backend === 'iptables' ? '-legacy' : ''}`;
 
-const hasJump = ({ chains }: HostFilter, to: (name: string) => boolean): boolean =>
+export const hasJump = ({ chains }: HostFilter, to: (name: string) => boolean): boolean =>
   [...chains.values()].flat().some(({ action }) => 'chain' in action && to(action.chain));
 const isOfUfw = (filter: HostFilter): boolean => hasJump(filter, (name) => name.startsWith('ufw'));
 /** Tables made by iptables must not get nft rules: iptables could not read them any more. */
-const isOfIptables = ({ table, family }: HostFilter): boolean => table === 'filter' && family !== 'inet';
+export const isOfIptables = ({ table, family }: HostFilter): boolean => table === 'filter' && family !== 'inet';
 
 /**
  * Returns the fix for a chain on the forward hook, as a command of the program whose chain it is, as far as names reveal it. `pods`: prefixes

@@ -90,6 +90,13 @@ export const hostReasons = {
       `${d.missed} (spec.podCIDRs of node "${d.node}") is not inside podCIDRs of HeraldConfig/default (${d.configured}): pods there count as clients from outside, so under externalTrafficPolicy Local they reach only endpoints of their own node, and none if it has none`,
     fix: (d) => `add ${d.missed} to spec.podCIDRs of HeraldConfig/default; or leave the field out, and the podCIDRs of all Nodes count`,
   }),
+  PoolUnansweredOnLink: reasonEntry({
+    brief: 'A pool inside the network of a node is announced by BGP only',
+    says: (d: Texts<'example' | 'pool' | 'network' | 'interface' | 'protocol'>) =>
+      `${d.example} (IPAddressPool "${d.pool}") is announced by BGP only and lies in ${d.network}, the network of ${d.interface}: machines of that network ask for it by ${d.protocol}, and Herald does not answer them`,
+    fix: (d) =>
+      `create an L2Advertisement with spec.ipAddressPools: [${d.pool}], beside the BGPAdvertisement; or give the pool addresses outside of ${d.network}`,
+  }),
   BridgeDropsForwarded: reasonEntry({
     brief: 'The kernel drops packets for other nodes in a bridge',
     says: (d: Texts<'bridge' | 'families' | 'settings' | 'remedy'>) =>

@@ -84,3 +84,16 @@ test('so does the command in the verdict on a Service whose endpoints are cut of
   const text = await runPrinted('service', 'shop/remote');
   expect(text.split('\n').slice(0, 3).join(' ')).toMatch(/not served/i);
 });
+
+test('with --filters allow an agent has the chain accept what another node has translated, also after it was loaded again', async () => {
+  const reporting = herald.agent('node2');
+  reporting.kill('SIGTERM');
+  await reporting.exited;
+  await filter('');
+  expect(await answered()).toEqual([0, 0]);
+  await herald.startAgent('node2', '--filters', 'allow').waitForLine(/agent started/);
+  expect(await answered()).toEqual([24, 24]);
+  await lab.node('node2').exec(['nft', 'delete', 'table', 'inet', 'firewall']);
+  await filter('');
+  await lab.until('connections are answered again', async (note) => note(await answered()).join() === '24,24');
+});

@@ -74,6 +74,8 @@ export interface TestbedOptions {
   readonly proxyStatus?: SocketAddress;
   /** Makes an observer of the agent. */
   readonly observer?: (components: { readonly source: TestSource; readonly clock: VirtualClock }) => AgentMetrics;
+  /** Default: report. */
+  readonly filters?: 'allow' | 'report';
   /** Makes a history for the agent. Default: none. */
   readonly history?: (clock: VirtualClock) => History;
   /** Called whenever data may be in transit. */
@@ -113,6 +115,7 @@ export function testbed(objects: readonly HeraldObject[], options: TestbedOption
     host,
     foreign,
     hostFilters: async () => host.filters,
+    changeAllowances: host.changeAllowances,
     unservedLocalhost: () => host.unserved,
     followSettings: host.followSettings,
     clock,
@@ -123,7 +126,11 @@ export function testbed(objects: readonly HeraldObject[], options: TestbedOption
   const history = options.history?.(clock);
   const agent = new Agent(
     { ...components, ...defined({ observer, history }) },
-    { node: 'n1', healthz: options.healthz ?? [{ address: '0.0.0.0', port: 10_256 }], ...defined({ proxyStatus: options.proxyStatus }) },
+    {
+      node: 'n1',
+      healthz: options.healthz ?? [{ address: '0.0.0.0', port: 10_256 }],
+      ...defined({ proxyStatus: options.proxyStatus, filters: options.filters }),
+    },
   );
   const settle = async (): Promise<void> => {
     for (let i = 0; i < 4; i++) {

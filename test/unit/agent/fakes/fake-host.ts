@@ -1,5 +1,5 @@
 import type { UnservedPort } from '../../../../src/dataplane/localhost/node-ports.ts';
-import type { HostFilter } from '../../../../src/net/host-filter.ts';
+import { allowanceChain, type AllowanceChange, type HostFilter } from '../../../../src/net/host-filter.ts';
 import type { ListeningSocket } from '../../../../src/system/listening-sockets.ts';
 import type { Host, HostInterface } from '../../../../src/system/host.ts';
 
@@ -28,6 +28,31 @@ export class FakeHost implements Host {
   list: HostInterface[] = [{ name: 'eth0', address: '10.0.0.1', length: 24 }];
   advertised: string[] = [];
   filters: readonly HostFilter[] = [];
+  /** Why filters cannot be changed. */
+  filtersRefused: string[] = [];
+  /** Changes of filters that were tried. */
+  filterChanges = 0;
+
+  /** Has every filter accept all packets that the change names, or none. */
+  readonly changeAllowances = async (changes: readonly AllowanceChange[]): Promise<readonly string[]> => {
+    this.filterChanges += changes.length;
+    if (this.filtersRefused.length > 0) return this.filtersRefused;
+    this.filters = this.filters.map((filter) => {
+      const to = changes.find((change) => change.filter.table === filter.table)?.to;
+      if (to === undefined) return { ...filter, chains: new Map() };
+      const jump = { packets: 'all', action: { kind: 'jump', chain: allowanceChain } } as const;
+      const accept = { packets: 'translated', action: { kind: 'accept' } } as const;
+      return {
+        ...filter,
+        chains: new Map([
+          [filter.chain, [jump]],
+          [allowanceChain, [accept]],
+        ]),
+      };
+    });
+    return [];
+  };
+
   unserved: readonly UnservedPort[] = [];
 
   /** Reports a change of a setting to the agent, as the kernel does. */

@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest';
 import { hostFacts } from '../../../../src/agent/host/host-facts.ts';
 import { limits } from '../../../../src/agent/limits.ts';
-import type { HostFilter } from '../../../../src/net/host-filter.ts';
+import { allowanceChain, type HostFilter } from '../../../../src/net/host-filter.ts';
 import { remedyText } from '../../../../src/model/reasons.ts';
 import type { HeraldObject } from '../../../../src/model/store/snapshot.ts';
 import { Store } from '../../../../src/model/store/store.ts';
 import type { HostInterface } from '../../../../src/system/host.ts';
 import { config, node, peer, service } from '../../decisions/fixtures.ts';
-import { basics, testbed, web, type Testbed } from '../testbed.ts';
+import { basics, testbed, web, type Testbed, type TestbedOptions } from '../testbed.ts';
 
 const beLiberal = 'net/netfilter/nf_conntrack_tcp_be_liberal';
 const uplink: HostInterface = { name: 'eth0', address: '10.0.0.1', length: 24 };
 const reported = (bed: Testbed): unknown[] => (bed.states.at(-1)?.host ?? []).map(({ code, details }) => [code, details]);
 
-async function started(prepare: (bed: Testbed) => void = () => undefined): Promise<Testbed> {
-  const bed = testbed([...basics, ...web('a', ['192.0.2.1'])]);
+async function started(prepare: (bed: Testbed) => void = () => undefined, options: TestbedOptions = {}): Promise<Testbed> {
+  const bed = testbed([...basics, ...web('a', ['192.0.2.1'])], options);
   prepare(bed);
   await bed.agent.start();
   await bed.advance(limits.reportPauseMilliseconds);
@@ -268,6 +268,11 @@ test('podCIDRs of HeraldConfig without the pods of the node are reported, until 
   expect(reported(bed)).toEqual([]);
 });
 
+test('an assigned address in the network of the node that only BGP announces is reported', async () => {
+  const bed = await started(({ host }) => (host.list = [{ name: 'eth0', address: '192.0.2.100', length: 24 }]));
+  expect(reported(bed)).toMatchObject([['PoolUnansweredOnLink', { pool: 'main', network: '192.0.2.0/24', interface: 'eth0' }]]);
+});
+
 describe('filters of other programs', () => {
   const dropping: HostFilter = {
     hook: 'forward',
@@ -286,6 +291,36 @@ describe('filters of other programs', () => {
     await bed.advance(limits.hostCheckMilliseconds);
     await bed.advance(limits.reportPauseMilliseconds);
     expect(reported(bed)).toEqual([]);
+  });
+
+  test('filters are changed before the first announcement where that is allowed, and again seconds after they were loaded again', async () => {
+    const bed = await started(({ host }) => (host.filters = [dropping]), { filters: 'allow' });
+    expect([bed.host.filterChanges, reported(bed)]).toEqual([1, []]);
+    await bed.advance(limits.hostCheckMilliseconds);
+    expect(bed.host.filterChanges).toBe(1);
+    bed.host.filters = [dropping];
+    await bed.advance(limits.forwardingCheckMilliseconds);
+    await bed.advance(limits.reportPauseMilliseconds);
+    expect([bed.host.filterChanges, reported(bed)]).toEqual([2, []]);
+  });
+
+  test('a filter that cannot be changed stays reported, and is tried again', async () => {
+    const bed = await started(({ host }) => ([host.filters, host.filtersRefused] = [[dropping], ['not permitted']]), { filters: 'allow' });
+    expect(reported(bed)).toMatchObject([['ForwardFilterDrops', {}]]);
+    bed.host.filtersRefused = [];
+    await bed.advance(limits.forwardingCheckMilliseconds);
+    await bed.advance(limits.reportPauseMilliseconds);
+    expect(reported(bed)).toEqual([]);
+  });
+
+  test('rules of an earlier agent are removed where changes are not allowed, also where Herald forwards nothing', async () => {
+    const prepare = (more: readonly HeraldObject[]) => (bed: Testbed) => {
+      const jump = { packets: 'all', action: { kind: 'jump', chain: allowanceChain } } as const;
+      bed.host.filters = [{ ...dropping, chains: new Map([['forward', [jump]]]) }];
+      for (const object of more) bed.source.put(object);
+    };
+    expect((await started(prepare([]))).host.filterChanges).toBe(1);
+    expect((await started(prepare([config({ services: 'none' })]), { filters: 'allow' })).host.filterChanges).toBe(1);
   });
 
   test("filters that drop health checks or a passive peer's connections are reported with the ports", async () => {

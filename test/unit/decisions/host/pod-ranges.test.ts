@@ -13,7 +13,13 @@ interface Case {
 
 const judged = ({ of, pods = [], ...spec }: Case) =>
   judgePodRanges(
-    cluster({ nodes: [{ name: 'n1', podCIDRs: of }], config: spec }),
+    cluster({
+      nodes: [
+        { name: 'n1', podCIDRs: of },
+        { name: 'n2', podCIDRs: ['10.244.2.0/24'] },
+      ],
+      config: spec,
+    }),
     'n1',
     pods.map((pod) => address(pod)),
   );
@@ -36,6 +42,16 @@ test.each<[what: string, of: Case, missed: string | undefined]>([
   ['the same ranges', { of: ['10.244.1.0/24'], podCIDRs: ['10.244.1.0/24'] }, undefined],
   ['two halves', { of: ['10.244.1.0/24'], podCIDRs: ['10.244.1.0/25', '10.244.1.128/25'] }, undefined],
   ['a network plugin with ranges of its own', { of: ['10.244.1.0/24'], podCIDRs: ['10.42.0.0/16'], pods: ['10.42.0.9'] }, undefined],
+  [
+    'pods of another node in the range of their Node',
+    { of: ['10.244.1.0/24'], podCIDRs: ['10.244.2.0/23'], pods: ['10.244.2.9'] },
+    '10.244.1.0/24',
+  ],
+  [
+    'pods of another node that only HeraldConfig knows',
+    { of: ['10.244.1.0/24'], podCIDRs: ['10.42.0.0/16'], pods: ['10.42.7.9'] },
+    undefined,
+  ],
   ['interfaces of pods', { of: ['10.244.1.0/24'], podCIDRs: ['10.42.0.0/16'], podInterfaces: ['cali*'] }, undefined],
   ['no podCIDRs in HeraldConfig', { of: ['10.244.1.0/24'] }, undefined],
   ['no podCIDRs of the Node', { of: [], podCIDRs: ['10.42.0.0/16'] }, undefined],
