@@ -36,16 +36,11 @@ export function desireClassic(
   const listeners = service.ports.flatMap((port) => classicListener(port, encryption(port), issues) ?? []);
   const instances = classicInstances(nodes, values);
   const healthCheck = classicHealthCheck(service, values, encryption, issues);
-  const rules = clientRules(
-    listeners.map(({ LoadBalancerPort: port }) => ({ protocol: 'tcp', port })),
-    clientSources(service, values, false, issues),
-    true,
-  );
+  const rules = classicRules(service, values, listeners, issues);
   checkQuota('listeners', listeners.length, limits.listenersPerClassic, issues);
   checkQuota('instances', instances.length, limits.instancesPerClassic, issues);
   if (instances.length === 0) issues.warn(noTargets('node', true, values, circumstances));
   const securityGroups = classicSecurityGroups(values, rules, stack, circumstances, issues);
-  if (securityGroups.kind === 'given') checkEnforced(service, values, { why: 'given', dualstack: false }, issues);
   const tags = {
     ...askedTags({ ...settings.defaultTags, ...values.tags }),
     ...ownerTags(settings),
@@ -80,6 +75,20 @@ export function desireClassic(
     instances,
     departing: departingInstances(nodes),
   };
+}
+
+function classicRules(
+  service: Service,
+  values: AnnotationValues,
+  listeners: readonly ClassicListener[],
+  issues: Issues,
+): ReturnType<typeof clientRules> {
+  if (values.securityGroups !== undefined) checkEnforced(service, values, { why: 'given', dualstack: false }, issues);
+  return clientRules(
+    listeners.map(({ LoadBalancerPort: port }) => ({ protocol: 'tcp', port })),
+    clientSources(service, values, false, issues),
+    true,
+  );
 }
 
 function classicSecurityGroups(

@@ -1,3 +1,4 @@
+import assert from 'node:assert';
 import { defined } from '../../../src/lang/defined.ts';
 import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Service, ServicePort } from '../../../src/model/objects/service.ts';
@@ -221,11 +222,12 @@ function targetPorts({ protocol, targets, targetType, healthCheck }: DesiredTarg
 
 /** Combines shell and parts into the desired NLB. */
 export function assembleNlb(
-  { groups, unenforced: _, ...shell }: NlbShell,
+  { groups, unenforced, ...shell }: NlbShell,
   parts: readonly NlbPart[],
   untouched: readonly ServiceKey[],
   issues: Issues,
 ): DesiredNlb {
+  assert(unenforced === undefined || groups.kind !== 'managed', 'a group of Herald enforces source ranges');
   const listeners = parts.flatMap((part) => part.listeners).toSorted((a, b) => a.port - b.port);
   const targetGroups = parts.flatMap((part) => part.targetGroups).toSorted((a, b) => (a.key < b.key ? -1 : 1));
   const rules = parts.flatMap((part) => part.rules);

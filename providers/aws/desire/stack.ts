@@ -21,7 +21,9 @@ import {
   usesOfCertificates,
   usesOfClassic,
   usesOfGuest,
+  usesOfSettings,
   usesOfShell,
+  usesOfTags,
   usesOfWeights,
 } from './policies/check-policy.ts';
 import { policyOf, withRefusedSubnets, type NamespacePolicy } from './policies/namespace-policy.ts';
@@ -156,7 +158,8 @@ interface DesireInput {
 
 function desireOwnClassic({ stack, first, circumstances, issues }: DesireInput): DesiredClassic {
   const desired = desireClassic(first, stack, circumstances, issues);
-  checkPolicy(first.policy, usesOfClassic(first.values, desired, schemeByDefault(first, circumstances)), issues);
+  const uses = usesOfClassic(first.values, desired, schemeByDefault(first, circumstances));
+  checkPolicy(first.policy, [...uses, ...usesOfTags(first.values), ...usesOfSettings(first.values)], issues);
   return desired;
 }
 
@@ -164,7 +167,8 @@ function desireOwnClassic({ stack, first, circumstances, issues }: DesireInput):
 function desireSharedNlb({ stack, first, others, absent, circumstances, issues }: DesireInput, found: Found): DesiredNlb | undefined {
   const shell = nlbShell(first, stack, circumstances, issues);
   const firstPart = nlbPart({ member: first, stack, shell, others: [], circumstances, issues });
-  const uses = [...usesOfShell(first.values, shell, schemeByDefault(first, circumstances)), ...usesOfPart(first, firstPart)];
+  const ofShell = usesOfShell(first.values, shell, schemeByDefault(first, circumstances));
+  const uses = [...ofShell, ...usesOfSettings(first.values), ...usesOfPart(first, firstPart)];
   checkPolicy(first.policy, uses, issues);
   if (issues.errors.length > 0) {
     for (const other of others) {
@@ -204,7 +208,7 @@ function schemeByDefault({ service }: Member, { settings }: Circumstances): Sche
 
 function usesOfPart({ values }: Member, { listeners }: NlbPart) {
   const certificates = listeners.flatMap((listener) => listener.certificates);
-  return [...usesOfCertificates(values, certificates), ...usesOfAlbs(values), ...usesOfWeights(values)];
+  return [...usesOfCertificates(values, certificates), ...usesOfAlbs(values), ...usesOfWeights(values), ...usesOfTags(values)];
 }
 
 /** Both sides must agree: the guest names the load balancer, and the Service that decides about it names the namespace of the guest. */

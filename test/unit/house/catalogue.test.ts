@@ -35,7 +35,7 @@ describe('the texts of a reason show every character of its details', () => {
 
   test('an override of direction is written as its number', () => {
     const details = { key: 'a', problem: 'has \u202eb' };
-    expect(reasonText({ code: 'AwsAnnotationInvalid', details } as Reason)).toContain('has \\u{202e}b');
+    expect(reasonText({ code: 'AwsAnnotationInvalid', details })).toContain('has \\u{202e}b');
   });
 });
 

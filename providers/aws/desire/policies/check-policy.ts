@@ -38,6 +38,35 @@ export function usesOfShell(values: AnnotationValues, { scheme, subnets, groups,
   return [...usesOfPlace(values, scheme, ids, defaultScheme), named('eipAllocations', 'eipAllocations', values.eipAllocations), ...own];
 }
 
+/** Returns the tags that a Service sets on its resources. */
+export function usesOfTags({ tags = {} }: AnnotationValues): Use[] {
+  return [{ field: 'tagKeys', values: Object.keys(tags), key: annotationTable.tags.key, isOwnChoice: false }];
+}
+
+/** Returns the settings of a load balancer that cost money, write elsewhere, or outlive the Service. */
+export function usesOfSettings({ accessLogBucket, attributes = {}, capacityUnits = 0 }: AnnotationValues): Use[] {
+  const { key } = annotationTable.attributes;
+  const bucket = attributes['access_logs.s3.bucket'];
+  const protection = 'deletion_protection.enabled';
+  const common = { isOwnChoice: false } as const;
+  return [
+    {
+      ...common,
+      field: 'logBuckets',
+      values: accessLogBucket === undefined ? [] : [accessLogBucket],
+      key: annotationTable.accessLogBucket.key,
+    },
+    { ...common, field: 'logBuckets', values: bucket === undefined ? [] : [bucket], key },
+    { ...common, field: 'deletionProtection', values: attributes[protection] === 'true' ? [`${protection}=true`] : [], key },
+    {
+      ...common,
+      field: 'maximumCapacityUnits',
+      values: capacityUnits > 0 ? [`${capacityUnits}`] : [],
+      key: annotationTable.capacityUnits.key,
+    },
+  ];
+}
+
 /** Returns what a Service of another namespace takes part in when it shares an NLB. Of the NLB, only the scheme concerns its clients. */
 export function usesOfGuest({ scheme }: Pick<Shell, 'scheme'>, defaultScheme: Scheme): Use[] {
   const key = annotationTable.sharedWith.key;
@@ -99,7 +128,7 @@ export function checkPolicy(policy: NamespacePolicy | undefined, uses: readonly 
     const refused = [...new Set(values)].filter((value) => !allows(policy, field, value, isOwnChoice));
     if (refused.length === 0) continue;
     const { what, name } = nouns[field];
-    const allowed = [...new Set(policies.flatMap((one): readonly string[] => one[field]))];
+    const allowed = [...new Set(policies.flatMap((one): readonly string[] => allowedBy(one[field])))];
     issues.error(
       reason('AwsNotAllowed', {
         field,
@@ -109,10 +138,16 @@ export function checkPolicy(policy: NamespacePolicy | undefined, uses: readonly 
         annotation: key === '' ? annotationTable[name].key : key,
         refused: refused.join(', '),
         allowed: isFixed ? '' : shortList(allowed),
+        isSetting: policies.some((one) => !Array.isArray(one[field])),
         policies: policies.map((one) => one.name).join(', '),
       }),
     );
   }
+}
+
+function allowedBy(value: readonly string[] | boolean | number): readonly string[] {
+  if (typeof value === 'number') return value === 0 ? [] : [`CapacityUnits=${value}`];
+  return typeof value === 'boolean' ? [] : value;
 }
 
 const nouns: Readonly<Record<AllowList, { readonly what: string; readonly name: AnnotationName }>> = {
@@ -124,6 +159,10 @@ const nouns: Readonly<Record<AllowList, { readonly what: string; readonly name: 
   loadBalancers: { what: 'load balancer', name: 'adopt' },
   principals: { what: 'principal', name: 'allowedPrincipals' },
   targetGroups: { what: 'target group', name: 'targetGroup' },
+  logBuckets: { what: 'log bucket', name: 'accessLogBucket' },
+  tagKeys: { what: 'tag', name: 'tags' },
+  deletionProtection: { what: 'attribute', name: 'attributes' },
+  maximumCapacityUnits: { what: 'reserved capacity', name: 'capacityUnits' },
 };
 
 /** Names a few, because a condition has little room. */

@@ -32,7 +32,9 @@ export function policyOf(namespace: string, snapshot: Snapshot): NamespacePolicy
 export function allows({ policies }: NamespacePolicy, field: AllowList, value: string, isOwnChoice: boolean): boolean {
   if (policies.length === 0) return isOwnChoice;
   return policies.some((policy) => {
-    const listed: readonly string[] = policy[field];
+    const listed: readonly string[] | boolean | number = policy[field];
+    if (typeof listed === 'boolean') return listed;
+    if (typeof listed === 'number') return Number(value) <= listed;
     return listed.length === 0 ? isOwnChoice : listed.some((entry) => entry === everyOne || entry === value || isNameOf(entry, value));
   });
 }

@@ -1,6 +1,6 @@
 import { configPart } from '../../../../src/model/schema/config-part.ts';
 import { limits as modelLimits } from '../../../../src/model/limits.ts';
-import { choice, list, object, parsed } from '../../../../src/model/schema/fields.ts';
+import { boolean, choice, integer, list, object, parsed, text } from '../../../../src/model/schema/fields.ts';
 import { cidr, labelName } from '../../../../src/model/schema/grammars.ts';
 import type { Grammar } from '../../../../src/model/schema/schema.ts';
 import { selector } from '../../../../src/model/schema/selector.ts';
@@ -48,6 +48,25 @@ const policy = object({
     'Services name none',
     'Accounts, roles and users that Services may let connect by PrivateLink. `*` also allows a Service to admit everybody.',
   ),
+  logBuckets: list(text({ maxLength: 63 }), {
+    maxItems: limits.allowedPerList,
+    unique: true,
+    unset: 'Services name none',
+    description: 'Buckets to which Services may let their load balancers write access logs, or `*`.',
+  }),
+  tagKeys: list(text({ maxLength: 128 }), {
+    maxItems: limits.allowedPerList,
+    unique: true,
+    unset: 'Services set none',
+    description: 'Keys of tags that Services may set (`aws-load-balancer-additional-resource-tags`), or `*`.',
+  }),
+  deletionProtection: boolean({ default: false, description: 'Services may protect their load balancers from deletion.' }),
+  maximumCapacityUnits: integer({
+    min: 0,
+    max: 999_999_999,
+    default: 0,
+    description: 'Capacity units that a Service may reserve (`aws-load-balancer-minimum-load-balancer-capacity`). AWS bills them.',
+  }),
 });
 
 const fields = {

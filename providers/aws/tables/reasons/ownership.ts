@@ -13,6 +13,8 @@ export interface NotAllowed {
   readonly refused: string;
   /** "": nothing is. */
   readonly allowed: string;
+  /** `field` is one value, not a list. */
+  readonly isSetting: boolean;
   /** Names of the policies that select the namespace. "": its labels are not known. */
   readonly policies: string;
 }
@@ -70,7 +72,7 @@ export const awsOwnershipReasons = {
     fix: (d) =>
       d.policies === ''
         ? `wait, or create Namespace "${d.namespace}"`
-        : `${insteadOf(d)}; or let the operator add ${d.refused} to ${d.field} of a policy in spec.aws.policies of HeraldConfig/default`,
+        : `${insteadOf(d)}; or let the operator ${d.isSetting ? 'set' : `add ${d.refused} to`} ${d.field} of a policy in spec.aws.policies of HeraldConfig/default`,
   }),
   AwsAdoptedNotFound: userMistake({
     brief: 'The load balancer to be adopted does not exist',

@@ -252,3 +252,82 @@ describe('the policies of a namespace', () => {
     expect(policyOf('web', snapshot({ other: {} }))).toBeUndefined();
   });
 });
+
+describe('a policy bounds settings that cost money, write elsewhere or outlive the Service', () => {
+  const logs = { 'access-log-enabled': 'true', 'access-log-s3-bucket-name': 'theirs' };
+  test.each<readonly [string, Asked, string, string, Partial<AwsPolicy>, Partial<AwsPolicy>]>([
+    [
+      'a log bucket of an NLB',
+      { annotations: logs },
+      'access-log-s3-bucket-name',
+      'theirs',
+      { logBuckets: ['ours'] },
+      { logBuckets: ['theirs'] },
+    ],
+    [
+      'a log bucket of a Classic ELB',
+      { kind: 'classic', annotations: logs },
+      'access-log-s3-bucket-name',
+      'theirs',
+      { logBuckets: ['ours'] },
+      { logBuckets: ['*'] },
+    ],
+    [
+      'a log bucket among the attributes',
+      { annotations: { attributes: 'access_logs.s3.enabled=true,access_logs.s3.bucket=theirs' } },
+      'attributes',
+      'theirs',
+      {},
+      { logBuckets: ['theirs'] },
+    ],
+    [
+      'deletion protection',
+      { annotations: { attributes: 'deletion_protection.enabled=true' } },
+      'attributes',
+      'deletion_protection.enabled=true',
+      {},
+      { deletionProtection: true },
+    ],
+    [
+      'reserved capacity',
+      { annotations: { 'minimum-load-balancer-capacity': 'CapacityUnits=3001' } },
+      'minimum-load-balancer-capacity',
+      '3001',
+      { maximumCapacityUnits: 3000 },
+      { maximumCapacityUnits: 3001 },
+    ],
+    [
+      'tags',
+      { annotations: { 'additional-resource-tags': 'team=shop,budget=all' } },
+      'additional-resource-tags',
+      'budget',
+      { tagKeys: ['team'] },
+      { tagKeys: ['team', 'budget'] },
+    ],
+    [
+      'tags of a Classic ELB',
+      { kind: 'classic', annotations: { 'additional-resource-tags': 'team=shop' } },
+      'additional-resource-tags',
+      'team',
+      {},
+      { tagKeys: ['*'] },
+    ],
+  ])('%s', async (_, asked, key, refused, less, enough) => {
+    const schemes = { schemes: ['internal', 'internet-facing'] } as const;
+    const [found, ...others] = await refusals(asked, policy({ ...schemes, ...less }));
+    expect([found, others]).toMatchObject([{ code: 'AwsNotAllowed', key: fullKey(key), refused }, []]);
+    const wrong = { code: 'AwsNotAllowed', details: found } as unknown as Parameters<typeof reasonText>[0];
+    expect(reasonText(wrong)).toContain(refused);
+    expect(remedyText(wrong)).toContain(Object.keys(enough)[0]);
+    expect(await refusals(asked, policy({ ...schemes, ...enough }))).toEqual([]);
+    // A second policy only allows more.
+    expect(await refusals(asked, policy({ ...schemes, ...less }), policy({ ...schemes, ...enough }))).toEqual([]);
+  });
+
+  test.each([
+    ['no capacity', { 'minimum-load-balancer-capacity': 'CapacityUnits=0' }],
+    ['no protection', { attributes: 'deletion_protection.enabled=false' }],
+  ])('%s needs no permission', async (_, annotations) => {
+    expect(await refusals({ annotations }, policy())).toEqual([]);
+  });
+});

@@ -21,6 +21,10 @@ export function policy({ labels = {}, ...lists }: PolicyLiteral = {}): AwsPolicy
     loadBalancers: [],
     principals: [],
     targetGroups: [],
+    logBuckets: [],
+    tagKeys: [],
+    deletionProtection: false,
+    maximumCapacityUnits: 0,
     ...lists,
   };
 }
