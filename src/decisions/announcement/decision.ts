@@ -14,6 +14,7 @@ import { topologyOf, reachability, type Reachability, whyNoEndpoints } from '../
 import { whyNotForwarded } from '../forwarding/service-proxy-name.ts';
 import { causeOf, heldBackFamily, isForwardedElsewhere } from './hold-back.ts';
 import { asLastResort, drainsInFavourOf } from './last-resort.ts';
+import { linkBandwidthOf } from './link-bandwidth.ts';
 import { isAnnouncedElsewhere, isDrainSettled, type OwnState } from './node-drain.ts';
 import { originOf } from './origin.ts';
 import { routesToPeer, type PeerAnnouncement } from './peer-routes.ts';
@@ -153,9 +154,20 @@ function decideAddress(context: Context, address: Address, type: AddressType): A
   const why = whyNodeCannot(context, address, type);
   if (why !== undefined) return no(why, refused);
   if (context.peers().length === 0) return no(reason('NoPeers', { node: nodeName }), refused);
-  const peers = context.peers().map((peer) => routesToPeer(snapshot, peer, address, resolved, context.peers()));
+  const weighted = withLinkBandwidth(context, resolved, address, type);
+  const peers = context.peers().map((peer) => routesToPeer(snapshot, peer, address, weighted, context.peers()));
   const result = resultOf(peers);
   return { address, type, result: result.announce ? (lastResortResult(context, address, type, peers) ?? result) : result, refused };
+}
+
+function withLinkBandwidth(
+  { service, reach }: Context,
+  resolved: readonly ResolvedAdvertisement[],
+  { family }: Address,
+  type: AddressType,
+): readonly ResolvedAdvertisement[] {
+  const localEndpoints = service[policyOf(type)] === 'Local' ? reach(family).localWeight : undefined;
+  return resolved.map((one) => ({ ...one, ...defined({ linkBandwidth: linkBandwidthOf(one.advertisement, localEndpoints) }) }));
 }
 
 /** Returns undefined when the node is no last resort. */
