@@ -27,6 +27,7 @@ import { OwnLinksView } from './l2/own-links.ts';
 import { AgentHistory } from './live/agent-history.ts';
 import { L2History } from './live/l2-history.ts';
 import { ReceivedRoutes, type ReceivedRoutesComponents } from './received/received-routes.ts';
+import { AskedNodes } from './reconcile/asked-nodes.ts';
 import { AnnouncedRoutes } from './reconcile/announced-routes.ts';
 import { Announcer } from './reconcile/announcer.ts';
 import { DataplaneSync } from './reconcile/dataplane-sync.ts';
@@ -152,12 +153,10 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   });
 
   const health = new NodeHealth(components, {
-    node,
+    ...place,
     healthz,
     ...defined({ proxyStatus }),
-    snapshot,
     addresses: () => host.interfaces().map(({ address }) => address),
-    onStatusChanged,
   });
   const hostCheck = new HostCheck(components, {
     kernelSettings,
@@ -203,6 +202,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     foreignFrontends,
     plans,
     nodeDraining,
+    askedNodes: new AskedNodes(components, { ...place, plans: () => plans.byService, requeue }),
     dataplaneSync,
     announcer,
     health,

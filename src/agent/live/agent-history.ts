@@ -1,7 +1,7 @@
 import type { Peer } from '../../bgp/index.ts';
 import type { QuarantinedFrontend } from '../../dataplane/dataplane.ts';
 import { withGracefulShutdownAttributes } from '../../decisions/announcement/last-resort.ts';
-import { linkBandwidthText } from '../../decisions/announcement/link-bandwidth.ts';
+import { linkBandwidthText } from '../../decisions/announcement/next-hops/link-bandwidth.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
 import { serviceDependsOn, sessionDependsOn } from '../../decisions/decision-inputs.ts';
 import type { HistoryRoute } from '../../live/contract.ts';

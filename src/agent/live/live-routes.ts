@@ -6,7 +6,7 @@ import { LiveQueryError, type LiveQuery } from '../../live/query.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { formatAddress } from '../../net/address.ts';
 import { formatPrefix } from '../../net/prefix.ts';
-import { octetsOfMegabit } from '../../decisions/announcement/link-bandwidth.ts';
+import { octetsOfMegabit } from '../../decisions/announcement/next-hops/link-bandwidth.ts';
 import type { AnnouncedRoutes } from '../reconcile/announced-routes.ts';
 
 const families = { IPv4: 4, IPv6: 6 } as const;

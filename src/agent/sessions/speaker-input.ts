@@ -1,6 +1,6 @@
 import type { ImportOptions, NextHops, PeerGroupOptions, PeerOptions, Route } from '../../bgp/index.ts';
 import { withGracefulShutdownAttributes } from '../../decisions/announcement/last-resort.ts';
-import { octetsOfMegabit } from '../../decisions/announcement/link-bandwidth.ts';
+import { octetsOfMegabit } from '../../decisions/announcement/next-hops/link-bandwidth.ts';
 import { addressOfSession, type ImportIntent, type SessionIntent } from '../../decisions/announcement/peers.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
 import { defined } from '../../lang/defined.ts';

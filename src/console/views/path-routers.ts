@@ -76,6 +76,7 @@ function healthOfRoutes(sent: number, reasons: readonly Reason[], warnings: read
 /** Reasons for which a node announces nothing although all is well. */
 const noProblem = new Set<Reason['code']>([
   'NoLocalEndpoints',
+  'BeyondMaxNextHops',
   'NodeNotSelected',
   'ServiceNotSelected',
   'PeerNotInAdvertisement',

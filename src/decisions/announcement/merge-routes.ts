@@ -2,7 +2,7 @@ import { defined } from '../../lang/defined.ts';
 import { comparePrefixes, formatPrefix } from '../../net/prefix.ts';
 import { uniteCommunities } from './communities.ts';
 import type { ServiceAnnouncement } from './decision.ts';
-import { mergeLinkBandwidths } from './link-bandwidth.ts';
+import { mergeLinkBandwidths } from './next-hops/link-bandwidth.ts';
 import type { RouteIntent } from './route.ts';
 
 /**

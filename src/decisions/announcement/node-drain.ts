@@ -4,8 +4,8 @@ import type { Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { Family } from '../../net/address.ts';
-import { isHeard } from './heard-routes.ts';
-import { heldBackFamily } from './hold-back.ts';
+import { isHeard } from './next-hops/heard-routes.ts';
+import { heldBackFamily } from './next-hops/hold-back.ts';
 import type { PeerAnnouncement } from './peer-routes.ts';
 
 /** Facts about the node, its drain above all, that the snapshot alone does not contain. */

@@ -1,5 +1,5 @@
 import { alikeUnqueried } from '../text/unqueried.ts';
-import { linkBandwidthText } from '../../decisions/announcement/link-bandwidth.ts';
+import { linkBandwidthText } from '../../decisions/announcement/next-hops/link-bandwidth.ts';
 import { reasonText } from '../../model/reasons.ts';
 import { tableLines } from '../text/table-text.ts';
 import type { RouteRow, RouteReport } from './route-report.ts';

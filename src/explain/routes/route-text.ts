@@ -2,7 +2,7 @@ import { defined } from '../../lang/defined.ts';
 import { formatCommunity } from '../../decisions/announcement/communities.ts';
 import { withGracefulShutdownAttributes } from '../../decisions/announcement/last-resort.ts';
 import type { LinkBandwidth, RouteIntent } from '../../decisions/announcement/route.ts';
-import { linkBandwidthText } from '../../decisions/announcement/link-bandwidth.ts';
+import { linkBandwidthText } from '../../decisions/announcement/next-hops/link-bandwidth.ts';
 import { comparePrefixes, formatPrefix, parsePrefix } from '../../net/prefix.ts';
 
 /** A route as it is sent, without next hop and AS path, which the speaker sets. Plain data. */

@@ -1,5 +1,5 @@
 import { defined } from '../../lang/defined.ts';
-import { linkBandwidthText } from '../../decisions/announcement/link-bandwidth.ts';
+import { linkBandwidthText } from '../../decisions/announcement/next-hops/link-bandwidth.ts';
 import type { LiveRoute } from '../../live/contract.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reason } from '../../model/reasons.ts';

@@ -1,5 +1,5 @@
 import { limits } from '../limits.ts';
-import { choice, integer, list, object, parsed, planned, text } from '../schema/fields.ts';
+import { choice, integer, list, object, parsed, text } from '../schema/fields.ts';
 import { community } from '../schema/grammars.ts';
 import { defineKind, type ObjectOfKind } from '../schema/kind.ts';
 import { selectors } from '../schema/selector.ts';
@@ -77,7 +77,13 @@ const fields = {
     description: 'Services that are announced. Not together with an aggregation length.',
   }),
   peers: names({ unset: 'every peer', description: 'Names of BGPPeers.' }),
-  maxNextHops: planned('The most nodes that announce an address.'),
+  maxNextHops: integer({
+    min: 1,
+    max: limits.nextHops,
+    unset: 'every node',
+    description:
+      'The most nodes that announce a prefix by this advertisement. Each prefix has an order of nodes of its own, and a node that goes moves only what it had. A node whose agent, sessions or rules fail is replaced, so for a moment there may be more or fewer. [How](../how-to/ecmp.md#limit-the-next-hops).',
+  }),
   linkBandwidth,
 };
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { decideAnnouncement } from '../../../../src/decisions/announcement/decision.ts';
-import { linkBandwidthText } from '../../../../src/decisions/announcement/link-bandwidth.ts';
+import { linkBandwidthText } from '../../../../src/decisions/announcement/next-hops/link-bandwidth.ts';
 import { mergeRoutes, routesByPeer } from '../../../../src/decisions/announcement/merge-routes.ts';
 import { formatPrefix, prefix } from '../../../../src/net/prefix.ts';
 import { cluster, type ClusterLiteral, type ServiceLiteral } from '../fixtures.ts';

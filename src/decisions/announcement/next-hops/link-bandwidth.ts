@@ -1,5 +1,5 @@
-import type { BGPAdvertisement } from '../../model/kinds/types.ts';
-import type { LinkBandwidth } from './route.ts';
+import type { BGPAdvertisement } from '../../../model/kinds/types.ts';
+import type { LinkBandwidth } from '../route.ts';
 
 /** 1 Mbit in octets. The community counts octets per second (draft-ietf-idr-link-bandwidth). */
 export const octetsOfMegabit = 125_000;
