@@ -210,7 +210,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     holdBack,
     identity,
     /** Returns what the announcement decision knows of this node beyond the snapshot. */
-    view: (): OwnState => ({ ...nodeDraining.view(), heldBack: holdBack.view(), refusal: identity.refusal ?? null }),
+    view: (): OwnState => ({ ...nodeDraining.view(), heldBack: holdBack.view(), refusal: identity.refusal ?? null, awaitsReports: true }),
     directReturn: new DirectReturnCheck(components, { node, snapshot, kernelSettings, onStatusChanged }),
     links,
     l2,

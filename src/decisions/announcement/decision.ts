@@ -102,6 +102,7 @@ interface Context {
   readonly nodeName: string;
   /** Milliseconds since the epoch. Absent: no report is too old. */
   readonly now?: number;
+  readonly awaitsReports?: true;
   /** Decide by this advertisement alone, and without its bound of next hops. */
   readonly only?: BGPAdvertisement;
   readonly peers: () => readonly NodePeer[];
@@ -109,14 +110,19 @@ interface Context {
 }
 
 /** Peers and endpoints are computed only after the earlier rules passed, and once for all addresses. */
-function contextOf(snapshot: Snapshot, service: Service, nodeName: string, { now, only }: Pick<Context, 'now' | 'only'>): Context {
+function contextOf(
+  snapshot: Snapshot,
+  service: Service,
+  nodeName: string,
+  { now, awaitsReports, only }: Pick<Context, 'now' | 'awaitsReports' | 'only'>,
+): Context {
   let peers: readonly NodePeer[] | undefined;
   const reach = new Map<Family, Reachability>();
   return {
     snapshot,
     service,
     nodeName,
-    ...defined({ now, only }),
+    ...defined({ now, awaitsReports, only }),
     peers: () => (peers ??= peersOfNode(snapshot, nodeName)),
     reach(family) {
       const found = reach.get(family) ?? reachability(snapshot, service, family, topologyOf(snapshot, nodeName));
@@ -223,7 +229,7 @@ function withinNextHops(
 
 /** Returns undefined for an advertisement without a bound. */
 function nextHopsFor(
-  { snapshot, service, now, only }: Context,
+  { snapshot, service, now, awaitsReports, only }: Context,
   { advertisement, prefix }: ResolvedAdvertisement,
   address: Address,
   type: AddressType,
@@ -231,7 +237,7 @@ function nextHopsFor(
   const { maxNextHops: most } = advertisement;
   if (most === undefined || only !== undefined) return undefined;
   const isLocal = service[policyOf(type)] === 'Local';
-  return nextHopsOf(snapshot, service, { advertisement, most, prefix, isLocal, now }, (other) => {
+  return nextHopsOf(snapshot, service, { advertisement, most, prefix, isLocal, now, awaitsReports }, (other) => {
     const there = decideAddress(contextOf(snapshot, service, other, { only: advertisement }), address, type).result;
     return there.announce ? there.peers : [];
   });
@@ -289,9 +295,9 @@ function underHoldBack(context: Context, decided: AddressAnnouncement, { heldBac
 }
 
 /** Returns the routes that another node would announce if no node drained or held back. */
-function routesElsewhere({ snapshot, service, now }: Context, address: Address, type: AddressType) {
+function routesElsewhere({ snapshot, service, now, awaitsReports }: Context, address: Address, type: AddressType) {
   return (other: string): readonly PeerAnnouncement[] => {
-    const there = decideAddress(contextOf(snapshot, service, other, defined({ now })), address, type).result;
+    const there = decideAddress(contextOf(snapshot, service, other, defined({ now, awaitsReports })), address, type).result;
     return there.announce ? there.peers : [];
   };
 }

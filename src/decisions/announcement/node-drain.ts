@@ -18,6 +18,8 @@ export interface OwnState {
   readonly refusal?: Reason | null;
   /** Milliseconds since the epoch, to ignore old reports of other nodes. Default: no report is too old. */
   readonly now?: number;
+  /** True for an agent: it never counts on a node whose report it has not read. Default: without any report every node counts as heard. */
+  readonly awaitsReports?: true;
 }
 
 /** True when routers have had time to move to other nodes, as the node's agent reported. */

@@ -31,6 +31,8 @@ interface BoundedPrefix {
   readonly isLocal: boolean;
   /** Milliseconds since the epoch, to ignore old reports. Absent: no report is too old. */
   readonly now: number | undefined;
+  /** See `OwnState`. */
+  readonly awaitsReports: true | undefined;
 }
 
 /**
@@ -39,13 +41,13 @@ interface BoundedPrefix {
  * routers. So a new next hop is announced before an old one goes, and a node whose agent, sessions or rules fail is replaced. A node that drains
  * or does not forward the family counts for nobody.
  *
- * Before any agent has reported, as in manifests that no process serves, every node counts as heard. `routesAt` returns what a node would
+ * Without any report, as in manifests that no process serves, every node counts as heard, except for an agent. `routesAt` returns what a node would
  * announce by this advertisement without a bound.
  */
 export function chooseNextHops(
   snapshot: Snapshot,
   service: Service,
-  { advertisement, most, prefix, isLocal, now }: BoundedPrefix,
+  { advertisement, most, prefix, isLocal, now, awaitsReports }: BoundedPrefix,
   routesAt: (node: string) => readonly PeerAnnouncement[],
 ): NextHops {
   const { family } = prefix.address;
@@ -59,7 +61,8 @@ export function chooseNextHops(
     if (isLeaving(snapshot, name, family)) continue;
     const routes = routesAt(name);
     if (!routes.some(({ result }) => 'routes' in result && result.routes.some(({ lastResort }) => lastResort !== true))) continue;
-    if (snapshot.nodeStates.size > 0 && !isHeard(snapshot, service, name, () => routes, now)) continue;
+    const isUnknown = snapshot.nodeStates.size === 0 && awaitsReports !== true;
+    if (!isUnknown && !isHeard(snapshot, service, name, () => routes, now)) continue;
     heard.push(name);
     if (heard.length < most) continue;
     const chosen = new Set(asked);
@@ -117,7 +120,14 @@ export function nextHopsOf(
   const few = [pools, communities, externalIPPolicies, serviceCIDRs, secrets].flatMap((map) => basisOf(map));
   const many = [...basisOf(nodes), ...exactBasisOf(nodeStates), ...basisOf(peers), ...basisOf(advertisements)];
   const { namespace } = service.metadata;
-  const own = [service, snapshot.endpointSlices(serviceKey(service.metadata)), snapshot.namespaces.get(namespace), config, bounded.now];
+  const own = [
+    service,
+    snapshot.endpointSlices(serviceKey(service.metadata)),
+    snapshot.namespaces.get(namespace),
+    config,
+    bounded.now,
+    bounded.awaitsReports,
+  ];
   const known = choices.get(nodes, [...own, ...few, ...many], () => new Map());
   const key = `${bounded.advertisement.metadata.name} ${formatPrefix(bounded.prefix)} ${bounded.isLocal}`;
   const choice = known.get(key) ?? chooseNextHops(snapshot, service, bounded, routesAt);

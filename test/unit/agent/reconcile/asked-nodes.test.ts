@@ -62,6 +62,17 @@ describe('routes under maxNextHops', () => {
     await bed.agent.stop('test');
   });
 
+  test('are all announced while no report has been read, for the first nodes of an address may be dead', async () => {
+    const bed = testbed([...basics.filter(({ kind }) => kind !== 'BGPAdvertisement'), ...services, bound, other]);
+    await bed.agent.start();
+    await bed.advance(soon);
+    expect(steps(bed).toSorted()).toEqual(of('announce', addresses).toSorted());
+    bed.source.put(report());
+    await bed.advance(soon);
+    expect(steps(bed).toSorted()).toEqual(of('withdraw', left).toSorted());
+    await bed.agent.stop('test');
+  });
+
   test('come while the other node has no session, and go when it has one again', async () => {
     const bed = await started(bound, other, report());
     steps(bed);
