@@ -1,3 +1,4 @@
+import { linkBandwidthText } from '../../decisions/announcement/next-hops/link-bandwidth.ts';
 import type { ServiceExplanation } from '../../explain/service/service.ts';
 import type { PeerExplanation, NodeExplanation } from '../../explain/service/service-node.ts';
 import type { Reason } from '../../model/reasons.ts';
@@ -56,7 +57,7 @@ function arrowOfPeer(peer: string, { id, nodes }: NodeGroup): PathArrow[] {
   if (told.length === 0) return [];
   const reasons = told.flatMap(({ reason }) => (reason === undefined || noProblem.has(reason.code) ? [] : [reason]));
   const warnings = told.flatMap(({ toPeer }) => toPeer.warning ?? []);
-  const sent = new Set(told.filter(({ reason }) => reason === undefined).flatMap(({ toPeer }) => toPeer.prefixes));
+  const sent = new Set(told.filter(({ reason }) => reason === undefined).flatMap(({ toPeer }) => toPeer.prefixes.map(labelOf(toPeer))));
   return [
     {
       from: `peer ${peer}`,
@@ -66,6 +67,14 @@ function arrowOfPeer(peer: string, { id, nodes }: NodeGroup): PathArrow[] {
       whys: whysOf([...reasons, ...warnings]),
     },
   ];
+}
+
+/** "192.0.2.1/32", "192.0.2.1/32 (3 Mbit/s for 3 endpoints here)". */
+function labelOf({ routes = [] }: PeerExplanation): (prefix: string) => string {
+  return (prefix) => {
+    const bandwidth = routes.find((route) => route.prefix === prefix)?.linkBandwidth;
+    return bandwidth === undefined ? prefix : `${prefix} (${linkBandwidthText(bandwidth)})`;
+  };
 }
 
 function healthOfRoutes(sent: number, reasons: readonly Reason[], warnings: readonly Reason[]): Health {
