@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { examples, HeraldInLab } from './herald.ts';
 import { Lab } from './lab.ts';
@@ -195,6 +196,23 @@ test('under policy Local only nodes with endpoints are chosen, and one without i
   await of([stays], 1);
   await herald.write('30-one.yaml', serviceManifest('one', 0));
   await untilChosen(most);
+});
+
+test('a router passes on one path, and with the ADD-PATH lines of the page one for each next hop', async () => {
+  await untilChosen(most);
+  const pathsOf = async (address: string): Promise<number> => {
+    const [family, length, tor1] = address.includes(':') ? ['ipv6', 128, 'fd00:8:1::2'] : ['ipv4', 32, '10.8.1.2'];
+    const command = `show bgp ${family} unicast ${address}/${length} json`;
+    const { paths = [] } = await lab.router('spine').show<{ paths?: readonly { peer: { peerId: string } }[] }>(command);
+    return paths.filter(({ peer }) => peer.peerId === tor1).length;
+  };
+  const counts = (): Promise<number[]> => Promise.all(addresses.map(pathsOf));
+  expect(await counts()).toEqual(addresses.map(() => 1));
+  const page = await readFile(new URL('../../docs/how-to/ecmp.md', import.meta.url), 'utf8');
+  const lines = page.split('```text\n')[1]?.split('\n```')[0] ?? '';
+  expect(lines).toContain('addpath-tx-all-paths');
+  await lab.router('tor1').configure(lines.split('\n'));
+  await lab.until('the spine has a path for each next hop', async (note) => note(await counts()).every((count) => count === most));
 });
 
 test('a killed agent, which cannot say that it ends, is replaced when its report is too old', async () => {

@@ -98,6 +98,24 @@ describe('maxNextHops', () => {
     expect(announcing(on(...three))).toEqual(three);
   });
 
+  test('the nodes that are left send the bandwidth of their own endpoints', () => {
+    const services = [{ name: 'web', assigned: ['192.0.2.1'], externalTrafficPolicy: 'Local' as const }];
+    const hosts = six.flatMap((node, index) => Array.from({ length: index + 1 }, () => node));
+    const slices = [{ service: 'web', endpoints: hosts.map((node, index) => `10.1.0.${index + 1}@${node}`) }];
+    const literal = clusterOf(six, {
+      services,
+      slices,
+      advertisements: [{ name: 'ad', maxNextHops: 2, linkBandwidth: { megabitsPerEndpoint: 1 } }],
+    });
+    for (const node of announcing(literal)) {
+      const { result } = decided(literal, node);
+      const [toPeer] = result.announce ? result.peers.map((peer) => peer.result) : [];
+      const routes = toPeer !== undefined && 'routes' in toPeer ? toPeer.routes : [];
+      expect(routes).toMatchObject([{ linkBandwidth: { endpoints: six.indexOf(node) + 1 } }]);
+    }
+    expect(announcing(literal)).toHaveLength(2);
+  });
+
   test('a node whose last endpoints terminate is the last resort and takes no place', () => {
     const services = [{ name: 'web', assigned: ['192.0.2.1'], externalTrafficPolicy: 'Local' as const }];
     const endpoints = six.map((node, index) => `10.1.0.${index + 1}@${node}${node === chosen ? ' draining' : ''}`);
