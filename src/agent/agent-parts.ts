@@ -27,6 +27,7 @@ import { OwnLinksView } from './l2/own-links.ts';
 import { AgentHistory } from './live/agent-history.ts';
 import { L2History } from './live/l2-history.ts';
 import { ReceivedRoutes, type ReceivedRoutesComponents } from './received/received-routes.ts';
+import { AskedNodes } from './reconcile/asked-nodes.ts';
 import { AnnouncedRoutes } from './reconcile/announced-routes.ts';
 import { Announcer } from './reconcile/announcer.ts';
 import { DataplaneSync } from './reconcile/dataplane-sync.ts';
@@ -153,12 +154,10 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   });
 
   const health = new NodeHealth(components, {
-    node,
+    ...place,
     healthz,
     ...defined({ proxyStatus }),
-    snapshot,
     addresses: () => host.interfaces().map(({ address }) => address),
-    onStatusChanged,
   });
   const hostCheck = new HostCheck(components, {
     kernelSettings,
@@ -202,6 +201,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     foreignFrontends,
     plans,
     nodeDraining,
+    askedNodes: new AskedNodes(components, { ...place, plans: () => plans.byService, requeue }),
     dataplaneSync,
     announcer,
     health,
@@ -209,7 +209,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     holdBack,
     identity,
     /** Returns what the announcement decision knows of this node beyond the snapshot. */
-    view: (): OwnState => ({ ...nodeDraining.view(), heldBack: holdBack.view(), refusal: identity.refusal ?? null }),
+    view: (): OwnState => ({ ...nodeDraining.view(), heldBack: holdBack.view(), refusal: identity.refusal ?? null, awaitsReports: true }),
     directReturn: new DirectReturnCheck(components, { node, snapshot, kernelSettings, onStatusChanged }),
     links,
     l2,

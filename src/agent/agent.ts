@@ -68,12 +68,14 @@ export class Agent {
    */
   async start(): Promise<void> {
     const { source, dataplane, log } = this.#components;
-    const { history, nodeDraining, health, identity, hostCheck, foreignFrontends, plans, node } = this.#parts;
+    const { history, nodeDraining, askedNodes, health, identity, hostCheck, foreignFrontends, plans, node } = this.#parts;
     history?.startFrom(source.snapshot);
     this.#unsubscribe = source.onChange((changes) => {
       history?.recordChanges(changes, source.snapshot);
       this.#loop.onChanges(changes);
+      askedNodes.onChanges(changes);
     });
+    askedNodes.start();
     dataplane.onFailure((error) => this.#onDataplaneLost(error));
     this.#loop.markAll();
     nodeDraining.reconcile(source.snapshot);
@@ -170,9 +172,9 @@ export class Agent {
    */
   async stop(message: string, mode: 'restart' | 'shutdown' = 'restart'): Promise<void> {
     const { sessions, received, health, hostCheck, directReturn, foreignFrontends, l2 } = this.#parts;
-    const { dataplaneSync, plans, announcer, nodeDraining, links, kernelAnswers, checks } = this.#parts;
+    const { dataplaneSync, plans, announcer, nodeDraining, askedNodes, links, kernelAnswers, checks } = this.#parts;
     this.#unsubscribe?.();
-    for (const part of [this.#loop, dataplaneSync, plans, announcer, nodeDraining, links, kernelAnswers, checks]) part.stop();
+    for (const part of [this.#loop, dataplaneSync, plans, announcer, nodeDraining, askedNodes, links, kernelAnswers, checks]) part.stop();
     // Before the running pass ends: a slow data plane must not keep routers sending.
     // Received routes stay in the kernel: the end of the sessions must not remove them.
     await received.stop();

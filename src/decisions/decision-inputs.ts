@@ -122,13 +122,17 @@ function hasPasswordIn({ passwordSecret }: BGPPeer, { metadata: { namespace, nam
   return passwordSecret?.namespace === namespace && passwordSecret.name === name;
 }
 
-/** Other nodes matter to a node that drains or cannot forward, because one of them has to announce, and where they share a link. */
+/**
+ * Other nodes matter to a node that drains or cannot forward, because one of them has to announce, where they share a link, and where
+ * `maxNextHops` lets only some of them announce.
+ */
 function dependsOnNode(decision: Decision, { metadata: { name, labels } }: Node): boolean {
   const { snapshot, node } = decision;
   if (node?.metadata.name === name) return true;
   const onLinks = [...snapshot.l2Advertisements.values()].filter((one) => isOnLinksBy(decision, one));
   if (onLinks.some(({ nodeSelectors }) => anySelects(nodeSelectors, labels))) return true;
   if (node === undefined) return advertisementsOf(decision).some(({ nodeSelectors }) => anySelects(nodeSelectors, labels));
+  if (advertisementsOf(decision).some((one) => one.maxNextHops !== undefined && anySelects(one.nodeSelectors, labels))) return true;
   const isLeaving =
     requestedDrain(snapshot.config, node) !== undefined || snapshot.nodeStates.get(node.metadata.name)?.heldBack !== undefined;
   return isLeaving && advertisementsOf({ ...decision, node: { ...node, metadata: { ...node.metadata, labels } } }).length > 0;

@@ -18,6 +18,7 @@ const kindsBehindReason: Partial<Record<ReasonCode, readonly KindName[]>> = {
   AddressOfNetwork: ['IPAddressPool'],
   NoAdvertisement: ['BGPAdvertisement', 'IPAddressPool'],
   NodeNotSelected: ['BGPAdvertisement'],
+  BeyondMaxNextHops: ['NodeState'],
   ServiceNotSelected: ['BGPAdvertisement'],
   UnknownCommunity: ['Community'],
   UnknownPool: ['IPAddressPool'],

@@ -183,6 +183,8 @@ export interface LiveRoute {
   /** Only for a peer of the same AS. */
   readonly localPref?: number;
   readonly med?: number;
+  /** The link bandwidth in Mbit/s. Absent: not sent, or the agent is of an older version. */
+  readonly linkBandwidth?: number;
   /** As in "64512:100" or "large:64512:1:2". */
   readonly communities: readonly string[];
   /** The Services that announce the route, as "namespace/name". Empty: the withdrawal is still unsent. */

@@ -143,7 +143,8 @@ export const annotationTable = {
     values: '1 to 100',
     example: '10',
     unset: '1',
-    meaning: 'The share of each endpoint of the slice relative to others, under consistent hashing.',
+    meaning:
+      'The share of each endpoint of the slice relative to others, under consistent hashing and in `linkBandwidth` of BGPAdvertisements ([weighted ECMP](../how-to/weighted-ecmp.md)).',
   },
   nodeDrain: {
     name: 'herald.dev/drain',

@@ -39,6 +39,8 @@ export const limits = {
   labelValue: 63,
   selectorValues: 1000,
   names: 1000,
+  /** The largest `maxNextHops` of a BGPAdvertisement. */
+  nextHops: 1000,
   /** The number of communities that MetalLB allows on one prefix. */
   communities: 63,
   aliases: 1000,

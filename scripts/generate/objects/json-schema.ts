@@ -60,7 +60,7 @@ function keywords(schema: Schema): JsonSchema {
     case 'map':
       return { type: 'object', additionalProperties: ofSchema(schema.values), maxProperties: schema.maxEntries };
     case 'object': {
-      const fields = Object.entries(schema.fields).filter(([, field]) => field.kind !== 'planned');
+      const fields = Object.entries(schema.fields);
       const required = fields.flatMap(([name, field]) => (field.required === undefined ? [] : [name]));
       return {
         type: 'object',
@@ -70,7 +70,6 @@ function keywords(schema: Schema): JsonSchema {
       };
     }
     case 'any':
-    case 'planned':
       return {};
   }
 }

@@ -60,7 +60,6 @@ function rowsOf(schema: ObjectSchema, prefix: string): string[] {
   return Object.entries(schema.fields).flatMap(([name, field]) => {
     const inner = field.kind === 'list' ? field.items : field;
     const path = `${prefix}${name}${field.kind === 'list' && inner.kind === 'object' && inner.called === undefined ? '[]' : ''}`;
-    if (field.kind === 'planned') return [`| \`${path}\` | | | | ${cell(field.description ?? '')} Not supported yet, therefore refused. |`];
     const row = `| \`${path}\` | ${typeOf(field)} | ${defaultOf(field)} | ${limitsOf(field)} | ${cell(field.description ?? '')} |`;
     return inner.kind === 'object' && inner.called === undefined ? [row, ...rowsOf(inner, `${path}.`)] : [row];
   });
@@ -85,7 +84,6 @@ function typeOf(schema: Schema): string {
     case 'object':
       return schema.called ?? 'object';
     case 'any':
-    case 'planned':
       return '';
   }
 }
@@ -119,7 +117,6 @@ function limitsOf(schema: Schema): string {
     case 'choice':
     case 'object':
     case 'any':
-    case 'planned':
       return '';
   }
 }

@@ -15,9 +15,8 @@ interface Place {
 }
 
 /** Returns the part of a schema that the API server enforces. Undefined for a field that is not in the CRD. */
-export function structuralSchema(schema: Schema, place: Place = { needed: false, storeDefaults: true }): StructuralSchema | undefined {
+export function structuralSchema(schema: Schema, place: Place = { needed: false, storeDefaults: true }): StructuralSchema {
   const keywords = keywordsOf(schema, place);
-  if (keywords === undefined) return undefined;
   const rules = rulesOf(schema, place);
   return {
     ...(schema.description === undefined ? {} : { description: plainText(schema.description) }),
@@ -26,7 +25,7 @@ export function structuralSchema(schema: Schema, place: Place = { needed: false,
   };
 }
 
-function keywordsOf(schema: Schema, place: Place): StructuralSchema | undefined {
+function keywordsOf(schema: Schema, place: Place): StructuralSchema {
   switch (schema.kind) {
     case 'text':
       return {
@@ -66,8 +65,6 @@ function keywordsOf(schema: Schema, place: Place): StructuralSchema | undefined 
       return objectKeywords(schema, place);
     case 'any':
       return { 'x-kubernetes-preserve-unknown-fields': true };
-    case 'planned':
-      return undefined;
   }
 }
 
@@ -85,10 +82,9 @@ function listKeywords({ items, maxItems, required, unique, key }: ListSchema, pl
 
 function objectKeywords(schema: ObjectSchema, place: Place): StructuralSchema {
   const storeDefaults = place.storeDefaults && schema.impliedDefaults !== true;
-  const properties = Object.entries(schema.fields).flatMap(([name, field]) => {
-    const property = structuralSchema(field, { needed: field.required !== undefined, storeDefaults });
-    return property === undefined ? [] : [[name, property] as const];
-  });
+  const properties = Object.entries(schema.fields).map(
+    ([name, field]) => [name, structuralSchema(field, { needed: field.required !== undefined, storeDefaults })] as const,
+  );
   const required = Object.entries(schema.fields).flatMap(([name, field]) => (field.required === undefined ? [] : [name]));
   return {
     type: 'object',

@@ -1,6 +1,7 @@
 import type { Peer } from '../../bgp/index.ts';
 import type { QuarantinedFrontend } from '../../dataplane/dataplane.ts';
 import { withGracefulShutdownAttributes } from '../../decisions/announcement/last-resort.ts';
+import { linkBandwidthText } from '../../decisions/announcement/next-hops/link-bandwidth.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
 import { serviceDependsOn, sessionDependsOn } from '../../decisions/decision-inputs.ts';
 import type { HistoryRoute } from '../../live/contract.ts';
@@ -212,12 +213,13 @@ function drainEntry(drain: NodeDrainReport | undefined): NamedHistoryEntry {
 }
 
 function attributesText(route: RouteIntent): string {
-  const { communities, localPref, med, asPathPrepend } = withGracefulShutdownAttributes(route);
+  const { communities, localPref, med, asPathPrepend, linkBandwidth } = withGracefulShutdownAttributes(route);
   return [
     `${communities.length} communities`,
     ...(localPref === undefined ? [] : [`localPref ${localPref}`]),
     ...(med === undefined ? [] : [`med ${med}`]),
     `own AS prepended ${asPathPrepend} times`,
+    ...(linkBandwidth === undefined ? [] : [`link bandwidth ${linkBandwidthText(linkBandwidth)}`]),
     ...(route.lastResort === true ? ['as the last resort of routers'] : []),
   ].join(', ');
 }

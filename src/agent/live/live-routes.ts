@@ -6,6 +6,7 @@ import { LiveQueryError, type LiveQuery } from '../../live/query.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { formatAddress } from '../../net/address.ts';
 import { formatPrefix } from '../../net/prefix.ts';
+import { octetsOfMegabit } from '../../decisions/announcement/next-hops/link-bandwidth.ts';
 import type { AnnouncedRoutes } from '../reconcile/announced-routes.ts';
 
 const families = { IPv4: 4, IPv6: 6 } as const;
@@ -66,7 +67,11 @@ function liveRoute(peer: string, family: LiveRoute['family'], route: AdvertisedR
     prefix,
     nextHops: route.nextHops.map(formatAddress),
     asPath: route.asPath,
-    ...defined({ localPref: route.localPref, med: route.med }),
+    ...defined({
+      localPref: route.localPref,
+      med: route.med,
+      linkBandwidth: route.linkBandwidth && route.linkBandwidth / octetsOfMegabit,
+    }),
     communities: route.communities.map(communityText),
     services: services.slice(0, limits.servicesOfRoute),
     ...(services.length > limits.servicesOfRoute ? { moreServices: services.length - limits.servicesOfRoute } : {}),

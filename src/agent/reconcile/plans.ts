@@ -76,7 +76,8 @@ export class Plans {
     const { plan, why } = planService(snapshot, key, this.#node, view, l2?.decisions());
     this.#drainRemoved(key, before, plan, snapshot.config.drainSeconds);
     l2?.announcer.plan(key, plan.l2);
-    if (plan.forwarding.frontends.length === 0 && plan.routes.length === 0 && plan.l2.length === 0) this.#plans.delete(key);
+    if (plan.forwarding.frontends.length === 0 && plan.routes.length === 0 && plan.l2.length === 0 && plan.asked === undefined)
+      this.#plans.delete(key);
     else this.#plans.set(key, plan);
     this.#components.foreignFrontends.expectFrontends(key, plan.foreignFrontends);
     this.withdrawUnplanned(key, why);

@@ -22,6 +22,8 @@ export interface ServicePlan {
   readonly routes: readonly BarrierRoute[];
   /** Addresses that this node may have to announce by ARP or NDP. */
   readonly l2: readonly BarrierAddress[];
+  /** Present where `maxNextHops` applies: the other nodes on whose reports the routes depend. */
+  readonly asked?: readonly string[];
   /** Set while the node is drained. */
   readonly drain?: ServiceDrain;
   /** Set when the node cannot forward an address and stays because no node that can announces it. */
@@ -104,7 +106,15 @@ export function planService(
     ...(kept || unannounced.length > 0 ? { drain: { kept, unannounced } } : {}),
     ...(isHeldBackLastNextHop ? { isHeldBackLastNextHop: true as const } : {}),
   };
-  const plan = { forwarding, foreignFrontends: foreign.frontends.map(({ match }) => frontendKey(match)), routes, l2, ...states };
+  const asking = announcement.addresses.flatMap(({ asked }) => (asked === undefined ? [] : [asked]));
+  const plan = {
+    forwarding,
+    foreignFrontends: foreign.frontends.map(({ match }) => frontendKey(match)),
+    routes,
+    l2,
+    ...states,
+    ...(asking.length === 0 ? {} : { asked: asking.flat() }),
+  };
   return { plan, why: (peer, route) => whyNotAnnounced(announcement, peer, route) };
 }
 

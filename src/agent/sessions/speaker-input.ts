@@ -1,5 +1,6 @@
 import type { ImportOptions, NextHops, PeerGroupOptions, PeerOptions, Route } from '../../bgp/index.ts';
 import { withGracefulShutdownAttributes } from '../../decisions/announcement/last-resort.ts';
+import { octetsOfMegabit } from '../../decisions/announcement/next-hops/link-bandwidth.ts';
 import { addressOfSession, type ImportIntent, type SessionIntent } from '../../decisions/announcement/peers.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
 import { defined } from '../../lang/defined.ts';
@@ -55,8 +56,9 @@ export function peerGroupOptions(session: SessionIntent): PeerGroupOptions {
 
 /** Converts a decided route into a route of the BGP speaker. */
 export function speakerRoute(route: RouteIntent): Route {
-  const { prefix, communities, localPref, med, asPathPrepend } = withGracefulShutdownAttributes(route);
-  return { prefix, communities, asPathPrepend, ...defined({ localPref, med }) };
+  const { prefix, communities, localPref, med, asPathPrepend, linkBandwidth: bandwidth } = withGracefulShutdownAttributes(route);
+  const linkBandwidth = bandwidth && bandwidth.megabitsPerSecond * octetsOfMegabit;
+  return { prefix, communities, asPathPrepend, ...defined({ localPref, med, linkBandwidth }) };
 }
 
 /** All prefixes are in one rule: a route must be in the list and have all communities. */

@@ -29,7 +29,15 @@ function boxOf({ id, nodes }: NodeGroup): PathNode[] {
   const [first] = nodes;
   if (first === undefined) return [];
   const reasons = nodeReasons(first);
-  return [{ id, names: nodes.map(({ node }) => node), health: healthOf(reasons), detail: detailOf(first), whys: whysOf(reasons) }];
+  return [
+    {
+      id,
+      names: nodes.map(({ node }) => node),
+      health: healthOf(reasons),
+      detail: `${detailOf(first)}${leftOutText(first)}`,
+      whys: whysOf(reasons),
+    },
+  ];
 }
 
 function arrowOf({ id, nodes }: NodeGroup): PathArrow[] {
@@ -63,6 +71,16 @@ function detailOf({ frontends, elsewhere, endpoints = [], directReturn }: NodeEx
   const to = first === undefined ? '' : ` to ${first.used} of ${first.usable} endpoint${first.usable === 1 ? '' : 's'}`;
   const because = first?.because === 'local' ? ', policy Local' : first?.because === 'topology' ? ', by topology hints' : '';
   return `forwards ${frontends} frontend${frontends === 1 ? '' : 's'}${to}${because}${directReturnText(directReturn)}`;
+}
+
+/** Prefixes that the node leaves to others because of `maxNextHops`. */
+function leftOutText({ addresses }: NodeExplanation): string {
+  const left = addresses.flatMap(({ reason }) => {
+    if (reason?.code !== 'BeyondMaxNextHops') return [];
+    const { advertisement, prefix, others } = reason.details;
+    return [`; maxNextHops of BGPAdvertisement "${advertisement}" leaves ${prefix} to ${others}`];
+  });
+  return left.join('');
 }
 
 function directReturnText(directReturn: NodeExplanation['directReturn']): string {

@@ -1,3 +1,4 @@
+import { linkBandwidthText } from '../../decisions/announcement/next-hops/link-bandwidth.ts';
 import type { ServiceExplanation } from '../../explain/service/service.ts';
 import type { PeerExplanation, NodeExplanation } from '../../explain/service/service-node.ts';
 import type { Reason } from '../../model/reasons.ts';
@@ -56,7 +57,7 @@ function arrowOfPeer(peer: string, { id, nodes }: NodeGroup): PathArrow[] {
   if (told.length === 0) return [];
   const reasons = told.flatMap(({ reason }) => (reason === undefined || noProblem.has(reason.code) ? [] : [reason]));
   const warnings = told.flatMap(({ toPeer }) => toPeer.warning ?? []);
-  const sent = new Set(told.filter(({ reason }) => reason === undefined).flatMap(({ toPeer }) => toPeer.prefixes));
+  const sent = new Set(told.filter(({ reason }) => reason === undefined).flatMap(({ toPeer }) => toPeer.prefixes.map(labelOf(toPeer))));
   return [
     {
       from: `peer ${peer}`,
@@ -68,6 +69,14 @@ function arrowOfPeer(peer: string, { id, nodes }: NodeGroup): PathArrow[] {
   ];
 }
 
+/** "192.0.2.1/32", "192.0.2.1/32 (3 Mbit/s for 3 endpoints here)". */
+function labelOf({ routes = [] }: PeerExplanation): (prefix: string) => string {
+  return (prefix) => {
+    const bandwidth = routes.find((route) => route.prefix === prefix)?.linkBandwidth;
+    return bandwidth === undefined ? prefix : `${prefix} (${linkBandwidthText(bandwidth)})`;
+  };
+}
+
 function healthOfRoutes(sent: number, reasons: readonly Reason[], warnings: readonly Reason[]): Health {
   if (sent === 0) return reasons.length === 0 ? 'off' : healthOf(reasons);
   return reasons.length + warnings.length === 0 ? 'good' : 'doubtful';
@@ -76,6 +85,7 @@ function healthOfRoutes(sent: number, reasons: readonly Reason[], warnings: read
 /** Reasons for which a node announces nothing although all is well. */
 const noProblem = new Set<Reason['code']>([
   'NoLocalEndpoints',
+  'BeyondMaxNextHops',
   'NodeNotSelected',
   'ServiceNotSelected',
   'PeerNotInAdvertisement',

@@ -6,7 +6,7 @@ import { reason, type Reason } from '../../model/reasons.ts';
 import { selects } from '../../model/objects/label-selector.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { resolveCommunity, uniteCommunities } from './communities.ts';
-import type { RouteCommunity } from './route.ts';
+import type { LinkBandwidth, RouteCommunity } from './route.ts';
 
 /** The origin of an address: its pool, or the object that allows it. An aggregate must not cover more than that. */
 export interface AddressOrigin {
@@ -23,6 +23,8 @@ export interface ResolvedAdvertisement {
   readonly advertisement: BGPAdvertisement;
   readonly prefix: Prefix;
   readonly communities: readonly RouteCommunity[];
+  /** Absent: not sent. */
+  readonly linkBandwidth?: LinkBandwidth;
 }
 
 /** True when an advertisement covers addresses of this type and, for load balancer addresses, of this pool. */

@@ -1,7 +1,8 @@
 import { namesOf, covers, resolveAdvertisement, type ResolvedAdvertisement } from './advertisements.ts';
 import { defined } from '../../lang/defined.ts';
 import type { Address, Family } from '../../net/address.ts';
-import type { AddressType, HeraldConfig } from '../../model/kinds/types.ts';
+import { formatPrefix } from '../../net/prefix.ts';
+import type { AddressType, BGPAdvertisement, HeraldConfig } from '../../model/kinds/types.ts';
 import { isExcludedNode } from '../../model/objects/cluster.ts';
 import { requestedDrain } from '../../model/kinds/requested-drain.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
@@ -12,8 +13,10 @@ import { decideAllocationClaim } from '../allocation/claim.ts';
 import { whyHeldTwice } from '../allocation/held-twice.ts';
 import { topologyOf, reachability, type Reachability, whyNoEndpoints } from '../forwarding/endpoints.ts';
 import { whyNotForwarded } from '../forwarding/service-proxy-name.ts';
-import { causeOf, heldBackFamily, isForwardedElsewhere } from './hold-back.ts';
+import { causeOf, heldBackFamily, isForwardedElsewhere } from './next-hops/hold-back.ts';
 import { asLastResort, drainsInFavourOf } from './last-resort.ts';
+import { linkBandwidthOf } from './next-hops/link-bandwidth.ts';
+import { nextHopsOf, nextHopsText, type NextHops } from './next-hops/next-hops.ts';
 import { isAnnouncedElsewhere, isDrainSettled, type OwnState } from './node-drain.ts';
 import { originOf } from './origin.ts';
 import { routesToPeer, type PeerAnnouncement } from './peer-routes.ts';
@@ -34,6 +37,8 @@ export interface AddressAnnouncement {
   readonly address: Address;
   readonly type: AddressType;
   readonly result: AddressResult;
+  /** Present where `maxNextHops` of a BGPAdvertisement applies: the other nodes on whose reports the decision rests. */
+  readonly asked?: readonly string[];
   /** BGPAdvertisements that cover the address and are left out because of their own error. */
   readonly refused: readonly RefusedAdvertisement[];
 }
@@ -66,37 +71,58 @@ export function decideAnnouncement(snapshot: Snapshot, service: Service, nodeNam
   const notServed = whyNotForwarded(service, snapshot.config.serviceProxyName);
   if (notServed !== undefined) return { addresses: [], reason: notServed };
   const balanced = balancedAddresses(snapshot, service);
-  const candidates: readonly (readonly [AddressType, readonly Address[]])[] = [
-    ['LoadBalancer', 'addresses' in balanced ? balanced.addresses : []],
-    ['ClusterIP', service.clusterIPs],
-    ['ExternalIP', service.externalIPs],
-  ];
-  const context = contextOf(snapshot, service, nodeName);
-  const addresses = candidates.flatMap(([type, list]) => {
-    return list.map((address) => {
-      const decided = underRefusal(context, decideAddress(context, address, type), view);
-      return underDrain(context, underHoldBack(context, decided, view), view);
-    });
+  const context = contextOf(snapshot, service, nodeName, view);
+  const addresses = candidatesOf(service, balanced).map(([type, address]) => {
+    const decided = underRefusal(context, decideAddress(context, address, type), view);
+    return underDrain(context, underHoldBack(context, decided, view), view);
   });
   return 'reason' in balanced ? { addresses, reason: balanced.reason } : { addresses };
+}
+
+/** Returns the choices of nodes for the addresses of a Service, of BGPAdvertisements with `maxNextHops`. `now`: see `OwnState`. */
+export function nextHopChoices(snapshot: Snapshot, service: Service, now: number): readonly NextHops[] {
+  const bounded = [...snapshot.advertisements.values()].filter(({ maxNextHops }) => maxNextHops !== undefined);
+  if (bounded.length === 0) return [];
+  const context = contextOf(snapshot, service, '', { now });
+  return candidatesOf(service, balancedAddresses(snapshot, service)).flatMap(([type, address]) => {
+    const origin = originOf(snapshot, service, address, type);
+    if ('code' in origin) return [];
+    return bounded.flatMap((one) => {
+      const resolved = covers(one, origin) ? resolveAdvertisement(snapshot, one, address, origin) : undefined;
+      if (resolved === undefined || 'reason' in resolved) return [];
+      const choice = nextHopsFor(context, resolved, address, type);
+      return choice === undefined ? [] : [choice];
+    });
+  });
 }
 
 interface Context {
   readonly snapshot: Snapshot;
   readonly service: Service;
   readonly nodeName: string;
+  /** Milliseconds since the epoch. Absent: no report is too old. */
+  readonly now?: number;
+  readonly awaitsReports?: true;
+  /** Decide by this advertisement alone, and without its bound of next hops. */
+  readonly only?: BGPAdvertisement;
   readonly peers: () => readonly NodePeer[];
   readonly reach: (family: Family) => Reachability;
 }
 
 /** Peers and endpoints are computed only after the earlier rules passed, and once for all addresses. */
-function contextOf(snapshot: Snapshot, service: Service, nodeName: string): Context {
+function contextOf(
+  snapshot: Snapshot,
+  service: Service,
+  nodeName: string,
+  { now, awaitsReports, only }: Pick<Context, 'now' | 'awaitsReports' | 'only'>,
+): Context {
   let peers: readonly NodePeer[] | undefined;
   const reach = new Map<Family, Reachability>();
   return {
     snapshot,
     service,
     nodeName,
+    ...defined({ now, awaitsReports, only }),
     peers: () => (peers ??= peersOfNode(snapshot, nodeName)),
     reach(family) {
       const found = reach.get(family) ?? reachability(snapshot, service, family, topologyOf(snapshot, nodeName));
@@ -114,6 +140,19 @@ function balancedAddresses(snapshot: Snapshot, service: Service): { addresses: r
   return addresses.length === 0 ? { reason: reason('NoAddress', undefined) } : { addresses };
 }
 
+function candidatesOf(
+  { clusterIPs, externalIPs }: Service,
+  balanced: ReturnType<typeof balancedAddresses>,
+): readonly (readonly [AddressType, Address])[] {
+  const byType = {
+    LoadBalancer: 'addresses' in balanced ? balanced.addresses : [],
+    ClusterIP: clusterIPs,
+    ExternalIP: externalIPs,
+  };
+  const types = ['LoadBalancer', 'ClusterIP', 'ExternalIP'] as const;
+  return types.flatMap((type) => byType[type].map((address) => [type, address] as const));
+}
+
 function decideAddress(context: Context, address: Address, type: AddressType): AddressAnnouncement {
   const { snapshot, service, nodeName } = context;
   const no = (reason: Reason, refused: readonly RefusedAdvertisement[] = []): AddressAnnouncement => {
@@ -125,7 +164,8 @@ function decideAddress(context: Context, address: Address, type: AddressType): A
   const origin = originOf(snapshot, service, address, type);
   if ('code' in origin) return no(origin);
 
-  let advertisements = [...snapshot.advertisements.values()].filter((advertisement) => covers(advertisement, origin));
+  const all = context.only === undefined ? snapshot.advertisements.values() : [context.only];
+  let advertisements = [...all].filter((advertisement) => covers(advertisement, origin));
   if (advertisements.length === 0) return no(reason('NoAdvertisement', { type }));
   const off = whySwitchedOff(service, type, snapshot.config);
   if (off !== undefined) return no(off);
@@ -153,20 +193,75 @@ function decideAddress(context: Context, address: Address, type: AddressType): A
   const why = whyNodeCannot(context, address, type);
   if (why !== undefined) return no(why, refused);
   if (context.peers().length === 0) return no(reason('NoPeers', { node: nodeName }), refused);
-  const peers = context.peers().map((peer) => routesToPeer(snapshot, peer, address, resolved, context.peers()));
+  const bounded = withinNextHops(context, resolved, address, type);
+  const asked = defined({ asked: bounded.asked });
+  if ('reason' in bounded) return { ...no(bounded.reason, refused), ...asked };
+  const weighted = withLinkBandwidth(context, bounded.resolved, address, type);
+  const peers = context.peers().map((peer) => routesToPeer(snapshot, peer, address, weighted, context.peers()));
   const result = resultOf(peers);
-  return { address, type, result: result.announce ? (lastResortResult(context, address, type, peers) ?? result) : result, refused };
+  const decided = result.announce ? (lastResortResult(context, address, type, peers) ?? result) : result;
+  return { address, type, result: decided, refused, ...asked };
+}
+
+/** Leaves out the advertisements that enough other nodes announce by, or returns why none is left. */
+function withinNextHops(
+  context: Context,
+  resolved: readonly ResolvedAdvertisement[],
+  address: Address,
+  type: AddressType,
+): { readonly asked: readonly string[] | undefined } & (
+  | { readonly resolved: readonly ResolvedAdvertisement[] }
+  | { readonly reason: Reason }
+) {
+  const { nodeName: node } = context;
+  const choices = resolved.map((one) => ({ one, choice: nextHopsFor(context, one, address, type) }));
+  const isBounded = choices.some(({ choice }) => choice !== undefined);
+  const asked = isBounded ? [...new Set(choices.flatMap(({ choice }) => choice?.asked ?? []))].filter((name) => name !== node) : undefined;
+  const within = choices.filter(({ choice }) => choice?.includes(node) !== false);
+  const beyond = choices.find(({ choice }) => choice?.includes(node) === false);
+  if (within.length > 0 || beyond?.choice === undefined) return { asked, resolved: within.map(({ one }) => one) };
+  const { advertisement, prefix } = beyond.one;
+  const most = advertisement.maxNextHops ?? 0;
+  const others = nextHopsText(beyond.choice);
+  const details = { node, advertisement: advertisement.metadata.name, most, prefix: formatPrefix(prefix), others };
+  return { asked, reason: reason('BeyondMaxNextHops', details) };
+}
+
+/** Returns undefined for an advertisement without a bound. */
+function nextHopsFor(
+  { snapshot, service, now, awaitsReports, only }: Context,
+  { advertisement, prefix }: ResolvedAdvertisement,
+  address: Address,
+  type: AddressType,
+): NextHops | undefined {
+  const { maxNextHops: most } = advertisement;
+  if (most === undefined || only !== undefined) return undefined;
+  const isLocal = service[policyOf(type)] === 'Local';
+  return nextHopsOf(snapshot, service, { advertisement, most, prefix, isLocal, now, awaitsReports }, (other) => {
+    const there = decideAddress(contextOf(snapshot, service, other, { only: advertisement }), address, type).result;
+    return there.announce ? there.peers : [];
+  });
+}
+
+function withLinkBandwidth(
+  { service, reach }: Context,
+  resolved: readonly ResolvedAdvertisement[],
+  { family }: Address,
+  type: AddressType,
+): readonly ResolvedAdvertisement[] {
+  const localEndpoints = service[policyOf(type)] === 'Local' ? reach(family).localWeight : undefined;
+  return resolved.map((one) => ({ ...one, ...defined({ linkBandwidth: linkBandwidthOf(one.advertisement, localEndpoints) }) }));
 }
 
 /** Returns undefined when the node is no last resort. */
 function lastResortResult(
-  { snapshot, service, nodeName: node }: Context,
+  { snapshot, service, nodeName: node, ...limits }: Context,
   address: Address,
   type: AddressType,
   peers: readonly PeerAnnouncement[],
 ): AddressResult | undefined {
   if (service[policyOf(type)] !== 'Local') return undefined;
-  const announces = (other: string): boolean => decideAddress(contextOf(snapshot, service, other), address, type).result.announce;
+  const announces = (other: string): boolean => decideAddress(contextOf(snapshot, service, other, limits), address, type).result.announce;
   const other = drainsInFavourOf(snapshot, service, address.family, node, announces);
   if (other === undefined) return undefined;
   return { announce: true, peers: asLastResort(peers), lastResort: reason('EndpointsTerminating', { node, other }) };
@@ -200,9 +295,9 @@ function underHoldBack(context: Context, decided: AddressAnnouncement, { heldBac
 }
 
 /** Returns the routes that another node would announce if no node drained or held back. */
-function routesElsewhere({ snapshot, service }: Context, address: Address, type: AddressType) {
+function routesElsewhere({ snapshot, service, now, awaitsReports }: Context, address: Address, type: AddressType) {
   return (other: string): readonly PeerAnnouncement[] => {
-    const there = decideAddress(contextOf(snapshot, service, other), address, type).result;
+    const there = decideAddress(contextOf(snapshot, service, other, defined({ now, awaitsReports })), address, type).result;
     return there.announce ? there.peers : [];
   };
 }

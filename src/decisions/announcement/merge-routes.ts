@@ -2,12 +2,13 @@ import { defined } from '../../lang/defined.ts';
 import { comparePrefixes, formatPrefix } from '../../net/prefix.ts';
 import { uniteCommunities } from './communities.ts';
 import type { ServiceAnnouncement } from './decision.ts';
+import { mergeLinkBandwidths } from './next-hops/link-bandwidth.ts';
 import type { RouteIntent } from './route.ts';
 
 /**
  * Merges the routes of any number of Services to one peer: one route for each prefix, sorted. Services meet on a prefix when they share an
  * address or an aggregate. Independent of their order, communities are united, and the highest localPref, the lowest med and the longest
- * prepend win; a set value wins over an absent one. The result is a last resort only when all are.
+ * prepend win; a set value wins over an absent one. Link bandwidths: `mergeLinkBandwidths`. The result is a last resort only when all are.
  */
 export function mergeRoutes(routes: Iterable<RouteIntent>): RouteIntent[] {
   const byPrefix = new Map<string, RouteIntent>();
@@ -30,10 +31,11 @@ export function routesByPeer(announcements: Iterable<ServiceAnnouncement>): Read
 function mergeTwo(a: RouteIntent, b: RouteIntent): RouteIntent {
   const localPref = ofBoth(a.localPref, b.localPref, Math.max);
   const med = ofBoth(a.med, b.med, Math.min);
+  const linkBandwidth = mergeLinkBandwidths(a.linkBandwidth, b.linkBandwidth);
   return {
     prefix: a.prefix,
     communities: uniteCommunities([...a.communities, ...b.communities]),
-    ...defined({ localPref, med }),
+    ...defined({ localPref, med, linkBandwidth }),
     asPathPrepend: Math.max(a.asPathPrepend, b.asPathPrepend),
     aggregate: a.aggregate,
     ...(a.lastResort === true && b.lastResort === true ? { lastResort: true as const } : {}),

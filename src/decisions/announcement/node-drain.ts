@@ -4,8 +4,8 @@ import type { Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { Family } from '../../net/address.ts';
-import { isHeard } from './heard-routes.ts';
-import { heldBackFamily } from './hold-back.ts';
+import { isHeard } from './next-hops/heard-routes.ts';
+import { heldBackFamily } from './next-hops/hold-back.ts';
 import type { PeerAnnouncement } from './peer-routes.ts';
 
 /** Facts about the node, its drain above all, that the snapshot alone does not contain. */
@@ -18,6 +18,8 @@ export interface OwnState {
   readonly refusal?: Reason | null;
   /** Milliseconds since the epoch, to ignore old reports of other nodes. Default: no report is too old. */
   readonly now?: number;
+  /** True for an agent: it never counts on a node whose report it has not read. Default: without any report every node counts as heard. */
+  readonly awaitsReports?: true;
 }
 
 /** True when routers have had time to move to other nodes, as the node's agent reported. */

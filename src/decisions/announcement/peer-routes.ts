@@ -69,16 +69,18 @@ function familyNotCarried(
 }
 
 /**
- * Builds one route from the advertisements with the same prefix. Communities add up and the longest prepend wins. localPref and med have
- * one value: two different ones are a contradiction that only the user can resolve.
+ * Builds one route from the advertisements with the same prefix. Communities add up and the longest prepend wins. localPref, med and
+ * linkBandwidth have one value: two different ones are a contradiction that only the user can resolve.
  */
 function unite(group: readonly ResolvedAdvertisement[], text: string, peer: string): RouteIntent | Reason {
   const localPref = onlyValue(group, ({ advertisement }) => (advertisement.localPref === 0 ? undefined : advertisement.localPref));
   const med = onlyValue(group, ({ advertisement }) => advertisement.med);
   const [first] = group;
+  const bandwidth = onlyValue(group, ({ linkBandwidth }) => linkBandwidth && JSON.stringify(linkBandwidth));
   for (const [field, value] of [
     ['localPref', localPref],
     ['med', med],
+    ['linkBandwidth', bandwidth],
   ] as const) {
     if (value !== 'conflict') continue;
     const names = group.map(({ advertisement }) => `"${advertisement.metadata.name}"`).toSorted();
@@ -91,14 +93,15 @@ function unite(group: readonly ResolvedAdvertisement[], text: string, peer: stri
     ...(typeof localPref === 'number' ? { localPref } : {}),
     ...(typeof med === 'number' ? { med } : {}),
     asPathPrepend: Math.max(...group.map(({ advertisement }) => advertisement.asPathPrepend)),
+    ...defined({ linkBandwidth: group.find(({ linkBandwidth }) => linkBandwidth !== undefined)?.linkBandwidth }),
     aggregate: !isHostPrefix(first.prefix),
   };
 }
 
-function onlyValue(
+function onlyValue<T extends number | string>(
   group: readonly ResolvedAdvertisement[],
-  field: (resolved: ResolvedAdvertisement) => number | undefined,
-): number | undefined | 'conflict' {
+  field: (resolved: ResolvedAdvertisement) => T | undefined,
+): T | undefined | 'conflict' {
   const values = new Set(group.flatMap((resolved) => field(resolved) ?? []));
   if (values.size > 1) return 'conflict';
   const [only] = values;

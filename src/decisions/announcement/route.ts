@@ -14,8 +14,16 @@ export interface RouteIntent {
   readonly asPathPrepend: number;
   /** The prefix is shorter than a host prefix: the node needs an unreachable route for it, against loops. */
   readonly aggregate: boolean;
+  /** The bandwidth behind the route, by which routers weight their paths; absent: not sent. */
+  readonly linkBandwidth?: LinkBandwidth;
   /** Routers should use the route only without an alternative (last-resort.ts). */
   readonly lastResort?: true;
+}
+
+export interface LinkBandwidth {
+  readonly megabitsPerSecond: number;
+  /** The endpoints on the node that it stands for, each as often as its weight. Absent: a BGPAdvertisement gives it to the whole node. */
+  readonly endpoints?: number;
 }
 
 /** RFC 1997 (32 bits), or RFC 8092 (three times 32 bits). */

@@ -107,14 +107,20 @@ export function nodesOfEndpoints(snapshot: Snapshot, { metadata }: Service): Rea
 export function reachability(snapshot: Snapshot, service: Service, family: Family, node: NodeTopology): Reachability {
   let [cluster, local] = [false, false];
   const known = new Set<string>();
+  const localWeights = new Map<string, number>();
   for (const port of service.ports) {
     const targets = targetsOf(snapshot, service, port, family);
     const choice = chooseEndpoints(targets, node);
     cluster ||= choice.cluster.length > 0;
     local ||= choice.local.length > 0;
     for (const target of targets) known.add(formatAddress(target.address));
+    for (const { address, weight = 1 } of choice.local) {
+      const text = formatAddress(address);
+      localWeights.set(text, Math.max(weight, localWeights.get(text) ?? 0));
+    }
   }
-  return { cluster, local, endpoints: known.size };
+  const localWeight = [...localWeights.values()].reduce((sum, weight) => sum + weight, 0);
+  return { cluster, local, localWeight, endpoints: known.size };
 }
 
 /** Returns why no endpoint takes traffic. `endpoints`: number of those that serve a port of the Service. */
@@ -133,6 +139,8 @@ export function whyNoEndpoints(snapshot: Snapshot, service: Service, family: Fam
 export interface Reachability {
   readonly cluster: boolean;
   readonly local: boolean;
+  /** The sum of the weights of the endpoints on the node that take traffic. An endpoint of several ports counts once. */
+  readonly localWeight: number;
   /** Number of endpoints, usable or not. */
   readonly endpoints: number;
 }

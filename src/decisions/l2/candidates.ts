@@ -8,7 +8,7 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress, type Address, type Family, bitsOf } from '../../net/address.ts';
 import { formatPrefix, maskedPrefix, type Prefix } from '../../net/prefix.ts';
 import { namesOf } from '../announcement/advertisements.ts';
-import { causeOf, heldBackFamily } from '../announcement/hold-back.ts';
+import { causeOf, heldBackFamily } from '../announcement/next-hops/hold-back.ts';
 import { drainsInFavourOf } from '../announcement/last-resort.ts';
 import { advertisedAt, type Advertised } from './advertised.ts';
 import { lostCarrier } from './link-troubles.ts';

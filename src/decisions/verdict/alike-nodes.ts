@@ -18,10 +18,10 @@ import { nodeNames } from './node-names.ts';
  * nothing that grows with its report.
  *
  * A node that the Service itself tells apart from others (by an endpoint, by a difference in its report) and a node that drains or holds back a
- * family is a group of its own. Zones and hints make no difference: they never leave a node without an endpoint. `onLinks` returns as text
- * what a node does by ARP and NDP.
+ * family is a group of its own. Zones and hints make no difference: they never leave a node without an endpoint. `besides` returns as text
+ * what a node does by ARP and NDP, and which BGPAdvertisements leave it out for others.
  */
-export function alikeNodes(snapshot: Snapshot, service: Service, now: number, onLinks: (node: string) => string): string[][] {
+export function alikeNodes(snapshot: Snapshot, service: Service, now: number, besides: (node: string) => string): string[][] {
   const { nodes, nodeStates } = snapshot;
   const traits = traitsOf(snapshot);
   const key = serviceKey(service.metadata);
@@ -45,7 +45,7 @@ export function alikeNodes(snapshot: Snapshot, service: Service, now: number, on
     }
     const byReport = byTraits.get(ofNode) ?? new Map<string, string[]>();
     byTraits.set(ofNode, byReport);
-    const ofAgent = `${ofReport}${onLinks(name)}`;
+    const ofAgent = `${ofReport}${besides(name)}`;
     const known = byReport.get(ofAgent);
     if (known !== undefined) {
       known.push(name);

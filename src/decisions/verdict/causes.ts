@@ -17,6 +17,7 @@ const intendedInOrder: readonly ReasonCode[] = [
   'NodeNotSelected',
   'NodeExcluded',
   'NoLocalEndpoints',
+  'BeyondMaxNextHops',
   'PeerNotInAdvertisement',
   'PeerFamilyNotCarried',
   'L2NoInterface',

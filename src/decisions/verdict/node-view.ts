@@ -14,7 +14,7 @@ import { frontendsOfAddress } from '../forwarding/scope.ts';
 import { decideForwarding } from '../forwarding/plan.ts';
 import { l2ViewsOf, type L2View, type L2Views } from './l2-view.ts';
 import { isKept } from './kept-routes.ts';
-import { causeOf, heldBackFamily } from '../announcement/hold-back.ts';
+import { causeOf, heldBackFamily } from '../announcement/next-hops/hold-back.ts';
 import { chooseEndpoints, targetsOf } from '../forwarding/endpoints.ts';
 
 /** The work of one node for a Service: its decisions, corrected by the report of its agent. */

@@ -1,10 +1,11 @@
 import { alikeUnqueried } from '../text/unqueried.ts';
+import { linkBandwidthText } from '../../decisions/announcement/next-hops/link-bandwidth.ts';
 import { reasonText } from '../../model/reasons.ts';
 import { tableLines } from '../text/table-text.ts';
 import type { RouteRow, RouteReport } from './route-report.ts';
 
 const titles = ['Node', 'Peer', 'Prefix', 'Next Hop', 'State', 'Communities', 'Service'];
-const wideTitles = [...titles.toSpliced(5, 0, 'Local Pref', 'MED', 'AS Path'), 'Told By', 'Why Not'];
+const wideTitles = [...titles.toSpliced(5, 0, 'Local Pref', 'MED', 'Bandwidth', 'AS Path'), 'Told By', 'Why Not'];
 
 /** Returns one row for each route to each peer. `wide` adds all attributes, and why a peer does not have the route. */
 export function renderRoutes({ routes, more, unasked = [] }: RouteReport, wide: boolean): string[] {
@@ -25,8 +26,9 @@ function cells(row: RouteRow): string[] {
 }
 
 function wideCells(row: RouteRow): string[] {
-  const { localPref, med, asPath, communities, reason, live } = row;
-  const attributes = [numeral(localPref), numeral(med), asPath.join(' '), communities.join(',')];
+  const { localPref, med, linkBandwidth, asPath, communities, reason, live } = row;
+  const bandwidth = linkBandwidth === undefined ? '' : linkBandwidthText(linkBandwidth);
+  const attributes = [numeral(localPref), numeral(med), bandwidth, asPath.join(' '), communities.join(',')];
   return [...where(row), ...attributes, forWhat(row), live === true ? 'agent' : 'report', reason === undefined ? '' : reasonText(reason)];
 }
 

@@ -1,4 +1,5 @@
 import { defined } from '../../lang/defined.ts';
+import { linkBandwidthText } from '../../decisions/announcement/next-hops/link-bandwidth.ts';
 import type { LiveRoute } from '../../live/contract.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reason } from '../../model/reasons.ts';
@@ -44,7 +45,7 @@ export function withLiveNode(explanation: NodeExplanation, live: LiveNodes): Nod
 }
 
 /** "192.0.2.1/32, next hop 10.1.0.11, AS path 64512, communities 64512:100, med 5". */
-export function liveRouteText({ prefix, nextHops, asPath, localPref, med, communities, changing }: LiveRoute): string {
+export function liveRouteText({ prefix, nextHops, asPath, localPref, med, linkBandwidth, communities, changing }: LiveRoute): string {
   return [
     prefix,
     `next hop ${nextHops.join(' ') || 'none'}`,
@@ -52,6 +53,7 @@ export function liveRouteText({ prefix, nextHops, asPath, localPref, med, commun
     ...(communities.length === 0 ? [] : [`communities ${communities.join(' ')}`]),
     ...(localPref === undefined ? [] : [`localPref ${localPref}`]),
     ...(med === undefined ? [] : [`med ${med}`]),
+    ...(linkBandwidth === undefined ? [] : [`link bandwidth ${linkBandwidthText({ megabitsPerSecond: linkBandwidth })}`]),
     ...(changing === true ? ['about to change'] : []),
   ].join(', ');
 }
@@ -61,7 +63,7 @@ function isWanted({ peer, services }: LiveRoute, wanted: { readonly peer?: strin
 }
 
 function liveRow(node: string, route: LiveRoute): RouteRow {
-  const { peer, prefix, nextHops, asPath, localPref, med, communities, services, moreServices } = route;
+  const { peer, prefix, nextHops, asPath, localPref, med, linkBandwidth, communities, services, moreServices } = route;
   return {
     node,
     peer,
@@ -70,7 +72,7 @@ function liveRow(node: string, route: LiveRoute): RouteRow {
     asPath,
     asPathPrepend: Math.max(0, asPath.length - 1),
     communities,
-    ...defined({ localPref, med }),
+    ...defined({ localPref, med, linkBandwidth: linkBandwidth === undefined ? undefined : { megabitsPerSecond: linkBandwidth } }),
     services: services as readonly ServiceKey[],
     ...defined({ moreServices }),
     live: true,

@@ -1,5 +1,5 @@
 import { limits } from '../limits.ts';
-import { choice, integer, list, object, parsed, planned, text } from '../schema/fields.ts';
+import { choice, integer, list, object, parsed, text } from '../schema/fields.ts';
 import { community } from '../schema/grammars.ts';
 import { defineKind, type ObjectOfKind } from '../schema/kind.ts';
 import { selectors } from '../schema/selector.ts';
@@ -11,6 +11,40 @@ export type AddressType = (typeof addressTypes)[number];
 
 const names = (options: { readonly unset: string; readonly description: string }) =>
   list(text({ maxLength: 253 }), { ...options, maxItems: limits.names, unique: true });
+
+/** In Mbit/s. Above that a router has no use for a weight, and the numbers stay exact. */
+const mostMegabits = 1_000_000;
+
+const linkBandwidth = object(
+  {
+    megabitsPerEndpoint: integer({
+      min: 1,
+      max: mostMegabits,
+      description:
+        'For each endpoint of the Service on the node that takes traffic; an endpoint whose EndpointSlice has `herald.dev/weight` counts that often. Only under policy Local: under Cluster every node forwards to all endpoints, and sends no bandwidth.',
+    }),
+    megabitsPerNode: integer({
+      min: 1,
+      max: mostMegabits,
+      description:
+        'For the whole node, under either policy. `nodeSelectors` of several BGPAdvertisements give groups of nodes different values.',
+    }),
+  },
+  {
+    description:
+      'The bandwidth behind the route in Mbit/s, sent as the link bandwidth extended community (draft-ietf-idr-link-bandwidth), by which routers divide connections among the nodes. [Weighted ECMP](../how-to/weighted-ecmp.md).',
+    relations: [
+      {
+        at: 'megabitsPerEndpoint',
+        message: 'and megabitsPerNode exclude each other, and one of them is needed',
+        fix: 'set megabitsPerEndpoint: 1 for shares by endpoints, or megabitsPerNode to the bandwidth of the nodes',
+        cel: 'has(self.megabitsPerEndpoint) != has(self.megabitsPerNode)',
+        holds: (_, written) => written('megabitsPerEndpoint') !== written('megabitsPerNode'),
+        broken: { megabitsPerEndpoint: 1, megabitsPerNode: 1 },
+      },
+    ],
+  },
+);
 
 const fields = {
   addressTypes: list(choice(addressTypes), {
@@ -43,8 +77,14 @@ const fields = {
     description: 'Services that are announced. Not together with an aggregation length.',
   }),
   peers: names({ unset: 'every peer', description: 'Names of BGPPeers.' }),
-  maxNextHops: planned('The most nodes that announce an address.'),
-  linkBandwidth: planned('The link bandwidth community.'),
+  maxNextHops: integer({
+    min: 1,
+    max: limits.nextHops,
+    unset: 'every node',
+    description:
+      'The most nodes that announce a prefix by this advertisement. Each prefix has an order of nodes of its own, and a node that goes moves only what it had. A node whose agent, sessions or rules fail is replaced, so for a moment there may be more or fewer. [How](../how-to/ecmp.md#limit-the-next-hops).',
+  }),
+  linkBandwidth,
 };
 
 /** Fields and defaults are MetalLB's (v1beta1), plus Herald's additions. */
@@ -63,6 +103,15 @@ export const bgpAdvertisement = defineKind({
         holds: ({ serviceSelectors = [], aggregationLength = 32, aggregationLengthV6 = 128 }) =>
           serviceSelectors.length === 0 || (aggregationLength === 32 && aggregationLengthV6 === 128),
         broken: { serviceSelectors: [{}], aggregationLength: 24 },
+      },
+      {
+        at: 'linkBandwidth',
+        message: 'by endpoints is about a single Service, and an aggregate covers others too',
+        fix: 'use aggregationLength 32 and aggregationLengthV6 128, or linkBandwidth.megabitsPerNode',
+        cel: '!has(self.linkBandwidth) || !has(self.linkBandwidth.megabitsPerEndpoint) || (self.aggregationLength == 32 && self.aggregationLengthV6 == 128)',
+        holds: ({ linkBandwidth: bandwidth, aggregationLength = 32, aggregationLengthV6 = 128 }) =>
+          bandwidth?.megabitsPerEndpoint === undefined || (aggregationLength === 32 && aggregationLengthV6 === 128),
+        broken: { linkBandwidth: { megabitsPerEndpoint: 1 }, aggregationLength: 24 },
       },
     ],
   }),

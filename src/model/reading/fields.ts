@@ -164,13 +164,6 @@ export class FieldReader {
     return false;
   }
 
-  /** Refuses a field that is known but not implemented yet, unless its value requests nothing. */
-  unsupported(name: string): undefined {
-    const value = this.raw(name);
-    const harmless = value === undefined || value === false || value === '' || value === 0 || (Array.isArray(value) && value.length === 0);
-    return harmless ? undefined : this.problem(name, 'is not supported yet', `remove ${name}`);
-  }
-
   /** Returns undefined, which reading the field then returns. */
   problem(where: string | FieldPath, message: string, fix: string | (() => string)): undefined {
     this.#findings.unusable = true;

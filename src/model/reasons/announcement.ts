@@ -175,6 +175,12 @@ export const announcementReasons = {
     fix: () => 'give the port the same name and protocol in spec.ports of the Service and in its EndpointSlices',
     field: 'spec.ports',
   }),
+  BeyondMaxNextHops: lastingReason({
+    brief: 'As many other nodes announce the address as maxNextHops allows',
+    says: (d: OnNode & Texts<'advertisement' | 'prefix' | 'others'> & Numbers<'most'>) =>
+      `spec.maxNextHops of BGPAdvertisement "${d.advertisement}" is ${d.most}, and ${d.others} come${d.most === 1 ? 's' : ''} before node "${d.node}" for ${d.prefix}`,
+    fix: (d) => `nothing to do; for more next hops raise spec.maxNextHops of BGPAdvertisement "${d.advertisement}"`,
+  }),
   NoPeers: reasonEntry({
     brief: 'The node has no BGP peer',
     says: (d: OnNode) => `no BGPPeer selects node "${d.node}"`,

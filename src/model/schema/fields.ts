@@ -8,7 +8,6 @@ import type {
   MapSchema,
   ObjectSchema,
   ParsedSchema,
-  PlannedSchema,
   Relation,
   TextSchema,
 } from './schema.ts';
@@ -82,7 +81,3 @@ export function openObject<const F extends FieldSchemas>(fields: F): ObjectOf<F,
 }
 
 export const anything: AnySchema & Reads<unknown, false> = { kind: 'any' };
-
-export function planned(description: string): PlannedSchema & Reads<never, false> {
-  return { kind: 'planned', description };
-}

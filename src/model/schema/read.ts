@@ -74,8 +74,6 @@ function readValue(schema: Schema, fields: FieldReader, name: string): unknown {
       return fields.has(name) || schema.required !== undefined ? readSchema(schema, fields.object(name)) : undefined;
     case 'any':
       return fields.raw(name);
-    case 'planned':
-      return fields.unsupported(name);
   }
 }
 

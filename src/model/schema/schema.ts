@@ -13,8 +13,7 @@ export type Schema =
   | ListSchema
   | MapSchema
   | ObjectSchema
-  | AnySchema
-  | PlannedSchema;
+  | AnySchema;
 
 interface Common {
   /** Markdown sentences. Links are relative to docs/reference. */
@@ -94,11 +93,6 @@ export interface ObjectSchema extends Common {
 /** Any JSON value. */
 export interface AnySchema extends Common {
   readonly kind: 'any';
-}
-
-/** A planned field. A manifest with it is refused. The CRD does not contain it, because the CRD would fix its type. */
-export interface PlannedSchema extends Common {
-  readonly kind: 'planned';
 }
 
 /** Defines how a text is parsed and validated. */

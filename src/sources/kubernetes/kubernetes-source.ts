@@ -223,12 +223,13 @@ export class KubernetesSource implements Source {
   }
 
   /**
-   * Direct server return and L2Advertisements need all nodes' reports, and so does the decision whether a draining node may withdraw. Each
-   * report concerns one node, so they are read only when needed.
+   * Direct server return, L2Advertisements and `maxNextHops` need all nodes' reports, and so does the decision whether a draining node may
+   * withdraw. Each report concerns one node, so they are read only when needed.
    */
   #needsReports({ kind, key }: Change): boolean {
-    const { config, nodes } = this.#store;
+    const { config, nodes, advertisements } = this.#store;
     if (kind === 'L2Advertisement') return true;
+    if (kind === 'BGPAdvertisement') return advertisements.get(key)?.maxNextHops !== undefined;
     if (kind === 'HeraldConfig' && config.directReturn) return true;
     if (kind === 'HeraldConfig' || (kind === 'Node' && key === this.#node)) {
       const own = nodes.get(this.#node ?? '');

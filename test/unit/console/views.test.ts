@@ -197,6 +197,30 @@ describe('the path of a Service', () => {
     expect(routers[0]?.health).toBe('good');
   });
 
+  test('has the bandwidth of a route at its arrow', () => {
+    const local = { name: 'shop/web', assigned: ['192.0.2.1'], ports: ['80/TCP'], externalTrafficPolicy: 'Local' as const };
+    const running = { n1: { tor: '10.0.0.254' }, n2: { tor: '10.0.0.254' } };
+    const slices = [{ service: 'shop/web', ports: ['80/TCP'], endpoints: ['10.1.0.1@n1', '10.1.0.2@n1', '10.1.0.3@n2'] }];
+    const advertisements = [{ name: 'all', linkBandwidth: { megabitsPerEndpoint: 10 } }];
+    const { routes } = pathOf({ ...fabric, services: [local], slices, running, advertisements });
+    expect(routes.map(({ label }) => label)).toEqual([
+      '192.0.2.1/32 (20 Mbit/s for 2 endpoints here)',
+      '192.0.2.1/32 (10 Mbit/s for 1 endpoint here)',
+    ]);
+  });
+
+  test('names the node to which maxNextHops leaves an address, and does not call the route of the other missing', () => {
+    const running = { n1: { tor: '10.0.0.254' }, n2: { tor: '10.0.0.254' } };
+    const advertisements = [{ name: 'all', maxNextHops: 1 }];
+    const { routes, routers, nodes } = pathOf({ ...fabric, running, advertisements });
+    expect(routes).toMatchObject([{ health: 'good', label: '192.0.2.1/32', whys: [] }]);
+    expect(routers[0]?.health).toBe('good');
+    const [chosen, left] = nodes.toSorted((a, b) => a.detail.length - b.detail.length);
+    expect(left?.health).toBe('good');
+    expect(left?.detail).toContain(`; maxNextHops of BGPAdvertisement "all" leaves 192.0.2.1/32 to ${chosen?.names[0]}`);
+    expect(chosen?.detail).not.toContain('maxNextHops');
+  });
+
   test('says why there is no address', () => {
     const { unmet, addresses } = pathOf({ ...fabric, pools: [] }, 'shop/wait');
     expect([addresses, unmet?.code]).toEqual([[], 'NoPools']);

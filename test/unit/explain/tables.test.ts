@@ -165,12 +165,12 @@ describe('table of routes', () => {
   test('routes are shown as sent: merged for Services that share one, with next hop and last resort', () => {
     expect(told(renderRoutes(plain(routeReport(all, now, { node: 'n1' })), true))).toMatchInlineSnapshot(`
       "
-      Node  Peer  Prefix           Next Hop  State  Local Pref  MED  AS Path                              Communities        Service        Told By  Why Not
-      n1    rr    192.0.2.1/32     self      sent   100         5    -                                    64512:100          shop/a,shop/b  report   -
-      n1    rr    192.0.2.9/32     self      sent   0           5    -                                    64512:100,65535:0  shop/local     report   -
-      n1    tor   192.0.2.1/32     self      sent   -           5    64512 64512                          64512:100          shop/a,shop/b  report   -
-      n1    tor   192.0.2.9/32     self      sent   -           5    64512 64512 64512 64512 64512 64512  64512:100,65535:0  shop/local     report   -
-      n1    tor   2001:db8::1/128  fd00::1   sent   -           5    64512 64512                          64512:100          shop/a         report   -
+      Node  Peer  Prefix           Next Hop  State  Local Pref  MED  Bandwidth  AS Path                              Communities        Service        Told By  Why Not
+      n1    rr    192.0.2.1/32     self      sent   100         5    -          -                                    64512:100          shop/a,shop/b  report   -
+      n1    rr    192.0.2.9/32     self      sent   0           5    -          -                                    64512:100,65535:0  shop/local     report   -
+      n1    tor   192.0.2.1/32     self      sent   -           5    -          64512 64512                          64512:100          shop/a,shop/b  report   -
+      n1    tor   192.0.2.9/32     self      sent   -           5    -          64512 64512 64512 64512 64512 64512  64512:100,65535:0  shop/local     report   -
+      n1    tor   2001:db8::1/128  fd00::1   sent   -           5    -          64512 64512                          64512:100          shop/a         report   -
       "
     `);
   });

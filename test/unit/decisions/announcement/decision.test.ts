@@ -243,6 +243,7 @@ describe('advertisements', () => {
   test.each([
     ['localPref', { localPref: 100 }, { localPref: 200 }],
     ['med', { med: 0 }, { med: 1 }],
+    ['linkBandwidth', { linkBandwidth: { megabitsPerNode: 1 } }, { linkBandwidth: { megabitsPerNode: 2 } }],
   ])('two values of %s for one prefix conflict only for the peer that gets both', (field, a, b) => {
     const advertisements = [
       { name: 'a', ...a },

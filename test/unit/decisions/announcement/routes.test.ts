@@ -26,6 +26,10 @@ const route: fc.Arbitrary<RouteIntent> = fc
       localPref: fc.nat(3),
       med: fc.nat(3),
       asPathPrepend: fc.nat(2),
+      linkBandwidth: fc.oneof(
+        fc.record({ megabitsPerSecond: fc.constantFrom(1, 10) }),
+        fc.nat(3).map((endpoints) => ({ megabitsPerSecond: 2 * endpoints, endpoints })),
+      ),
     },
     { requiredKeys: ['prefix', 'communities', 'asPathPrepend'] },
   )

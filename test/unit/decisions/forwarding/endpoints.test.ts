@@ -187,8 +187,8 @@ describe('the targets of a port', () => {
     const snapshot = cluster({
       slices: [{ service: 'web', ports: ['dns:53/UDP'], endpoints: ['10.0.0.1@here', '10.0.0.2@two notready'] }],
     });
-    expect(reachability(snapshot, web, 4, here)).toEqual({ cluster: true, local: true, endpoints: 2 });
-    expect(reachability(snapshot, web, 4, { name: 'two' })).toEqual({ cluster: true, local: false, endpoints: 2 });
-    expect(reachability(snapshot, web, 6, here)).toEqual({ cluster: false, local: false, endpoints: 0 });
+    expect(reachability(snapshot, web, 4, here)).toEqual({ cluster: true, local: true, localWeight: 1, endpoints: 2 });
+    expect(reachability(snapshot, web, 4, { name: 'two' })).toEqual({ cluster: true, local: false, localWeight: 0, endpoints: 2 });
+    expect(reachability(snapshot, web, 6, here)).toEqual({ cluster: false, local: false, localWeight: 0, endpoints: 0 });
   });
 });

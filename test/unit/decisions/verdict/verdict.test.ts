@@ -399,3 +399,33 @@ describe('the line of a verdict', () => {
     expect(verdict(literal).line).toBe(line);
   });
 });
+
+describe('maxNextHops', () => {
+  const one = { ...fabric, advertisements: [{ name: 'all', maxNextHops: 1 }] };
+
+  test('the line names the nodes that announce, and nodes that are left out are no failure', () => {
+    const { outcome, line } = verdict(one);
+    expect(outcome).toBe('served');
+    expect(line).toMatch(/via n\d/);
+    expect(line).not.toContain('not by every node');
+  });
+
+  test('a node that should announce and cannot is named, although another took its place', () => {
+    const without = nodes.map((down) =>
+      verdict(
+        one,
+        nodes.map((node) => state(node, node === down ? both : {})),
+      ),
+    );
+    const named = without.filter(({ code }) => code === 'SessionDown');
+    expect(named.length).toBeGreaterThan(0);
+    for (const { outcome, line } of named) {
+      expect(outcome).toBe('served');
+      expect(line).toContain('not by every node');
+    }
+  });
+
+  test('no session on any node: the Service is not served', () => {
+    expect(verdict(one, everywhere(both))).toMatchObject({ outcome: 'notServed', code: 'SessionDown' });
+  });
+});

@@ -278,3 +278,37 @@ describe('a plan in which no address changes', () => {
     expect(summary(plan(running, moved))).toMatch(/^1 addresses,/);
   });
 });
+
+describe('a plan that changes maxNextHops', () => {
+  const nodes = ['n1', 'n2', 'n3', 'n4'];
+  const four: ClusterLiteral = {
+    ...base,
+    services: [web],
+    nodes: nodes.map((name, index) => ({ name, internalIPs: [`10.0.0.1${index + 1}`] })),
+    running: Object.fromEntries(nodes.map((name) => [name, up])),
+  };
+  const bounded = (maxNextHops: number, more: ClusterLiteral = {}): ClusterLiteral => {
+    return { ...four, advertisements: [{ name: 'all', maxNextHops }], ...more };
+  };
+
+  test('names the routes that go, and those that come when the bound is raised', () => {
+    const removed = routesOf(plan(four, bounded(3)));
+    expect(removed).toEqual([expect.stringMatching(/^n\d remove 192.0.2.1\/32 to tor$/)]);
+    const more = routesOf(plan(four, bounded(1)));
+    expect(more).toHaveLength(3);
+    expect(more).toEqual(expect.arrayContaining(removed));
+    expect(routesOf(plan(bounded(1), four)).toSorted()).toEqual(more.map((line) => line.replace('remove', 'add')).toSorted());
+  });
+
+  test('names the node that takes the place of one that drains', () => {
+    const two = routesOf(plan(four, bounded(2))).map((line) => line.split(' ')[0]);
+    const drained = nodes.find((name) => !two.includes(name)) ?? '';
+    const draining = (four.nodes ?? []).map((node) => (node.name === drained ? { ...node, drain: 'keepLast' as const } : node));
+    const forecast = routesOf(plan(bounded(2), bounded(2, { nodes: draining })));
+    expect(forecast).toHaveLength(2);
+    expect(forecast).toContain(`${drained} remove 192.0.2.1/32 to tor +10`);
+    expect(two.map((name) => `${name} add 192.0.2.1/32 to tor`)).toEqual(
+      expect.arrayContaining(forecast.filter((line) => line.includes('add'))),
+    );
+  });
+});

@@ -420,6 +420,18 @@ describe('reports of other agents', () => {
     expect(source.snapshot.nodeStates.get('node1')?.drain).toEqual({ phase: 'Withdrawn', since: '2026-01-01T00:00:00Z', kept: 0 });
   });
 
+  test("other agents' reports are read when a BGPAdvertisement has maxNextHops, and not for one without", async () => {
+    const advertisements = '/apis/herald.dev/v1alpha1/bgpadvertisements';
+    server.put(states, 'node2', report);
+    server.put(advertisements, 'all', { spec: {} });
+    await source.start();
+    server.put(services, 'web', web, 'shop');
+    await until(() => source.snapshot.services.has('shop/web'));
+    expect(source.snapshot.nodeStates.size).toBe(0);
+    server.put(advertisements, 'all', { spec: { maxNextHops: 2 } });
+    await until(() => source.snapshot.nodeStates.size === 1);
+  });
+
   test("other agents' reports are read from the start when HeraldConfig asks for direct server return", async () => {
     server.put(states, 'node2', report);
     server.put('/apis/herald.dev/v1alpha1/heraldconfigs', 'default', { spec: { directReturn: true } });

@@ -1,11 +1,11 @@
-import type { Family } from '../../net/address.ts';
-import { requestedDrain } from '../../model/kinds/requested-drain.ts';
-import type { HeldBackFamily } from '../../model/objects/node-state.ts';
-import { reasonText, remedyText, type Reason } from '../../model/reasons.ts';
-import type { Service } from '../../model/objects/service.ts';
-import type { Snapshot } from '../../model/store/snapshot.ts';
+import type { Family } from '../../../net/address.ts';
+import { requestedDrain } from '../../../model/kinds/requested-drain.ts';
+import type { HeldBackFamily } from '../../../model/objects/node-state.ts';
+import { reasonText, remedyText, type Reason } from '../../../model/reasons.ts';
+import type { Service } from '../../../model/objects/service.ts';
+import type { Snapshot } from '../../../model/store/snapshot.ts';
 import { isHeard } from './heard-routes.ts';
-import type { PeerAnnouncement } from './peer-routes.ts';
+import type { PeerAnnouncement } from '../peer-routes.ts';
 
 /**
  * Returns why a node does not forward a family, as its agent found. `own` is the agent's own view, which is newer than its report.

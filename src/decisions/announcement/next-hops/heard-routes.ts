@@ -1,8 +1,8 @@
-import { serviceKey } from '../../model/objects/metadata.ts';
-import { currentReport } from '../../model/objects/node-state.ts';
-import type { Service } from '../../model/objects/service.ts';
-import type { Snapshot } from '../../model/store/snapshot.ts';
-import type { PeerAnnouncement } from './peer-routes.ts';
+import { serviceKey } from '../../../model/objects/metadata.ts';
+import { currentReport } from '../../../model/objects/node-state.ts';
+import type { Service } from '../../../model/objects/service.ts';
+import type { Snapshot } from '../../../model/store/snapshot.ts';
+import type { PeerAnnouncement } from '../peer-routes.ts';
 
 /** True when routers have the node's routes: its agent is alive, a session carries them, and nothing holds them back. */
 export function isHeard(
