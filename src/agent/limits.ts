@@ -133,6 +133,8 @@ export const limits = {
   receivedAdoptMilliseconds: 180_000,
   /** Time for which the agent remembers what became of connections. */
   evidenceMilliseconds: 600_000,
+  /** Connections that failed in another way for this long show that an earlier cause is gone. */
+  kindMilliseconds: 30_000,
   /** Frontends, and pairs of a frontend and an endpoint, of which the agent remembers connections. */
   evidencePairs: 10_000,
   /** Pause between two judgements of what became of connections, unless a look has ended. */

@@ -3,6 +3,7 @@ import type { Pair } from '../../dataplane/conntrack/flow-reader.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { formatAddress } from '../../net/address.ts';
 import { frontendKey, type Frontend } from '../../net/frontend.ts';
+import { formatPrefix } from '../../net/prefix.ts';
 import type { ObservedConnection } from '../../net/observed-connection.ts';
 import type { NoWay } from '../../net/endpoint-way.ts';
 import { limits } from '../limits.ts';
@@ -41,8 +42,17 @@ export interface FrontendEvidence {
 
 interface FrontendRecord {
   answered: number;
+  /** Prefixes that may connect, as text: answers to others tell nothing of clients in them. */
+  sources: string;
   /** By endpoint. */
   readonly pairs: Map<string, PairEvidence>;
+}
+
+interface FoundPair {
+  /** frontendKey */
+  readonly key: string;
+  readonly endpoint: string;
+  readonly frontend: Frontend;
 }
 
 /**
@@ -140,14 +150,16 @@ export class ConnectionEvidence {
 
   /** Yields the evidence, by frontend, without endpoints that have left it. */
   *evidence(now: number): Iterable<FrontendEvidence> {
-    for (const [key, { answered, pairs }] of this.#records) {
+    for (const [key, record] of this.#records) {
       const found = this.#frontends.find(key);
-      if (found !== undefined) yield { ...found, key, answered: isOld(answered, now) ? undefined : answered, pairs };
+      if (found === undefined) continue;
+      forgetOtherSources(record, found.frontend);
+      yield { ...found, key, answered: isOld(record.answered, now) ? undefined : record.answered, pairs: record.pairs };
     }
   }
 
   /** Finds the key of the frontend to which a connection was sent, and the endpoint as text, if it is one of the frontend. */
-  #find({ destination, protocol, port, endpoint, endpointPort }: Pair): { readonly key: string; readonly endpoint: string } | undefined {
+  #find({ destination, protocol, port, endpoint, endpointPort }: Pair): FoundPair | undefined {
     const text = endpointText({ address: endpoint, port: endpointPort });
     for (const match of [
       { kind: 'address', address: destination, protocol, port } as const,
@@ -155,7 +167,9 @@ export class ConnectionEvidence {
     ]) {
       const key = frontendKey(match);
       const found = this.#frontends.find(key);
-      if (found !== undefined) return this.#frontends.endpointsOf(found.frontend).has(text) ? { key, endpoint: text } : undefined;
+      if (found === undefined) continue;
+      const { frontend } = found;
+      return this.#frontends.endpointsOf(frontend).has(text) ? { key, endpoint: text, frontend } : undefined;
     }
     return undefined;
   }
@@ -163,8 +177,9 @@ export class ConnectionEvidence {
   #recordOf(connection: ObservedConnection, now: number): { readonly record: FrontendRecord; readonly pair: PairEvidence } | undefined {
     const found = this.#find(connection);
     if (found === undefined) return undefined;
-    const { key, endpoint: text } = found;
-    const record = this.#records.get(key) ?? { answered: Number.NEGATIVE_INFINITY, pairs: new Map<string, PairEvidence>() };
+    const { key, endpoint: text, frontend } = found;
+    const record = this.#records.get(key) ?? { answered: Number.NEGATIVE_INFINITY, sources: sourcesOf(frontend), pairs: new Map() };
+    forgetOtherSources(record, frontend);
     const known = record.pairs.get(text);
     if (known !== undefined) return { record, pair: known };
     if (this.#size >= limits.evidencePairs || this.#records.size >= limits.evidencePairs) this.#forget(now);
@@ -223,6 +238,15 @@ export class ConnectionEvidence {
     const chosen = new Set(frontends.flatMap((frontend) => chosenEndpoints(frontend).map(endpointText)));
     return chosen.size > 0 && [...chosen].every((endpoint) => failing.has(endpoint));
   }
+}
+
+const sourcesOf = ({ sourceRanges = [] }: Frontend): string => sourceRanges.map(formatPrefix).join();
+
+function forgetOtherSources(record: FrontendRecord, frontend: Frontend): void {
+  const sources = sourcesOf(frontend);
+  if (sources === record.sources) return;
+  record.sources = sources;
+  record.answered = Number.NEGATIVE_INFINITY;
 }
 
 type Failure = Pick<FailingEndpoint, 'endpoint' | 'kind' | 'way'>;

@@ -14,6 +14,8 @@ interface Failure {
   readonly isOwn: boolean;
 }
 
+const failedOutcomes = ['refused', 'dropped', 'unfinished', 'silent'] as const satisfies readonly FailedConnections[];
+
 const failuresNeeded = 2;
 const failuresKept = 2 * failuresNeeded;
 
@@ -90,9 +92,15 @@ export class PairEvidence {
     // What a look sees varies from look to look, and must not take back what was found.
     this.#fails ||= later.filter(({ isRefused }) => !isRefused).length + this.#refused * share >= failuresNeeded;
     if (!this.#fails) return undefined;
-    const [refused, dropped] = [this.#lastOf('refused'), this.#lastOf('dropped')];
-    if (Math.max(refused, dropped) > answered && !isOld(Math.max(refused, dropped), now)) return dropped > refused ? 'dropped' : 'refused';
-    return this.#lastOf('unfinished') > this.#lastOf('silent') ? 'unfinished' : 'silent';
+    return this.#kindSince(answered, now);
+  }
+
+  /** Names the kind that tells most of those seen since. One that was not seen again, while connections failed otherwise, is over. */
+  #kindSince(answered: number, now: number): FailedConnections {
+    const [refused, dropped, unfinished, silent] = failedOutcomes.map((outcome) => this.#lastOf(outcome)) as [number, number, number, number];
+    const since = Math.max(answered, now - limits.evidenceMilliseconds, Math.max(unfinished, silent) - limits.kindMilliseconds);
+    if (Math.max(refused, dropped) > since) return dropped > refused ? 'dropped' : 'refused';
+    return unfinished > silent ? 'unfinished' : 'silent';
   }
 
   #lastOf(outcome: ConnectionOutcome): number {

@@ -171,6 +171,19 @@ describe('an endpoint', () => {
     expect(say(4_000)).toEqual([refuses]);
   });
 
+  test('fails as it did lately: a cause of which nothing was seen for half a minute, while connections failed otherwise, is over', () => {
+    const { evidence, say } = bed(web(), pods('10.1.0.1'));
+    const dropped = refuses.replace('refused', 'dropped or rejected by a filter of the node that passes them on');
+    evidence.take([seen('dropped', 1_000), seen('dropped', 1_001), seen('silent', 30_000)], 30_000);
+    expect(say(30_000)).toEqual([dropped]);
+    evidence.take([seen('silent', 31_500)], 32_000);
+    expect(say(32_000)).toEqual([silent]);
+    evidence.take([seen('refused', 40_000), seen('refused', 41_000), seen('unfinished', 80_000), seen('unfinished', 81_000)], 82_000);
+    expect(say(82_000)[0]).toContain('10.1.0.1:8080 answer connections, and the clients do not complete them');
+    // Without another failure the last one is remembered.
+    expect(say(10 * minute)[0]).toContain('10.1.0.1:8080 answer connections');
+  });
+
   test('is forgotten ten minutes after the last failure, and not before', () => {
     const { evidence, say } = bed(web(), pods('10.1.0.1'));
     evidence.take([seen('refused', 0), seen('refused', minute)], minute);
@@ -233,6 +246,18 @@ test('a frontend is answered for ten minutes, also when its endpoint has left, a
   expect(evidence.judge({ began: minute, share: 1 }, minute).answered).toEqual(['192.0.2.1 TCP 80', 'NodePort IPv4 TCP 30080']);
   expect(evidence.judge({ began: 0, share: 1 }, 10 * minute).answered).toEqual(['NodePort IPv4 TCP 30080']);
   expect(evidence.judge({ began: 0, share: 1 }, 11 * minute).answered).toEqual([]);
+});
+
+test('an answer tells nothing of other clients, to whom alone the Service is open since', () => {
+  const { source, plan, evidence } = bed(web(), pods('10.1.0.1'));
+  const answered = (now: number) => evidence.judge({ began: now, share: 1 }, now).answered;
+  evidence.take([seen('answered', 0)], 0);
+  expect(answered(1)).toEqual(['192.0.2.1 TCP 80']);
+  source.put(web({ name: 'web', sourceRanges: ['203.0.113.0/24'] }));
+  plan();
+  expect(answered(2)).toEqual([]);
+  evidence.take([seen('answered', 3)], 3);
+  expect(answered(3)).toEqual(['192.0.2.1 TCP 80']);
 });
 
 test('a report names three endpoints and counts the others', () => {
