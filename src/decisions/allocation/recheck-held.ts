@@ -1,3 +1,4 @@
+import { inUseBy } from '../addresses-of-others.ts';
 import { nearestRange } from './pools/nearest-range.ts';
 import { formatAddress, sameAddress, type Address } from '../../net/address.ts';
 import { limits } from '../../model/limits.ts';
@@ -80,6 +81,8 @@ export function whyAddressNotInPool({ space }: Ledger, request: AllocationReques
   for (const address of addresses) {
     const pools = space.poolsOf(address);
     const pool = pools.find(({ metadata }) => metadata.name === requestedPool) ?? pools[0];
+    const owner = space.ownerOf(address);
+    if (owner !== undefined) return inUseBy(owner, address, pool === undefined ? 'unpooled' : 'held', pool?.metadata.name);
     if (pool === undefined) return reason('HeldOutsidePools', { address: formatAddress(address), ...nearestRange(space.pools, address) });
     const { name } = pool.metadata;
     if (requestedPool !== undefined && requestedPool !== name) {

@@ -93,7 +93,7 @@ export function pick(
     const fits = (address: Address): boolean =>
       address.family === family &&
       space.poolOf(address)?.metadata.name === name &&
-      space.ownerInNetwork(address) === undefined &&
+      space.ownerOf(address) === undefined &&
       holdings.conflict(request, address) === undefined &&
       keptForAnother(ledger, request, address) === undefined;
     const address =

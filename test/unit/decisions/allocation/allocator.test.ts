@@ -3,7 +3,7 @@ import { defined } from '../../../../src/lang/defined.ts';
 import { address, formatAddress } from '../../../../src/net/address.ts';
 import { createAllocator, type Allocation, type Allocator } from '../../../../src/decisions/allocation/allocator.ts';
 import { limits } from '../../../../src/decisions/allocation/limits.ts';
-import { networkAddressesIn } from '../../../../src/decisions/allocation/pools/network-addresses.ts';
+import { knownOwners } from '../../../../src/decisions/allocation/pools/owners-in-pools.ts';
 import { effectivePools } from '../../../../src/decisions/allocation/pools/pools.ts';
 import { allocationRequest, type AllocationRequest } from '../../../../src/decisions/allocation/request.ts';
 import { reasonLine } from '../../../../src/decisions/verdict/verdict-text.ts';
@@ -586,7 +586,7 @@ describe('addresses of Nodes and routers in a pool', () => {
     avoidBuggyIPs: true,
     reserved: { '192.0.2.2': 'default/reserved' },
   };
-  const network = networkAddressesIn(
+  const network = knownOwners(
     cluster({
       pools: [literal],
       nodes: [{ name: 'n1', internalIPs: ['192.0.2.0', '192.0.2.1', '2001:db8::1', '10.0.0.1'] }],
@@ -615,15 +615,15 @@ describe('addresses of Nodes and routers in a pool', () => {
     ['192.0.2.2', {}, 'spec.peerAddress of BGPPeer "tor"'],
   ])('a Service that requests %s gets the reason', (requested, family, named) => {
     const { addresses, reason } = guarded().allocate(request({ name: 'reserved', ...family, requested: [requested] }));
-    expect([addresses, reason?.code]).toEqual([[], 'AddressOfNetwork']);
-    if (reason !== undefined) expect(reasonText(reason)).toContain(`${requested}, ${named}`);
+    expect([addresses, reason?.code]).toEqual([[], 'AddressInUseBy']);
+    if (reason !== undefined) expect(reasonText(reason)).toContain(`${requested} is ${named}`);
   });
 
   test('a holder keeps it, no other Service joins it, and it is not assigned again after its release', () => {
     const allocator = guarded();
     allocator.adopt(request({ name: 'web', sharingKey: 'k', ports: ['80'] }), [address('192.0.2.1')]);
-    expect(ask(allocator, { name: 'web', sharingKey: 'k', ports: ['80'] })).toBe('192.0.2.1');
-    expect(ask(allocator, { name: 'web', sharingKey: 'k', ports: ['80'], requested: ['192.0.2.1'] })).toBe('192.0.2.1');
+    expect(ask(allocator, { name: 'web', sharingKey: 'k', ports: ['80'] })).toBe('192.0.2.1 (AddressInUseBy)');
+    expect(ask(allocator, { name: 'web', sharingKey: 'k', ports: ['80'], requested: ['192.0.2.1'] })).toBe('192.0.2.1 (AddressInUseBy)');
     expect(counts(allocator)).toBe('2 2 1,1 1 0');
     expect(ask(allocator, { name: 'db', sharingKey: 'k', ports: ['443'] })).toBe('192.0.2.3');
     allocator.release('default/web', 0);
@@ -633,7 +633,7 @@ describe('addresses of Nodes and routers in a pool', () => {
 
   test('it is given as soon as no Node or router has it', () => {
     const allocator = guarded();
-    allocator.setPools([pool(literal)], [], new Map());
+    allocator.setPools([pool(literal)]);
     expect(counts(allocator)).toBe('4 3 0,2 2 0');
     expect(ask(allocator, 'web')).toBe('192.0.2.1');
   });
