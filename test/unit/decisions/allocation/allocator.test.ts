@@ -454,6 +454,37 @@ describe('address families', () => {
   });
 });
 
+describe('several addresses of one family on record, without a request', () => {
+  const recorded = ['192.0.2.2', '192.0.2.3', '2001:db8::3', '2001:db8::4'].map(address);
+  const pools: PoolLiteral[] = [{ name: 'p', addresses: ['192.0.2.0/24', '2001:db8::/64'] }];
+  const adopting = (literal: ServiceLiteral, addresses = recorded) => {
+    const allocator = withPools(...pools);
+    allocator.adopt(request(literal), addresses);
+    return allocator;
+  };
+
+  test('all of them stay, for every decision until the owner asks for something else', () => {
+    const allocator = adopting({ name: 'web', ...required });
+    for (let decision = 0; decision < 3; decision++)
+      expect(ask(allocator, { name: 'web', ...required })).toBe(recorded.map(formatAddress).join(', '));
+    expect(ask(allocator, { name: 'other', requested: ['192.0.2.3'] })).toBe('(AddressTaken)');
+    expect(ask(allocator, { name: 'web', ...required, requested: ['192.0.2.3', '2001:db8::4'] })).toBe('192.0.2.3, 2001:db8::4');
+    expect(ask(allocator, { name: 'other', requested: ['192.0.2.2'] })).toBe('192.0.2.2');
+  });
+
+  test('a missing family is added beside them', () => {
+    const allocator = adopting({ name: 'web', ...prefer }, recorded.slice(0, 2));
+    expect(ask(allocator, { name: 'web', ...prefer })).toMatch(/^192\.0\.2\.2, 192\.0\.2\.3, 2001:db8::/);
+  });
+
+  test('a Service that no longer requests them keeps one of each family', () => {
+    const allocator = withPools(...pools);
+    const two = ['192.0.2.2', '192.0.2.3'];
+    expect(ask(allocator, { name: 'web', requested: two })).toBe(two.join(', '));
+    expect(ask(allocator, 'web')).toBe('192.0.2.2');
+  });
+});
+
 describe('a changed request', () => {
   const other: PoolLiteral = { name: 'other', addresses: ['198.51.100.1-198.51.100.1'], autoAssign: false };
 
