@@ -174,7 +174,12 @@ function inFamilies(ledger: Ledger, request: AllocationRequest, held: Holding): 
 
 /** True when a further address of a family stays without a request: nothing that the owner asks for replaces it. */
 function staysBeside({ space }: Ledger, request: AllocationRequest, held: Holding, address: Address): boolean {
-  if (request.keepsAddresses || held.seeking || differs(held.request, request)) return false;
+  const { requestedPool, keepsAddresses, requestedAddresses } = held.request;
+  const asksAnew =
+    requestedPool !== request.requestedPool ||
+    keepsAddresses !== request.keepsAddresses ||
+    !sameSet(requestedAddresses, request.requestedAddresses);
+  if (request.keepsAddresses || held.seeking || asksAnew) return false;
   return request.requestedPool === undefined || space.poolOf(address)?.metadata.name === request.requestedPool;
 }
 

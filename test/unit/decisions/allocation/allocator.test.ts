@@ -472,6 +472,24 @@ describe('several addresses of one family on record, without a request', () => {
     expect(ask(allocator, { name: 'other', requested: ['192.0.2.2'] })).toBe('192.0.2.2');
   });
 
+  test('all of them stay when the Service changes its ports or its sharing key', () => {
+    const allocator = adopting({ name: 'web', ...required });
+    for (const change of [{ ports: ['81'] }, { ports: ['81'], sharingKey: 'k' }])
+      expect(ask(allocator, { name: 'web', ...required, ...change })).toBe(recorded.map(formatAddress).join(', '));
+  });
+
+  test('a Service that shares without a request gets all addresses of its partner, also after a restart', () => {
+    const partner = { name: 'web', ...required, sharingKey: 'k', requested: recorded.map(formatAddress), ports: ['80'] };
+    const joining = { name: 'joining', ...required, sharingKey: 'k', ports: ['81'] };
+    const allocator = withPools(...pools);
+    expect(ask(allocator, partner)).toBe(recorded.map(formatAddress).join(', '));
+    for (let decision = 0; decision < 2; decision++) expect(ask(allocator, joining)).toBe(recorded.map(formatAddress).join(', '));
+    const restarted = adopting(partner);
+    restarted.adopt(request(joining), recorded);
+    expect(ask(restarted, joining)).toBe(recorded.map(formatAddress).join(', '));
+    expect(ask(allocator, { name: 'alone', ...required })).toMatch(/^192\.0\.2\.0, 2001:db8::$/);
+  });
+
   test('a missing family is added beside them', () => {
     const allocator = adopting({ name: 'web', ...prefer }, recorded.slice(0, 2));
     expect(ask(allocator, { name: 'web', ...prefer })).toMatch(/^192\.0\.2\.2, 192\.0\.2\.3, 2001:db8::/);
