@@ -24,7 +24,7 @@ const object = (kind: string, name: string, spec: Manifest): Manifest => ({
 
 const annotated = (manifest: Manifest, annotations: Manifest): Manifest => ({
   ...manifest,
-  metadata: { ...(manifest.metadata as Manifest), annotations },
+  metadata: { ...(manifest['metadata'] as Manifest), annotations },
 });
 
 /** A Service of type LoadBalancer whose pod is web-1, on node1. */
@@ -120,7 +120,7 @@ describe('a whole link as a pool', () => {
       '52-asks.yaml',
       documents({
         ...asking,
-        spec: { ...(asking.spec as Manifest), ...spec, clusterIPs: [address.includes(':') ? 'fd00:96::71' : '10.96.0.71'] },
+        spec: { ...(asking['spec'] as Manifest), ...spec, clusterIPs: [address.includes(':') ? 'fd00:96::71' : '10.96.0.71'] },
       }),
     );
     await lab.until(`the condition says whose ${address} is`, async (note) => {
