@@ -4,7 +4,7 @@ import type { HostLink } from '../../net/host-link.ts';
 import { prefix, prefixContains } from '../../net/prefix.ts';
 
 /** Interfaces that hold ClusterIPs and addresses of Services, which belong to these: of kube-proxy in mode ipvs, and of NodeLocal DNSCache. */
-const servedElsewhere: ReadonlySet<string> = new Set(['kube-ipvs0', 'nodelocaldns']);
+export const servedElsewhere: ReadonlySet<string> = new Set(['kube-ipvs0', 'nodelocaldns']);
 
 /** The same on every host (RFC 1122 3.2.1.3, RFC 3927, RFC 4291 2.5.3). */
 const ofEveryHost = [prefix('127.0.0.0/8'), prefix('169.254.0.0/16'), prefix('::1/128')];
