@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReasonCode } from '../../../../src/model/reasons.ts';
 import type { Mistake, Scene } from '../misconfiguration.ts';
 import { advertisement, namespace, pool, service, type Change, type Manifest } from '../objects.ts';
@@ -105,6 +106,17 @@ export function withAlias(node: string): Required<Pick<TruthCase, 'before' | 'pr
 /** Connects as clients do. Each node that announces the Service gets several connections. */
 export async function connectTo({ lab }: Scene, place: Place, port = 80, count = 8): Promise<void> {
   await Promise.all(poolAddresses(place, 1).map((address) => lab.client.tcp({ address, port, count, parallel: 8, timeoutMs: 1500 })));
+}
+
+/**
+ * Connects for half a minute, a few connections at a time. An agent sees a connection that its own node drops only for some seconds, and looks
+ * seldom when the machine is busy.
+ */
+export async function connectSteadily(scene: Scene, place: Place): Promise<void> {
+  for (let round = 0; round < 12; round++) {
+    await connectTo(scene, place, 80, 4);
+    await sleep(1000);
+  }
 }
 
 const indexOf = (node: string): string => node.replace('node', '');

@@ -2,6 +2,7 @@ import type { Place } from '../place.ts';
 import { serve } from './pods.ts';
 import {
   aliasAt,
+  connectSteadily,
   droppedText,
   failuresText,
   filter,
@@ -84,6 +85,7 @@ export const wayTruths: readonly TruthCase[] = [
   ),
   {
     name: 'conditional-drop',
+    connect: connectSteadily,
     mistake: 'A rule drops new connections from the uplinks to the pod.',
     code: 'EndpointDropped',
     verdict: `Not served: ${droppedText(['10.244.1.131:8080', '[fd00:244:1::131]:8080'], 'node1')}`,
@@ -100,6 +102,7 @@ export const wayTruths: readonly TruthCase[] = [
   },
   {
     name: 'forward-drop-at-entry',
+    connect: connectSteadily,
     mistake: 'A rule on one of the nodes that announce the address drops what it passes on.',
     code: 'EndpointDropped',
     verdict: `Not fully served: ${droppedText(['10.244.3.133:8080', '[fd00:244:3::133]:8080'], 'node2')}`,
