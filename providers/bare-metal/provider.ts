@@ -18,7 +18,8 @@ import {
 import { decideAllocationClaim, isOtherClass } from '../../src/decisions/allocation/claim.ts';
 import { inOrderOfPrecedence } from '../../src/decisions/allocation/held-twice.ts';
 import { inOrderOfCreation } from '../../src/decisions/allocation/order.ts';
-import { networkAddressesIn, sameNetworkAddresses, type NetworkAddresses } from '../../src/decisions/allocation/pools/network-addresses.ts';
+import { addressesOfOthers, type AddressesOfOthers } from '../../src/decisions/addresses-of-others.ts';
+import { knownOwners, noOwners, ownedBy, sameOwners, type KnownOwners } from '../../src/decisions/allocation/pools/owners-in-pools.ts';
 import { effectivePools } from '../../src/decisions/allocation/pools/pools.ts';
 import { allocationRequest, type AllocationRequest } from '../../src/decisions/allocation/request.ts';
 import { AddressQueue } from '../../src/decisions/allocation/address-queue.ts';
@@ -35,7 +36,11 @@ export class BareMetalProvider implements Provider, Recovery, ResourceHolder, Ch
   readonly #allocator: Allocator;
   readonly #waiting: AddressQueue;
   #withheld: Reason | undefined;
-  #network: NetworkAddresses = new Map();
+  #owners: KnownOwners = noOwners;
+  /** The owners that objects other than Services state, of which `#owners` was made. */
+  #fixed: AddressesOfOthers | undefined;
+  /** Services with an address of a pool that no Service gets, as of the same moment. */
+  #owning: ReadonlySet<string> = new Set();
 
   /** `allocator` must be empty. */
   constructor(allocator = createAllocator([])) {
@@ -132,11 +137,7 @@ export class BareMetalProvider implements Provider, Recovery, ResourceHolder, Ch
   affected(changes: readonly Change[], snapshot: Snapshot): Iterable<ServiceKey> {
     const everything = changes.some(({ kind }) => kind === 'HeraldConfig');
     const namespaces = new Set(changes.filter(({ kind }) => kind === 'Namespace').map(({ key }) => key));
-    // Nodes change often, their addresses rarely.
-    const pools =
-      changes.some(({ kind }) => kind === 'IPAddressPool') ||
-      (changes.some(({ kind }) => kind === 'Node' || kind === 'BGPPeer') &&
-        !sameNetworkAddresses(this.#network, networkAddressesIn(snapshot)));
+    const pools = changes.some(({ kind }) => kind === 'IPAddressPool') || this.#haveOwnersChanged(changes, snapshot);
     if (pools) this.#setPools(snapshot);
     for (const { kind, key } of changes) {
       const service = kind === 'Service' ? snapshot.services.get(key as ServiceKey) : undefined;
@@ -185,10 +186,35 @@ export class BareMetalProvider implements Provider, Recovery, ResourceHolder, Ch
     }
   }
 
+  /** Nodes and Services change often, the addresses of pools that belong to them rarely. */
+  #haveOwnersChanged(changes: readonly Change[], snapshot: Snapshot): boolean {
+    const mayOwn = ({ kind, key }: Change): boolean =>
+      kind === 'ExternalIPPolicy' || (kind === 'Service' && (this.#owning.has(key) || this.#ownsPoolAddress(key as ServiceKey, snapshot)));
+    if (this.#fixed === addressesOfOthers(snapshot) && !changes.some(mayOwn)) return false;
+    return !sameOwners(this.#owners, this.#ownersOf(snapshot));
+  }
+
+  #ownsPoolAddress(key: ServiceKey, snapshot: Snapshot): boolean {
+    const service = snapshot.services.get(key);
+    const owned = service === undefined ? [] : ownedBy(snapshot, service, this.#isHeld);
+    return owned.some(
+      ({ prefix: { address } }) => this.#allocator.poolOf(address) !== undefined && this.#owners.inPools.ownerOf(address) === undefined,
+    );
+  }
+
+  readonly #isHeld = (address: Address): boolean => this.#allocator.holdersOf(address).length > 0;
+
+  #ownersOf(snapshot: Snapshot): KnownOwners {
+    this.#fixed = addressesOfOthers(snapshot);
+    return knownOwners(snapshot, this.#isHeld);
+  }
+
   #setPools(snapshot: Snapshot): void {
     const { pools, refused } = effectivePools(snapshot.pools);
-    this.#network = networkAddressesIn(snapshot);
-    this.#allocator.setPools(pools, [...refused.values()], this.#network);
+    this.#owners = this.#ownersOf(snapshot);
+    const owners = this.#owners.inPools.hosts.values();
+    this.#owning = new Set(owners.flatMap(({ kind, name }) => (kind === 'Service' ? [name] : [])));
+    this.#allocator.setPools(pools, [...refused.values()], this.#owners);
   }
 }
 

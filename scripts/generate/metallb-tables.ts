@@ -173,7 +173,7 @@ export const metallbBehaviour: readonly Row[] = [
   {
     name: 'An address of a Node or a router in a pool',
     does: 'differs',
-    text: 'No Service gets the InternalIP of a Node or the `peerAddress` of a BGPPeer, also on request (`AddressOfNetwork`), because it would take that Node or router off the network. A Service that has one keeps it, and the pool reports it. MetalLB assigns it.',
+    text: 'No Service gets an address that [belongs to something else](../explanation/addresses-of-others.md), also on request (`AddressInUseBy`). A Service that has one keeps it, and no node announces it. MetalLB assigns and announces it.',
   },
   {
     name: 'Which address of a pool',

@@ -105,10 +105,8 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     onStatusChanged,
   });
   const links = new NodeLinks(components, {
-    node,
-    snapshot,
+    ...place,
     onChanged() {
-      onStatusChanged();
       void kernelAnswers.check();
       events.requeueAll.emit();
     },

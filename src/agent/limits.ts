@@ -82,6 +82,10 @@ export const limits = {
   filterCheckMilliseconds: 12_000,
   /** Number of links that a NodeState lists. */
   nodeLinks: 100,
+  /** Numbers of interfaces, addresses of one interface, and routers that a NodeState lists. */
+  nodeInterfaces: 100,
+  interfaceAddresses: 100,
+  routers: 100,
   /** Number of addresses that a NodeState lists as announced by ARP and NDP. */
   nodeClaims: 10_000,
   /** Interval at which the agent looks whether the candidates of its links notice each other's failures. */

@@ -15,7 +15,6 @@ const kindsBehindReason: Partial<Record<ReasonCode, readonly KindName[]>> = {
   HeldOutsidePools: ['IPAddressPool'],
   AddressInOtherPool: ['IPAddressPool'],
   AddressNotFromPool: ['IPAddressPool'],
-  AddressOfNetwork: ['IPAddressPool'],
   NoAdvertisement: ['BGPAdvertisement', 'IPAddressPool'],
   NodeNotSelected: ['BGPAdvertisement'],
   BeyondMaxNextHops: ['NodeState'],

@@ -74,6 +74,8 @@ export const limits = {
   heldBackFamilies: 8,
   /** Links in a NodeState on which the node can announce by ARP and NDP. */
   nodeLinks: 100,
+  /** Interfaces with addresses in a NodeState. */
+  nodeInterfaces: 100,
   /** Addresses in a NodeState that the node announces by ARP and NDP. */
   nodeClaims: 10_000,
   /** Names and numbers in one reason. */

@@ -1,7 +1,7 @@
 import { defined } from '../lang/defined.ts';
 import { formatAddress } from '../net/address.ts';
 import { formatPrefix } from '../net/prefix.ts';
-import type { ChecksReport, NodeState } from './objects/node-state.ts';
+import { interfaceAddressText, type ChecksReport, type NodeState } from './objects/node-state.ts';
 import { reasonText, type Reason } from './reasons.ts';
 import type { WrittenRelease } from './parse/released-address.ts';
 import type { Ingress } from './objects/service.ts';
@@ -32,6 +32,8 @@ export function nodeStateManifest(state: NodeState): object {
         drain,
         directReturn: directReturn && { ...directReturn, networks: directReturn.networks.map(formatPrefix) },
         links: links?.map((link) => ({ ...link, networks: link.networks.map(formatPrefix), addresses: link.addresses.map(formatAddress) })),
+        interfaces: state.interfaces?.map(({ name, addresses }) => ({ name, addresses: addresses.map(interfaceAddressText) })),
+        routers: state.routers?.map(formatAddress),
         claims: state.claims,
         checks: state.checks && checksManifest(state.checks),
       }),

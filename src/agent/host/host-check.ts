@@ -3,7 +3,8 @@ import { planAllowances } from '../../decisions/host/filter-allowances.ts';
 import { blockedByFilters, judgeFilters, type ServedPorts } from '../../decisions/host/filters.ts';
 import { connectionTablePaths, judgeConnectionTable } from '../../decisions/host/connection-table.ts';
 import { judgeNats } from '../../decisions/host/foreign-nat.ts';
-import { judgeListeners } from '../../decisions/host/node-port-listeners.ts';
+import { servedElsewhere } from '../../decisions/host/node-interfaces.ts';
+import { judgeListeners, judgeOwnAddresses } from '../../decisions/host/node-port-listeners.ts';
 import { sysctlName, type KernelSetting } from '../../decisions/host/kernel-setting.ts';
 import { requiredSettings, uplinksOf } from '../../decisions/host/required-settings.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
@@ -260,7 +261,13 @@ export class HostCheck {
   async #checkListeners(): Promise<void> {
     const { host, log } = this.#components;
     try {
-      const reasons = judgeListeners(await host.listening(), this.#options.facts().nodePorts());
+      const sockets = await host.listening();
+      const elsewhere = new Set(host.interfaces().flatMap(({ name, address }) => (servedElsewhere.has(name) ? [address] : [])));
+      const own = new Set(host.addresses()).difference(elsewhere);
+      const reasons = [
+        ...judgeListeners(sockets, this.#options.facts().nodePorts()),
+        ...judgeOwnAddresses(sockets, this.#options.frontends(), own).slice(0, limits.hostReasons),
+      ];
       this.#update(() => (this.#listeners = reasons));
     } catch (error) {
       log.debug({ error }, 'the listening sockets of the host cannot be listed');

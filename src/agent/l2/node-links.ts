@@ -1,5 +1,6 @@
 import { eligibleLinks } from '../../decisions/l2/eligible-links.ts';
-import type { NodeLink, NodeState } from '../../model/objects/node-state.ts';
+import { nodeInterfaces } from '../../decisions/host/node-interfaces.ts';
+import { addressesText, type NodeInterface, type NodeLink, type NodeState } from '../../model/objects/node-state.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import type { HostLink } from '../../net/host-link.ts';
@@ -20,15 +21,23 @@ interface NodeLinksOptions {
   readonly snapshot: () => Snapshot;
   /** Called when the links have changed. */
   readonly onChanged: () => void;
+  /** Called when the part of the node's report has changed. */
+  readonly onStatusChanged: () => void;
 }
 
-/** Knows the links on which this node can announce addresses by ARP and NDP, while there is an L2Advertisement. */
+/**
+ * Knows the addresses of this node's interfaces and, while there is an L2Advertisement, the links on which it can announce addresses by ARP
+ * and NDP.
+ */
 export class NodeLinks {
   readonly #components: NodeLinksComponents;
   readonly #options: NodeLinksOptions;
   #links: readonly NodeLink[] | undefined;
   #hostLinks: readonly HostLink[] = [];
   #text = '';
+  #interfaces: readonly NodeInterface[] = [];
+  /** There was an L2Advertisement at the last `reconcile`. */
+  #wasWanted = false;
   #cancel: Cancel | undefined;
   #reading: Promise<void> | undefined;
   #isStale = false;
@@ -51,21 +60,26 @@ export class NodeLinks {
   }
 
   /** Returns the part of the node's report. */
-  reportPart(): Pick<NodeState, 'links'> {
-    return this.#links === undefined ? {} : { links: this.#links.slice(0, limits.nodeLinks) };
+  reportPart(): Pick<NodeState, 'links' | 'interfaces'> {
+    return {
+      ...(this.#links === undefined ? {} : { links: this.#links.slice(0, limits.nodeLinks) }),
+      ...(this.#interfaces.length === 0 ? {} : { interfaces: this.#interfaces }),
+    };
   }
 
-  /** Begins or ends reading, as there are L2Advertisements or none. Returns the first reading, for which the plans wait. */
+  /** Begins reading. Returns the first reading since there are L2Advertisements, for which the plans wait. */
   reconcile(): Promise<void> | undefined {
-    if (this.#options.snapshot().l2Advertisements.size === 0) {
-      this.#end();
+    const isWanted = this.#options.snapshot().l2Advertisements.size > 0;
+    if (!isWanted) {
       this.#links = undefined;
       this.#text = '';
-      return undefined;
     }
-    if (this.#cancel !== undefined) return undefined;
+    const begins = this.#cancel === undefined || (isWanted && !this.#wasWanted);
+    this.#wasWanted = isWanted;
+    if (!begins) return undefined;
     this.#unfollow ??= this.#components.followLinks?.(() => void this.check());
-    return this.check();
+    const reading = this.check();
+    return isWanted ? reading : undefined;
   }
 
   /** Reads the links now, and again at intervals. A call during a reading has the links read once more. */
@@ -77,14 +91,8 @@ export class NodeLinks {
 
   stop(): void {
     this.#stopped = true;
-    this.#end();
-  }
-
-  #end(): void {
     this.#cancel?.();
-    this.#cancel = undefined;
     this.#unfollow?.();
-    this.#unfollow = undefined;
   }
 
   async #readWhileStale(): Promise<void> {
@@ -96,24 +104,39 @@ export class NodeLinks {
 
   async #read(): Promise<void> {
     const { hostLinks, clock, log } = this.#components;
-    const { node, snapshot } = this.#options;
     this.#cancel?.();
     try {
-      const wanted = new Set([...snapshot().l2Advertisements.values()].flatMap(({ interfaces }) => interfaces));
       this.#hostLinks = (await hostLinks?.()) ?? [];
-      const links = eligibleLinks(this.#hostLinks, wanted, snapshot().nodes.get(node)?.internalIPs ?? []);
-      const text = links.map(linkText).join('\n');
-      if (this.#links === undefined || text !== this.#text) {
-        this.#links = links;
-        this.#text = text;
-        log.info({ links: links.map(({ name }) => name) }, 'links that can carry announcements by ARP and NDP');
-        this.#options.onChanged();
-      }
+      this.#updateInterfaces();
+      if (this.#options.snapshot().l2Advertisements.size > 0) this.#updateLinks();
     } catch (error) {
       // The last links stay in force.
       log.warn({ error }, 'the links of this host cannot be read');
     }
-    if (!this.#stopped) this.#cancel = clock.after(limits.linkCheckMilliseconds, () => void this.check());
+    const pause = this.#links === undefined ? limits.hostCheckMilliseconds : limits.linkCheckMilliseconds;
+    if (!this.#stopped) this.#cancel = clock.after(pause, () => void this.check());
+  }
+
+  #updateInterfaces(): void {
+    const interfaces = nodeInterfaces(this.#hostLinks)
+      .slice(0, limits.nodeInterfaces)
+      .map(({ name, addresses }) => ({ name, addresses: addresses.slice(0, limits.interfaceAddresses) }));
+    if (addressesText({ interfaces }) === addressesText({ interfaces: this.#interfaces })) return;
+    this.#interfaces = interfaces;
+    this.#options.onStatusChanged();
+  }
+
+  #updateLinks(): void {
+    const { node, snapshot } = this.#options;
+    const wanted = new Set([...snapshot().l2Advertisements.values()].flatMap(({ interfaces }) => interfaces));
+    const links = eligibleLinks(this.#hostLinks, wanted, snapshot().nodes.get(node)?.internalIPs ?? []);
+    const text = links.map(linkText).join('\n');
+    if (this.#links !== undefined && text === this.#text) return;
+    this.#links = links;
+    this.#text = text;
+    this.#components.log.info({ links: links.map(({ name }) => name) }, 'links that can carry announcements by ARP and NDP');
+    this.#options.onStatusChanged();
+    this.#options.onChanged();
   }
 }
 

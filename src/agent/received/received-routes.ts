@@ -5,7 +5,7 @@ import { decideReceived, type ReceivedContext, type ReceivedDecision } from '../
 import { guardedDestinations, type ConnectedNetwork, type GuardedDestinations } from '../../decisions/received-routes/guarded-ranges.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import { parseAddress } from '../../net/address.ts';
+import { formatAddress, parseAddress } from '../../net/address.ts';
 import { formatPrefix, hostPrefix, maskedPrefix, type Prefix } from '../../net/prefix.ts';
 import type { Cancel } from '../../system/clock.ts';
 import type { Host } from '../../system/host.ts';
@@ -65,6 +65,8 @@ export class ReceivedRoutes {
   #guarded: GuardedDestinations = { ranges: [], peers: new Map() };
   #guardedText = '';
   #counts: ReadonlyMap<string, PerFamily> | undefined;
+  /** Undefined: to be collected anew. */
+  #nextHops: ReadonlySet<string> | undefined;
   #cancelRun: Cancel | undefined;
   #unfollowLinks: Cancel | undefined;
   #started = false;
@@ -115,6 +117,14 @@ export class ReceivedRoutes {
   installed(peer: string): PerFamily {
     this.#counts ??= this.#count();
     return this.#counts.get(peer) ?? { ipv4: 0, ipv6: 0 };
+  }
+
+  /** Returns the next hops of the routes that this node takes, as text. */
+  nextHops(): ReadonlySet<string> {
+    this.#nextHops ??= new Set(
+      [...this.#decided.values()].flatMap(({ decision: { hops } }) => hops.map(({ address }) => formatAddress(address))),
+    );
+    return this.#nextHops;
   }
 
   /** Yields each accepted route of every peer, with what became of it. */
@@ -237,6 +247,7 @@ export class ReceivedRoutes {
     }
     if (this.#due.size > 0) this.#schedule();
     this.#counts = undefined;
+    this.#nextHops = undefined;
     if (changes.size > 0) void this.#set?.change(changes).then(() => this.#kernelChanged());
     else this.#options.onStatusChanged();
   }

@@ -2,7 +2,8 @@ import { reachesBackendsAt } from '../../decisions/forwarding/balancing.ts';
 import { wantsDirectReturn } from '../../decisions/direct-return/plan.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { AddressClaim, NodeState } from '../../model/objects/node-state.ts';
-import { formatAddress, address as parse, sameAddress } from '../../net/address.ts';
+import { ownersOfReport } from '../../decisions/addresses-of-others.ts';
+import { formatAddress, parseAddress, address as parse, sameAddress } from '../../net/address.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import type { Change, HeraldObject, KindName, Snapshot } from '../../model/store/snapshot.ts';
 
@@ -45,6 +46,8 @@ export class PendingWork {
   readonly #links = new Map<string, string>();
   /** The claims of each node's last report, by name of the node. */
   readonly #claims = new Map<string, readonly AddressClaim[]>();
+  /** The addresses that belong to each node and its routers by its last report and its Node, as text, by name of the node. */
+  readonly #addresses = new Map<string, string>();
   /** The direct server return part of each node's last report, by name of the node. */
   readonly #directReturn = new Map<string, string>();
 
@@ -82,6 +85,7 @@ export class PendingWork {
       this.#links.set(node, linksText(state));
       this.#claims.set(node, state.claims ?? []);
     }
+    for (const node of snapshot.nodes.keys()) this.#addresses.set(node, ownText(snapshot, node));
     for (const key of snapshot.services.keys()) this.#services.add(key);
     for (const service of snapshot.services.values()) this.#recordVersion(service);
     // Later, only a change of the Node counts: the kubelet raises its version every few minutes.
@@ -102,6 +106,7 @@ export class PendingWork {
         this.#addExternalIPsAt(key, snapshot);
         if (key === this.#node) this.#recordVersion(snapshot.nodes.get(key));
       }
+      if (kind === 'Node' || kind === 'NodeState') this.#addOwned(key, snapshot);
       if (kind === 'NodeState' && saysOther(this.#directReturn, key, directReturnText(snapshot.nodeStates.get(key))))
         this.#addDirectReturn(snapshot);
       const isCandidate =
@@ -165,6 +170,17 @@ export class PendingWork {
       for (const service of snapshot.holdersOf(parse(address))) this.#services.add(service);
   }
 
+  /** An address that belongs to a node, or no longer does, concerns the Services that have it. */
+  #addOwned(node: string, snapshot: Snapshot): void {
+    const [before, now] = [this.#addresses.get(node) ?? '', ownText(snapshot, node)].map((text) => new Set(text.split(' ')));
+    if (!saysOther(this.#addresses, node, ownText(snapshot, node)) || before === undefined || now === undefined) return;
+    for (const text of before.symmetricDifference(now)) {
+      const read = parseAddress(text);
+      if (!read.ok) continue;
+      for (const service of [...snapshot.holdersOf(read.value), ...snapshot.declaredBy(read.value)]) this.#services.add(service);
+    }
+  }
+
   /** Services with direct server return depend on what every node reports about it. */
   #addDirectReturn(snapshot: Snapshot): void {
     this.#nodeChanged = true;
@@ -209,6 +225,14 @@ function linksText(state: NodeState | undefined): string {
     addresses.map(formatAddress),
   ]);
   return JSON.stringify([links, state.heldBack?.map(({ family }) => family), state.problem?.code]);
+}
+
+/** Returns the addresses that belong to a node, its links and its routers, separated by spaces. */
+function ownText(snapshot: Snapshot, node: string): string {
+  const { internalIPs = [], externalIPs = [] } = snapshot.nodes.get(node) ?? {};
+  const state = snapshot.nodeStates.get(node);
+  const reported = state === undefined ? [] : ownersOfReport(node, state);
+  return [...new Set([...internalIPs, ...externalIPs, ...reported.map(({ prefix }) => prefix.address)].map(formatAddress))].join(' ');
 }
 
 function directReturnText(state: NodeState | undefined): string {

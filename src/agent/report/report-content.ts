@@ -1,7 +1,8 @@
 import { defined } from '../../lang/defined.ts';
-import type { ServiceDifference } from '../../model/objects/node-state.ts';
+import type { NodeState, ServiceDifference } from '../../model/objects/node-state.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { AgentParts } from '../agent-parts.ts';
+import { isLinkLocal, parseAddress } from '../../net/address.ts';
 import { limits } from '../limits.ts';
 import type { ReconcileLoop } from '../reconcile/reconcile-loop.ts';
 import type { ReportContent } from './write-urgency.ts';
@@ -21,12 +22,27 @@ export function reportContent(parts: AgentParts, loop: ReconcileLoop): ReportCon
     ...(host.length === 0 ? {} : { host }),
     ...parts.directReturn.reportPart(),
     ...parts.links.reportPart(),
+    ...routersPart(parts),
     ...parts.l2.reportPart(),
     ...parts.checks.reportPart(),
     ...parts.holdBack.report(),
     ...parts.nodeDraining.report(),
     consumed: loop.consumed,
   };
+}
+
+/** The routers that no BGPPeer names: next hops of received routes, and those that connected. */
+function routersPart({ received, sessions }: AgentParts): Pick<NodeState, 'routers'> {
+  const connected = sessions.status().flatMap(({ neighbors = [] }) => neighbors.filter(({ state }) => state === 'Established'));
+  const found = new Set([...received.nextHops(), ...connected.map(({ address }) => address)]);
+  const routers = [...found]
+    .toSorted()
+    .slice(0, limits.routers)
+    .flatMap((text) => {
+      const read = parseAddress(text);
+      return read.ok && !isLinkLocal(read.value) ? [read.value] : [];
+    });
+  return routers.length === 0 ? {} : { routers };
 }
 
 function byService(a: ServiceDifference, b: ServiceDifference): number {

@@ -3,6 +3,7 @@ import { effectivePools } from '../../decisions/allocation/pools/pools.ts';
 import { advertisementStatus } from '../../decisions/configuration/advertisement-status.ts';
 import type { ObjectStatus } from '../../decisions/configuration/object-status.ts';
 import { peerStatus } from '../../decisions/configuration/peer-status.ts';
+import { addressesOfOthers, type AddressesOfOthers } from '../../decisions/addresses-of-others.ts';
 import { clusterAddressesIn } from '../../decisions/configuration/cluster-addresses.ts';
 import { conflictsOf } from '../../decisions/configuration/pool-conflicts.ts';
 import { poolStatus } from '../../decisions/configuration/pool-status.ts';
@@ -77,6 +78,8 @@ export class ConfigurationStatuses {
   #conflicts: ReadonlyMap<string, readonly string[]> = new Map();
   /** By pool: why addresses in it that the cluster needs are a problem. */
   #clusterAddresses: ReadonlyMap<string, Reason> = new Map();
+  /** The addresses of others for which `#clusterAddresses` was decided. */
+  #others: AddressesOfOthers | undefined;
   #cancelUsageCheck: Cancel | undefined;
 
   constructor(components: ConfigurationStatusesComponents) {
@@ -129,7 +132,7 @@ export class ConfigurationStatuses {
       this.#figures = { ...this.#figures, usage: this.#figuresNow().usage };
       this.#requeue(...keysOf(snapshot, 'IPAddressPool'));
     }
-    if (changes.some(isClusterAddress)) this.#checkClusterAddresses(snapshot);
+    if (changes.some(isClusterAddress) || this.#others !== addressesOfOthers(snapshot)) this.#checkClusterAddresses(snapshot);
     if (kinds.has('BGPPeer') || kinds.has('Secret') || kinds.has('BFDProfile'))
       this.#requeuePeers(this.#sessions.updateAllNodes(snapshot, now));
     for (const { kind, key } of changes) {
@@ -143,6 +146,7 @@ export class ConfigurationStatuses {
   #checkClusterAddresses(snapshot: Snapshot): void {
     const before = this.#clusterAddresses;
     this.#clusterAddresses = clusterAddressesIn(snapshot);
+    this.#others = addressesOfOthers(snapshot);
     for (const name of new Set([...before.keys(), ...this.#clusterAddresses.keys()]))
       if (JSON.stringify(before.get(name)) !== JSON.stringify(this.#clusterAddresses.get(name)))
         this.#requeue(objectKeyOf('IPAddressPool', name));

@@ -1,4 +1,4 @@
-import { currentReport, type NodeLink, type NodeState } from '../../model/objects/node-state.ts';
+import { addressesText, currentReport, type NodeLink, type NodeState } from '../../model/objects/node-state.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
 import { formatPrefix } from '../../net/prefix.ts';
@@ -73,6 +73,7 @@ export class AffectedServices {
       state.drain?.phase,
       heldBack,
       state.links?.map(linkText),
+      addressesText(state),
     ]);
     const services = state.differing.map(({ service }) => service);
     this.#seen.set(node, { text, services });

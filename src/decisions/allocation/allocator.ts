@@ -7,7 +7,7 @@ import type { Reason } from '../../model/reasons.ts';
 import { createAddressSpace, type AddressSpace } from './pools/address-space.ts';
 import { addressesOf, createHoldings, type Holding } from './ledger/holdings.ts';
 import type { Ledger } from './ledger/ledger.ts';
-import type { NetworkAddresses } from './pools/network-addresses.ts';
+import type { KnownOwners } from './pools/owners-in-pools.ts';
 import type { PoolRefusal, RefusedPool } from './pools/pools.ts';
 import { createNamespaceUse } from './ledger/namespace-use.ts';
 import { smallestQuota } from './ledger/quota.ts';
@@ -35,7 +35,7 @@ export interface Allocation {
 export interface PoolUsage {
   readonly pool: string;
   readonly family: Family;
-  /** Addresses that the pool can assign, without those that avoidBuggyIPs excludes and those of Nodes and BGPPeers. */
+  /** Addresses that the pool can assign, without those that avoidBuggyIPs excludes and those that belong to something else. */
   readonly total: bigint;
   readonly free: bigint;
   /** Addresses that Services hold. A shared address counts once; addresses that the pool would no longer assign count too. */
@@ -93,10 +93,10 @@ export interface Allocator {
   /** Ends the reservations that expired by `now` (milliseconds) and returns their addresses. */
   expireReleased(now: number): readonly Address[];
   /**
-   * Replaces the effective pools, which must be disjoint, the refused ones (see `effectivePools`) and the addresses that no Service gets.
+   * Replaces the effective pools, which must be disjoint, the refused ones (see `effectivePools`) and the addresses that belong to something else.
    * Assigned addresses stay.
    */
-  setPools(pools: readonly IPAddressPool[], refused?: readonly RefusedPool[], network?: NetworkAddresses): void;
+  setPools(pools: readonly IPAddressPool[], refused?: readonly RefusedPool[], owners?: KnownOwners): void;
   assignmentOf(service: ServiceKey): Assignment | undefined;
   assignments(): Iterable<Assignment>;
   holdersOf(address: Address): readonly ServiceKey[];
@@ -111,11 +111,7 @@ export interface Allocator {
   steps(): number;
 }
 
-export function createAllocator(
-  pools: readonly IPAddressPool[],
-  refused: readonly RefusedPool[] = [],
-  network?: NetworkAddresses,
-): Allocator {
+export function createAllocator(pools: readonly IPAddressPool[], refused: readonly RefusedPool[] = [], owners?: KnownOwners): Allocator {
   const holdings = createHoldings();
   const reservations = createReservations();
   let space = createAddressSpace([], []);
@@ -164,8 +160,8 @@ export function createAllocator(
   const returnAddress = (address: Address): void => {
     if (holdings.holdersOf(address).length === 0 && reservations.ownerOf(address) === undefined) space.markFree(address);
   };
-  const setPools = (pools: readonly IPAddressPool[], refused: readonly RefusedPool[], network?: NetworkAddresses): void => {
-    space = createAddressSpace(pools, refused, network);
+  const setPools = (pools: readonly IPAddressPool[], refused: readonly RefusedPool[], owners?: KnownOwners): void => {
+    space = createAddressSpace(pools, refused, owners);
     reservations.setPools(pools);
     use = createNamespaceUse((address) => space.poolOf(address)?.metadata.name);
     held = createNamespaceUse((address) => usageKey(space.poolsOf(address)[0]?.metadata.name ?? '', address.family));
@@ -180,7 +176,7 @@ export function createAllocator(
     soles = createSoleHolders();
     for (const { request } of holdings.all()) indexSoles(request.service);
   };
-  setPools(pools, refused, network);
+  setPools(pools, refused, owners);
   const consider = (request: AllocationRequest): { holding?: Holding; allocation: Allocation } => {
     const held = holdings.holdingOf(request.service);
     if (held === undefined || held.addresses.length === 0) {
@@ -275,7 +271,7 @@ export function createAllocator(
       for (const address of ended) returnAddress(address);
       return ended;
     },
-    setPools: (pools, refused = [], network) => setPools(pools, refused, network),
+    setPools: (pools, refused = [], owners) => setPools(pools, refused, owners),
     assignmentOf(service) {
       const held = holdings.holdingOf(service);
       return held === undefined || held.addresses.length === 0 ? undefined : { service, addresses: held.addresses };

@@ -1,3 +1,4 @@
+import { inUseBy } from '../addresses-of-others.ts';
 import { nearestRange } from './pools/nearest-range.ts';
 import { formatAddress, sameAddress, type Address } from '../../net/address.ts';
 import { limits } from '../../model/limits.ts';
@@ -80,6 +81,8 @@ export function whyAddressNotInPool({ space }: Ledger, request: AllocationReques
   for (const address of addresses) {
     const pools = space.poolsOf(address);
     const pool = pools.find(({ metadata }) => metadata.name === requestedPool) ?? pools[0];
+    const owner = space.ownerOf(address);
+    if (owner !== undefined) return inUseBy(owner, address, pool === undefined ? 'unpooled' : 'held', pool?.metadata.name);
     if (pool === undefined) return reason('HeldOutsidePools', { address: formatAddress(address), ...nearestRange(space.pools, address) });
     const { name } = pool.metadata;
     if (requestedPool !== undefined && requestedPool !== name) {
@@ -140,15 +143,21 @@ function asksForOthers({ space }: Ledger, request: AllocationRequest, held: Hold
   return held.addresses.some((address) => space.poolOf(address)?.metadata.name !== requestedPool);
 }
 
-/** Returns the held addresses that fit spec.ipFamilies, completed from the same pool. Empty when none fits. */
+/**
+ * Returns the held addresses that fit spec.ipFamilies, completed from the same pool. Empty when none fits. Another load balancer may have
+ * given several of one family: they stay while the owner asks for nothing else.
+ */
 function inFamilies(ledger: Ledger, request: AllocationRequest, held: Holding): { addresses: readonly Address[]; lacking?: Reason } {
   const { families, policy, requestedAddresses } = request;
   if (requestedAddresses.length > 0) return { addresses: requestedAddresses };
   const wanted = policy === 'SingleStack' ? families.slice(0, 1) : families;
-  const kept = wanted.flatMap((family) => held.addresses.find((address) => address.family === family) ?? []);
+  const kept = wanted.flatMap((family) => {
+    const [first, ...others] = held.addresses.filter((address) => address.family === family);
+    return first === undefined ? [] : [first, ...others.filter((address) => staysBeside(ledger, request, held, address))];
+  });
   const [first] = kept;
-  if (first === undefined || kept.length === wanted.length) return { addresses: kept };
   const missing = wanted.filter((family) => kept.every((address) => address.family !== family));
+  if (first === undefined || missing.length === 0) return { addresses: kept };
   const [pool] = ledger.space.poolsOf(first);
   const refused =
     pool === undefined
@@ -157,10 +166,21 @@ function inFamilies(ledger: Ledger, request: AllocationRequest, held: Holding): 
   const picked = pool === undefined || refused !== undefined ? undefined : pick(ledger, pool, missing, request, held.addresses);
   if (picked !== undefined && 'addresses' in picked) {
     const all = [...kept, ...picked.addresses];
-    return { addresses: wanted.flatMap((family) => all.find((address) => address.family === family) ?? []) };
+    return { addresses: wanted.flatMap((family) => all.filter((address) => address.family === family)) };
   }
   const lacking = policy === 'RequireDualStack' ? (refused ?? picked?.reason) : undefined;
   return lacking === undefined ? { addresses: kept } : { addresses: kept, lacking };
+}
+
+/** True when a further address of a family stays without a request: nothing that the owner asks for replaces it. */
+function staysBeside({ space }: Ledger, request: AllocationRequest, held: Holding, address: Address): boolean {
+  const { requestedPool, keepsAddresses, requestedAddresses } = held.request;
+  const asksAnew =
+    requestedPool !== request.requestedPool ||
+    keepsAddresses !== request.keepsAddresses ||
+    !sameSet(requestedAddresses, request.requestedAddresses);
+  if (request.keepsAddresses || held.seeking || asksAnew) return false;
+  return request.requestedPool === undefined || space.poolOf(address)?.metadata.name === request.requestedPool;
 }
 
 function whyNotFrom(space: AddressSpace, pool: IPAddressPool, request: AllocationRequest): Reason | undefined {

@@ -1,3 +1,5 @@
+import { inUseBy, type AddressOwner } from '../addresses-of-others.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { formatAddress, type Address, type Family } from '../../net/address.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import { isBuggy, whyPoolUnavailable } from './pools/address-space.ts';
@@ -48,21 +50,27 @@ function whyNotThisAddress(ledger: Ledger, request: AllocationRequest, address: 
   const gone = requestedPool === undefined ? undefined : whyPoolUnavailable(space, requestedPool);
   if (gone !== undefined) return gone;
   const refusedPool = space.refused.find((refused) => containsAddress(refused.pool, address));
+  const owner = space.ownerOf(address) ?? otherService(space.ownerInPools(address), request.service);
+  if (pool === undefined && owner !== undefined) return inUseBy(owner, address, 'requested');
   if (pool === undefined)
     return refusedPool === undefined
       ? reason('AddressNotInPools', { address: text, ...nearestRange(space.pools, address) })
       : refusedPool.reason;
   const { name } = pool.metadata;
+  if (owner !== undefined) return inUseBy(owner, address, 'requested', name);
   if (requestedPool !== undefined && name !== requestedPool) {
     return reason('AddressInOtherPool', { address: text, pool: name, requested: requestedPool });
   }
   const refused = whyPoolRefuses(pool, request) ?? whyPoolGivesNoMore(pool);
   if (refused !== undefined) return refused;
-  const owner = keptForAnother(ledger, request, address);
-  if (owner !== undefined) return reason('AddressReserved', { pool: name, address: text, owner });
-  const of = space.ownerInNetwork(address);
-  if (of !== undefined) return reason('AddressOfNetwork', { pool: name, address: text, of });
+  const keeper = keptForAnother(ledger, request, address);
+  if (keeper !== undefined) return reason('AddressReserved', { pool: name, address: text, owner: keeper });
   if (pool.avoidBuggyIPs && isBuggy(address) && reservations.ownerOf(address) !== request.service)
     return reason('AddressAvoided', { pool: name, address: text });
   return taken;
+}
+
+/** A Service may ask for an address that it has in its own spec as well. */
+function otherService(owner: AddressOwner | undefined, service: ServiceKey): AddressOwner | undefined {
+  return owner?.kind === 'Service' && owner.name === service ? undefined : owner;
 }

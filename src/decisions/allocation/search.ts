@@ -1,5 +1,6 @@
 import { defined } from '../../lang/defined.ts';
-import { formatAddress, type Address, type Family } from '../../net/address.ts';
+import { compareAddresses, formatAddress, type Address, type Family } from '../../net/address.ts';
+import { limits } from '../../model/limits.ts';
 import type { IPAddressPool } from '../../model/kinds/types.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import { holderToRelease } from './holder-to-release.ts';
@@ -74,8 +75,8 @@ export function surveyPools(ledger: Ledger, request: AllocationRequest): { reado
 }
 
 /**
- * Picks one address of each family from one pool: one that the Service has there already, at least on record; else one kept for it; else
- * one it may share; else the lowest free one. `beside` are addresses that the Service holds and keeps as well.
+ * Picks addresses of each family from one pool: one that the Service has there already, at least on record; else one kept for it; else
+ * one it may share, with the others of its holders; else the lowest free one. `beside` are addresses that the Service holds and keeps as well.
  */
 export function pick(
   ledger: Ledger,
@@ -93,21 +94,27 @@ export function pick(
     const fits = (address: Address): boolean =>
       address.family === family &&
       space.poolOf(address)?.metadata.name === name &&
-      space.ownerInNetwork(address) === undefined &&
+      space.ownerOf(address) === undefined &&
       holdings.conflict(request, address) === undefined &&
       keptForAnother(ledger, request, address) === undefined;
-    const address =
-      addressesOf(holdings.holdingOf(request.service)).find(fits) ??
-      ledger.reservations.addressesFor(request.service).find(fits) ??
-      holdings.ofGroup(request).find(fits) ??
-      space.lowestFree(name, family);
-    return { family, address };
+    const own = addressesOf(holdings.holdingOf(request.service)).find(fits) ?? ledger.reservations.addressesFor(request.service).find(fits);
+    const shared = own === undefined ? holdings.ofGroup(request).find(fits) : undefined;
+    if (shared !== undefined) return { family, addresses: heldWith(ledger, shared).filter(fits) };
+    const address = own ?? space.lowestFree(name, family);
+    return { family, addresses: address === undefined ? [] : [address] };
   });
-  const addresses = found.flatMap(({ address }) => address ?? []);
-  const full = found.flatMap(({ family, address }) => (address === undefined ? [family] : []));
+  const addresses = found.flatMap(({ addresses }) => addresses);
+  const full = found.flatMap(({ family, addresses }) => (addresses.length === 0 ? [family] : []));
   if (full.length > 0) return { reason: whyFull(ledger, pool, request, full, [...beside, ...addresses]) };
   const over = whyOverQuota(ledger, pool, request, [...beside, ...addresses]);
   return over === undefined ? { addresses } : { reason: over };
+}
+
+/** Returns a held address and those that the same Services hold as well, so that a Service that joins them is where they are. */
+function heldWith({ holdings }: Ledger, address: Address): readonly Address[] {
+  const all = holdings.holdersOf(address).flatMap((holder) => addressesOf(holdings.holdingOf(holder)));
+  const byText = new Map([address, ...all.toSorted(compareAddresses)].map((one) => [formatAddress(one), one]));
+  return [...byText.values()].slice(0, limits.ingress / 2);
 }
 
 /** `full`: the families of which the pool has no address. `others`: addresses that the Service would hold beside one of these families. */

@@ -13,6 +13,7 @@ import { decideAllocationClaim } from '../allocation/claim.ts';
 import { whyHeldTwice } from '../allocation/held-twice.ts';
 import { topologyOf, reachability, type Reachability, whyNoEndpoints } from '../forwarding/endpoints.ts';
 import { whyNotForwarded } from '../forwarding/service-proxy-name.ts';
+import { whyInUse } from './address-in-use.ts';
 import { causeOf, heldBackFamily, isForwardedElsewhere } from './next-hops/hold-back.ts';
 import { asLastResort, drainsInFavourOf } from './last-resort.ts';
 import { linkBandwidthOf } from './next-hops/link-bandwidth.ts';
@@ -161,12 +162,15 @@ function decideAddress(context: Context, address: Address, type: AddressType): A
   if (service.drain === true) return no(reason('ServiceDrained', undefined));
   const twice = type === 'LoadBalancer' ? whyHeldTwice(snapshot, service, address) : undefined;
   if (twice !== undefined) return no(twice);
+  const inUse = whyInUse(snapshot, service, address, type);
+  if (inUse !== undefined && type === 'LoadBalancer') return no(inUse);
   const origin = originOf(snapshot, service, address, type);
   if ('code' in origin) return no(origin);
 
   const all = context.only === undefined ? snapshot.advertisements.values() : [context.only];
   let advertisements = [...all].filter((advertisement) => covers(advertisement, origin));
   if (advertisements.length === 0) return no(reason('NoAdvertisement', { type }));
+  if (inUse !== undefined) return no(inUse);
   const off = whySwitchedOff(service, type, snapshot.config);
   if (off !== undefined) return no(off);
   const node = snapshot.nodes.get(nodeName);

@@ -7,7 +7,8 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import { poolsOf } from '../allocation/pools/pools.ts';
 import { nearestRange } from '../allocation/pools/nearest-range.ts';
 import { serviceRanges } from '../forwarding/node.ts';
-import { allowedExternalPrefixes, whyExternalIPDenied } from '../forwarding/external-ips.ts';
+import { allowedExternalPrefixes } from '../external-ip-policy.ts';
+import { whyExternalIPDenied } from '../forwarding/external-ips.ts';
 import { covers, poolPrefixes, type AddressOrigin } from './advertisements.ts';
 
 /**

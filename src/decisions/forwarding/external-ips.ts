@@ -1,19 +1,9 @@
 import { formatAddress, type Address } from '../../net/address.ts';
-import { prefixContains, type Prefix } from '../../net/prefix.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import { selects } from '../../model/objects/label-selector.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import { namespaceLabels } from '../namespace-labels.ts';
+import { allowedExternalPrefixes } from '../external-ip-policy.ts';
 import { whyNotForwarded } from './service-proxy-name.ts';
-
-/** Returns the prefixes around an external IP that policies allow the namespace. None: it is neither forwarded nor announced. */
-export function allowedExternalPrefixes(snapshot: Snapshot, namespace: string, address: Address): Prefix[] {
-  const labels = namespaceLabels(snapshot, namespace);
-  return [...snapshot.externalIPPolicies.values()]
-    .filter(({ namespaceSelector }) => selects(namespaceSelector, labels))
-    .flatMap(({ cidrs }) => cidrs.filter((cidr) => prefixContains(cidr, address)));
-}
 
 /** Returns why an external IP is not allowed. Undefined when it is. */
 export function whyExternalIPDenied(snapshot: Snapshot, namespace: string, address: Address): Reason | undefined {

@@ -8,6 +8,7 @@ import { decideAllocationClaim } from '../allocation/claim.ts';
 import { whyHeldTwice } from '../allocation/held-twice.ts';
 import { nearestRange } from '../allocation/pools/nearest-range.ts';
 import { poolsOf } from '../allocation/pools/pools.ts';
+import { whyInUse } from '../announcement/address-in-use.ts';
 import { namesOf, coversPool } from '../announcement/advertisements.ts';
 import { whyNotForwarded } from '../forwarding/service-proxy-name.ts';
 
@@ -21,7 +22,7 @@ export interface Advertised {
 /** Returns which of the Services at an address are announced, or why the first of them is not. */
 export function advertisedAt(snapshot: Snapshot, address: Address): Advertised | { readonly reason: Reason } {
   const covering = coveringAdvertisements(snapshot, address);
-  if ('reason' in covering) return covering;
+  if ('reason' in covering) return whyAddressInUse(snapshot, address) ?? covering;
   const services: Service[] = [];
   const advertisements = new Set<L2Advertisement>();
   let refused: Reason | undefined;
@@ -39,6 +40,13 @@ export function advertisedAt(snapshot: Snapshot, address: Address): Advertised |
   }
   if (services.length > 0) return { services, advertisements: covering.advertisements.filter((one) => advertisements.has(one)) };
   return { reason: refused ?? reason('NoAddress', undefined) };
+}
+
+/** An address that belongs to something else needs no pool and no advertisement, but another address in its place. */
+function whyAddressInUse(snapshot: Snapshot, address: Address): { readonly reason: Reason } | undefined {
+  const services = [...snapshot.holdersOf(address)].sort().flatMap((key) => snapshot.services.get(key) ?? []);
+  const [because] = services.flatMap((service) => whyInUse(snapshot, service, address, 'LoadBalancer') ?? []);
+  return because === undefined ? undefined : { reason: because };
 }
 
 /** Of overlapping pools that contain the address the first counts that is announced at all, as for BGP. */
@@ -65,5 +73,5 @@ function whyServiceIsNot(snapshot: Snapshot, service: Service, address: Address)
   if (service.type !== 'LoadBalancer' || !assignedAddresses(service).some((one) => sameAddress(one, address)))
     return reason('NoAddress', undefined);
   if (service.drain === true) return reason('ServiceDrained', undefined);
-  return whyHeldTwice(snapshot, service, address);
+  return whyHeldTwice(snapshot, service, address) ?? whyInUse(snapshot, service, address, 'LoadBalancer');
 }

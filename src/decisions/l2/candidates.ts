@@ -5,8 +5,9 @@ import { anySelects, selects } from '../../model/objects/label-selector.ts';
 import { notReportedBy, type AddressClaim, type HeldBackFamily, type NodeLink } from '../../model/objects/node-state.ts';
 import { reason, reasonText, remedyText, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import { formatAddress, type Address, type Family, bitsOf } from '../../net/address.ts';
-import { formatPrefix, maskedPrefix, type Prefix } from '../../net/prefix.ts';
+import { formatAddress, type Address, type Family } from '../../net/address.ts';
+import { formatPrefix, type Prefix } from '../../net/prefix.ts';
+import { PrefixTable } from '../prefix-table.ts';
 import { namesOf } from '../announcement/advertisements.ts';
 import { causeOf, heldBackFamily } from '../announcement/next-hops/hold-back.ts';
 import { drainsInFavourOf } from '../announcement/last-resort.ts';
@@ -220,9 +221,10 @@ function settingsOf({ advertisements: [first] }: Advertised): L2Settings {
   return { onConflict, failback, failbackSeconds, refreshInterval, promiscuous };
 }
 
-function networksOf({ nodes }: Snapshot, linksOf: (node: string) => readonly NodeLink[] | undefined): Networks {
-  const all = new Networks();
-  for (const node of nodes.keys()) for (const { networks } of linksOf(node) ?? []) for (const network of networks) all.add(network);
+function networksOf({ nodes }: Snapshot, linksOf: (node: string) => readonly NodeLink[] | undefined): PrefixTable<Prefix> {
+  const all = new PrefixTable<Prefix>();
+  for (const node of nodes.keys())
+    for (const { networks } of linksOf(node) ?? []) for (const network of networks) all.add(network, network);
   return all;
 }
 
@@ -247,28 +249,6 @@ function nodesWithEndpoints(
     }
   }
   return nodes.size > 0 ? nodes : { reason: reason('NoEndpoints', { endpoints }) };
-}
-
-/** The networks of all nodes. Finding those around an address costs as much as there are lengths, however many nodes have a network of their own. */
-class Networks {
-  readonly #byLength: Readonly<Record<Family, Map<number, Set<bigint>>>> = { 4: new Map(), 6: new Map() };
-
-  add({ address, length }: Prefix): void {
-    const lengths = this.#byLength[address.family];
-    const values = lengths.get(length) ?? new Set<bigint>();
-    values.add(bitsAbove(address, length));
-    lengths.set(length, values);
-  }
-
-  /** Returns the networks that contain the address, the longest first. */
-  around(address: Address): Prefix[] {
-    const lengths = [...this.#byLength[address.family]].filter(([length, values]) => values.has(bitsAbove(address, length)));
-    return lengths.map(([length]) => maskedPrefix(address, length)).sort((a, b) => b.length - a.length);
-  }
-}
-
-function bitsAbove({ family, value }: Address, length: number): bigint {
-  return value >> BigInt(bitsOf(family) - length);
 }
 
 /** Any constant works. It must never change, or addresses move during an upgrade. */

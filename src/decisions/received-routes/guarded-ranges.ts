@@ -1,13 +1,13 @@
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress, type Address } from '../../net/address.ts';
 import { isHostPrefix, prefixContains, type Prefix } from '../../net/prefix.ts';
-import { podRanges, serviceRanges, type UsedRange } from '../configuration/cluster-addresses.ts';
+import { podRanges, serviceRanges, type UsedRange } from '../addresses-of-others.ts';
 import { peersOfNode } from '../announcement/peers.ts';
 
 /** Destinations whose traffic no received route may capture. */
 export interface GuardedDestinations {
   /** Pods and ClusterIPs. No route inside one is taken; a route that contains one is. */
-  readonly ranges: readonly UsedRange[];
+  readonly ranges: readonly Pick<UsedRange, 'prefix' | 'from'>[];
   /** The addresses of the node's BGP peers, as text, with the name of the BGPPeer. No received route is used for them. */
   readonly peers: ReadonlyMap<string, string>;
 }
@@ -21,7 +21,10 @@ export function guardedDestinations(snapshot: Snapshot, node: string): GuardedDe
 }
 
 /** Returns the range that contains the whole prefix. */
-export function guardedRangeOf({ ranges }: GuardedDestinations, { address, length }: Prefix): UsedRange | undefined {
+export function guardedRangeOf(
+  { ranges }: GuardedDestinations,
+  { address, length }: Prefix,
+): GuardedDestinations['ranges'][number] | undefined {
   return ranges.find(
     ({ prefix }) => prefix.address.family === address.family && prefix.length <= length && prefixContains(prefix, address),
   );

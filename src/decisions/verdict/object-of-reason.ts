@@ -27,7 +27,7 @@ const places: Partial<Record<ReasonCode, (details: Details) => Place>> = {
   QuotaReached: pool('spec.quota'),
   AddressReserved: pool('spec.reservations'),
   AddressAvoided: pool('spec.avoidBuggyIPs'),
-  AddressOfNetwork: pool('spec.addresses'),
+  AddressInUseBy: (details) => (details['pool'] === '' ? {} : pool('spec.addresses')(details)),
   AddressNotInPools: pool('spec.addresses'),
   HeldOutsidePools: pool('spec.addresses'),
   AddressNotFromPool: pool('spec.addresses'),

@@ -29,6 +29,8 @@ export function problemsOf({ unusable, services, overview, sessions }: ProblemFa
   const leaderless = controller === undefined ? undefined : whyNoneLeads(controller);
   const { unclaimed, deniedExternalIPs, differing } = overview.services;
   const ofSessions = sessionProblems(sessions);
+  const untold = ({ service, reason: { code } }: { readonly service: ServiceKey; readonly reason: Reason }): boolean =>
+    services.get(service)?.code !== code;
   const told = new Set([
     ...[...services.values()].map(({ code, cause = '' }) => `${cause} ${code}`),
     ...ofSessions.map(({ object, code }) => `${object} ${code}`),
@@ -44,7 +46,7 @@ export function problemsOf({ unusable, services, overview, sessions }: ProblemFa
     ...alike(unwritten.map(({ process, reason }) => problemOf(process, reason))),
     ...unusable.map(({ object, line }) => ({ object, code: 'ObjectUnreadable', line })),
     ...alike([...services].map(([key, problem]) => serviceProblem(key, problem))),
-    ...alike([...unclaimed, ...deniedExternalIPs].map(({ service, reason }) => problemOf(`Service/${service}`, reason))),
+    ...alike([...unclaimed, ...deniedExternalIPs].filter(untold).map(({ service, reason }) => problemOf(`Service/${service}`, reason))),
     ...differences(
       differing.filter(({ service, aspect }) => aspect === 'HealthCheck' || (aspect === 'Programmed' && !services.has(service))),
     ),

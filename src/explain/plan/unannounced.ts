@@ -1,7 +1,7 @@
 import { decideAnnouncement } from '../../decisions/announcement/decision.ts';
 import { l2DecisionsOf } from '../../decisions/l2/decisions-of.ts';
 import { groupCauses } from '../../decisions/verdict/causes.ts';
-import { networkAddresses, type NetworkAddress } from '../../decisions/allocation/pools/network-addresses.ts';
+import { networkAddresses, type NetworkAddress } from '../../decisions/addresses-of-others.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
@@ -101,7 +101,7 @@ export class DivertedAddresses {
       const { nodes = [] } = this.#found.get(key) ?? {};
       this.#found.set(key, {
         prefix,
-        address: formatAddress(of.address),
+        address: formatAddress(of.prefix.address),
         kind: of.kind,
         name: of.name,
         nodes: [...nodes, node].toSorted(),
@@ -120,7 +120,7 @@ class NetworkIndex {
 
   constructor(snapshot: Snapshot) {
     this.#all = networkAddresses(snapshot);
-    this.#byAddress = Map.groupBy(this.#all, ({ address }) => formatAddress(address));
+    this.#byAddress = Map.groupBy(this.#all, ({ prefix: { address } }) => formatAddress(address));
   }
 
   divertedBy(node: string, { routes }: NodeRoutes): Map<string, { readonly prefix: string; readonly of: NetworkAddress }> {
@@ -137,6 +137,6 @@ class NetworkIndex {
 
   #inside(prefix: Prefix): readonly NetworkAddress[] {
     if (isHostPrefix(prefix)) return this.#byAddress.get(formatAddress(prefix.address)) ?? [];
-    return this.#all.filter(({ address }) => prefixContains(prefix, address));
+    return this.#all.filter(({ prefix: { address } }) => prefixContains(prefix, address));
   }
 }

@@ -3,7 +3,7 @@ import { createAllocator, type Allocator } from '../../decisions/allocation/allo
 import { decideAllocationClaim, keepsAddress } from '../../decisions/allocation/claim.ts';
 import { inOrderOfPrecedence } from '../../decisions/allocation/held-twice.ts';
 import { inOrderOfService } from '../../decisions/allocation/order.ts';
-import { networkAddressesIn } from '../../decisions/allocation/pools/network-addresses.ts';
+import { knownOwners } from '../../decisions/allocation/pools/owners-in-pools.ts';
 import { effectivePools, poolsOf } from '../../decisions/allocation/pools/pools.ts';
 import { allocationRequest } from '../../decisions/allocation/request.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
@@ -48,7 +48,7 @@ export async function allocatorInSlices(
 /** Yields after each Service. */
 function* adopting(snapshot: Snapshot, released: readonly ReleasedAddress[]): Generator<undefined, Allocator> {
   const { pools, refused } = effectivePools(snapshot.pools);
-  const allocator = createAllocator(pools, [...refused.values()], networkAddressesIn(snapshot));
+  const allocator = createAllocator(pools, [...refused.values()], knownOwners(snapshot));
   for (const service of inOrderOfPrecedence(snapshot)) {
     if (!decideAllocationClaim(service, snapshot.config).mine) continue;
     const addresses = assignedAddresses(service);
@@ -95,7 +95,7 @@ export function expectedAddresses(current: Snapshot, proposed: Snapshot, release
   }
   for (const service of expected.keys()) if (!kept.has(service)) allocator.release(service, 0);
   const { pools, refused } = effectivePools(proposed.pools);
-  allocator.setPools(pools, [...refused.values()], networkAddressesIn(proposed));
+  allocator.setPools(pools, [...refused.values()], knownOwners(proposed));
   for (const request of wanted) {
     const { addresses, reason } = allocator.allocate(request);
     expected.set(request.service, { addresses: addresses.map(formatAddress), ...defined({ reason }) });

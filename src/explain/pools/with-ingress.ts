@@ -1,6 +1,6 @@
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Ingress, Service } from '../../model/objects/service.ts';
-import { holdersIn } from '../../model/store/address-index.ts';
+import { addressLookups } from '../../model/store/address-index.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { valuesOf } from '../../model/store/snapshot-values.ts';
 import { address } from '../../net/address.ts';
@@ -14,7 +14,7 @@ export function withIngress(snapshot: Snapshot, ingressOf: (key: ServiceKey) => 
       return [key, ingress === undefined ? service : { ...service, ingress }];
     }),
   );
-  return { ...valuesOf(snapshot), services, holdersOf: holdersIn(services) };
+  return { ...valuesOf(snapshot), services, ...addressLookups(services) };
 }
 
 /** Returns the snapshot after every Service got its expected addresses. */

@@ -1,6 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import { pathKinds } from '../../net/direct-return.ts';
-import { formatAddress, parseAddress, type Address } from '../../net/address.ts';
+import { bitsOf, formatAddress, parseAddress, type Address } from '../../net/address.ts';
 import { parsePrefix, type Prefix } from '../../net/prefix.ts';
 import { limits } from '../limits.ts';
 import type { ServiceKey } from '../objects/metadata.ts';
@@ -14,6 +14,8 @@ import {
   type DirectReturnReport,
   type FailingEndpoints,
   type HeldBackFamily,
+  type InterfaceAddress,
+  type NodeInterface,
   type NodeLink,
   type NodeState,
   type ServiceDifference,
@@ -87,6 +89,11 @@ const link = openObject({
   linkAddress: text({ maxLength: 64, description: 'Its link-layer address.' }),
   networks: wordList({ description: 'Its networks.' }),
   addresses: wordList({ description: "The node's own addresses there." }),
+});
+
+const networkInterface = openObject({
+  name: text({ maxLength: 64, description: 'Name of the interface.' }),
+  addresses: wordList({ description: 'Its addresses with the lengths of their prefixes: "192.0.2.11/24".' }),
 });
 
 const claim = openObject({
@@ -183,6 +190,13 @@ const status = openObject({
     maxItems: limits.nodeLinks,
     description: 'The links on which the node can announce addresses by ARP and NDP; absent: there was no L2Advertisement.',
   }),
+  interfaces: list(networkInterface, {
+    maxItems: limits.nodeInterfaces,
+    description: "The node's interfaces with their addresses, which [no Service gets](../explanation/addresses-of-others.md).",
+  }),
+  routers: wordList({
+    description: 'Routers that the node sends packets to: next hops of received routes, and routers that connected.',
+  }),
   claims: list(claim, {
     maxItems: limits.nodeClaims,
     description:
@@ -238,6 +252,7 @@ function readReport(status: Written, { metadata, version }: ReadContext): Omit<N
     ...filled({ host: status.host.map(readReason), heldBack: status.heldBack.flatMap(readHeldBack) }),
     ...readDrain(status.drain),
     ...filled({ links: status.links.flatMap(readLink), claims: status.claims.flatMap(readClaim) }),
+    ...filled({ interfaces: status.interfaces.flatMap(readInterface), routers: status.routers.flatMap(readAddress) }),
     ...defined({ directReturn: status.directReturn && readDirectReturn(status.directReturn) }),
     ...readChecks(status.checks),
   };
@@ -272,6 +287,17 @@ function readFailing({ service = '', family: word, port = '', areAll = false, re
 function readLink({ name = '', linkAddress = '', networks, addresses }: Value<typeof link>): NodeLink[] {
   if (!isInterfaceName(name) || !isLinkAddress(linkAddress)) return [];
   return [{ name, linkAddress, networks: networks.flatMap(readPrefix), addresses: addresses.flatMap(readAddress) }];
+}
+
+function readInterface({ name = '', addresses }: Value<typeof networkInterface>): NodeInterface[] {
+  return isInterfaceName(name) ? [{ name, addresses: addresses.flatMap(readInterfaceAddress) }] : [];
+}
+
+function readInterfaceAddress(written: string): InterfaceAddress[] {
+  const [at = '', digits = ''] = written.split('/');
+  const read = parseAddress(at);
+  const length = Number(digits);
+  return read.ok && /^[0-9]{1,3}$/.test(digits) && length <= bitsOf(read.value.family) ? [{ address: read.value, length }] : [];
 }
 
 function readClaim({ address = '', number, givesBack }: Value<typeof claim>): AddressClaim[] {

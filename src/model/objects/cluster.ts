@@ -8,6 +8,8 @@ export interface Node {
   readonly metadata: Metadata;
   /** status.addresses of type InternalIP, in order. The first of each family is primary and takes NodePort traffic. */
   readonly internalIPs: readonly Address[];
+  /** status.addresses of type ExternalIP. Absent: none. */
+  readonly externalIPs?: readonly Address[];
   readonly podCIDRs: readonly Prefix[];
   /** Condition NetworkUnavailable is True. */
   readonly networkUnavailable: boolean;

@@ -1,4 +1,4 @@
-import type { Address } from '../../net/address.ts';
+import { formatAddress, type Address } from '../../net/address.ts';
 import type { PathKind } from '../../net/direct-return.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import { reason, type Reason } from '../reasons.ts';
@@ -49,6 +49,10 @@ export interface NodeState {
   readonly directReturn?: DirectReturnReport;
   /** The links on which the node can announce addresses by ARP and NDP. Absent: there was no L2Advertisement when this was written. */
   readonly links?: readonly NodeLink[];
+  /** The node's interfaces with their addresses. Absent: none could be read, or an agent of an older version. */
+  readonly interfaces?: readonly NodeInterface[];
+  /** Routers that the node sends packets to: next hops of received routes, and routers that connected. Absent: none. */
+  readonly routers?: readonly Address[];
   /** The addresses that the node announces by ARP and NDP, or was the last one to announce. Absent: none. */
   readonly claims?: readonly AddressClaim[];
   /** What the node saw of connections to Services. Absent: an agent of an older version. */
@@ -160,6 +164,29 @@ export interface NodeLink {
   readonly networks: readonly Prefix[];
   /** The node's own addresses there, link-local ones last. Other candidates watch it by BFD at the first one of a family. */
   readonly addresses: readonly Address[];
+}
+
+/** An interface of a node, and the addresses that it has there. */
+export interface NodeInterface {
+  readonly name: string;
+  readonly addresses: readonly InterfaceAddress[];
+}
+
+export interface InterfaceAddress {
+  readonly address: Address;
+  /** Length of the prefix of its network. 32 or 128: the address has no network. */
+  readonly length: number;
+}
+
+/** Returns as text which addresses belong to the node and its routers. "": none are reported. */
+export function addressesText({ interfaces = [], routers = [] }: Pick<NodeState, 'interfaces' | 'routers'>): string {
+  const own = interfaces.map(({ name, addresses }) => `${name} ${addresses.map(interfaceAddressText).join(' ')}`);
+  return [...own, ...routers.map(formatAddress)].join('\n');
+}
+
+/** "192.0.2.11/24" */
+export function interfaceAddressText({ address, length }: InterfaceAddress): string {
+  return `${formatAddress(address)}/${length}`;
 }
 
 /** A report older than this is ignored, unless a kubelet says that its agent lives: the agent missed three reports and counts as dead. */

@@ -170,11 +170,21 @@ export const allocationReasons = {
     says: (d: OfPool & Texts<'address'>) => `pool "${d.pool}" has avoidBuggyIPs, which leaves out ${d.address}`,
     fix: (d) => `request another address, or set avoidBuggyIPs: false on IPAddressPool "${d.pool}"`,
   }),
-  AddressOfNetwork: lastingReason({
-    brief: 'The requested address is that of a Node or a router',
-    says: (d: OfPool & Texts<'address' | 'of'>) =>
-      `pool "${d.pool}" does not give ${d.address}, ${d.of}: a Service with this address would take it off the network`,
-    fix: (d) => `request another address, and leave ${d.address} out of IPAddressPool "${d.pool}"`,
+  AddressInUseBy: lastingReason({
+    brief: 'The address belongs to something else',
+    // `use`: how the Service came to it. "requested": the owner asks for it. "held": it is on record. "unpooled": on record, and in no pool.
+    // "external": it is in spec.externalIPs. `pool`: the pool that contains it, or "".
+    says: (d: Texts<'address' | 'kind' | 'object' | 'of' | 'use' | 'pool'>) =>
+      `${d.address} is ${d.of}: ${d.use === 'requested' ? 'no Service gets it' : 'it is not announced for this Service'}`,
+    fix: (d) => {
+      const leaveOut = d.pool === '' ? '' : `, and leave ${d.address} out of IPAddressPool "${d.pool}"`;
+      if (d.use === 'requested') return `request another address${leaveOut}`;
+      if (d.use === 'external')
+        return `remove ${d.address} from spec.externalIPs of the Service${d.kind === 'Node' ? `, unless it serves only what reaches node "${d.object}" at this address` : ''}`;
+      const anew = 'annotate the Service with herald.dev/address-pool: POOL, which gives it another address';
+      if (d.use === 'held') return `${anew}${leaveOut}`;
+      return `end the program that wrote ${d.address} into status.loadBalancer of the Service (ServiceLB of k3s writes addresses of nodes: start k3s with --disable=servicelb), then ${anew}`;
+    },
   }),
   AddressInOtherPool: lastingReason({
     brief: 'The address is not in the requested pool',

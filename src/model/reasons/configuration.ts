@@ -17,29 +17,36 @@ export const configurationReasons = {
   PoolHoldsNodeAddress: reasonEntry({
     brief: 'The pool holds the address of a Node',
     says: (d: Texts<'pool' | 'node' | 'address'>) =>
-      `IPAddressPool "${d.pool}" holds ${d.address}, the InternalIP of node "${d.node}": a Service with this address would take the node off the network`,
+      `IPAddressPool "${d.pool}" holds ${d.address}, an address of node "${d.node}": no Service gets it`,
+    lasting: (d) => `IPAddressPool "${d.pool}" holds ${d.address}, an address of node "${d.node}"`,
     fix: (d) => `leave ${d.address} out of IPAddressPool "${d.pool}"`,
   }),
   PoolHoldsPeerAddress: reasonEntry({
     brief: 'The pool holds the address of a BGPPeer',
     says: (d: Texts<'pool' | 'peer' | 'address'>) =>
-      `IPAddressPool "${d.pool}" holds ${d.address}, spec.peerAddress of BGPPeer "${d.peer}": a Service with this address would take the router off the nodes' network and end its sessions`,
+      `IPAddressPool "${d.pool}" holds ${d.address}, spec.peerAddress of BGPPeer "${d.peer}": no Service gets it`,
     lasting: (d) => `IPAddressPool "${d.pool}" holds ${d.address}, spec.peerAddress of BGPPeer "${d.peer}"`,
     fix: (d) => `leave ${d.address} out of spec.addresses of IPAddressPool "${d.pool}"`,
   }),
   PoolHoldsServiceCIDR: reasonEntry({
     brief: 'The pool overlaps the range of ClusterIPs',
     says: (d: Texts<'pool' | 'range' | 'cidr' | 'from'>) =>
-      `${d.range} of IPAddressPool "${d.pool}" overlaps ${d.cidr} (${d.from}): a Service may get an address that is the ClusterIP of another`,
+      `${d.range} of IPAddressPool "${d.pool}" overlaps ${d.cidr} (${d.from}), the addresses of ClusterIPs: no Service gets one of these from the pool`,
     lasting: (d) => `${d.range} of IPAddressPool "${d.pool}" overlaps ${d.cidr} (${d.from})`,
     fix: (d) => `leave ${d.cidr} out of spec.addresses of IPAddressPool "${d.pool}"`,
   }),
   PoolHoldsPodCIDR: reasonEntry({
     brief: 'The pool overlaps a range of pod addresses',
     says: (d: Texts<'pool' | 'range' | 'cidr' | 'from'>) =>
-      `${d.range} of IPAddressPool "${d.pool}" overlaps ${d.cidr} (${d.from}): a Service may get the address of a pod, which would no longer be reachable`,
+      `${d.range} of IPAddressPool "${d.pool}" overlaps ${d.cidr} (${d.from}), the addresses of pods: no Service gets one of these`,
     lasting: (d) => `${d.range} of IPAddressPool "${d.pool}" overlaps ${d.cidr} (${d.from})`,
     fix: (d) => `leave ${d.cidr} out of spec.addresses of IPAddressPool "${d.pool}"`,
+  }),
+  PoolHoldsOtherAddress: reasonEntry({
+    brief: 'The pool holds an address that belongs to something else',
+    says: (d: Texts<'pool' | 'address' | 'of'>) => `IPAddressPool "${d.pool}" holds ${d.address}, ${d.of}: no Service gets it`,
+    lasting: (d) => `IPAddressPool "${d.pool}" holds ${d.address}, ${d.of}`,
+    fix: (d) => `leave ${d.address} out of spec.addresses of IPAddressPool "${d.pool}"`,
   }),
   DuplicatePeer: reasonEntry({
     brief: 'Another BGPPeer has the same address',

@@ -58,6 +58,13 @@ export const hostReasons = {
     fix: (d) =>
       `let the program listen elsewhere (ss -ln${d.protocol === 'TCP' ? 't' : 'u'}p "sport = :${d.port}" shows the program), or give the Service another NodePort`,
   }),
+  OwnAddressListener: reasonEntry({
+    brief: "A program of the node listens at a Service's port of the node's own address",
+    says: (d: Texts<'protocol' | 'address' | 'service'> & Numbers<'port'>) =>
+      `a program of the node listens on ${d.protocol} port ${d.port} of ${d.address}, an address of the node, but packets to that port go to Service ${d.service}, which has this address too`,
+    fix: (d) =>
+      `remove ${d.address} or port ${d.port} from the Service, or let the program listen elsewhere (ss -ln${d.protocol === 'TCP' ? 't' : 'u'}p "sport = :${d.port}" shows it)`,
+  }),
   KernelSettingWrong: reasonEntry({
     brief: 'A setting of the kernel is wrong for forwarding',
     says: (d: Texts<'setting' | 'value' | 'wanted' | 'why' | 'error'>) =>

@@ -7,6 +7,7 @@ export function valuesOf(snapshot: Snapshot): Snapshot {
     // A class may have these in its prototype.
     config: snapshot.config,
     holdersOf: (address) => snapshot.holdersOf(address),
+    declaredBy: (address) => snapshot.declaredBy(address),
     endpointSlices: (key) => snapshot.endpointSlices(key),
   };
 }

@@ -20,6 +20,8 @@ export interface Snapshot {
   readonly services: ReadonlyMap<ServiceKey, Service>;
   /** Returns the Services that have the address on record, usually at most one, in no particular order. */
   holdersOf(address: Address): readonly ServiceKey[];
+  /** Returns the Services that have the address as ClusterIP or external IP, in no particular order. */
+  declaredBy(address: Address): readonly ServiceKey[];
   /** Returns the slices of a Service, sorted by name. */
   endpointSlices(service: ServiceKey): readonly EndpointSlice[];
   readonly nodes: ReadonlyMap<string, Node>;

@@ -87,6 +87,10 @@ export class Store implements Snapshot {
     return this.#addresses.holdersOf(address);
   }
 
+  declaredBy(address: Address): readonly ServiceKey[] {
+    return this.#addresses.declaredBy(address);
+  }
+
   endpointSlices(service: ServiceKey): readonly EndpointSlice[] {
     return this.#index.slicesOf(service);
   }
@@ -182,6 +186,8 @@ function samePlacement(before: NodeState, after: NodeState): boolean {
   return (
     sameContent(before.links, after.links) &&
     sameContent(before.claims, after.claims) &&
+    sameContent(before.interfaces, after.interfaces) &&
+    sameContent(before.routers, after.routers) &&
     sameContent(before.heldBack, after.heldBack) &&
     sameContent(before.problem, after.problem)
   );

@@ -794,7 +794,7 @@ describe('stop', () => {
     bed.dataplane.failure = new DataplaneError('failed', 'no');
     bed.source.put(...web('b', ['192.0.2.2']));
     await bed.settle();
-    expect(bed.clock.pending).toBe(5);
+    expect(bed.clock.pending).toBe(6);
     await bed.agent.stop('');
     expect(bed.clock.pending).toBe(0);
   });

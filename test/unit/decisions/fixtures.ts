@@ -20,7 +20,7 @@ import { serviceKey, type Labels, type Metadata, type NamespacedName, type Servi
 import type { HeldBackFamily, NodeDrainReport, NodeState } from '../../../src/model/objects/node-state.ts';
 import type { LabelSelector } from '../../../src/model/objects/label-selector.ts';
 import type { Service, ServicePort } from '../../../src/model/objects/service.ts';
-import { holdersIn } from '../../../src/model/store/address-index.ts';
+import { addressLookups } from '../../../src/model/store/address-index.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import { version } from '../../../src/model/objects/version.ts';
 
@@ -264,6 +264,7 @@ export interface NodeLiteral {
   readonly name: string;
   readonly labels?: Labels;
   readonly internalIPs?: readonly string[];
+  readonly externalIPs?: readonly string[];
   readonly podCIDRs?: readonly string[];
   readonly networkUnavailable?: boolean;
   readonly toBeDeleted?: boolean;
@@ -271,7 +272,8 @@ export interface NodeLiteral {
   readonly taints?: readonly string[];
 }
 
-export function node({ name, labels, internalIPs, podCIDRs, networkUnavailable, toBeDeleted, drain, taints }: NodeLiteral): Node {
+export function node(literal: NodeLiteral): Node {
+  const { name, labels, internalIPs, externalIPs, podCIDRs, networkUnavailable, toBeDeleted, drain, taints } = literal;
   return {
     kind: 'Node',
     metadata: metadata(name, '', labels),
@@ -280,7 +282,7 @@ export function node({ name, labels, internalIPs, podCIDRs, networkUnavailable, 
     networkUnavailable: networkUnavailable ?? false,
     ready: true,
     toBeDeleted: toBeDeleted ?? false,
-    ...defined({ drain, taints }),
+    ...defined({ drain, taints, externalIPs: externalIPs?.map(address) }),
   };
 }
 
@@ -314,6 +316,24 @@ function linksOf({ links }: ClusterLiteral, node: string): Pick<NodeState, 'link
     addresses: [],
   }));
   return links?.[node] === undefined ? {} : { links: found };
+}
+
+function reportingNodes({ running, links, interfaces, routers }: ClusterLiteral): string[] {
+  return [...new Set([running, links, interfaces, routers].flatMap((reports) => Object.keys(reports ?? {})))];
+}
+
+function addressesOf({ interfaces, routers }: ClusterLiteral, node: string): Pick<NodeState, 'interfaces' | 'routers'> {
+  const found = Object.entries(interfaces?.[node] ?? {}).map(([name, addresses]) => ({
+    name,
+    addresses: addresses.map((text) => {
+      const [at = '', length = ''] = text.split('/');
+      return { address: address(at), length: Number(length) };
+    }),
+  }));
+  return {
+    ...(found.length === 0 ? {} : { interfaces: found }),
+    ...defined({ routers: routers?.[node]?.map(address) }),
+  };
 }
 
 function truncationOf({ truncatedReports = [] }: ClusterLiteral, name: string): Pick<NodeState, 'truncated'> {
@@ -356,6 +376,10 @@ export interface ClusterLiteral {
   readonly running?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Links that nodes report: node to interface to its networks. */
   readonly links?: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
+  /** Addresses of interfaces that nodes report: node to interface to "192.0.2.11/24". */
+  readonly interfaces?: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
+  /** Routers that nodes report, by node. */
+  readonly routers?: Readonly<Record<string, readonly string[]>>;
   /** Claims of addresses that nodes report: node to address to number. */
   readonly claims?: Readonly<Record<string, Readonly<Record<string, number>>>>;
   /** Drain reports by node. */
@@ -394,7 +418,7 @@ export function cluster(literal: ClusterLiteral): Snapshot {
   const services = byNamespacedName((literal.services ?? []).map(service));
   return {
     services,
-    holdersOf: holdersIn(services),
+    ...addressLookups(services),
     endpointSlices: (key) => slices.get(key) ?? [],
     nodes: byName((literal.nodes ?? []).map(node)),
     namespaces: byName(
@@ -430,9 +454,10 @@ export function cluster(literal: ClusterLiteral): Snapshot {
       })),
     ),
     nodeStates: byName(
-      [...new Set([...Object.keys(literal.running ?? {}), ...Object.keys(literal.links ?? {})])].map((name) => ({
+      reportingNodes(literal).map((name) => ({
         ...nodeState(name, literal.running?.[name] ?? {}),
         ...linksOf(literal, name),
+        ...addressesOf(literal, name),
         ...claimsOf(literal, name),
         ...drainOf(literal, name),
         ...truncationOf(literal, name),

@@ -315,6 +315,10 @@ describe('renderOverview', () => {
       'this host ClockSkew',
       'Service/shop/ext ExternalIPNotAllowed',
     ]);
+    // The verdict on the Service may say so already.
+    const verdict = { code: 'ExternalIPNotAllowed', line: 'Not served' } as const;
+    const once = problemsOf({ unusable: [], services: new Map([['shop/ext', verdict]]), overview, sessions: [] });
+    expect(once.filter(({ object }) => object === 'Service/shop/ext')).toEqual([{ object: 'Service/shop/ext', ...verdict }]);
   });
 
   test('Services that no controller serves are one problem', () => {

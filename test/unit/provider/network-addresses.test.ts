@@ -26,9 +26,9 @@ test.each<[KindName, string, ClusterLiteral]>([
   expect(await outcome(provider, world(taken))).toEqual([0, 'PoolFull']);
   expect([...provider.affected([{ kind, key }], world({}))]).toEqual(['shop/web']);
   expect(await outcome(provider, world({}))).toEqual([1, undefined]);
-  // Its holder keeps the address when a Node or router takes it again.
+  // Its holder keeps the address when a Node or router takes it again, and hears of it.
   expect([...provider.affected([{ kind, key }], world(taken))]).toEqual(['shop/web']);
-  expect(await outcome(provider, world(taken))).toEqual([1, undefined]);
+  expect(await outcome(provider, world(taken))).toEqual([1, 'AddressInUseBy']);
 });
 
 test('a change of a Node other than of its addresses in pools concerns no Service', () => {
@@ -52,4 +52,42 @@ test('explain pool does not count addresses of Nodes and routers, and names the 
   expect(explanation?.usage).toEqual([{ family: 'IPv4', assigned: 0, free: '2', total: '2' }]);
   expect(explanation?.warning?.code).toBe('PoolHoldsNodeAddress');
   expect(explanation === undefined ? [] : renderPool(explanation)).toContain('Usage      IPv4 0 given, 2 of 2 free');
+});
+
+const policy = { externalIPPolicies: [{ cidrs: ['192.0.2.0/24'] }] };
+const other = { name: 'shop/other', type: 'ClusterIP' as const };
+
+test.each<[string, string, ClusterLiteral]>([
+  ['the ClusterIP of another Service', 'shop/other', { services: [...services, { ...other, clusterIPs: ['192.0.2.1'] }] }],
+  ['an external IP that a policy allows', 'shop/other', { services: [...services, { ...other, externalIPs: ['192.0.2.1'] }], ...policy }],
+  [
+    'an address that another controller gave',
+    'shop/other',
+    { services: [...services, { name: 'shop/other', loadBalancerClass: 'example.com/other', assigned: ['192.0.2.1'] }] },
+  ],
+])('a Service is not given %s, and gets the address when it is free', async (_, key, taken) => {
+  const provider = new BareMetalProvider();
+  provider.adopt(world(policy), new Map(), new Map());
+  provider.affected([{ kind: 'Service', key }], world(taken));
+  expect(await outcome(provider, world(taken))).toEqual([0, 'PoolFull']);
+  expect([...provider.affected([{ kind: 'Service', key }], world({}))]).toContain('shop/web');
+  expect(await outcome(provider, world({}))).toEqual([1, undefined]);
+});
+
+test('an external IP that no policy allows takes no address of a pool', async () => {
+  const provider = new BareMetalProvider();
+  const taken = { services: [...services, { ...other, externalIPs: ['192.0.2.1'] }] };
+  provider.adopt(world(taken), new Map(), new Map());
+  expect(await outcome(provider, world(taken))).toEqual([1, undefined]);
+});
+
+test('an address that a node reports on an interface is given to no Service until the report lacks it', async () => {
+  const provider = new BareMetalProvider();
+  const taken = { nodes: [{ name: 'n1' }], interfaces: { n1: { eth0: ['192.0.2.1/32'] } } };
+  provider.adopt(world({ nodes: [{ name: 'n1' }] }), new Map(), new Map());
+  provider.affected([{ kind: 'NodeState', key: 'n1' }], world(taken));
+  expect(await outcome(provider, world(taken))).toEqual([0, 'PoolFull']);
+  const gone = world({ nodes: [{ name: 'n1' }] });
+  expect([...provider.affected([{ kind: 'NodeState', key: 'n1' }], gone)]).toEqual(['shop/web']);
+  expect(await outcome(provider, gone)).toEqual([1, undefined]);
 });

@@ -1,10 +1,10 @@
-import { compareAddresses, formatAddress, type Address, type Family } from '../../../net/address.ts';
-import { rangeContains, rangeSize, type AddressRange } from '../../../net/range.ts';
+import { compareAddresses, type Address, type Family } from '../../../net/address.ts';
+import { rangeContains, rangeOfPrefix, rangeSize, rangesOverlap, type AddressRange } from '../../../net/range.ts';
 import type { IPAddressPool } from '../../../model/kinds/types.ts';
 import { reason, type Reason } from '../../../model/reasons.ts';
 import { containsAddress, lowerBound, type RefusedPool } from './pools.ts';
 import { createFreeIntervals, type FreeIntervals } from './free-intervals.ts';
-import type { NetworkAddresses } from './network-addresses.ts';
+import { noOwners, type KnownOwners } from './owners-in-pools.ts';
 
 export type AddressSpace = ReturnType<typeof createAddressSpace>;
 
@@ -24,24 +24,24 @@ interface Block {
   readonly pool: IPAddressPool;
   readonly range: AddressRange;
   readonly free: FreeIntervals;
-  /** Addresses of Nodes and BGPPeers. */
-  readonly ofNetwork: Set<bigint>;
+  /** The parts of the range that belong to something else as a whole, ascending and disjoint. */
+  readonly holes: readonly AddressRange[];
+  /** Other addresses that belong to something else. */
+  readonly ofOthers: Set<bigint>;
   held: bigint;
 }
 
 /** The addresses of the effective pools, and which of them are free. The pools are disjoint, as `effectivePools` returns them. */
-export function createAddressSpace(
-  pools: readonly IPAddressPool[],
-  refused: readonly RefusedPool[],
-  network: NetworkAddresses = new Map(),
-) {
-  const byPool = new Map(pools.map((pool) => [pool.metadata.name, pool.addresses.map((range) => blockOf(pool, range))]));
+export function createAddressSpace(pools: readonly IPAddressPool[], refused: readonly RefusedPool[], owners: KnownOwners = noOwners) {
+  const taken = owners.inPools.ranges.map(({ prefix }) => rangeOfPrefix(prefix));
+  const byPool = new Map(pools.map((pool) => [pool.metadata.name, pool.addresses.map((range) => blockOf(pool, range, taken))]));
   const ascending = [...byPool.values()].flat().sort((a, b) => compareAddresses(a.range.first, b.range.first));
   const blocks = (pool: string, family: Family): readonly Block[] =>
     (byPool.get(pool) ?? []).filter(({ range }) => range.first.family === family);
-  for (const { address } of network.values()) blockAt(ascending, address)?.ofNetwork.add(address.value);
+  for (const { prefix } of owners.inPools.hosts.values()) noteOwned(blockAt(ascending, prefix.address), prefix.address);
   const avoids = ({ pool }: Block, address: Address): boolean => pool.avoidBuggyIPs && isBuggy(address);
-  const excluded = (block: Block, address: Address): boolean => block.ofNetwork.has(address.value) || avoids(block, address);
+  const excluded = (block: Block, address: Address): boolean =>
+    block.ofOthers.has(address.value) || avoids(block, address) || isInHole(block, address);
 
   return {
     /** The effective pools, sorted by name. */
@@ -61,8 +61,10 @@ export function createAddressSpace(
       return found.map((block) => lowest(block, excluded)).find((address) => address !== undefined);
     },
     hasFamily: (pool: string, family: Family) => blocks(pool, family).length > 0,
-    /** Returns which Node or BGPPeer has the address itself, so that no Service gets it. */
-    ownerInNetwork: (address: Address) => network.get(formatAddress(address))?.of,
+    /** Returns what else has the address, so that no Service gets it. */
+    ownerOf: owners.ownerOf,
+    /** Returns what else no pool gives the address for: also an external IP, or an address that another controller gave. */
+    ownerInPools: (address: Address) => owners.inPools.ownerOf(address),
     /** Marks an address as held. Does nothing when no pool contains it. */
     markHeld(address: Address): void {
       const block = blockAt(ascending, address);
@@ -79,8 +81,9 @@ export function createAddressSpace(
     usage(pool: string, family: Family): { readonly total: bigint; readonly free: bigint } {
       let [total, held] = [0n, 0n];
       for (const block of blocks(pool, family)) {
-        total += block.pool.avoidBuggyIPs && family === 4 ? rangeSize(block.range) - buggyIn(block.range) : rangeSize(block.range);
-        for (const value of block.ofNetwork) if (!avoids(block, { family, value })) total--;
+        total += sizeOf(block, block.range);
+        for (const hole of block.holes) total -= sizeOf(block, hole);
+        for (const value of block.ofOthers) if (!avoids(block, { family, value })) total--;
         held += block.held;
       }
       return { total, free: total - held };
@@ -90,8 +93,39 @@ export function createAddressSpace(
   };
 }
 
-function blockOf(pool: IPAddressPool, range: AddressRange): Block {
-  return { pool, range, free: createFreeIntervals(range), ofNetwork: new Set(), held: 0n };
+function blockOf(pool: IPAddressPool, range: AddressRange, taken: readonly AddressRange[]): Block {
+  const holes = holesIn(range, taken);
+  return { pool, range, free: createFreeIntervals(range, holes), holes, ofOthers: new Set(), held: 0n };
+}
+
+/** Returns the parts of the range that are taken, ascending and disjoint. */
+function holesIn(range: AddressRange, taken: readonly AddressRange[]): AddressRange[] {
+  const holes: AddressRange[] = [];
+  const overlapping = taken.filter((other) => rangesOverlap(range, other));
+  for (const { first, last } of overlapping.toSorted((a, b) => compareAddresses(a.first, b.first))) {
+    const cut = {
+      first: compareAddresses(first, range.first) < 0 ? range.first : first,
+      last: compareAddresses(last, range.last) > 0 ? range.last : last,
+    };
+    const before = holes.at(-1);
+    if (before === undefined || before.last.value < cut.first.value) holes.push(cut);
+    else if (before.last.value < cut.last.value) holes[holes.length - 1] = { first: before.first, last: cut.last };
+  }
+  return holes;
+}
+
+function isInHole({ holes }: Block, address: Address): boolean {
+  const hole = holes[lowerBound(holes, ({ last }) => compareAddresses(last, address) < 0)];
+  return hole !== undefined && rangeContains(hole, address);
+}
+
+function noteOwned(block: Block | undefined, address: Address): void {
+  if (block !== undefined && !isInHole(block, address)) block.ofOthers.add(address.value);
+}
+
+/** Counts the addresses of a range that the pool does not avoid. */
+function sizeOf({ pool }: Block, range: AddressRange): bigint {
+  return pool.avoidBuggyIPs && range.first.family === 4 ? rangeSize(range) - buggyIn(range) : rangeSize(range);
 }
 
 /** Removes excluded addresses from the free ones when the search meets them, each once. */

@@ -18,12 +18,13 @@ export interface FreeIntervals {
   steps(): number;
 }
 
-export function createFreeIntervals(range: AddressRange): FreeIntervals {
+/** `holes`: parts of the range that are never free, ascending and disjoint. */
+export function createFreeIntervals(range: AddressRange, holes: readonly AddressRange[] = []): FreeIntervals {
   const { family } = range.first;
   // In descending order: the lowest interval, which callers ask for most, is the last and is removed without moving the others. Removing
   // one in the middle shifts those behind it, which costs far less than the rest of an allocation: there are at most as many gaps as held
   // addresses.
-  const intervals: { first: bigint; last: bigint }[] = [{ first: range.first.value, last: range.last.value }];
+  const intervals = between(range, holes).toReversed();
   let steps = 0;
 
   /** Returns the index of the lowest interval that ends at or above the value, -1 when all are below. */
@@ -86,4 +87,11 @@ export function createFreeIntervals(range: AddressRange): FreeIntervals {
     },
     steps: () => steps,
   };
+}
+
+/** Returns what is left of the range, ascending. */
+function between(range: AddressRange, holes: readonly AddressRange[]): { first: bigint; last: bigint }[] {
+  const starts = [range.first.value, ...holes.map(({ last }) => last.value + 1n)];
+  const ends = [...holes.map(({ first }) => first.value - 1n), range.last.value];
+  return starts.map((first, at) => ({ first, last: ends[at] ?? range.last.value })).filter(({ first, last }) => first <= last);
 }

@@ -21,13 +21,9 @@ export function readNode(fields: FieldReader, options: ParseOptions): ReadResult
   const spec = fields.object('spec');
   const podCIDRs = readPodCIDRs(spec);
   const status = fields.object('status');
-  const internalIPs = status.objects('addresses', limits.nodeAddresses).flatMap((item): Address[] => {
-    if (item.text('type') !== 'InternalIP') return [];
-    const result = parseAddressLeniently(item.text('address') ?? '');
-    if (result.ok) return [result.value];
-    item.warning('address', `is left out: ${result.problem}`, '');
-    return [];
-  });
+  const addresses = status.objects('addresses', limits.nodeAddresses);
+  const internalIPs = readAddresses(addresses, 'InternalIP');
+  const externalIPs = readAddresses(addresses, 'ExternalIP');
   const conditions = new Map<string, string>();
   for (const item of status.objects('conditions', limits.names)) conditions.set(item.text('type') ?? '', item.text('status') ?? '');
   const taints = spec.objects('taints', limits.names).map((item) => `${item.text('key')}:${item.text('effect')}`);
@@ -41,6 +37,7 @@ export function readNode(fields: FieldReader, options: ParseOptions): ReadResult
       // Drops annotations: programs keep heartbeats in them, and decisions read only `drain`.
       metadata: { ...metadata, annotations: {} },
       internalIPs,
+      ...(externalIPs.length === 0 ? {} : { externalIPs }),
       podCIDRs,
       networkUnavailable: conditions.get('NetworkUnavailable') === 'True',
       ready: (conditions.get('Ready') ?? 'True') === 'True',
@@ -52,6 +49,16 @@ export function readNode(fields: FieldReader, options: ParseOptions): ReadResult
       ...(providerID === '' ? {} : { providerID }),
     },
   };
+}
+
+function readAddresses(items: readonly FieldReader[], type: 'InternalIP' | 'ExternalIP'): Address[] {
+  return items.flatMap((item): Address[] => {
+    if (item.text('type') !== type) return [];
+    const result = parseAddressLeniently(item.text('address') ?? '');
+    if (result.ok) return [result.value];
+    item.warning('address', `is left out: ${result.problem}`, '');
+    return [];
+  });
 }
 
 /** Reads the drain annotation. An invalid value is left out, because a mistake must neither drain a node nor remove it from the cluster. */

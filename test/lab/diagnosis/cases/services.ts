@@ -114,10 +114,10 @@ export const serviceCases: readonly Misconfiguration[] = [
   {
     name: 'address-of-node',
     mistake: 'The Service requests the InternalIP of a Node, which a pool holds.',
-    code: 'AddressOfNetwork',
+    code: 'AddressInUseBy',
     condition: 'AddressAssigned',
     verdict:
-      'Not served: pool "address-of-node" does not give 10.0.0.17, the InternalIP of node "node7": a Service with this address would take it off the network. Request another address, and leave 10.0.0.17 out of IPAddressPool "address-of-node".',
+      'Not served: 10.0.0.17 is the InternalIP of node "node7": no Service gets it. Request another address, and leave 10.0.0.17 out of IPAddressPool "address-of-node".',
     before: withoutService,
     after: (place) => [
       namespace(place),

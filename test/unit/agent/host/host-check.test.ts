@@ -6,7 +6,7 @@ import { remedyText } from '../../../../src/model/reasons.ts';
 import type { HeraldObject } from '../../../../src/model/store/snapshot.ts';
 import { Store } from '../../../../src/model/store/store.ts';
 import type { HostInterface } from '../../../../src/system/host.ts';
-import { config, node, peer, service } from '../../decisions/fixtures.ts';
+import { cluster, config, node, peer, service } from '../../decisions/fixtures.ts';
 import { basics, testbed, web, type Testbed, type TestbedOptions } from '../testbed.ts';
 
 const beLiberal = 'net/netfilter/nf_conntrack_tcp_be_liberal';
@@ -215,6 +215,17 @@ test('a local program on a NodePort is reported with the Service that owns the p
   await bed.advance(limits.hostCheckMilliseconds);
   await bed.advance(limits.reportPauseMilliseconds);
   expect(reported(bed)).toEqual([]);
+});
+
+test('a local program on a port that a Service has at an address of the host is reported', async () => {
+  const bed = await started(({ host, source }) => {
+    const [own = ''] = host.addresses();
+    for (const policy of cluster({ externalIPPolicies: [{ cidrs: ['0.0.0.0/0'] }] }).externalIPPolicies.values()) source.put(policy);
+    source.put(service({ name: 'web', type: 'ClusterIP', clusterIPs: ['10.96.0.9'], externalIPs: [own], ports: ['6443'] }));
+    host.sockets = [{ protocol: 'TCP', address: '0.0.0.0', port: 6443 }];
+  });
+  const [own = ''] = bed.host.addresses();
+  expect(reported(bed)).toEqual([['OwnAddressListener', { protocol: 'TCP', port: 6443, address: own, service: 'default/web' }]]);
 });
 
 test('a table of connections that is nearly full is reported within seconds, until it has room again', async () => {

@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { limits } from '../../../../src/agent/limits.ts';
 import { NodeLinks } from '../../../../src/agent/l2/node-links.ts';
+import { addressesText } from '../../../../src/model/objects/node-state.ts';
 import type { Snapshot } from '../../../../src/model/store/snapshot.ts';
 import { address } from '../../../../src/net/address.ts';
 import type { HostLink } from '../../../../src/net/host-link.ts';
@@ -24,6 +25,7 @@ function bed() {
   const clock = new VirtualClock();
   const host = { links: [eth0] as readonly HostLink[], readings: 0, followers: new Set<() => void>() };
   const onChanged = vi.fn<() => void>();
+  const onStatusChanged = vi.fn<() => void>();
   const advertisements = new Map([['pool', { interfaces: [] }]]);
   const links = new NodeLinks(
     {
@@ -38,14 +40,19 @@ function bed() {
       clock,
       log: silentLog,
     },
-    { node: 'n1', snapshot: () => ({ l2Advertisements: advertisements, nodes: new Map() }) as unknown as Snapshot, onChanged },
+    {
+      node: 'n1',
+      snapshot: () => ({ l2Advertisements: advertisements, nodes: new Map() }) as unknown as Snapshot,
+      onChanged,
+      onStatusChanged,
+    },
   );
   const tell = async (): Promise<void> => {
     for (const changed of host.followers) changed();
     await vi.waitFor(() => undefined);
     await Promise.resolve();
   };
-  return { clock, host, links, onChanged, advertisements, tell };
+  return { clock, host, links, onChanged, onStatusChanged, advertisements, tell };
 }
 
 test('L2-28 a link that loses its carrier is left out as soon as the kernel reports it', async () => {
@@ -75,19 +82,39 @@ test('without an event the links are read again after a while', async () => {
   await vi.waitFor(() => expect(links.links).toEqual([]));
 });
 
-test('nothing is followed or read any more when the last L2Advertisement is gone, or the agent stops', async () => {
-  const { clock, host, links, advertisements } = bed();
+test('the links are not known any more when the last L2Advertisement is gone, and are when there is one again', async () => {
+  const { host, links, advertisements } = bed();
   await links.reconcile();
-  expect(host.followers.size).toBe(1);
   advertisements.clear();
-  await links.reconcile();
-  expect(host.followers.size).toBe(0);
+  expect(links.reconcile()).toBeUndefined();
   expect(links.links).toBeUndefined();
   advertisements.set('pool', { interfaces: [] });
+  await links.reconcile();
+  expect(links.links?.map(({ name }) => name)).toEqual(['eth0']);
+  expect(host.followers.size).toBe(1);
+});
+
+test('nothing is followed or read any more when the agent stops', async () => {
+  const { clock, host, links } = bed();
   await links.reconcile();
   links.stop();
   expect(host.followers.size).toBe(0);
   const { readings } = host;
-  clock.advance(10 * limits.linkCheckMilliseconds);
+  clock.advance(10 * limits.hostCheckMilliseconds);
   expect(host.readings).toBe(readings);
+});
+
+test('without an L2Advertisement the addresses of the interfaces are reported, and again after each change', async () => {
+  const { host, links, advertisements, onStatusChanged, onChanged, tell } = bed();
+  advertisements.clear();
+  expect(links.reconcile()).toBeUndefined();
+  await vi.waitFor(() => expect(addressesText(links.reportPart())).toBe('eth0 192.0.2.1/24'));
+  const virtual = { ...eth0, addresses: [...eth0.addresses, { address: address('192.0.2.100') }] };
+  host.links = [virtual];
+  await tell();
+  await vi.waitFor(() => expect(addressesText(links.reportPart())).toBe('eth0 192.0.2.1/24 192.0.2.100/32'));
+  expect(onStatusChanged).toHaveBeenCalledTimes(2);
+  await tell();
+  expect(onStatusChanged).toHaveBeenCalledTimes(2);
+  expect([links.reportPart().links, onChanged.mock.calls.length]).toEqual([undefined, 0]);
 });

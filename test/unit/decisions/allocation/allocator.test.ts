@@ -3,7 +3,7 @@ import { defined } from '../../../../src/lang/defined.ts';
 import { address, formatAddress } from '../../../../src/net/address.ts';
 import { createAllocator, type Allocation, type Allocator } from '../../../../src/decisions/allocation/allocator.ts';
 import { limits } from '../../../../src/decisions/allocation/limits.ts';
-import { networkAddressesIn } from '../../../../src/decisions/allocation/pools/network-addresses.ts';
+import { knownOwners } from '../../../../src/decisions/allocation/pools/owners-in-pools.ts';
 import { effectivePools } from '../../../../src/decisions/allocation/pools/pools.ts';
 import { allocationRequest, type AllocationRequest } from '../../../../src/decisions/allocation/request.ts';
 import { reasonLine } from '../../../../src/decisions/verdict/verdict-text.ts';
@@ -454,6 +454,55 @@ describe('address families', () => {
   });
 });
 
+describe('several addresses of one family on record, without a request', () => {
+  const recorded = ['192.0.2.2', '192.0.2.3', '2001:db8::3', '2001:db8::4'].map(address);
+  const pools: PoolLiteral[] = [{ name: 'p', addresses: ['192.0.2.0/24', '2001:db8::/64'] }];
+  const adopting = (literal: ServiceLiteral, addresses = recorded) => {
+    const allocator = withPools(...pools);
+    allocator.adopt(request(literal), addresses);
+    return allocator;
+  };
+
+  test('all of them stay, for every decision until the owner asks for something else', () => {
+    const allocator = adopting({ name: 'web', ...required });
+    for (let decision = 0; decision < 3; decision++)
+      expect(ask(allocator, { name: 'web', ...required })).toBe(recorded.map(formatAddress).join(', '));
+    expect(ask(allocator, { name: 'other', requested: ['192.0.2.3'] })).toBe('(AddressTaken)');
+    expect(ask(allocator, { name: 'web', ...required, requested: ['192.0.2.3', '2001:db8::4'] })).toBe('192.0.2.3, 2001:db8::4');
+    expect(ask(allocator, { name: 'other', requested: ['192.0.2.2'] })).toBe('192.0.2.2');
+  });
+
+  test('all of them stay when the Service changes its ports or its sharing key', () => {
+    const allocator = adopting({ name: 'web', ...required });
+    for (const change of [{ ports: ['81'] }, { ports: ['81'], sharingKey: 'k' }])
+      expect(ask(allocator, { name: 'web', ...required, ...change })).toBe(recorded.map(formatAddress).join(', '));
+  });
+
+  test('a Service that shares without a request gets all addresses of its partner, also after a restart', () => {
+    const partner = { name: 'web', ...required, sharingKey: 'k', requested: recorded.map(formatAddress), ports: ['80'] };
+    const joining = { name: 'joining', ...required, sharingKey: 'k', ports: ['81'] };
+    const allocator = withPools(...pools);
+    expect(ask(allocator, partner)).toBe(recorded.map(formatAddress).join(', '));
+    for (let decision = 0; decision < 2; decision++) expect(ask(allocator, joining)).toBe(recorded.map(formatAddress).join(', '));
+    const restarted = adopting(partner);
+    restarted.adopt(request(joining), recorded);
+    expect(ask(restarted, joining)).toBe(recorded.map(formatAddress).join(', '));
+    expect(ask(allocator, { name: 'alone', ...required })).toMatch(/^192\.0\.2\.0, 2001:db8::$/);
+  });
+
+  test('a missing family is added beside them', () => {
+    const allocator = adopting({ name: 'web', ...prefer }, recorded.slice(0, 2));
+    expect(ask(allocator, { name: 'web', ...prefer })).toMatch(/^192\.0\.2\.2, 192\.0\.2\.3, 2001:db8::/);
+  });
+
+  test('a Service that no longer requests them keeps one of each family', () => {
+    const allocator = withPools(...pools);
+    const two = ['192.0.2.2', '192.0.2.3'];
+    expect(ask(allocator, { name: 'web', requested: two })).toBe(two.join(', '));
+    expect(ask(allocator, 'web')).toBe('192.0.2.2');
+  });
+});
+
 describe('a changed request', () => {
   const other: PoolLiteral = { name: 'other', addresses: ['198.51.100.1-198.51.100.1'], autoAssign: false };
 
@@ -586,7 +635,7 @@ describe('addresses of Nodes and routers in a pool', () => {
     avoidBuggyIPs: true,
     reserved: { '192.0.2.2': 'default/reserved' },
   };
-  const network = networkAddressesIn(
+  const network = knownOwners(
     cluster({
       pools: [literal],
       nodes: [{ name: 'n1', internalIPs: ['192.0.2.0', '192.0.2.1', '2001:db8::1', '10.0.0.1'] }],
@@ -615,15 +664,15 @@ describe('addresses of Nodes and routers in a pool', () => {
     ['192.0.2.2', {}, 'spec.peerAddress of BGPPeer "tor"'],
   ])('a Service that requests %s gets the reason', (requested, family, named) => {
     const { addresses, reason } = guarded().allocate(request({ name: 'reserved', ...family, requested: [requested] }));
-    expect([addresses, reason?.code]).toEqual([[], 'AddressOfNetwork']);
-    if (reason !== undefined) expect(reasonText(reason)).toContain(`${requested}, ${named}`);
+    expect([addresses, reason?.code]).toEqual([[], 'AddressInUseBy']);
+    if (reason !== undefined) expect(reasonText(reason)).toContain(`${requested} is ${named}`);
   });
 
   test('a holder keeps it, no other Service joins it, and it is not assigned again after its release', () => {
     const allocator = guarded();
     allocator.adopt(request({ name: 'web', sharingKey: 'k', ports: ['80'] }), [address('192.0.2.1')]);
-    expect(ask(allocator, { name: 'web', sharingKey: 'k', ports: ['80'] })).toBe('192.0.2.1');
-    expect(ask(allocator, { name: 'web', sharingKey: 'k', ports: ['80'], requested: ['192.0.2.1'] })).toBe('192.0.2.1');
+    expect(ask(allocator, { name: 'web', sharingKey: 'k', ports: ['80'] })).toBe('192.0.2.1 (AddressInUseBy)');
+    expect(ask(allocator, { name: 'web', sharingKey: 'k', ports: ['80'], requested: ['192.0.2.1'] })).toBe('192.0.2.1 (AddressInUseBy)');
     expect(counts(allocator)).toBe('2 2 1,1 1 0');
     expect(ask(allocator, { name: 'db', sharingKey: 'k', ports: ['443'] })).toBe('192.0.2.3');
     allocator.release('default/web', 0);
@@ -633,7 +682,7 @@ describe('addresses of Nodes and routers in a pool', () => {
 
   test('it is given as soon as no Node or router has it', () => {
     const allocator = guarded();
-    allocator.setPools([pool(literal)], [], new Map());
+    allocator.setPools([pool(literal)]);
     expect(counts(allocator)).toBe('4 3 0,2 2 0');
     expect(ask(allocator, 'web')).toBe('192.0.2.1');
   });

@@ -45,6 +45,24 @@ describe('a pool that covers addresses of the cluster', () => {
       'PoolHoldsPodCIDR',
       '10.244.0.0/16 (podCIDRs of HeraldConfig/default)',
     ],
+    [
+      'an address on an interface of a node',
+      { nodes: [{ name: 'n1' }], interfaces: { n1: { eth0: ['10.0.0.11/24', 'fd05::11/64'] } }, pools: wide('fd05::/64') },
+      'PoolHoldsOtherAddress',
+      'fd05::11, an address of eth0 on node "n1"',
+    ],
+    [
+      'a router from which a node takes routes',
+      { nodes: [{ name: 'n1' }], routers: { n1: ['10.2.0.1'] }, pools: wide('10.2.0.0/24') },
+      'PoolHoldsOtherAddress',
+      '10.2.0.1, a router of node "n1"',
+    ],
+    [
+      'an endpoint of the API server',
+      { slices: [{ service: 'default/kubernetes', endpoints: ['10.3.0.5'] }], pools: wide('10.3.0.0/24') },
+      'PoolHoldsOtherAddress',
+      '10.3.0.5, an address of the API server (endpoint of Service default/kubernetes)',
+    ],
   ])('%s', (_, literal, code, named) => {
     const reason = found(literal);
     expect(reason?.code).toBe(code);
@@ -63,6 +81,14 @@ describe('a pool that covers addresses of the cluster', () => {
         serviceCIDRs: { kubernetes: ['10.96.0.0/16'] },
       }),
     ).toBeUndefined();
+  });
+
+  test.each([
+    ['10.5.0.0/28', '10.5.0.255-10.5.0.255'],
+    ['fd05::-fd05::f', '10.5.0.240-10.5.0.255'],
+  ])('the edges of a link are no reason: %s, %s', (...addresses) => {
+    const link = { nodes: [{ name: 'n1' }], interfaces: { n1: { eth0: ['10.5.0.100/24', 'fd05::100/64'] } } };
+    expect(found({ ...link, pools: wide(...addresses) })).toBeUndefined();
   });
 
   test('the address of a Node comes first, then a peer, ClusterIPs and pods', () => {

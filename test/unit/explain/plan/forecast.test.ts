@@ -204,12 +204,22 @@ describe('a plan of an address that no node announces', () => {
 });
 
 describe('a plan of a route that contains the address of another Node or router', () => {
-  test('names the Node that a kept address cuts off, and the nodes that announce it', () => {
+  test('announces no address that a Node has, and says whose it is', () => {
     const third = { name: 'n3', internalIPs: ['192.0.2.1'] };
     const forecast = plan(running, { ...running, nodes: [...(running.nodes ?? []), third] });
-    expect(forecast.diverted).toEqual([{ prefix: '192.0.2.1/32', address: '192.0.2.1', kind: 'Node', name: 'n3', nodes: ['n1', 'n2'] }]);
+    expect(forecast.diverted).toEqual([]);
+    expect(forecast.unannounced).toMatchObject([
+      { address: '192.0.2.1', reason: { code: 'AddressInUseBy', details: { kind: 'Node', object: 'n3' } } },
+    ]);
+  });
+
+  test('names the Node that an aggregate cuts off, and the nodes that announce it', () => {
+    const third = { name: 'n3', internalIPs: ['192.0.2.14'] };
+    const aggregated = { ...running, advertisements: [{ name: 'all', aggregationLength: 28 }] };
+    const forecast = plan(aggregated, { ...aggregated, nodes: [...(running.nodes ?? []), third] });
+    expect(forecast.diverted).toEqual([{ prefix: '192.0.2.0/28', address: '192.0.2.14', kind: 'Node', name: 'n3', nodes: ['n1', 'n2'] }]);
     expect(renderPlan(forecast)).toContain(
-      '  ! 192.0.2.1/32 is an InternalIP of node n3: routers that prefer this route send its packets to n1, n2, and cut n3 off',
+      '  ! 192.0.2.0/28 contains 192.0.2.14, an InternalIP of node n3: routers that prefer this route send its packets to n1, n2, and cut n3 off',
     );
   });
 
