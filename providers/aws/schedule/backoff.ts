@@ -30,6 +30,7 @@ const transient: ReadonlySet<ReasonCode> = new Set(['AwsCallFailed', 'AwsCredent
 const permanent: ReadonlySet<ReasonCode> = new Set([
   'AwsRefused',
   'AwsTargetsRefused',
+  'AwsZoneRefused',
   'AwsWithoutEffect',
   'AwsDeletionProtected',
   'AwsEndpointServiceInUse',

@@ -2,6 +2,7 @@ import { defined } from '../../../src/lang/defined.ts';
 import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { reason, type Reason } from '../../../src/model/reasons.ts';
 import { reasonOfError } from '../cloud/error-reason.ts';
+import type { AwsError } from '../cloud/error.ts';
 import type { Member, StackOutcome } from '../desire/stack.ts';
 import type { Desired } from '../model/desired.ts';
 import { limits } from '../model/limits.ts';
@@ -54,10 +55,12 @@ interface Reconciled extends Pick<PlannedStack, 'kept'> {
   /** The plan without the actions that were withheld. */
   readonly plan: StackPlan;
   readonly execution: Execution;
+  /** Failed actions that a problem of the plan reports. */
+  readonly reported: ReadonlySet<string>;
 }
 
 /** Returns the result of one reconcile. */
-export function resultOf({ members, intent, decision, kept, plan, execution }: Reconciled): StackResult {
+export function resultOf({ members, intent, decision, kept, plan, execution, reported }: Reconciled): StackResult {
   const { planInput, outcome, unsettled, movedMembers } = decision;
   const { desired } = planInput;
   const staysForOthers = movedMembers.length > 0 || isOfOthers(planInput, releasedBy(intent));
@@ -67,7 +70,7 @@ export function resultOf({ members, intent, decision, kept, plan, execution }: R
     servingStatus: servingStatuses(members, planInput),
     plan,
     execution,
-    errors: errorsOf(plan, execution, outcome),
+    errors: errorsOf(plan, worstFailure(execution, reported), outcome),
     warnings: withObservedWarnings(outcome?.warnings ?? new Map(), members, planInput),
     requeueSeconds: requeueSeconds(plan, execution, isSettled),
     unsettled: !isSettled,
@@ -92,9 +95,8 @@ function servingStatuses(members: readonly Member[], { desired, ...planInput }: 
 }
 
 /** The errors of each Service, and under "" those of the plan and its execution. */
-function errorsOf(plan: StackPlan, execution: Execution, outcome: StackOutcome | undefined): StackResult['errors'] {
+function errorsOf(plan: StackPlan, failure: AwsError | undefined, outcome: StackOutcome | undefined): StackResult['errors'] {
   const errors = new Map<ServiceKey | '', readonly Reason[]>(outcome?.errors);
-  const failure = worstFailure(execution);
   const all = [...plan.problems, ...(failure === undefined ? [] : [reasonOfError(failure)])];
   // A wait is reported only when there is no error.
   const wrong = all.filter(({ code }) => code !== 'AwsProvisioning');
