@@ -36,6 +36,16 @@ const remedies: Readonly<Record<string, string>> = {
   inUse: 'remove what still uses it: a rule, a network interface or a load balancer that Herald did not make',
 };
 
+const held = (holders: string): string => (holders === '' ? '' : ` (${holders})`);
+
+function waysOut({ operation, holders }: { readonly operation: string; readonly holders: string }): string {
+  if (holders !== '')
+    return 'release the address there, or name another one; if another load balancer of Herald has it and waits for this one, recreate its Service or give this one other addresses';
+  return operation === 'elbv2:DeleteLoadBalancer'
+    ? 'delete what uses the load balancer: a VPC link of API Gateway, or an endpoint service that Herald did not make'
+    : `${remedies['inUse'] ?? ''}, if it does not end by itself`;
+}
+
 /** Reasons why a Service has no load balancer in AWS or a different one than requested, and warnings about its annotations. */
 /** `all`: no port has a target. `labels`: those that no Node has, of the annotation, as "a=b,c". Absent: labels are not the cause. */
 export interface NoTargets {
@@ -244,6 +254,15 @@ export const awsReasons = {
     // Without the call: which one fails first differs each time.
     lasting: (d) => `calls to AWS fail (${d.awsCode === '' ? 'no answer' : d.awsCode}); the controller logs which`,
     fix: () => 'Herald retries at growing intervals of at most 2 minutes',
+  }),
+  AwsInUse: reasonEntry({
+    brief: 'AWS refuses a call because something is in use',
+    /** `holders`: what has the addresses, "" when that is not known. */
+    says: (d: FailedCall & { readonly holders: string }) =>
+      `${d.operation} waits for something that is in use: ${d.awsCode}: ${d.message}${requestOf(d)}${held(d.holders)}`,
+    lasting: (d) =>
+      `${d.operation} waits for something that is in use: ${d.awsCode}: ${lastingMessage(d.message, d.operation, d.awsCode)}${held(d.holders)}`,
+    fix: (d) => `${waysOut(d)}; Herald retries at growing intervals of at most 2 minutes`,
   }),
   AwsThrottled: reasonEntry({
     unseen: () => true,
