@@ -155,6 +155,8 @@ disable_services() {
 install_node_packages() {
   stamp=$root/node_modules/.package-lock.json
   if [ -e "$stamp" ] && [ ! "$root/package-lock.json" -nt "$stamp" ]; then return 0; fi
+  # npm would empty the folder behind the link, from which another checkout may be running.
+  [ ! -L "$root/node_modules" ] || fail "node_modules is a link to $(readlink "$root/node_modules"), and its packages are older than package-lock.json; remove the link, or run npm ci --ignore-scripts there"
   command -v npm >/dev/null 2>&1 || fail "npm is missing; install it with: apt-get install npm"
   say "installing the packages of package-lock.json into node_modules, including Node.js 24, without install scripts"
   log=${log:-$(mktemp)}

@@ -71,7 +71,7 @@ const shortModel = { MODEL_SEED: '2', MODEL_RUNS: '3', MODEL_OPERATIONS: process
 const formatted = ['console/src', 'console/test', 'console/bench', 'src', 'providers', 'test', 'scripts', 'docs/.vitepress'];
 
 /** When more files than this fail, a busy machine is not the cause, so they are not run again. */
-const mostFilesRepeated = 3;
+const mostFilesRepeated = 5;
 
 const [tier = 'quick', ...vitestArguments] = process.argv.slice(2);
 const run = tiers[tier];

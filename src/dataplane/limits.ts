@@ -12,6 +12,9 @@ export const maximumSlots = 1024;
 /** Clients remembered for session affinity, per address family. Further clients are balanced on each connection. */
 export const maximumAffinityClients = 65_536;
 
+/** Destinations with their endpoints whose connections are noted at one time, per address family. Others are noted when there is room again. */
+export const maximumBegunPairs = 1_024;
+
 /** Elements in one statement of a script. Keeps each netlink attribute below 64 KiB. */
 export const elementsPerStatement = 400;
 

@@ -132,6 +132,8 @@ export interface NodeForwarding {
    * Absent: none.
    */
   readonly foreignScopes?: readonly FrontendScope[];
+  /** True: the destination and endpoint of each connection that begins are noted for a while, for those who look what becomes of them. */
+  readonly notesBegun?: boolean;
   /** Absent: no Service uses direct server return, or this node can neither pass packets on nor receive them. */
   readonly directReturn?: DirectReturnNode;
 }

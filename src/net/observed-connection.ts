@@ -5,8 +5,9 @@ import type { Protocol } from './frontend.ts';
  * What became of a connection through this machine. `answered`: a new one got an answer. `used`: one of unknown age got packets from both ends.
  * `refused`: it was reset before it was established. `silent`: no packet came back, over TCP, for some seconds. `unfinished`: the endpoint answered,
  * and its client has not completed the TCP connection for some seconds.
+ * `dropped`: its first packet was translated, and a filter of this machine let it go no further.
  */
-export const connectionOutcomes = ['answered', 'used', 'refused', 'silent', 'unfinished'] as const;
+export const connectionOutcomes = ['answered', 'used', 'refused', 'silent', 'unfinished', 'dropped'] as const;
 export type ConnectionOutcome = (typeof connectionOutcomes)[number];
 
 /** What became of one connection to a Service, or of the latest one of several that had the same outcome. */

@@ -21,11 +21,14 @@ import { apply, shipped } from './manifests.ts';
  */
 const providerModule = join(import.meta.dirname, 'diagnosis/provider.ts');
 
-/** Mistakes of the lab that show without agents, routers and hosts. An API server creates no object that is being deleted. */
+/**
+ * Mistakes of the lab that show without agents, routers and hosts: a verdict about some ports needs agents. An API server creates no object that
+ * is being deleted.
+ */
 const sharedCases = allCases.filter(
   ({ one, place }) =>
     [...allocationCases, ...announcementCases, ...serviceCases].includes(one) &&
-    one.verdict.startsWith('Not served') &&
+    /^Not served(?! at)/.test(one.verdict) &&
     !JSON.stringify(one.after?.(place)).includes('deletionTimestamp'),
 );
 

@@ -97,19 +97,27 @@ describe('after the mistakes', () => {
 
   beforeAll(async () => {
     await makeMistakes(scene, [...allCases, ...allProblems]);
-    for (const { one } of allCases) await untilRecorded(one);
+    for (const placed of allCases) await untilRecorded(placed);
     facts = await observe(scene);
     rows = await problems(scene);
     count = await conditionCounts(scene);
   }, 600_000);
 
-  /** A negative condition is recorded after 30 s, and reported by an Event then. */
-  async function untilRecorded({ name, condition, code }: PlacedCase['one']): Promise<void> {
+  /**
+   * Waits until the condition has the line of the verdict. A negative condition is recorded after 30 s, and reported by an Event then. What
+   * agents see of connections needs clients: each node that announces the Service has to see some.
+   */
+  async function untilRecorded({ one: { name, condition, code, verdict }, place }: PlacedCase): Promise<void> {
     if (condition === undefined) return;
     await scene.lab
       .until(
-        `${name} has ${condition}=False (${code})`,
-        async (note) => note((await scene.herald.service(name, 'web')).conditions[condition])?.reason === code,
+        `${name} has ${condition} (${code})`,
+        async (note) => {
+          const { reason, message } = note((await scene.herald.service(name, 'web')).conditions[condition]) ?? {};
+          if (reason === code && message === verdict) return true;
+          if (condition === 'Answered') await connect(place);
+          return false;
+        },
         240_000,
       )
       // The test of the case shows what is there instead.

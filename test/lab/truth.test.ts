@@ -57,7 +57,7 @@ async function explainUntil(
         }
         return note([...open].map(({ one }) => one.name)).length === 0;
       },
-      180_000,
+      240_000,
     )
     .catch(() => undefined);
   return found;

@@ -64,7 +64,7 @@ describe('the Services', () => {
     const row = visitor.page.locator('[data-index] ');
     await row.first().waitFor();
     expect(await row.count()).toBe(1);
-    expect(await row.first().textContent()).toMatch(/Served.*shop\/web.*198\.51\.100\.10.*public/);
+    expect(await row.first().textContent()).toMatch(/Not checked.*shop\/web.*198\.51\.100\.10.*public/);
     expect(
       await row
         .first()
@@ -253,7 +253,7 @@ describe('what if', () => {
     await page
       .locator('input[type=file]')
       .setInputFiles([{ name: 'pool.yaml', mimeType: 'application/yaml', buffer: Buffer.from(pool('203.0.113.128/28')) }]);
-    await page.getByRole('heading', { name: 'Addresses', level: 2 }).waitFor();
+    await page.getByRole('heading', { name: 'Addresses', exact: true, level: 2 }).waitFor();
     expect(await manifests.inputValue()).toBe(pool('203.0.113.128/28'));
     const text = JSON.stringify(pool('203.0.113.192/28'));
     const dataTransfer = await page.evaluateHandle(
@@ -262,7 +262,7 @@ describe('what if', () => {
     await page.getByRole('button', { name: 'Clear' }).click();
     await page.dispatchEvent('.page', 'drop', { dataTransfer });
     await until('the dropped file is in the field', async () => (await manifests.inputValue()) === pool('203.0.113.192/28'));
-    await page.getByRole('heading', { name: 'Addresses', level: 2 }).waitFor();
+    await page.getByRole('heading', { name: 'Addresses', exact: true, level: 2 }).waitFor();
     await manifests.fill(pool('192.0.2.0/99'));
     await page.getByText('objects with an error are compared as they are now').waitFor();
     expect(await page.locator('.notes li').allTextContents()).toEqual([
@@ -277,7 +277,7 @@ describe('what if', () => {
     const focused = (): Promise<string> => page.evaluate('document.activeElement?.tagName + " " + document.activeElement?.textContent');
     for (let presses = 0; presses < 10 && !(await focused()).startsWith('TEXTAREA'); presses++) await page.keyboard.press('Tab');
     await page.keyboard.insertText(pool('203.0.113.128/28'));
-    await page.getByRole('heading', { name: 'Addresses', level: 2 }).waitFor();
+    await page.getByRole('heading', { name: 'Addresses', exact: true, level: 2 }).waitFor();
     for (let presses = 0; presses < 5 && !(await focused()).includes('Copy as text'); presses++) await page.keyboard.press('Tab');
     expect(await focused()).toBe('BUTTON Copy as text');
   });

@@ -36,6 +36,7 @@ function reasonOf(node: string, endpoints: string, { kind, way }: FailingEndpoin
     return reason('EndpointUnroutable', { node, endpoints, route: way.route, ...defined({ remedy: way.remedy }) });
   if (way?.kind === 'notOnLink') return reason('EndpointNotOnLink', { node, endpoints, interface: way.interface });
   if (kind === 'unfinished') return reason('EndpointAnswersLost', { node, endpoints });
+  if (kind === 'dropped') return reason('EndpointDropped', { node, endpoints });
   return reason(kind === 'refused' ? 'EndpointRefuses' : 'EndpointSilent', { node, endpoints });
 }
 

@@ -156,6 +156,7 @@ export class ConnectionChecks {
         this.#judgeSoon();
       },
       spent: (milliseconds) => (this.#milliseconds += milliseconds),
+      isAnswered: (pair) => this.evidence.isAnswered(pair, clock.now()),
     };
   }
 

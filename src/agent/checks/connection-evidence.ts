@@ -1,4 +1,5 @@
 import type { ConnectionLook } from '../../dataplane/conntrack/connection-watch.ts';
+import type { Pair } from '../../dataplane/conntrack/flow-reader.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { formatAddress } from '../../net/address.ts';
 import { frontendKey, type Frontend } from '../../net/frontend.ts';
@@ -6,10 +7,10 @@ import type { ObservedConnection } from '../../net/observed-connection.ts';
 import type { NoWay } from '../../net/endpoint-way.ts';
 import { limits } from '../limits.ts';
 import { chosenEndpoints, endpointText, portKey, type CheckedFrontends, type CheckedPort } from './checked-frontends.ts';
-import { isOld, PairEvidence } from './pair-evidence.ts';
+import { isOld, PairEvidence, type FailedConnections } from './pair-evidence.ts';
 
 /** How an endpoint fails: it has no way, or connections to it do. */
-export type FailureKind = NoWay['kind'] | 'refused' | 'silent' | 'unfinished';
+export type FailureKind = NoWay['kind'] | FailedConnections;
 
 /** An endpoint that this node does not reach. */
 export interface FailingEndpoint extends CheckedPort {
@@ -76,6 +77,13 @@ export class ConnectionEvidence {
     return this.#ways.get(addressOf(endpoint));
   }
 
+  /** True when connections of clients with this destination and endpoint were answered in the last ten minutes. */
+  isAnswered(pair: Pair, now: number): boolean {
+    const found = this.#find(pair);
+    const evidence = found === undefined ? undefined : this.#records.get(found.key)?.pairs.get(found.endpoint);
+    return evidence !== undefined && (!isOld(evidence.answeredClient, now) || evidence.last('used', now) !== undefined);
+  }
+
   /** True when connections of clients to the endpoint were seen in the last ten minutes. */
   knowsClients(endpoint: string, now: number): boolean {
     if (this.#known === undefined || now - this.#known.at >= limits.knownEndpointsMilliseconds) {
@@ -138,19 +146,24 @@ export class ConnectionEvidence {
     }
   }
 
-  #recordOf(
-    { destination, protocol, port, endpoint, endpointPort }: ObservedConnection,
-    now: number,
-  ): { readonly record: FrontendRecord; readonly pair: PairEvidence } | undefined {
-    let key = frontendKey({ kind: 'address', address: destination, protocol, port });
-    let found = this.#frontends.find(key);
-    if (found === undefined) {
-      key = frontendKey({ kind: 'nodePort', family: destination.family, protocol, port });
-      found = this.#frontends.find(key);
-    }
-    if (found === undefined) return undefined;
+  /** Finds the key of the frontend to which a connection was sent, and the endpoint as text, if it is one of the frontend. */
+  #find({ destination, protocol, port, endpoint, endpointPort }: Pair): { readonly key: string; readonly endpoint: string } | undefined {
     const text = endpointText({ address: endpoint, port: endpointPort });
-    if (!this.#frontends.endpointsOf(found.frontend).has(text)) return undefined;
+    for (const match of [
+      { kind: 'address', address: destination, protocol, port } as const,
+      { kind: 'nodePort', family: destination.family, protocol, port } as const,
+    ]) {
+      const key = frontendKey(match);
+      const found = this.#frontends.find(key);
+      if (found !== undefined) return this.#frontends.endpointsOf(found.frontend).has(text) ? { key, endpoint: text } : undefined;
+    }
+    return undefined;
+  }
+
+  #recordOf(connection: ObservedConnection, now: number): { readonly record: FrontendRecord; readonly pair: PairEvidence } | undefined {
+    const found = this.#find(connection);
+    if (found === undefined) return undefined;
+    const { key, endpoint: text } = found;
     const record = this.#records.get(key) ?? { answered: Number.NEGATIVE_INFINITY, pairs: new Map<string, PairEvidence>() };
     const known = record.pairs.get(text);
     if (known !== undefined) return { record, pair: known };
@@ -221,7 +234,7 @@ type Failures = Map<
 >;
 
 /** The first of these that applies to an endpoint is reported. */
-const kinds: readonly FailureKind[] = ['unroutable', 'notOnLink', 'refused', 'silent', 'unfinished'];
+const kinds: readonly FailureKind[] = ['unroutable', 'notOnLink', 'dropped', 'refused', 'silent', 'unfinished'];
 
 function addFailure(failures: Failures, port: CheckedPort, scope: Frontend['scope'], failure: Failure): void {
   const key = portKey(port);

@@ -2,6 +2,8 @@ import type { ConnectionOutcome, ObservedConnection } from '../../net/observed-c
 import type { ConnectionLook } from '../../dataplane/conntrack/connection-watch.ts';
 import { limits } from '../limits.ts';
 
+export type FailedConnections = 'refused' | 'silent' | 'unfinished' | 'dropped';
+
 interface Failure {
   readonly id: number;
   /** When the last packet passed, and since when a look would have shown that later connections are answered. */
@@ -28,13 +30,15 @@ export class PairEvidence {
   #fails = false;
 
   take({ outcome, at, id, own }: ObservedConnection, noticed: number): void {
+    // The kernel deletes a refused connection, so it looks like one that was dropped.
+    if (outcome === 'dropped' && this.#lastOf('refused') >= at) return;
     this.#isOwn = at >= this.latest ? own === true : this.#isOwn;
     this.#last[outcome] = Math.max(at, this.#last[outcome] ?? at);
     const isOwn = own === true;
     // An answer to the agent itself does not show that clients are answered, whose packets go through the rules.
     if (outcome === 'answered' && isOwn) this.#failures = this.#failures.filter((failure) => !failure.isOwn || failure.at > at);
     else if (outcome === 'answered') this.#answeredClient = Math.max(this.#answeredClient, at);
-    if (outcome !== 'refused' && outcome !== 'silent' && outcome !== 'unfinished') return;
+    if (outcome === 'answered' || outcome === 'used') return;
     const known = this.#failures.find((failure) => failure.id === id);
     if (known !== undefined) {
       known.at = Math.max(known.at, at);
@@ -74,11 +78,7 @@ export class PairEvidence {
    * Returns how connections fail: the last new ones did, at least two, and a look that began later saw none that was answered since. If it saw
    * only a share of all, so many more must have been refused. `answered`: when a new connection was last answered.
    */
-  failure(
-    answered: number,
-    { began, share }: Pick<ConnectionLook, 'began' | 'share'>,
-    now: number,
-  ): 'refused' | 'silent' | 'unfinished' | undefined {
+  failure(answered: number, { began, share }: Pick<ConnectionLook, 'began' | 'share'>, now: number): FailedConnections | undefined {
     const later = this.#failures.filter(({ at }) => at > answered);
     if (later.length < this.#failures.length) this.#refused = later.filter(({ isRefused }) => isRefused).length;
     this.#failures = later;
@@ -90,9 +90,13 @@ export class PairEvidence {
     // What a look sees varies from look to look, and must not take back what was found.
     this.#fails ||= later.filter(({ isRefused }) => !isRefused).length + this.#refused * share >= failuresNeeded;
     if (!this.#fails) return undefined;
-    const refused = this.#last.refused ?? Number.NEGATIVE_INFINITY;
-    if (refused > answered && !isOld(refused, now)) return 'refused';
-    return (this.#last.unfinished ?? Number.NEGATIVE_INFINITY) > (this.#last.silent ?? Number.NEGATIVE_INFINITY) ? 'unfinished' : 'silent';
+    const [refused, dropped] = [this.#lastOf('refused'), this.#lastOf('dropped')];
+    if (Math.max(refused, dropped) > answered && !isOld(Math.max(refused, dropped), now)) return dropped > refused ? 'dropped' : 'refused';
+    return this.#lastOf('unfinished') > this.#lastOf('silent') ? 'unfinished' : 'silent';
+  }
+
+  #lastOf(outcome: ConnectionOutcome): number {
+    return this.#last[outcome] ?? Number.NEGATIVE_INFINITY;
   }
 }
 

@@ -1,3 +1,4 @@
+import { begunConnections } from '../../dataplane/nftables/netlink/begun-connections.ts';
 import { defined } from '../../lang/defined.ts';
 import { Agent } from '../../agent/agent.ts';
 import { registerAgentQueries } from '../../agent/live/live-queries.ts';
@@ -176,7 +177,12 @@ function checkComponents(clock: Clock, host: Host) {
   return {
     ...defined({ ways: wayReader(clock) }),
     probe: tcpProber(clock, { answerMilliseconds, closeMilliseconds }),
-    watchConnections: watchConnections({ clock, readSetting: (path) => host.readSetting(path), processorMilliseconds }),
+    watchConnections: watchConnections({
+      clock,
+      listBegun: begunConnections(clock),
+      readSetting: (path) => host.readSetting(path),
+      processorMilliseconds,
+    }),
   };
 }
 

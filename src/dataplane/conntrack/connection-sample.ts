@@ -7,7 +7,7 @@ import { MessageWriter } from '../../system/netlink/message-writer.ts';
 import type { NetlinkSocket } from '../../system/netlink/socket.ts';
 import { sampledConnections } from './limits.ts';
 import { outcomeOf, type FlowOutcome, type Timeouts } from './flow-outcome.ts';
-import { FlowReader, statusBits } from './flow-reader.ts';
+import { FlowReader, statusBits, type Pair } from './flow-reader.ts';
 
 const listFlows = (1 << 8) | 1;
 const flowMessage = 1 << 8;
@@ -16,9 +16,6 @@ const flowAttributes = { status: 3, statusMask: 26 } as const;
 const failuresEach = 2;
 /** struct nfgenmsg. */
 const headerBytes = 4;
-
-/** What connections with one destination and endpoint have in common. */
-type Pair = Pick<ObservedConnection, 'destination' | 'protocol' | 'port' | 'endpoint' | 'endpointPort'>;
 
 interface Entry {
   readonly pair: Pair;
@@ -54,8 +51,11 @@ export class ConnectionSample {
     this.#clock = clock;
   }
 
-  /** Reads from a new socket, which the caller closes: that ends a list early. Rejects with NetlinkError or MalformedNetlink. */
-  async look(socket: NetlinkSocket, timeouts: Timeouts): Promise<Look> {
+  /**
+   * Reads from a new socket, which the caller closes: that ends a list early. Removes from `unseen` the keys of the entries that it sees.
+   * Rejects with NetlinkError or MalformedNetlink.
+   */
+  async look(socket: NetlinkSocket, timeouts: Timeouts, unseen: Map<string, unknown> = new Map()): Promise<Look> {
     const pairs = new Map<string, Pair>();
     const entries: Entry[] = [];
     let listed = 0;
@@ -63,6 +63,7 @@ export class ConnectionSample {
     const isWhole = await this.#list(socket, (bytes, start, end) => {
       listed++;
       this.#reader.read(bytes, start, end);
+      if (unseen.size > 0) unseen.delete(this.#reader.key);
       const entry = entryOf(this.#reader, pairs, known, timeouts);
       if (entry !== undefined) entries.push(entry);
     });
@@ -157,6 +158,7 @@ class LatestConnections {
     refused: new Map(),
     silent: new Map(),
     unfinished: new Map(),
+    dropped: new Map(),
   };
 
   add(pair: Pair, id: number, outcome: ConnectionOutcome, at: number): void {

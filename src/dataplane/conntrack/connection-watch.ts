@@ -4,8 +4,10 @@ import type { Cancel, Clock } from '../../system/clock.ts';
 import { MalformedNetlink, NetlinkError } from '../../system/netlink/error.ts';
 import { netfilterProtocol, openNetlink, type NetlinkOptions, type NetlinkSocket } from '../../system/netlink/socket.ts';
 import { ConnectionSample } from './connection-sample.ts';
+import { DroppedConnections, type ListBegun } from './dropped-connections.ts';
 import { EndedConnections } from './ended-connections.ts';
 import { readTimeouts, type Timeouts } from './flow-outcome.ts';
+import type { Pair } from './flow-reader.ts';
 import { askedLookPause, longestLookPause, lookPause, pauseFactor, timeoutsAge, unpaidPause } from './limits.ts';
 
 export interface ConnectionLook {
@@ -25,6 +27,8 @@ export interface WatchHandlers {
   readonly blind: (why: string | undefined) => void;
   /** Called with the milliseconds that a part of the work took. */
   readonly spent: (milliseconds: number) => void;
+  /** True: connections of the pair were answered in the last minutes. */
+  readonly isAnswered: (pair: Pair) => boolean;
 }
 
 export interface ConnectionWatch {
@@ -39,6 +43,7 @@ export type WatchConnections = (handlers: WatchHandlers) => ConnectionWatch;
 
 interface WatchComponents {
   readonly clock: Clock;
+  readonly listBegun: ListBegun;
   /** As of Host. */
   readonly readSetting: (path: string) => Promise<string | undefined>;
   /** Returns the processor time of this process. Default: the time by the clock. */
@@ -50,8 +55,9 @@ interface WatchComponents {
 }
 
 /**
- * Watches by connection tracking: a look at a part of the table at intervals, and the kernel's events about connections that ended without an
- * answer, because a refused connection is deleted at once. Both are bounded in processor time.
+ * Watches by connection tracking: a look at a part of the table at intervals, the kernel's events about connections that ended without an answer,
+ * because a refused connection is deleted at once, and a list of those that began, because a dropped one is never entered. All are bounded in
+ * processor time.
  */
 export function watchConnections(components: WatchComponents): WatchConnections {
   return (handlers) => new KernelWatch(components, handlers);
@@ -62,6 +68,7 @@ class KernelWatch implements ConnectionWatch {
   readonly #handlers: WatchHandlers;
   readonly #sample: ConnectionSample;
   readonly #ended: EndedConnections;
+  readonly #dropped: DroppedConnections;
   #timeouts: Timeouts | undefined;
   #timeoutsRead = Number.NEGATIVE_INFINITY;
   #lookEnded = Number.NEGATIVE_INFINITY;
@@ -91,6 +98,14 @@ class KernelWatch implements ConnectionWatch {
         this.#cancelEvents = clock.after(timeoutsAge, () => this.#startEvents());
         this.#tellBlind();
       },
+    });
+    this.#dropped = new DroppedConnections({
+      clock,
+      listBegun: components.listBegun,
+      open: () => this.#open({ protocol: netfilterProtocol }),
+      timeouts: () => this.#timeouts ?? unknownTimeouts,
+      reportedSince: () => (this.#eventsOff ? Number.POSITIVE_INFINITY : this.#ended.since),
+      isAnswered: handlers.isAnswered,
     });
     void this.#begin();
     this.#schedule(clock.now() + askedLookPause);
@@ -153,14 +168,16 @@ class KernelWatch implements ConnectionWatch {
 
   async #listConnections(): Promise<Omit<ConnectionLook, 'began'>> {
     const { readSetting } = this.#components;
+    const begun = await this.#dropped.listBegun();
     // An empty table of the default size takes the kernel 10 ms.
     const tracked = Number((await readSetting('net/netfilter/nf_conntrack_count')) ?? Number.NaN);
-    if (tracked === 0) return { connections: [], share: 1 };
+    if (tracked === 0) return { connections: await this.#dropped.find(begun, true), share: 1 };
     const socket = this.#open({ protocol: netfilterProtocol });
     try {
-      const { connections, listed, isWhole } = await this.#sample.look(socket, this.#timeouts ?? unknownTimeouts);
+      const { connections, listed, isWhole } = await this.#sample.look(socket, this.#timeouts ?? unknownTimeouts, begun);
+      const dropped = await this.#dropped.find(begun, isWhole);
       // Some of the tracked connections are not translated, so the true share may be larger.
-      return { connections, share: isWhole ? 1 : Math.min(1, listed / tracked) };
+      return { connections: [...connections, ...dropped], share: isWhole ? 1 : Math.min(1, listed / tracked) };
     } finally {
       socket.close();
     }

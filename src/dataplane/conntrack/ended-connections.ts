@@ -77,6 +77,7 @@ export class EndedConnections {
   readonly #handlers: EndedHandlers;
   readonly #reader = new FlowReader();
   #socket: NetlinkSocket | undefined;
+  #since = Number.POSITIVE_INFINITY;
   #read = 0;
   #cancel: Cancel = () => undefined;
 
@@ -84,6 +85,11 @@ export class EndedConnections {
     this.#clock = clock;
     this.#open = open;
     this.#handlers = handlers;
+  }
+
+  /** Since when every connection that ends without an answer is reported, in milliseconds of the clock. Infinite: not all are. */
+  get since(): number {
+    return this.#since;
   }
 
   start(): void {
@@ -95,7 +101,7 @@ export class EndedConnections {
       failed(error);
       return;
     }
-    this.#read = this.#clock.now();
+    this.#read = this.#since = this.#clock.now();
     this.#poll();
   }
 
@@ -103,6 +109,7 @@ export class EndedConnections {
     this.#cancel();
     this.#socket?.close();
     this.#socket = undefined;
+    this.#since = Number.POSITIVE_INFINITY;
   }
 
   /** Other sockets are read at the same beat, so that the process wakes once for all. */

@@ -1,5 +1,6 @@
-import { addressFromBytes, type Address } from '../../net/address.ts';
+import { addressBytes, addressFromBytes, type Address } from '../../net/address.ts';
 import type { Protocol } from '../../net/frontend.ts';
+import type { ObservedConnection } from '../../net/observed-connection.ts';
 import { attributeHeaderBytes } from '../../system/netlink/attributes.ts';
 import { MalformedNetlink } from '../../system/netlink/error.ts';
 
@@ -21,7 +22,25 @@ const typeMask = 0x3fff;
 export const statusBits = { replied: 0x2, assured: 0x4, translated: 0x20 } as const;
 
 /** States of TCP (enum tcp_conntrack), by number. */
-export const tcpStates = { synSent: 1, synReceived: 2, established: 3, close: 8 } as const;
+export const tcpStates = {
+  synSent: 1,
+  synReceived: 2,
+  established: 3,
+  finWait: 4,
+  closeWait: 5,
+  lastAck: 6,
+  timeWait: 7,
+  close: 8,
+} as const;
+
+/** What connections with one destination and endpoint have in common. */
+export type Pair = Pick<ObservedConnection, 'destination' | 'protocol' | 'port' | 'endpoint' | 'endpointPort'>;
+
+/** Returns the text that `FlowReader.key` is for entries of a pair. */
+export function pairKey({ destination, protocol, port, endpoint, endpointPort }: Pair): string {
+  const octets = [destination, endpoint].map((address) => Buffer.from(addressBytes(address)).toString('latin1'));
+  return `${protocol}${port}:${endpointPort}:${octets.join('')}`;
+}
 
 /**
  * Reads entries of connection tracking by the thousand: `read` sets the fields, and allocates nothing. For single entries see flow-messages.ts.

@@ -38,3 +38,13 @@ export const endedShare = 1_024;
 
 /** Milliseconds between two readings of the kernel's timeouts, and before a problem of the kernel is looked at again. */
 export const timeoutsAge = 60_000;
+
+/**
+ * The ages, in milliseconds, at which a connection that began is looked for in connection tracking: older than a reset that is still to be read,
+ * and younger than the shortest time for which the kernel keeps one (10 s after a reset).
+ */
+export const droppedYoungest = 2_000;
+export const droppedOldest = 5_500;
+
+/** Destinations with their endpoints for which one look searches a table that is too large to be read whole. */
+export const droppedListings = 4;

@@ -26,7 +26,7 @@ import { frontendProblem, nodeElements } from '../ruleset/elements.ts';
 import type { NftExecutor } from './executor.ts';
 import { KernelTable, nodeOwner, type CommitResult } from './kernel-table.ts';
 import { families, markerChain, type PodInterfaces } from '../ruleset/layout.ts';
-import { partElement } from '../ruleset/parts.ts';
+import { partElement, type Part } from '../ruleset/parts.ts';
 import { repairDelay, repairInterval, repairRetry, retriesPerBatch } from '../limits.ts';
 import { skeleton } from '../ruleset/skeleton.ts';
 import { targetFrontend, type Target } from './target.ts';
@@ -318,8 +318,11 @@ export class NftablesDataplane implements Dataplane {
 
   #nodeTarget(): Target {
     assert(this.#node !== undefined);
-    const parts = this.#direct.hasTunnels ? families.map((family) => partElement(family, 'direct_return')) : [];
-    return { elements: [...nodeElements(this.#node), ...parts] };
+    const parts: Part[] = [
+      ...(this.#direct.hasTunnels ? ['direct_return' as const] : []),
+      ...(this.#node.notesBegun === true ? ['begun' as const] : []),
+    ];
+    return { elements: [...nodeElements(this.#node), ...parts.flatMap((part) => families.map((family) => partElement(family, part)))] };
   }
 
   #recordResult(attempted: readonly string[], result: CommitResult): void {

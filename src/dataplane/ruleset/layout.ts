@@ -7,7 +7,7 @@ export const families: readonly Family[] = [4, 6];
 export const tableFamily = (family: Family): 'ip' | 'ip6' => (family === 4 ? 'ip' : 'ip6');
 
 /** Raised with every change of the skeleton. A table of another version is replaced, one of this version is adopted. */
-const layoutVersion = 9;
+const layoutVersion = 10;
 
 /** Interfaces of pods. They are written into rules, because a set cannot hold the beginning of a name. */
 export interface PodInterfaces {

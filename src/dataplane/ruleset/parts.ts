@@ -9,7 +9,7 @@ import { markOctets, type Octets } from './octets.ts';
  * lookup. An element of the set `parts` stands for each. Frontends share it like any other element: it is added with the first that needs
  * the part, in the same transaction, and deleted with the last.
  */
-const partNumbers = { direct_return: 1, source_ranges: 2, nodeport_source_ranges: 3, affinity: 4 } as const;
+const partNumbers = { direct_return: 1, source_ranges: 2, nodeport_source_ranges: 3, affinity: 4, begun: 5 } as const;
 
 export type Part = keyof typeof partNumbers;
 

@@ -2,6 +2,7 @@ import type { Family } from '../../net/address.ts';
 import { hashSeed, type HashInput } from '../../net/connection-hash.ts';
 import { slotTableSizes } from '../../net/frontend.ts';
 import { affinityKey, affinityPart, affinityType, rememberChain, rememberChains, timeoutVerdicts } from './affinity.ts';
+import { begunChain, begunDeclaration, begunPart, begunSet } from './begun.ts';
 import { classOf, hashedClass, kinds, remainders, slotCounts, slotText, type Kind } from './classid.ts';
 import {
   affinityMap,
@@ -43,7 +44,7 @@ export interface Skeleton {
  * - nat prerouting and output: the class of the frontend selects a chain by kind, which marks for masquerade, draws a slot and
  *   translates to the backend of that slot;
  * - filter: a packet that is still addressed to a frontend has no backend. It is refused, or dropped under policy Local.
- *   A translated packet is remembered if the frontend has session affinity. A packet of an established connection meets one rule;
+ *   A translated packet is remembered if the frontend has session affinity, and its endpoint is noted while somebody looks at connections. A packet of an established connection meets one rule;
  * - nat postrouting: masquerade for the mark and for hairpins.
  *
  * `meta priority` is the scratch register: a lookup that misses ends its rule, and IPv4 forwarding overwrites it anyway.
@@ -59,6 +60,7 @@ export function skeleton(family: Family, masqueradeBit: number, pods = noPodInte
     else maps.set(name, `type ${typeText(family, shape.key)} : ${typeText(family, shape.value)} ;${flags}`);
   }
   sets.set(revisionSet, 'type mark ;');
+  sets.set(begunSet, begunDeclaration(family));
   maps.set(affinityMap, `${affinityType(family)} ; size ${maximumAffinityClients} ; flags dynamic,timeout ; timeout 1d ;`);
   const address = addressView(ip);
   const requestMasquerade = `meta mark set meta mark or ${mark}`;
@@ -87,6 +89,7 @@ export function skeleton(family: Family, masqueradeBit: number, pods = noPodInte
       ...directReturnChains(ip, address.key, podMatches, requestMasquerade),
       ...rememberChains(ip),
       chain(rememberChain, []),
+      chain(begunChain, []),
       ...hookChains(ip, podMatches, mark),
     ]),
     parts: partsByKey({
@@ -97,6 +100,7 @@ export function skeleton(family: Family, masqueradeBit: number, pods = noPodInte
         `${nodePortView.key} @nodeport_restricted ${ip} daddr @nodeport_ips fib daddr type local ${nodePortView.key} . ${ip} saddr != @nodeport_allowed_sources drop`,
       ),
       affinity: affinityPart(ip),
+      begun: begunPart(ip),
     }),
   };
 }
@@ -256,7 +260,7 @@ function hookChains(ip: 'ip' | 'ip6', podMatches: readonly string[], mark: strin
   ];
   // The first packet of a connection. A translated one has a backend, which may itself be a frontend: the address of a host network pod is
   // an address of the node. If the backend is the very same frontend, conntrack reports no translation.
-  const translated = `ct status dnat goto ${rememberChain}`;
+  const translated = 'ct status dnat goto translated';
   const undelivered = `meta priority set ${key} map @without_backends meta priority vmap @remainders`;
   const masquerades = [
     `meta mark and ${mark} != 0 meta mark set meta mark xor ${mark} masquerade fully-random`,
@@ -268,6 +272,7 @@ function hookChains(ip: 'ip' | 'ip6', podMatches: readonly string[], mark: strin
     chain('refuse', ['meta l4proto tcp reject with tcp reset', 'reject']),
     // Pods and the node itself may use all backends, also when the backend that they got is the frontend itself.
     chain('nothing_local', [...podMatches.map((match) => `${match} return`), 'fib saddr type local return', 'drop']),
+    chain('translated', [`jump ${begunChain}`, `goto ${rememberChain}`]),
     chain('new_arriving', [
       translated,
       `${ip} daddr @nodeport_ips meta priority set ${nodePortKey} map @nodeports_without_backends meta priority vmap @remainders`,

@@ -122,10 +122,12 @@ export function whyNoEndpoints(snapshot: Snapshot, service: Service, family: Fam
   const slices = snapshot
     .endpointSlices(serviceKey(service.metadata))
     .filter((slice) => slice.family === family && slice.endpoints.length > 0);
-  if (endpoints > 0 || slices.length === 0) return reason('NoEndpoints', { endpoints });
-  const names = (ports: readonly { readonly name: string; readonly protocol: string }[]): string =>
-    [...new Set(ports.map(({ name, protocol }) => `"${name}" (${protocol})`))].join(', ') || 'none';
-  return reason('EndpointPortsDiffer', { ports: names(service.ports), slices: names(slices.flatMap(({ ports }) => ports)) });
+  const ports = slices.flatMap((slice) => slice.ports);
+  // Kubernetes writes a slice without ports when no container has the name that targetPort is.
+  if (endpoints > 0 || ports.length === 0) return reason('NoEndpoints', { endpoints });
+  const names = (of: readonly { readonly name: string; readonly protocol: string }[]): string =>
+    [...new Set(of.map(({ name, protocol }) => `"${name}" (${protocol})`))].join(', ');
+  return reason('EndpointPortsDiffer', { ports: names(service.ports), slices: names(ports) });
 }
 
 export interface Reachability {

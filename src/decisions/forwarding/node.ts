@@ -10,7 +10,8 @@ const frontendScopes: readonly FrontendScope[] = ['internal', 'external'];
 
 /** Returns a node's forwarding settings. Without a Node object and without nodePortAddresses the node takes no NodePort traffic. */
 export function nodeForwarding(snapshot: Snapshot, nodeName: string): NodeForwarding {
-  const { services, podCIDRs, podInterfaces, masqueradeAll, localhostNodePorts, nodePortAddresses, masqueradeBit } = snapshot.config;
+  const { services, podCIDRs, podInterfaces, masqueradeAll, localhostNodePorts, nodePortAddresses, masqueradeBit, checks } =
+    snapshot.config;
   const configured = podCIDRs.length > 0 || podInterfaces.length > 0;
   const direct = directReturnNode(snapshot, nodeName);
   const elsewhere = frontendScopes.filter((scope) => !isInScope(services, { scope }));
@@ -25,6 +26,7 @@ export function nodeForwarding(snapshot: Snapshot, nodeName: string): NodeForwar
     servicePrefixes: services === 'all' ? serviceRanges(snapshot) : [],
     masqueradeBit,
     ...(elsewhere.length === 0 ? {} : { foreignScopes: elsewhere }),
+    ...(checks === 'off' ? {} : { notesBegun: true }),
     ...defined({ directReturn: direct }),
   };
 }

@@ -15,6 +15,13 @@ export const checkReasons = {
     fix: (d) =>
       `find what loses the packets between node "${d.node}" and the pod: a filter or a NetworkPolicy (nft list ruleset, on both nodes and in the pod), the network plugin's routes, the pod's own routes (ip route get CLIENT in the pod), an address that no pod has any more, or a program that accepts no connections (ss -ltn in the pod); herald check service shows from which nodes the endpoints answer`,
   }),
+  EndpointDropped: lastingReason({
+    brief: 'A filter of the node drops connections to endpoints',
+    says: (d: { readonly node: string; readonly endpoints: string }) =>
+      `connections to ${d.endpoints} are dropped or rejected by a filter of the node that passes them on`,
+    fix: (d) =>
+      `find the rule on node "${d.node}" that drops them (nft list ruleset and iptables-save: the hooks forward, input, output and postrouting, with their policies), and accept new connections to ${addressOf(d.endpoints)} before it`,
+  }),
   EndpointAnswersLost: lastingReason({
     brief: 'Clients do not complete connections that endpoints answer',
     says: (d: { readonly node: string; readonly endpoints: string }) =>

@@ -14,15 +14,17 @@ const pod = { 4: '10.72.0.2', 6: 'fd72::2' } as const;
 const services = [
   { name: 'sound', port: 8080, clusterIPs: { 4: '10.96.0.40', 6: 'fd00:96::40' } },
   { name: 'loopback', port: 8081, clusterIPs: { 4: '10.96.0.41', 6: 'fd00:96::41' } },
-  { name: 'dropped', port: 8082, clusterIPs: { 4: '10.96.0.42', 6: 'fd00:96::42' } },
+  { name: 'silent', port: 8082, clusterIPs: { 4: '10.96.0.42', 6: 'fd00:96::42' } },
+  { name: 'dropped', port: 8083, clusterIPs: { 4: '10.96.0.43', 6: 'fd00:96::43' } },
+  { name: 'rejected', port: 8084, clusterIPs: { 4: '10.96.0.44', 6: 'fd00:96::44' } },
 ] as const;
 const families = [4, 6] as const;
 let lab: TwoNodes;
 
-/** A program that listens on all addresses, on the loopback addresses only, and behind a filter. */
+/** A program that listens on all addresses, and on the loopback addresses only. Filters of its own node and of the other one are before some. */
 const program = `const net = require('node:net');
 const listen = (port, host) => new Promise((done) => net.createServer((socket) => socket.end()).on('error', done).listen({ port, host }, done));
-Promise.all([listen(8080, '::'), listen(8081, '127.0.0.1'), listen(8081, '::1'), listen(8082, '::')]).then(() => console.log('up'));`;
+Promise.all([listen(8080, '::'), listen(8081, '127.0.0.1'), listen(8081, '::1'), listen(8082, '::'), listen(8083, '::'), listen(8084, '::')]).then(() => console.log('up'));`;
 
 const slices = (name: string, port: number): Manifest[] =>
   families.map((family) => ({
@@ -52,6 +54,9 @@ beforeAll(async () => {
   await lab.exec('client', ['ip', 'route', 'add', 'fd00:96::/112', 'via', 'fd71:1::1']);
   const drops = 'table inet t { chain i { type filter hook input priority 0; tcp dport 8082 drop; }; }';
   await lab.exec('node2', ['nft', '-f', '-'], { input: drops });
+  await lab.exec('node1', ['nft', '-f', '-'], {
+    input: `table inet t { chain f { type filter hook forward priority 0; tcp dport 8083 drop; tcp dport 8084 reject; }; }`,
+  });
   const running = lab.spawn('node2', [process.execPath, '-e', program]);
   if (running.stdout !== null) await once(running.stdout, 'data');
   const objects = services.flatMap(({ name, port, clusterIPs }) => [dualStackService(name, clusterIPs), ...slices(name, port)]);
@@ -88,17 +93,21 @@ describe('the agent of the node that clients enter', () => {
     expect(await untilReport('there are checks', ({ checks }) => checks)).toEqual({ mode: 'passive', answered: [], failing: [] });
   });
 
-  test('reports answered frontends, endpoints that refuse and endpoints that are silent, over IPv4 and IPv6', async () => {
+  test('reports answered frontends, and endpoints that refuse, are silent, or are behind its own filter, over IPv4 and IPv6', async () => {
     const found = await until('all is reported', async (note) => {
       await connect(2);
       const report = note(await lab.report('node1'));
-      return failing(report).length === 4 ? report : undefined;
+      return failing(report).length === 8 ? report : undefined;
     });
     expect(failing(found)).toEqual([
-      'shop/dropped IPv4 80/TCP true EndpointSilent 10.72.0.2:8082',
-      'shop/dropped IPv6 80/TCP true EndpointSilent [fd72::2]:8082',
+      'shop/dropped IPv4 80/TCP true EndpointDropped 10.72.0.2:8083',
+      'shop/dropped IPv6 80/TCP true EndpointDropped [fd72::2]:8083',
       'shop/loopback IPv4 80/TCP true EndpointRefuses 10.72.0.2:8081',
       'shop/loopback IPv6 80/TCP true EndpointRefuses [fd72::2]:8081',
+      'shop/rejected IPv4 80/TCP true EndpointDropped 10.72.0.2:8084',
+      'shop/rejected IPv6 80/TCP true EndpointDropped [fd72::2]:8084',
+      'shop/silent IPv4 80/TCP true EndpointSilent 10.72.0.2:8082',
+      'shop/silent IPv6 80/TCP true EndpointSilent [fd72::2]:8082',
     ]);
     await untilReport('both families are answered', ({ checks }) => checks?.answered.length === 2 || undefined);
     expect((await lab.report('node1')).checks?.answered).toEqual(['10.96.0.40 TCP 80', 'fd00:96::40 TCP 80']);
@@ -116,9 +125,9 @@ describe('the agent of the node that clients enter', () => {
   });
 
   test('withdraws its words when connections are answered again', async () => {
-    await lab.exec('node2', ['nft', 'delete', 'table', 'inet', 't']);
+    for (const node of ['node1', 'node2'] as const) await lab.exec(node, ['nft', 'delete', 'table', 'inet', 't']);
     await connect(1);
-    const left = await untilReport('the silent endpoints answer', (report) => (failing(report).length === 2 ? failing(report) : undefined));
+    const left = await untilReport('the other endpoints answer', (report) => (failing(report).length === 2 ? failing(report) : undefined));
     expect(left.every((one) => one.startsWith('shop/loopback '))).toBe(true);
   });
 

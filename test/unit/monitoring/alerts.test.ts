@@ -25,6 +25,7 @@ const faults: Readonly<Record<string, readonly Series[]>> = {
   HeraldAgentDown: [always(`up{${agent}}`, 0)],
   HeraldAgentVanished: [always(`herald_nodes_without_report{last="silent",${controller}}`, 2)],
   HeraldNoLeader: [always(`herald_leader{${controller}}`, 0)],
+  HeraldStatusRefused: [always(`herald_refused_statuses{${controller}}`, 3)],
   HeraldSeveralLeaders: [always(`herald_leader{${other}}`, 1)],
   HeraldNotReady: [always(`herald_ready{${agent}}`, 0)],
   HeraldBGPSessionDown: [always(`herald_bgp_session_up{peer="tor9",${agent}}`, 0)],

@@ -2,6 +2,7 @@ import type { Place } from '../place.ts';
 import { serve } from './pods.ts';
 import {
   aliasAt,
+  droppedText,
   failuresText,
   filter,
   isSilent,
@@ -84,9 +85,8 @@ export const wayTruths: readonly TruthCase[] = [
   {
     name: 'conditional-drop',
     mistake: 'A rule drops new connections from the uplinks to the pod.',
-    gap: 'Packets that a rule of the same node drops never reach its connection tracking, so its agent sees no connection.',
-    code: 'EndpointSilent',
-    verdict: `Not served: ${failuresText(['10.244.1.131:8080', '[fd00:244:1::131]:8080'], isSilent)}. ${silentFix()}`,
+    code: 'EndpointDropped',
+    verdict: `Not served: ${droppedText(['10.244.1.131:8080', '[fd00:244:1::131]:8080'], 'node1')}`,
     ...withAlias('node1'),
     ...filter('node1', 'forward', ofAlias('iifname { tor1, tor2 }', 'ct state new drop')),
   },
@@ -101,9 +101,8 @@ export const wayTruths: readonly TruthCase[] = [
   {
     name: 'forward-drop-at-entry',
     mistake: 'A rule on one of the nodes that announce the address drops what it passes on.',
-    gap: 'Packets that a rule of the same node drops never reach its connection tracking, so its agent sees no connection.',
-    code: 'EndpointSilent',
-    verdict: `Not fully served: ${failuresText(['10.244.3.133:8080', '[fd00:244:3::133]:8080'], isSilent, 'node2')}. ${silentFix('node2')}`,
+    code: 'EndpointDropped',
+    verdict: `Not fully served: ${droppedText(['10.244.3.133:8080', '[fd00:244:3::133]:8080'], 'node2')}`,
     ...withAlias('node3'),
     ...filter('node2', 'forward', ofAlias('', 'meta l4proto tcp drop', 'node3')),
   },

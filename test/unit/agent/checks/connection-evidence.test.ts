@@ -74,6 +74,19 @@ describe('an endpoint', () => {
     expect(say(2_000)).toEqual([refuses]);
   });
 
+  test('is behind a filter when connections were dropped, unless they were refused since: the kernel has no entry of either', () => {
+    const { evidence, say } = bed(web(), pods('10.1.0.1'));
+    evidence.take([seen('refused', 5_000), seen('refused', 5_001), seen('dropped', 4_000), seen('dropped', 4_001)], 6_000);
+    expect(say(6_000)).toEqual([refuses]);
+    evidence.take([seen('dropped', 7_000), seen('dropped', 7_001)], 9_000);
+    expect(say(9_000)).toEqual([refuses.replace('refused', 'dropped or rejected by a filter of the node that passes them on')]);
+    expect(evidence.isAnswered(seen('dropped', 0), 9_000)).toBe(false);
+    evidence.take([seen('answered', 10_000)], 11_000);
+    expect(say(11_000)).toEqual([]);
+    expect(evidence.isAnswered(seen('dropped', 0), 11_000)).toBe(true);
+    expect(evidence.isAnswered(seen('dropped', 0, { endpoint: address('10.1.0.9') }), 11_000)).toBe(false);
+  });
+
   test('fails only after a look that began later, which would have seen answers', () => {
     const { evidence } = bed(web(), pods('10.1.0.1'));
     evidence.take([seen('silent', 1_000), seen('silent', 1_100)], 4_000);
@@ -287,6 +300,12 @@ test.each([
     undefined,
     'EndpointAnswersLost',
     '10.1.0.1:8080 answer connections, and the clients do not complete them: the answers do not reach them',
+  ],
+  [
+    'dropped',
+    undefined,
+    'EndpointDropped',
+    'connections to 10.1.0.1:8080 are dropped or rejected by a filter of the node that passes them on',
   ],
 ] as const)('an endpoint that is %s has its own reason', (kind, way, code, sentence) => {
   const failing = {

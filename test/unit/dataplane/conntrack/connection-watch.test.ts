@@ -5,9 +5,10 @@ import { ConnectionSample } from '../../../../src/dataplane/conntrack/connection
 import { watchConnections, type WatchHandlers } from '../../../../src/dataplane/conntrack/connection-watch.ts';
 import { readFlow } from '../../../../src/dataplane/conntrack/flow-messages.ts';
 import { endedOutcomeOf, outcomeOf, type Timeouts } from '../../../../src/dataplane/conntrack/flow-outcome.ts';
-import { FlowReader } from '../../../../src/dataplane/conntrack/flow-reader.ts';
+import type { Begun } from '../../../../src/dataplane/conntrack/dropped-connections.ts';
+import { FlowReader, pairKey } from '../../../../src/dataplane/conntrack/flow-reader.ts';
 import { endedPause, endedPerSecond, pauseFactor, sampledConnections, unpaidPause } from '../../../../src/dataplane/conntrack/limits.ts';
-import { formatAddress } from '../../../../src/net/address.ts';
+import { address, formatAddress } from '../../../../src/net/address.ts';
 import type { ObservedConnection } from '../../../../src/net/observed-connection.ts';
 import { MalformedNetlink, NetlinkError } from '../../../../src/system/netlink/error.ts';
 import { readMessages } from '../../../../src/system/netlink/message.ts';
@@ -190,9 +191,17 @@ describe('a look', () => {
 });
 
 /** A watch on a virtual clock. Each look takes `cost` milliseconds of processor time. */
-function bed({ cost = 10, events = (): Uint8Array[] => [], count = '5' } = {}) {
+function bed({ cost = 10, events = (): Uint8Array[] => [], count = '5', begun = [] as readonly Begun[] } = {}) {
   const clock = new VirtualClock();
-  const state = { used: 0, looks: 0, joined: 0, left: 0, refusal: undefined as string | undefined, ended: [] as ObservedConnection[] };
+  const state = {
+    used: 0,
+    looks: 0,
+    joined: 0,
+    left: 0,
+    refusal: undefined as string | undefined,
+    ended: [] as ObservedConnection[],
+    looked: [] as ObservedConnection[],
+  };
   const blind: (string | undefined)[] = [];
   const settings: Readonly<Record<string, string>> = { nf_conntrack_count: count, nf_conntrack_events: '2' };
   const readSetting = async (path: string): Promise<string | undefined> => {
@@ -205,18 +214,25 @@ function bed({ cost = 10, events = (): Uint8Array[] => [], count = '5' } = {}) {
       state.joined++;
       return socketOf(events(), () => state.left++);
     }
-    state.looks++;
-    state.used += cost;
-    clock.advance(cost);
-    return socketOf(listOf([{ id: state.looks }]));
+    const socket = socketOf([]);
+    let list: NetlinkSocket | undefined;
+    const send = async (): Promise<void> => {
+      state.looks++;
+      state.used += cost;
+      clock.advance(cost);
+      list = socketOf(listOf([{ id: state.looks }]));
+    };
+    return { ...socket, send, receiveInThread: async () => list?.receiveInThread() };
   };
   const handlers: WatchHandlers = {
     ended: (connections) => state.ended.push(...connections),
-    looked: () => undefined,
+    looked: ({ connections }) => state.looked.push(...connections),
     blind: (why) => blind.push(why),
     spent: () => undefined,
+    isAnswered: () => false,
   };
-  const watch = watchConnections({ clock, readSetting, processorMilliseconds: () => state.used, open })(handlers);
+  const listBegun = async (): Promise<Map<string, Begun>> => new Map(begun.map((one) => [pairKey(one.pair), one]));
+  const watch = watchConnections({ clock, listBegun, readSetting, processorMilliseconds: () => state.used, open })(handlers);
   /** The work is by promises, between steps of the clock. */
   const advance = async (milliseconds: number, step = 1_000, each: () => void = () => undefined): Promise<void> => {
     for (let passed = 0; passed < milliseconds; passed += step) {
@@ -260,6 +276,21 @@ describe('the watch', () => {
     const { state, advance } = bed({ count: '0' });
     await advance(60_000);
     expect(state.looks).toBe(0);
+  });
+
+  test.each(['0', '5'])('reports connections that began and that a table of %s entries lacks', async (count) => {
+    const pair = {
+      destination: address('192.0.2.1'),
+      protocol: 'TCP',
+      port: 80,
+      endpoint: address('10.1.0.1'),
+      endpointPort: 8080,
+    } as const;
+    const begun = [pair, { ...pair, port: 443 }].map((one): Begun => ({ pair: one, at: 1_000, packets: 1 }));
+    const { state, advance } = bed({ count, begun });
+    await advance(4_000);
+    // The entry of the table is one of port 80.
+    expect(state.looked.flatMap(({ outcome, port }) => (outcome === 'dropped' ? [port] : []))).toEqual(count === '0' ? [80, 443] : [443]);
   });
 
   test('asks for no events while very many connections end, and asks again later', async () => {

@@ -117,6 +117,17 @@ describe.each(optional)('the chains for %s', (_, overrides, chains) => {
   });
 });
 
+test('connections that begin are noted while somebody looks at them, whatever the frontends are', async () => {
+  const { kernel, dataplane } = setup();
+  await dataplane.replace({ ...node, notesBegun: true }, services());
+  expect([parts(kernel), parts(kernel, 6)]).toEqual([['note_begun'], ['note_begun']]);
+  const again = setup(kernel).dataplane;
+  await again.replace({ ...node, notesBegun: true }, services(frontend(1)));
+  expect(again.adopted).toBe(true);
+  await again.setNode(node);
+  expect([parts(kernel), parts(kernel, 6)]).toEqual([[], []]);
+});
+
 describe('tunnels', () => {
   const [, , hooks] = optional[0] ?? ['', {}, []];
   const own = address('10.0.0.1');

@@ -332,6 +332,12 @@ describe('the forwarding of a node', () => {
     expect(nodeForwarding(cluster({ nodes }), 'here')).not.toHaveProperty('podInterfaces');
   });
 
+  test('connections that begin are noted unless checks are off', () => {
+    const notes = (checks: 'passive' | 'active' | 'off'): unknown =>
+      nodeForwarding(cluster({ nodes, config: { checks } }), 'here').notesBegun;
+    expect([notes('passive'), notes('active'), notes('off')]).toEqual([true, true, undefined]);
+  });
+
   test('nodePortAddresses of HeraldConfig replace the primary addresses', () => {
     expect(show({ nodes, config: { nodePortAddresses: ['10.0.0.0/8', '::/0', '10.0.0.0/8'] } }).ports).toEqual(['10.0.0.0/8', '::/0']);
   });

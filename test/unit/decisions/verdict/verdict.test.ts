@@ -140,6 +140,12 @@ describe('connections that agents saw', () => {
   });
 });
 
+test('EndpointSlices without ports, as Kubernetes writes them for an unknown name in targetPort: the Service has no endpoints', () => {
+  const slices = [{ service: key, ports: [], endpoints: ['10.244.1.1@n1'] }];
+  const found = verdict({ ...withService({ assigned: ['192.0.2.1'] }), slices });
+  expect(found).toMatchObject({ outcome: 'notServed', code: 'NoEndpoints' });
+});
+
 test('the last report of a node that was removed says nothing any more', () => {
   const gone = state('n4', both, { updated: new Date(now - 600_000).toISOString() });
   expect(verdict(fabric, [...nodes.map((node) => state(node)), gone]).line).toMatch(

@@ -68,6 +68,9 @@ export const expressions = {
     const period = optional(6, timeout === undefined ? undefined : BigInt(timeout));
     return expression('dynset', [1, map], [3, operation === 'update' ? 1 : 2], [4, register(0)], [5, register(value)], ...period);
   },
+  /** Adds to a set, or leaves there, the key at the first register, and counts the packet in its element. */
+  count: (set: string): Expression =>
+    expression('dynset', [1, set], [3, 0], [4, register(0)], [7, [[expressionAttributes.name, 'counter']]]),
   verdict: (verdict: string): Expression => expression('immediate', [1, verdictRegister], [2, verdictData(verdict)]),
   /** The address is at the first register. */
   destinationNat: (family: number, port: number | undefined): Expression => {

@@ -102,6 +102,9 @@ class RuleCompiler implements CompiledRule {
       case 'dnat':
         this.#destinationNat();
         return;
+      case 'add':
+        this.#count();
+        return;
       case 'update':
       case 'delete':
         this.#dynamic(this.#next() as 'update' | 'delete');
@@ -166,6 +169,16 @@ class RuleCompiler implements CompiledRule {
     this.#emit(expressions.mapLookup(this.#setName()));
     const port = this.#family === 4 ? 4 : 16;
     this.#emit(expressions.destinationNat(protocolFamily[table], hasPort ? port : undefined));
+  }
+
+  /** add @NAME { KEY counter } */
+  #count(): void {
+    this.#skip('add');
+    const set = this.#setName();
+    this.#skip('{');
+    this.#key(0);
+    this.#skip('counter', '}');
+    this.#emit(expressions.count(set));
   }
 
   /** update @NAME { KEY timeout 10s : meta priority } */
