@@ -28,10 +28,9 @@ export function planLoadBalancer(
   steps: Steps,
   input: PlanInput<DesiredNlb>,
   current: ObservedLoadBalancer | undefined,
-  /** `prepared`: actions that must succeed before a load balancer is created. */
-  groups: UsableSecurityGroups & { readonly prepared: readonly string[] },
+  groups: UsableSecurityGroups,
 ): UsableLoadBalancer {
-  if (current === undefined) return create(steps, input.desired, { ...groups, needs: [...groups.needs, ...groups.prepared] });
+  if (current === undefined) return create(steps, input.desired, groups);
   const tagged = update(steps, input, current, groups);
   const given = { arn: current.loadBalancer.LoadBalancerArn, observed: current, ...defined({ tagged }) };
   // An adopted load balancer gets our tags first, because Herald finds it by them after a restart.

@@ -37,9 +37,7 @@ export function planNlb(steps: Steps, input: PlanInput<DesiredNlb>): void {
   const current = currentNlb(input);
   const securityGroups = planSecurityGroups(steps, input);
   const { usable: groups, register } = planTargetGroups(steps, input, current?.loadBalancer.LoadBalancerArn);
-  // A load balancer costs money, so it is created when AWS has accepted the attributes that can be set before.
-  const prepared = steps.actions.filter(({ operation }) => operation === 'elbv2:ModifyTargetGroupAttributes').map(({ id }) => id);
-  const loadBalancer = planLoadBalancer(steps, input, current, { ...securityGroups, prepared });
+  const loadBalancer = planLoadBalancer(steps, input, current, securityGroups);
   const { detached, serving } = planListeners(steps, input, loadBalancer, groups);
   register();
   const arn = current?.loadBalancer.LoadBalancerArn;

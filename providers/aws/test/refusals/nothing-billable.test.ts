@@ -8,14 +8,12 @@ import { awsMember, StackFixture } from '../support/stack-fixture.ts';
 const ports = ['http:80/TCP@30080', 'dns:53/UDP@30053'];
 const ranges = Array.from({ length: 200 }, (_, at) => `192.0.${at}.0/24`).join();
 const calls = [
-  ['elbv2:ModifyTargetGroupAttributes', 'InvalidConfigurationRequest'],
   ['ec2:CreateSecurityGroup', 'SecurityGroupLimitExceeded'],
   ['ec2:AuthorizeSecurityGroupIngress', 'RulesPerSecurityGroupLimitExceeded'],
 ] as const;
 
 test.each(calls)('AWS refuses %s (%s): no load balancer is created before the refusal ends', async (operation, awsCode) => {
-  const annotations = { 'target-group-attributes': 'stickiness.enabled=true,stickiness.type=source_ip' };
-  const member = awsMember('nlb', { name: 'web', ports, annotations });
+  const member = awsMember('nlb', { name: 'web', ports });
   const account = new StackFixture();
   const refusal = refusals.find((one) => one.operation === operation && one.awsCode === awsCode) ?? expect.unreachable('no such refusal');
   account.cloud.fault = (call) => (call.operation === operation ? { kind: 'refused', refusal } : undefined);

@@ -185,7 +185,7 @@ function lost(aws: StackFixture, zones: readonly string[]): string[] {
 /** Checks what is said and served while the refusal lasts. */
 function expectReported(
   { aws, other, zones }: { readonly aws: StackFixture; readonly other: StackFixture; readonly zones: readonly string[] },
-  { edit: [before, after], scope }: RefusedEdit,
+  { edit: [, after], scope }: RefusedEdit,
   refusal: Refusal,
   result: StackResult,
 ): void {
@@ -196,8 +196,6 @@ function expectReported(
   if (worldDigest(aws.world) !== worldDigest(other.world) && !isLate && !isNamedOtherwise) expect(texts).toContain(refusal.message);
   // A zone that the Service has kept asking for is served again, if need be as it was.
   expect(lost(aws, zones)).toEqual([]);
-  // A load balancer is not created before its attributes are accepted.
-  if (before === undefined && refusal.operation === 'elbv2:ModifyTargetGroupAttributes') return;
   if (scope !== 'call' || !ofOnePort.has(refusal.operation)) return;
   const served = servedPorts(aws, after);
   const missing = servedPorts(other, after).filter((port) => !served.includes(port));
