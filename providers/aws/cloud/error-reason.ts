@@ -19,6 +19,7 @@ export function reasonOfError({
   if (code === 'pods') return reason('AwsPodsUnreadable', { message });
   const details = { operation, awsCode, message, requestId };
   if (code === 'throttled') return reason('AwsThrottled', details);
+  if (code === 'inUse') return reason('AwsInUse', { ...details, holders: '' });
   return refusals.has(code) ? reason('AwsRefused', { ...details, kind: code }) : reason('AwsCallFailed', details);
 }
 

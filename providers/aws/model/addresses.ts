@@ -23,3 +23,20 @@ export function mappingOf({ SubnetId, LoadBalancerAddresses = [] }: Availability
   }
   return mapping;
 }
+
+/** Returns the mapping as text, for a tag: "subnet-1 eipalloc-2". */
+export function mappingText({ SubnetId, AllocationId, PrivateIPv4Address, IPv6Address }: SubnetMapping): string {
+  return [SubnetId, AllocationId, PrivateIPv4Address, IPv6Address].filter((one) => one !== undefined).join(' ');
+}
+
+/** Returns the mapping that has the text. */
+export function parseMapping(text: string): SubnetMapping {
+  const [SubnetId = '', ...addresses] = text.split(' ');
+  const mapping: { -readonly [K in keyof SubnetMapping]: SubnetMapping[K] } = { SubnetId };
+  for (const address of addresses) {
+    if (address.startsWith('eipalloc-')) mapping.AllocationId = address;
+    else if (address.includes(':')) mapping.IPv6Address = address;
+    else mapping.PrivateIPv4Address = address;
+  }
+  return mapping;
+}

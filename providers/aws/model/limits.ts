@@ -21,6 +21,11 @@ export const limits = {
   dividedCalls: 64,
   /** Targets that a message names. */
   shownTargets: 5,
+  /** A zone that AWS refuses because something is in use is tried this long before it returns to what it was. */
+  zoneInUseSeconds: 60,
+  /** A zone that AWS refuses, and that serves as it was, is left again this much later, then at doubling intervals. */
+  zoneRetrySeconds: 3600,
+  zoneRetryMaximumSeconds: 86_400,
   /** Resources in one request for tags, when the account is scanned (AWS allows 20). */
   tagBatch: 20,
   /** How long a new resource may be missing from AWS' lists. */

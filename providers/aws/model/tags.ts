@@ -19,6 +19,8 @@ export const tagKeys = {
   adopted: 'herald.dev/adopted',
   /** The choice of subnets. It stays while zones change one after the other. */
   subnets: 'herald.dev/subnets',
+  /** A zone that the NLB leaves to get other settings in it, as it was: the subnet and its addresses. It stays until the zone is back. */
+  leftZone: 'herald.dev/left-zone',
   /** On an NLB that has, or gets, a PrivateLink endpoint service of Herald. Without it Herald looks for none. */
   endpointService: 'herald.dev/endpoint-service',
   /** On a target group in which others may register targets: its owner deregisters only its own. */

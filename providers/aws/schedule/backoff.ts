@@ -25,11 +25,12 @@ const waits: Readonly<Record<RetryClass, BackOffOptions>> = {
   permanent: between(limits.permanentRetrySeconds, limits.permanentRetryMaximumSeconds),
 };
 
-const transient: ReadonlySet<ReasonCode> = new Set(['AwsCallFailed', 'AwsCredentials', 'AwsPlaceUnknown', 'AwsPodsUnreadable']);
+const transient: ReadonlySet<ReasonCode> = new Set(['AwsCallFailed', 'AwsInUse', 'AwsCredentials', 'AwsPlaceUnknown', 'AwsPodsUnreadable']);
 
 const permanent: ReadonlySet<ReasonCode> = new Set([
   'AwsRefused',
   'AwsTargetsRefused',
+  'AwsZoneRefused',
   'AwsWithoutEffect',
   'AwsDeletionProtected',
   'AwsEndpointServiceInUse',

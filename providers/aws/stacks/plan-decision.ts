@@ -7,8 +7,10 @@ import { gatedPods, waitsForPods, type GatedPods } from '../plan/gated-pods.ts';
 import { exceptRemoved, planKeptTargets, replacedResources, type KeptTargets } from '../plan/kept-targets.ts';
 import { planRelease } from '../plan/plan-release.ts';
 import { planDisown, planStack, type StackPlan } from '../plan/plan.ts';
+import { planReturnToLeftZone } from '../plan/nlb/left-zone.ts';
 import type { Action } from '../plan/steps/action.ts';
 import type { PlanInput } from '../plan/steps/input.ts';
+import { Steps } from '../plan/steps/steps.ts';
 import { keptTargets } from './targets/kept-targets.ts';
 import type { StackDecision } from './decide-stack.ts';
 
@@ -91,10 +93,18 @@ function planPartialRelease(planInput: PlanInput, kept: KeptTargets, releasing: 
   return { actions: [...departure.actions, ...keeping.actions], waits: [...departure.waits, ...keeping.waits], problems: [] };
 }
 
-/** Plans what is desired. When the desired state is unknown because of an error, only targets of existing resources change. */
+/**
+ * Plans what is desired. When the desired state is unknown because of an error, only targets of existing resources change, and a zone that is
+ * out of service for an edit comes back.
+ */
 function planWith(planInput: PlanInput, outcome: StackOutcome | undefined, kept: KeptTargets): StackPlan {
   const own = ownObserved(planInput.observed, planInput.cluster, planInput.stack);
-  if (outcome !== undefined && outcome.desired === undefined) return planKeptTargets(kept, own, planInput.zoneOf);
+  if (outcome !== undefined && outcome.desired === undefined) {
+    const steps = new Steps();
+    planReturnToLeftZone(steps, own, planInput.zones);
+    const keeping = planKeptTargets(kept, own, planInput.zoneOf);
+    return { ...keeping, actions: [...steps.actions, ...keeping.actions] };
+  }
   const plan = planStack(planInput);
   const keeping = planKeptTargets(exceptRemoved(plan.actions, kept), own, planInput.zoneOf);
   return { actions: [...plan.actions, ...keeping.actions], waits: [...plan.waits, ...keeping.waits], problems: plan.problems };

@@ -5,9 +5,10 @@ import type { AwsSettings } from '../model/settings.ts';
 import type { KnownResources } from '../observe/known-resources.ts';
 import { lastingState, type RecentObservation } from '../observe/recent-observation.ts';
 import type { StackPlan } from '../plan/plan.ts';
+import type { PlanInput } from '../plan/steps/input.ts';
 import { decideStack, type DecisionInput, type StackDecision } from './decide-stack.ts';
 import { execute, type Execution, type Outcome } from './execution/execute.ts';
-import type { RefusedTargets } from './execution/refused-targets.ts';
+import type { Refusals } from './execution/refusals.ts';
 import type { RepeatedWrites } from './execution/repeated-writes.ts';
 import { planDecision, type PlannedStack, type StackIntent } from './plan-decision.ts';
 import { recordSharedTargets } from './targets/shared-targets.ts';
@@ -17,7 +18,7 @@ import type { TargetRecords } from './targets/target-records.ts';
 export interface StackInput extends DecisionInput {
   readonly intent: StackIntent;
   readonly repeated: RepeatedWrites;
-  readonly refused: RefusedTargets;
+  readonly refused: Refusals;
   readonly recent: RecentObservation;
   readonly records: TargetRecords;
 }
@@ -38,14 +39,17 @@ export async function reconcileStack(
   const plan = await admit(input, decided, observed);
   const execution = await execute(cloud, plan.actions, onOutcome);
   input.repeated.record(execution.outcomes, observed);
-  input.refused.record(execution, decision.planInput.observed, input.now);
+  const reported = input.refused.record(execution, decision.planInput, input.now);
   remember(input.known, execution, input.now);
-  const problems = [...plan.problems, ...input.refused.reasons];
-  return resultOf({ members: input.members, intent: input.intent, decision, kept, plan: { ...plan, problems }, execution });
+  const problems = [...plan.problems, ...input.refused.reasons(decided.asked)];
+  return resultOf({ members: input.members, intent: input.intent, decision, kept, plan: { ...plan, problems }, execution, reported });
 }
 
 interface Decided extends PlannedStack {
+  /** Without what AWS has refused. */
   readonly decision: StackDecision;
+  /** With it. */
+  readonly asked: PlanInput;
 }
 
 /**
@@ -96,12 +100,9 @@ async function decideFromRecent(cloud: Cloud, settings: AwsSettings, input: Stac
 
 function planned(input: StackInput, { planInput, ...given }: StackDecision): Decided {
   const { refused, now } = input;
-  const decision = { ...given, planInput: { ...planInput, desired: refused.withoutRefused(planInput.desired, planInput.observed, now) } };
-  const { kept, ...rest } = planDecision(input, decision, (all) => {
-    refused.retain(planInput.desired, all);
-    return refused.withoutRefusedOf(all, planInput.observed, now);
-  });
-  return { decision, kept, ...rest };
+  const decision = { ...given, planInput: { ...planInput, desired: refused.withoutRefused(planInput, now) } };
+  const { kept, ...rest } = planDecision(input, decision, (all) => refused.withoutRefusedOf(all, planInput, now));
+  return { decision, asked: planInput, kept, ...rest };
 }
 
 /**

@@ -6,7 +6,7 @@ import { DeletionWatch } from './execution/deletion-watch.ts';
 import type { StackTargets } from '../model/stack-targets.ts';
 import { KnownResources } from '../observe/known-resources.ts';
 import { RecentObservation } from '../observe/recent-observation.ts';
-import { RefusedTargets } from './execution/refused-targets.ts';
+import { Refusals } from './execution/refusals.ts';
 import { RepeatedWrites } from './execution/repeated-writes.ts';
 import type { Owned } from '../observe/scan.ts';
 import type { StackResult } from './stack-result.ts';
@@ -30,7 +30,7 @@ export interface StackState {
   readonly queue: SerialQueue;
   readonly deletionWatch: DeletionWatch;
   readonly repeated: RepeatedWrites;
-  readonly refused: RefusedTargets;
+  readonly refused: Refusals;
   readonly recent: RecentObservation;
   /** The deletion that AWS has refused for a long time, because something uses the resource. */
   blockedDeletion?: Reason | undefined;
@@ -74,7 +74,7 @@ export class StackRegistry {
       queue: new SerialQueue(),
       deletionWatch: new DeletionWatch(),
       repeated: new RepeatedWrites(),
-      refused: new RefusedTargets(),
+      refused: new Refusals(),
       recent: new RecentObservation(),
     };
     this.#states.set(identity.key, state);

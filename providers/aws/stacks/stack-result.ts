@@ -2,6 +2,7 @@ import { defined } from '../../../src/lang/defined.ts';
 import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { reason, type Reason } from '../../../src/model/reasons.ts';
 import { reasonOfError } from '../cloud/error-reason.ts';
+import type { AwsError } from '../cloud/error.ts';
 import type { Member, StackOutcome } from '../desire/stack.ts';
 import type { Desired } from '../model/desired.ts';
 import { limits } from '../model/limits.ts';
@@ -54,10 +55,12 @@ interface Reconciled extends Pick<PlannedStack, 'kept'> {
   /** The plan without the actions that were withheld. */
   readonly plan: StackPlan;
   readonly execution: Execution;
+  /** Failed actions that a problem of the plan reports. */
+  readonly reported: ReadonlySet<string>;
 }
 
 /** Returns the result of one reconcile. */
-export function resultOf({ members, intent, decision, kept, plan, execution }: Reconciled): StackResult {
+export function resultOf({ members, intent, decision, kept, plan, execution, reported }: Reconciled): StackResult {
   const { planInput, outcome, unsettled, movedMembers } = decision;
   const { desired } = planInput;
   const staysForOthers = movedMembers.length > 0 || isOfOthers(planInput, releasedBy(intent));
@@ -67,7 +70,7 @@ export function resultOf({ members, intent, decision, kept, plan, execution }: R
     servingStatus: servingStatuses(members, planInput),
     plan,
     execution,
-    errors: errorsOf(plan, execution, outcome),
+    errors: errorsOf(plan, whyFailed(worstFailure(execution, reported), decision), outcome),
     warnings: withObservedWarnings(outcome?.warnings ?? new Map(), members, planInput),
     requeueSeconds: requeueSeconds(plan, execution, isSettled),
     unsettled: !isSettled,
@@ -91,11 +94,26 @@ function servingStatuses(members: readonly Member[], { desired, ...planInput }: 
   );
 }
 
+/** Returns the reason of a failure. For something in use: with the requested addresses that a network interface has. */
+function whyFailed(failure: AwsError | undefined, { planInput: { desired }, circumstances }: StackDecision): Reason | undefined {
+  if (failure === undefined) return undefined;
+  const { operation, awsCode, message, requestId, code } = failure;
+  const subnets = desired?.kind === 'nlb' ? desired.subnets : [];
+  const addresses = subnets.flatMap(({ AllocationId, PrivateIPv4Address, IPv6Address }) => [AllocationId, PrivateIPv4Address, IPv6Address]);
+  const holders = addresses.flatMap((address = '') => {
+    const holder = circumstances.facts.addresses?.holders.get(address);
+    return holder === undefined ? [] : [`${address} is in use by network interface ${holder}`];
+  });
+  const isOfAddresses = code === 'inUse' && /:(?:CreateLoadBalancer|SetSubnets)$/.test(operation) && holders.length > 0;
+  return isOfAddresses
+    ? reason('AwsInUse', { operation, awsCode, message, requestId, holders: holders.join('; ') })
+    : reasonOfError(failure);
+}
+
 /** The errors of each Service, and under "" those of the plan and its execution. */
-function errorsOf(plan: StackPlan, execution: Execution, outcome: StackOutcome | undefined): StackResult['errors'] {
+function errorsOf(plan: StackPlan, failure: Reason | undefined, outcome: StackOutcome | undefined): StackResult['errors'] {
   const errors = new Map<ServiceKey | '', readonly Reason[]>(outcome?.errors);
-  const failure = worstFailure(execution);
-  const all = [...plan.problems, ...(failure === undefined ? [] : [reasonOfError(failure)])];
+  const all = [...plan.problems, ...(failure === undefined ? [] : [failure])];
   // A wait is reported only when there is no error.
   const wrong = all.filter(({ code }) => code !== 'AwsProvisioning');
   const general = wrong.length > 0 ? wrong : all;

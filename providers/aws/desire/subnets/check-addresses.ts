@@ -4,6 +4,8 @@ import type { SubnetMapping } from '../../cloud/elbv2.ts';
 import { isInterfaceOf } from '../../model/addresses.ts';
 import type { Existing, Facts } from '../../model/facts.ts';
 import type { Issues } from '../../model/issues.ts';
+import { parseAddress } from '../../../../src/net/address.ts';
+import { lastAddress, maskedPrefix, parsePrefixLeniently } from '../../../../src/net/prefix.ts';
 import { neededAddresses } from './choose-subnets.ts';
 
 const annotations = { AllocationId: 'eipAllocations', PrivateIPv4Address: 'privateIPv4', IPv6Address: 'ipv6Addresses' } as const;
@@ -32,6 +34,14 @@ export function checkAddresses(
       if (existing !== undefined && !isOwn) refuse(annotation, `${address} is in use by another network interface (${holder})`);
     }
     const subnet = subnets.find(({ id }) => id === mapping.SubnetId);
+    for (const [field, cidr] of [
+      ['PrivateIPv4Address', subnet?.cidr],
+      ['IPv6Address', subnet?.ipv6Cidr],
+    ] as const) {
+      const address = mapping[field] ?? '';
+      if (existing !== undefined && isReserved(address, cidr))
+        refuse(annotations[field], `${address} is not available: AWS keeps the first four addresses and the last one of ${cidr}`);
+    }
     const inZone = present.find(({ SubnetId }) => subnets.find(({ id }) => id === SubnetId)?.zone === subnet?.zone);
     if (subnet === undefined || inZone === undefined || !isExchanged(mapping, inZone)) continue;
     // The load balancer returns the address that it has in the subnet.
@@ -39,6 +49,14 @@ export function checkAddresses(
     if (free < neededAddresses)
       issues.error(reason('AwsSubnetUnusable', { subnet: subnet.id, why: `has ${free} free addresses, and AWS needs ${neededAddresses}` }));
   }
+}
+
+/** True for the addresses that AWS keeps for itself in each CIDR of a subnet (Amazon VPC user guide, "Subnet CIDR blocks"). */
+function isReserved(address: string, cidr = ''): boolean {
+  const [own, range] = [parseAddress(address), parsePrefixLeniently(cidr)];
+  if (!own.ok || !range.ok) return false;
+  const first = maskedPrefix(range.value.address, range.value.length).address.value;
+  return own.value.value < first + 4n || own.value.value === lastAddress(range.value).value;
 }
 
 /** True if the zone must be removed and added again. */

@@ -43,11 +43,23 @@ export function chooseSubnets(
   if (values.subnets !== undefined) return { subnets: namedSubnets(values.subnets, ipAddressType, facts, issues), record: named };
   const present = existing?.subnets.map(({ SubnetId }) => SubnetId) ?? [];
   const kept = keptSubnets(existing?.recordedSubnets, present, ipAddressType, facts);
-  const subnets = kept ?? discoverSubnets(scheme, ipAddressType, settings.clusterName, facts.subnets, new Set(present));
+  const discover = (type: IpAddressType): SubnetFact[] =>
+    discoverSubnets(scheme, type, settings.clusterName, facts.subnets, new Set(present));
+  const subnets = kept ?? discover(ipAddressType);
+  if (kept === undefined && ipAddressType === 'dualstack' && subnets.length > 0) refuseWithoutIPv6(subnets, discover('ipv4'), issues);
   if (subnets.length === 0) issues.error(reason('AwsNoSubnets', { scheme, tag: roleTag(scheme) }));
   const record = [ipAddressType, ...subnets.map(({ id }) => id)].join(' ');
   return { subnets, ...(record.length > longestRecord ? {} : { record }) };
 }
+
+/** Refuses the subnets of zones that a dual-stack load balancer would silently not serve. `all`: the subnets without regard to IPv6. */
+function refuseWithoutIPv6(subnets: readonly SubnetFact[], all: readonly SubnetFact[], issues: Issues): void {
+  const served = new Set(subnets.map(({ zone }) => zone));
+  for (const { id, zone } of all)
+    if (!served.has(zone)) issues.error(reason('AwsSubnetUnusable', { subnet: id, why: `of zone ${zone} ${withoutIPv6}` }));
+}
+
+const withoutIPv6 = 'has no IPv6 CIDR, but dual stack requires one';
 
 /**
  * Returns the subnets of the record, or those that an existing load balancer without a record has. Undefined: they must be discovered. A
@@ -117,7 +129,7 @@ function namedSubnets(names: readonly string[], ipAddressType: IpAddressType, { 
     const twin = chosen.find(({ zone }) => zone === found?.zone);
     if (found === undefined) refuse(name, 'does not exist in the VPC');
     else if (twin !== undefined) refuse(name, `is in zone ${found.zone}, like ${twin.id}; only one per zone is possible`);
-    else if (ipAddressType === 'dualstack' && found.ipv6Cidr === undefined) refuse(name, 'has no IPv6 CIDR, but dual stack requires one');
+    else if (ipAddressType === 'dualstack' && found.ipv6Cidr === undefined) refuse(name, withoutIPv6);
     else chosen.push(found);
   }
   return chosen;

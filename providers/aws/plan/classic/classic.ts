@@ -95,12 +95,16 @@ function create(steps: Steps, desired: DesiredClassic, groups: UsableSecurityGro
   });
 }
 
-/** Only one subnet per zone can be attached, and the last subnet cannot be detached. */
+/**
+ * Only one subnet per zone can be attached, and the last subnet cannot be detached. If every subnet gets another one of its zone, the first zone
+ * begins, and the others follow in the next reconcile.
+ */
 function planSubnets(steps: Steps, { desired, zones }: PlanInput<DesiredClassic>, { loadBalancer }: ObservedClassic): void {
   const { LoadBalancerName, Subnets: actual } = loadBalancer;
   const missing = desired.subnets.filter((id) => !actual.includes(id));
   const surplus = actual.filter((id) => !desired.subnets.includes(id));
   const occupied = new Set(surplus.map((id) => zones.get(id)));
+  const wanted = new Set(missing.map((id) => zones.get(id)));
   const now = missing.filter((id) => !occupied.has(zones.get(id)));
   const attached =
     now.length === 0
@@ -109,7 +113,8 @@ function planSubnets(steps: Steps, { desired, zones }: PlanInput<DesiredClassic>
           input: { LoadBalancerName, Subnets: now },
           reason: 'subnets are missing',
         });
-  const leaves = surplus.length < actual.length || now.length > 0 ? surplus : [];
+  const isLastLeft = surplus.length === actual.length && now.length === 0;
+  const leaves = isLastLeft ? surplus.filter((id) => wanted.has(zones.get(id))).slice(0, surplus.length > 1 ? 1 : 0) : surplus;
   if (leaves.length === 0) {
     const why = 'would replace another subnet of its zone, which AWS allows only if the load balancer has a further zone';
     for (const subnet of missing) steps.addProblem(reason('AwsSubnetUnusable', { subnet, why }));
@@ -120,7 +125,9 @@ function planSubnets(steps: Steps, { desired, zones }: PlanInput<DesiredClassic>
     reason: 'subnets are not wanted',
     needs: [attached],
   });
-  const later = missing.filter((id) => !now.includes(id));
+  const left = new Set(leaves.map((id) => zones.get(id)));
+  const later = missing.filter((id) => left.has(zones.get(id)));
+  if (leaves.length < surplus.length) steps.wait('other zones to be exchanged');
   if (later.length > 0) {
     const input = { LoadBalancerName, Subnets: later };
     steps.addAction('load balancer: attach subnets of zones that were left', 'elb:AttachLoadBalancerToSubnets', {

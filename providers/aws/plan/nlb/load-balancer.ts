@@ -12,7 +12,8 @@ import type { ObservedLoadBalancer, Tags } from '../../model/observed.ts';
 import type { UsableSecurityGroups } from '../steps/security-groups.ts';
 import { planTags, type Steps } from '../steps/steps.ts';
 import { markedTags } from './endpoint-service.ts';
-import { planSubnets } from './subnets.ts';
+import { leftZoneTag } from './left-zone.ts';
+import { nextZones, planSubnets } from './subnets.ts';
 
 interface UsableLoadBalancer {
   /** An ARN, or a placeholder. */
@@ -76,7 +77,9 @@ function update(
   const { desired } = input;
   const { loadBalancer, tags, attributes } = current;
   const arn = loadBalancer.LoadBalancerArn;
-  const tagged = planTags(steps, 'load balancer', { ResourceArns: [arn] }, tags, markedTags(desired, input.observed.endpointServices));
+  const zones = desired.adopted === undefined ? nextZones(steps, input, current) : undefined;
+  const wanted = { ...markedTags(desired, input.observed.endpointServices), ...leftZoneTag(current, input.zones, zones?.step?.leaving) };
+  const tagged = planTags(steps, 'load balancer', { ResourceArns: [arn] }, tags, wanted);
   const actual = loadBalancer.SecurityGroups ?? [];
   // AWS cannot attach security groups to a load balancer that was created without, and does not detach the last one.
   const usable = actual.length > 0 ? groups.ids : [];
@@ -101,7 +104,7 @@ function update(
       needs: groups.needs,
     });
   }
-  if (desired.adopted === undefined) planSubnets(steps, input, current, tagged);
+  if (zones !== undefined) planSubnets(steps, input, current, zones, tagged);
   planCapacity(steps, current, desired.capacityUnits);
   const { Code, Reason = 'AWS does not say why' } = loadBalancer.State;
   if (Code === 'provisioning') steps.waitAndReport('the load balancer to become active');

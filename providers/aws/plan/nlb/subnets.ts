@@ -1,6 +1,9 @@
 import { reason } from '../../../../src/model/reasons.ts';
 import type { AvailabilityZone, LoadBalancer, SubnetMapping } from '../../cloud/elbv2.ts';
-import { mappingOf } from '../../model/addresses.ts';
+import type { AwsErrorCode } from '../../cloud/error.ts';
+import type { Input } from '../../cloud/operations.ts';
+import { mappingOf, mappingText } from '../../model/addresses.ts';
+import { leftZone } from './left-zone.ts';
 import type { DesiredNlb } from '../../model/desired.ts';
 import type { PlanInput } from '../steps/input.ts';
 import type { ObservedLoadBalancer } from '../../model/observed.ts';
@@ -28,19 +31,45 @@ interface Exchange {
   readonly present: SubnetMapping;
 }
 
+/** The next change of the zones. */
+export interface NextZones {
+  readonly sorted: Zones;
+  /** Undefined: the desired zones cannot be reached. */
+  readonly step: Step | undefined;
+  readonly setsIPv6Addresses: boolean;
+}
+
 /**
- * Plans subnets and addresses. A zone has one subnet with its addresses. Zones are added before others are removed. A zone with other
- * addresses is removed and added again, one zone after the other, each when all other zones serve. This is impossible if the load balancer
- * has only one zone. `needs`: the action that records the choice of subnets.
+ * Decides the next change of subnets and addresses. A zone has one subnet with its addresses. Zones are added before others are removed. A
+ * zone with other addresses is removed and added again, one zone after the other, each when all other zones serve. This is impossible if the
+ * load balancer has only one zone.
  */
-export function planSubnets(steps: Steps, input: PlanInput<DesiredNlb>, current: ObservedLoadBalancer, needs: string | undefined): void {
+export function nextZones(steps: Steps, input: PlanInput<DesiredNlb>, current: ObservedLoadBalancer): NextZones {
   const { desired, zones } = input;
   const { loadBalancer } = current;
+  const setsIPv6Addresses =
+    loadBalancer.IpAddressType !== desired.ipAddressType &&
+    desired.ipAddressType === 'dualstack' &&
+    desired.subnets.some(({ IPv6Address }) => IPv6Address !== undefined);
+  const sorted = sortZones(desired.subnets, loadBalancer, zones, setsIPv6Addresses);
+  return {
+    sorted,
+    step: nextStep(steps, { ...sorted, left: leftZone(current, zones) }, new ZoneReadiness(input, current), zones),
+    setsIPv6Addresses,
+  };
+}
+
+/** Plans the next change of subnets and addresses. `needs`: the action that records the choice of subnets, and the zone that is left. */
+export function planSubnets(
+  steps: Steps,
+  { desired }: PlanInput<DesiredNlb>,
+  { loadBalancer }: ObservedLoadBalancer,
+  { sorted, step, setsIPv6Addresses }: NextZones,
+  needs: string | undefined,
+): void {
   const { ipAddressType, enablePrefixForIpv6SourceNat: sourceNat = 'off' } = desired;
   const LoadBalancerArn = loadBalancer.LoadBalancerArn;
   const typeChanges = loadBalancer.IpAddressType !== ipAddressType;
-  const setsIPv6Addresses =
-    typeChanges && ipAddressType === 'dualstack' && desired.subnets.some(({ IPv6Address }) => IPv6Address !== undefined);
   const setType = (): void => {
     if (!typeChanges || setsIPv6Addresses) return;
     steps.addAction('load balancer: address type', 'elbv2:SetIpAddressType', {
@@ -52,22 +81,28 @@ export function planSubnets(steps: Steps, input: PlanInput<DesiredNlb>, current:
   const natDiffers = turnsOff || (sourceNat === 'on' && loadBalancer.EnablePrefixForIpv6SourceNat !== 'on');
   // An absent field is unknown, not different.
   const isUnknown = natDiffers && loadBalancer.EnablePrefixForIpv6SourceNat === undefined;
-  const sorted = sortZones(desired.subnets, loadBalancer, zones, setsIPv6Addresses);
-  const step = nextStep(steps, sorted, new ZoneReadiness(input, current), zones);
   // Source NAT requires dual stack. It is switched off before dual stack ends, and on after dual stack begins.
   if (!turnsOff) setType();
+  const isIPv4Now = typeChanges && ipAddressType === 'ipv4' && !turnsOff;
   if (step !== undefined && (step.why !== undefined || sorted.changed || setsIPv6Addresses || natDiffers)) {
-    steps.addAction('load balancer: subnets', 'elbv2:SetSubnets', {
-      input: {
-        LoadBalancerArn,
-        SubnetMappings: step.mappings,
-        ...(setsIPv6Addresses ? { IpAddressType: ipAddressType } : {}),
-        ...(natDiffers ? { EnablePrefixForIpv6SourceNat: sourceNat } : {}),
-      },
+    const inputWith = (mappings: readonly SubnetMapping[]): Input<'elbv2:SetSubnets'> => ({
+      LoadBalancerArn,
+      SubnetMappings: isIPv4Now ? mappings.map((one) => without(one, 'IPv6Address')) : mappings,
+      ...(setsIPv6Addresses ? { IpAddressType: ipAddressType } : {}),
+      ...(natDiffers ? { EnablePrefixForIpv6SourceNat: sourceNat } : {}),
+    });
+    const changed = steps.addAction('load balancer: subnets', 'elbv2:SetSubnets', {
+      input: inputWith(step.mappings),
       reason: step.why ?? 'its subnets or their settings differ',
       needs: [needs],
       ...(isUnknown && step.why === undefined && !sorted.changed && !setsIPv6Addresses ? { isUnverifiable: true } : {}),
     });
+    if (step.otherwise !== undefined)
+      steps.addAction('load balancer: subnets as before', 'elbv2:SetSubnets', {
+        input: inputWith(step.otherwise),
+        reason: 'AWS refuses the new settings of the zone that it has left',
+        instead: { of: [changed], codes: refusalCodes },
+      });
   }
   if (turnsOff) setType();
 }
@@ -117,6 +152,9 @@ function hasOtherAddresses({ LoadBalancerAddresses: shown }: AvailabilityZone, w
   return differs('AllocationId') || differs('PrivateIPv4Address') || (hasSix && differs('IPv6Address'));
 }
 
+/** Refusals that do not end by themselves. */
+const refusalCodes: readonly AwsErrorCode[] = ['denied', 'notFound', 'duplicate', 'quota', 'certificate', 'subnet', 'invalid', 'other'];
+
 const needsFurtherZone = 'AWS allows only if the load balancer has a further zone';
 
 interface Step {
@@ -124,10 +162,19 @@ interface Step {
   readonly mappings: readonly SubnetMapping[];
   /** Why zones change. Absent: they do not. */
   readonly why?: string;
+  /** The zone that is left, and comes back with other settings. */
+  readonly leaving?: SubnetMapping;
+  /** The zones when AWS refuses the step: the one that was left comes back as it was. */
+  readonly otherwise?: readonly SubnetMapping[];
 }
 
 /** Returns the next step towards the desired zones. Undefined: they cannot be reached, and the problem is reported. */
-function nextStep(steps: Steps, sorted: Zones, readiness: ZoneReadiness, zones: ReadonlyMap<string, string>): Step | undefined {
+function nextStep(
+  steps: Steps,
+  { left, ...sorted }: Zones & { readonly left: SubnetMapping | undefined },
+  readiness: ZoneReadiness,
+  zones: ReadonlyMap<string, string>,
+): Step | undefined {
   const { staying, missing, exchanged, surplus } = sorted;
   const present = [...staying, ...exchanged.map((one) => one.present), ...surplus];
   const problems = findObstacles(sorted);
@@ -139,8 +186,8 @@ function nextStep(steps: Steps, sorted: Zones, readiness: ZoneReadiness, zones: 
   // An Elastic IP is in one zone at a time. A new zone waits for one that a surplus zone has, and begins without one that an exchanged
   // zone has, because that zone waits for the new one.
   const late = missing.filter((one) => hasHolder(one, surplus));
-  const now = missing.filter((one) => !late.includes(one)).map((one) => (hasHolder(one, present) ? withoutElasticIp(one) : one));
-  if (now.length > 0) return { mappings: [...present, ...now], why: `zones ${now.map(zoneOf).join(', ')} are missing` };
+  const now = missing.filter((one) => !late.includes(one)).map((one) => (hasHolder(one, present) ? without(one, 'AllocationId') : one));
+  if (now.length > 0) return { ...addition(present, now, left, zoneOf), why: `zones ${now.map(zoneOf).join(', ')} are missing` };
   if (exchanged.length + late.length + surplus.length === 0) return { mappings: present };
 
   const leave = (leaving: readonly SubnetMapping[], why: string): Step | undefined => {
@@ -161,9 +208,10 @@ function nextStep(steps: Steps, sorted: Zones, readiness: ZoneReadiness, zones: 
   // Every Elastic IP that a zone waits for is in another such zone. One of these zones begins anew without one.
   const next = free.length + holders.length > 0 ? free : exchanged;
   const candidates = [
-    ...next.map((one) =>
-      leave([one.present], `the zone of ${one.wanted.SubnetId} must be removed before it is added with its new settings`),
-    ),
+    ...next.map(({ wanted: { SubnetId }, present: leaving }) => {
+      const step = leave([leaving], `the zone of ${SubnetId} must be removed before it is added with its new settings`);
+      return step === undefined ? undefined : { ...step, leaving };
+    }),
     ...holders.map((one) => leave([one], `another zone gets the Elastic IP of ${one.SubnetId}`)),
     ...(exchanged.length + late.length > 0
       ? []
@@ -178,12 +226,25 @@ function nextStep(steps: Steps, sorted: Zones, readiness: ZoneReadiness, zones: 
   return found ?? { mappings: present };
 }
 
+/** Returns the zones with the new ones. If the only new one is the zone that was left, it comes back as it was when AWS refuses it. */
+function addition(
+  present: readonly SubnetMapping[],
+  added: readonly SubnetMapping[],
+  left: SubnetMapping | undefined,
+  zoneOf: (mapping: SubnetMapping) => string,
+): Step {
+  const [only, ...others] = added;
+  const mappings = [...present, ...added];
+  if (left === undefined || only === undefined || others.length > 0 || zoneOf(left) !== zoneOf(only)) return { mappings };
+  return mappingText(left) === mappingText(only) || hasHolder(left, present) ? { mappings } : { mappings, otherwise: [...present, left] };
+}
+
 function hasHolder({ AllocationId }: SubnetMapping, among: readonly SubnetMapping[]): boolean {
   return AllocationId !== undefined && among.some((one) => one.AllocationId === AllocationId);
 }
 
-function withoutElasticIp(mapping: SubnetMapping): SubnetMapping {
-  return Object.fromEntries(Object.entries(mapping).filter(([key]) => key !== 'AllocationId')) as unknown as SubnetMapping;
+function without(mapping: SubnetMapping, address: 'AllocationId' | 'IPv6Address'): SubnetMapping {
+  return Object.fromEntries(Object.entries(mapping).filter(([key]) => key !== address)) as unknown as SubnetMapping;
 }
 
 /**

@@ -84,7 +84,7 @@ function planFrontGroup(
     planSurplusGroups(steps, observed, group);
     if (first.length === 0) revoke(steps, group.GroupId, surplus, opened, 'they are no longer needed');
   };
-  return { id: group.GroupId, needs: [], narrow };
+  return { id: group.GroupId, needs: opened, narrow };
 }
 
 const ofLoadBalancer: ReadonlySet<string> = new Set([tagKeys.resource, tagKeys.adopted, tagKeys.subnets, tagKeys.endpointService]);

@@ -194,10 +194,13 @@ function createdId(operation: WriteOperation, output: Output<WriteOperation>): s
   return undefined;
 }
 
-/** Returns the failure to report, except refused targets: the first that is not transient, otherwise the first. */
-export function worstFailure({ outcomes }: Execution): AwsError | undefined {
+/**
+ * Returns the failure to report, except refused targets and those of `reported` actions: the first that is not transient, otherwise the first.
+ */
+export function worstFailure({ outcomes }: Execution, reported: ReadonlySet<string> = new Set()): AwsError | undefined {
   const errors = outcomes.flatMap((outcome) => {
-    const isReportedApart = registrations.has(outcome.action.operation) && 'refused' in outcome && outcome.refused !== undefined;
+    const isOfTargets = registrations.has(outcome.action.operation) && 'refused' in outcome && outcome.refused !== undefined;
+    const isReportedApart = isOfTargets || reported.has(outcome.action.id);
     return (outcome.result === 'failed' || outcome.result === 'partial') && !isReportedApart ? [outcome.error] : [];
   });
   return errors.find(({ code }) => !isTransient(code)) ?? errors[0];

@@ -12,6 +12,17 @@ interface RefusedTargets {
   readonly kind: string;
 }
 
+interface RefusedZone {
+  readonly subnet: string;
+  /** "" for none. */
+  readonly addresses: string;
+  readonly operation: string;
+  readonly awsCode: string;
+  readonly message: string;
+}
+
+const zoneOf = ({ subnet, addresses }: RefusedZone): string => `subnet ${subnet}${addresses === '' ? '' : ` with ${addresses}`}`;
+
 const targetsOf = ({ targets, others }: RefusedTargets): string =>
   others === 0 ? `the targets ${targets}` : `the targets ${targets} and ${others} more`;
 
@@ -44,6 +55,14 @@ export const awsTargetReasons = {
           ? 'ask AWS for a higher quota of targets, or choose fewer nodes by herald.dev/aws-target-node-labels'
           : 'choose other nodes by herald.dev/aws-target-node-labels or the label node.kubernetes.io/exclude-from-external-load-balancers, or correct what AWS names'
       }; Herald tries them again at least every 10 minutes`,
+  }),
+  AwsZoneRefused: reasonEntry({
+    brief: 'AWS refuses the subnet or the addresses of a zone',
+    says: (d: RefusedZone) => `AWS refuses ${zoneOf(d)}: ${d.awsCode}: ${d.message}; the zone is as it was before, where AWS accepts that`,
+    lasting: (d) =>
+      `AWS refuses ${zoneOf(d)}: ${d.awsCode}: ${lastingMessage(d.message, d.operation, d.awsCode)}; the zone is as it was before, where AWS accepts that`,
+    fix: (d) =>
+      `name ${d.addresses === '' ? 'another subnet of the zone in aws-load-balancer-subnets' : 'other addresses in aws-load-balancer-eip-allocations, -private-ipv4-addresses or -ipv6-addresses'}; Herald tries it again when the Service changes, after an hour, and then ever less often, because the zone is out of service meanwhile`,
   }),
   AwsTargetsNotRecorded: userMistake({
     brief: 'The targets that Herald registers cannot be recorded, so nothing is registered',

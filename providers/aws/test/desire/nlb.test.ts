@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Existing } from '../../../../providers/aws/model/facts.ts';
 import { slice } from '../../../../test/unit/decisions/fixtures.ts';
-import { awsMember, node, settings } from '../support/stack-fixture.ts';
-import type { Member } from '../../../../providers/aws/desire/stack.ts';
+import { awsMember, node, settings, StackFixture } from '../support/stack-fixture.ts';
+import { reasonText } from '../../../../src/model/reasons.ts';
+import { stackOf, type Member } from '../../../../providers/aws/desire/stack.ts';
 import { codesOf, desire } from '../support/desire-fixture.ts';
 
 const plain = { name: 'web', ports: ['http:80/TCP@30080'] };
@@ -247,6 +248,18 @@ describe('NLB subnets', () => {
     expect(nlb.subnets.map((one) => one.PrivateIPv4Address)).toEqual(['10.0.100.9', '10.0.101.9']);
     const outside = awsMember('nlb', { ...plain, annotations: { ...annotations, 'private-ipv4-addresses': '10.0.101.9,10.0.101.10' } });
     expect(codesOf((await desire(outside)).errors)).toEqual(['AwsAddressesDoNotFit', 'AwsAddressesDoNotFit']);
+  });
+
+  test('dual stack refuses a discovered subnet without IPv6 instead of leaving its zone out', async () => {
+    const account = new StackFixture();
+    const subnet = account.world.subnets.get('subnet-public-1') ?? expect.unreachable('no such subnet');
+    account.world.subnets.set('subnet-public-1', { ...subnet, Ipv6CidrBlockAssociationSet: [] });
+    const member = awsMember('nlb', { ...plain, annotations: { scheme: 'internet-facing', 'ip-address-type': 'dualstack' } });
+    const { errors } = await account.reconcile(stackOf(member), [member]);
+    expect([...errors.values()].flat().map(reasonText)).toEqual([
+      'subnet subnet-public-1 of zone us-east-1b has no IPv6 CIDR, but dual stack requires one',
+    ]);
+    expect(account.cloud.writes).toEqual([]);
   });
 
   test.each([

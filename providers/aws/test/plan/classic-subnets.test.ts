@@ -19,3 +19,20 @@ test('a Classic ELB reports once that its only subnet cannot be exchanged within
   await town.run(2 * limits.driftSeconds);
   expect(looks() - before).toBeLessThanOrEqual(3);
 });
+
+test.each([2, 3])('a Classic ELB gets other subnets in each of its %i zones, and is always in one', async (count) => {
+  const town = new ProviderFixture();
+  const { subnets, classic } = town.cloud.world;
+  const zones = [0, 1, 2].slice(0, count);
+  for (const zone of zones) {
+    const present = subnets.get(`subnet-private-${zone}`) ?? expect.unreachable('no such subnet');
+    subnets.set(`subnet-${zone}b`, { ...present, SubnetId: `subnet-${zone}b`, CidrBlock: `10.0.20${zone}.0/24` });
+  }
+  const web = { name: 'web', ports: ['http:80/TCP@30080'], loadBalancerClass: 'herald.dev/aws-classic' } as const;
+  const key = town.apply({ ...web, annotations: { subnets: zones.map((zone) => `subnet-private-${zone}`).join() } });
+  await town.run(400);
+  town.apply({ ...web, annotations: { subnets: zones.map((zone) => `subnet-${zone}b`).join() } });
+  await town.run(200);
+  expect(town.results.get(key)?.reason).toBeUndefined();
+  expect([...classic.values()].map(({ value }) => value.Subnets.toSorted())).toEqual([zones.map((zone) => `subnet-${zone}b`)]);
+});

@@ -101,6 +101,24 @@ describe.each(choices)('a load balancer with subnets by %s', (choice) => {
     expect(account.cloud.writes.slice(writes)).toEqual([]);
   });
 
+  test.each([
+    ['internal', 'private-ipv4-addresses', '10.0.100.3,10.0.101.9,10.0.102.9', '10.0.100.3'],
+    ['internal', 'private-ipv4-addresses', '10.0.100.9,10.0.101.255,10.0.102.9', '10.0.101.255'],
+    ['internet-facing', 'ipv6-addresses', '2001:db8::9,2001:db8:0:1::,2001:db8:0:2::9', '2001:db8:0:1::'],
+    ['internet-facing', 'ipv6-addresses', '2001:db8::9,2001:db8:0:1::4,2001:db8:0:2::9', undefined],
+    ['internal', 'private-ipv4-addresses', '10.0.100.4,10.0.101.254,10.0.102.9', undefined],
+  ] as const)('keeps its zones when AWS keeps an address for itself (%s, %s: %s)', async (scheme, key, addresses, reserved) => {
+    const account = accountFor(choice);
+    const type = key === 'ipv6-addresses' ? { 'ip-address-type': 'dualstack' } : {};
+    const { annotations: plain } = zoneMember(scheme, choice, edit('none')).service.metadata;
+    const member = awsMember('nlb', { name: 'web', ports: ['http:80/TCP@30080'], annotations: { ...plain, ...type, [key]: addresses } });
+    await account.settle(stack, [zoneMember(scheme, choice, edit('none'))]);
+    const writes = account.cloud.writes.length;
+    const { errors } = await account.reconcile(stack, [member]);
+    expect([...errors.values()].flat().map(reasonText).join()).toContain(reserved === undefined ? '' : `${reserved} is not available`);
+    expect(account.cloud.writes.length > writes).toBe(reserved === undefined);
+  });
+
   test('stays as it is, with an error, when a subnet has too few free addresses to leave and join it', async () => {
     const account = accountFor(choice);
     await account.settle(stack, [facing(edit('none'))]);

@@ -17,7 +17,7 @@ describe('a refusal of AWS', () => {
     ['unreachable', 'AwsCallFailed', 'transient'],
     ['notFound', 'AwsCallFailed', 'transient'],
     ['duplicate', 'AwsCallFailed', 'transient'],
-    ['inUse', 'AwsCallFailed', 'transient'],
+    ['inUse', 'AwsInUse', 'transient'],
     ['credentials', 'AwsCredentials', 'transient'],
     ['place', 'AwsPlaceUnknown', 'transient'],
     ['pods', 'AwsPodsUnreadable', 'transient'],

@@ -10,7 +10,7 @@ import type { StackResult } from '../../stacks/stack-result.ts';
 import type { Call } from '../moto/fake/cloud.ts';
 import { refusalError, refusals, type Refusal } from '../moto/fake/refusals.ts';
 import { anyMember } from './arbitrary-services.ts';
-import { unreachableReason } from './reachability.ts';
+import { unreachableReason, unreachableReasonByZone } from './reachability.ts';
 import { awsMember, StackFixture } from './stack-fixture.ts';
 import { worldDigest } from './world-digest.ts';
 import { anyZoneEdit, zoneMember, type ZoneEdit } from './zone-edits.ts';
@@ -70,7 +70,11 @@ function servedPorts({ world }: StackFixture, { service }: Member): string[] {
   const names = [...world.loadBalancers.values(), ...world.classic.values()].map(({ value }) => value.DNSName.toLowerCase());
   return service.ports.flatMap(({ port, protocol }) => {
     const packet = { from: '192.0.2.77', protocol: protocol === 'UDP' ? ('UDP' as const) : ('TCP' as const), port };
-    return names.some((name) => isDelivered(unreachableReason(world, name, packet))) ? [`${port}/${protocol}`] : [];
+    const reasons = names.flatMap((name) => [
+      unreachableReason(world, name, packet),
+      ...unreachableReasonByZone(world, name, packet).values(),
+    ]);
+    return reasons.some(isDelivered) ? [`${port}/${protocol}`] : [];
   });
 }
 
@@ -153,6 +157,7 @@ export async function checkRefusedEdit(one: RefusedEdit): Promise<void> {
   const aws = account();
   const [before, after] = one.edit;
   if (before !== undefined) await aws.settle(stack, [before]);
+  const zones = before?.kind === after.kind ? zonesOf(aws).filter((zone) => zonesOf(other).includes(zone)) : [];
   const refusing = refuseCall(aws, refused, refusal, one);
   const checkServed = (): void => {
     const served = servedPorts(aws, after);
@@ -160,16 +165,26 @@ export async function checkRefusedEdit(one: RefusedEdit): Promise<void> {
   };
   const result = await reconcileFor(aws, after, passes, checkServed);
   expect(skippedWithoutCause(result)).toEqual([]);
-  if (one.times === Infinity && refusing.count > 0) expectReported({ aws, other }, one, refusal, result);
+  if (one.times === Infinity && refusing.count > 0) expectReported({ aws, other, zones }, one, refusal, result);
   refusing.end();
-  aws.advance(1200);
+  aws.advance(90_000);
   await aws.settle(stack, [after]);
   expect(worldDigest(aws.world)).toBe(worldDigest(other.world));
 }
 
+/** The zones of all load balancers. */
+function zonesOf({ world }: StackFixture): string[] {
+  return [...world.loadBalancers.values()].flatMap(({ value }) => value.AvailabilityZones.map(({ ZoneName }) => ZoneName));
+}
+
+function lost(aws: StackFixture, zones: readonly string[]): string[] {
+  const left = zonesOf(aws);
+  return zones.filter((zone) => !left.includes(zone));
+}
+
 /** Checks what is said and served while the refusal lasts. */
 function expectReported(
-  { aws, other }: { readonly aws: StackFixture; readonly other: StackFixture },
+  { aws, other, zones }: { readonly aws: StackFixture; readonly other: StackFixture; readonly zones: readonly string[] },
   { edit: [, after], scope }: RefusedEdit,
   refusal: Refusal,
   result: StackResult,
@@ -179,6 +194,8 @@ function expectReported(
   const isLate = result.execution.outcomes.some((one) => one.result === 'inUse');
   const isNamedOtherwise = [...result.errors.values()].flat().some(({ code }) => code === 'AwsEndpointServiceInUse');
   if (worldDigest(aws.world) !== worldDigest(other.world) && !isLate && !isNamedOtherwise) expect(texts).toContain(refusal.message);
+  // A zone that the Service has kept asking for is served again, if need be as it was.
+  expect(lost(aws, zones)).toEqual([]);
   if (scope !== 'call' || !ofOnePort.has(refusal.operation)) return;
   const served = servedPorts(aws, after);
   const missing = servedPorts(other, after).filter((port) => !served.includes(port));

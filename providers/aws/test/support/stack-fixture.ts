@@ -8,7 +8,7 @@ import { observeCertificates, observeFacts } from '../../../../providers/aws/obs
 import { scanOwned } from '../../../../providers/aws/observe/scan.ts';
 import { RecentObservation } from '../../../../providers/aws/observe/recent-observation.ts';
 import { TargetRecords } from '../../../../providers/aws/stacks/targets/target-records.ts';
-import { RefusedTargets } from '../../../../providers/aws/stacks/execution/refused-targets.ts';
+import { Refusals } from '../../../../providers/aws/stacks/execution/refusals.ts';
 import { RepeatedWrites } from '../../../../providers/aws/stacks/execution/repeated-writes.ts';
 import { reconcileStack } from '../../../../providers/aws/stacks/reconcile-stack.ts';
 import type { StackResult } from '../../../../providers/aws/stacks/stack-result.ts';
@@ -65,7 +65,7 @@ export class StackFixture {
   readonly cloud = new FakeCloud();
   known = new KnownResources();
   repeated = new RepeatedWrites();
-  refused = new RefusedTargets();
+  refused = new Refusals();
   recent = new RecentObservation();
   /** Every write of an annotation succeeds. */
   records = new TargetRecords({ addFinalizer: async () => undefined, removeFinalizer: async () => undefined, annotate: async () => true });
@@ -83,7 +83,7 @@ export class StackFixture {
 
   async restart(stack: StackIdentity): Promise<void> {
     this.repeated = new RepeatedWrites();
-    this.refused = new RefusedTargets();
+    this.refused = new Refusals();
     this.recent = new RecentObservation();
     const owned = await scanOwned(this.cloud, this.settings);
     this.known = new KnownResources((owned.get(stack.key) ?? []).map(({ id }) => id));

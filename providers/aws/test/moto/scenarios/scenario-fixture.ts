@@ -10,7 +10,7 @@ import { reconcileStack } from '../../../stacks/reconcile-stack.ts';
 import type { StackResult } from '../../../stacks/stack-result.ts';
 import { RecentObservation } from '../../../observe/recent-observation.ts';
 import { TargetRecords } from '../../../stacks/targets/target-records.ts';
-import { RefusedTargets } from '../../../stacks/execution/refused-targets.ts';
+import { Refusals } from '../../../stacks/execution/refusals.ts';
 import { RepeatedWrites } from '../../../stacks/execution/repeated-writes.ts';
 import type { ServiceMetadata } from '../../../model/service-metadata.ts';
 import type { TargetPod } from '../../../model/pods.ts';
@@ -167,7 +167,7 @@ export class ScenarioFixture {
         intent: { kind: this.#disowned.has(key) ? 'disown' : 'serve' } as const,
         known,
         repeated: this.#repeatedOf(key),
-        refused: new RefusedTargets(),
+        refused: new Refusals(),
         recent: new RecentObservation(),
         records: this.#records,
         circumstances,
