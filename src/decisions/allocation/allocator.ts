@@ -1,5 +1,5 @@
 import { defined } from '../../lang/defined.ts';
-import { formatAddress, sameAddress, type Address, type Family } from '../../net/address.ts';
+import { formatAddress, type Address, type Family } from '../../net/address.ts';
 import type { IPAddressPool } from '../../model/kinds/types.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { ReleasedAddress } from '../../model/parse/released-address.ts';
@@ -203,7 +203,7 @@ export function createAllocator(pools: readonly IPAddressPool[], refused: readon
     const before = addressesOf(holdings.holdingOf(service));
     const { holding, allocation } = consider(request);
     if (holding === undefined) return allocation;
-    const leaving = before.filter((address) => !holding.addresses.some((kept) => sameAddress(kept, address)));
+    const leaving = without(before, holding.addresses);
     record(service, { ...holding, leaving });
     // Services with the same sharing key could not join these addresses before, and can now.
     const joinable = request.sharingKey === undefined ? [] : holding.addresses;
@@ -296,7 +296,12 @@ function commonPool(space: AddressSpace, addresses: readonly Address[]): string 
 /** Returns released addresses, and kept ones whose terms changed so that a port or sharing key may have become free. */
 function freedBetween(before: Holding, after: Holding): Address[] {
   const terms = termsDiffer(before.request, after.request);
-  return before.addresses.filter((address) => terms || !after.addresses.some((kept) => sameAddress(kept, address)));
+  return terms ? [...before.addresses] : without(before.addresses, after.addresses);
+}
+
+function without(addresses: readonly Address[], others: readonly Address[]): Address[] {
+  const left = new Set(others.map(formatAddress));
+  return addresses.filter((address) => !left.has(formatAddress(address)));
 }
 
 function usageOf(space: AddressSpace, assigned: (pool: string, family: Family) => number): PoolUsage[] {

@@ -7,6 +7,7 @@ import { formatRange, rangeOfPrefix, rangesOverlap } from '../../net/range.ts';
 import {
   addressesOfOthers,
   networkAddresses,
+  ofApiServer,
   podRanges,
   serviceRanges,
   type AddressOwner,
@@ -24,7 +25,8 @@ export function clusterAddressesIn(
   pools: Iterable<IPAddressPool> = snapshot.pools.values(),
 ): ReadonlyMap<string, Reason> {
   const [network, services, pods] = [networkAddresses(snapshot), serviceRanges(snapshot), podRanges(snapshot)];
-  const others = [...addressesOfOthers(snapshot).hosts.values()].filter(({ isOfLink }) => isOfLink !== true);
+  const hosts = [...addressesOfOthers(snapshot).hosts.values()].filter(({ isOfLink }) => isOfLink !== true);
+  const others = [...hosts, ...ofApiServer(snapshot)];
   const held = new Map<string, Reason>();
   for (const pool of pools) {
     const found =

@@ -77,12 +77,12 @@ export function createHoldings(): Holdings {
     conflict(request, address) {
       const others = byAddress.get(formatAddress(address));
       if (others === undefined) return undefined;
-      const there = byService.get(request.service)?.addresses.some((own) => sameAddress(own, address)) === true;
       for (const by of [...others].sort()) {
         const other = byService.get(by);
         if (by === request.service || other === undefined) continue;
         // A holder that shares already is checked against the change when its own decision comes.
-        const latest = there ? other.request : (expected.get(by) ?? other.request);
+        const isThere = byService.get(request.service)?.addresses.some((own) => sameAddress(own, address)) === true;
+        const latest = isThere ? other.request : (expected.get(by) ?? other.request);
         const why = whyNotShared(request, other.request) ?? whyNotShared(request, latest);
         if (why !== undefined) return { by, ...why };
       }
