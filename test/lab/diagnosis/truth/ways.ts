@@ -31,11 +31,11 @@ export const wayTruths: readonly TruthCase[] = [
     name: 'no-such-address-on-link',
     mistake: "The EndpointSlice has an address that no pod has, on the link of a node's pods.",
     code: 'EndpointNotOnLink',
-    verdict: `Not served: nobody answers on cni9 for the address of 10.244.1.250:8080 (on node1); nobody answers on cni9 for the address of [fd00:244:1:9::250]:8080 (on node1). Check that the pod runs and has this address; if it was deleted, its EndpointSlice is out of date.`,
+    verdict: `Not served: nobody answers on cni9 for the address of 10.244.1.250:8080 (on node1); nobody answers on cni9 for the address of [fd00:244:1::9:250]:8080 (on node1). Check that the pod runs and has this address; if it was deleted, its EndpointSlice is out of date.`,
     before: (place) => serviceTo(place, [onLink]),
     prepare: async ({ lab }) => {
       await lab.node('node1').ip(`link add cni9 type veth peer name eth9 netns ${lab.pod('web-1').namespace}`, 'link set cni9 up');
-      await lab.node('node1').ip('addr add 10.244.1.241/28 dev cni9', 'addr add fd00:244:1:9::1/64 dev cni9 nodad');
+      await lab.node('node1').ip('addr add 10.244.1.241/28 dev cni9', 'addr add fd00:244:1::9:1/112 dev cni9 nodad');
       await lab.pod('web-1').ip('link set eth9 up', ...onLinkAddresses('add'));
     },
     act: async ({ lab }) => {
@@ -158,10 +158,10 @@ function routeFix(address: string, node = 'node2'): string {
   return `Repair the routes to pods on node "${node}", which the network plugin sets: ip route get ${address} shows them.`;
 }
 
-const onLink: Endpoint = { node: 'node1', addresses: ['10.244.1.250', 'fd00:244:1:9::250'] };
+const onLink: Endpoint = { node: 'node1', addresses: ['10.244.1.250', 'fd00:244:1::9:250'] };
 const onLinkAddresses = (change: string): string[] => [
   `addr ${change} 10.244.1.250/28 dev eth9`,
-  `addr ${change} fd00:244:1:9::250/64 dev eth9${change === 'add' ? ' nodad' : ''}`,
+  `addr ${change} fd00:244:1::9:250/112 dev eth9${change === 'add' ? ' nodad' : ''}`,
 ];
 
 /** An address of the pod of node1 that routers do not know, as with networks of plugins. The other nodes have routes to it. */
