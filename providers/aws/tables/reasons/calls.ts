@@ -1,7 +1,7 @@
 import { reasonEntry } from '../../../../src/model/reasons/entry.ts';
 import { lastingMessage } from './message.ts';
 
-interface FailedCall {
+export interface FailedCall {
   readonly operation: string;
   readonly awsCode: string;
   readonly message: string;

@@ -14,7 +14,7 @@ export interface OfEndpointService {
   readonly name: string;
 }
 
-interface OfSources {
+export interface OfSources {
   /** The field or annotation that restricts the clients. */
   readonly setting: string;
   readonly because: string;

@@ -1,7 +1,7 @@
 import { lastingMessage } from './message.ts';
 import { reasonEntry, userMistake } from '../../../../src/model/reasons/entry.ts';
 
-interface RefusedTargets {
+export interface RefusedTargets {
   /** The first ids. */
   readonly targets: string;
   /** How many more there are. */
@@ -12,7 +12,7 @@ interface RefusedTargets {
   readonly kind: string;
 }
 
-interface RefusedZone {
+export interface RefusedZone {
   readonly subnet: string;
   /** "" for none. */
   readonly addresses: string;
