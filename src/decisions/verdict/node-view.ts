@@ -1,7 +1,7 @@
 import { defined } from '../../lang/defined.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
 import { currentReport, isRunning, type FailingEndpoints, type NodeState, whyNoReport } from '../../model/objects/node-state.ts';
-import { type Reason, reason } from '../../model/reasons.ts';
+import { type Reason, reason, reasonText, remedyText } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress, sameAddress, type Address, type Family } from '../../net/address.ts';
@@ -115,7 +115,9 @@ function viewNode(
   const reported = differing.filter(({ aspect }) => aspect === 'Programmed' || aspect === 'HealthCheck');
   const frontends = [...(forwarding?.frontends ?? []), ...elsewhere];
   const lost = lostEndpoints(snapshot, service, node);
-  const failing = (state?.checks?.failing ?? []).filter((one) => one.service === serviceKey(service.metadata));
+  const failing = (state?.checks?.failing ?? [])
+    .filter((one) => one.service === serviceKey(service.metadata))
+    .map((one) => withFilter(one, state?.host));
   return {
     node,
     ...defined({ problem }),
@@ -133,6 +135,15 @@ function viewNode(
       ),
     ),
   };
+}
+
+/** Names the filter that drops, if the agent found one of this family that may. */
+function withFilter(failing: FailingEndpoints, host: readonly Reason[] = []): FailingEndpoints {
+  const { reason: because, family } = failing;
+  const others = family === 'IPv4' ? / ip6(tables-legacy$| )/ : / (table ip |iptables-legacy$)/;
+  const filter = host.find(({ code, details }) => code === 'ForwardFilterDrops' && !others.test(String(details['chain'])));
+  if (because.code !== 'EndpointDropped' || filter === undefined) return failing;
+  return { ...failing, reason: reason('EndpointDropped', { ...because.details, filter: reasonText(filter), remedy: remedyText(filter) }) };
 }
 
 interface Report {

@@ -17,9 +17,10 @@ export const checkReasons = {
   }),
   EndpointDropped: lastingReason({
     brief: 'A filter of the node drops connections to endpoints',
-    says: (d: { readonly node: string; readonly endpoints: string }) =>
-      `connections to ${d.endpoints} are dropped or rejected by a filter of the node that passes them on`,
+    says: (d: { readonly node: string; readonly endpoints: string; readonly filter?: string; readonly remedy?: string }) =>
+      `connections to ${d.endpoints} are dropped or rejected by a filter of the node that passes them on${d.filter === undefined ? '' : `: ${d.filter}`}`,
     fix: (d) =>
+      d.remedy ??
       `find the rule on node "${d.node}" that drops them (nft list ruleset and iptables-save: the hooks forward, input, output and postrouting, with their policies), and accept new connections to ${addressOf(d.endpoints)} before it`,
   }),
   EndpointAnswersLost: lastingReason({

@@ -76,13 +76,13 @@ export const configurationReasons = {
   UnknownPool: reasonEntry({
     brief: 'An advertisement names an IPAddressPool that does not exist',
     says: (d: OfAdvertisement & Texts<'pool'>) =>
-      `${d.kind} "${d.advertisement}" names IPAddressPool "${d.pool}", which does not exist; it is in force for the others that it names`,
+      `${d.kind} "${d.advertisement}" names IPAddressPool "${d.pool}", which does not exist; it is in force for those of its names that do`,
     fix: (d) => `create IPAddressPool "${d.pool}", or remove the name`,
   }),
   UnknownPeer: reasonEntry({
     brief: 'A BGPAdvertisement names a BGPPeer that does not exist',
     says: (d: Texts<'advertisement' | 'peer'>) =>
-      `BGPAdvertisement "${d.advertisement}" names BGPPeer "${d.peer}", which does not exist; it is in force for the others that it names`,
+      `BGPAdvertisement "${d.advertisement}" names BGPPeer "${d.peer}", which does not exist; it is in force for those of its names that do`,
     fix: (d) => `create BGPPeer "${d.peer}", or remove the name`,
   }),
   AdvertisesNothing: reasonEntry({

@@ -60,7 +60,7 @@ export const configurationProblems: readonly ReportedProblem[] = [
     mistake: 'A BGPAdvertisement names an IPAddressPool that does not exist, beside one that does.',
     code: 'UnknownPool',
     object: ({ name }) => `BGPAdvertisement/${name}`,
-    says: 'BGPAdvertisement "unknown-pool" names IPAddressPool "unknown-pool-too", which does not exist; it is in force for the others that it names. Create IPAddressPool "unknown-pool-too", or remove the name.',
+    says: 'BGPAdvertisement "unknown-pool" names IPAddressPool "unknown-pool-too", which does not exist; it is in force for those of its names that do. Create IPAddressPool "unknown-pool-too", or remove the name.',
     after: (place) => withAdvertisement(place, { ipAddressPools: [place.name, `${place.name}-too`] }),
   },
   {
@@ -68,7 +68,7 @@ export const configurationProblems: readonly ReportedProblem[] = [
     mistake: 'A BGPAdvertisement names a BGPPeer that does not exist, beside others that do.',
     code: 'UnknownPeer',
     object: ({ name }) => `BGPAdvertisement/${name}`,
-    says: 'BGPAdvertisement "unknown-peer" names BGPPeer "tor3-v4", which does not exist; it is in force for the others that it names. Create BGPPeer "tor3-v4", or remove the name.',
+    says: 'BGPAdvertisement "unknown-peer" names BGPPeer "tor3-v4", which does not exist; it is in force for those of its names that do. Create BGPPeer "tor3-v4", or remove the name.',
     after: (place) => withAdvertisement(place, { peers: ['tor1-v4', 'tor1-v6', 'tor2-v4', 'tor2-v6', 'tor3-v4'] }),
   },
   {

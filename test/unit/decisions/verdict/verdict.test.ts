@@ -123,6 +123,22 @@ describe('connections that agents saw', () => {
     });
   });
 
+  test('dropped by a filter of the node that its agent found: the line names the chain and what accepts them', () => {
+    const dropped = { ...failing(true), reason: reason('EndpointDropped', { node: 'n1', endpoints: '10.244.3.1:8080' }) };
+    const filter = (chain: string) => reason('ForwardFilterDrops', { chain, how: 'its policy is drop', remedy: 'run: nft insert rule' });
+    const found = (chain: string): Verdict => {
+      const [first, ...others] = seeing([], [dropped]);
+      return verdict(fabric, [{ ...first, host: [filter(chain)] } as NodeState, ...others]);
+    };
+    expect(found('forward of table inet hostfw')).toMatchObject({ code: 'EndpointDropped', fix: 'Run: nft insert rule.' });
+    expect(found('forward of table inet hostfw').line).toContain(
+      'a filter of the node that passes them on: chain forward of table inet hostfw drops the packets of Services that none of its other rules accepts',
+    );
+    for (const other of ['forward of table ip6 filter', 'FORWARD of ip6tables-legacy'])
+      expect(found(other).fix).toMatch(/^Find the rule on node "n1"/);
+    for (const ours of ['forward of table ip filter', 'FORWARD of iptables-legacy']) expect(found(ours).fix).toBe('Run: nft insert rule.');
+  });
+
   test('refused by all endpoints on every node: not served over that family', () => {
     const states = nodes.map((node) =>
       state(node, {}, { checks: { mode: 'passive', answered: answeredFrontends, failing: [failing(true, node)] } }),
