@@ -48,10 +48,17 @@ export function lossesOf(nodes: readonly NodeView[], addresses: readonly string[
       const isLost = !isAnnounced(view, address) || addressIn(view, address)?.heldBack !== undefined;
       const broken = view.forwarding.find((reason) => frontendReasons.has(reason.code));
       const reasons = isLost ? whyNotOnNode(view, address) : [...peerReasons(view, address), ...(broken === undefined ? [] : [broken])];
-      return reasons.filter(({ code }) => !intended.has(code)).map((reason) => ({ view, reason, isLost: isLost || reason === broken }));
+      return reasons
+        .filter((one) => !intended.has(one.code) && homeOf(one) === undefined)
+        .map((reason) => ({ view, reason, isLost: isLost || reason === broken }));
     }),
   );
   return { causes: groupCauses(found), byNode: found.some(({ isLost }) => isLost) };
+}
+
+/** Returns the node that has an external IP itself, and serves it without an announcement. Undefined: the reason is about something else. */
+export function homeOf({ code, details }: Reason): string | undefined {
+  return code === 'AddressInUseBy' && details.use === 'external' && details.kind === 'Node' ? String(details.object) : undefined;
 }
 
 export function isAnnounced(view: NodeView, address: string): boolean {

@@ -4,7 +4,7 @@ import type { FailingEndpoints } from '../../model/objects/node-state.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { familyOfText, formatAddress } from '../../net/address.ts';
 import { formatPrefix } from '../../net/prefix.ts';
-import { causesOf } from './causes.ts';
+import { causesOf, homeOf } from './causes.ts';
 import { nodesOfViews, waysOf, type AddressView, type NodeView } from './node-view.ts';
 import type { SeenConnections } from './seen-connections.ts';
 
@@ -30,7 +30,7 @@ export interface ClientReachability {
     | 'intercepted'
     | 'refused'
     | 'unreachable';
-  /** Nodes that receive the traffic. */
+  /** Nodes that receive the traffic. One that has the address itself needs no announcement: `why` says so. */
   readonly via: readonly string[];
   readonly why?: Reason;
   /** Prefixes that may connect. Absent: all. */
@@ -104,8 +104,25 @@ function viewOf(
   if (announcing.length > 0) return { outcome: 'refused', via: nodesOfViews(announcing.map(({ node }) => node)) };
   const expected = found.filter(({ announced }) => announced !== undefined && waysOf(announced).some((way) => isUnreported(way.reason)));
   if (expected.length > 0) return { outcome: 'expected', via: nodesOfViews(expected.map(({ node }) => node)) };
+  const home = homeIn(found, nodes);
+  if (home !== undefined && home.view.frontends > 0 && !isIdle(home.view, frontend))
+    return { outcome: seen.answered(frontend) ? 'answered' : 'announced', via: [home.node], why: home.because };
   const why = causesOf(nodes, address)[0]?.reason;
   return { outcome: 'unreachable', via: [], ...defined({ why }) };
+}
+
+/** Finds the node that has the address itself. */
+function homeIn(
+  found: readonly { readonly announced: AddressView | undefined }[],
+  nodes: readonly NodeView[],
+): { readonly node: string; readonly view: NodeView; readonly because: Reason } | undefined {
+  for (const { announced } of found) {
+    const because = announced?.reason;
+    const node = because === undefined ? undefined : homeOf(because);
+    const view = node === undefined ? undefined : nodes.find((one) => nodesOfViews([one]).includes(node));
+    if (because !== undefined && node !== undefined && view !== undefined) return { node, view, because };
+  }
+  return undefined;
 }
 
 /** Returns the endpoints of the port that the node does not reach. */

@@ -185,7 +185,8 @@ function servedVerdict(facts: VerdictFacts): Verdict {
       causes,
     );
   }
-  return withoutProblem(facts, listText(nodesOfViews(announcing)));
+  const atHome = clients.flatMap(({ via, why }) => (why === undefined ? [] : via));
+  return withoutProblem(facts, listText([...new Set([...nodesOfViews(announcing), ...atHome])].toSorted()));
 }
 
 /** True when a node answers for the address by ARP or NDP. */

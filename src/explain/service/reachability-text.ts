@@ -10,6 +10,7 @@ export function reachabilityText({ target, outcome, via, why, sources = [] }: Cl
     case 'answered':
       return `${what} to ${target} via ${via.join(', ')}${from} were answered in the last 10 minutes`;
     case 'announced':
+      if (why !== undefined) return `${target} is served by ${via.join(', ')}, which has the address itself${from}, not checked`;
       return `${target} is announced by ${via.join(', ')}${from === '' ? '' : `, to ${sources.join(', ')} only`}, not checked`;
     case 'contested':
       return `some ${what} to ${target} are answered via ${via.join(', ')}${from}, and some reach another host${because}`;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { reachabilityText } from '../../../../src/explain/service/reachability-text.ts';
 import { explainService } from '../../../../src/explain/service/service.ts';
 import type { Verdict } from '../../../../src/decisions/verdict/verdict.ts';
 import type { ChecksReport, FailingEndpoints, NodeState, SessionStatus } from '../../../../src/model/objects/node-state.ts';
@@ -153,6 +154,29 @@ describe('connections that agents saw', () => {
   test('refused at a port that another Service has: no failure of this one', () => {
     const other = { ...failing(true), service: 'shop/other' } as const;
     expect(verdict(fabric, seeing(answeredFrontends, [other, { ...failing(true), port: '81/TCP' }])).outcome).toBe('served');
+  });
+});
+
+describe('an external IP that is the address of a node', () => {
+  const literal: ClusterLiteral = {
+    ...withService({ assigned: ['192.0.2.1'], externalIPs: ['10.1.0.12'] }),
+    nodes: [{ name: 'n1' }, { name: 'n2', internalIPs: ['10.1.0.12'] }, { name: 'n3' }],
+    externalIPPolicies: [{ cidrs: ['10.1.0.0/24'] }],
+    advertisements: [{ name: 'all', addressTypes: ['LoadBalancer', 'ExternalIP'] }],
+  };
+
+  test('is served by that node without an announcement', () => {
+    expect(verdict(literal, seeing(['192.0.2.1 TCP 80', '10.1.0.12 TCP 80'])).outcome).toBe('served');
+    expect(verdict(literal, seeing(['192.0.2.1 TCP 80']))).toMatchObject({
+      outcome: 'announced',
+      line: expect.stringContaining('no answer to a connection to 10.1.0.12 was seen') as unknown,
+    });
+  });
+
+  test('is named with that node', () => {
+    const nodeStates = new Map(seeing([]).map((one) => [one.metadata.name, one]));
+    const { clients = [] } = explainService({ ...cluster(literal), nodeStates }, key, now) ?? {};
+    expect(clients.map(reachabilityText)).toContainEqual('10.1.0.12:80/TCP is served by n2, which has the address itself, not checked');
   });
 });
 
