@@ -58,7 +58,7 @@ export function lossesOf(nodes: readonly NodeView[], addresses: readonly string[
 
 /** Returns the node that has an external IP itself, and serves it without an announcement. Undefined: the reason is about something else. */
 export function homeOf({ code, details }: Reason): string | undefined {
-  return code === 'AddressInUseBy' && details.use === 'external' && details.kind === 'Node' ? String(details.object) : undefined;
+  return code === 'AddressInUseBy' && details.use === 'external' && details.kind === 'Node' ? details.object : undefined;
 }
 
 export function isAnnounced(view: NodeView, address: string): boolean {

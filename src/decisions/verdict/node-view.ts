@@ -141,7 +141,7 @@ function viewNode(
 function withFilter(failing: FailingEndpoints, host: readonly Reason[] = []): FailingEndpoints {
   const { reason: because, family } = failing;
   const others = family === 'IPv4' ? / ip6(tables-legacy$| )/ : / (table ip |iptables-legacy$)/;
-  const filter = host.find(({ code, details }) => code === 'ForwardFilterDrops' && !others.test(String(details['chain'])));
+  const filter = host.find(({ code, details }) => code === 'ForwardFilterDrops' && !others.test(details.chain));
   if (because.code !== 'EndpointDropped' || filter === undefined) return failing;
   return { ...failing, reason: reason('EndpointDropped', { ...because.details, filter: reasonText(filter), remedy: remedyText(filter) }) };
 }
