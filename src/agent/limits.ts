@@ -137,6 +137,11 @@ export const limits = {
   receivedAdoptMilliseconds: 180_000,
   /** Time for which the agent remembers what became of connections. */
   evidenceMilliseconds: 600_000,
+  /**
+   * Time without an answer after which a frontend no longer counts as answered, where answers came often: three times their longest distance,
+   * and at least this.
+   */
+  quietMilliseconds: 30_000,
   /** Connections that failed in another way for this long show that an earlier cause is gone. */
   kindMilliseconds: 30_000,
   /** Frontends, and pairs of a frontend and an endpoint, of which the agent remembers connections. */

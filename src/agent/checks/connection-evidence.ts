@@ -25,7 +25,7 @@ export interface FailingEndpoint extends CheckedPort {
 
 /** What is to be said of the connections of the last ten minutes. */
 export interface Judgement {
-  /** Keys of frontends, sorted. */
+  /** Keys of frontends, sorted. Those that are answered no longer, although connections came often, are left out. */
   readonly answered: readonly string[];
   readonly failing: readonly FailingEndpoint[];
 }
@@ -37,11 +37,16 @@ export interface FrontendEvidence {
   readonly frontend: Frontend;
   /** When a connection of a client was last answered, also by an endpoint that has left since. Undefined: none was in the last ten minutes. */
   readonly answered: number | undefined;
+  /** Milliseconds without an answer that are longer than usual: then connections stopped, or are not answered any more. */
+  readonly unusual: number;
   readonly pairs: ReadonlyMap<string, PairEvidence>;
 }
 
 interface FrontendRecord {
   answered: number;
+  /** Number of answers that were later than all before, and about the longest time between two of them in the last ten minutes. */
+  answers: number;
+  gap: number;
   /** Prefixes that may connect, as text: answers to others tell nothing of clients in them. */
   sources: string;
   /** By endpoint. */
@@ -117,7 +122,7 @@ export class ConnectionEvidence {
       pair.take(connection, noticed);
       // A connection of our own goes to the endpoint, and not by the frontend.
       const isAnswered = connection.own !== true && (connection.outcome === 'answered' || connection.outcome === 'used');
-      if (isAnswered) record.answered = Math.max(record.answered, connection.at);
+      if (isAnswered) noteAnswer(record, connection.at);
       failed ||= connection.outcome !== 'answered' && connection.outcome !== 'used';
     }
     return failed;
@@ -134,8 +139,8 @@ export class ConnectionEvidence {
     this.#forget(now);
     const answered: string[] = [];
     const failures: Failures = new Map();
-    for (const { key, service, frontend, answered: at, pairs } of this.evidence(now)) {
-      if (at !== undefined) answered.push(key);
+    for (const { key, service, frontend, answered: at, unusual, pairs } of this.evidence(now)) {
+      if (at !== undefined && look.began - at < unusual) answered.push(key);
       for (const [endpoint, pair] of pairs) {
         if (pair.failure(Number.NEGATIVE_INFINITY, look, now) === undefined) continue;
         const port = this.#frontends.portOf(service, frontend);
@@ -154,7 +159,8 @@ export class ConnectionEvidence {
       const found = this.#frontends.find(key);
       if (found === undefined) continue;
       forgetOtherSources(record, found.frontend);
-      yield { ...found, key, answered: isOld(record.answered, now) ? undefined : record.answered, pairs: record.pairs };
+      const { answered, pairs } = record;
+      yield { ...found, key, answered: isOld(answered, now) ? undefined : answered, unusual: unusualGap(record), pairs };
     }
   }
 
@@ -178,7 +184,7 @@ export class ConnectionEvidence {
     const found = this.#find(connection);
     if (found === undefined) return undefined;
     const { key, endpoint: text, frontend } = found;
-    const record = this.#records.get(key) ?? { answered: Number.NEGATIVE_INFINITY, sources: sourcesOf(frontend), pairs: new Map() };
+    const record = this.#records.get(key) ?? { ...unanswered, sources: sourcesOf(frontend), pairs: new Map() };
     forgetOtherSources(record, frontend);
     const known = record.pairs.get(text);
     if (known !== undefined) return { record, pair: known };
@@ -245,9 +251,26 @@ const sourcesOf = ({ sourceRanges = [] }: Frontend): string => sourceRanges.map(
 function forgetOtherSources(record: FrontendRecord, frontend: Frontend): void {
   const sources = sourcesOf(frontend);
   if (sources === record.sources) return;
-  record.sources = sources;
-  record.answered = Number.NEGATIVE_INFINITY;
+  Object.assign(record, { ...unanswered, sources });
 }
+
+const unanswered = { answered: Number.NEGATIVE_INFINITY, answers: 0, gap: 0 } as const;
+
+function noteAnswer(record: FrontendRecord, at: number): void {
+  if (at <= record.answered) return;
+  const gap = record.answers === 0 ? 0 : at - record.answered;
+  record.gap = Math.max(gap, record.gap * Math.max(0, 1 - gap / limits.evidenceMilliseconds));
+  record.answers++;
+  record.answered = at;
+}
+
+/** Where few answers were seen, nothing is usual. */
+function unusualGap({ answers, gap }: FrontendRecord): number {
+  if (answers < usualAnswers) return Number.POSITIVE_INFINITY;
+  return Math.max(limits.quietMilliseconds, 3 * gap);
+}
+
+const usualAnswers = 4;
 
 type Failure = Pick<FailingEndpoint, 'endpoint' | 'kind' | 'way'>;
 

@@ -224,6 +224,6 @@ function withoutProblem({ service, clients, seen, nodes }: VerdictFacts, via: st
         )}`;
   const check = `Check it: herald check service ${serviceKey(service.metadata)}.`;
   const fix = areKeptByRouters(nodes, addresses) ? `${keptByRouters} ${check}` : check;
-  const why = seen.unseen() ?? `no answer to a connection${where} was seen in the last 10 minutes`;
+  const why = seen.unseen() ?? `no answer to a connection${where} was seen lately`;
   return { outcome: 'announced', line: `Announced${to}, not checked${how}; ${why}. ${fix}`, fix };
 }

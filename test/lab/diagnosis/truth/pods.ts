@@ -193,7 +193,7 @@ const udpPort = (targetPort: number): Parameters<typeof serviceTo>[2] => [{ port
 function udpUnseen(index: number): Pick<TruthCase, 'verdict' | 'connect' | 'isUnseen' | 'isQuietBefore'> {
   const name = index === 14 ? 'udp-refused' : 'udp-silent';
   return {
-    verdict: `Announced, not checked: 198.18.${index}.1 and 2001:db8:${index}::1 via node1 and node2; no answer to a connection was seen in the last 10 minutes. Check it: herald check service ${name}/web.`,
+    verdict: `Announced, not checked: 198.18.${index}.1 and 2001:db8:${index}::1 via node1 and node2; no answer to a connection was seen lately. Check it: herald check service ${name}/web.`,
     isUnseen: true,
     isQuietBefore: true,
     connect: async ({ lab }, place) => {

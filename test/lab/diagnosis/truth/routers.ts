@@ -45,7 +45,7 @@ export const routerTruths: readonly TruthCase[] = [
 function unknown(index: number, name: string, cause = ''): Pick<TruthCase, 'before' | 'verdict' | 'isUnseen' | 'isQuietBefore'> {
   return {
     ...healthy,
-    verdict: `Announced, not checked: 198.18.${index}.1 and 2001:db8:${index}::1 via node1 and node2; no answer to a connection was seen in the last 10 minutes. ${cause}Check it: herald check service ${name}/web.`,
+    verdict: `Announced, not checked: 198.18.${index}.1 and 2001:db8:${index}::1 via node1 and node2; no answer to a connection was seen lately. ${cause}Check it: herald check service ${name}/web.`,
     isUnseen: true,
     isQuietBefore: true,
   };

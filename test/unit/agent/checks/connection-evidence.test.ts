@@ -260,6 +260,39 @@ test('an answer tells nothing of other clients, to whom alone the Service is ope
   expect(answered(3)).toEqual(['192.0.2.1 TCP 80']);
 });
 
+describe('a frontend at which connections stopped', () => {
+  const judged = (evidence: ConnectionEvidence, now: number): readonly string[] => evidence.judge({ began: now, share: 1 }, now).answered;
+  const frontends = ['192.0.2.1 TCP 80'];
+  const every = (milliseconds: number, until: number): ObservedConnection[] =>
+    Array.from({ length: until / milliseconds + 1 }, (_, index) => seen('answered', index * milliseconds));
+
+  test('is answered no longer after three times the usual time, and not before half a minute', () => {
+    const { evidence } = bed(web(), pods('10.1.0.1'));
+    evidence.take(every(4_000, minute), minute);
+    expect(judged(evidence, minute + 29_000)).toEqual(frontends);
+    expect(judged(evidence, minute + 31_000)).toEqual([]);
+    // A look that began earlier does not show it.
+    expect(evidence.judge({ began: minute, share: 1 }, minute + 31_000).answered).toEqual(frontends);
+    evidence.take([seen('answered', 2 * minute)], 2 * minute);
+    expect(judged(evidence, 2 * minute + 1)).toEqual(frontends);
+    // A pause of a minute is usual now.
+    expect(judged(evidence, 4 * minute)).toEqual(frontends);
+    expect(judged(evidence, 6 * minute)).toEqual([]);
+  });
+
+  test('is answered for ten minutes where answers were few or far between', () => {
+    for (const [distance, until] of [
+      [1, 2],
+      [4 * minute, 16 * minute],
+    ] as const) {
+      const { evidence } = bed(web(), pods('10.1.0.1'));
+      evidence.take(every(distance, until), until);
+      expect(judged(evidence, until + 10 * minute - 1)).toEqual(frontends);
+      expect(judged(evidence, until + 10 * minute)).toEqual([]);
+    }
+  });
+});
+
 test('a report names three endpoints and counts the others', () => {
   const many = Array.from({ length: 5 }, (_, index) => `10.1.0.${index + 1}`);
   const { evidence, say } = bed(web(), pods(...many));
