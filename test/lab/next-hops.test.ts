@@ -207,7 +207,7 @@ test('a router passes on one path, and with the ADD-PATH lines of the page one f
     return paths.filter(({ peer }) => peer.peerId === tor1).length;
   };
   const counts = (): Promise<number[]> => Promise.all(addresses.map(pathsOf));
-  expect(await counts()).toEqual(addresses.map(() => 1));
+  await lab.until('the spine has one path for each address', async (note) => note(await counts()).every((count) => count === 1));
   const page = await readFile(new URL('../../docs/how-to/ecmp.md', import.meta.url), 'utf8');
   const lines = page.split('```text\n')[1]?.split('\n```')[0] ?? '';
   expect(lines).toContain('addpath-tx-all-paths');

@@ -90,6 +90,9 @@ async function untilForecast(expected: ReturnType<typeof forecast>): Promise<Rea
     await sleep(pollMilliseconds);
   }
   await sleep(dwellMilliseconds);
+  // Rules go after the routes, and later on a busy machine.
+  const areRulesSeen = async (): Promise<boolean> => differences(before, await readWorld(lab)).rules.join() === expected.rules.join();
+  while (!(await areRulesSeen()) && performance.now() - start < 30_000) await sleep(pollMilliseconds);
   return gone;
 }
 

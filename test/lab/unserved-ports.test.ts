@@ -165,6 +165,8 @@ describe.each(families)('IPv%i', (family) => {
         "require('node:http').createServer((_, reply) => reply.end()).listen(8099, '::', () => console.log('listens'))",
       ]);
     await program.waitForLine(/listens/);
+    // A node announces no address that belongs to a node.
+    await keepRoutes([address]);
     const dial = `require('node:net').connect(8099, '${address}', () => { console.log('connected'); process.exit(); })`;
     await lab.node('node1').ip(`addr add ${address}/${family === 4 ? 32 : 128} dev lo`);
     expect((await lab.machine('client').exec([process.execPath, '-e', dial])).stdout).toContain('connected');
@@ -173,18 +175,17 @@ describe.each(families)('IPv%i', (family) => {
   });
 });
 
-describe('where routers keep sending', () => {
-  /** As a route that an operator configured, an aggregate of a router, or a router that is slow to forget. */
-  const keepRoutes = async (): Promise<void> => {
-    for (const tor of tors)
-      for (const address of balanced)
-        await lab.router(tor).ip(`route replace ${address} via ${viaNodes(tor, ['node1'], address)[0]} metric 5`);
-    for (const address of balanced)
-      await lab.router('spine').ip(`route replace ${address} via ${address.includes(':') ? 'fd00:8:1::2' : '10.8.1.2'} metric 5`);
-  };
+/** Routes as an operator configured them, of an aggregate, or of a router that is slow to forget. */
+async function keepRoutes(addresses: readonly string[]): Promise<void> {
+  for (const address of addresses) {
+    for (const tor of tors) await lab.router(tor).ip(`route replace ${address} via ${viaNodes(tor, ['node1'], address)[0]} metric 5`);
+    await lab.router('spine').ip(`route replace ${address} via ${address.includes(':') ? 'fd00:8:1::2' : '10.8.1.2'} metric 5`);
+  }
+}
 
+describe('where routers keep sending', () => {
   test('ports are refused while a Service that was deleted drains', async () => {
-    await keepRoutes();
+    await keepRoutes(balanced);
     await herald.remove('30-web.yaml');
     await lab.until('node1 has withdrawn', async (note) => {
       const { routes } = await lab.router('tor1').show<{ routes: object }>('show bgp ipv4 unicast json');
