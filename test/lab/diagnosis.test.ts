@@ -175,6 +175,8 @@ describe('after the fixes', () => {
   });
 
   test.each(servedCases)('the Service of $one.name is served again', async ({ one }) => {
-    await expectServed(explained.get(one.name), facts);
+    // A node that was held back may have come back since it was explained: then both are looked at again.
+    const again = async (): Promise<void> => expectServed(await explain(scene, `${one.name}/web`), await observe(scene));
+    await expectServed(explained.get(one.name), facts).catch(again);
   });
 });

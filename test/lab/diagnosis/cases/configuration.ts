@@ -17,7 +17,7 @@ export const configurationProblems: readonly ReportedProblem[] = [
     mistake: 'An IPAddressPool holds the InternalIP of a Node.',
     code: 'PoolHoldsNodeAddress',
     object: ({ name }) => `IPAddressPool/${name}-too`,
-    says: 'IPAddressPool "pool-with-node-too" holds 10.0.0.18, an address of node "node8": no Service gets it. Leave 10.0.0.18 out of IPAddressPool "pool-with-node-too".',
+    says: 'IPAddressPool "pool-with-node-too" holds 10.0.0.18, an address of node "node8". Leave 10.0.0.18 out of IPAddressPool "pool-with-node-too".',
     after: (place) => withPool(place, ['10.0.0.18/32']),
   },
   {
