@@ -44,8 +44,9 @@ export interface FrontendEvidence {
 
 interface FrontendRecord {
   answered: number;
-  /** Number of answers that were later than all before, and about the longest time between two of them in the last ten minutes. */
+  /** Number of answers that were later than all before, the first of them, and about the longest time between two in the last ten minutes. */
   answers: number;
+  first: number;
   gap: number;
   /** Prefixes that may connect, as text: answers to others tell nothing of clients in them. */
   sources: string;
@@ -254,23 +255,24 @@ function forgetOtherSources(record: FrontendRecord, frontend: Frontend): void {
   Object.assign(record, { ...unanswered, sources });
 }
 
-const unanswered = { answered: Number.NEGATIVE_INFINITY, answers: 0, gap: 0 } as const;
+const unanswered = { answered: Number.NEGATIVE_INFINITY, answers: 0, first: 0, gap: 0 } as const;
 
 function noteAnswer(record: FrontendRecord, at: number): void {
   if (at <= record.answered) return;
   const gap = record.answers === 0 ? 0 : at - record.answered;
   record.gap = Math.max(gap, record.gap * Math.max(0, 1 - gap / limits.evidenceMilliseconds));
-  record.answers++;
+  if (record.answers++ === 0) record.first = at;
   record.answered = at;
 }
 
-/** Where few answers were seen, nothing is usual. */
-function unusualGap({ answers, gap }: FrontendRecord): number {
-  if (answers < usualAnswers) return Number.POSITIVE_INFINITY;
+/** Nothing is usual where few answers were seen, or all at once, as by a person who tries the Service. */
+function unusualGap({ answered, answers, first, gap }: FrontendRecord): number {
+  if (answers < usualAnswers || answered - first < usualMilliseconds) return Number.POSITIVE_INFINITY;
   return Math.max(limits.quietMilliseconds, 3 * gap);
 }
 
 const usualAnswers = 4;
+const usualMilliseconds = 60_000;
 
 type Failure = Pick<FailingEndpoint, 'endpoint' | 'kind' | 'way'>;
 

@@ -280,9 +280,10 @@ describe('a frontend at which connections stopped', () => {
     expect(judged(evidence, 6 * minute)).toEqual([]);
   });
 
-  test('is answered for ten minutes where answers were few or far between', () => {
+  test('is answered for ten minutes where answers were few, in one minute, or far between', () => {
     for (const [distance, until] of [
       [1, 2],
+      [1000, 50_000],
       [4 * minute, 16 * minute],
     ] as const) {
       const { evidence } = bed(web(), pods('10.1.0.1'));
