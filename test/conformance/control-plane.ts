@@ -194,7 +194,9 @@ function etcdArguments(directory: string, clientPort: number, peerPort: number):
 function apiServerArguments(directory: string, etcdPort: number, securePort: number, advertised: string | undefined): string[] {
   return [
     `--etcd-servers=http://127.0.0.1:${etcdPort}`,
-    ...(advertised === undefined ? ['--bind-address=127.0.0.1'] : ['--bind-address=::', `--advertise-address=${advertised}`]),
+    ...(advertised === undefined ? ['--bind-address=127.0.0.1'] : ['--bind-address=::']),
+    // Otherwise the endpoint of default/kubernetes is the address of this machine, which pools of tests may contain.
+    `--advertise-address=${advertised ?? '10.255.255.254'}`,
     `--secure-port=${securePort}`,
     `--cert-dir=${join(directory, 'certificates')}`,
     `--token-auth-file=${join(directory, 'tokens.csv')}`,

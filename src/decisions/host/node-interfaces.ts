@@ -16,7 +16,9 @@ const ofEveryHost = [prefix('127.0.0.0/8'), prefix('169.254.0.0/16'), prefix('::
 export function nodeInterfaces(links: readonly HostLink[]): NodeInterface[] {
   return links.flatMap(({ name, addresses }): NodeInterface[] => {
     const own = servedElsewhere.has(name) ? [] : addresses.flatMap(ownAddress);
-    return own.length === 0 ? [] : [{ name, addresses: own }];
+    // Programs of a node serve addresses of Services on its loopback interface. Those by which others know the node are in the Node.
+    const counted = name === 'lo' ? own.filter(({ address, length }) => length < bitsOf(address.family)) : own;
+    return counted.length === 0 ? [] : [{ name, addresses: counted }];
   });
 }
 

@@ -5,10 +5,12 @@ import { createAllocator } from '../../../src/decisions/allocation/allocator.ts'
 import { knownOwners, noOwners } from '../../../src/decisions/allocation/pools/owners-in-pools.ts';
 import { allocationRequest } from '../../../src/decisions/allocation/request.ts';
 import { decideAnnouncement } from '../../../src/decisions/announcement/decision.ts';
+import { nodeInterfaces } from '../../../src/decisions/host/node-interfaces.ts';
 import { l2DecisionsOf } from '../../../src/decisions/l2/decisions-of.ts';
 import { reasonText, remedyText } from '../../../src/model/reasons.ts';
 import { address, formatAddress, type Address } from '../../../src/net/address.ts';
-import { formatPrefix, maskedPrefix, prefixContains } from '../../../src/net/prefix.ts';
+import type { HostLink } from '../../../src/net/host-link.ts';
+import { formatPrefix, maskedPrefix, prefix, prefixContains } from '../../../src/net/prefix.ts';
 import { runs } from '../../support/property.ts';
 import { cluster, pool, service, type ClusterLiteral } from './fixtures.ts';
 
@@ -152,6 +154,26 @@ test('an external IP that is the address of a node is not announced, whoever has
       ['192.0.2.1', 'announced'],
     ]);
   }
+});
+
+test('a node reports its own addresses, and not those of Services on its loopback interface or on interfaces for them', () => {
+  const link = (name: string, ...addresses: string[]): HostLink =>
+    ({ name, addresses: addresses.map((text) => withNetwork(text)) }) as unknown as HostLink;
+  const withNetwork = (text: string): object => {
+    const [its = '', length] = text.split('/');
+    return { address: address(its), ...(length === undefined ? {} : { network: prefix(text) }) };
+  };
+  expect(
+    nodeInterfaces([
+      link('lo', '127.0.0.1/8', '192.0.2.1', '2001:db8::1', '10.3.0.1/24'),
+      link('eth0', '10.5.0.11/24', '10.5.0.100', 'fe80::1/64'),
+      link('kube-ipvs0', '10.96.0.1'),
+      link('kube-dummy-if', '192.0.2.1'),
+    ]).map(({ name, addresses }) => [name, addresses.map(({ address: its, length }) => `${formatAddress(its)}/${length}`)]),
+  ).toEqual([
+    ['lo', ['10.3.0.1/24']],
+    ['eth0', ['10.5.0.11/24', '10.5.0.100/32']],
+  ]);
 });
 
 const someAddress = fc.oneof(
