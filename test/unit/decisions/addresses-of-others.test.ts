@@ -10,7 +10,7 @@ import { l2DecisionsOf } from '../../../src/decisions/l2/decisions-of.ts';
 import { reasonText, remedyText } from '../../../src/model/reasons.ts';
 import { address, formatAddress, type Address } from '../../../src/net/address.ts';
 import type { HostLink } from '../../../src/net/host-link.ts';
-import { formatPrefix, maskedPrefix, prefix, prefixContains } from '../../../src/net/prefix.ts';
+import { formatPrefix, maskedPrefix, prefixContains } from '../../../src/net/prefix.ts';
 import { runs } from '../../support/property.ts';
 import { cluster, pool, service, type ClusterLiteral } from './fixtures.ts';
 
@@ -161,7 +161,7 @@ test('a node reports its own addresses, and not those of Services on its loopbac
     ({ name, addresses: addresses.map((text) => withNetwork(text)) }) as unknown as HostLink;
   const withNetwork = (text: string): object => {
     const [its = '', length] = text.split('/');
-    return { address: address(its), ...(length === undefined ? {} : { network: prefix(text) }) };
+    return { address: address(its), ...(length === undefined ? {} : { network: maskedPrefix(address(its), Number(length)) }) };
   };
   expect(
     nodeInterfaces([
