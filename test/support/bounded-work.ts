@@ -21,7 +21,7 @@ export function expectBoundedWork(what: string, largest: number, prepare: (size:
 
 function timeOf(work: () => unknown): number {
   let best = Infinity;
-  for (let run = 0; run < 4 && (run === 0 || best >= measurable); run++) {
+  for (let run = 0; run < 12 && (run === 0 || best >= measurable); run++) {
     const before = process.threadCpuUsage();
     work();
     const { user, system } = process.threadCpuUsage(before);
