@@ -61,7 +61,8 @@ const memo = new BasisMemo<AddressesOfOthers>();
 const apiServer: ServiceKey = 'default/kubernetes';
 
 /**
- * Returns the owners that objects other than Services state: Nodes, routers, interfaces of nodes, links, ranges of ClusterIPs, pods. Costs nothing while none of these objects changes, if the snapshot is a `Store`.
+ * Returns the owners that objects other than Services state: Nodes, routers, interfaces of nodes, links, ranges of ClusterIPs, pods. Costs
+ * nothing while none of these objects changes, if the snapshot is a `Store`.
  */
 export function addressesOfOthers(snapshot: Facts): AddressesOfOthers {
   const { nodes, peers, nodeStates, serviceCIDRs, services, config } = snapshot;

@@ -48,8 +48,8 @@ interface FrontendRecord {
   answers: number;
   first: number;
   gap: number;
-  /** Prefixes that may connect, as text: answers to others tell nothing of clients in them. */
-  sources: string;
+  /** The frontend as it was last. */
+  frontend: Frontend;
   /** By endpoint. */
   readonly pairs: Map<string, PairEvidence>;
 }
@@ -185,7 +185,7 @@ export class ConnectionEvidence {
     const found = this.#find(connection);
     if (found === undefined) return undefined;
     const { key, endpoint: text, frontend } = found;
-    const record = this.#records.get(key) ?? { ...unanswered, sources: sourcesOf(frontend), pairs: new Map() };
+    const record = this.#records.get(key) ?? { ...unanswered, frontend, pairs: new Map() };
     forgetOtherSources(record, frontend);
     const known = record.pairs.get(text);
     if (known !== undefined) return { record, pair: known };
@@ -249,10 +249,11 @@ export class ConnectionEvidence {
 
 const sourcesOf = ({ sourceRanges = [] }: Frontend): string => sourceRanges.map(formatPrefix).join();
 
+/** Forgets answers when other clients may connect now: they tell nothing of these. A frontend is a new object when it changes. */
 function forgetOtherSources(record: FrontendRecord, frontend: Frontend): void {
-  const sources = sourcesOf(frontend);
-  if (sources === record.sources) return;
-  Object.assign(record, { ...unanswered, sources });
+  if (record.frontend === frontend) return;
+  if (sourcesOf(record.frontend) !== sourcesOf(frontend)) Object.assign(record, unanswered);
+  record.frontend = frontend;
 }
 
 const unanswered = { answered: Number.NEGATIVE_INFINITY, answers: 0, first: 0, gap: 0 } as const;

@@ -14,8 +14,6 @@ interface Failure {
   readonly isOwn: boolean;
 }
 
-const failedOutcomes = ['refused', 'dropped', 'unfinished', 'silent'] as const satisfies readonly FailedConnections[];
-
 const failuresNeeded = 2;
 const failuresKept = 2 * failuresNeeded;
 
@@ -97,12 +95,8 @@ export class PairEvidence {
 
   /** Names the kind that tells most of those seen since. One that was not seen again, while connections failed otherwise, is over. */
   #kindSince(answered: number, now: number): FailedConnections {
-    const [refused, dropped, unfinished, silent] = failedOutcomes.map((outcome) => this.#lastOf(outcome)) as [
-      number,
-      number,
-      number,
-      number,
-    ];
+    const [refused, dropped] = [this.#lastOf('refused'), this.#lastOf('dropped')];
+    const [unfinished, silent] = [this.#lastOf('unfinished'), this.#lastOf('silent')];
     const since = Math.max(answered, now - limits.evidenceMilliseconds, Math.max(unfinished, silent) - limits.kindMilliseconds);
     if (Math.max(refused, dropped) > since) return dropped > refused ? 'dropped' : 'refused';
     return unfinished > silent ? 'unfinished' : 'silent';

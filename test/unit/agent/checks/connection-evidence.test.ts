@@ -280,7 +280,7 @@ describe('a frontend at which connections stopped', () => {
     expect(judged(evidence, 6 * minute)).toEqual([]);
   });
 
-  test('is answered for ten minutes where answers were few, in one minute, or far between', () => {
+  test('counts as answered for ten minutes if it had few answers, answers within one minute only, or answers minutes apart', () => {
     for (const [distance, until] of [
       [1, 2],
       [1000, 50_000],

@@ -173,7 +173,7 @@ describe('an external IP that is the address of a node', () => {
     });
   });
 
-  test('is named with that node', () => {
+  test('has a line that names the node', () => {
     const nodeStates = new Map(seeing([]).map((one) => [one.metadata.name, one]));
     const { clients = [] } = explainService({ ...cluster(literal), nodeStates }, key, now) ?? {};
     expect(clients.map(reachabilityText)).toContainEqual('10.1.0.12:80/TCP is served by n2, which has the address itself, not checked');
