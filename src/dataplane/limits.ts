@@ -99,3 +99,9 @@ export const retriesPerBatch = 64;
 
 /** Seconds without a packet after which a TCP connection no longer counts as active on this node. */
 export const maximumQuietSeconds = 120;
+
+/**
+ * Other nodes that get a copy of an ICMP error about an answer under direct server return: those on the same link, the first by address in
+ * each family.
+ */
+export const maximumErrorReceivers = 64;

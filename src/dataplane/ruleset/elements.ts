@@ -14,7 +14,7 @@ import { comparePrefixes, prefix, prefixContains, withoutPrefix, type Prefix } f
 import { affinityId, backendId, classNumber, classOf, hashedClass, remainders, slotsFor, slotText, type Kind } from './classid.ts';
 import { affinityLadder, type SetName, segmentLadder } from './layout.ts';
 import { partElement } from './parts.ts';
-import { maximumSlots } from '../limits.ts';
+import { maximumErrorReceivers, maximumSlots } from '../limits.ts';
 import {
   addressOctets,
   classOctets,
@@ -276,4 +276,9 @@ function* directReturnElements(
 function* directReturnNodeElements({ directReturn }: NodeForwarding): Generator<Element> {
   for (const link of directReturn?.linkAddresses ?? [])
     for (const family of [4, 6] as const) yield { family, set: 'node_links', key: linkOctets(link) };
+  for (const family of [4, 6] as const) {
+    const onLink = (directReturn?.targets ?? []).filter((target) => target.node.family === family && target.routed !== 'vxlan');
+    for (const [index, { node }] of onLink.slice(0, maximumErrorReceivers).entries())
+      yield { family, set: 'error_receivers', key: slotOctets(index + 1), value: addressOctets(node) };
+  }
 }

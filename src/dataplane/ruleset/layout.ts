@@ -7,7 +7,7 @@ export const families: readonly Family[] = [4, 6];
 export const tableFamily = (family: Family): 'ip' | 'ip6' => (family === 4 ? 'ip' : 'ip6');
 
 /** Raised with every change of the skeleton. A table of another version is replaced, one of this version is adopted. */
-const layoutVersion = 11;
+const layoutVersion = 12;
 
 /** Interfaces of pods. They are written into rules, because a set cannot hold the beginning of a name. */
 export interface PodInterfaces {
@@ -103,6 +103,8 @@ const setShapes = {
   passed_on: { key: [...frontend, 'class'], value: ['mark'] },
   /** Link addresses of other nodes. Packets from there were already sent on once. */
   node_links: { key: ['link'] },
+  /** Number to the address of another node on the same link, which may have the connection that an ICMP error is about. */
+  error_receivers: { key: ['class'], value: ['address'] },
   /** A local backend as source and destination: a connection of a pod to itself. */
   hairpins: { key: ['address', 'address', 'protocol', 'port'] },
   /** Frontends with source ranges, and the sources that may use them. */

@@ -169,6 +169,27 @@ describe.each(setups)('%s', (_, layout, mode) => {
     expect(distinct(answers.map(({ client, octets }) => `${client} ${octets}`))).toEqual([`${clientAddress(family)} 1440`]);
   });
 
+  test.each(families)('IPv%i: long answers fit a narrow link between the router and the client', async (family) => {
+    const narrow = `ip -${family} route replace ${clientAddress(family)} dev client`;
+    // The tunnel leaves room for less than 1,400 octets in its answers already.
+    inside('router', `${narrow} mtu lock ${mode === 'vxlan' ? 1_500 : 1_400}`);
+    try {
+      for (const n of nodes) {
+        lab.routeTo(n);
+        expect(await open(family, 12)).toBe(12);
+        expect(await lab.ask<number[]>({ op: 'download', octets: 1_000_000, timeout: 10_000 })).toEqual(
+          Array.from({ length: 12 }, () => 1_000_000),
+        );
+        await close();
+        // The first answer is too long for the path. The pod learns it, and sends the next in fragments.
+        const request = { op: 'udp', address: vip(family), port: 80, request: 'send 1440', ports: ports(24_000 + n * 100, 12) };
+        expect((await lab.ask<string[]>(request)).map((text) => text.length)).toEqual(Array.from({ length: 12 }, () => 1_440));
+      }
+    } finally {
+      inside('router', narrow, `ip -${family} route del ${clientAddress(family)} dev client`);
+    }
+  });
+
   test.each(families)('IPv%i: a node that cannot receive gets translated packets', async (family) => {
     await planes.set({ mode, notReceiving: [3] });
     await open(family, 40);

@@ -1,7 +1,7 @@
 // The two ends of a test. `server NAME PORT` answers every line of a connection, and every datagram, with its name, the client's address
-// and port, and the number of octets it received. `client` reads commands from standard input, one JSON value a line, and answers each with
+// and port, and the number of octets it received; to "send N" it answers with N octets. `client` reads commands from standard input, one JSON value a line, and answers each with
 // one line: {"op":"open","count":9,"address":...,"port":...} opens connections, "ask" sends one request over each of them, "close" closes
-// them; {"op":"udp",...,"ports":[...],"octets":9} sends one datagram from each port; "rate" opens and closes connections for some
+// them; "download" asks for octets over each of them; {"op":"udp",...,"ports":[...],"octets":9} sends one datagram from each port; "rate" opens and closes connections for some
 // milliseconds.
 import { Buffer } from 'node:buffer';
 import dgram from 'node:dgram';
@@ -10,6 +10,12 @@ import readline from 'node:readline';
 
 const plain = (address) => address.replace(/^::ffff:/, '');
 
+/** The octets that a request "send N" asks for, after its own first word. */
+function sent(request) {
+  const count = /^send (\d+)/.exec(request.subarray(0, 20).toString('latin1'))?.[1];
+  return count === undefined ? undefined : Buffer.alloc(Number(count), 'x').fill('\n', Number(count) - 1);
+}
+
 function serve(name, port) {
   const tcp = net.createServer((socket) => {
     let octets = 0;
@@ -17,12 +23,14 @@ function serve(name, port) {
     socket.on('data', (data) => {
       octets += data.length;
       if (data.at(-1) !== 10) return;
-      socket.write(`${name} ${plain(socket.remoteAddress)} ${socket.remotePort} ${octets}\n`);
+      socket.write(sent(data) ?? `${name} ${plain(socket.remoteAddress)} ${socket.remotePort} ${octets}\n`);
       octets = 0;
     });
   });
   const udp = dgram.createSocket({ type: 'udp6', ipv6Only: false });
-  udp.on('message', (data, from) => udp.send(`${name} ${plain(from.address)} ${from.port} ${data.length}`, from.port, from.address));
+  udp.on('message', (data, from) =>
+    udp.send(sent(data) ?? `${name} ${plain(from.address)} ${from.port} ${data.length}`, from.port, from.address, () => undefined),
+  );
   tcp.listen(port, '::', () => udp.bind(port, '::', () => console.log('ready')));
 }
 
@@ -68,7 +76,24 @@ function ask(connection, octets, timeout) {
   });
 }
 
-function datagram({ address, port, octets, timeout }, localPort) {
+/** Asks for so many octets and returns how many came in time. */
+function download({ socket, error }, octets, timeout) {
+  if (error !== undefined) return Promise.resolve(0);
+  return new Promise((resolve) => {
+    let count = 0;
+    const finish = () => resolve(count);
+    const timer = setTimeout(finish, timeout);
+    socket.on('data', (data) => {
+      count += data.length;
+      if (count < octets) return;
+      clearTimeout(timer);
+      finish();
+    });
+    socket.write(`send ${octets}\n`);
+  });
+}
+
+function datagram({ address, port, octets, timeout, request }, localPort) {
   return new Promise((resolve) => {
     const socket = dgram.createSocket(address.includes(':') ? 'udp6' : 'udp4');
     let repeat;
@@ -83,7 +108,7 @@ function datagram({ address, port, octets, timeout }, localPort) {
     socket.on('message', (data) => finish(String(data)));
     socket.bind(localPort, () => {
       // UDP clients repeat a datagram: some get lost, and the first that is too long for the path always does.
-      const send = () => socket.send(Buffer.alloc(octets, 'x'), port, address, () => undefined);
+      const send = () => socket.send(request ?? Buffer.alloc(octets, 'x'), port, address, () => undefined);
       send();
       repeat = setInterval(send, 300);
     });
@@ -113,6 +138,8 @@ async function carryOut(command) {
       return connections.filter(({ error }) => error === undefined).length;
     case 'ask':
       return await Promise.all(connections.map((connection) => ask(connection, command.octets ?? 1, command.timeout ?? patience)));
+    case 'download':
+      return await Promise.all(connections.map((connection) => download(connection, command.octets, command.timeout ?? patience)));
     case 'close':
       for (const { socket } of connections) socket.destroy();
       connections = [];

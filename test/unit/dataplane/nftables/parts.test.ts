@@ -53,7 +53,7 @@ function parts(kernel: FakeKernel, family: 4 | 6 = 4): string[] {
 
 const slots = { hashed: 'connection', backendOf: new Uint16Array(251) } as const;
 const optional: readonly [string, Partial<Frontend>, readonly string[]][] = [
-  ['direct server return', { slots, directReturn: {} }, ['direct_before', 'direct_tunnels', 'direct_answers']],
+  ['direct server return', { slots, directReturn: {} }, ['errors_on', 'direct_before', 'direct_tunnels', 'direct_answers']],
   ['source ranges', { sourceRanges: [prefix('10.0.0.0/8')] }, ['source_ranges_prerouting', 'source_ranges_output']],
   [
     'source ranges of a NodePort',

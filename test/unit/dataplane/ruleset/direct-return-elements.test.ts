@@ -75,3 +75,23 @@ test('link addresses of other nodes are in both families', () => {
   expect(links(nodeElements({ ...node, directReturn }))).toEqual(['4 node_links 02:00:00:00:00:02', '6 node_links 02:00:00:00:00:02']);
   expect(links(nodeElements(node))).toEqual([]);
 });
+
+test('ICMP errors are copied to the first nodes of each family on the link, and not through a tunnel', () => {
+  const node = { nodePortAddresses: [], podPrefixes: [], servicePrefixes: [], masqueradeBit: 14 };
+  const onLink = Array.from({ length: 70 }, (_, index) => ({
+    node: address(`10.0.0.${index + 1}`),
+    ingress: true,
+    routed: 'link' as const,
+  }));
+  const targets = [
+    ...onLink,
+    { node: address('fd00::1'), ingress: false, routed: 'vxlan' as const },
+    { node: address('fd00::2'), ingress: true },
+  ];
+  const directReturn = { addresses: [], interfaces: [], targets, linkAddresses: [], tunnels: false };
+  const receivers = elementTexts(nodeElements({ ...node, directReturn })).filter((text) => text.includes('error_receivers'));
+  expect(receivers).toHaveLength(65);
+  expect(receivers).toContain('4 error_receivers 0:1 : 10.0.0.1');
+  expect(receivers).toContain('4 error_receivers 0:40 : 10.0.0.64');
+  expect(receivers).toContain('6 error_receivers 0:1 : fd00::2');
+});

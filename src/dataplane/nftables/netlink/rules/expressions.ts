@@ -78,6 +78,10 @@ export const expressions = {
     return expression('nat', [1, 1], [2, family], [3, register(0)], [4, register(0)], ...optional(5, at), ...optional(6, at));
   },
   masquerade: (fullyRandom: boolean): Expression => expression('masq', ...optional(1, fullyRandom ? 0x10 : undefined)),
+  /** Ends the rule for packets within the rate. `rate`: packets a second. `burst`: packets. */
+  limitOver: (rate: bigint, burst: number): Expression => expression('limit', [1, rate], [2, 1n], [3, burst], [4, 0], [5, 1]),
+  /** Sends a copy of the packet by the route to the address at the first register. */
+  duplicate: (): Expression => expression('dup', [1, register(0)]),
   rejectWithReset: (): Expression => expression('reject', [1, 1], [2, Uint8Array.of(0)]),
   /** `code`: the ICMP code for "port unreachable" of the family. */
   reject: (code: number): Expression => expression('reject', [1, 0], [2, Uint8Array.of(code)]),

@@ -1,3 +1,4 @@
+// Longer than usual: one language.
 import type { Family } from '../../../../net/address.ts';
 import { classNumber } from '../../../ruleset/classid.ts';
 import { tableFamily } from '../../../ruleset/layout.ts';
@@ -12,7 +13,18 @@ import {
   routeFlags,
   type Expression,
 } from './expressions.ts';
-import { addressTypes, ethernet, interfaceName, maximumSegmentSize, protocols, states, statuses, tcpFlags } from './rule-keywords.ts';
+import {
+  addressTypes,
+  ethernet,
+  icmpCodes,
+  icmpTypes,
+  interfaceName,
+  maximumSegmentSize,
+  protocols,
+  states,
+  statuses,
+  tcpFlags,
+} from './rule-keywords.ts';
 
 /** An anonymous set in a rule. It belongs to the rule. */
 export interface AnonymousSet {
@@ -97,7 +109,13 @@ class RuleCompiler implements CompiledRule {
         return;
       case 'icmp':
       case 'icmpv6':
-        this.#echoRequest(this.#next());
+        this.#icmp(this.#next() as 'icmp' | 'icmpv6');
+        return;
+      case 'limit':
+        this.#limit();
+        return;
+      case 'dup':
+        this.#duplicate();
         return;
       case 'dnat':
         this.#destinationNat();
@@ -148,13 +166,36 @@ class RuleCompiler implements CompiledRule {
     this.#emit(expressions.setTcpOption(maximumSegmentSize.kind, maximumSegmentSize.offset));
   }
 
-  /** icmp type echo-request */
-  #echoRequest(protocol: string): void {
-    this.#skip('type', 'echo-request');
+  /** icmp type echo-request; icmp type destination-unreachable icmp code frag-needed */
+  #icmp(protocol: 'icmp' | 'icmpv6'): void {
+    this.#skip('type');
+    const numbers = [this.#choose(icmpTypes[protocol])];
+    if (this.#peek() === protocol && this.#words[this.#at + 1] === 'code') {
+      this.#skip(protocol, 'code');
+      numbers.push(this.#choose(icmpCodes));
+    }
     this.#emit(expressions.metaLoad(metaKeys.l4proto, 0));
     this.#emit(expressions.compare(true, Uint8Array.of(protocol === 'icmp' ? 1 : 58)));
-    this.#emit(expressions.payload(payloadBases.transport, 0, 1, 0));
-    this.#emit(expressions.compare(true, Uint8Array.of(protocol === 'icmp' ? 8 : 128)));
+    this.#emit(expressions.payload(payloadBases.transport, 0, numbers.length, 0));
+    this.#emit(expressions.compare(true, Uint8Array.from(numbers)));
+  }
+
+  /** limit rate over 100/second burst 100 packets */
+  #limit(): void {
+    this.#skip('limit', 'rate', 'over');
+    const rate = /^(\d+)\/second$/.exec(this.#next())?.[1] ?? this.#fail('no rate by the second');
+    this.#skip('burst');
+    this.#emit(expressions.limitOver(BigInt(rate), this.#number()));
+    this.#skip('packets');
+  }
+
+  /** dup to KEY map @NAME */
+  #duplicate(): void {
+    this.#skip('dup', 'to');
+    this.#key(0);
+    this.#skip('map');
+    this.#emit(expressions.mapLookup(this.#setName()));
+    this.#emit(expressions.duplicate());
   }
 
   /** dnat to KEY map @NAME; dnat ip addr . port to KEY map @NAME */
@@ -193,12 +234,13 @@ class RuleCompiler implements CompiledRule {
     this.#emit(expressions.dynamic(operation, map, value, timeout));
   }
 
-  /** meta mark set meta mark or 0x4000; meta priority set KEY map @NAME; meta priority set numgen ... */
+  /** meta mark set meta mark or 0x4000; meta priority set 0:1; meta priority set KEY map @NAME; meta priority set numgen ... */
   #assignment(): void {
     this.#skip('meta');
     const key = this.#metaKey();
     this.#skip('set');
-    this.#key(0);
+    if (this.#peek().includes(':')) this.#emit(expressions.constant(this.#constant('class', this.#next())));
+    else this.#key(0);
     if (this.#accept('map')) this.#emit(expressions.mapLookup(this.#setName()));
     else if (this.#accept('or')) {
       const bits = this.#number();

@@ -3,6 +3,11 @@ export const protocols: Readonly<Record<string, number>> = { tcp: 6, udp: 17, sc
 /** Each state is a bit. */
 export const states: Readonly<Record<string, number>> = { invalid: 1, established: 2, related: 4, new: 8, 'new,invalid': 9, untracked: 64 };
 export const statuses: Readonly<Record<string, number>> = { snat: 16, dnat: 32 };
+export const icmpTypes: Readonly<Record<'icmp' | 'icmpv6', Readonly<Record<string, number>>>> = {
+  icmp: { 'destination-unreachable': 3, 'echo-request': 8 },
+  icmpv6: { 'packet-too-big': 2, 'echo-request': 128 },
+};
+export const icmpCodes: Readonly<Record<string, number>> = { 'frag-needed': 4 };
 export const tcpFlags: Readonly<Record<string, number>> = { fin: 1, syn: 2, rst: 4, ack: 16 };
 /** The option's kind (RFC 9293 3.7.1), and the offset of the size after its kind and length. */
 export const maximumSegmentSize = { kind: 2, offset: 2 } as const;

@@ -234,6 +234,11 @@ describe('skeleton messages', () => {
       'meta bitwise cmp meta bitwise meta masq',
     );
     expect(names('icmp type echo-request dnat to ip daddr map @echo')).toBe('meta cmp payload cmp payload lookup nat');
+    expect(names('icmpv6 type packet-too-big ip6 daddr @direct_addresses jump errors_on', 6)).toBe(
+      'meta cmp payload cmp payload lookup immediate',
+    );
+    expect(names('limit rate over 100/second burst 100 packets return')).toBe('limit immediate');
+    expect(names('meta priority set 0:1 dup to meta priority map @error_receivers')).toBe('immediate meta meta lookup dup');
     expect(names('meta l4proto tcp meta priority set ct original ip daddr . meta l4proto . ct original proto-dst map @ids')).toBe(
       'meta cmp ct meta ct lookup meta',
     );
