@@ -184,6 +184,23 @@ test('explain names the address family that the router does not offer, and the l
   );
 });
 
+test('explain names graceful restart that the router does not offer, and the line to add on the router', async () => {
+  await configure([`neighbor ${local[4]} graceful-restart-disable`]);
+  await usePeers(', enableGracefulRestart: true');
+  await lab.until(
+    'the session lacks graceful restart',
+    async (note) => note(await sessionOf(4))?.warning?.code === 'PeerGracefulRestartNotNegotiated',
+  );
+  expect(await explain(4)).toMatch(
+    /^Up: 1 of 1 sessions, but on node node1: .* is up without graceful restart: .* neighbor 10\.1\.0\.11 graceful-restart-helper/,
+  );
+  await configure([`neighbor ${local[4]} graceful-restart-helper`, `neighbor ${local[4]} shutdown`, `no neighbor ${local[4]} shutdown`]);
+  await lab.until('FRR offers it, and nothing is missing', async (note) => {
+    const session = note(await sessionOf(4));
+    return session?.state === 'Established' && session.warning === undefined;
+  });
+});
+
 describe('refusals of the router', () => {
   test('a password that only the router has is named when the kernel drops its signed segments', async () => {
     await configure(families.map((family) => `neighbor ${local[family]} password secret`));

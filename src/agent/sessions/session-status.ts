@@ -129,7 +129,9 @@ function warningOf(
   if (state === 'Established' && refusal !== undefined) return refusal;
   if (facts === undefined || facts.adminDown) return undefined;
   const families = negotiated?.families.map((family) => ({ family: `IPv${family}` as const }));
-  const why = whyIncomplete({ ...facts, ...defined({ local }) }, { state, since: since.toISOString(), ...defined({ bfd, families }) }, now);
+  const gracefulRestart = negotiated && negotiated.gracefulRestart !== undefined;
+  const parts = { state, since: since.toISOString(), ...defined({ bfd, families, gracefulRestart }) };
+  const why = whyIncomplete({ ...facts, ...defined({ local }) }, parts, now);
   return why ?? (state === 'Established' && families?.length === 2 ? nextHop : undefined);
 }
 

@@ -204,13 +204,19 @@ function sourcesText(clients: readonly ClientReachability[]): string {
   return ` to ${listText(sources)} only (spec.loadBalancerSourceRanges)${others}`;
 }
 
+/** PreferDualStack accepts one family when no pool gives both, and when one address is requested. */
+function onlyOver({ requestedAddresses }: Service, family: 4 | 6): string {
+  const other = family === 4 ? 'IPv6' : 'IPv4';
+  const why =
+    requestedAddresses.length > 0 ? `no ${other} address is requested` : `PreferDualStack without an ${other} address: see herald pools`;
+  return `, over IPv${family} only (${why})`;
+}
+
 /** Says what was seen of a Service of which no problem is known. `via`: the nodes that announce it. */
 function withoutProblem({ service, clients, seen, nodes }: VerdictFacts, via: string): Verdict {
   const addresses = list(clients);
   const families = new Set(addresses.map(familyOfText));
-  // PreferDualStack accepts one family when no pool gives both.
-  const only =
-    service.ipFamilies.length > 1 && families.size === 1 ? `, over ${[...families].map((family) => `IPv${family}`).join()} only` : '';
+  const only = service.ipFamilies.length > 1 && families.size === 1 ? onlyOver(service, [...families][0] ?? 4) : '';
   const to = sourcesText(clients);
   const how = `${only}: ${listText(addresses)} via ${via}`;
   if (areSeen(clients)) return { outcome: 'served', line: `Served${to}${how}; connections were answered in the last 10 minutes.` };

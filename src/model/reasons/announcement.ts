@@ -300,7 +300,14 @@ export const announcementReasons = {
   RouteNotPossible: reasonEntry({
     brief: 'The session cannot carry the route',
     says: (d: Texts<'peer' | 'prefix' | 'why'>) => `${d.prefix} cannot be announced to "${d.peer}": ${d.why}`,
-    fix: (d) => `see BGPPeer "${d.peer}"`,
+    fix: ({ peer, why }) => {
+      if (why.includes('RFC 8950'))
+        return `configure on the router: neighbor capability extended-nexthop; or let a BGPPeer with an IPv4 spec.peerAddress announce IPv4 routes, and remove them from BGPPeer "${peer}"`;
+      if (why.includes('no global IPv6 address'))
+        return `give the interface that leads to the router of BGPPeer "${peer}" a global IPv6 address`;
+      if (why.includes('octets')) return 'name fewer communities in the BGPAdvertisements that announce it';
+      return `let another BGPPeer than "${peer}" announce it (spec.peers of the BGPAdvertisement)`;
+    },
   }),
   UnreachableRouteMissing: reasonEntry({
     brief: 'The aggregate has no unreachable route on the node',

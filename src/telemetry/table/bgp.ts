@@ -22,7 +22,7 @@ export const bgpMetrics = {
     { peer },
   ),
   herald_bgp_session_problem: gauge(
-    'Is 1 while the session is down for this reason, or is established without something that its BGPPeer asks for (`BFDDown`, `PeerFamilyNotNegotiated`).',
+    'Is 1 while the session is down for this reason, or is established without something that its BGPPeer asks for (`BFDDown`, `PeerFamilyNotNegotiated`, `PeerGracefulRestartNotNegotiated`).',
     { peer, reason: 'code of [reasons.md](reasons.md)' },
   ),
   herald_bgp_session_established_total: counter('Times that the session came up.', { peer }),

@@ -35,15 +35,22 @@ const bfdStartMilliseconds = 10_000;
 /** Parts of a status that matter for a session that is up. */
 type SessionParts = Pick<SessionStatus, 'state' | 'since' | 'bfd'> & {
   readonly families?: readonly Pick<SessionFamily, 'family'>[];
+  /** The two sides negotiated graceful restart. A report does not say. */
+  readonly gracefulRestart?: boolean;
 };
 
 /**
- * Returns why an established session lacks a part that its BGPPeer asks for: BFD, or an address family. Undefined: it has all, or may still
+ * Returns why an established session lacks a part that its BGPPeer asks for: BFD, an address family, or graceful restart. Undefined: it has all, or may still
  * get it. `now`: milliseconds since the epoch.
  */
 export function whyIncomplete(facts: SessionFacts, session: SessionParts | undefined, now: number): Reason | undefined {
   if (session?.state !== 'Established') return undefined;
-  return whyWithoutBfd(facts, session, now) ?? whyWithoutFamily(facts, session);
+  return whyWithoutBfd(facts, session, now) ?? whyWithoutFamily(facts, session) ?? whyWithoutRestart(facts, session);
+}
+
+function whyWithoutRestart({ peer, router, local, ...facts }: SessionFacts, { gracefulRestart }: SessionParts): Reason | undefined {
+  const isMissing = facts.gracefulRestart && gracefulRestart === false;
+  return isMissing ? reason('PeerGracefulRestartNotNegotiated', { peer, router, local }) : undefined;
 }
 
 function whyWithoutFamily(facts: SessionFacts, { families }: SessionParts): Reason | undefined {

@@ -27,6 +27,7 @@ export interface SessionFacts {
   readonly families: string;
   /** The family that only dualStackAddressFamily asks for. Absent: none. */
   readonly addedFamily?: 'ipv4' | 'ipv6';
+  readonly gracefulRestart: boolean;
   readonly routerID: string;
   /** "": none. */
   readonly bfdProfile: string;
@@ -63,6 +64,7 @@ export function sessionFacts(peer: BGPPeer, node: Node): SessionFacts {
       .filter((one) => carriesFamily(peer, one))
       .map((one) => `ipv${one}`)
       .join(' '),
+    gracefulRestart: peer.enableGracefulRestart,
     routerID: formatAddress(routerIDOf(peer, node)),
     bfdProfile: peer.bfdProfile ?? '',
     adminDown: peer.adminDown,

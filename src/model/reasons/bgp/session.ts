@@ -140,6 +140,13 @@ export const sessionReasons = {
     fix: (d) =>
       `configure on the router: address-family ${d.family.toLowerCase()} unicast, ${neighbor(d)} activate${d.isAdded ? `; or, if another BGPPeer carries ${d.family}, set spec.dualStackAddressFamily: false in BGPPeer "${d.peer}"` : ''}`,
   }),
+  PeerGracefulRestartNotNegotiated: lastingReason({
+    brief: 'The session is up without graceful restart, which the router did not offer',
+    says: (d: Pick<Outage, 'peer' | 'router' | 'local'>) =>
+      `the session with BGPPeer "${d.peer}" is up without graceful restart: ${routerText(d)} did not offer it, and drops the routes of this node while its agent restarts`,
+    fix: (d) =>
+      `configure on the router: ${neighbor(d)} graceful-restart-helper, and reset the session there; or set spec.enableGracefulRestart: false in BGPPeer "${d.peer}"`,
+  }),
   HoldTimeRejected: outageReason({
     brief: 'BGPPeer and router do not agree on a hold time',
     cause: (d: Outage & Texts<'why'> & Numbers<'seconds'> & { readonly by: By }) =>

@@ -22,6 +22,7 @@ export class Routers {
   readonly endsOfRib: string[] = [];
   /** What the routers offer from now on. */
   families: readonly Family[] = [4, 6];
+  gracefulRestart = false;
   readonly #clock: VirtualClock;
   readonly #sessions = new Map<RemoteEnd, Map<string, string>>();
   #known = 0;
@@ -70,9 +71,9 @@ export class Routers {
   /** Hold time 0: there are no keepalive timers. */
   #greet(remote: RemoteEnd): void {
     const overIpv6 = remote.options.address.family === 6;
-    remote.send(
-      encodeOpen(localOpenMessage({ localAsn: 64513, peerAsn: 64512, routerId: 7, holdTime: 0, families: this.families, overIpv6 })),
-    );
+    const helper = { restartTime: 120, restarted: false, forwardingPreserved: false };
+    const offer = { localAsn: 64513, peerAsn: 64512, routerId: 7, holdTime: 0, families: this.families, overIpv6 };
+    remote.send(encodeOpen(localOpenMessage({ ...offer, ...(this.gracefulRestart ? { gracefulRestart: helper } : {}) })));
   }
 
   #update(body: Uint8Array, table: Map<string, string>): void {

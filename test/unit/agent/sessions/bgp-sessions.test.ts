@@ -92,6 +92,23 @@ describe('sessions', () => {
     expect(prefixes('10.0.0.254')?.toSorted()).toEqual(['192.0.2.1/32', '192.0.2.2/32']);
   });
 
+  test.each([
+    [true, false],
+    [true, true],
+    [false, false],
+  ])('graceful restart that a BGPPeer asks for (%s) and the router does not offer (%s) is reported', (enableGracefulRestart, isOffered) => {
+    routers.gracefulRestart = isOffered;
+    reconcile({ ...tor1, enableGracefulRestart });
+    const [status] = sessions.status();
+    expect(status?.state).toBe('Established');
+    expect(status?.warning && `${reasonText(status.warning)}; ${remedyText(status.warning)}`).toBe(
+      enableGracefulRestart && !isOffered
+        ? 'the session with BGPPeer "tor1" is up without graceful restart: the router 10.0.0.254 did not offer it, and drops the routes of this node while its agent restarts; ' +
+            'configure on the router: neighbor 10.0.0.1 graceful-restart-helper, and reset the session there; or set spec.enableGracefulRestart: false in BGPPeer "tor1"'
+        : undefined,
+    );
+  });
+
   test('a family that the router does not offer is reported with the line of the router, for its routes only', () => {
     routers.families = [4];
     table.replaceRoutes('a/a', new Map([['tor1', [route('192.0.2.1/32'), route('2001:db8::1/128')]]]));
