@@ -19,6 +19,7 @@ import { HostCheck, type HostCheckComponents } from './host/host-check.ts';
 import { hostFacts } from './host/host-facts.ts';
 import { HostIdentity } from './host/host-identity.ts';
 import { checkNetworks } from './host/network-check.ts';
+import { entryInterfaces } from './host/pod-path-check.ts';
 import { NodeHealth } from './host/node-health.ts';
 import { KernelAnswersCheck, type KernelAnswersComponents } from './l2/kernel-answers-check.ts';
 import { L2Announcer, type L2AnnouncerComponents } from './l2/l2-announcer.ts';
@@ -189,6 +190,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     onStatusChanged,
   });
   const dropping = () => findDroppingBridges(components, source.snapshot, node, l2.interfaces());
+  const uplinks = () => entryInterfaces(components.hostPaths, source.snapshot, node, l2.interfaces());
   return {
     node,
     ...defined({ history }),
@@ -212,7 +214,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     links,
     l2,
     kernelAnswers,
-    checks: new ConnectionChecks(components, { ...place, plans, dropping }),
+    checks: new ConnectionChecks(components, { ...place, plans, dropping, uplinks }),
   };
 }
 

@@ -25,6 +25,8 @@ interface ConnectionChecksOptions {
   readonly plans: Pick<Plans, 'byService'>;
   /** Finds interfaces by which packets of clients for endpoints certainly do not leave. Absent: there are none. */
   readonly dropping?: () => Promise<readonly DroppingInterface[]>;
+  /** Finds the interfaces by which packets of clients come. Absent: they are not known. */
+  readonly uplinks?: () => Promise<Iterable<string>>;
   /** Called when the result of `reportPart` changed. */
   readonly onStatusChanged: () => void;
 }
@@ -73,6 +75,10 @@ export class ConnectionChecks {
       frontends,
       evidence: this.evidence,
       onWays: (ways) => this.setWays(ways),
+      onLostAnswers: (lost) => {
+        this.evidence.setLostAnswers(lost);
+        this.#judgeSoon();
+      },
       onOwn: (connections) => this.takeOwn(connections),
     });
   }
@@ -147,6 +153,7 @@ export class ConnectionChecks {
       looked: ({ connections, began, share }) =>
         this.#measured(() => {
           this.evidence.take(connections, clock.now(), began);
+          if (connections.some(({ outcome }) => outcome === 'unfinished')) this.#endpoints.clientsChanged();
           this.#lookBegan = began;
           this.#share = share;
           this.#judge();

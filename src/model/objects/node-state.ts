@@ -91,7 +91,7 @@ export interface FailingEndpoints {
   readonly port: string;
   /** True: all endpoints to which the node sends new connections for this port fail. */
   readonly areAll: boolean;
-  /** EndpointRefuses, EndpointSilent, EndpointUnroutable or EndpointNotOnLink. */
+  /** A code of `checkReasons`. ClientsDoNotComplete: the endpoints answer, and it is not known why clients do not go on. */
   readonly reason: Reason;
 }
 

@@ -1,4 +1,4 @@
-import { lastingReason, reasonEntry } from './entry.ts';
+import { lastingReason, reasonEntry, type Texts } from './entry.ts';
 
 /** What a node saw of connections to endpoints, or of the way to them. `endpoints`: "10.244.1.10:8080", or several as a list for people. */
 export const checkReasons = {
@@ -24,9 +24,22 @@ export const checkReasons = {
       `find the rule on node "${d.node}" that drops them (nft list ruleset and iptables-save: the hooks forward, input, output and postrouting, with their policies), and accept new connections to ${addressOf(d.endpoints)} before it`,
   }),
   EndpointAnswersLost: lastingReason({
+    brief: 'Answers of endpoints do not reach clients',
+    says: ({ endpoints, clients, interface: name, ...d }: AnswersLost) => {
+      if (clients === undefined || name === undefined)
+        return `${endpoints} answer connections, and the answers do not reach the clients${d.route === undefined ? '' : `: ${d.route}`}`;
+      const others = d.uplinks === undefined ? 'where nobody answers for their addresses' : `and clients come by ${d.uplinks}`;
+      return `answers of ${endpoints} do not reach clients in ${clients}: the route ${clients} of the node leads out by ${name}, ${others}`;
+    },
+    fix: ({ node, clients, interface: name }) =>
+      clients === undefined || name === undefined
+        ? `repair the route to the clients on node "${node}": ip route get CLIENT shows it`
+        : `on node "${node}", remove the route, or give ${name} another network (of a bridge of Docker: bip in /etc/docker/daemon.json): ip ${clients.includes(':') ? '-6 ' : ''}route show ${clients} shows it`,
+  }),
+  ClientsDoNotComplete: lastingReason({
     brief: 'Clients do not complete connections that endpoints answer',
-    says: (d: { readonly node: string; readonly endpoints: string }) =>
-      `${d.endpoints} answer connections, and the clients do not complete them: the answers do not reach them`,
+    says: (d: Texts<'node' | 'endpoints'>) =>
+      `${d.endpoints} answer connections, and clients do not complete them: the answers do not reach them, or their addresses are forged`,
     fix: (d) =>
       `check the way back from node "${d.node}" to the clients: ip route get CLIENT on that node, and filters of sources (uRPF, anti-spoofing) on the routers, which must let packets from the Service's address through`,
   }),
@@ -52,6 +65,9 @@ export const checkReasons = {
       'connection tracking must be readable by netlink (nf_conntrack_netlink, capability NET_ADMIN); until then only `herald check service` tells',
   }),
 };
+
+/** `clients`: their network, to which `interface` leads. `uplinks`: the interfaces by which they come. `route`: why answers go nowhere. */
+type AnswersLost = Texts<'node' | 'endpoints'> & Partial<Texts<'clients' | 'interface' | 'uplinks' | 'route'>>;
 
 /** "port 8080" of "10.244.1.10:8080 and 2 others". */
 const portOf = (endpoints: string): string => `port ${/:(\d+)/.exec(endpoints.replaceAll(/\[[^\]]*\]/g, ''))?.[1] ?? ''}`;
