@@ -5,11 +5,13 @@ import { defined } from '../lang/defined.ts';
 import type { History } from '../live/history.ts';
 import type { AgentPodName } from '../model/objects/agent-pod.ts';
 import type { NodeState } from '../model/objects/node-state.ts';
+import { formatAddress } from '../net/address.ts';
 import type { Snapshot } from '../model/store/snapshot.ts';
 import type { Source } from '../sources/source.ts';
 import type { SocketAddress, ListenHttp } from '../system/http/http-listener.ts';
 import type { AgentEvents } from './agent-events.ts';
 import type { AgentObserver } from './agent-observer.ts';
+import { answersCountFrom } from './checks/renewed-routes.ts';
 import { ConnectionChecks, type ConnectionChecksComponents } from './checks/connection-checks.ts';
 import type { FindHostPaths } from './host-readings.ts';
 import { findDroppingBridges } from './host/bridge-check.ts';
@@ -90,13 +92,16 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   const sessions = new BgpSessions(
     { ...components, ...defined({ sessionHistory: history }), installedRoutes: (peer) => received.installed(peer) },
     routes,
-    onStatusChanged,
+    () => {
+      checks.sessionsChanged();
+      onStatusChanged();
+    },
     options,
   );
   const received: ReceivedRoutes = new ReceivedRoutes(components, { node, snapshot, peers: () => sessions.peers, onStatusChanged });
   /** Sends the changes of `routes` to the sessions. */
   const flushRoutes = (): void => {
-    sessions.applyRouteChanges(routes.takeChanges());
+    sessions.applyRouteChanges(routes.takeChanges(clock.now()));
     l2.flush();
   };
 
@@ -191,6 +196,19 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   });
   const dropping = () => findDroppingBridges(components, source.snapshot, node, l2.interfaces());
   const uplinks = () => entryInterfaces(components.hostPaths, source.snapshot, node, l2.interfaces());
+  const checks: ConnectionChecks = new ConnectionChecks(components, {
+    ...place,
+    plans,
+    dropping,
+    uplinks,
+    countsFrom: () =>
+      answersCountFrom({
+        sessions: () => sessions.status(),
+        routes,
+        isOnLink: (address) => l2.interfaces(formatAddress(address)).length > 0,
+        clock,
+      }),
+  });
   return {
     node,
     ...defined({ history }),
@@ -214,7 +232,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     links,
     l2,
     kernelAnswers,
-    checks: new ConnectionChecks(components, { ...place, plans, dropping, uplinks }),
+    checks,
   };
 }
 

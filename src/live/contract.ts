@@ -203,6 +203,8 @@ export interface LiveCheck {
   readonly service: string;
   /** When a connection was last seen that was answered. Absent: none was. */
   readonly answered?: string;
+  /** True: that tells little of now, because connections came often and stopped, or every router has asked for the route again since. */
+  readonly stale?: true;
   readonly endpoints: readonly LiveEndpointCheck[];
 }
 

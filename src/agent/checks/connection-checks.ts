@@ -11,6 +11,7 @@ import type { Plans } from '../reconcile/plans.ts';
 import { CheckedFrontends } from './checked-frontends.ts';
 import { checksReport } from './checks-report.ts';
 import { ConnectionEvidence, type Judgement } from './connection-evidence.ts';
+import type { CountsFrom } from './renewed-routes.ts';
 import { EndpointChecks, type EndpointChecksComponents } from './endpoint-checks.ts';
 
 export interface ConnectionChecksComponents extends EndpointChecksComponents {
@@ -27,6 +28,8 @@ interface ConnectionChecksOptions {
   readonly dropping?: () => Promise<readonly DroppingInterface[]>;
   /** Finds the interfaces by which packets of clients come. Absent: they are not known. */
   readonly uplinks?: () => Promise<Iterable<string>>;
+  /** Reads from when on answers tell of now. Absent: all do. */
+  readonly countsFrom?: () => CountsFrom;
   /** Called when the result of `reportPart` changed. */
   readonly onStatusChanged: () => void;
 }
@@ -113,6 +116,11 @@ export class ConnectionChecks {
     else this.#judge();
   }
 
+  /** Called when a session has changed, or its router has asked for all routes. */
+  sessionsChanged(): void {
+    if (this.#watch !== undefined) this.#judgeSoon();
+  }
+
   /** Takes the results of connections that the agent opened itself. */
   takeOwn(connections: readonly ObservedConnection[]): void {
     const now = this.#components.clock.now();
@@ -178,7 +186,10 @@ export class ConnectionChecks {
     const { clock, log } = this.#components;
     const { checks: mode } = this.#options.snapshot().config;
     const before = JSON.stringify(this.#report?.failing ?? []);
-    this.#judgement = mode === 'off' ? nothing : this.evidence.judge({ began: this.#lookBegan, share: this.#share }, clock.now());
+    this.#judgement =
+      mode === 'off'
+        ? nothing
+        : this.evidence.judge({ began: this.#lookBegan, share: this.#share }, clock.now(), this.#options.countsFrom?.());
     const report = checksReport(this.#options.node, mode, this.#blind, this.#judgement);
     const text = JSON.stringify(report);
     if (text === this.#text) return;

@@ -10,6 +10,7 @@ import type { AnswerQuestion, LostAnswers, NoWay } from '../../net/endpoint-way.
 import { limits } from '../limits.ts';
 import { answerKey } from './client-ways.ts';
 import { chosenEndpoints, endpointText, portKey, type CheckedFrontends, type CheckedPort } from './checked-frontends.ts';
+import type { CountsFrom } from './renewed-routes.ts';
 import { failuresNeeded, isOld, PairEvidence, type FailedConnections } from './pair-evidence.ts';
 
 /** How an endpoint fails: it has no way, or connections to it do. */
@@ -73,6 +74,8 @@ export class ConnectionEvidence {
   readonly #frontends: CheckedFrontends;
   /** By answerKey. */
   #lost: ReadonlyMap<string, LostAnswers> = new Map();
+  /** The frontends whose answers the last judgement counts. */
+  #counting: ReadonlySet<string> = new Set();
   /** By frontendKey. */
   readonly #records = new Map<string, FrontendRecord>();
   #size = 0;
@@ -157,12 +160,12 @@ export class ConnectionEvidence {
   }
 
   /** Judges all evidence after the last look at connections, which would have seen those that were answered. */
-  judge(look: Pick<ConnectionLook, 'began' | 'share'>, now: number): Judgement {
+  judge(look: Pick<ConnectionLook, 'began' | 'share'>, now: number, countsFrom: CountsFrom = () => Number.NEGATIVE_INFINITY): Judgement {
     this.#forget(now);
     const answered: string[] = [];
     const failures: Failures = new Map();
     for (const { key, service, frontend, answered: at, unusual, pairs } of this.evidence(now)) {
-      if (at !== undefined && look.began - at < unusual) answered.push(key);
+      if (at !== undefined && look.began - at < unusual && at >= countsFrom(service, frontend)) answered.push(key);
       for (const [endpoint, pair] of pairs) {
         if (pair.failure(Number.NEGATIVE_INFINITY, look, now) === undefined) continue;
         const port = this.#frontends.portOf(service, frontend);
@@ -173,7 +176,13 @@ export class ConnectionEvidence {
       }
     }
     this.#addWays(failures);
+    this.#counting = new Set(answered);
     return { answered: answered.toSorted(), failing: this.#failing(failures) };
+  }
+
+  /** True when the last judgement counts the latest answer at the frontend, by frontendKey. */
+  counts(frontend: string): boolean {
+    return this.#counting.has(frontend);
   }
 
   /** Yields the evidence, by frontend, without endpoints that have left it. */

@@ -25,6 +25,7 @@ function liveCheck(evidence: ConnectionEvidence, clock: Clock, { key, service, a
     frontend: key,
     service,
     ...defined({ answered: timeOf(clock, answered) }),
+    ...(answered !== undefined && !evidence.counts(key) ? { stale: true } : {}),
     endpoints: endpoints.map(([endpoint, pair]): LiveEndpointCheck => {
       return { endpoint, ...timesOf(pair, clock), ...defined({ way: wayText(evidence.wayOf(endpoint)) }) };
     }),

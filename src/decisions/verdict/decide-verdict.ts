@@ -242,6 +242,6 @@ function withoutProblem({ service, clients, seen, nodes }: VerdictFacts, via: st
     );
     return { outcome: 'announced', line: `${line} ${check}`, fix: `${wayBack} ${check}` };
   }
-  const why = seen.unseen() ?? `no answer to a connection${where} was seen lately`;
+  const why = seen.unseen() ?? `no answer to a connection${where} was seen ${seen.since ?? 'lately'}`;
   return { outcome: 'announced', line: `Announced${to}, not checked${how}; ${why}. ${fix}`, fix };
 }

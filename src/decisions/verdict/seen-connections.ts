@@ -11,6 +11,8 @@ export interface SeenConnections {
   readonly answered: (frontend: string) => boolean;
   /** Returns why a connection may have been answered unseen. Undefined: every agent looks. */
   readonly unseen: () => Unseen | undefined;
+  /** Since when no answer was seen where none was: "since tor1 asked for all routes again 20 s ago". Absent: lately. */
+  readonly since?: string;
 }
 
 export type Unseen = 'checks are off (HeraldConfig)' | 'no agent reports what it saw' | 'not every agent reports what it saw';

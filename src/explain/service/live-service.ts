@@ -35,8 +35,8 @@ export function explainLiveService(
 /** Adds when and where an answer was last seen, and what no report has yet. */
 function withLiveChecks(seen: SeenExplanation, live: LiveNodes, now: number): SeenExplanation {
   const answers = [...live].flatMap(([node, { checks = [] }]) =>
-    checks.flatMap(({ frontend, answered }) => {
-      const secondsAgo = secondsSince(answered, now);
+    checks.flatMap(({ frontend, answered, stale }) => {
+      const secondsAgo = stale === true ? undefined : secondsSince(answered, now);
       return secondsAgo === undefined ? [] : [{ frontend, secondsAgo, node }];
     }),
   );

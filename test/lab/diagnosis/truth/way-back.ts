@@ -53,7 +53,7 @@ async function answers({ lab }: Scene, place: Place): Promise<number> {
   const targets = poolAddresses(place, 1).map((host, at) => ({ host, port: 80, localAddress: clients[at]?.address }));
   const program = `const net = require('node:net');
     let answers = 0;
-    for (const target of ${JSON.stringify(targets)}) for (let i = 0; i < 8; i++) {
+    for (const target of ${JSON.stringify(targets)}) for (let i = 0; i < 24; i++) {
       const socket = net.connect(target, () => socket.write('x\\n')).on('error', () => {}).on('data', () => (answers++, socket.destroy()));
     }
     setTimeout(() => (console.log(answers), process.exit()), 1500);`;

@@ -208,6 +208,14 @@ describe('an endpoint', () => {
     expect(evidence.unfinished(9_000)).toEqual([]);
   });
 
+  test('is not answered any more when its answers tell little of now', () => {
+    const { evidence } = bed(web(), pods('10.1.0.1'));
+    evidence.take([seen('answered', 5_000)], 5_000);
+    const answered = (from: number): readonly string[] => evidence.judge({ began: 6_000, share: 1 }, 6_000, () => from).answered;
+    expect([answered(5_000), evidence.counts('192.0.2.1 TCP 80')]).toEqual([['192.0.2.1 TCP 80'], true]);
+    expect([answered(5_001), evidence.counts('192.0.2.1 TCP 80')]).toEqual([[], false]);
+  });
+
   test('is forgotten ten minutes after the last failure, and not before', () => {
     const { evidence, say } = bed(web(), pods('10.1.0.1'));
     evidence.take([seen('refused', 0), seen('refused', minute)], minute);
