@@ -5,7 +5,7 @@ import { defined } from '../lang/defined.ts';
 import type { History } from '../live/history.ts';
 import type { AgentPodName } from '../model/objects/agent-pod.ts';
 import type { NodeState } from '../model/objects/node-state.ts';
-import { formatAddress } from '../net/address.ts';
+import { formatAddress, type Address } from '../net/address.ts';
 import type { Snapshot } from '../model/store/snapshot.ts';
 import type { Source } from '../sources/source.ts';
 import type { SocketAddress, ListenHttp } from '../system/http/http-listener.ts';
@@ -92,10 +92,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   const sessions = new BgpSessions(
     { ...components, ...defined({ sessionHistory: history }), installedRoutes: (peer) => received.installed(peer) },
     routes,
-    () => {
-      checks.sessionsChanged();
-      onStatusChanged();
-    },
+    events.sessionsChanged.emit,
     options,
   );
   const received: ReceivedRoutes = new ReceivedRoutes(components, { node, snapshot, peers: () => sessions.peers, onStatusChanged });
@@ -194,21 +191,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     servicesAt: (address) => l2.servicesAt(address),
     onStatusChanged,
   });
-  const dropping = () => findDroppingBridges(components, source.snapshot, node, l2.interfaces());
-  const uplinks = () => entryInterfaces(components.hostPaths, source.snapshot, node, l2.interfaces());
-  const checks: ConnectionChecks = new ConnectionChecks(components, {
-    ...place,
-    plans,
-    dropping,
-    uplinks,
-    countsFrom: () =>
-      answersCountFrom({
-        sessions: () => sessions.status(),
-        routes,
-        isOnLink: (address) => l2.interfaces(formatAddress(address)).length > 0,
-        clock,
-      }),
-  });
+  const checks: ConnectionChecks = buildChecks(components, { ...place, plans, sessions, routes, l2 });
   return {
     node,
     ...defined({ history }),
@@ -234,6 +217,27 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     kernelAnswers,
     checks,
   };
+}
+
+interface CheckedParts {
+  readonly node: string;
+  readonly snapshot: () => Snapshot;
+  readonly onStatusChanged: () => void;
+  readonly plans: Plans;
+  readonly sessions: BgpSessions;
+  readonly routes: AnnouncedRoutes;
+  readonly l2: L2Announcer;
+}
+
+function buildChecks(components: AgentComponents, { sessions, routes, l2, ...place }: CheckedParts): ConnectionChecks {
+  const { node, snapshot } = place;
+  const isOnLink = (address: Address): boolean => l2.interfaces(formatAddress(address)).length > 0;
+  return new ConnectionChecks(components, {
+    ...place,
+    dropping: () => findDroppingBridges(components, snapshot(), node, l2.interfaces()),
+    uplinks: () => entryInterfaces(components.hostPaths, snapshot(), node, l2.interfaces()),
+    countsFrom: () => answersCountFrom({ sessions: () => sessions.status(), routes, isOnLink, clock: components.clock }),
+  });
 }
 
 function refuseL2(): never {

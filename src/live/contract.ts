@@ -217,6 +217,10 @@ export interface LiveEndpointCheck {
   readonly refused?: string;
   /** No packet came back. */
   readonly silent?: string;
+  /** Dropped by a filter of the node. */
+  readonly dropped?: string;
+  /** Answered, and the client did not go on. */
+  readonly unfinished?: string;
   /** Why no packet leaves for the endpoint, or nobody takes it: "no route", "unreachable 10.244.3.0/24". Absent: there is a way. */
   readonly way?: string;
   /** True: the agent opened the latest of these connections itself. */

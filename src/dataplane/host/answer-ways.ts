@@ -29,7 +29,8 @@ export async function findAnswerWays(
       rules.some(({ isHidden, table }) => isHidden && table !== routingTable),
     );
   }
-  const toEndpoints = await ask(questions.map(({ endpoint }) => wayQuestion(endpoint, true)));
+  // As of one packet: a route by several gateways names no interface.
+  const toEndpoints = await ask(questions.map(({ endpoint }) => wayQuestion(endpoint, false)));
   const answers = await ask(
     questions.map(({ client, endpoint }, at) => {
       const payload = toEndpoints[at]?.payloads[0];

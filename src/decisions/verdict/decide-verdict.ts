@@ -1,5 +1,5 @@
 import { findEntry, reason, type Reason, type ReasonCode } from '../../model/reasons.ts';
-import { familyOfText } from '../../net/address.ts';
+import { familyOfText, type Family } from '../../net/address.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
 import type { Service } from '../../model/objects/service.ts';
 import { causesOf, groupCauses, isAnnounced, lossesOf, portWithoutEndpoint, type Cause } from './causes.ts';
@@ -221,7 +221,8 @@ function withoutProblem({ service, clients, seen, nodes }: VerdictFacts, via: st
     service.ipFamilies.length > 1 && families.size === 1 ? `, over ${[...families].map((family) => `IPv${family}`).join()} only` : '';
   const to = sourcesText(clients);
   const how = `${only}: ${listText(addresses)} via ${via}`;
-  if (areSeen(clients)) return { outcome: 'served', line: `Served${to}${how}; connections were answered in the last 10 minutes.` };
+  if (areSeen(clients))
+    return { outcome: 'served', line: `Served${to}${how}; connections were answered in the last 10 minutes${agesText(seen, families)}.` };
   const open = clients.filter(({ outcome }) => outcome !== 'answered');
   const where =
     open.length === clients.length
@@ -230,6 +231,7 @@ function withoutProblem({ service, clients, seen, nodes }: VerdictFacts, via: st
           open,
           clients.filter(({ outcome }) => outcome === 'answered'),
         )}`;
+  const heard = heardText(clients, seen);
   const check = `Check it: herald check service ${serviceKey(service.metadata)}.`;
   const fix = areKeptByRouters(nodes, addresses) ? `${keptByRouters} ${check}` : check;
   const doubts = failureCauses(clients, nodes, doubtsOf);
@@ -242,6 +244,25 @@ function withoutProblem({ service, clients, seen, nodes }: VerdictFacts, via: st
     );
     return { outcome: 'announced', line: `${line} ${check}`, fix: `${wayBack} ${check}` };
   }
-  const why = seen.unseen() ?? `no answer to a connection${where} was seen ${seen.since ?? 'lately'}`;
+  const why = seen.unseen() ?? `${heard}no answer to a connection${where} was seen ${seen.since ?? 'lately'}`;
   return { outcome: 'announced', line: `Announced${to}, not checked${how}; ${why}. ${fix}`, fix };
+}
+
+/** " (over IPv4 12 s ago, over IPv6 540 s ago)" of a Service with both families, whose answers may differ in age. */
+function agesText({ age }: SeenConnections, families: ReadonlySet<Family>): string {
+  const ages = [...families].map((family) => ({ family, text: age?.(family) }));
+  if (ages.length < 2 || ages.some(({ text }) => text === undefined)) return '';
+  return ` (${ages.map(({ family, text }) => `over IPv${family} ${text} ago`).join(', ')})`;
+}
+
+/** "connections were answered over IPv4 12 s ago, and " where one family was answered and the other was not. */
+function heardText(clients: readonly ClientReachability[], { age }: SeenConnections): string {
+  const [answered, open] = [true, false].map(
+    (isAnswered) =>
+      new Set(clients.filter(({ outcome }) => (outcome === 'answered') === isAnswered).map(({ address }) => familyOfText(address))),
+  );
+  const [family] = answered ?? [];
+  if (family === undefined || answered?.size !== 1 || open?.has(family) === true) return '';
+  const when = age?.(family);
+  return `connections were answered over IPv${family}${when === undefined ? ' in the last 10 minutes' : ` ${when} ago`}, and `;
 }

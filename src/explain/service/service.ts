@@ -15,7 +15,8 @@ import type { ReleasedAddress } from '../../model/parse/released-address.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import { formatAddress } from '../../net/address.ts';
+import { familyOfText, formatAddress, type Family } from '../../net/address.ts';
+import { ageText } from '../text/age.ts';
 import type { HashInput } from '../../net/connection-hash.ts';
 import { explainL2, type L2AddressExplanation } from '../l2/l2-address.ts';
 import { explainAllocation, type AllocationExplanation } from '../pools/allocation.ts';
@@ -135,11 +136,18 @@ function conclusionOf(
   const seenBy: SeenConnections = {
     answered: (frontend) => answered.has(frontend),
     unseen: () => seen.unseen,
+    age: (family) => latestAnswer(seen, family),
     ...defined({ since: seen.since }),
   };
   const clients = clientReachability(service, nodes, claim.mine, seenBy);
   const why = { ...defined({ noNodes }), ...(claim.mine ? defined({ unmet }) : { notOurs: claim.reason }) };
   return { verdict: decideVerdict({ service, nodes, clients, seen: seenBy, ...why }), clients };
+}
+
+function latestAnswer({ answered }: SeenExplanation, family: Family): string | undefined {
+  const ofFamily = answered.filter(({ frontend }) => familyOfText(frontend.slice(0, frontend.indexOf(' '))) === family);
+  const ages = ofFamily.flatMap(({ secondsAgo }) => secondsAgo ?? []);
+  return ages.length === 0 ? undefined : ageText(Math.min(...ages));
 }
 
 /** Restricts an explanation to one node, or one peer. Undefined: the name is not known. */
