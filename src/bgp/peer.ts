@@ -206,7 +206,7 @@ export class Peer {
 
   status(): PeerStatus {
     const { interface: networkInterface, vrf, port, localAsn, peerAsn, routerId, adminDown } = this.#options;
-    const { negotiated, problem, peerAddress, localAddress, opens, inbox, refreshRequested } = this.#session;
+    const { negotiated, problem, peerAddress, localAddress, opens, inbox, outbox } = this.#session;
     const notPossible = [...this.#rib.notPossible(this.#session.outbox.format).take(maximumNotPossible)];
     const error = adminDown ? 'administratively down' : problem.text;
     const lastNotification = notificationOf(problem.last);
@@ -224,7 +224,7 @@ export class Peer {
       capabilities: { sent: describeOpen(opens.sent), received: describeOpen(opens.received) },
       prefixesAdvertised: { ipv4: this.#rib.advertised(4), ipv6: this.#rib.advertised(6) },
       prefixesReceived: { ipv4: inbox.counts.announced[4], ipv6: inbox.counts.announced[6] },
-      refreshRequested: defined({ ipv4: refreshRequested[4], ipv6: refreshRequested[6] }),
+      refreshRequested: defined({ ipv4: outbox.refreshRequested[4], ipv6: outbox.refreshRequested[6] }),
       ...defined({ received: inbox.routes?.status() }),
       ...(localAddress === undefined ? {} : { localAddress: formatAddress(localAddress) }),
       ...defined({ lastError: error, lastNotification, outage: adminDown ? undefined : problem.outage }),

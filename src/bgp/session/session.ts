@@ -49,8 +49,6 @@ export class Session {
   readonly counters: Counters = newCounters();
   readonly events = new PeerEvents();
   since: Date;
-  /** When the peer last asked for all routes of a family in this session. */
-  refreshRequested: { 4?: Date; 6?: Date } = {};
   readonly problem: LastProblem;
   /** Publishes the messages of the connections to traces. */
   readonly tap: Tap;
@@ -225,9 +223,8 @@ export class Session {
       established: (fsm, negotiated) => this.#enterEstablished(fsm, negotiated),
       down: (fsm, problem, wasEstablished) => this.#down(fsm, problem, wasEstablished),
       readvertise: (_, family) => {
-        this.refreshRequested[family] = this.#components.clock.date();
         this.events.emit({ type: 'refresh', family });
-        this.outbox.refresh(family, this.negotiated?.enhancedRouteRefresh === true);
+        this.outbox.answerRequest(family, this.negotiated?.enhancedRouteRefresh === true);
         this.#changed();
       },
       refreshMarker: (marker) => this.inbox.refreshMarker(marker),
@@ -337,7 +334,6 @@ export class Session {
     if (wasEstablished) {
       countFlap(this.counters, problem);
       this.outbox.end();
-      this.refreshRequested = {};
       this.inbox.end(problem);
       if (countsAsFlap(problem, restartsGracefully(fsm.opens.received))) this.#dampFlap(fsm, problem);
     }

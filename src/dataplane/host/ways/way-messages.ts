@@ -1,9 +1,9 @@
-import { addressBytes, addressFromBytes, bitsOf, type Address, type Family } from '../../net/address.ts';
-import type { LinkHop, RouteChange } from '../../net/endpoint-way.ts';
-import { maskedPrefix, type Prefix } from '../../net/prefix.ts';
-import { readAttributes, readHostNumber } from '../../system/netlink/attributes.ts';
-import type { Request } from '../../system/netlink/connection.ts';
-import type { Message } from '../../system/netlink/message.ts';
+import { addressBytes, addressFromBytes, bitsOf, type Address, type Family } from '../../../net/address.ts';
+import type { LinkHop, RouteChange } from '../../../net/endpoint-way.ts';
+import { maskedPrefix, type Prefix } from '../../../net/prefix.ts';
+import { readAttributes, readHostNumber } from '../../../system/netlink/attributes.ts';
+import type { Request } from '../../../system/netlink/connection.ts';
+import type { Message } from '../../../system/netlink/message.ts';
 
 /** The numbers of linux/rtnetlink.h, linux/neighbour.h and linux/fib_rules.h that questions about ways need. */
 const messages = { newLink: 16, newRoute: 24, deleteRoute: 25, getRoute: 26, getNeighbor: 30, getRule: 34 } as const;

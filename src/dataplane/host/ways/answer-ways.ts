@@ -1,7 +1,7 @@
-import type { Family } from '../../net/address.ts';
-import type { AnswerQuestion, AnswerWay, RouteAnswer } from '../../net/endpoint-way.ts';
-import type { Answer, NetlinkConnection, Request } from '../../system/netlink/connection.ts';
-import { routingTable } from '../routes/unreachable-routes.ts';
+import type { Family } from '../../../net/address.ts';
+import type { AnswerQuestion, AnswerWay, RouteAnswer } from '../../../net/endpoint-way.ts';
+import type { Answer, NetlinkConnection, Request } from '../../../system/netlink/connection.ts';
+import { routingTable } from '../../routes/unreachable-routes.ts';
 import { answerQuestion, listRules, readFoundRoute, readListedRule, wayQuestion } from './way-messages.ts';
 
 interface Asked {

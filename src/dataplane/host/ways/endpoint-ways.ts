@@ -1,16 +1,16 @@
-import { defined } from '../../lang/defined.ts';
-import type { Address, Family } from '../../net/address.ts';
-import type { AnswerQuestion, AnswerWay, Neighbor, RouteAnswer, RouteChange } from '../../net/endpoint-way.ts';
-import { formatPrefix, maskedPrefix, type Prefix } from '../../net/prefix.ts';
-import type { Cancel, Clock } from '../../system/clock.ts';
-import { NetlinkConnection, type Answer, type Request } from '../../system/netlink/connection.ts';
-import { NetlinkError } from '../../system/netlink/error.ts';
-import { followChanges } from '../../system/netlink/follow-changes.ts';
-import { requestsPerDatagram } from '../../system/netlink/limits.ts';
-import { listLinks, readLink } from '../../system/netlink/link-messages.ts';
-import { openNetlink, routeProtocol } from '../../system/netlink/socket.ts';
-import { linkWatchRestart } from '../limits.ts';
-import { routeProtocol as ourProtocol, routingTable, rulePreference } from '../routes/unreachable-routes.ts';
+import { defined } from '../../../lang/defined.ts';
+import type { Address, Family } from '../../../net/address.ts';
+import type { AnswerQuestion, AnswerWay, Neighbor, RouteAnswer, RouteChange } from '../../../net/endpoint-way.ts';
+import { formatPrefix, maskedPrefix, type Prefix } from '../../../net/prefix.ts';
+import type { Cancel, Clock } from '../../../system/clock.ts';
+import { NetlinkConnection, type Answer, type Request } from '../../../system/netlink/connection.ts';
+import { NetlinkError } from '../../../system/netlink/error.ts';
+import { followChanges } from '../../../system/netlink/follow-changes.ts';
+import { requestsPerDatagram } from '../../../system/netlink/limits.ts';
+import { listLinks, readLink } from '../../../system/netlink/link-messages.ts';
+import { openNetlink, routeProtocol } from '../../../system/netlink/socket.ts';
+import { linkWatchRestart } from '../../limits.ts';
+import { routeProtocol as ourProtocol, routingTable, rulePreference } from '../../routes/unreachable-routes.ts';
 import { findAnswerWays } from './answer-ways.ts';
 import {
   droppingTypes,
