@@ -4,6 +4,8 @@ import type { ServiceKey } from '../model/objects/metadata.ts';
 export class AgentEvents {
   /** The status or the problems of a part may have changed. */
   readonly statusChanged = new AgentEvent<[]>();
+  /** The status of sessions may have changed. */
+  readonly sessionsChanged = new AgentEvent<[]>();
   /** Services must be planned again. */
   readonly requeue = new AgentEvent<[services: Iterable<ServiceKey>]>();
   /** Every Service must be planned again, and the node's settings checked. */

@@ -5,11 +5,13 @@ import { defined } from '../lang/defined.ts';
 import type { History } from '../live/history.ts';
 import type { AgentPodName } from '../model/objects/agent-pod.ts';
 import type { NodeState } from '../model/objects/node-state.ts';
+import { formatAddress, type Address } from '../net/address.ts';
 import type { Snapshot } from '../model/store/snapshot.ts';
 import type { Source } from '../sources/source.ts';
 import type { SocketAddress, ListenHttp } from '../system/http/http-listener.ts';
 import type { AgentEvents } from './agent-events.ts';
 import type { AgentObserver } from './agent-observer.ts';
+import { answersCountFrom } from './checks/renewed-routes.ts';
 import { ConnectionChecks, type ConnectionChecksComponents } from './checks/connection-checks.ts';
 import type { FindHostPaths } from './host-readings.ts';
 import { findDroppingBridges } from './host/bridge-check.ts';
@@ -19,6 +21,7 @@ import { HostCheck, type HostCheckComponents } from './host/host-check.ts';
 import { hostFacts } from './host/host-facts.ts';
 import { HostIdentity } from './host/host-identity.ts';
 import { checkNetworks } from './host/network-check.ts';
+import { entryInterfaces } from './host/pod-path-check.ts';
 import { NodeHealth } from './host/node-health.ts';
 import { KernelAnswersCheck, type KernelAnswersComponents } from './l2/kernel-answers-check.ts';
 import { L2Announcer, type L2AnnouncerComponents } from './l2/l2-announcer.ts';
@@ -89,13 +92,13 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   const sessions = new BgpSessions(
     { ...components, ...defined({ sessionHistory: history }), installedRoutes: (peer) => received.installed(peer) },
     routes,
-    onStatusChanged,
+    events.sessionsChanged.emit,
     options,
   );
   const received: ReceivedRoutes = new ReceivedRoutes(components, { node, snapshot, peers: () => sessions.peers, onStatusChanged });
   /** Sends the changes of `routes` to the sessions. */
   const flushRoutes = (): void => {
-    sessions.applyRouteChanges(routes.takeChanges());
+    sessions.applyRouteChanges(routes.takeChanges(clock.now()));
     l2.flush();
   };
 
@@ -188,7 +191,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     servicesAt: (address) => l2.servicesAt(address),
     onStatusChanged,
   });
-  const dropping = () => findDroppingBridges(components, source.snapshot, node, l2.interfaces());
+  const checks: ConnectionChecks = buildChecks(components, { ...place, plans, sessions, routes, l2 });
   return {
     node,
     ...defined({ history }),
@@ -212,8 +215,29 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     links,
     l2,
     kernelAnswers,
-    checks: new ConnectionChecks(components, { ...place, plans, dropping }),
+    checks,
   };
+}
+
+interface CheckedParts {
+  readonly node: string;
+  readonly snapshot: () => Snapshot;
+  readonly onStatusChanged: () => void;
+  readonly plans: Plans;
+  readonly sessions: BgpSessions;
+  readonly routes: AnnouncedRoutes;
+  readonly l2: L2Announcer;
+}
+
+function buildChecks(components: AgentComponents, { sessions, routes, l2, ...place }: CheckedParts): ConnectionChecks {
+  const { node, snapshot } = place;
+  const isOnLink = (address: Address): boolean => l2.interfaces(formatAddress(address)).length > 0;
+  return new ConnectionChecks(components, {
+    ...place,
+    dropping: () => findDroppingBridges(components, snapshot(), node, l2.interfaces()),
+    uplinks: () => entryInterfaces(components.hostPaths, snapshot(), node, l2.interfaces()),
+    countsFrom: () => answersCountFrom({ sessions: () => sessions.status(), routes, isOnLink, clock: components.clock }),
+  });
 }
 
 function refuseL2(): never {

@@ -52,6 +52,8 @@ export class Agent {
     });
 
     events.statusChanged.subscribe(() => report.scheduleWrite());
+    events.sessionsChanged.subscribe(() => parts.checks.sessionsChanged());
+    events.sessionsChanged.subscribe(events.statusChanged.emit);
     events.requeue.subscribe((services) => loop.requeue(services));
     events.requeueAll.subscribe(() => loop.requeueAll());
     events.foreignForwardingChanged.subscribe((services) => this.#onForeignForwardingChanged(services));

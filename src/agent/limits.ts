@@ -52,6 +52,9 @@ export const limits = {
   wayRetryMilliseconds: 5_000,
   /** Time for which a neighbour counts as missing after its last failure. Nobody may send to it later. */
   wayFailureMilliseconds: 600_000,
+  /** Clients without complete connections whose ways back the agent looks at, and the shortest time between two looks. */
+  askedClients: 32,
+  answerWayMilliseconds: 3_000,
   /** Endpoints that a node may probe (`checks: active`). */
   probedEndpoints: 20_000,
   /** Nodes that probe an endpoint, beside the one on which it runs. */
@@ -142,6 +145,8 @@ export const limits = {
    * and at least this.
    */
   quietMilliseconds: 30_000,
+  /** Time in which routers decide about routes that they have asked for. Answers of then still come by the old ones. */
+  renewalMilliseconds: 2_000,
   /** Connections that failed in another way for this long show that an earlier cause is gone. */
   kindMilliseconds: 30_000,
   /** Frontends, and pairs of a frontend and an endpoint, of which the agent remembers connections. */

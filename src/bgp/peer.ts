@@ -56,6 +56,11 @@ export interface PeerStatus {
   readonly prefixesAdvertised: PerFamily;
   /** Prefixes announced by the peer in this session, including those that it has withdrawn since. */
   readonly prefixesReceived: PerFamily;
+  /**
+   * When the peer last asked for all routes of a family in this session (ROUTE-REFRESH, RFC 2918). Routers do after a change of their policy
+   * for received routes. Absent: it has not.
+   */
+  readonly refreshRequested: { readonly ipv4?: Date; readonly ipv6?: Date };
   /** The kept routes. Present with import rules. */
   readonly received?: ReceivedStatus;
   /** The local address of the current or latest connection, if it is known. */
@@ -201,7 +206,7 @@ export class Peer {
 
   status(): PeerStatus {
     const { interface: networkInterface, vrf, port, localAsn, peerAsn, routerId, adminDown } = this.#options;
-    const { negotiated, problem, peerAddress, localAddress, opens, inbox } = this.#session;
+    const { negotiated, problem, peerAddress, localAddress, opens, inbox, outbox } = this.#session;
     const notPossible = [...this.#rib.notPossible(this.#session.outbox.format).take(maximumNotPossible)];
     const error = adminDown ? 'administratively down' : problem.text;
     const lastNotification = notificationOf(problem.last);
@@ -219,6 +224,7 @@ export class Peer {
       capabilities: { sent: describeOpen(opens.sent), received: describeOpen(opens.received) },
       prefixesAdvertised: { ipv4: this.#rib.advertised(4), ipv6: this.#rib.advertised(6) },
       prefixesReceived: { ipv4: inbox.counts.announced[4], ipv6: inbox.counts.announced[6] },
+      refreshRequested: defined({ ipv4: outbox.refreshRequested[4], ipv6: outbox.refreshRequested[6] }),
       ...defined({ received: inbox.routes?.status() }),
       ...(localAddress === undefined ? {} : { localAddress: formatAddress(localAddress) }),
       ...defined({ lastError: error, lastNotification, outage: adminDown ? undefined : problem.outage }),

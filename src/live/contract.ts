@@ -203,6 +203,8 @@ export interface LiveCheck {
   readonly service: string;
   /** When a connection was last seen that was answered. Absent: none was. */
   readonly answered?: string;
+  /** True: that tells little of now, because connections came often and stopped, or every router has asked for the route again since. */
+  readonly stale?: true;
   readonly endpoints: readonly LiveEndpointCheck[];
 }
 
@@ -215,6 +217,10 @@ export interface LiveEndpointCheck {
   readonly refused?: string;
   /** No packet came back. */
   readonly silent?: string;
+  /** Dropped by a filter of the node. */
+  readonly dropped?: string;
+  /** Answered, and the client did not go on. */
+  readonly unfinished?: string;
   /** Why no packet leaves for the endpoint, or nobody takes it: "no route", "unreachable 10.244.3.0/24". Absent: there is a way. */
   readonly way?: string;
   /** True: the agent opened the latest of these connections itself. */

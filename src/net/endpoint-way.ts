@@ -51,3 +51,24 @@ export interface Neighbor {
 
 /** Addresses to which another route may lead now: those in a prefix, or those behind an interface. Undefined: any. */
 export type RouteChange = { readonly prefix: Prefix } | { readonly index: number } | undefined;
+
+/** An answer of an endpoint to a client. */
+export interface AnswerQuestion {
+  readonly client: Address;
+  readonly endpoint: Address;
+}
+
+/** The way by which a host passes answers on to a client. Neither: nothing certain can be said. */
+export interface AnswerWay {
+  /** Why they certainly go nowhere. */
+  readonly problem?: string;
+  /** `interface`: the name of the one by which they leave. */
+  readonly route?: { readonly prefix: Prefix; readonly interface: string; readonly hop: LinkHop };
+}
+
+/** Why answers to clients certainly do not arrive, by the routes of the host. */
+export type LostAnswers =
+  /** "route unreachable 10.9.0.0/24". */
+  | { readonly kind: 'unroutable'; readonly route: string }
+  /** They leave by an interface by which clients do not come. `uplinks`: those by which they do, sorted. */
+  | { readonly kind: 'elsewhere'; readonly clients: string; readonly interface: string; readonly uplinks: readonly string[] };

@@ -24,6 +24,8 @@ export interface ObservedConnection {
   readonly at: number;
   /** Distinguishes connections. */
   readonly id: number;
+  /** The address of the client. Only of an unfinished connection: its answer may have gone another way. */
+  readonly client?: Address;
   /** The agent opened the connection itself. */
   readonly own?: true;
 }

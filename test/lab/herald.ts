@@ -20,6 +20,7 @@ export interface RecordedSession {
   readonly interface?: string;
   readonly state: string;
   readonly since: string;
+  readonly families?: readonly { readonly family: string; readonly refreshRequested?: string }[];
   readonly lastError?: string;
   readonly cause?: { readonly code: string; readonly details: Readonly<Record<string, unknown>>; readonly message: string };
   readonly warning?: RecordedSession['cause'];

@@ -18,7 +18,7 @@ export function checksReport(node: string, mode: CheckMode, blind: string | unde
 
 /** Returns one entry for each port and reason. */
 function failingEndpoints(node: string, failing: readonly FailingEndpoint[]): FailingEndpoints[] {
-  const alike = Map.groupBy(failing, (one) => `${portKey(one)} ${one.kind} ${JSON.stringify(one.way)}`);
+  const alike = Map.groupBy(failing, (one) => `${portKey(one)} ${one.kind} ${JSON.stringify([one.way, one.lost])}`);
   const entries = [...alike].map(([key, ofReason]) => ({ key, entry: entryOf(node, ofReason) }));
   return entries.toSorted((a, b) => (a.key < b.key ? -1 : 1)).flatMap(({ entry }) => entry);
 }
@@ -31,11 +31,23 @@ function entryOf(node: string, failing: readonly FailingEndpoint[]): FailingEndp
   return [{ service, family, port, areAll, reason: reasonOf(node, listed(names), first) }];
 }
 
-function reasonOf(node: string, endpoints: string, { kind, way }: FailingEndpoint): Reason {
+function reasonOf(node: string, endpoints: string, { kind, way, lost }: FailingEndpoint): Reason {
   if (way?.kind === 'unroutable')
     return reason('EndpointUnroutable', { node, endpoints, route: way.route, ...defined({ remedy: way.remedy }) });
   if (way?.kind === 'notOnLink') return reason('EndpointNotOnLink', { node, endpoints, interface: way.interface });
-  if (kind === 'unfinished') return reason('EndpointAnswersLost', { node, endpoints });
+  if (lost?.kind === 'unroutable') return reason('EndpointAnswersLost', { node, endpoints, route: lost.route });
+  if (lost !== undefined) {
+    const { clients, interface: name, uplinks } = lost;
+    const [uplink] = uplinks;
+    return reason('EndpointAnswersLost', {
+      node,
+      endpoints,
+      clients,
+      interface: name,
+      ...(uplink === undefined ? {} : { uplinks: listed(uplinks) }),
+    });
+  }
+  if (kind === 'unfinished') return reason('ClientsDoNotComplete', { node, endpoints });
   if (kind === 'dropped') return reason('EndpointDropped', { node, endpoints });
   return reason(kind === 'refused' ? 'EndpointRefuses' : 'EndpointSilent', { node, endpoints });
 }

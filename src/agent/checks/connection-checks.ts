@@ -11,6 +11,7 @@ import type { Plans } from '../reconcile/plans.ts';
 import { CheckedFrontends } from './checked-frontends.ts';
 import { checksReport } from './checks-report.ts';
 import { ConnectionEvidence, type Judgement } from './connection-evidence.ts';
+import type { CountsFrom } from './renewed-routes.ts';
 import { EndpointChecks, type EndpointChecksComponents } from './endpoint-checks.ts';
 
 export interface ConnectionChecksComponents extends EndpointChecksComponents {
@@ -25,6 +26,10 @@ interface ConnectionChecksOptions {
   readonly plans: Pick<Plans, 'byService'>;
   /** Finds interfaces by which packets of clients for endpoints certainly do not leave. Absent: there are none. */
   readonly dropping?: () => Promise<readonly DroppingInterface[]>;
+  /** Finds the interfaces by which packets of clients come. Absent: they are not known. */
+  readonly uplinks?: () => Promise<Iterable<string>>;
+  /** Reads from when on answers tell of now. Absent: all do. */
+  readonly countsFrom?: () => CountsFrom;
   /** Called when the result of `reportPart` changed. */
   readonly onStatusChanged: () => void;
 }
@@ -73,6 +78,10 @@ export class ConnectionChecks {
       frontends,
       evidence: this.evidence,
       onWays: (ways) => this.setWays(ways),
+      onLostAnswers: (lost) => {
+        this.evidence.setLostAnswers(lost);
+        this.#judgeSoon();
+      },
       onOwn: (connections) => this.takeOwn(connections),
     });
   }
@@ -105,6 +114,11 @@ export class ConnectionChecks {
     else this.#watch?.lookSoon();
     if (this.#report?.mode === checks) this.#judgeSoon();
     else this.#judge();
+  }
+
+  /** Called when a session has changed, or its router has asked for all routes. */
+  sessionsChanged(): void {
+    if (this.#watch !== undefined) this.#judgeSoon();
   }
 
   /** Takes the results of connections that the agent opened itself. */
@@ -147,6 +161,7 @@ export class ConnectionChecks {
       looked: ({ connections, began, share }) =>
         this.#measured(() => {
           this.evidence.take(connections, clock.now(), began);
+          if (connections.some(({ outcome }) => outcome === 'unfinished')) this.#endpoints.clientsChanged();
           this.#lookBegan = began;
           this.#share = share;
           this.#judge();
@@ -171,7 +186,10 @@ export class ConnectionChecks {
     const { clock, log } = this.#components;
     const { checks: mode } = this.#options.snapshot().config;
     const before = JSON.stringify(this.#report?.failing ?? []);
-    this.#judgement = mode === 'off' ? nothing : this.evidence.judge({ began: this.#lookBegan, share: this.#share }, clock.now());
+    this.#judgement =
+      mode === 'off'
+        ? nothing
+        : this.evidence.judge({ began: this.#lookBegan, share: this.#share }, clock.now(), this.#options.countsFrom?.());
     const report = checksReport(this.#options.node, mode, this.#blind, this.#judgement);
     const text = JSON.stringify(report);
     if (text === this.#text) return;

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import type { ConnectionLook } from '../../dataplane/conntrack/connection-watch.ts';
 import type { Pair } from '../../dataplane/conntrack/flow-reader.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
@@ -5,10 +6,12 @@ import { formatAddress } from '../../net/address.ts';
 import { frontendKey, type Frontend } from '../../net/frontend.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import type { ObservedConnection } from '../../net/observed-connection.ts';
-import type { NoWay } from '../../net/endpoint-way.ts';
+import type { AnswerQuestion, LostAnswers, NoWay } from '../../net/endpoint-way.ts';
 import { limits } from '../limits.ts';
+import { answerKey } from './client-ways.ts';
 import { chosenEndpoints, endpointText, portKey, type CheckedFrontends, type CheckedPort } from './checked-frontends.ts';
-import { isOld, PairEvidence, type FailedConnections } from './pair-evidence.ts';
+import type { CountsFrom } from './renewed-routes.ts';
+import { failuresNeeded, isOld, PairEvidence, type FailedConnections } from './pair-evidence.ts';
 
 /** How an endpoint fails: it has no way, or connections to it do. */
 export type FailureKind = NoWay['kind'] | FailedConnections;
@@ -19,6 +22,8 @@ export interface FailingEndpoint extends CheckedPort {
   readonly kind: FailureKind;
   /** Why there is no way. Absent: connections fail. */
   readonly way?: NoWay;
+  /** Why the answers to the clients are lost. Absent: they are not, or it is not known. */
+  readonly lost?: LostAnswers;
   /** All endpoints to which the node sends new connections for this port fail. */
   readonly areAll: boolean;
 }
@@ -67,6 +72,10 @@ interface FoundPair {
  */
 export class ConnectionEvidence {
   readonly #frontends: CheckedFrontends;
+  /** By answerKey. */
+  #lost: ReadonlyMap<string, LostAnswers> = new Map();
+  /** The frontends whose answers the last judgement counts. */
+  #counting: ReadonlySet<string> = new Set();
   /** By frontendKey. */
   readonly #records = new Map<string, FrontendRecord>();
   #size = 0;
@@ -87,6 +96,21 @@ export class ConnectionEvidence {
   /** Sets all endpoints without a way, by their addresses. */
   setWays(ways: ReadonlyMap<string, NoWay>): void {
     this.#ways = ways;
+  }
+
+  /** Sets the answers that certainly do not reach clients, by answerKey. */
+  setLostAnswers(lost: ReadonlyMap<string, LostAnswers>): void {
+    this.#lost = lost;
+  }
+
+  /** Returns the clients that did not complete their latest connections, with the endpoints that answered them. */
+  unfinished(now: number): AnswerQuestion[] {
+    const found = new Map<string, AnswerQuestion>();
+    for (const { frontend, pairs } of this.evidence(now))
+      for (const backend of chosenEndpoints(frontend))
+        for (const client of pairs.get(endpointText(backend))?.unfinishedClients ?? [])
+          found.set(answerKey({ client, endpoint: backend.address }), { client, endpoint: backend.address });
+    return [...found.values()];
   }
 
   wayOf(endpoint: string): NoWay | undefined {
@@ -136,22 +160,29 @@ export class ConnectionEvidence {
   }
 
   /** Judges all evidence after the last look at connections, which would have seen those that were answered. */
-  judge(look: Pick<ConnectionLook, 'began' | 'share'>, now: number): Judgement {
+  judge(look: Pick<ConnectionLook, 'began' | 'share'>, now: number, countsFrom: CountsFrom = () => Number.NEGATIVE_INFINITY): Judgement {
     this.#forget(now);
     const answered: string[] = [];
     const failures: Failures = new Map();
     for (const { key, service, frontend, answered: at, unusual, pairs } of this.evidence(now)) {
-      if (at !== undefined && look.began - at < unusual) answered.push(key);
+      if (at !== undefined && look.began - at < unusual && at >= countsFrom(service, frontend)) answered.push(key);
       for (const [endpoint, pair] of pairs) {
         if (pair.failure(Number.NEGATIVE_INFINITY, look, now) === undefined) continue;
         const port = this.#frontends.portOf(service, frontend);
         if (port === undefined) continue;
         const kind = pair.failure(this.#answeredAt(port, frontend, endpoint), look, now);
-        if (kind !== undefined) addFailure(failures, port, frontend.scope, { endpoint, kind });
+        if (kind !== undefined)
+          addFailure(failures, port, frontend.scope, { endpoint, kind, ...defined({ lost: this.#lostOf(kind, endpoint, pair) }) });
       }
     }
     this.#addWays(failures);
+    this.#counting = new Set(answered);
     return { answered: answered.toSorted(), failing: this.#failing(failures) };
+  }
+
+  /** True when the last judgement counts the latest answer at the frontend, by frontendKey. */
+  counts(frontend: string): boolean {
+    return this.#counting.has(frontend);
   }
 
   /** Yields the evidence, by frontend, without endpoints that have left it. */
@@ -219,6 +250,13 @@ export class ConnectionEvidence {
     return Math.max(Number.NEGATIVE_INFINITY, ...times);
   }
 
+  /** Clients may also forge their addresses, or give up. Only a route that leads elsewhere shows that answers are lost. */
+  #lostOf(kind: FailureKind, endpoint: string, { unfinishedClients }: PairEvidence): LostAnswers | undefined {
+    if (kind !== 'unfinished' || unfinishedClients.length < failuresNeeded) return undefined;
+    const lost = unfinishedClients.map((client) => this.#lost.get(`${formatAddress(client)} ${addressOf(endpoint)}`));
+    return lost.every((one) => one !== undefined) ? lost[0] : undefined;
+  }
+
   #addWays(failures: Failures): void {
     if (this.#ways.size === 0) return;
     for (const { service, frontend } of this.#frontends.all()) {
@@ -239,11 +277,11 @@ export class ConnectionEvidence {
   }
 
   /** Judges external frontends where the port has some, because clients outside the cluster use them. */
-  #areAll(port: CheckedPort, external: ReadonlyMap<string, unknown>, internal: ReadonlyMap<string, unknown>): boolean {
+  #areAll(port: CheckedPort, external: Failed, internal: Failed): boolean {
     const outside = this.#frontends.frontendsOf(port, 'external');
     const [frontends, failing] = outside.length > 0 ? [outside, external] : [this.#frontends.frontendsOf(port, 'internal'), internal];
     const chosen = new Set(frontends.flatMap((frontend) => chosenEndpoints(frontend).map(endpointText)));
-    return chosen.size > 0 && [...chosen].every((endpoint) => failing.has(endpoint));
+    return chosen.size > 0 && [...chosen].every((endpoint) => isCertain(failing.get(endpoint)));
   }
 }
 
@@ -275,7 +313,13 @@ function unusualGap({ answered, answers, first, gap }: FrontendRecord): number {
 const usualAnswers = 4;
 const usualMilliseconds = 60_000;
 
-type Failure = Pick<FailingEndpoint, 'endpoint' | 'kind' | 'way'>;
+type Failure = Pick<FailingEndpoint, 'endpoint' | 'kind' | 'way' | 'lost'>;
+
+type Failed = ReadonlyMap<string, Failure>;
+
+/** True when clients are certainly not answered. */
+const isCertain = (failure: Failure | undefined): boolean =>
+  failure !== undefined && (failure.kind !== 'unfinished' || failure.lost !== undefined);
 
 /** By port, then by scope and endpoint. */
 type Failures = Map<

@@ -1,13 +1,14 @@
 import type { CheckMode } from '../../model/objects/node-state.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { Address } from '../../net/address.ts';
-import type { DroppingInterface, NoWay } from '../../net/endpoint-way.ts';
+import type { DroppingInterface, LostAnswers, NoWay } from '../../net/endpoint-way.ts';
 import type { ObservedConnection } from '../../net/observed-connection.ts';
 import type { ProbeTcp } from '../../system/http/tcp-probe.ts';
 import type { RandomSurroundings } from '../../system/random.ts';
 import { ActiveProbes, type ProbeObservation, type ProbeTarget } from './active-probes.ts';
 import { chosenEndpoints, type CheckedFrontends } from './checked-frontends.ts';
 import type { ConnectionEvidence } from './connection-evidence.ts';
+import { ClientWays } from './client-ways.ts';
 import { EndpointWays, type ReadWays } from './endpoint-ways.ts';
 
 export interface EndpointChecksComponents extends RandomSurroundings {
@@ -21,9 +22,12 @@ interface EndpointChecksOptions {
   readonly node: string;
   readonly snapshot: () => Snapshot;
   readonly frontends: CheckedFrontends;
-  readonly evidence: Pick<ConnectionEvidence, 'knowsClients' | 'wayOf'>;
+  readonly evidence: Pick<ConnectionEvidence, 'knowsClients' | 'unfinished' | 'wayOf'>;
   /** Finds interfaces by which packets of clients for endpoints certainly do not leave. Absent: there are none. */
   readonly dropping?: () => Promise<readonly DroppingInterface[]>;
+  /** Finds the interfaces by which packets of clients come. Absent: they are not known. */
+  readonly uplinks?: () => Promise<Iterable<string>>;
+  readonly onLostAnswers: (lost: ReadonlyMap<string, LostAnswers>) => void;
   readonly onWays: (ways: ReadonlyMap<string, NoWay>) => void;
   /** Takes the outcome of a connection of our own, once for each frontend that leads to the endpoint. */
   readonly onOwn: (connections: readonly ObservedConnection[]) => void;
@@ -34,6 +38,7 @@ export class EndpointChecks {
   readonly #options: EndpointChecksOptions;
   readonly #components: EndpointChecksComponents;
   readonly #ways: EndpointWays;
+  readonly #clients: ClientWays;
   readonly #probes: ActiveProbes | undefined;
   #probed = 0;
 
@@ -45,6 +50,11 @@ export class EndpointChecks {
       endpoints: () => this.#addresses(),
       ...(dropping === undefined ? {} : { dropping }),
       onChanged: () => options.onWays(this.#ways.ways),
+    });
+    this.#clients = new ClientWays(components, {
+      questions: () => evidence.unfinished(components.clock.now()),
+      uplinks: options.uplinks ?? (() => Promise.resolve([])),
+      onChanged: () => options.onLostAnswers(this.#clients.lost),
     });
     const { probe } = components;
     if (probe === undefined) return;
@@ -62,16 +72,24 @@ export class EndpointChecks {
 
   /** Called after each commit: endpoints, nodes or the mode may have changed. */
   reconcile(mode: CheckMode): void {
-    if (mode === 'off') this.#ways.stop();
-    else this.#ways.start();
+    if (mode === 'off') {
+      this.#ways.stop();
+      this.#clients.stop();
+    } else this.#ways.start();
     this.#ways.endpointsChanged();
     if (mode === 'active') this.#probes?.start();
     else this.#probes?.stop();
     this.#probes?.targetsChanged();
   }
 
+  /** Called when clients were seen that did not complete their connections. */
+  clientsChanged(): void {
+    this.#clients.clientsChanged();
+  }
+
   stop(): void {
     this.#ways.stop();
+    this.#clients.stop();
     this.#probes?.stop();
   }
 

@@ -1,5 +1,14 @@
 import { formatAddress, type Address, type Family } from '../../net/address.ts';
-import type { DroppingInterface, LinkHop, Neighbor, NoWay, RouteAnswer, RouteChange } from '../../net/endpoint-way.ts';
+import type {
+  AnswerQuestion,
+  AnswerWay,
+  DroppingInterface,
+  LinkHop,
+  Neighbor,
+  NoWay,
+  RouteAnswer,
+  RouteChange,
+} from '../../net/endpoint-way.ts';
 import { lastAddress, type Prefix } from '../../net/prefix.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
@@ -8,6 +17,8 @@ import { limits } from '../limits.ts';
 /** Reads the ways from this host. Promises reject if the kernel does not answer. */
 export interface ReadWays {
   readonly routes: (addresses: readonly Address[]) => Promise<readonly RouteAnswer[]>;
+  /** The ways of answers to clients, in the order of the questions. */
+  readonly answers: (questions: readonly AnswerQuestion[]) => Promise<readonly AnswerWay[]>;
   readonly neighbors: () => Promise<readonly Neighbor[]>;
   /** The indexes of interfaces by name. */
   readonly indexes: (names: readonly string[]) => Promise<ReadonlyMap<string, number>>;

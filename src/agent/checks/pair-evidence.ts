@@ -1,3 +1,5 @@
+import type { Address } from '../../net/address.ts';
+import { defined } from '../../lang/defined.ts';
 import type { ConnectionOutcome, ObservedConnection } from '../../net/observed-connection.ts';
 import type { ConnectionLook } from '../../dataplane/conntrack/connection-watch.ts';
 import { limits } from '../limits.ts';
@@ -12,9 +14,12 @@ interface Failure {
   /** An answered connection may be seen less often: only looks show it, and they may see a share of all connections. */
   readonly isRefused: boolean;
   readonly isOwn: boolean;
+  /** Of an unfinished connection. */
+  readonly client?: Address;
 }
 
-const failuresNeeded = 2;
+/** Distinct connections that must fail. */
+export const failuresNeeded = 2;
 const failuresKept = 2 * failuresNeeded;
 
 /** What became of the connections to one frontend that led to one endpoint. Times are milliseconds of the clock. */
@@ -29,7 +34,7 @@ export class PairEvidence {
   /** Connections were found to fail, and none was answered since. */
   #fails = false;
 
-  take({ outcome, at, id, own }: ObservedConnection, noticed: number): void {
+  take({ outcome, at, id, own, client }: ObservedConnection, noticed: number): void {
     // The kernel deletes a refused connection, so it looks like one that was dropped.
     if (outcome === 'dropped' && this.#lastOf('refused') >= at) return;
     this.#isOwn = at >= this.latest ? own === true : this.#isOwn;
@@ -47,13 +52,18 @@ export class PairEvidence {
     if (this.#failures.length === failuresKept) this.#failures.splice(failuresNeeded, 1);
     const isRefused = outcome === 'refused' && !isOwn;
     if (isRefused) this.#refused++;
-    this.#failures.push({ id, at, noticed, isRefused, isOwn });
+    this.#failures.push({ id, at, noticed, isRefused, isOwn, ...defined({ client }) });
   }
 
   /** When a connection last had the outcome. Undefined: never, or not in the last ten minutes. */
   last(outcome: ConnectionOutcome, now: number): number | undefined {
     const at = this.#last[outcome];
     return at === undefined || isOld(at, now) ? undefined : at;
+  }
+
+  /** The clients that did not complete their connections: those of the last two that failed since one was answered. Fewer if fewer failed. */
+  get unfinishedClients(): readonly Address[] {
+    return this.#failures.flatMap(({ client }) => client ?? []).slice(-failuresNeeded);
   }
 
   /** When a new connection of a client was last answered. */

@@ -5,8 +5,7 @@ import type { DroppingInterface } from '../../net/endpoint-way.ts';
 import type { HostLink } from '../../net/host-link.ts';
 import type { Host } from '../../system/host.ts';
 import { readSettings, type FindHostPaths } from '../host-readings.ts';
-import { limits } from '../limits.ts';
-import { endpointsToCheck, routersOf } from './pod-path-check.ts';
+import { endpointsToCheck, entryInterfaces } from './pod-path-check.ts';
 
 export interface BridgeCheckComponents {
   readonly host: Pick<Host, 'readSetting'>;
@@ -48,8 +47,7 @@ export async function findDroppingBridges(
   if (hostLinks === undefined || hostPaths === undefined) return [];
   const links = await hostLinks();
   if (!links.some(({ kind }) => kind === 'bridge')) return [];
-  const paths = await hostPaths(routersOf(snapshot, node).slice(0, limits.checkedPods));
-  const entries = new Set([...announcing, ...paths.flatMap((path) => path?.interface ?? [])]);
+  const entries = await entryInterfaces(hostPaths, snapshot, node, announcing);
   const values = await readSettings(host, bridgeFilterPaths);
   return droppingBridges({ links, read: (path) => values.get(path) }, entries);
 }

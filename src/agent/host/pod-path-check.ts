@@ -30,6 +30,20 @@ export function routersOf(snapshot: Snapshot, node: string): HostTarget[] {
   });
 }
 
+/**
+ * Returns the interfaces by which packets of clients come: those to the routers, and `announcing`, on which the node announces addresses by ARP
+ * and NDP. Rejects if the kernel does not answer.
+ */
+export async function entryInterfaces(
+  findPaths: FindHostPaths | undefined,
+  snapshot: Snapshot,
+  node: string,
+  announcing: Iterable<string>,
+): Promise<ReadonlySet<string>> {
+  const paths = (await findPaths?.(routersOf(snapshot, node).slice(0, limits.checkedPods))) ?? [];
+  return new Set([...announcing, ...paths.flatMap((path) => path?.interface ?? [])]);
+}
+
 interface EndpointSample {
   /** The pods of this node. */
   readonly local: readonly Address[];

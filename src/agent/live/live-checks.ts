@@ -25,6 +25,7 @@ function liveCheck(evidence: ConnectionEvidence, clock: Clock, { key, service, a
     frontend: key,
     service,
     ...defined({ answered: timeOf(clock, answered) }),
+    ...(answered !== undefined && !evidence.counts(key) ? { stale: true } : {}),
     endpoints: endpoints.map(([endpoint, pair]): LiveEndpointCheck => {
       return { endpoint, ...timesOf(pair, clock), ...defined({ way: wayText(evidence.wayOf(endpoint)) }) };
     }),
@@ -35,12 +36,14 @@ function wayText(way: NoWay | undefined): string | undefined {
   return way?.kind === 'notOnLink' ? `nobody answers on ${way.interface}` : way?.route;
 }
 
+const failures = ['refused', 'silent', 'dropped', 'unfinished'] as const;
+
 function timesOf(pair: PairEvidence, clock: Clock): Omit<LiveEndpointCheck, 'endpoint'> {
   const now = clock.now();
   const [fresh, used] = [pair.last('answered', now), pair.last('used', now)];
   const answered = fresh === undefined || used === undefined ? (fresh ?? used) : Math.max(fresh, used);
-  const [refused, silent] = [pair.last('refused', now), pair.last('silent', now)].map((at) => timeOf(clock, at));
-  return { ...defined({ answered: timeOf(clock, answered), refused, silent }), ...(pair.isOwn ? { own: true } : {}) };
+  const failed = Object.fromEntries(failures.map((outcome) => [outcome, timeOf(clock, pair.last(outcome, now))]));
+  return { ...defined({ answered: timeOf(clock, answered), ...failed }), ...(pair.isOwn ? { own: true } : {}) };
 }
 
 function timeOf(clock: Clock, at: number | undefined): string | undefined {

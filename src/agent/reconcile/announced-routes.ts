@@ -30,6 +30,8 @@ interface WantedPrefix {
 export class AnnouncedRoutes {
   readonly #peers = new Map<string, Map<string, WantedPrefix>>();
   readonly #services = new Map<ServiceKey, RoutesByPeer>();
+  /** When a prefix was last announced to a peer that did not have it, in milliseconds of the clock. */
+  readonly #announcedAt = new Map<string, Map<string, number>>();
   readonly #touched = new Map<string, Map<string, Prefix>>();
   /** How many Services announce each aggregate, counted for each peer. */
   readonly #aggregates = new Map<string, { readonly prefix: Prefix; wanted: number }>();
@@ -65,14 +67,17 @@ export class AnnouncedRoutes {
     this.replaceRoutes(service, left, why);
   }
 
-  /** Returns, for each peer, the changes since the last call. */
-  takeChanges(): Map<string, PeerRouteChanges> {
+  /** Returns, for each peer, the changes since the last call. `now` is in milliseconds of the clock. */
+  takeChanges(now: number): Map<string, PeerRouteChanges> {
     const changes = new Map<string, PeerRouteChanges>();
     for (const [peer, prefixes] of this.#touched) {
       const announce: RouteIntent[] = [];
       const withdraw: Prefix[] = [];
       for (const [key, prefix] of prefixes) {
         const wanted = this.#peers.get(peer)?.get(key);
+        const announcedAt = getOrMake(this.#announcedAt, peer, () => new Map<string, number>());
+        if (wanted === undefined) announcedAt.delete(key);
+        else if (!announcedAt.has(key)) announcedAt.set(key, now);
         if (wanted === undefined) withdraw.push(prefix);
         else announce.push(...mergeRoutes(wanted.byService.values()));
       }
@@ -80,6 +85,11 @@ export class AnnouncedRoutes {
     }
     this.#touched.clear();
     return changes;
+  }
+
+  /** Returns since when a prefix is announced to a peer, in milliseconds of the clock. Undefined: it is not. `prefix` is in text form. */
+  announcedAt(peer: string, prefix: string): number | undefined {
+    return this.#announcedAt.get(peer)?.get(prefix);
   }
 
   /** Returns the Services that announce a prefix to a peer. `prefix` is in text form. */

@@ -104,14 +104,16 @@ export class DynamicNeighbours {
   }
 }
 
-/** Sums the routes of all members in each family that one of them carries. */
+/** Sums the routes of all members in each family that one of them carries. The time of a request counts when all have asked. */
 function familiesOf(members: readonly ReturnType<Peer['status']>[]): NonNullable<SessionStatus['families']> {
   return ([4, 6] as const).flatMap((family) => {
     const carrying = members.filter(({ negotiated }) => negotiated?.families.includes(family) === true);
     const name = `ipv${family}` as const;
     const sent = sum(carrying.map(({ prefixesAdvertised }) => prefixesAdvertised[name]));
     const received = sum(carrying.map(({ prefixesReceived }) => prefixesReceived[name]));
-    return carrying.length === 0 ? [] : [{ family: `IPv${family}` as const, sent, received }];
+    const asked = carrying.flatMap((member) => member.refreshRequested[name]?.toISOString() ?? []).toSorted();
+    const refreshRequested = asked.length < carrying.length ? undefined : asked[0];
+    return carrying.length === 0 ? [] : [{ family: `IPv${family}` as const, sent, received, ...defined({ refreshRequested }) }];
   });
 }
 

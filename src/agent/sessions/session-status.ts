@@ -155,7 +155,7 @@ export function unsupportedRoutesOf(
 /** Counts the prefixes of each family that the two sides negotiated. */
 function familiesOf(
   { families }: NonNullable<PeerStatus['negotiated']>,
-  { prefixesAdvertised: sent, prefixesReceived: announced, received }: PeerStatus,
+  { prefixesAdvertised: sent, prefixesReceived: announced, received, refreshRequested }: PeerStatus,
   installed: PerFamily,
 ): SessionFamily[] {
   return families.map((family) => {
@@ -164,6 +164,7 @@ function familiesOf(
       family: `IPv${family}`,
       sent: sent[name],
       received: announced[name],
+      ...defined({ refreshRequested: refreshRequested[name]?.toISOString() }),
       ...(received === undefined ? {} : { accepted: received.accepted[name], installed: installed[name] }),
     };
   });

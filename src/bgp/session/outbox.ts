@@ -30,6 +30,8 @@ interface Components {
 export class Outbox {
   /** The update format of the session. Undefined while it is not established. */
   format: UpdateFormat | undefined;
+  /** When the peer last asked for all routes of a family in this session. */
+  refreshRequested: { 4?: Date; 6?: Date } = {};
   readonly #components: Components;
   readonly #refreshBegins = new Set<Family>();
   readonly #refreshEnds = new Set<Family>();
@@ -56,13 +58,20 @@ export class Outbox {
   end(): void {
     this.#components.rib.reset();
     this.format = undefined;
+    this.refreshRequested = {};
     this.#refreshBegins.clear();
     this.#refreshEnds.clear();
     this.#endOfRib.clear();
   }
 
+  /** Sends a family again because the peer asked for it (RFC 2918). */
+  answerRequest(family: Family, marks: boolean): void {
+    this.refreshRequested[family] = this.#components.clock.date();
+    this.refresh(family, marks);
+  }
+
   /**
-   * Sends a family again because the peer asked for it (RFC 2918), between markers if the peer supports them. Markers are forbidden before
+   * Sends a family again, between markers if the peer supports them. Markers are forbidden before
    * End-of-RIB: a peer that does not ignore them would drop stale routes that have not been sent again yet (RFC 7313 4).
    */
   refresh(family: Family, marks: boolean): void {

@@ -73,7 +73,7 @@ export class Session {
   #publishedState: StateName = 'Idle';
   #whenClosed: (() => void)[] = [];
 
-  /** `changed` is called when the session is established, goes down, or fails for a new reason. */
+  /** `changed` is called when the session is established, goes down, or fails for a new reason, and when the peer asks for all routes again. */
   constructor(
     components: BgpComponents,
     options: ResolvedOptions,
@@ -224,7 +224,8 @@ export class Session {
       down: (fsm, problem, wasEstablished) => this.#down(fsm, problem, wasEstablished),
       readvertise: (_, family) => {
         this.events.emit({ type: 'refresh', family });
-        this.outbox.refresh(family, this.negotiated?.enhancedRouteRefresh === true);
+        this.outbox.answerRequest(family, this.negotiated?.enhancedRouteRefresh === true);
+        this.#changed();
       },
       refreshMarker: (marker) => this.inbox.refreshMarker(marker),
       received: (fsm, update) => this.inbox.receive(fsm, update),

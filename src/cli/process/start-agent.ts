@@ -37,7 +37,7 @@ import { isSubdomainName } from '../../model/reading/metadata.ts';
 import { reason, reasonText } from '../../model/reasons.ts';
 import { systemHost, type Host } from '../../system/host.ts';
 import { tcpForwarding } from '../../system/http/tcp-forwarder.ts';
-import { wayReader } from '../../dataplane/host/endpoint-ways.ts';
+import { wayReader } from '../../dataplane/host/ways/endpoint-ways.ts';
 import { tcpProber } from '../../system/http/tcp-probe.ts';
 import { limits as agentLimits } from '../../agent/limits.ts';
 import { systemProber } from '../../system/probe/prober.ts';

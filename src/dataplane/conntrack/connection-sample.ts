@@ -1,3 +1,5 @@
+import type { Address } from '../../net/address.ts';
+import { defined } from '../../lang/defined.ts';
 import type { Protocol } from '../../net/frontend.ts';
 import type { ConnectionOutcome, ObservedConnection } from '../../net/observed-connection.ts';
 import type { Clock } from '../../system/clock.ts';
@@ -21,6 +23,8 @@ interface Entry {
   readonly pair: Pair;
   readonly id: number;
   readonly isReplied: boolean;
+  /** Of an unfinished connection. */
+  readonly client: Address | undefined;
   /** The outcome if the connection was answered since the last look, and if that is unknown. */
   readonly ifNew: FlowOutcome | undefined;
   readonly ifOld: FlowOutcome | undefined;
@@ -72,11 +76,12 @@ export class ConnectionSample {
     const now = this.#clock.now();
     const latest = new LatestConnections();
     const replied = new Set<number>();
-    for (const [index, { pair, id, isReplied, ifNew, ifOld }] of entries.entries()) {
+    for (const [index, { pair, id, isReplied, client, ifNew, ifOld }] of entries.entries()) {
       if (isReplied) replied.add(id);
       const isNew = known !== undefined && index < lastKnown && !known.has(id);
       const judged = isNew ? ifNew : ifOld;
-      if (judged !== undefined) latest.add(pair, id, judged.outcome, now - judged.quietSeconds * 1000);
+      if (judged !== undefined)
+        latest.add({ ...pair, id, outcome: judged.outcome, at: now - judged.quietSeconds * 1000, ...defined({ client }) }, pair);
     }
     this.#known = replied;
     this.#wasWhole = isWhole;
@@ -143,7 +148,8 @@ function entryOf(
   const { key } = reader;
   let pair = pairs.get(key);
   if (pair === undefined) pairs.set(key, (pair = pairOf(reader, protocol)));
-  return { pair, id, isReplied: isKnown || ifNew?.outcome === 'answered', ifNew, ifOld };
+  const client = ifOld?.outcome === 'unfinished' ? reader.client : undefined;
+  return { pair, id, isReplied: isKnown || ifNew?.outcome === 'answered', client, ifNew, ifOld };
 }
 
 export function pairOf({ destination, port, endpoint, endpointPort }: FlowReader, protocol: Protocol): Pair {
@@ -161,12 +167,13 @@ class LatestConnections {
     dropped: new Map(),
   };
 
-  add(pair: Pair, id: number, outcome: ConnectionOutcome, at: number): void {
+  add(connection: ObservedConnection, pair: Pair): void {
+    const { outcome, at } = connection;
     const known = this.#found[outcome].get(pair);
     const several = outcome === 'silent' || outcome === 'unfinished' ? failuresEach : 1;
-    if (known === undefined) this.#found[outcome].set(pair, [{ ...pair, id, outcome, at }]);
-    else if (known.length < several) known.push({ ...pair, id, outcome, at });
-    else if ((known[0]?.at ?? 0) < at) known[0] = { ...pair, id, outcome, at };
+    if (known === undefined) this.#found[outcome].set(pair, [connection]);
+    else if (known.length < several) known.push(connection);
+    else if ((known[0]?.at ?? 0) < at) known[0] = connection;
   }
 
   connections(): ObservedConnection[] {

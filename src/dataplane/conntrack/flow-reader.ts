@@ -62,12 +62,14 @@ export class FlowReader {
   #destinationBytes = 0;
   #source = 0;
   #sourceBytes = 0;
+  #client = 0;
+  #clientBytes = 0;
 
   /** Reads the attributes from `start` to `end`: those of the entry, after its nfgenmsg. */
   read(bytes: Uint8Array, start: number, end: number): void {
     this.#bytes = bytes;
     this.status = this.id = this.state = this.port = this.endpointPort = 0;
-    this.#destinationBytes = this.#sourceBytes = 0;
+    this.#destinationBytes = this.#sourceBytes = this.#clientBytes = 0;
     this.secondsLeft = undefined;
     this.protocol = undefined;
     for (let at = start; at + attributeHeaderBytes <= end; at += this.#step(at, end)) {
@@ -84,7 +86,7 @@ export class FlowReader {
   }
 
   get isComplete(): boolean {
-    return this.protocol !== undefined && this.#destinationBytes > 0 && this.#sourceBytes > 0;
+    return this.protocol !== undefined && this.#destinationBytes > 0 && this.#sourceBytes > 0 && this.#clientBytes > 0;
   }
 
   /** Returns a text that is equal for entries of one protocol with the same destination and endpoint. */
@@ -105,6 +107,11 @@ export class FlowReader {
     return addressFromBytes(this.#bytes.subarray(this.#source, this.#source + this.#sourceBytes));
   }
 
+  /** The address from which the client sent. */
+  get client(): Address {
+    return addressFromBytes(this.#bytes.subarray(this.#client, this.#client + this.#clientBytes));
+  }
+
   #readTuple(start: number, end: number, isReply: boolean): void {
     for (let at = start; at + attributeHeaderBytes <= end; at += this.#step(at, end)) {
       const valueEnd = at + this.#length(at, end);
@@ -123,7 +130,10 @@ export class FlowReader {
       if (isReply && isSource) {
         this.#source = at + attributeHeaderBytes;
         this.#sourceBytes = octets;
-      } else if (!isReply && !isSource) {
+      } else if (!isReply && isSource) {
+        this.#client = at + attributeHeaderBytes;
+        this.#clientBytes = octets;
+      } else if (!isReply) {
         this.#destination = at + attributeHeaderBytes;
         this.#destinationBytes = octets;
       }

@@ -33,6 +33,8 @@ export interface ClientReachability {
   /** Nodes that receive the traffic. One that has the address itself needs no announcement: `why` says so. */
   readonly via: readonly string[];
   readonly why?: Reason;
+  /** Why clients may get no answer although endpoints answer. Only of an announced target. */
+  readonly doubt?: Reason;
   /** Prefixes that may connect. Absent: all. */
   readonly sources?: readonly string[];
 }
@@ -72,7 +74,7 @@ function viewOf(
   nodes: readonly NodeView[],
   { address, frontend, port }: Target,
   seen: Pick<SeenConnections, 'answered'>,
-): Pick<ClientReachability, 'outcome' | 'via' | 'why'> {
+): Pick<ClientReachability, 'outcome' | 'via' | 'why' | 'doubt'> {
   const found = nodes.map((node) => ({
     node,
     announced: node.addresses.find((one) => one.address === address && one.type !== 'ClusterIP'),
@@ -100,6 +102,8 @@ function viewOf(
   const contested = serving.map(({ announced }) => contestOf(announced));
   const [contest] = contested;
   if (contest !== undefined && contested.every((one) => one !== undefined)) return { outcome: 'contested', via, why: contest };
+  const [doubt] = serving.flatMap(({ node }) => doubtsOf(node, address, port));
+  if (serving.length > 0 && doubt !== undefined) return { outcome: 'announced', via, doubt: doubt.reason };
   if (serving.length > 0) return { outcome: seen.answered(frontend) ? 'answered' : 'announced', via };
   if (announcing.length > 0) return { outcome: 'refused', via: nodesOfViews(announcing.map(({ node }) => node)) };
   const expected = found.filter(({ announced }) => announced !== undefined && waysOf(announced).some((way) => isUnreported(way.reason)));
@@ -126,7 +130,16 @@ function homeIn(
 }
 
 /** Returns the endpoints of the port that the node does not reach. */
-export function failuresOf({ failing = [] }: NodeView, address: string, port: string): readonly FailingEndpoints[] {
+export function failuresOf(node: NodeView, address: string, port: string): readonly FailingEndpoints[] {
+  return seenFailures(node, address, port).filter(({ reason }) => reason.code !== 'ClientsDoNotComplete');
+}
+
+/** Returns the endpoints of the port that answer clients through the node, which do not complete the connections. */
+export function doubtsOf(node: NodeView, address: string, port: string): readonly FailingEndpoints[] {
+  return seenFailures(node, address, port).filter(({ reason }) => reason.code === 'ClientsDoNotComplete');
+}
+
+function seenFailures({ failing = [] }: NodeView, address: string, port: string): readonly FailingEndpoints[] {
   const family = `IPv${familyOfText(address)}`;
   return failing.filter((one) => one.family === family && one.port === port);
 }

@@ -1,15 +1,15 @@
 import { findEntry, reason, type Reason, type ReasonCode } from '../../model/reasons.ts';
-import { familyOfText } from '../../net/address.ts';
+import { familyOfText, type Family } from '../../net/address.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
 import type { Service } from '../../model/objects/service.ts';
 import { causesOf, groupCauses, isAnnounced, lossesOf, portWithoutEndpoint, type Cause } from './causes.ts';
-import { failuresOf, type ClientReachability } from './client-reachability.ts';
+import { doubtsOf, failuresOf, type ClientReachability } from './client-reachability.ts';
 import { nodesOfViews, type NodeView } from './node-view.ts';
 import { areKeptByRouters, keptByRouters } from './kept-routes.ts';
 import { verdictOf, type Verdict } from './verdict.ts';
 import { insideVerdict } from './inside-verdict.ts';
 import type { SeenConnections } from './seen-connections.ts';
-import { leadOfLoadBalancer, listText, targetsText } from './verdict-text.ts';
+import { causeText, leadOfLoadBalancer, listText, problemLine, targetsText } from './verdict-text.ts';
 
 interface VerdictFacts {
   readonly service: Service;
@@ -41,7 +41,15 @@ export function decideVerdict(facts: VerdictFacts): Verdict {
   const failed = clients.filter((one) => !isSound(one));
   const isPartly = answered.length > 0 || failed.some((one) => partial.has(one.outcome));
   const outcome = isPartly ? 'partly' : failed.some((one) => uncertain.has(one.outcome)) ? 'unknown' : 'notServed';
-  return verdictOf(service, outcome, leadOf(outcome, answered, failed), causesOfFailure(facts, failed), countNodes(nodes));
+  const causes = causesOfFailure(facts, failed);
+  return verdictOf(service, outcome, `${leadOf(outcome, answered, failed)}${clientsText(causes)}`, causes, countNodes(nodes));
+}
+
+/** " to clients in 10.9.0.0/24" where the cause concerns these only. */
+function clientsText(causes: readonly Cause[]): string {
+  const networks = causes.map(({ reason: { code, details } }) => (code === 'EndpointAnswersLost' ? details.clients : undefined));
+  const known = networks.filter((one) => typeof one === 'string');
+  return known.length > 0 && known.length === networks.length ? ` to clients in ${listText([...new Set(known)])}` : '';
 }
 
 /** True when nothing is known to keep clients from an answer. */
@@ -109,10 +117,10 @@ function cutOffCauses(failed: readonly ClientReachability[], nodes: readonly Nod
 }
 
 /** Returns why nodes that clients need do not reach endpoints. Alike failures on several nodes are one cause, the one on most nodes first. */
-function failureCauses(failed: readonly ClientReachability[], nodes: readonly NodeView[]): Cause[] {
+function failureCauses(failed: readonly ClientReachability[], nodes: readonly NodeView[], seenOf = failuresOf): Cause[] {
   const found = nodes.flatMap((view) =>
     failed.flatMap(({ address, target, via }) =>
-      via.includes(view.node) ? failuresOf(view, address, portOf(target)).map(({ reason: why }) => ({ view, reason: why })) : [],
+      via.includes(view.node) ? seenOf(view, address, portOf(target)).map(({ reason: why }) => ({ view, reason: why })) : [],
     ),
   );
   return groupCauses(found);
@@ -219,7 +227,8 @@ function withoutProblem({ service, clients, seen, nodes }: VerdictFacts, via: st
   const only = service.ipFamilies.length > 1 && families.size === 1 ? onlyOver(service, [...families][0] ?? 4) : '';
   const to = sourcesText(clients);
   const how = `${only}: ${listText(addresses)} via ${via}`;
-  if (areSeen(clients)) return { outcome: 'served', line: `Served${to}${how}; connections were answered in the last 10 minutes.` };
+  if (areSeen(clients))
+    return { outcome: 'served', line: `Served${to}${how}; connections were answered in the last 10 minutes${agesText(seen, families)}.` };
   const open = clients.filter(({ outcome }) => outcome !== 'answered');
   const where =
     open.length === clients.length
@@ -228,8 +237,38 @@ function withoutProblem({ service, clients, seen, nodes }: VerdictFacts, via: st
           open,
           clients.filter(({ outcome }) => outcome === 'answered'),
         )}`;
+  const heard = heardText(clients, seen);
   const check = `Check it: herald check service ${serviceKey(service.metadata)}.`;
   const fix = areKeptByRouters(nodes, addresses) ? `${keptByRouters} ${check}` : check;
-  const why = seen.unseen() ?? `no answer to a connection${where} was seen lately`;
+  const doubts = failureCauses(clients, nodes, doubtsOf);
+  const [doubt] = doubts;
+  if (doubt !== undefined) {
+    const { line, fix: wayBack = '' } = problemLine(
+      `Announced${to}, not checked${how}`,
+      causeText(doubts, countNodes(nodes)),
+      doubt.reason,
+    );
+    return { outcome: 'announced', line: `${line} ${check}`, fix: `${wayBack} ${check}` };
+  }
+  const why = seen.unseen() ?? `${heard}no answer to a connection${where} was seen ${seen.since ?? 'lately'}`;
   return { outcome: 'announced', line: `Announced${to}, not checked${how}; ${why}. ${fix}`, fix };
+}
+
+/** " (over IPv4 12 s ago, over IPv6 540 s ago)" of a Service with both families, whose answers may differ in age. */
+function agesText({ age }: SeenConnections, families: ReadonlySet<Family>): string {
+  const ages = [...families].map((family) => ({ family, text: age?.(family) }));
+  if (ages.length < 2 || ages.some(({ text }) => text === undefined)) return '';
+  return ` (${ages.map(({ family, text }) => `over IPv${family} ${text} ago`).join(', ')})`;
+}
+
+/** "connections were answered over IPv4 12 s ago, and " where one family was answered and the other was not. */
+function heardText(clients: readonly ClientReachability[], { age }: SeenConnections): string {
+  const [answered, open] = [true, false].map(
+    (isAnswered) =>
+      new Set(clients.filter(({ outcome }) => (outcome === 'answered') === isAnswered).map(({ address }) => familyOfText(address))),
+  );
+  const [family] = answered ?? [];
+  if (family === undefined || answered?.size !== 1 || open?.has(family) === true) return '';
+  const when = age?.(family);
+  return `connections were answered over IPv${family}${when === undefined ? ' in the last 10 minutes' : ` ${when} ago`}, and `;
 }

@@ -2,7 +2,7 @@ import { currentReport, type NodeState } from '../../model/objects/node-state.ts
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { BasisMemo, exactBasisOf } from '../../model/store/versioned-map.ts';
-import { formatAddress } from '../../net/address.ts';
+import { formatAddress, type Family } from '../../net/address.ts';
 import { frontendKey } from '../../net/frontend.ts';
 
 /** What the agents saw of connections. */
@@ -11,6 +11,10 @@ export interface SeenConnections {
   readonly answered: (frontend: string) => boolean;
   /** Returns why a connection may have been answered unseen. Undefined: every agent looks. */
   readonly unseen: () => Unseen | undefined;
+  /** Since when no answer was seen where none was: "since tor1 asked for all routes again 20 s ago". Absent: lately. */
+  readonly since?: string;
+  /** How long ago the last answer was seen over a family: "12 s". Undefined: not known. */
+  readonly age?: (family: Family) => string | undefined;
 }
 
 export type Unseen = 'checks are off (HeraldConfig)' | 'no agent reports what it saw' | 'not every agent reports what it saw';

@@ -41,7 +41,12 @@ function causeSentence(because: Reason): string {
 }
 
 /** True for what nodes saw of connections to endpoints, which may be on other nodes. */
-const seenReasons: ReadonlySet<string> = new Set<ReasonCode>(['EndpointRefuses', 'EndpointSilent', 'EndpointAnswersLost']);
+const seenReasons: ReadonlySet<string> = new Set<ReasonCode>([
+  'EndpointRefuses',
+  'EndpointSilent',
+  'EndpointAnswersLost',
+  'ClientsDoNotComplete',
+]);
 const isSeen = ({ code }: Reason): boolean => seenReasons.has(code);
 
 /** False for reasons that are the same on every node, because they concern the Service or its configuration. */

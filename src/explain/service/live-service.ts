@@ -4,6 +4,7 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import { withLiveL2 } from '../l2/l2-address.ts';
 import { sourcesOf } from '../sessions/block-source.ts';
 import { liveView, type LiveNodes } from '../sessions/live-view.ts';
+import { withFailureAges } from './failure-ages.ts';
 import { withLiveNode } from './live-routes.ts';
 import { secondsSince } from '../text/age.ts';
 import { explainService, withConclusion, type BesideSnapshot, type SeenExplanation, type ServiceExplanation } from './service.ts';
@@ -29,14 +30,14 @@ export function explainLiveService(
   });
   const l2 = explanation.l2?.map((address) => withLiveL2(address, live, now));
   const seen = withLiveChecks(explanation.seen, live, now);
-  return withConclusion({ ...explanation, ...defined({ l2 }), seen, nodes }, view.snapshot);
+  return withConclusion({ ...explanation, ...defined({ l2 }), seen, nodes: withFailureAges(nodes, live, now) }, view.snapshot);
 }
 
 /** Adds when and where an answer was last seen, and what no report has yet. */
 function withLiveChecks(seen: SeenExplanation, live: LiveNodes, now: number): SeenExplanation {
   const answers = [...live].flatMap(([node, { checks = [] }]) =>
-    checks.flatMap(({ frontend, answered }) => {
-      const secondsAgo = secondsSince(answered, now);
+    checks.flatMap(({ frontend, answered, stale }) => {
+      const secondsAgo = stale === true ? undefined : secondsSince(answered, now);
       return secondsAgo === undefined ? [] : [{ frontend, secondsAgo, node }];
     }),
   );

@@ -2,7 +2,7 @@ import type { ClientReachability } from '../../decisions/verdict/client-reachabi
 import { reasonText } from '../../model/reasons.ts';
 
 /** Returns one sentence. */
-export function reachabilityText({ target, outcome, via, why, sources = [] }: ClientReachability): string {
+export function reachabilityText({ target, outcome, via, why, doubt, sources = [] }: ClientReachability): string {
   const what = target.endsWith('/UDP') ? 'packets' : 'connections';
   const from = sources.length === 0 ? '' : ` from ${sources.join(', ')} only`;
   const because = why === undefined ? '' : `: ${reasonText(why)}`;
@@ -11,7 +11,7 @@ export function reachabilityText({ target, outcome, via, why, sources = [] }: Cl
       return `${what} to ${target} via ${via.join(', ')}${from} were answered in the last 10 minutes`;
     case 'announced':
       if (why !== undefined) return `${target} is served by ${via.join(', ')}, which has the address itself${from}, not checked`;
-      return `${target} is announced by ${via.join(', ')}${from === '' ? '' : `, to ${sources.join(', ')} only`}, not checked`;
+      return `${target} is announced by ${via.join(', ')}${from === '' ? '' : `, to ${sources.join(', ')} only`}, not checked${doubt === undefined ? '' : `: ${reasonText(doubt)}`}`;
     case 'contested':
       return `some ${what} to ${target} are answered via ${via.join(', ')}${from}, and some reach another host${because}`;
     case 'cutOff':

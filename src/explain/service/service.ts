@@ -15,11 +15,13 @@ import type { ReleasedAddress } from '../../model/parse/released-address.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import { formatAddress } from '../../net/address.ts';
+import { familyOfText, formatAddress, type Family } from '../../net/address.ts';
+import { ageText } from '../text/age.ts';
 import type { HashInput } from '../../net/connection-hash.ts';
 import { explainL2, type L2AddressExplanation } from '../l2/l2-address.ts';
 import { explainAllocation, type AllocationExplanation } from '../pools/allocation.ts';
 import type { ProviderExplanation, ServiceRecordExplanation } from '../provider/provider.ts';
+import { sinceAskedAgain } from './asked-again.ts';
 import { explainEndpoints, type EndpointsExplanation } from './service-endpoints.ts';
 import { explainNodeForService, type NodeExplanation } from './service-node.ts';
 
@@ -59,6 +61,8 @@ export interface SeenExplanation {
   readonly answered: readonly { readonly frontend: string; readonly secondsAgo?: number; readonly node?: string }[];
   /** Why connections may have been answered unseen. Absent: every agent looks. */
   readonly unseen?: Unseen;
+  /** Since when no answer was seen at the others, because all routers asked for the routes again. Absent: lately. */
+  readonly since?: string;
 }
 
 export type BalancingExplanation =
@@ -87,7 +91,7 @@ export function explainService(
   const nodes = nodeNames(snapshot, now).map((node) => explainNodeForService(snapshot, service, viewOf(node), now));
   const allocation = explainAllocation(snapshot, service, released);
   const l2 = explainL2(snapshot, service, now);
-  const seen = explainSeen(snapshot, service, now);
+  const seen = { ...explainSeen(snapshot, service, now), ...defined({ since: sinceAskedAgain(snapshot.nodeStates, nodes, now) }) };
   const status = service.ingress.map(({ address, hostname = '' }) => (address === undefined ? hostname : formatAddress(address)));
   return {
     service: key,
@@ -129,10 +133,21 @@ function conclusionOf(
 ): Pick<ServiceExplanation, 'verdict'> & { readonly clients: readonly ClientReachability[] } {
   const claim = decideAllocationClaim(service, snapshot.config);
   const answered = new Set(seen.answered.map(({ frontend }) => frontend));
-  const seenBy: SeenConnections = { answered: (frontend) => answered.has(frontend), unseen: () => seen.unseen };
+  const seenBy: SeenConnections = {
+    answered: (frontend) => answered.has(frontend),
+    unseen: () => seen.unseen,
+    age: (family) => latestAnswer(seen, family),
+    ...defined({ since: seen.since }),
+  };
   const clients = clientReachability(service, nodes, claim.mine, seenBy);
   const why = { ...defined({ noNodes }), ...(claim.mine ? defined({ unmet }) : { notOurs: claim.reason }) };
   return { verdict: decideVerdict({ service, nodes, clients, seen: seenBy, ...why }), clients };
+}
+
+function latestAnswer({ answered }: SeenExplanation, family: Family): string | undefined {
+  const ofFamily = answered.filter(({ frontend }) => familyOfText(frontend.slice(0, frontend.indexOf(' '))) === family);
+  const ages = ofFamily.flatMap(({ secondsAgo }) => secondsAgo ?? []);
+  return ages.length === 0 ? undefined : ageText(Math.min(...ages));
 }
 
 /** Restricts an explanation to one node, or one peer. Undefined: the name is not known. */

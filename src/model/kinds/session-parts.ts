@@ -35,6 +35,7 @@ export const family = openObject({
   family: text({ maxLength: 64, description: 'IPv4 or IPv6.' }),
   sent: integer({ ...count, description: 'Routes sent to the peer.' }),
   received: integer({ ...count, description: 'Routes announced by the peer in this session.' }),
+  refreshRequested: text({ maxLength: 64, description: 'When the peer last asked for all routes in this session, RFC 3339.' }),
   accepted: integer({ ...count, description: 'Routes that `import` of the BGPPeer accepts. Absent: it has none.' }),
   installed: integer({ ...count, description: 'Accepted routes in the kernel.' }),
 });
@@ -52,8 +53,8 @@ export function readNeighbor({ address = '', peerASN = 0, state: word, since = '
   return state === undefined ? [] : [{ address, peerASN, state, since, ...defined({ lastError }) }];
 }
 
-export function readFamily({ family: word, sent = 0, received = 0 }: Value<typeof family>): SessionFamily[] {
-  return word === 'IPv4' || word === 'IPv6' ? [{ family: word, sent, received }] : [];
+export function readFamily({ family: word, sent = 0, received = 0, refreshRequested }: Value<typeof family>): SessionFamily[] {
+  return word === 'IPv4' || word === 'IPv6' ? [{ family: word, sent, received, ...defined({ refreshRequested }) }] : [];
 }
 
 export function readDamping(item: Value<typeof damping> | undefined): Pick<SessionStatus, 'damping'> {

@@ -91,7 +91,7 @@ export interface FailingEndpoints {
   readonly port: string;
   /** True: all endpoints to which the node sends new connections for this port fail. */
   readonly areAll: boolean;
-  /** EndpointRefuses, EndpointSilent, EndpointUnroutable or EndpointNotOnLink. */
+  /** A code of `checkReasons`. ClientsDoNotComplete: the endpoints answer, and it is not known why clients do not go on. */
   readonly reason: Reason;
 }
 
@@ -326,6 +326,8 @@ export interface SessionFamily {
   readonly sent: number;
   /** Number of routes announced by the peer in this session. */
   readonly received: number;
+  /** When the peer last asked for all routes in this session, RFC 3339: its policy may have changed. Absent: it has not, or the agent is older. */
+  readonly refreshRequested?: string;
   /** Number of its routes that `import` of the BGPPeer accepts. Absent: it has none. */
   readonly accepted?: number;
   /** Number of these that are in the kernel. */

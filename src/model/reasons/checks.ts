@@ -1,32 +1,45 @@
-import { lastingReason, reasonEntry } from './entry.ts';
+import { lastingReason, reasonEntry, type Numbers, type Texts } from './entry.ts';
 
 /** What a node saw of connections to endpoints, or of the way to them. `endpoints`: "10.244.1.10:8080", or several as a list for people. */
 export const checkReasons = {
   EndpointRefuses: lastingReason({
     brief: 'Endpoints refuse connections',
-    says: (d: { readonly node: string; readonly endpoints: string }) => `connections to ${d.endpoints} are refused`,
+    says: (d: FailedConnections) => `connections to ${d.endpoints} ${d.secondsAgo === undefined ? 'are' : 'were'} refused${last(d)}`,
     fix: (d) =>
       `let the program of the pod listen at ${portOf(d.endpoints)} of all addresses (0.0.0.0 and ::, not 127.0.0.1), or correct targetPort of the Service; if it listens, a rule on the way rejects packets`,
     field: 'spec.ports',
   }),
   EndpointSilent: lastingReason({
     brief: 'Endpoints do not answer connections',
-    says: (d: { readonly node: string; readonly endpoints: string }) => `connections to ${d.endpoints} get no answer`,
+    says: (d: FailedConnections) => `connections to ${d.endpoints} ${d.secondsAgo === undefined ? 'get' : 'got'} no answer${last(d)}`,
     fix: (d) =>
       `find what loses the packets between node "${d.node}" and the pod: a filter or a NetworkPolicy (nft list ruleset, on both nodes and in the pod), the network plugin's routes, the pod's own routes (ip route get CLIENT in the pod), an address that no pod has any more, or a program that accepts no connections (ss -ltn in the pod); herald check service shows from which nodes the endpoints answer`,
   }),
   EndpointDropped: lastingReason({
     brief: 'A filter of the node drops connections to endpoints',
-    says: (d: { readonly node: string; readonly endpoints: string; readonly filter?: string; readonly remedy?: string }) =>
-      `connections to ${d.endpoints} are dropped or rejected by a filter of the node that passes them on${d.filter === undefined ? '' : `: ${d.filter}`}`,
+    says: (d: FailedConnections & Partial<Texts<'filter' | 'remedy'>>) =>
+      `connections to ${d.endpoints} ${d.secondsAgo === undefined ? 'are' : 'were'} dropped or rejected by a filter of the node that passes them on${last(d)}${d.filter === undefined ? '' : `: ${d.filter}`}`,
     fix: (d) =>
       d.remedy ??
       `find the rule on node "${d.node}" that drops them (nft list ruleset and iptables-save: the hooks forward, input, output and postrouting, with their policies), and accept new connections to ${addressOf(d.endpoints)} before it`,
   }),
   EndpointAnswersLost: lastingReason({
+    brief: 'Answers of endpoints do not reach clients',
+    says: ({ endpoints, clients, interface: name, ...d }: AnswersLost) => {
+      if (clients === undefined || name === undefined)
+        return `${endpoints} answer connections, and the answers do not reach the clients${d.route === undefined ? '' : `: ${d.route}`}`;
+      const others = d.uplinks === undefined ? 'where nobody answers for their addresses' : `and clients come by ${d.uplinks}`;
+      return `answers of ${endpoints} do not reach clients in ${clients}: the route ${clients} of the node leads out by ${name}, ${others}`;
+    },
+    fix: ({ node, clients, interface: name }) =>
+      clients === undefined || name === undefined
+        ? `repair the route to the clients on node "${node}": ip route get CLIENT shows it`
+        : `on node "${node}", remove the route, or give ${name} another network (of a bridge of Docker: bip in /etc/docker/daemon.json): ip ${clients.includes(':') ? '-6 ' : ''}route show ${clients} shows it`,
+  }),
+  ClientsDoNotComplete: lastingReason({
     brief: 'Clients do not complete connections that endpoints answer',
-    says: (d: { readonly node: string; readonly endpoints: string }) =>
-      `${d.endpoints} answer connections, and the clients do not complete them: the answers do not reach them`,
+    says: (d: Texts<'node' | 'endpoints'>) =>
+      `${d.endpoints} answer connections, and clients do not complete them: the answers do not reach them, or their addresses are forged`,
     fix: (d) =>
       `check the way back from node "${d.node}" to the clients: ip route get CLIENT on that node, and filters of sources (uRPF, anti-spoofing) on the routers, which must let packets from the Service's address through`,
   }),
@@ -52,6 +65,14 @@ export const checkReasons = {
       'connection tracking must be readable by netlink (nf_conntrack_netlink, capability NET_ADMIN); until then only `herald check service` tells',
   }),
 };
+
+/** `secondsAgo`: since the last one. Absent: they fail now, or it is not known. */
+type FailedConnections = Texts<'node' | 'endpoints'> & Partial<Numbers<'secondsAgo'>>;
+
+const last = ({ secondsAgo }: FailedConnections): string => (secondsAgo === undefined ? '' : `, the last one ${secondsAgo} s ago`);
+
+/** `clients`: their network, to which `interface` leads. `uplinks`: the interfaces by which they come. `route`: why answers go nowhere. */
+type AnswersLost = Texts<'node' | 'endpoints'> & Partial<Texts<'clients' | 'interface' | 'uplinks' | 'route'>>;
 
 /** "port 8080" of "10.244.1.10:8080 and 2 others". */
 const portOf = (endpoints: string): string => `port ${/:(\d+)/.exec(endpoints.replaceAll(/\[[^\]]*\]/g, ''))?.[1] ?? ''}`;

@@ -45,6 +45,19 @@ export async function firstLineOf(words: readonly string[]): Promise<string> {
   return stdout.split('\n').find((line) => line !== '' && !/^(problem|warning|in force|not queried): /.test(line)) ?? '';
 }
 
+/** Removes how long ago something was seen, and the past tense: a case waits while others are tried. */
+export function withoutTimes(line: string): string {
+  return line
+    .replaceAll(/were refused, the last one \d+ s ago/g, 'are refused')
+    .replaceAll(/got no answer, the last one \d+ s ago/g, 'get no answer')
+    .replaceAll(/were (dropped or rejected by a filter of the node that passes them on), the last one \d+ s ago/g, 'are $1')
+    .replaceAll(/ \(over IPv4 \d+ \w+ ago, over IPv6 \d+ \w+ ago\)/g, '')
+    .replaceAll(
+      / was seen since [\w, -]+ asked for all routes again \d+ \w+ ago: (?:its|their) policy may have changed/g,
+      ' was seen lately',
+    );
+}
+
 export async function problems({ herald }: Scene): Promise<{ readonly code: number; readonly problems: readonly Problem[] }> {
   const { stdout, code } = await herald.run('status', '--problems', '--source', herald.directory, '-o', 'json');
   return { code, ...(JSON.parse(stdout) as { problems: Problem[] }) };

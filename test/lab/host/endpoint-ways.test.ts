@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import process from 'node:process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { EndpointWays } from '../../../src/agent/checks/endpoint-ways.ts';
-import { wayReader, type WayReader } from '../../../src/dataplane/host/endpoint-ways.ts';
+import { wayReader, type WayReader } from '../../../src/dataplane/host/ways/endpoint-ways.ts';
 import { address, formatAddress } from '../../../src/net/address.ts';
 import type { RouteChange } from '../../../src/net/endpoint-way.ts';
 import { formatPrefix } from '../../../src/net/prefix.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { EndpointWays } from '../../../src/agent/checks/endpoint-ways.ts';
-import { wayReader } from '../../../src/dataplane/host/endpoint-ways.ts';
+import { wayReader } from '../../../src/dataplane/host/ways/endpoint-ways.ts';
 import { readHostLinks } from '../../../src/dataplane/host/host-links.ts';
 import { droppingBridges } from '../../../src/decisions/host/bridge-filters.ts';
 import { address } from '../../../src/net/address.ts';

@@ -166,6 +166,26 @@ describe('routes of a session', () => {
     expect(types()).toEqual([]);
   });
 
+  test('the time of the latest request for all routes of a family is in the status until the session ends', () => {
+    const peer = establish();
+    let changes = 0;
+    speaker.onChange(() => changes++);
+    expect(peer.status().refreshRequested).toEqual({});
+    send(encodeRouteRefresh({ afi: 1, subtype: 0, safi: 1 }));
+    const first = peer.status().refreshRequested;
+    expect(first).toEqual({ ipv4: clock.date() });
+    clock.advance(1_000);
+    // Markers of an enhanced refresh are no request.
+    send(encodeRouteRefresh({ afi: 2, subtype: 1, safi: 1 }), encodeRouteRefresh({ afi: 2, subtype: 2, safi: 1 }));
+    expect(peer.status().refreshRequested).toEqual(first);
+    send(encodeRouteRefresh({ afi: 2, subtype: 0, safi: 1 }));
+    expect(peer.status().refreshRequested).toEqual({ ...first, ipv6: clock.date() });
+    expect(changes).toBe(2);
+    send(encodeNotification(ceaseNotification(4)));
+    expect(peer.status().state).not.toBe('Established');
+    expect(peer.status().refreshRequested).toEqual({});
+  });
+
   test('a route without a valid next hop is reported instead of announced', () => {
     const peer = establish({ nextHop: {} });
     peer.routes.set([route('192.0.2.1/32'), route('2001:db8::1/128')]);

@@ -4,6 +4,7 @@ import { frontendTruths } from './frontends.ts';
 import { podTruths } from './pods.ts';
 import { routerTruths } from './routers.ts';
 import type { TruthCase } from './truth-case.ts';
+import { wayBackTruths } from './way-back.ts';
 import { wayTruths } from './ways.ts';
 
 export interface PlacedTruth {
@@ -15,6 +16,7 @@ export interface PlacedTruth {
 export const allTruths: readonly PlacedTruth[] = [
   ...placed(podTruths, 1),
   ...placed(wayTruths, 20),
+  ...placed(wayBackTruths, 39),
   ...placed(frontendTruths, 40),
   ...placed(routerTruths, 50),
 ];

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { answerKey } from '../../../../src/agent/checks/client-ways.ts';
 import { CheckedFrontends } from '../../../../src/agent/checks/checked-frontends.ts';
 import { checksReport } from '../../../../src/agent/checks/checks-report.ts';
 import { ConnectionEvidence } from '../../../../src/agent/checks/connection-evidence.ts';
@@ -179,9 +180,40 @@ describe('an endpoint', () => {
     evidence.take([seen('silent', 31_500)], 32_000);
     expect(say(32_000)).toEqual([silent]);
     evidence.take([seen('refused', 40_000), seen('refused', 41_000), seen('unfinished', 80_000), seen('unfinished', 81_000)], 82_000);
-    expect(say(82_000)[0]).toContain('10.1.0.1:8080 answer connections, and the clients do not complete them');
+    expect(say(82_000)[0]).toContain('10.1.0.1:8080 answer connections, and clients do not complete them');
     // Without another failure the last one is remembered.
     expect(say(10 * minute)[0]).toContain('10.1.0.1:8080 answer connections');
+  });
+
+  test('loses its answers only while the routes to both clients that did not go on say so', () => {
+    const { evidence, say } = bed(web(), pods('10.1.0.1'));
+    const unfinished = (at: number, client: string): ObservedConnection => seen('unfinished', at, { client: address(client) });
+    const lost = { kind: 'elsewhere', clients: '10.9.0.0/24', interface: 'docker0', uplinks: ['eth0', 'eth1'] } as const;
+    const doubt = [expect.stringContaining('80/TCP some: 10.1.0.1:8080 answer connections, and clients do not complete them')];
+    evidence.take([unfinished(1_000, '10.9.0.66'), unfinished(1_001, '203.0.113.9')], 3_000);
+    expect(evidence.unfinished(3_000).map(answerKey)).toEqual(['10.9.0.66 10.1.0.1', '203.0.113.9 10.1.0.1']);
+    expect(say(3_000)).toEqual(doubt);
+    evidence.setLostAnswers(new Map([['10.9.0.66 10.1.0.1', lost]]));
+    expect(say(3_000)).toEqual(doubt);
+    evidence.take([unfinished(4_000, '10.9.0.66')], 6_000);
+    expect(say(6_000)).toEqual(doubt);
+    evidence.take([unfinished(5_000, '10.9.0.66')], 7_000);
+    expect(say(7_000)).toEqual([
+      'default/web IPv4 80/TCP all: answers of 10.1.0.1:8080 do not reach clients in 10.9.0.0/24: the route 10.9.0.0/24 of the node leads out by docker0, and clients come by eth0 and eth1',
+    ]);
+    evidence.setLostAnswers(new Map());
+    expect(say(7_000)).toEqual(doubt);
+    evidence.take([seen('answered', 8_000)], 9_000);
+    expect(say(9_000)).toEqual([]);
+    expect(evidence.unfinished(9_000)).toEqual([]);
+  });
+
+  test('is not answered any more when its answers tell little of now', () => {
+    const { evidence } = bed(web(), pods('10.1.0.1'));
+    evidence.take([seen('answered', 5_000)], 5_000);
+    const answered = (from: number): readonly string[] => evidence.judge({ began: 6_000, share: 1 }, 6_000, () => from).answered;
+    expect([answered(5_000), evidence.counts('192.0.2.1 TCP 80')]).toEqual([['192.0.2.1 TCP 80'], true]);
+    expect([answered(5_001), evidence.counts('192.0.2.1 TCP 80')]).toEqual([[], false]);
   });
 
   test('is forgotten ten minutes after the last failure, and not before', () => {
@@ -357,8 +389,8 @@ test.each([
   [
     'unfinished',
     undefined,
-    'EndpointAnswersLost',
-    '10.1.0.1:8080 answer connections, and the clients do not complete them: the answers do not reach them',
+    'ClientsDoNotComplete',
+    '10.1.0.1:8080 answer connections, and clients do not complete them: the answers do not reach them, or their addresses are forged',
   ],
   [
     'dropped',

@@ -28,6 +28,7 @@ async function bed(mode: CheckMode) {
   const host: { route: RouteAnswer; outcome: ProbeOutcome; probes: string[] } = { route: {}, outcome: 'answered', probes: [] };
   const ways: ReadWays = {
     routes: async (addresses) => addresses.map(() => host.route),
+    answers: async (questions) => questions.map(() => ({})),
     neighbors: async () => [],
     indexes: async () => new Map(),
     follow: () => () => undefined,

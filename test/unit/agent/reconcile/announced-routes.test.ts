@@ -34,21 +34,37 @@ describe('announced routes', () => {
   test('routes of a Service are announced, and withdrawn when it no longer wants them', () => {
     const table = new AnnouncedRoutes();
     table.replaceRoutes('a/a', toTor1(route('192.0.2.1/32'), route('2001:db8::1/128')));
-    expect(texts(table.takeChanges())).toEqual({ tor1: { announce: ['192.0.2.1/32', '2001:db8::1/128'], withdraw: [] } });
+    expect(texts(table.takeChanges(0))).toEqual({ tor1: { announce: ['192.0.2.1/32', '2001:db8::1/128'], withdraw: [] } });
     table.replaceRoutes('a/a', toTor1(route('2001:db8::1/128', [7])));
-    expect(texts(table.takeChanges())).toEqual({ tor1: { announce: ['2001:db8::1/128 7'], withdraw: ['192.0.2.1/32'] } });
-    expect(table.takeChanges().size).toBe(0);
+    expect(texts(table.takeChanges(0))).toEqual({ tor1: { announce: ['2001:db8::1/128 7'], withdraw: ['192.0.2.1/32'] } });
+    expect(table.takeChanges(0).size).toBe(0);
   });
 
   test('a shared prefix has merged attributes and is withdrawn when no Service announces it any more', () => {
     const table = new AnnouncedRoutes();
     table.replaceRoutes('a/a', toTor1(route('192.0.2.1/32', [1])));
     table.replaceRoutes('a/b', toTor1(route('192.0.2.1/32', [2])));
-    expect(texts(table.takeChanges())).toEqual({ tor1: { announce: ['192.0.2.1/32 1 2'], withdraw: [] } });
+    expect(texts(table.takeChanges(0))).toEqual({ tor1: { announce: ['192.0.2.1/32 1 2'], withdraw: [] } });
     table.replaceRoutes('a/a', new Map());
-    expect(texts(table.takeChanges())).toEqual({ tor1: { announce: ['192.0.2.1/32 2'], withdraw: [] } });
+    expect(texts(table.takeChanges(0))).toEqual({ tor1: { announce: ['192.0.2.1/32 2'], withdraw: [] } });
     table.replaceRoutes('a/b', new Map());
-    expect(texts(table.takeChanges())).toEqual({ tor1: { announce: [], withdraw: ['192.0.2.1/32'] } });
+    expect(texts(table.takeChanges(0))).toEqual({ tor1: { announce: [], withdraw: ['192.0.2.1/32'] } });
+  });
+
+  test('a prefix is announced since it was absent last, whatever its attributes, for each peer', () => {
+    const table = new AnnouncedRoutes();
+    table.replaceRoutes('a/a', toTor1(route('192.0.2.1/32')));
+    table.takeChanges(1_000);
+    table.replaceRoutes('a/a', toTor1(route('192.0.2.1/32', [7])));
+    table.replaceRoutes('a/b', new Map([['tor2', [route('192.0.2.1/32')]]]));
+    table.takeChanges(2_000);
+    expect([table.announcedAt('tor1', '192.0.2.1/32'), table.announcedAt('tor2', '192.0.2.1/32')]).toEqual([1_000, 2_000]);
+    table.replaceRoutes('a/a', new Map());
+    table.takeChanges(3_000);
+    expect(table.announcedAt('tor1', '192.0.2.1/32')).toBeUndefined();
+    table.replaceRoutes('a/a', toTor1(route('192.0.2.1/32')));
+    table.takeChanges(4_000);
+    expect(table.announcedAt('tor1', '192.0.2.1/32')).toBe(4_000);
   });
 
   test('a new session gets every route once', () => {

@@ -43,7 +43,7 @@ function reconcile(...peers: readonly PeerLiteral[]): void {
 }
 
 function tell(): void {
-  sessions.applyRouteChanges(table.takeChanges());
+  sessions.applyRouteChanges(table.takeChanges(0));
   routers.exchange();
 }
 

@@ -54,7 +54,7 @@ const received = ({ peers: [peer] }: Speaker): string[] => [...(peer?.received(4
 
 function announce(text: string): void {
   table.replaceRoutes('shop/web', new Map([['tors', [{ prefix: prefix(text), communities: [], asPathPrepend: 0, aggregate: false }]]]));
-  sessions.applyRouteChanges(table.takeChanges());
+  sessions.applyRouteChanges(table.takeChanges(0));
   clock.advance(1_000);
 }
 

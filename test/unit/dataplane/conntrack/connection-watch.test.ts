@@ -54,6 +54,7 @@ describe('the reader of entries', () => {
         flow?.secondsLeft,
       ]);
       expect(reader.id).toBe(literal.id);
+      expect(formatAddress(reader.client)).toBe('to' in literal ? '2001:db8::9' : '198.51.100.9');
     }
   });
 

@@ -151,6 +151,28 @@ describe('connections that agents saw', () => {
     expect(verdict(ipv4, states).outcome).toBe('notServed');
   });
 
+  test('answered, but the answers are lost on the way back: the line names the clients, the route and its interface', () => {
+    const because = (node: string) =>
+      reason('EndpointAnswersLost', { node, endpoints: '10.244.3.1:8080', clients: '10.9.0.0/24', interface: 'docker0', uplinks: 'eth0' });
+    const states = nodes.map((node) =>
+      state(node, {}, { checks: { mode: 'passive', answered: [], failing: [{ ...failing(true, node), reason: because(node) }] } }),
+    );
+    expect(verdict(withService({ assigned: ['192.0.2.1'] }), states)).toMatchObject({
+      outcome: 'notServed',
+      code: 'EndpointAnswersLost',
+      line: 'Not served to clients in 10.9.0.0/24: answers of 10.244.3.1:8080 do not reach clients in 10.9.0.0/24: the route 10.9.0.0/24 of the node leads out by docker0, and clients come by eth0 (the same on all 3 nodes). On node "n1", remove the route, or give docker0 another network (of a bridge of Docker: bip in /etc/docker/daemon.json): ip route show 10.9.0.0/24 shows it.',
+    });
+  });
+
+  test('not completed by clients, of which no route tells why: announced and not checked, whatever was answered before', () => {
+    const doubt = reason('ClientsDoNotComplete', { node: 'n1', endpoints: '10.244.3.1:8080' });
+    const { outcome, line, code } = verdict(fabric, seeing(answeredFrontends, [{ ...failing(false), reason: doubt }]));
+    expect([outcome, code]).toEqual(['announced', undefined]);
+    expect(line).toMatch(
+      /^Announced, not checked: 192\.0\.2\.1 and 2001:db8::1 via n1, n2 and n3: 10\.244\.3\.1:8080 answer connections, and clients do not complete them: .* \(seen on n1\)\. Check the way back .* Check it: herald check service shop\/web\.$/,
+    );
+  });
+
   test('refused at a port that another Service has: no failure of this one', () => {
     const other = { ...failing(true), service: 'shop/other' } as const;
     expect(verdict(fabric, seeing(answeredFrontends, [other, { ...failing(true), port: '81/TCP' }])).outcome).toBe('served');

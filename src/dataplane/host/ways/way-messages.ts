@@ -1,13 +1,13 @@
-import { addressBytes, addressFromBytes, bitsOf, type Address, type Family } from '../../net/address.ts';
-import type { LinkHop, RouteChange } from '../../net/endpoint-way.ts';
-import { maskedPrefix, type Prefix } from '../../net/prefix.ts';
-import { readAttributes, readHostNumber } from '../../system/netlink/attributes.ts';
-import type { Request } from '../../system/netlink/connection.ts';
-import type { Message } from '../../system/netlink/message.ts';
+import { addressBytes, addressFromBytes, bitsOf, type Address, type Family } from '../../../net/address.ts';
+import type { LinkHop, RouteChange } from '../../../net/endpoint-way.ts';
+import { maskedPrefix, type Prefix } from '../../../net/prefix.ts';
+import { readAttributes, readHostNumber } from '../../../system/netlink/attributes.ts';
+import type { Request } from '../../../system/netlink/connection.ts';
+import type { Message } from '../../../system/netlink/message.ts';
 
 /** The numbers of linux/rtnetlink.h, linux/neighbour.h and linux/fib_rules.h that questions about ways need. */
 const messages = { newLink: 16, newRoute: 24, deleteRoute: 25, getRoute: 26, getNeighbor: 30, getRule: 34 } as const;
-const routeAttributes = { destination: 1, outgoing: 4, gateway: 5, table: 15, via: 18 } as const;
+const routeAttributes = { destination: 1, source: 2, incoming: 3, outgoing: 4, gateway: 5, table: 15, via: 18 } as const;
 const ruleAttributes = { incoming: 3, preference: 6, mark: 10, table: 15, outgoing: 17, l3mdev: 19, users: 20 } as const;
 const firstPortAttribute = 22;
 const lastPortAttribute = 24;
@@ -45,6 +45,25 @@ export function wayQuestion(address: Address, isWhole: boolean): Request {
       if (isWhole) new DataView(header.buffer).setUint32(8, fibMatch, true);
       writer.raw(header);
       writer.bytesAttribute(routeAttributes.destination, addressBytes(address));
+    },
+  };
+}
+
+/**
+ * Asks for the route in the table of packets from the source that come in by an interface, or that this host sends if there is none.
+ * Rules for the source and the interface count.
+ */
+export function answerQuestion(address: Address, source: Address, incoming: number | undefined): Request {
+  return {
+    type: messages.getRoute,
+    write(writer) {
+      const header = new Uint8Array(headerBytes);
+      header.set([familyNumbers[address.family], bitsOf(address.family), bitsOf(source.family)]);
+      new DataView(header.buffer).setUint32(8, fibMatch, true);
+      writer.raw(header);
+      writer.bytesAttribute(routeAttributes.destination, addressBytes(address));
+      writer.bytesAttribute(routeAttributes.source, addressBytes(source));
+      if (incoming !== undefined) writer.hostNumberAttribute(routeAttributes.incoming, incoming);
     },
   };
 }
@@ -114,6 +133,8 @@ export interface ListedRule {
   readonly table: number;
   /** It matches packets by more than their destination, so a question about an address may not meet it. */
   readonly isConditional: boolean;
+  /** It matches packets by a mark, a port, a user or the outgoing interface, of which no question tells. */
+  readonly isHidden: boolean;
   /** It leads to the table of each interface in a VRF. */
   readonly isOfVrfs: boolean;
 }
@@ -136,6 +157,7 @@ export function readListedRule(payload: Uint8Array): ListedRule | undefined {
     preference: readHostNumber(attributes.get(ruleAttributes.preference)) ?? 0,
     table: readHostNumber(attributes.get(ruleAttributes.table)) ?? payload[4] ?? 0,
     isConditional: conditions.length > 0 || sourceLength > 0 || typeOfService > 0,
+    isHidden: conditions.some((each) => each !== incoming),
     isOfVrfs: (attributes.get(l3mdev)?.[0] ?? 0) > 0,
   };
 }

@@ -1,16 +1,17 @@
-import { defined } from '../../lang/defined.ts';
-import type { Address, Family } from '../../net/address.ts';
-import type { Neighbor, RouteAnswer, RouteChange } from '../../net/endpoint-way.ts';
-import { formatPrefix, maskedPrefix, type Prefix } from '../../net/prefix.ts';
-import type { Cancel, Clock } from '../../system/clock.ts';
-import { NetlinkConnection, type Answer, type Request } from '../../system/netlink/connection.ts';
-import { NetlinkError } from '../../system/netlink/error.ts';
-import { followChanges } from '../../system/netlink/follow-changes.ts';
-import { requestsPerDatagram } from '../../system/netlink/limits.ts';
-import { listLinks, readLink } from '../../system/netlink/link-messages.ts';
-import { openNetlink, routeProtocol } from '../../system/netlink/socket.ts';
-import { linkWatchRestart } from '../limits.ts';
-import { routeProtocol as ourProtocol, routingTable, rulePreference } from '../routes/unreachable-routes.ts';
+import { defined } from '../../../lang/defined.ts';
+import type { Address, Family } from '../../../net/address.ts';
+import type { AnswerQuestion, AnswerWay, Neighbor, RouteAnswer, RouteChange } from '../../../net/endpoint-way.ts';
+import { formatPrefix, maskedPrefix, type Prefix } from '../../../net/prefix.ts';
+import type { Cancel, Clock } from '../../../system/clock.ts';
+import { NetlinkConnection, type Answer, type Request } from '../../../system/netlink/connection.ts';
+import { NetlinkError } from '../../../system/netlink/error.ts';
+import { followChanges } from '../../../system/netlink/follow-changes.ts';
+import { requestsPerDatagram } from '../../../system/netlink/limits.ts';
+import { listLinks, readLink } from '../../../system/netlink/link-messages.ts';
+import { openNetlink, routeProtocol } from '../../../system/netlink/socket.ts';
+import { linkWatchRestart } from '../../limits.ts';
+import { routeProtocol as ourProtocol, routingTable, rulePreference } from '../../routes/unreachable-routes.ts';
+import { findAnswerWays } from './answer-ways.ts';
 import {
   droppingTypes,
   listNeighbors,
@@ -33,6 +34,8 @@ import {
 export interface WayReader {
   /** Asks the kernel for the routes to the addresses, in their order. One question for each address, and a few more if one has no way. */
   readonly routes: (addresses: readonly Address[]) => Promise<readonly RouteAnswer[]>;
+  /** Asks by which ways answers of endpoints leave, in the order of the questions. Five questions for each, and a list of rules. */
+  readonly answers: (questions: readonly AnswerQuestion[]) => Promise<readonly AnswerWay[]>;
   /** Returns the machines on links of which the kernel knows. */
   readonly neighbors: () => Promise<readonly Neighbor[]>;
   /** Returns the indexes of interfaces by name. Those that do not exist are left out. */
@@ -58,6 +61,15 @@ export function wayReader(clock: Clock, networkNamespace?: string): WayReader | 
   };
   return {
     routes: (addresses) => withConnection((connection) => findRoutes(connection, addresses)),
+    answers: (questions) =>
+      withConnection(async (connection) => {
+        const direct = await findRoutes(
+          connection,
+          questions.map(({ client }) => client),
+        );
+        const ask = (requests: readonly Request[]): Promise<Answer[]> => askEach(connection, requests);
+        return findAnswerWays({ connection, ask, names: () => linkNames(connection) }, questions, direct);
+      }),
     neighbors: () =>
       withConnection(async (connection) => {
         const entries = await connection.list(listNeighbors, readNeighbor);
