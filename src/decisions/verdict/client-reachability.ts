@@ -1,11 +1,10 @@
 import { defined } from '../../lang/defined.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
-import type { FailingEndpoints } from '../../model/objects/node-state.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { familyOfText, formatAddress } from '../../net/address.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import { causesOf, homeOf } from './causes.ts';
-import { nodesOfViews, waysOf, type AddressView, type NodeView } from './node-view.ts';
+import { nodesOfViews, waysOf, type AddressView, type NodeView, type ViewedFailure } from './node-view.ts';
 import type { SeenConnections } from './seen-connections.ts';
 
 /** The fate of outside clients' connections to one address and port. */
@@ -126,9 +125,9 @@ function homeIn(
 }
 
 /** Returns the endpoints of the port that the node does not reach. */
-export function failuresOf({ failing = [] }: NodeView, address: string, port: string): readonly FailingEndpoints[] {
+export function failuresOf({ failing = [] }: NodeView, address: string, port: string): readonly ViewedFailure[] {
   const family = `IPv${familyOfText(address)}`;
-  return failing.filter((one) => one.family === family && one.port === port);
+  return failing.filter((one) => one.family === family && one.port === port && (one.address ?? address) === address);
 }
 
 function isIdle({ idle = [], forwarding }: NodeView, frontend: string): boolean {

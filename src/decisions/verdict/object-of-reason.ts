@@ -37,6 +37,7 @@ const places: Partial<Record<ReasonCode, (details: Details) => Place>> = {
   NodeNetworkUnavailable: node(),
   NodeExcluded: node('metadata.labels'),
   EndpointsCutOff: node(),
+  ServiceFiltered: node(),
   NodeDraining: node('metadata.annotations'),
   NodeDrained: node('metadata.annotations'),
   LastNextHop: node('metadata.annotations'),

@@ -1,4 +1,4 @@
-import { reasonEntry, type Numbers, type Texts } from './entry.ts';
+import { lastingReason, reasonEntry, type Numbers, type Texts } from './entry.ts';
 
 /** Reasons why a node does not forward a Service, or not yet. */
 export const forwardingReasons = {
@@ -24,6 +24,13 @@ export const forwardingReasons = {
     lasting: (d) => `chain ${d.chain} runs before Herald's and may translate packets to ${d.frontend}: ${d.rule}`,
     fix: (d) =>
       `remove the rule with the program that made it (nft -a list table ${d.chain.replace(/^.* of table /, '')}), or narrow its destination`,
+  }),
+  ServiceFiltered: lastingReason({
+    brief: 'A filter of the node drops packets of the Service',
+    /** `frontends`: by frontendKey, as a list. `share`: all or some of the endpoints behind them. */
+    says: (d: Texts<'node' | 'chain' | 'hook' | 'effect' | 'targets' | 'when' | 'how' | 'frontends' | 'share' | 'remedy'>) =>
+      `chain ${d.chain} (hook ${d.hook}) ${d.effect} connections to ${d.targets}${d.when === '' ? '' : ` ${d.when}`}: ${d.how}`,
+    fix: (d) => d.remedy,
   }),
   FrontendTaken: reasonEntry({
     brief: 'Another Service has the same address and port',
