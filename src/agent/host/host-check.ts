@@ -333,11 +333,12 @@ export class HostCheck {
     const before = this.#serviceFilters.filtered();
     this.#serviceFilters.check(filters, this.#options.plans(), {
       node: this.#options.node,
+      hasOthers: facts.hasOthers,
       entries: (family) => entries[family],
       families,
       isOwn: (address) => own.has(formatAddress(address)),
       pods: facts.passedPods,
-      text: JSON.stringify([entries, families, [...own], facts.passedPods]),
+      text: JSON.stringify([facts.hasOthers, entries, families, [...own], facts.passedPods]),
     });
     const filtered = this.#serviceFilters.filtered();
     if (JSON.stringify(filtered) === JSON.stringify(before)) return;

@@ -72,10 +72,13 @@ export function neededAllowance(filter: HostFilter, pods: readonly Prefix[]): Al
   return { translated: howClosed(filter, 'translated') !== undefined, pods: passed.flat() };
 }
 
-/** Returns the fix for a chain on the forward hook that drops packets which this node has translated. `isPolicy`: its policy drops them. */
-export function remedyForTranslated(filter: HostFilter, isPolicy: boolean, pods: readonly Prefix[]): string {
+/**
+ * Returns the fix for a chain on the forward hook that drops packets of Services. `isPolicy`: its policy drops them. `translated`: this node
+ * has translated them.
+ */
+export function remedyForServices(filter: HostFilter, isPolicy: boolean, pods: readonly Prefix[], translated: boolean): string {
   const passed = podsOf(filter, pods).filter((to) => howClosed(filter, { to }) !== undefined);
-  return forwardRemedy(filter, isPolicy ? closedByPolicy : '', passed, true);
+  return forwardRemedy(filter, isPolicy ? closedByPolicy : '', passed, translated);
 }
 
 function judgeTranslated(filter: HostFilter, pods: readonly Prefix[]): Reason | undefined {

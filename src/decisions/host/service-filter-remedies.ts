@@ -2,7 +2,7 @@ import { formatAddress, type Address } from '../../net/address.ts';
 import type { Protocol } from '../../net/frontend.ts';
 import type { HostFilter } from '../../net/host-filter.ts';
 import type { Prefix } from '../../net/prefix.ts';
-import { iptablesFor, isOfUfw, nftSet, portsOfACommand, remedyForTranslated } from './filters.ts';
+import { iptablesFor, isOfUfw, nftSet, portsOfACommand, remedyForServices } from './filters.ts';
 
 export interface DroppedTarget {
   readonly protocol: Protocol;
@@ -14,6 +14,8 @@ interface DroppedPackets {
   readonly filter: HostFilter;
   /** The destinations of the packets, as the filter sees them. */
   readonly targets: readonly DroppedTarget[];
+  /** Another node has translated them. */
+  readonly isPassed: boolean;
   /** The policy of the chain drops them, not a rule. */
   readonly isPolicy: boolean;
   /** Prefixes of this node's pods to which other nodes pass connections. */
@@ -24,13 +26,12 @@ interface DroppedPackets {
 const addressesOfACommand = 8;
 
 /** Returns the fix for a chain that drops packets of a Service, as a command of the program whose chain it is, as far as names reveal it. */
-export function serviceFilterRemedy({ filter, targets, isPolicy, pods }: DroppedPackets): string {
+export function serviceFilterRemedy({ filter, targets, isPassed, isPolicy, pods }: DroppedPackets): string {
   const { hook, family, table, chain } = filter;
   const isIptables = isOfIptablesTable(filter);
-  if (hook === 'forward')
-    return isIptables && table !== 'filter'
-      ? `run: ${iptablesFor(filter)} -t ${table} -I ${chain} -m conntrack --ctstate DNAT -j ACCEPT`
-      : remedyForTranslated(filter, isPolicy, pods);
+  if (hook === 'forward' && isIptables && table !== 'filter' && !isPassed)
+    return `run: ${iptablesFor(filter)} -t ${table} -I ${chain} -m conntrack --ctstate DNAT -j ACCEPT`;
+  if (hook === 'forward' && (!isPassed || (isPolicy && pods.length > 0))) return remedyForServices(filter, isPolicy, pods, !isPassed);
   const byProtocol = [...Map.groupBy(targets, ({ protocol, address }) => `${protocol} ${address.family}`).values()];
   if (hook === 'input' && table === 'firewalld') {
     const ports = [...new Set(targets.map(({ protocol, port }) => `--add-port=${port}/${protocol.toLowerCase()}`))];

@@ -11,6 +11,8 @@ import { serviceFilterRemedy, type DroppedTarget } from './service-filter-remedi
 /** What must be known of the host to follow packets of clients through its filters. */
 export interface FilteredHost {
   readonly node: string;
+  /** Other nodes pass connections to endpoints on this one. */
+  readonly hasOthers: boolean;
   /** Interfaces by which clients of a family come. Empty: not known. */
   readonly entries: (family: Family) => readonly string[];
   /** Families that the node forwards. The problem that keeps it from forwarding another one is that of the whole node. */
@@ -36,16 +38,16 @@ const tracking = -200;
 /** Returns the filters that do not accept every packet of a client. */
 export function selectiveFilters(filters: readonly HostFilter[]): HostFilter[] {
   const isOpen = (filter: HostFilter, family: Family): boolean =>
-    acceptsAll(filter, { family, isTranslated: isAfterTranslation(filter), isUntracked: isUntracked(filter) });
+    [true, false].every((isTranslated) => acceptsAll(filter, { family, isTranslated, isUntracked: isUntracked(filter) }));
   return filters.filter((filter) => filter.priority !== translation && !([4, 6] as const).every((family) => isOpen(filter, family)));
 }
 
 const isUntracked = ({ hook, priority }: HostFilter): boolean => hook === 'prerouting' && priority <= tracking;
-const isAfterTranslation = ({ hook, priority }: HostFilter): boolean => hook !== 'prerouting' || priority > translation;
 
 /**
  * Judges whether the filters let packets of clients through to the Service: before the translation to its address and port, after it to
- * those of each endpoint. A client may come by any of the host's entries. `filters`: by `selectiveFilters`.
+ * those of each endpoint. A client may come by any of the host's entries. Judges also whether endpoints on this node get the packets that
+ * other nodes have translated, by whichever interface they come. `filters`: by `selectiveFilters`.
  */
 export function judgeServiceFilters(
   filters: readonly HostFilter[],
@@ -56,20 +58,24 @@ export function judgeServiceFilters(
   const losses: Loss[] = [];
   const undecided: Reason[] = [];
   for (const frontend of frontends) {
-    const { match, scope, directReturn } = frontend;
+    const { match, scope, policy, directReturn } = frontend;
     if (match.kind !== 'address' || scope !== 'external' || directReturn !== undefined) continue;
     if (!host.families.includes(match.address.family)) continue;
     const backends = usableBackends(frontend);
     const fates = fatesOf(filters, match, backends, host);
-    const lost = fates.filter(({ fate }) => fate.kind !== 'undecided');
-    const areAll = lost.length === backends.length || lost.some(({ isBefore }) => isBefore);
-    losses.push(...lost.map((one) => ({ ...one, match, areAll })));
+    const passed = host.hasOthers && policy === 'Cluster' ? passedFates(filters, match, backends, host) : [];
+    const isWhole = (lost: readonly TargetFate[]): boolean =>
+      lost.length === backends.length || lost.some(({ stage }) => stage === 'before');
+    for (const some of [fates, passed]) {
+      const lost = some.filter(({ fate }) => fate.kind !== 'undecided');
+      losses.push(...lost.map((one) => ({ ...one, match, areAll: isWhole(lost) })));
+    }
     const doubt = fates.find(({ fate }) => fate.kind === 'undecided');
     if (doubt !== undefined) undecided.push(doubtReason(service, doubt, host));
   }
   const groups = Map.groupBy(
     losses,
-    ({ filter, fate: { by }, areAll, isBefore }) => `${filterName(filter)} ${howText(filter, by)} ${areAll} ${isBefore}`,
+    ({ filter, fate: { by }, areAll, stage }) => `${filterName(filter)} ${howText(filter, by)} ${areAll} ${stage}`,
   );
   return { filtered: [...groups.values()].map((group) => lossReason(group, host)), undecided };
 }
@@ -82,7 +88,8 @@ type AddressMatch = Extract<FrontendMatch, { readonly kind: 'address' }>;
 /** The fate of packets to one target, and the filter that decides. */
 interface TargetFate {
   readonly target: DroppedTarget;
-  readonly isBefore: boolean;
+  /** Where the packet is lost: before or after this node's translation; passed: another node has translated it. */
+  readonly stage: 'before' | 'after' | 'passed';
   readonly filter: HostFilter;
   readonly fate: Exclude<Fate, { readonly kind: 'accepted' }>;
 }
@@ -96,41 +103,53 @@ interface Loss extends TargetFate {
 function fatesOf(filters: readonly HostFilter[], match: AddressMatch, backends: readonly Backend[], host: FilteredHost): TargetFate[] {
   if (backends.length === 0) return [];
   const { protocol, address, port } = match;
+  const entries = host.entries(address.family);
   const before = filters.filter(({ hook, priority }) => hook === 'prerouting' && priority < translation);
-  const first = fateThrough(before, { protocol, address, port }, host);
-  if (first !== undefined) return [{ ...first, target: { protocol, address, port }, isBefore: true }];
-  return backends.flatMap((backend): TargetFate[] => {
-    const target = { protocol, address: backend.address, port: backend.port };
-    const last = host.isOwn(backend.address) ? 'input' : 'forward';
-    const after = filters.filter(({ hook, priority }) => hook === last || (hook === 'prerouting' && priority > translation));
-    const found = fateThrough(after, target, host);
-    return found === undefined ? [] : [{ ...found, target, isBefore: false }];
+  const first = fateThrough(before, { target: { protocol, address, port }, stage: 'before', entries });
+  if (first !== undefined) return [first];
+  return backends.flatMap((backend) => {
+    const isOnWay = ({ hook, priority }: HostFilter): boolean =>
+      hook === lastHook(backend, host) || (hook === 'prerouting' && priority > translation);
+    return fateThrough(filters.filter(isOnWay), { target: targetOf(match, backend), stage: 'after', entries }) ?? [];
   });
 }
 
-/** Returns the first filter that does not let clients through, by whichever interface they come. Undefined: all do. */
-function fateThrough(
-  filters: readonly HostFilter[],
-  { protocol, address, port }: DroppedTarget,
-  host: FilteredHost,
-): Pick<TargetFate, 'filter' | 'fate'> | undefined {
-  const entries = host.entries(address.family);
+/** Returns the fates of packets that other nodes have translated to endpoints on this one. */
+function passedFates(filters: readonly HostFilter[], match: AddressMatch, backends: readonly Backend[], host: FilteredHost): TargetFate[] {
+  return backends.flatMap((backend) => {
+    if (!backend.local) return [];
+    const onWay = filters.filter(({ hook }) => hook === lastHook(backend, host) || hook === 'prerouting');
+    return fateThrough(onWay, { target: targetOf(match, backend), stage: 'passed', entries: [] }) ?? [];
+  });
+}
+
+const lastHook = ({ address }: Backend, { isOwn }: FilteredHost): HostFilter['hook'] => (isOwn(address) ? 'input' : 'forward');
+const targetOf = ({ protocol }: AddressMatch, { address, port }: Backend): DroppedTarget => ({ protocol, address, port });
+
+type Way = Pick<TargetFate, 'target' | 'stage'> & {
+  /** Interfaces by which the packet may come. Empty: any. */
+  readonly entries: readonly string[];
+};
+
+/** Returns the first filter that does not let packets through, by whichever interface they come. Undefined: all do. */
+function fateThrough(filters: readonly HostFilter[], { target, stage, entries }: Way): TargetFate | undefined {
+  const { protocol, address, port } = target;
   const ways = entries.length === 0 ? [undefined] : entries;
-  const found = filters.flatMap((filter): Pick<TargetFate, 'filter' | 'fate'>[] => {
+  const found = filters.flatMap((filter): TargetFate[] => {
     const fates = ways.map((entry) => {
       const packet: ClientPacket = {
         family: address.family,
         protocol: protocol.toLowerCase(),
         destination: address,
         port,
-        isTranslated: isAfterTranslation(filter),
+        isTranslated: stage === 'after',
         isUntracked: isUntracked(filter),
         ...(entry === undefined ? {} : { interface: entry, isOnlyWay: entries.length === 1 }),
       };
       return fateOf(filter, packet);
     });
     const fate = onEveryWay(fates, entries);
-    return fate.kind === 'accepted' ? [] : [{ filter, fate }];
+    return fate.kind === 'accepted' ? [] : [{ filter, fate, target, stage }];
   });
   return found.find(({ fate }) => fate.kind !== 'undecided') ?? found[0];
 }
@@ -147,23 +166,29 @@ function onEveryWay(fates: readonly Fate[], entries: readonly string[]): Fate {
   return { kind: 'undecided', by: first.fate.by, looksAt: `the interface by which packets come in: those that come by ${by} are lost` };
 }
 
+const times: Readonly<Record<TargetFate['stage'], string>> = {
+  before: 'before Herald translates them',
+  after: '',
+  passed: 'that other nodes pass on',
+};
+
 function lossReason(group: readonly Loss[], { node, pods }: FilteredHost): Reason {
   const [first] = group;
   if (first === undefined) throw new RangeError('a loss has a cause');
-  const { filter, fate, isBefore } = first;
+  const { filter, fate, stage } = first;
   const targets = [...new Map(group.map(({ target }) => [targetText(target), target])).values()];
   const frontends = [...new Set(group.map(({ match }) => frontendKey(match)))].slice(0, namedFrontends);
-  return reason('ServiceFiltered', {
+  return reason(stage === 'passed' ? 'PassedFiltered' : 'ServiceFiltered', {
     node,
     chain: filterName(filter),
     hook: filter.hook,
     effect: fate.kind === 'rejected' ? 'rejects' : 'drops',
     targets: targetsText(targets),
-    when: isBefore ? 'before Herald translates them' : '',
+    when: times[stage],
     how: howText(filter, fate.by),
     frontends: frontends.join(', '),
     share: first.areAll ? 'all' : 'some',
-    remedy: serviceFilterRemedy({ filter, targets, isPolicy: fate.by.rule === undefined, pods }),
+    remedy: serviceFilterRemedy({ filter, targets, isPassed: stage === 'passed', isPolicy: fate.by.rule === undefined, pods }),
   });
 }
 
@@ -175,7 +200,7 @@ function doubtReason(service: ServiceKey, { target, filter, fate }: TargetFate, 
     looksAt: fate.looksAt,
     service,
     target: targetText(target),
-    remedy: serviceFilterRemedy({ filter, targets: [target], isPolicy: false, pods }),
+    remedy: serviceFilterRemedy({ filter, targets: [target], isPassed: false, isPolicy: false, pods }),
   });
 }
 

@@ -3,7 +3,7 @@ import { familyOfText } from '../../net/address.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
 import type { Service } from '../../model/objects/service.ts';
 import { causesOf, groupCauses, isAnnounced, lossesOf, portWithoutEndpoint, type Cause } from './causes.ts';
-import { failuresOf, type ClientReachability } from './client-reachability.ts';
+import { lossesOfTarget, type ClientReachability } from './client-reachability.ts';
 import { nodesOfViews, type NodeView } from './node-view.ts';
 import { areKeptByRouters, keptByRouters } from './kept-routes.ts';
 import { verdictOf, type Verdict } from './verdict.ts';
@@ -110,10 +110,8 @@ function cutOffCauses(failed: readonly ClientReachability[], nodes: readonly Nod
 
 /** Returns why nodes that clients need do not reach endpoints. Alike failures on several nodes are one cause, the one on most nodes first. */
 function failureCauses(failed: readonly ClientReachability[], nodes: readonly NodeView[]): Cause[] {
-  const found = nodes.flatMap((view) =>
-    failed.flatMap(({ address, target, via }) =>
-      via.includes(view.node) ? failuresOf(view, address, portOf(target)).map(({ reason: why }) => ({ view, reason: why })) : [],
-    ),
+  const found = failed.flatMap(({ address, target, via }) =>
+    lossesOfTarget(nodes, via, address, portOf(target)).map(({ view, failure }) => ({ view, reason: failure.reason })),
   );
   return groupCauses(found);
 }

@@ -33,6 +33,8 @@ export interface NodeView {
   readonly lost?: readonly LostEndpoints[];
   /** Endpoints that this node does not reach, by its report. Absent: none is known. */
   readonly failing?: readonly ViewedFailure[];
+  /** Endpoints on this node that a filter of this node keeps other nodes from reaching, by its report. Absent: none is known. */
+  readonly unreached?: readonly ViewedFailure[];
   /** Why this node does not forward all of the Service, by decision or by the agent's report. */
   readonly forwarding: readonly Reason[];
   /** A reason that concerns every address. */
@@ -121,7 +123,8 @@ function viewNode(
   const reported = differing.filter(({ aspect }) => aspect === 'Programmed' || aspect === 'HealthCheck');
   const frontends = [...(forwarding?.frontends ?? []), ...elsewhere];
   const lost = lostEndpoints(snapshot, service, node);
-  const dropped = differing.flatMap((difference) => filteredFrontends(difference.reason));
+  const dropped = differing.flatMap((difference) => filteredFrontends(difference.reason, 'ServiceFiltered'));
+  const unreached = differing.flatMap((difference) => filteredFrontends(difference.reason, 'PassedFiltered'));
   const seen = (state?.checks?.failing ?? []).filter((one) => one.service === serviceKey(service.metadata));
   const failing = [...dropped, ...seen.filter((one) => !isExplained(one, dropped)).map((one) => withFilter(one, state?.host))];
   return {
@@ -133,6 +136,7 @@ function viewNode(
     forwarding: [...reasons, ...reported.map((difference) => difference.reason)],
     ...(lost.length === 0 ? {} : { lost }),
     ...(failing.length === 0 ? {} : { failing }),
+    ...(unreached.length === 0 ? {} : { unreached }),
     ...defined({ reason: announcement.reason }),
     addresses: announcement.addresses.map((announced) =>
       withL2(
@@ -144,8 +148,8 @@ function viewNode(
 }
 
 /** Returns the frontends whose packets a filter drops, by the agent's report. */
-function filteredFrontends(because: Reason): ViewedFailure[] {
-  if (because.code !== 'ServiceFiltered') return [];
+function filteredFrontends(because: Reason, code: 'ServiceFiltered' | 'PassedFiltered'): ViewedFailure[] {
+  if (because.code !== code) return [];
   const { frontends, share } = because.details;
   return frontends.split(', ').map((frontend) => {
     const [address = '', protocol, port] = frontend.split(' ');

@@ -38,6 +38,7 @@ const places: Partial<Record<ReasonCode, (details: Details) => Place>> = {
   NodeExcluded: node('metadata.labels'),
   EndpointsCutOff: node(),
   ServiceFiltered: node(),
+  PassedFiltered: node(),
   NodeDraining: node('metadata.annotations'),
   NodeDrained: node('metadata.annotations'),
   LastNextHop: node('metadata.annotations'),

@@ -1,5 +1,11 @@
 import { lastingReason, reasonEntry, type Numbers, type Texts } from './entry.ts';
 
+/** `frontends`: by frontendKey, as a list. `share`: all or some of the endpoints behind them. */
+type FilterDetails = Texts<'node' | 'chain' | 'hook' | 'effect' | 'targets' | 'when' | 'how' | 'frontends' | 'share' | 'remedy'>;
+
+const filterText = ({ chain, hook, effect, targets, when, how }: FilterDetails): string =>
+  `chain ${chain} (hook ${hook}) ${effect} connections to ${targets}${when === '' ? '' : ` ${when}`}: ${how}`;
+
 /** Reasons why a node does not forward a Service, or not yet. */
 export const forwardingReasons = {
   Headless: reasonEntry({
@@ -27,9 +33,12 @@ export const forwardingReasons = {
   }),
   ServiceFiltered: lastingReason({
     brief: 'A filter of the node drops packets of the Service',
-    /** `frontends`: by frontendKey, as a list. `share`: all or some of the endpoints behind them. */
-    says: (d: Texts<'node' | 'chain' | 'hook' | 'effect' | 'targets' | 'when' | 'how' | 'frontends' | 'share' | 'remedy'>) =>
-      `chain ${d.chain} (hook ${d.hook}) ${d.effect} connections to ${d.targets}${d.when === '' ? '' : ` ${d.when}`}: ${d.how}`,
+    says: filterText,
+    fix: (d) => d.remedy,
+  }),
+  PassedFiltered: lastingReason({
+    brief: 'A filter of the node drops packets that other nodes pass to its endpoints',
+    says: filterText,
     fix: (d) => d.remedy,
   }),
   FrontendTaken: reasonEntry({

@@ -23,6 +23,7 @@ function frontend(text: string, backends: readonly Backend[], protocol: Protocol
 
 const host: FilteredHost = {
   node: 'n1',
+  hasOthers: false,
   entries: () => ['eth0'],
   families: [4, 6],
   isOwn: (one) => ['10.0.0.1', 'fd00::1'].includes(formatAddress(one)),
@@ -121,6 +122,55 @@ describe('packets that clients send to a Service', () => {
     ];
     expect(judge([filter(drop)], others).lost).toEqual([]);
     expect(judge([filter(drop)], both, { families: [6] }).lost).toEqual([ipv6]);
+  });
+});
+
+describe('packets that other nodes have translated', () => {
+  const local = both.map((one) => ({ ...one, backends: one.backends.map((each) => ({ ...each, local: true })) }));
+  const passed = (filters: readonly HostFilter[], frontends: readonly Frontend[] = local): readonly string[] => {
+    const { filtered } = judgeServiceFilters(selectiveFilters(filters), 'shop/web', frontends, { ...host, hasOthers: true });
+    return filtered.flatMap(({ code, details }) =>
+      code === 'PassedFiltered' ? [`${details.share} ${details.frontends}: ${details.remedy}`] : [],
+    );
+  };
+  const insert = 'run: nft insert rule inet fw c';
+  const command = `${insert} ip daddr 10.244.1.10 tcp dport 8080 accept && nft insert rule inet fw c ip6 daddr fd00:244:1::10 tcp dport 8080 accept`;
+
+  test.each<[string, HostFilter, readonly string[]]>([
+    ['are lost where only translated packets are accepted', filter(drop, '-m conntrack --ctstate DNAT -j ACCEPT'), [`${all}: ${command}`]],
+    [
+      'are lost by a rule for their port before the translation',
+      filter(early, '-p tcp -m tcp --dport 8080 -j DROP'),
+      [`${all}: ${command}`],
+    ],
+    ['pass a rule for the port of the Service', filter(early, '-p tcp -m tcp --dport 80 -j DROP'), []],
+    ['pass a rule for the interface of clients', filter({}, '-i eth0 -j DROP'), []],
+    ['pass where their port is accepted', filter(drop, '-p tcp -m tcp --dport 8080 -j ACCEPT'), []],
+  ])('%s', (_, one, expected) => {
+    expect(passed([one])).toEqual(expected);
+  });
+
+  test('are not judged for endpoints elsewhere, and under policy Local there are none', () => {
+    expect(passed([filter(drop)], both)).toEqual([]);
+    expect(
+      passed(
+        [filter(drop)],
+        local.map((one) => ({ ...one, policy: 'Local', localBackends: one.backends })),
+      ),
+    ).toEqual([]);
+  });
+
+  test('are lost to some endpoints when others are elsewhere', () => {
+    const [one] = local;
+    if (one === undefined) throw new RangeError('there is a frontend');
+    const two = [{ ...one, backends: [...one.backends, backend('10.244.2.10')] }];
+    expect(passed([filter({}, '-p tcp -m tcp --dport 8080 -j DROP')], two)).toEqual([expect.stringMatching(/^some 192\.0\.2\.1 TCP 80: /)]);
+  });
+
+  test('to an endpoint in the network of the node are lost by the hook input', () => {
+    const own = [frontend('192.0.2.1', [{ ...backend('10.0.0.1', 6443), local: true }])];
+    const iptables = filter({ hook: 'input', family: 'ip', table: 'filter', chain: 'INPUT' }, '-j REJECT');
+    expect(passed([iptables], own)).toEqual([`${ipv4}: run: iptables -I INPUT -d 10.0.0.1 -p tcp -m multiport --dports 6443 -j ACCEPT`]);
   });
 });
 

@@ -184,6 +184,37 @@ describe('connections that agents saw', () => {
       expect(verdict(fabric, states)).toMatchObject(expected);
     });
 
+    test('on the node of the endpoints, which explains why others get no answer: not served', () => {
+      const details = {
+        node: 'n3',
+        chain: 'INPUT of table ip filter',
+        hook: 'input',
+        effect: 'rejects',
+        targets: '10.0.0.3:6443 (TCP)',
+        when: '',
+      };
+      const rule = { how: 'by rule 1 (-j REJECT)', frontends: '192.0.2.1 TCP 80', remedy: 'run: iptables -I INPUT' };
+      const because = (share: 'all' | 'some') => reason('PassedFiltered', { ...details, ...rule, share });
+      const silent = { ...failing(true), reason: reason('EndpointSilent', { node: 'n1', endpoints: '10.0.0.3:6443' }) };
+      const states = (share: 'all' | 'some', checked: readonly FailingEndpoints[]): NodeState[] => [
+        ...seeing([], checked).slice(0, 2),
+        state('n3', {}, { differing: [{ service: key, aspect: 'Programmed', reason: because(share) }] }),
+      ];
+      const line =
+        'chain INPUT of table ip filter (hook input) rejects connections to 10.0.0.3:6443 (TCP): by rule 1 (-j REJECT) (on n3). Run: iptables -I INPUT.';
+      // A client may come by n3 itself, which this filter does not concern.
+      expect(verdict(fabric, states('all', [silent])).line).toBe(`Not fully served: ${line}`);
+      expect(verdict(fabric, states('some', [])).line).toBe(`Not fully served: ${line}`);
+      const selective = {
+        ...fabric,
+        advertisements: [{ name: 'all', nodeSelectors: [matching({ edge: 'yes' })] }],
+        nodes: [{ name: 'n1', labels: { edge: 'yes' } }, { name: 'n2' }, { name: 'n3' }],
+      };
+      expect(verdict(selective, states('all', [silent])).line).toMatch(
+        /not served over IPv4 at 192\.0\.2\.1: chain INPUT .* \(on n3\)\. Run: iptables -I INPUT\.$/,
+      );
+    });
+
     test('and seen as dropped: the filter is named once', () => {
       const dropped = { ...failing(true), reason: reason('EndpointDropped', { node: 'n1', endpoints: '10.244.3.1:8080' }) };
       const checks = { mode: 'passive', answered: frontends, failing: [dropped] } as const;
