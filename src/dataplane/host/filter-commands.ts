@@ -4,10 +4,10 @@ import { DataplaneError } from '../dataplane.ts';
 import { tableName } from '../ruleset/layout.ts';
 import { destinationPriority } from '../ruleset/skeleton.ts';
 import { runCommand } from '../run-command.ts';
-import { iptablesTables, readLegacyTable, readTable } from './legacy-filters.ts';
+import { iptablesTables, readLegacyTable, readTable } from './filters/legacy-filters.ts';
 import { limits } from './limits.ts';
 import { natChains, natRules } from './nft-nats.ts';
-import { filterChains, hasExtensions, rulesOf, type BaseChain } from './nft-filters.ts';
+import { filterChains, hasExtensions, rulesOf, type BaseChain } from './filters/nft-filters.ts';
 
 /**
  * Lists the filters of other programs on the hooks prerouting, forward and input, with the nft command and, where legacy tables are in use

@@ -124,7 +124,7 @@ function passedFates(filters: readonly HostFilter[], match: AddressMatch, backen
 }
 
 const lastHook = ({ address }: Backend, { isOwn }: FilteredHost): HostFilter['hook'] => (isOwn(address) ? 'input' : 'forward');
-const targetOf = ({ protocol }: AddressMatch, { address, port }: Backend): DroppedTarget => ({ protocol, address, port });
+const targetOf = ({ protocol }: AddressMatch, { address, port, local }: Backend): DroppedTarget => ({ protocol, address, port, local });
 
 type Way = Pick<TargetFate, 'target' | 'stage'> & {
   /** Interfaces by which the packet may come. Empty: any. */
@@ -172,7 +172,7 @@ const times: Readonly<Record<TargetFate['stage'], string>> = {
   passed: 'that other nodes pass on',
 };
 
-function lossReason(group: readonly Loss[], { node, pods }: FilteredHost): Reason {
+function lossReason(group: readonly Loss[], { node, hasOthers, pods }: FilteredHost): Reason {
   const [first] = group;
   if (first === undefined) throw new RangeError('a loss has a cause');
   const { filter, fate, stage } = first;
@@ -188,11 +188,11 @@ function lossReason(group: readonly Loss[], { node, pods }: FilteredHost): Reaso
     how: howText(filter, fate.by),
     frontends: frontends.join(', '),
     share: first.areAll ? 'all' : 'some',
-    remedy: serviceFilterRemedy({ filter, targets, isPassed: stage === 'passed', isPolicy: fate.by.rule === undefined, pods }),
+    remedy: serviceFilterRemedy({ filter, targets, isPassed: stage === 'passed', isPolicy: fate.by.rule === undefined, hasOthers, pods }),
   });
 }
 
-function doubtReason(service: ServiceKey, { target, filter, fate }: TargetFate, { pods }: FilteredHost): Reason {
+function doubtReason(service: ServiceKey, { target, filter, fate }: TargetFate, { hasOthers, pods }: FilteredHost): Reason {
   if (fate.kind !== 'undecided') throw new RangeError('only a doubt is undecided');
   return reason('FilterNotDecided', {
     chain: filterName(filter),
@@ -200,7 +200,7 @@ function doubtReason(service: ServiceKey, { target, filter, fate }: TargetFate, 
     looksAt: fate.looksAt,
     service,
     target: targetText(target),
-    remedy: serviceFilterRemedy({ filter, targets: [target], isPassed: false, isPolicy: false, pods }),
+    remedy: serviceFilterRemedy({ filter, targets: [target], isPassed: false, isPolicy: false, hasOthers, pods }),
   });
 }
 

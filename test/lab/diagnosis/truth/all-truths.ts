@@ -1,5 +1,6 @@
 import process from 'node:process';
 import { placeOf, type Place } from '../place.ts';
+import { filterTruths } from './filters.ts';
 import { frontendTruths } from './frontends.ts';
 import { podTruths } from './pods.ts';
 import { routerTruths } from './routers.ts';
@@ -17,6 +18,7 @@ export const allTruths: readonly PlacedTruth[] = [
   ...placed(wayTruths, 20),
   ...placed(frontendTruths, 40),
   ...placed(routerTruths, 50),
+  ...placed(filterTruths, 60),
 ];
 
 /** Those that the test makes: all of them with TIER=full. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { readLegacyTable } from '../../../../src/dataplane/host/legacy-filters.ts';
-import { filterChains, hasExtensions, rulesOf } from '../../../../src/dataplane/host/nft-filters.ts';
+import { readLegacyTable } from '../../../../src/dataplane/host/filters/legacy-filters.ts';
+import { filterChains, hasExtensions, rulesOf } from '../../../../src/dataplane/host/filters/nft-filters.ts';
 import type { FilterCondition, FilterRule } from '../../../../src/net/host-filter.ts';
 import { formatPrefix, type Prefix } from '../../../../src/net/prefix.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readTable } from '../../../../src/dataplane/host/legacy-filters.ts';
+import { readTable } from '../../../../src/dataplane/host/filters/legacy-filters.ts';
 import { judgeServiceFilters, selectiveFilters, type FilteredHost } from '../../../../src/decisions/host/service-filters.ts';
 import { reasonText, remedyText } from '../../../../src/model/reasons.ts';
 import { address, formatAddress } from '../../../../src/net/address.ts';
@@ -148,6 +148,13 @@ describe('packets that other nodes have translated', () => {
     ['pass where their port is accepted', filter(drop, '-p tcp -m tcp --dport 8080 -j ACCEPT'), []],
   ])('%s', (_, one, expected) => {
     expect(passed([one])).toEqual(expected);
+  });
+
+  test('are accepted as well by the fix for a rule that drops them and those of clients', () => {
+    const { filtered } = judgeServiceFilters([filter({}, '-d 10.244.0.0/16 -j DROP')], 'shop/web', local, { ...host, hasOthers: true });
+    expect(filtered.map(remedyText)[0]).toBe(
+      'run: nft insert rule inet fw c ct status dnat accept && nft insert rule inet fw c ip daddr 10.244.1.10 tcp dport 8080 accept',
+    );
   });
 
   test('are not judged for endpoints elsewhere, and under policy Local there are none', () => {

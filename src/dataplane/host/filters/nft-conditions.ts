@@ -1,8 +1,8 @@
-import { parseAddress, type Family } from '../../net/address.ts';
-import type { FilterCondition } from '../../net/host-filter.ts';
-import { hostPrefix, maskedPrefix, type Prefix } from '../../net/prefix.ts';
-import { parseRange, rangeToPrefixes } from '../../net/range.ts';
-import { portRange, record, valuesText, type NftRecord } from './nft-json.ts';
+import { parseAddress, type Family } from '../../../net/address.ts';
+import type { FilterCondition } from '../../../net/host-filter.ts';
+import { hostPrefix, maskedPrefix, type Prefix } from '../../../net/prefix.ts';
+import { parseRange, rangeToPrefixes } from '../../../net/range.ts';
+import { portRange, record, valuesText, type NftRecord } from '../nft-json.ts';
 
 /**
  * Reads one match statement of nft's JSON (libnftables-json(5)). The protocol that a field belongs to is a condition as well: "tcp dport 80"

@@ -1,6 +1,6 @@
-import type { FilterAction, FilterCondition, FilterRule, HostFilter, PortRange } from '../../net/host-filter.ts';
-import { parsePrefix, prefix } from '../../net/prefix.ts';
-import { limits } from './limits.ts';
+import type { FilterAction, FilterCondition, FilterRule, HostFilter, PortRange } from '../../../net/host-filter.ts';
+import { parsePrefix, prefix } from '../../../net/prefix.ts';
+import { limits } from '../limits.ts';
 import { packetsOf } from './rule-packets.ts';
 
 /** The base chains of iptables' tables that filter, with their hooks and priorities (ip_tables, xtables). */

@@ -1,5 +1,5 @@
-import { dockerBridge, type FilterCondition, type FilterRule } from '../../net/host-filter.ts';
-import { familyOf } from '../../net/prefix.ts';
+import { dockerBridge, type FilterCondition, type FilterRule } from '../../../net/host-filter.ts';
+import { familyOf } from '../../../net/prefix.ts';
 
 /** Returns the kind of packets that match all of the conditions. */
 export function packetsOf(conditions: readonly FilterCondition[]): FilterRule['packets'] {

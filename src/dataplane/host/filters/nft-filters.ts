@@ -1,8 +1,8 @@
-import { allowanceChain, type FilterAction, type FilterCondition, type FilterRule, type HostFilter } from '../../net/host-filter.ts';
+import { allowanceChain, type FilterAction, type FilterCondition, type FilterRule, type HostFilter } from '../../../net/host-filter.ts';
 import { decidingTargets } from './legacy-filters.ts';
-import { limits } from './limits.ts';
+import { limits } from '../limits.ts';
 import { conditionsOf, matchText } from './nft-conditions.ts';
-import { entries, record, type NftRecord } from './nft-json.ts';
+import { entries, record, type NftRecord } from '../nft-json.ts';
 import { packetsOf } from './rule-packets.ts';
 
 /** Reads nft's JSON (libnftables-json(5)), as far as it decides about packets of Services and packets to the node. */
