@@ -161,17 +161,15 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     addresses: () => host.interfaces().map(({ address }) => address),
   });
   const hostCheck = new HostCheck(components, {
+    node,
     kernelSettings,
     filters,
     facts: () => ({ ...hostFacts(source.snapshot, node, plans.byService), linkInterfaces: l2.interfaces(), ...foreignFrontends.facts() }),
     services: () => source.snapshot.config.services,
-    frontends: () => plans.frontends(),
+    plans: () => plans.byService,
     networks: () => checkNetworks(components, source.snapshot, node),
     servedPorts: () => new Map([...health.ports(), ...sessions.passivePorts()]),
-    onForwardingChecked: () => {
-      holdBack.check();
-      void identity.check();
-    },
+    onForwardingChecked: () => [holdBack.check(), void identity.check()],
     onChecked: () => [health.onNodeChanged(), sessions.hostChecked(source.snapshot, node)],
     onStatusChanged,
   });

@@ -29,6 +29,8 @@ export const limits = {
   differingServices: 100,
   /** Problems of the host that a NodeState lists. */
   hostReasons: 100,
+  /** Rules of other programs that a NodeState lists as not judged. */
+  undecidedFilters: 10,
   /** Kernel settings that the agent checks: two for each interface that clients may use, and a few more. */
   hostSettings: 200,
   /** Time after the start of the host in which kube-proxy may install its rules before routes are announced without them. */

@@ -1,3 +1,4 @@
+import type { Family } from './address.ts';
 import type { Prefix } from './prefix.ts';
 
 /**
@@ -5,8 +6,10 @@ import type { Prefix } from './prefix.ts';
  * must accept a packet; an accept ends only the chain that it is in.
  */
 export interface HostFilter {
-  /** forward: packets on their way to pods. input: packets to the node itself. */
-  readonly hook: 'forward' | 'input';
+  /** prerouting: every packet that comes in. forward: packets on their way to pods. input: packets to the node itself. */
+  readonly hook: 'prerouting' | 'forward' | 'input';
+  /** The kernel calls the chains of a hook in ascending order of priority. */
+  readonly priority: number;
   /** iptables: the kernel's older tables, which nft does not list. */
   readonly backend: 'nft' | 'iptables';
   readonly family: 'ip' | 'ip6' | 'inet';
@@ -24,8 +27,33 @@ export interface FilterRule {
    * are certainly no first packets from clients to Services; or some packets, by conditions that Herald does not analyse.
    */
   readonly packets: 'all' | 'translated' | 'others' | 'some' | readonly PortRange[] | PacketsTo;
+  /** The same rule in detail: it matches packets for which all conditions hold. */
+  readonly conditions: readonly FilterCondition[];
   readonly action: FilterAction;
+  /** The position of the rule in its chain, from 1. */
+  readonly number: number;
+  /** The rule as its program writes it: "tcp dport 80 drop". Long rules are cut. */
+  readonly text: string;
 }
+
+/** A condition of a rule, which holds for all values but these if it is negated. */
+export type FilterCondition =
+  | { readonly field: 'family'; readonly family: Family; readonly negated: boolean }
+  /** Names as in /etc/protocols: "tcp". */
+  | { readonly field: 'protocol'; readonly names: readonly string[]; readonly negated: boolean }
+  | { readonly field: 'source'; readonly prefixes: readonly Prefix[]; readonly negated: boolean }
+  | { readonly field: 'destination'; readonly prefixes: readonly Prefix[]; readonly negated: boolean }
+  /** The destination port. */
+  | { readonly field: 'port'; readonly ranges: readonly PortRange[]; readonly negated: boolean }
+  /** Names of interfaces, or their beginnings with a *: by which the packet comes, and by which it leaves. */
+  | { readonly field: 'interface'; readonly names: readonly string[]; readonly negated: boolean }
+  | { readonly field: 'outInterface'; readonly names: readonly string[]; readonly negated: boolean }
+  /** States of connection tracking: "new". */
+  | { readonly field: 'state'; readonly states: readonly string[]; readonly negated: boolean }
+  /** The destination of the connection was translated. */
+  | { readonly field: 'translated'; readonly negated: boolean }
+  /** Anything else. `looksAt` names it in the words of the program: "meta mark". */
+  | { readonly field: 'other'; readonly looksAt: string };
 
 export interface PacketsTo {
   readonly to: readonly Prefix[];
@@ -40,8 +68,10 @@ export interface PortRange {
 export type FilterAction =
   | { readonly kind: 'accept' | 'drop' | 'reject' | 'return' }
   | { readonly kind: 'jump' | 'goto'; readonly chain: string }
-  /** Counts, logs, marks or does something unknown. The packet continues with the next rule. */
-  | { readonly kind: 'none' };
+  /** Counts, logs or marks. The packet continues with the next rule. */
+  | { readonly kind: 'none' }
+  /** Another program or a map decides. */
+  | { readonly kind: 'unknown' };
 
 /** Bridges of Docker's own networks. They carry neither clients of Services nor pods. */
 export const dockerBridge = /^(?:docker0|br-[0-9a-f]{12})$/;

@@ -6,11 +6,11 @@ import { judgeNats } from '../../decisions/host/foreign-nat.ts';
 import { servedElsewhere } from '../../decisions/host/node-interfaces.ts';
 import { judgeListeners, judgeOwnAddresses } from '../../decisions/host/node-port-listeners.ts';
 import { sysctlName, type KernelSetting } from '../../decisions/host/kernel-setting.ts';
-import { requiredSettings, uplinksOf } from '../../decisions/host/required-settings.ts';
+import { entriesOf, requiredSettings, uplinksOf } from '../../decisions/host/required-settings.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reason, reasonText, type Reason } from '../../model/reasons.ts';
 import type { ServicesScope } from '../../model/kinds/types.ts';
-import type { Family } from '../../net/address.ts';
+import { formatAddress, type Family } from '../../net/address.ts';
 import type { FrontendMatch } from '../../net/frontend.ts';
 import type { AllowanceChange, HostFilter } from '../../net/host-filter.ts';
 import type { HostNatRule } from '../../net/host-nat.ts';
@@ -20,6 +20,7 @@ import { readSettings } from '../host-readings.ts';
 import { limits } from '../limits.ts';
 import type { RandomSurroundings } from '../../system/random.ts';
 import type { ObjectFacts } from './host-facts.ts';
+import { ServiceFilters, type Forwarded } from './service-filters.ts';
 
 export interface HostCheckComponents extends RandomSurroundings {
   readonly host: Host;
@@ -36,6 +37,7 @@ export interface HostCheckComponents extends RandomSurroundings {
 }
 
 interface HostCheckOptions {
+  readonly node: string;
   /** `set`: the check corrects kernel settings. `report`: it only reports them. */
   readonly kernelSettings: 'set' | 'report';
   /** `allow`: the check has filters of other programs accept packets of Services. `report`: it only reports them. */
@@ -46,8 +48,8 @@ interface HostCheckOptions {
   readonly servedPorts: () => ServedPorts;
   /** Finds what in the networks of the node keeps packets from pods or from clients. Rejects if the kernel does not answer. */
   readonly networks: () => Promise<readonly Reason[]>;
-  /** The frontends that Herald forwards, by Service. */
-  readonly frontends: () => Iterable<readonly [ServiceKey, readonly FrontendMatch[]]>;
+  /** The forwarding of each Service. */
+  readonly plans: () => Forwarded;
   /** Called after each check that follows the start: addresses of the node may have changed as well. */
   readonly onChecked: () => void;
   /** Called after each check of forwarding: once before the start, then every few seconds. `blocked` may have changed. */
@@ -66,6 +68,7 @@ export class HostCheck {
   #connections: readonly Reason[] = [];
   #networks: readonly Reason[] = [];
   #taken: ReturnType<typeof judgeNats> = [];
+  readonly #serviceFilters = new ServiceFilters();
   #blockedBySettings: readonly BlockedFamily[] = [];
   #blockedByFilters: readonly BlockedFamily[] = [];
   /** The settings that the last check of all settings read, their values after it, and the interfaces that it saw, as text. */
@@ -105,6 +108,11 @@ export class HostCheck {
   /** Returns the Services whose packets another program may translate before Herald does. */
   taken(): ReturnType<typeof judgeNats> {
     return this.#taken;
+  }
+
+  /** Returns the Services whose packets a filter of another program certainly drops. */
+  filtered(): ReturnType<ServiceFilters['filtered']> {
+    return this.#serviceFilters.filtered();
   }
 
   /** Checks whether the host forwards, before anything is forwarded or announced. */
@@ -266,7 +274,7 @@ export class HostCheck {
       const own = new Set(host.addresses()).difference(elsewhere);
       const reasons = [
         ...judgeListeners(sockets, this.#options.facts().nodePorts()),
-        ...judgeOwnAddresses(sockets, this.#options.frontends(), own).slice(0, limits.hostReasons),
+        ...judgeOwnAddresses(sockets, this.#frontends(), own).slice(0, limits.hostReasons),
       ];
       this.#update(() => (this.#listeners = reasons));
     } catch (error) {
@@ -280,7 +288,7 @@ export class HostCheck {
     try {
       const rules = this.#options.services() === 'none' ? [] : await hostNats();
       const before = JSON.stringify(this.#taken);
-      this.#taken = judgeNats(rules, this.#options.frontends(), this.#options.facts().nodePorts().addresses);
+      this.#taken = judgeNats(rules, this.#frontends(), this.#options.facts().nodePorts().addresses);
       if (JSON.stringify(this.#taken) === before) return;
       const problems = this.#taken.slice(0, namedServices).map(({ service, reason: why }) => `${service}: ${reasonText(why)}`);
       log.warn({ services: this.#taken.length, problems }, 'the Services that another program translates first changed');
@@ -299,14 +307,44 @@ export class HostCheck {
       const { passedPods } = this.#options.facts();
       const listed = await hostFilters();
       const isChanged = await this.#changeAllowances(planAllowances(listed, passedPods, forwards && this.#options.filters === 'allow'));
-      const filters = (isChanged ? await hostFilters() : listed).filter(({ hook }) => forwards || hook !== 'forward');
-      const reasons = judgeFilters(filters, this.#options.servedPorts(), passedPods);
+      const all = isChanged ? await hostFilters() : listed;
+      const filters = all.filter(({ hook }) => forwards || hook === 'input');
       this.#blockedByFilters = blockedByFilters(filters, passedPods);
+      this.#checkServiceFilters(forwards ? all : []);
+      const reasons = [...judgeFilters(filters, this.#options.servedPorts(), passedPods), ...this.#serviceFilters.undecided()];
       this.#update(() => (this.#filters = reasons));
     } catch (error) {
       // The result of the last successful check stays valid.
       log.debug({ error }, 'the filters of other programs cannot be listed');
     }
+  }
+
+  /** Returns what each Service listens on. */
+  *#frontends(): Iterable<readonly [ServiceKey, readonly FrontendMatch[]]> {
+    for (const [service, { forwarding }] of this.#options.plans()) yield [service, forwarding.frontends.map(({ match }) => match)];
+  }
+
+  #checkServiceFilters(filters: readonly HostFilter[]): void {
+    const { host, log } = this.#components;
+    const facts = { interfaces: host.interfaces(), ...this.#options.facts() };
+    const own = new Set(host.addresses());
+    const entries = { 4: entriesOf(facts, 4), 6: entriesOf(facts, 6) };
+    const families = ([4, 6] as const).filter((family) => !this.#blockedByFilters.some((blocked) => blocked.family === family));
+    const before = this.#serviceFilters.filtered();
+    this.#serviceFilters.check(filters, this.#options.plans(), {
+      node: this.#options.node,
+      hasOthers: facts.hasOthers,
+      entries: (family) => entries[family],
+      families,
+      isOwn: (address) => own.has(formatAddress(address)),
+      pods: facts.passedPods,
+      text: JSON.stringify([facts.hasOthers, entries, families, [...own], facts.passedPods]),
+    });
+    const filtered = this.#serviceFilters.filtered();
+    if (JSON.stringify(filtered) === JSON.stringify(before)) return;
+    const problems = filtered.slice(0, namedServices).map(({ service, reason: why }) => `${service}: ${reasonText(why)}`);
+    log.warn({ services: filtered.length, problems }, 'the Services whose packets a filter drops changed');
+    this.#options.onStatusChanged();
   }
 
   /** Returns whether there was something to change. */

@@ -15,6 +15,7 @@ export type ObjectFacts = Pick<
 > & {
   /** Prefixes of this node's pods to which other nodes pass connections. Empty: unknown, or there are no other nodes. */
   readonly passedPods: readonly Prefix[];
+  readonly hasOthers: boolean;
   readonly nodePorts: () => NodePorts;
 };
 
@@ -34,6 +35,7 @@ export function hostFacts(snapshot: Snapshot, node: string, plans: ReadonlyMap<S
     ...defined({ conntrack }),
     nodePorts,
     passedPods: passedPods(snapshot, node),
+    hasOthers: snapshot.nodes.size > 1,
     peerInterfaces,
     podPrefixes,
     podInterfaces,

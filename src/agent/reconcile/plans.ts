@@ -5,7 +5,7 @@ import { servingBackends } from '../../decisions/forwarding/endpoints.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import type { FrontendMatch, ServiceForwarding } from '../../net/frontend.ts';
+import type { ServiceForwarding } from '../../net/frontend.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import type { Clock } from '../../system/clock.ts';
 import type { L2Announcer } from '../l2/l2-announcer.ts';
@@ -57,11 +57,6 @@ export class Plans {
       kept: plans.filter(({ drain }) => drain?.kept === true).length,
       unannounced: new Set(plans.flatMap(({ drain }) => drain?.unannounced ?? [])),
     };
-  }
-
-  /** Returns what each Service listens on, as far as Herald forwards it. */
-  *frontends(): Iterable<readonly [ServiceKey, readonly FrontendMatch[]]> {
-    for (const [key, { forwarding }] of this.#plans) yield [key, forwarding.frontends.map(({ match }) => match)];
   }
 
   /** Number of Services with an address that this node announces although it cannot forward, because no node that can does. */

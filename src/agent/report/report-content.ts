@@ -57,7 +57,7 @@ export function differingServices(parts: AgentParts): ServiceDifference[] {
     ...serviceDifferences({
       quarantined: parts.dataplaneSync.quarantined,
       missing: parts.foreignFrontends.missingByService(),
-      taken: parts.hostCheck.taken(),
+      taken: [...parts.hostCheck.taken(), ...parts.hostCheck.filtered()],
       held: parts.announcer.held,
       unsupportedRoutes: parts.sessions.unsupportedRoutes(),
       wantedBy: (peer, prefix) => parts.routes.wantedBy(peer, prefix),
@@ -94,7 +94,7 @@ interface ServiceDifferenceSources {
   readonly quarantined: ReadonlyMap<string, QuarantinedFrontend>;
   /** For each Service a frontend that another program should forward and does not. */
   readonly missing: ReadonlyMap<ServiceKey, string>;
-  /** Services whose packets another program may translate first. */
+  /** Services whose packets another program may translate first, or drops. */
   readonly taken: readonly Omit<ServiceDifference, 'aspect'>[];
   /** Why routes of a Service are held back. */
   readonly held: ReadonlyMap<ServiceKey, readonly Reason[]>;

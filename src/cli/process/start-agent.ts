@@ -19,6 +19,7 @@ import { connectionCounter } from '../../dataplane/conntrack/connection-count.ts
 import { watchConnections } from '../../dataplane/conntrack/connection-watch.ts';
 import { followHostLinks, followHostSettings } from '../../dataplane/host/link-events.ts';
 import { readHostLinks } from '../../dataplane/host/host-links.ts';
+import { iptablesTables } from '../../dataplane/host/filters/legacy-filters.ts';
 import { readNeighborProxies } from '../../dataplane/host/neighbor-proxies.ts';
 import { listChangedRules, readIptablesGeneration, type LegacyTables } from '../../dataplane/host/ruleset-generation.ts';
 import { findHostPaths } from '../../dataplane/host/host-paths.ts';
@@ -121,7 +122,7 @@ export async function startAgent(
       changeAllowances: (changes) => changeAllowances(changes),
       hostFilters: listChangedRules(
         () => listHostFilters(legacyTables),
-        () => readIptablesGeneration({ legacyTables, tables: ['filter'], generation }),
+        () => readIptablesGeneration({ legacyTables, tables: iptablesTables, generation }),
       ),
       clock,
       random,

@@ -4,15 +4,16 @@ import { DataplaneError } from '../dataplane.ts';
 import { tableName } from '../ruleset/layout.ts';
 import { destinationPriority } from '../ruleset/skeleton.ts';
 import { runCommand } from '../run-command.ts';
-import { readLegacyTable } from './legacy-filters.ts';
+import { iptablesTables, readLegacyTable, readTable } from './filters/legacy-filters.ts';
 import { limits } from './limits.ts';
 import { natChains, natRules } from './nft-nats.ts';
-import { filterChains, rulesOf, type BaseChain } from './nft-filters.ts';
+import { filterChains, hasExtensions, rulesOf, type BaseChain } from './filters/nft-filters.ts';
 
 /**
- * Lists the filters of other programs on the hooks forward and input, with the nft command and, where legacy tables are in use and
- * iptables-legacy is installed, with that. `legacyTables` returns the names of the tables in use. Rejects with DataplaneError when nft
- * fails.
+ * Lists the filters of other programs on the hooks prerouting, forward and input, with the nft command and, where legacy tables are in use
+ * and iptables-legacy is installed, with that. Tables of iptables in nf_tables whose rules have extensions are read with iptables-nft where
+ * that is installed: nft prints extensions without their arguments. `legacyTables` returns the names of the tables in use. Rejects with
+ * DataplaneError when nft fails.
  */
 export async function listHostFilters(
   legacyTables: (family: 'ip' | 'ip6') => Promise<readonly string[]>,
@@ -21,16 +22,39 @@ export async function listHostFilters(
   const run = commandsWith(commandPrefix);
   const chains = await run('nft', '-j', 'list', 'chains');
   if (chains === undefined) throw new DataplaneError('failed', 'nft could not list the chains');
+  const tables = new Map<string, ReturnType<typeof readTable>['chains']>();
   const filters: HostFilter[] = [];
   for (const base of filterChains(JSON.parse(chains), tableName)) {
-    filters.push({ ...base, chains: await chainsFrom(base, async (...args) => run('nft', '-j', 'list', 'chain', ...args)) });
+    const found = await chainsFrom(base, async (...args) => run('nft', '-j', 'list', 'chain', ...args));
+    filters.push({ ...base, chains: found.hasExtensions ? await chainsOfIptables(base, tables, run, found.chains) : found.chains });
   }
-  for (const [family, tool] of legacy) {
-    if (!(await legacyTables(family)).includes('filter')) continue;
-    const text = await run(tool, '-t', 'filter', '-S').catch(() => undefined);
-    if (text !== undefined) filters.push(...readLegacyTable(text, family));
+  for (const family of ['ip', 'ip6'] as const) {
+    const inUse = await legacyTables(family);
+    for (const table of iptablesTables.filter((name) => inUse.includes(name))) {
+      const text = await run(`${iptablesOf(family)}-legacy`, '-t', table, '-S').catch(() => undefined);
+      if (text !== undefined) filters.push(...readLegacyTable(text, family, table));
+    }
   }
   return filters;
+}
+
+const iptablesOf = (family: HostFilter['family']): string => (family === 'ip6' ? 'ip6tables' : 'iptables');
+
+/** Returns the rules of a table as iptables-nft writes them; those that nft wrote, if iptables-nft cannot read it. `tables`: what was read. */
+async function chainsOfIptables(
+  { family, table }: BaseChain,
+  tables: Map<string, ReturnType<typeof readTable>['chains']>,
+  run: (...command: string[]) => Promise<string | undefined>,
+  otherwise: HostFilter['chains'],
+): Promise<HostFilter['chains']> {
+  if (family === 'inet') return otherwise;
+  const known = tables.get(`${family} ${table}`);
+  if (known !== undefined) return known;
+  const text = await run(`${iptablesOf(family)}-nft`, '-t', table, '-S').catch(() => undefined);
+  if (text === undefined) return otherwise;
+  const { chains } = readTable(text);
+  tables.set(`${family} ${table}`, chains);
+  return chains;
 }
 
 /**
@@ -59,27 +83,27 @@ function commandsWith(prefix: readonly string[]): (...command: string[]) => Prom
   };
 }
 
-const legacy = [
-  ['ip', 'iptables-legacy'],
-  ['ip6', 'ip6tables-legacy'],
-] as const;
-
 /**
- * Returns the rules of the base chain and of all chains to which it sends every packet. A chain that was removed meanwhile counts as empty.
+ * Returns the rules of the base chain and of the chains to which it sends packets. Those behind a condition that Herald does not understand
+ * are left out. A chain that was removed meanwhile counts as empty.
  */
 async function chainsFrom(
   { family, table, chain }: BaseChain,
   list: (family: string, table: string, chain: string) => Promise<string | undefined>,
-): Promise<Map<string, readonly FilterRule[]>> {
-  const found = new Map<string, readonly FilterRule[]>();
+): Promise<{ readonly chains: Map<string, readonly FilterRule[]>; readonly hasExtensions: boolean }> {
+  const chains = new Map<string, readonly FilterRule[]>();
   const names = [chain];
+  let extended = false;
   for (const name of names) {
-    if (found.size >= limits.chains) break;
-    const json = await list(family, table, name);
-    const rules = json === undefined ? [] : rulesOf(JSON.parse(json));
-    found.set(name, rules);
-    for (const { packets, action } of rules)
-      if (packets !== 'some' && 'chain' in action && !names.includes(action.chain)) names.push(action.chain);
+    if (chains.size >= limits.chains) break;
+    const json: unknown = JSON.parse((await list(family, table, name)) ?? '{}');
+    extended ||= hasExtensions(json);
+    const rules = rulesOf(json);
+    chains.set(name, rules);
+    for (const { packets, conditions, action } of rules) {
+      const isClear = packets !== 'others' && conditions.every(({ field }) => field !== 'other');
+      if (isClear && 'chain' in action && !names.includes(action.chain)) names.push(action.chain);
+    }
   }
-  return found;
+  return { chains, hasExtensions: extended };
 }

@@ -6,6 +6,10 @@ export const limits = {
   outputBytes: 16 * 1024 * 1024,
   /** Chains whose rules are listed from one base chain. */
   chains: 64,
+  /** Elements of a literal map of verdicts. A larger map counts as one that Herald does not understand. */
+  mapElements: 256,
+  /** Characters of a rule that a sentence repeats. */
+  ruleText: 120,
   /** Rules that translate destinations. Further ones are not judged. */
   natRules: 100,
 } as const;

@@ -21,3 +21,16 @@ export function portRange(value: unknown): PortRange | undefined {
 export function record(value: unknown): NftRecord {
   return typeof value === 'object' && value !== null ? (value as NftRecord) : {};
 }
+
+/** Writes values as nft does, but at most four. */
+export function valuesText(values: readonly unknown[]): string {
+  const texts = values.slice(0, 4).map((value) => {
+    const { addr, len } = record(record(value)['prefix']);
+    const { range, concat } = record(value);
+    if (typeof addr === 'string') return `${addr}/${String(len)}`;
+    if (Array.isArray(concat)) return concat.map(String).join(' . ');
+    return Array.isArray(range) ? range.join('-') : String(value);
+  });
+  if (values.length > texts.length) texts.push('...');
+  return texts.length === 1 ? (texts[0] ?? '') : `{ ${texts.join(', ')} }`;
+}

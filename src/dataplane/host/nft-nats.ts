@@ -4,7 +4,7 @@ import type { Protocol } from '../../net/frontend.ts';
 import type { HostNatRule } from '../../net/host-nat.ts';
 import { parsePrefix, type Prefix } from '../../net/prefix.ts';
 import { parseRange, rangeToPrefixes } from '../../net/range.ts';
-import { entries, portRange, record, type NftRecord } from './nft-json.ts';
+import { entries, portRange, record, valuesText, type NftRecord } from './nft-json.ts';
 
 /** Reads NAT chains from nft's JSON (libnftables-json(5)). */
 
@@ -61,12 +61,12 @@ function narrowed(conditions: Conditions, { op, left, right }: NftRecord): Condi
     const destinations = values.map(prefixesOf);
     if (destinations.includes(undefined)) return conditions;
     const known = destinations.flatMap((each) => each ?? []);
-    return { ...conditions, destinations: known, texts: [...conditions.texts, `${protocol} daddr ${listText(values)}`] };
+    return { ...conditions, destinations: known, texts: [...conditions.texts, `${protocol} daddr ${valuesText(values)}`] };
   }
   if (field === 'dport') {
     const ports = values.map(portRange);
     const own = protocolOf(protocol) ?? conditions.protocol;
-    const text = `${protocol === 'th' ? 'th' : String(protocol)} dport ${listText(values)}`;
+    const text = `${protocol === 'th' ? 'th' : String(protocol)} dport ${valuesText(values)}`;
     if (ports.includes(undefined)) return { ...conditions, ...defined({ protocol: own }) };
     return { ...conditions, ...defined({ protocol: own }), ports: ports.flatMap((each) => each ?? []), texts: [...conditions.texts, text] };
   }
@@ -97,16 +97,4 @@ function prefixesOf(value: unknown): readonly Prefix[] | undefined {
 function prefixOf(text: string): readonly Prefix[] | undefined {
   const prefix = parsePrefix(text);
   return prefix.ok ? [prefix.value] : undefined;
-}
-
-/** Writes values as nft does, but at most four. */
-function listText(values: readonly unknown[]): string {
-  const texts = values.slice(0, 4).map((value) => {
-    const { addr, len } = record(record(value)['prefix']);
-    const { range } = record(value);
-    if (typeof addr === 'string') return `${addr}/${String(len)}`;
-    return Array.isArray(range) ? range.join('-') : String(value);
-  });
-  if (values.length > texts.length) texts.push('...');
-  return texts.length === 1 ? (texts[0] ?? '') : `{ ${texts.join(', ')} }`;
 }

@@ -15,7 +15,10 @@ export type ServedPorts = ReadonlyMap<number, string>;
  * judged, and the text says so. `pods`: prefixes of this node's pods to which other nodes pass connections that they have translated.
  */
 export function judgeFilters(filters: readonly HostFilter[], served: ServedPorts, pods: readonly Prefix[] = []): Reason[] {
-  return filters.flatMap((filter) => (filter.hook === 'forward' ? judgeForward(filter, pods) : judgeInput(filter, served)));
+  return filters.flatMap((filter) => {
+    if (filter.hook === 'forward') return judgeForward(filter, pods);
+    return filter.hook === 'input' ? judgeInput(filter, served) : [];
+  });
 }
 
 /**
@@ -34,8 +37,8 @@ export function blockedByFilters(filters: readonly HostFilter[], pods: readonly 
 /** Follows a packet from a client until a rule decides about it. `maybe`: a rule that may match it might accept it. */
 function dropsAll(filter: HostFilter, packet: Judged, chain: string, depth = 0): 'decided' | 'maybe' | 'goesOn' {
   for (const { packets, action } of filter.chains.get(chain) ?? []) {
-    if (packets === 'others' || action.kind === 'none') continue;
-    if (cannotMatch(packets, packet)) continue;
+    if (packets === 'others' || action.kind === 'none' || cannotMatch(packets, packet)) continue;
+    if (action.kind === 'unknown') return 'maybe';
     if (!matches(packets, packet)) {
       if (action.kind === 'drop' || action.kind === 'reject') continue;
       return 'maybe';
@@ -69,11 +72,20 @@ export function neededAllowance(filter: HostFilter, pods: readonly Prefix[]): Al
   return { translated: howClosed(filter, 'translated') !== undefined, pods: passed.flat() };
 }
 
+/**
+ * Returns the fix for a chain on the forward hook that drops packets of Services. `isPolicy`: its policy drops them. `translated`: this node
+ * has translated them.
+ */
+export function remedyForServices(filter: HostFilter, isPolicy: boolean, pods: readonly Prefix[], translated: boolean): string {
+  const passed = podsOf(filter, pods).filter((to) => howClosed(filter, { to }) !== undefined);
+  return forwardRemedy(filter, isPolicy ? closedByPolicy : '', passed, translated);
+}
+
 function judgeTranslated(filter: HostFilter, pods: readonly Prefix[]): Reason | undefined {
   const how = howClosed(filter, 'translated');
   if (how === undefined) return undefined;
   const passed = podsOf(filter, pods).filter((to) => howClosed(filter, { to }) !== undefined);
-  return reason('ForwardFilterDrops', { chain: nameOf(filter), how, remedy: forwardRemedy(filter, how, passed, true) });
+  return reason('ForwardFilterDrops', { chain: filterName(filter), how, remedy: forwardRemedy(filter, how, passed, true) });
 }
 
 /**
@@ -89,7 +101,7 @@ function judgePassed(filter: HostFilter, pods: readonly Prefix[]): Reason | unde
   const [first] = passed;
   const how = first === undefined ? undefined : howClosed(filter, { to: first });
   if (how === undefined) return undefined;
-  const details = { chain: nameOf(filter), pods: passed.flat().map(formatPrefix).join(' and '), how };
+  const details = { chain: filterName(filter), pods: passed.flat().map(formatPrefix).join(' and '), how };
   return reason('PodFilterDrops', { ...details, remedy: forwardRemedy(filter, how, passed, false) });
 }
 
@@ -110,7 +122,7 @@ function judgeInput(filter: HostFilter, served: ServedPorts): Reason[] {
     const ports = group.map(({ port }) => port);
     const named = ports.slice(0, namedPorts).map((port) => `${port} (${served.get(port)})`);
     const more = ports.length > namedPorts ? ` and ${ports.length - namedPorts} more` : '';
-    const details = { chain: nameOf(filter), ports: `${named.join(', ')}${more}`, how, remedy: inputRemedy(filter, ports) };
+    const details = { chain: filterName(filter), ports: `${named.join(', ')}${more}`, how, remedy: inputRemedy(filter, ports) };
     return [reason('InputFilterDrops', details)];
   });
 }
@@ -143,7 +155,7 @@ function howClosed(filter: HostFilter, packet: Judged): string | undefined {
 /** Returns the packet's fate, counting only rules that match every such packet. */
 function fateIn(filter: HostFilter, chain: string, packet: Judged, depth: number): Fate {
   for (const { packets, action } of filter.chains.get(chain) ?? []) {
-    if (!matches(packets, packet) || action.kind === 'none') continue;
+    if (!matches(packets, packet) || action.kind === 'none' || action.kind === 'unknown') continue;
     if (!('chain' in action)) return fates[action.kind];
     const fate = depth < maximumDepth ? fateIn(filter, action.chain, packet, depth + 1) : 'goesOn';
     if (fate !== 'goesOn' || action.kind === 'goto') return fate;
@@ -160,22 +172,22 @@ function matches(packets: FilterRule['packets'], packet: Judged): boolean {
 
 const contains = (outer: Prefix, inner: Prefix): boolean => outer.length <= inner.length && prefixContains(outer, inner.address);
 
-function nameOf({ backend, family, table, chain }: HostFilter): string {
-  return backend === 'nft'
-    ? `${chain} of table ${family} ${table}`
-    : `${chain} of ${family === 'ip6' ? 'ip6tables-legacy' : 'iptables-legacy'}`;
+/** Names a chain: "forward of table inet filter". */
+export function filterName({ backend, family, table, chain }: HostFilter): string {
+  const legacy = `${family === 'ip6' ? 'ip6tables-legacy' : 'iptables-legacy'}${table === 'filter' ? '' : ` -t ${table}`}`;
+  return backend === 'nft' ? `${chain} of table ${family} ${table}` : `${chain} of ${legacy}`;
 }
 
 /** Ports that iptables takes in one rule (extension multiport). */
-const portsOfACommand = 15;
+export const portsOfACommand = 15;
 
 /** Returns the command of iptables for a chain. */
-const iptablesFor = ({ family, backend }: HostFilter): string =>
+export const iptablesFor = ({ family, backend }: HostFilter): string =>
   `${family === 'ip6' ? 'ip6tables' : 'iptables'}${backend === 'iptables' ? '-legacy' : ''}`;
 
 export const hasJump = ({ chains }: HostFilter, to: (name: string) => boolean): boolean =>
   [...chains.values()].flat().some(({ action }) => 'chain' in action && to(action.chain));
-const isOfUfw = (filter: HostFilter): boolean => hasJump(filter, (name) => name.startsWith('ufw'));
+export const isOfUfw = (filter: HostFilter): boolean => hasJump(filter, (name) => name.startsWith('ufw'));
 /** Tables made by iptables must not get nft rules: iptables could not read them any more. */
 export const isOfIptables = ({ table, family }: HostFilter): boolean => table === 'filter' && family !== 'inet';
 
@@ -213,7 +225,8 @@ function forwardRemedy(filter: HostFilter, how: string, pods: readonly (readonly
   return `run: ${[...(translated ? [`${insert} ct status dnat accept`] : []), ...rules].join(' && ')}`;
 }
 
-const nftSet = (members: readonly (string | number)[]): string => (members.length === 1 ? String(members[0]) : `{ ${members.join(', ')} }`);
+export const nftSet = (members: readonly (string | number)[]): string =>
+  members.length === 1 ? String(members[0]) : `{ ${members.join(', ')} }`;
 
 /** Firewalld forwards connections between zones only by a policy. Its zone `trusted` accepts all packets from its sources. */
 function firewalldCommands(pods: readonly Prefix[]): string[] {

@@ -1,6 +1,7 @@
 import type { ConntrackConfig } from '../../model/kinds/types.ts';
 import { reason } from '../../model/reasons.ts';
-import { parseAddressLeniently, type Family } from '../../net/address.ts';
+import { isLinkLocal, parseAddressLeniently, type Family } from '../../net/address.ts';
+import { dockerBridge } from '../../net/host-filter.ts';
 import { matchesInterface } from '../../net/interface-pattern.ts';
 import { prefixContains, type Prefix } from '../../net/prefix.ts';
 import type { HostInterface } from '../../system/host.ts';
@@ -163,4 +164,17 @@ export function uplinksOf(facts: Omit<HostFacts, 'families' | 'advertisedDefault
   const present = new Set(interfaces.map(({ name }) => name));
   const names = [...numbered.map(({ name }) => name), ...peerInterfaces.filter((name) => present.has(name)), ...linkInterfaces];
   return [...new Set(names)].toSorted();
+}
+
+/** Returns the interfaces by which clients of a family may come, as `uplinksOf`, and those with an address of the family beside the pods'. */
+export function entriesOf(facts: Parameters<typeof uplinksOf>[0], family: Family): string[] {
+  const { interfaces, podPrefixes, podInterfaces = [] } = facts;
+  const others = interfaces.flatMap(({ name, address: text, length }) => {
+    const address = parseAddressLeniently(text);
+    if (family === 4 || !address.ok || address.value.family !== 6 || isLinkLocal(address.value) || length === 128) return [];
+    const isOfPods =
+      podInterfaces.some((pattern) => matchesInterface(name, pattern)) || podPrefixes.some((one) => prefixContains(one, address.value));
+    return isOfPods ? [] : [name];
+  });
+  return [...new Set([...uplinksOf(facts), ...others])].filter((name) => !dockerBridge.test(name)).toSorted();
 }

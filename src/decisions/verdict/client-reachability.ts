@@ -1,11 +1,10 @@
 import { defined } from '../../lang/defined.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
-import type { FailingEndpoints } from '../../model/objects/node-state.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { familyOfText, formatAddress } from '../../net/address.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import { causesOf, homeOf } from './causes.ts';
-import { nodesOfViews, waysOf, type AddressView, type NodeView } from './node-view.ts';
+import { nodesOfViews, waysOf, type AddressView, type NodeView, type ViewedFailure } from './node-view.ts';
 import type { SeenConnections } from './seen-connections.ts';
 
 /** The fate of outside clients' connections to one address and port. */
@@ -95,10 +94,12 @@ function viewOf(
   const [firstCutOff] = cutOff;
   if (serving.length > 0 && firstCutOff !== undefined)
     return { outcome: firstCutOff.areAll ? 'cutOff' : 'partly', via, why: firstCutOff.reason };
-  const failing = serving.map(({ node }) => failuresOf(node, address, port));
-  const [failure] = failing.flat();
-  if (failure !== undefined)
-    return { outcome: failing.every((one) => one.some(({ areAll }) => areAll)) ? 'failing' : 'partly', via, why: failure.reason };
+  const lost = lossesOfTarget(nodes, via, address, port);
+  const [loss] = lost;
+  if (loss !== undefined) {
+    const isTotal = serving.every(({ node }) => lost.some(({ view, failure, isPassed }) => failure.areAll && (view === node) !== isPassed));
+    return { outcome: isTotal ? 'failing' : 'partly', via, why: loss.failure.reason };
+  }
   const contested = serving.map(({ announced }) => contestOf(announced));
   const [contest] = contested;
   if (contest !== undefined && contested.every((one) => one !== undefined)) return { outcome: 'contested', via, why: contest };
@@ -129,19 +130,49 @@ function homeIn(
   return undefined;
 }
 
+interface TargetLoss {
+  readonly view: NodeView;
+  readonly failure: ViewedFailure;
+  /** The node of the view loses what others pass to its endpoints. Otherwise the node does not reach endpoints. */
+  readonly isPassed: boolean;
+}
+
+/**
+ * Returns why nodes that receive connections to a port (`via`) do not reach endpoints. A filter on the node of an endpoint explains what others
+ * see of it.
+ */
+export function lossesOfTarget(nodes: readonly NodeView[], via: readonly string[], address: string, port: string): TargetLoss[] {
+  const passed = nodes.flatMap((view) =>
+    via.some((other) => other !== view.node)
+      ? ofTarget(view.unreached, address, port).map((failure): TargetLoss => ({ view, failure, isPassed: true }))
+      : [],
+  );
+  const own = nodes.flatMap((view) =>
+    via.includes(view.node) ? failuresOf(view, address, port).map((failure): TargetLoss => ({ view, failure, isPassed: false })) : [],
+  );
+  return [...passed, ...own.filter(({ failure }) => !passed.some((one) => isExplainedBy(failure.reason, one.failure.reason)))];
+}
+
+/** True when the filter drops packets to the endpoint that does not answer. */
+function isExplainedBy(seen: Reason, filter: Reason): boolean {
+  if (filter.code !== 'PassedFiltered' || (seen.code !== 'EndpointSilent' && seen.code !== 'EndpointRefuses')) return false;
+  const [endpoint = ''] = seen.details.endpoints.split(/, | and /);
+  return filter.details.targets.split(/, | and | \(/).includes(endpoint);
+}
+
 /** Returns the endpoints of the port that the node does not reach. */
-export function failuresOf(node: NodeView, address: string, port: string): readonly FailingEndpoints[] {
-  return seenFailures(node, address, port).filter(({ reason }) => reason.code !== 'ClientsDoNotComplete');
+export function failuresOf({ failing }: NodeView, address: string, port: string): readonly ViewedFailure[] {
+  return ofTarget(failing, address, port).filter(({ reason }) => reason.code !== 'ClientsDoNotComplete');
 }
 
 /** Returns the endpoints of the port that answer clients through the node, which do not complete the connections. */
-export function doubtsOf(node: NodeView, address: string, port: string): readonly FailingEndpoints[] {
-  return seenFailures(node, address, port).filter(({ reason }) => reason.code === 'ClientsDoNotComplete');
+export function doubtsOf({ failing }: NodeView, address: string, port: string): readonly ViewedFailure[] {
+  return ofTarget(failing, address, port).filter(({ reason }) => reason.code === 'ClientsDoNotComplete');
 }
 
-function seenFailures({ failing = [] }: NodeView, address: string, port: string): readonly FailingEndpoints[] {
+function ofTarget(failures: readonly ViewedFailure[] = [], address: string, port: string): readonly ViewedFailure[] {
   const family = `IPv${familyOfText(address)}`;
-  return failing.filter((one) => one.family === family && one.port === port);
+  return failures.filter((one) => one.family === family && one.port === port && (one.address ?? address) === address);
 }
 
 function isIdle({ idle = [], forwarding }: NodeView, frontend: string): boolean {

@@ -3,7 +3,7 @@ import { familyOfText, type Family } from '../../net/address.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
 import type { Service } from '../../model/objects/service.ts';
 import { causesOf, groupCauses, isAnnounced, lossesOf, portWithoutEndpoint, type Cause } from './causes.ts';
-import { doubtsOf, failuresOf, type ClientReachability } from './client-reachability.ts';
+import { doubtsOf, lossesOfTarget, type ClientReachability } from './client-reachability.ts';
 import { nodesOfViews, type NodeView } from './node-view.ts';
 import { areKeptByRouters, keptByRouters } from './kept-routes.ts';
 import { verdictOf, type Verdict } from './verdict.ts';
@@ -117,11 +117,19 @@ function cutOffCauses(failed: readonly ClientReachability[], nodes: readonly Nod
 }
 
 /** Returns why nodes that clients need do not reach endpoints. Alike failures on several nodes are one cause, the one on most nodes first. */
-function failureCauses(failed: readonly ClientReachability[], nodes: readonly NodeView[], seenOf = failuresOf): Cause[] {
-  const found = nodes.flatMap((view) =>
-    failed.flatMap(({ address, target, via }) =>
-      via.includes(view.node) ? seenOf(view, address, portOf(target)).map(({ reason: why }) => ({ view, reason: why })) : [],
-    ),
+function failureCauses(failed: readonly ClientReachability[], nodes: readonly NodeView[]): Cause[] {
+  const found = failed.flatMap(({ address, target, via }) =>
+    lossesOfTarget(nodes, via, address, portOf(target)).map(({ view, failure }) => ({ view, reason: failure.reason })),
+  );
+  return groupCauses(found);
+}
+
+/** Returns why connections that endpoints answered are not completed. */
+function doubtCauses(clients: readonly ClientReachability[], nodes: readonly NodeView[]): Cause[] {
+  const found = clients.flatMap(({ address, target, via }) =>
+    nodes
+      .filter(({ node }) => via.includes(node))
+      .flatMap((view) => doubtsOf(view, address, portOf(target)).map((doubt) => ({ view, reason: doubt.reason }))),
   );
   return groupCauses(found);
 }
@@ -240,7 +248,7 @@ function withoutProblem({ service, clients, seen, nodes }: VerdictFacts, via: st
   const heard = heardText(clients, seen);
   const check = `Check it: herald check service ${serviceKey(service.metadata)}.`;
   const fix = areKeptByRouters(nodes, addresses) ? `${keptByRouters} ${check}` : check;
-  const doubts = failureCauses(clients, nodes, doubtsOf);
+  const doubts = doubtCauses(clients, nodes);
   const [doubt] = doubts;
   if (doubt !== undefined) {
     const { line, fix: wayBack = '' } = problemLine(

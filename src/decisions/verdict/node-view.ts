@@ -4,7 +4,7 @@ import { currentReport, isRunning, type FailingEndpoints, type NodeState, whyNoR
 import { type Reason, reason, reasonText, remedyText } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import { formatAddress, sameAddress, type Address, type Family } from '../../net/address.ts';
+import { familyOfText, formatAddress, sameAddress, type Address, type Family } from '../../net/address.ts';
 import { frontendKey, type Frontend } from '../../net/frontend.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import { decideAnnouncement, type AddressAnnouncement, type RefusedAdvertisement } from '../announcement/decision.ts';
@@ -32,12 +32,20 @@ export interface NodeView {
   /** Endpoints on this node that other nodes do not reach. Absent: they reach all. */
   readonly lost?: readonly LostEndpoints[];
   /** Endpoints that this node does not reach, by its report. Absent: none is known. */
-  readonly failing?: readonly FailingEndpoints[];
+  readonly failing?: readonly ViewedFailure[];
+  /** Endpoints on this node that a filter of this node keeps other nodes from reaching, by its report. Absent: none is known. */
+  readonly unreached?: readonly ViewedFailure[];
   /** Why this node does not forward all of the Service, by decision or by the agent's report. */
   readonly forwarding: readonly Reason[];
   /** A reason that concerns every address. */
   readonly reason?: Reason;
   readonly addresses: readonly AddressView[];
+}
+
+/** Endpoints that a node does not reach by its report, or by what it says of its filters: then for one address of the Service. */
+export interface ViewedFailure extends Omit<FailingEndpoints, 'service'> {
+  /** Absent: every address of the family. */
+  readonly address?: string;
 }
 
 interface IdleFrontend {
@@ -115,9 +123,10 @@ function viewNode(
   const reported = differing.filter(({ aspect }) => aspect === 'Programmed' || aspect === 'HealthCheck');
   const frontends = [...(forwarding?.frontends ?? []), ...elsewhere];
   const lost = lostEndpoints(snapshot, service, node);
-  const failing = (state?.checks?.failing ?? [])
-    .filter((one) => one.service === serviceKey(service.metadata))
-    .map((one) => withFilter(one, state?.host));
+  const dropped = differing.flatMap((difference) => filteredFrontends(difference.reason, 'ServiceFiltered'));
+  const unreached = differing.flatMap((difference) => filteredFrontends(difference.reason, 'PassedFiltered'));
+  const seen = (state?.checks?.failing ?? []).filter((one) => one.service === serviceKey(service.metadata));
+  const failing = [...dropped, ...seen.filter((one) => !isExplained(one, dropped)).map((one) => withFilter(one, state?.host))];
   return {
     node,
     ...defined({ problem }),
@@ -127,6 +136,7 @@ function viewNode(
     forwarding: [...reasons, ...reported.map((difference) => difference.reason)],
     ...(lost.length === 0 ? {} : { lost }),
     ...(failing.length === 0 ? {} : { failing }),
+    ...(unreached.length === 0 ? {} : { unreached }),
     ...defined({ reason: announcement.reason }),
     addresses: announcement.addresses.map((announced) =>
       withL2(
@@ -135,6 +145,22 @@ function viewNode(
       ),
     ),
   };
+}
+
+/** Returns the frontends whose packets a filter drops, by the agent's report. */
+function filteredFrontends(because: Reason, code: 'ServiceFiltered' | 'PassedFiltered'): ViewedFailure[] {
+  if (because.code !== code) return [];
+  const { frontends, share } = because.details;
+  return frontends.split(', ').map((frontend) => {
+    const [address = '', protocol, port] = frontend.split(' ');
+    const family = `IPv${familyOfText(address)}` as const;
+    return { address, family, port: `${port}/${protocol}`, areAll: share === 'all', reason: because };
+  });
+}
+
+/** The filter that the node names drops what the node saw as dropped. */
+function isExplained({ family, port, reason: because }: FailingEndpoints, dropped: readonly ViewedFailure[]): boolean {
+  return because.code === 'EndpointDropped' && dropped.some((one) => one.family === family && one.port === port);
 }
 
 /** Names the filter that drops, if the agent found one of this family that may. */

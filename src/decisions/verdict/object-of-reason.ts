@@ -37,6 +37,8 @@ const places: Partial<Record<ReasonCode, (details: Details) => Place>> = {
   NodeNetworkUnavailable: node(),
   NodeExcluded: node('metadata.labels'),
   EndpointsCutOff: node(),
+  ServiceFiltered: node(),
+  PassedFiltered: node(),
   NodeDraining: node('metadata.annotations'),
   NodeDrained: node('metadata.annotations'),
   LastNextHop: node('metadata.annotations'),

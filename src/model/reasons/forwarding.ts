@@ -1,4 +1,10 @@
-import { reasonEntry, type Numbers, type Texts } from './entry.ts';
+import { lastingReason, reasonEntry, type Numbers, type Texts } from './entry.ts';
+
+/** `frontends`: by frontendKey, as a list. `share`: all or some of the endpoints behind them. */
+type FilterDetails = Texts<'node' | 'chain' | 'hook' | 'effect' | 'targets' | 'when' | 'how' | 'frontends' | 'share' | 'remedy'>;
+
+const filterText = ({ chain, hook, effect, targets, when, how }: FilterDetails): string =>
+  `chain ${chain} (hook ${hook}) ${effect} connections to ${targets}${when === '' ? '' : ` ${when}`}: ${how}`;
 
 /** Reasons why a node does not forward a Service, or not yet. */
 export const forwardingReasons = {
@@ -24,6 +30,16 @@ export const forwardingReasons = {
     lasting: (d) => `chain ${d.chain} runs before Herald's and may translate packets to ${d.frontend}: ${d.rule}`,
     fix: (d) =>
       `remove the rule with the program that made it (nft -a list table ${d.chain.replace(/^.* of table /, '')}), or narrow its destination`,
+  }),
+  ServiceFiltered: lastingReason({
+    brief: 'A filter of the node drops packets of the Service',
+    says: filterText,
+    fix: (d) => d.remedy,
+  }),
+  PassedFiltered: lastingReason({
+    brief: 'A filter of the node drops packets that other nodes pass to its endpoints',
+    says: filterText,
+    fix: (d) => d.remedy,
   }),
   FrontendTaken: reasonEntry({
     brief: 'Another Service has the same address and port',

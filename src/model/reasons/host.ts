@@ -136,6 +136,12 @@ export const hostReasons = {
       `chain ${d.chain} drops the packets of Services that none of its other rules accepts: ${d.how}`,
     fix: (d) => d.remedy,
   }),
+  FilterNotDecided: reasonEntry({
+    brief: 'Herald cannot judge a filter of another program',
+    says: (d: Texts<'chain' | 'rule' | 'looksAt' | 'service' | 'target' | 'remedy'>) =>
+      `not decided whether chain ${d.chain} lets packets of Services through, such as those of ${d.service} to ${d.target}: ${d.rule} looks at ${d.looksAt}`,
+    fix: (d) => `look whether connections arrive: herald check service ${d.service}; if they are lost here, ${d.remedy}`,
+  }),
   PodFilterDrops: reasonEntry({
     brief: 'Another program drops connections that other nodes pass to pods',
     says: (d: { readonly chain: string; readonly pods: string; readonly how: string; readonly remedy: string }) =>

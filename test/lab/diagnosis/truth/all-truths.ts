@@ -1,5 +1,6 @@
 import process from 'node:process';
 import { placeOf, type Place } from '../place.ts';
+import { filterTruths } from './filters.ts';
 import { frontendTruths } from './frontends.ts';
 import { podTruths } from './pods.ts';
 import { routerTruths } from './routers.ts';
@@ -19,6 +20,7 @@ export const allTruths: readonly PlacedTruth[] = [
   ...placed(wayBackTruths, 39),
   ...placed(frontendTruths, 40),
   ...placed(routerTruths, 50),
+  ...placed(filterTruths, 60),
 ];
 
 /** Those that the test makes: all of them with TIER=full. */

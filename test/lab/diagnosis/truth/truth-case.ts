@@ -135,15 +135,6 @@ export function failuresText(targets: readonly string[], what: string, nodes = '
 export const refuses = 'are refused';
 export const isSilent = 'get no answer';
 
-/** The cause and its fix when a filter of the node itself drops connections to both endpoints of a case. */
-export function droppedText(targets: readonly string[], node: string): string {
-  const causes = targets.map(
-    (target) => `connections to ${target} are dropped or rejected by a filter of the node that passes them on (on ${node})`,
-  );
-  const address = targets[0]?.replace(/:\d+$/, '') ?? '';
-  return `${causes.join('; ')}. Find the rule on node "${node}" that drops them (nft list ruleset and iptables-save: the hooks forward, input, output and postrouting, with their policies), and accept new connections to ${address} before it.`;
-}
-
 export const refusedFix = (port: number): string =>
   `Let the program of the pod listen at port ${port} of all addresses (0.0.0.0 and ::, not 127.0.0.1), or correct targetPort of the Service; if it listens, a rule on the way rejects packets.`;
 export const silentFix = (node = 'node1'): string =>

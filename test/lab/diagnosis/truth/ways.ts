@@ -3,12 +3,9 @@ import { serve } from './pods.ts';
 import {
   aliasAt,
   connectSteadily,
-  droppedText,
   failuresText,
   filter,
   isSilent,
-  refusedFix,
-  refuses,
   serviceTo,
   silentFix,
   withAlias,
@@ -89,16 +86,16 @@ export const wayTruths: readonly TruthCase[] = [
     isFull: true,
     connect: connectSteadily,
     mistake: 'A rule drops new connections from the uplinks to the pod.',
-    code: 'EndpointDropped',
-    verdict: `Not served: ${droppedText(['10.244.1.131:8080', '[fd00:244:1::131]:8080'], 'node1')}`,
+    code: 'ServiceFiltered',
+    verdict: `Not served: chain c of table inet case31 (hook forward) drops connections to 10.244.1.131:8080 (TCP): by rule 1 (iifname { tor1, tor2 } ip daddr 10.244.1.131 ct state new drop) (on node1); connections to 10.244.1.131:8080 get no answer (seen on node2). Run: nft insert rule inet case31 c ct status dnat accept && nft insert rule inet case31 c ip daddr 10.244.1.131 tcp dport 8080 accept.`,
     ...withAlias('node1'),
     ...filter('node1', 'forward', ofAlias('iifname { tor1, tor2 }', 'ct state new drop')),
   },
   {
     name: 'forward-drop-elsewhere',
     mistake: "A rule on the pod's node drops what other nodes pass on.",
-    code: 'EndpointSilent',
-    verdict: `Not served: ${failuresText(['10.244.3.132:8080', '[fd00:244:3::132]:8080'], isSilent)}. ${silentFix()}`,
+    code: 'PassedFiltered',
+    verdict: `Not served: ${passedText(32)}`,
     ...withAlias('node3'),
     ...filter('node3', 'forward', ofAlias('', 'drop', 'node3')),
   },
@@ -108,8 +105,8 @@ export const wayTruths: readonly TruthCase[] = [
     isFull: true,
     connect: connectSteadily,
     mistake: 'A rule on one of the nodes that announce the address drops what it passes on.',
-    code: 'EndpointDropped',
-    verdict: `Not fully served: ${droppedText(['10.244.3.133:8080', '[fd00:244:3::133]:8080'], 'node2')}`,
+    code: 'ServiceFiltered',
+    verdict: `Not fully served: chain c of table inet case33 (hook forward) drops connections to 10.244.3.133:8080 (TCP): by rule 1 (ip daddr 10.244.3.133 meta l4proto tcp drop) (on node2); chain c of table inet case33 (hook forward) drops connections to [fd00:244:3::133]:8080 (TCP): by rule 2 (ip6 daddr fd00:244:3::133 meta l4proto tcp drop) (on node2). Run: nft insert rule inet case33 c ct status dnat accept.`,
     ...withAlias('node3'),
     ...filter('node2', 'forward', ofAlias('', 'meta l4proto tcp drop', 'node3')),
   },
@@ -193,18 +190,28 @@ function overlayRoutes(place: Place, change: string): string[] {
 function hostEndpoint(name: string, index: number, verdict: string, mistake: string): TruthCase {
   const port = 9200 + index;
   const targets = [`10.0.0.13:${port}`, `[fd00::13]:${port}`];
-  const isReset = verdict.endsWith('reset');
+  const insert = `nft insert rule inet case${index} c`;
+  const effect = verdict === 'drop' ? 'drops' : 'rejects';
   return {
     name,
     mistake,
-    code: isReset ? 'EndpointRefuses' : 'EndpointSilent',
-    verdict: isReset
-      ? `Not served: ${failuresText(targets, refuses)}. ${refusedFix(port)}`
-      : `Not served: ${failuresText(targets, isSilent)}. ${silentFix()}`,
+    code: 'PassedFiltered',
+    verdict: `Not served: chain c of table inet case${index} (hook input) ${effect} connections to ${targets.join(' and ')} (TCP) that other nodes pass on: by rule 1 (tcp dport ${port} ${verdict.replace(' with tcp reset', '')}) (on node3). Run: ${insert} ip daddr 10.0.0.13 tcp dport ${port} accept && ${insert} ip6 daddr fd00::13 tcp dport ${port} accept.`,
     before: (place) => serviceTo(place, [{ node: 'node3', addresses: ['10.0.0.13', 'fd00::13'] }], [{ port: 80, targetPort: port }]),
     prepare: (scene) => serve(scene, port, 511, 'node3'),
     ...filter('node3', 'input', () => [`tcp dport ${port} ${verdict}`]),
   };
+}
+
+/** The cause and its fix when the first two rules on node3 drop what other nodes pass to the address of a case. */
+function passedText(index: number): string {
+  const [ipv4, ipv6] = [`10.244.3.${100 + index}`, `fd00:244:3::${100 + index}`];
+  const where = `chain c of table inet case${index} (hook forward) drops connections to`;
+  const causes = [
+    `${where} ${ipv4}:8080 (TCP) that other nodes pass on: by rule 1 (ip daddr ${ipv4} drop) (on node3)`,
+    `${where} [${ipv6}]:8080 (TCP) that other nodes pass on: by rule 2 (ip6 daddr ${ipv6} drop) (on node3)`,
+  ];
+  return `${causes.join('; ')}. Run: nft insert rule inet case${index} c ip daddr ${ipv4} tcp dport 8080 accept.`;
 }
 
 /** Rules for packets to the address of the case. */

@@ -40,8 +40,9 @@ export class FakeHost implements Host {
     this.filters = this.filters.map((filter) => {
       const to = changes.find((change) => change.filter.table === filter.table)?.to;
       if (to === undefined) return { ...filter, chains: new Map() };
-      const jump = { packets: 'all', action: { kind: 'jump', chain: allowanceChain } } as const;
-      const accept = { packets: 'translated', action: { kind: 'accept' } } as const;
+      const rule = { conditions: [], number: 1, text: '' } as const;
+      const jump = { ...rule, packets: 'all', action: { kind: 'jump', chain: allowanceChain } } as const;
+      const accept = { ...rule, packets: 'translated', action: { kind: 'accept' } } as const;
       return {
         ...filter,
         chains: new Map([

@@ -116,6 +116,7 @@ describe('a host that stops forwarding', () => {
     bed.takeLog();
     const drops: HostFilter = {
       hook: 'forward',
+      priority: 0,
       backend: 'nft',
       family: 'ip6',
       table: 'filter',

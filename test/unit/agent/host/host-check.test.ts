@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { hostFacts } from '../../../../src/agent/host/host-facts.ts';
 import { limits } from '../../../../src/agent/limits.ts';
-import { allowanceChain, type HostFilter } from '../../../../src/net/host-filter.ts';
+import { allowanceChain, type FilterRule, type HostFilter } from '../../../../src/net/host-filter.ts';
 import { remedyText } from '../../../../src/model/reasons.ts';
 import type { HeraldObject } from '../../../../src/model/store/snapshot.ts';
 import { Store } from '../../../../src/model/store/store.ts';
@@ -287,6 +287,7 @@ test('an assigned address in the network of the node that only BGP announces is 
 describe('filters of other programs', () => {
   const dropping: HostFilter = {
     hook: 'forward',
+    priority: 0,
     backend: 'nft',
     family: 'inet',
     table: 'filter',
@@ -326,7 +327,8 @@ describe('filters of other programs', () => {
 
   test('rules of an earlier agent are removed where changes are not allowed, also where Herald forwards nothing', async () => {
     const prepare = (more: readonly HeraldObject[]) => (bed: Testbed) => {
-      const jump = { packets: 'all', action: { kind: 'jump', chain: allowanceChain } } as const;
+      const action = { kind: 'jump', chain: allowanceChain } as const;
+      const jump = { packets: 'all', conditions: [], number: 1, text: 'jump', action } as const;
       bed.host.filters = [{ ...dropping, chains: new Map([['forward', [jump]]]) }];
       for (const object of more) bed.source.put(object);
     };
@@ -348,6 +350,23 @@ describe('filters of other programs', () => {
     expect(reported(bed)).toMatchObject([
       ['InputFilterDrops', { ...details, ports: '179 (BGP of passive peers), 32100 (health check of default/checked)' }],
     ]);
+  });
+
+  test('a Service whose packets a filter drops is reported by name, as well as one that appears, until the filter changes', async () => {
+    const conditions = [{ field: 'port', ranges: [{ first: 81, last: 81 }], negated: false }] as const;
+    const accept: FilterRule = { packets: 'some', conditions, action: { kind: 'accept' }, number: 1, text: 'tcp dport 81 accept' };
+    const selective: HostFilter = { ...dropping, chains: new Map([['forward', [accept]]]) };
+    const differing = ({ states }: Testbed): unknown => states.at(-1)?.differing.map(({ service, reason: { code } }) => [service, code]);
+    const bed = await started(({ host }) => (host.filters = [selective]));
+    expect(differing(bed)).toEqual([['default/a', 'ServiceFiltered']]);
+    for (const object of web('b', ['2001:db8:1::7'])) bed.source.put(object);
+    await bed.advance(limits.filterCheckMilliseconds);
+    await bed.advance(limits.reportPauseMilliseconds);
+    expect(differing(bed)).toEqual(['a', 'b'].map((name) => [`default/${name}`, 'ServiceFiltered']));
+    bed.host.filters = [{ ...selective, policy: 'accept' }];
+    await bed.advance(limits.filterCheckMilliseconds);
+    await bed.advance(limits.reportPauseMilliseconds);
+    expect(differing(bed)).toEqual([]);
   });
 
   test('filters are no longer checked after the agent stops', async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { readLegacyTable } from '../../../../src/dataplane/host/legacy-filters.ts';
-import { filterChains, rulesOf } from '../../../../src/dataplane/host/nft-filters.ts';
-import type { FilterRule } from '../../../../src/net/host-filter.ts';
-import { formatPrefix } from '../../../../src/net/prefix.ts';
+import { readLegacyTable } from '../../../../src/dataplane/host/filters/legacy-filters.ts';
+import { filterChains, hasExtensions, rulesOf } from '../../../../src/dataplane/host/filters/nft-filters.ts';
+import type { FilterCondition, FilterRule } from '../../../../src/net/host-filter.ts';
+import { formatPrefix, type Prefix } from '../../../../src/net/prefix.ts';
 
 const text = ({ packets, action }: FilterRule): string => {
   const which =
@@ -32,6 +32,7 @@ describe('nft filters', () => {
         chain({}),
         chain({ name: 'open', policy: 'accept', family: 'ip6' }),
         chain({ name: 'in', hook: 'input' }),
+        chain({ name: 'early', hook: 'prerouting', prio: -300 }),
         chain({ name: 'out', hook: 'output' }),
         chain({ name: 'nat', type: 'nat' }),
         chain({ name: 'bridge', family: 'bridge' }),
@@ -40,9 +41,10 @@ describe('nft filters', () => {
       ],
     };
     expect(filterChains(json, 'herald')).toEqual([
-      { hook: 'forward', backend: 'nft', family: 'inet', table: 'filter', chain: 'f', policy: 'drop' },
-      { hook: 'forward', backend: 'nft', family: 'ip6', table: 'filter', chain: 'open', policy: 'accept' },
-      { hook: 'input', backend: 'nft', family: 'inet', table: 'filter', chain: 'in', policy: 'drop' },
+      { hook: 'forward', priority: 0, backend: 'nft', family: 'inet', table: 'filter', chain: 'f', policy: 'drop' },
+      { hook: 'forward', priority: 0, backend: 'nft', family: 'ip6', table: 'filter', chain: 'open', policy: 'accept' },
+      { hook: 'input', priority: 0, backend: 'nft', family: 'inet', table: 'filter', chain: 'in', policy: 'drop' },
+      { hook: 'prerouting', priority: -300, backend: 'nft', family: 'inet', table: 'filter', chain: 'early', policy: 'drop' },
     ]);
     expect(filterChains('nonsense', 'herald')).toEqual([]);
   });
@@ -83,7 +85,7 @@ describe('nft filters', () => {
       'to fd00:1::/64,fd00:2::7/128 jump pods',
     ],
     ['ip daddr @pods accept', [daddr('ip', '@pods'), { accept: null }], 'some accept'],
-    ['ip daddr 10.0.0.1-10.0.0.9 accept', [daddr('ip', { range: ['10.0.0.1', '10.0.0.9'] }), { accept: null }], 'some accept'],
+    ['ip daddr 10.0.0.0-10.0.0.7 accept', [daddr('ip', { range: ['10.0.0.0', '10.0.0.7'] }), { accept: null }], 'to 10.0.0.0/29 accept'],
     ['ip daddr 10.0.0.1 tcp dport 80 drop', [daddr('ip', '10.0.0.1'), tcpPort(80), { drop: null }], 'some drop'],
     ['tcp dport 179 accept', [tcpPort(179), { accept: null }], '179-179 accept'],
     [
@@ -142,14 +144,91 @@ describe('nft filters', () => {
       [{ xt: { type: 'match', name: 'comment' } }, { counter: null }, { xt: { type: 'target', name: 'REJECT' } }],
       'all reject',
     ],
-    ['an iptables LOG', [{ xt: { type: 'target', name: 'LOG' } }], 'some none'],
+    ['an iptables LOG', [{ xt: { type: 'target', name: 'LOG' } }], 'all none'],
     ['a limit', [{ limit: { rate: 1, per: 'second' } }, { accept: null }], 'some accept'],
-    ['a verdict map', [{ vmap: { key: { meta: { key: 'iifname' } }, data: '@m' } }], 'some none'],
+    ['a verdict map', [{ vmap: { key: { meta: { key: 'iifname' } }, data: '@m' } }], 'all unknown'],
     ['jump', [{ counter: null }, { jump: { target: 'DOCKER-USER' } }], 'all jump DOCKER-USER'],
     ['goto', [{ goto: { target: 'other' } }], 'all goto other'],
     ['counter', [{ counter: null }], 'all none'],
   ])('the rule is read: %s', (_, expr, expected) => {
     expect(rulesOf({ nftables: [{ rule: { family: 'ip', table: 't', chain: 'c', handle: 1, expr } }] }).map(text)).toEqual([expected]);
+  });
+});
+
+describe('conditions of nft', () => {
+  const match = (left: object, right: unknown, op = '=='): object => ({ match: { op, left, right } });
+  const payload = (protocol: string, field: string): object => ({ payload: { protocol, field } });
+  const conditionsText = ({ conditions, action, number, text: rule }: FilterRule): string => {
+    const told = conditions.map((one) => {
+      const { field, ...rest } = one as FilterCondition & { readonly prefixes?: readonly Prefix[] };
+      return `${field} ${JSON.stringify(rest.prefixes === undefined ? rest : { ...rest, prefixes: rest.prefixes.map(formatPrefix) })}`;
+    });
+    return `${number} ${told.join(', ')} ${action.kind} | ${rule}`;
+  };
+
+  /** The JSON that nft 1.0.6 prints for these rules. */
+  test.each<[readonly object[], readonly string[]]>([
+    [
+      [match(payload('ip', 'saddr'), { prefix: { addr: '10.0.0.0', len: 8 } }, '!='), { drop: null }],
+      ['1 family {"family":4,"negated":false}, source {"prefixes":["10.0.0.0/8"],"negated":true} drop | ip saddr != 10.0.0.0/8 drop'],
+    ],
+    [
+      [match({ meta: { key: 'iifname' } }, { set: ['b*', 'eth0'] }), match(payload('udp', 'dport'), { range: [53, 60] }), { drop: null }],
+      [
+        '1 interface {"names":["b*","eth0"],"negated":false}, protocol {"names":["udp"],"negated":false}, port {"ranges":[{"first":53,"last":60}],"negated":false} drop | iifname { b*, eth0 } udp dport 53-60 drop',
+      ],
+    ],
+    [
+      [
+        {
+          vmap: {
+            key: { ct: { key: 'state' } },
+            data: {
+              set: [
+                ['invalid', { drop: null }],
+                ['new', { jump: { target: 'a' } }],
+              ],
+            },
+          },
+        },
+      ],
+      [
+        '1 state {"states":["invalid"],"negated":false} drop | ct state invalid drop',
+        '1 state {"states":["new"],"negated":false} jump | ct state new jump a',
+      ],
+    ],
+    [
+      [match({ fib: { result: 'oif', flags: ['saddr', 'iif'] } }, false), { drop: null }],
+      ['1 other {"looksAt":"fib saddr . iif oif"} drop | fib saddr . iif oif missing drop'],
+    ],
+    [
+      [match({ ct: { key: 'proto-dst', dir: 'original' } }, 80), { accept: null }],
+      ['1 other {"looksAt":"ct original proto-dst"} accept | ct original proto-dst 80 accept'],
+    ],
+    [[match({ '&': [{ meta: { key: 'mark' } }, 255] }, 1), { drop: null }], ['1 other {"looksAt":"meta mark"} drop | meta mark 1 drop']],
+    [
+      [match(payload('ip', 'daddr'), '@s'), { drop: null }],
+      ['1 family {"family":4,"negated":false}, other {"looksAt":"ip daddr"} drop | ip daddr @s drop'],
+    ],
+    [
+      [match({ meta: { key: 'l4proto' } }, { set: ['tcp', 'udp'] }), match(payload('th', 'dport'), 53), { queue: { num: 1 } }],
+      [
+        '1 protocol {"names":["tcp","udp"],"negated":false}, port {"ranges":[{"first":53,"last":53}],"negated":false} unknown | meta l4proto { tcp, udp } th dport 53 queue',
+      ],
+    ],
+    [
+      [match({ ct: { key: 'state' } }, 'new', '!'), { drop: null }],
+      ['1 state {"states":["new"],"negated":true} drop | ct state ! new drop'],
+    ],
+    [[{ xt: { type: 'match', name: 'set' } }, { drop: null }], ['1 other {"looksAt":"the extension set of iptables"} drop | -m set drop']],
+  ])('the rule %j has its conditions', (expr, expected) => {
+    expect(rulesOf({ nftables: [{ rule: { family: 'inet', table: 't', chain: 'c', expr } }] }).map(conditionsText)).toEqual(expected);
+  });
+
+  test('extensions of iptables are noticed, comments are none', () => {
+    const of = (name: string): boolean =>
+      hasExtensions({ nftables: [{ rule: { expr: [{ xt: { type: 'match', name } }, { drop: null }] } }] });
+    expect([of('conntrack'), of('comment')]).toEqual([true, false]);
   });
 });
 

@@ -32,6 +32,7 @@ const router: DirectReturnFacts = {
 
 const filter: HostFilter = {
   hook: 'forward',
+  priority: 0,
   backend: 'nft',
   family: 'ip',
   table: 'filter',

@@ -4,13 +4,14 @@ import { allowanceChain, type FilterAction, type FilterRule, type HostFilter } f
 import { formatPrefix, prefix } from '../../../../src/net/prefix.ts';
 
 type Packets = FilterRule['packets'];
-const accept = (packets: Packets): FilterRule => ({ packets, action: { kind: 'accept' } });
+const rule = (packets: Packets, action: FilterAction): FilterRule => ({ packets, action, conditions: [], number: 1, text: '' });
+const accept = (packets: Packets): FilterRule => rule(packets, { kind: 'accept' });
 const to = (...prefixes: string[]): Packets => ({ to: prefixes.map((text) => prefix(text)) });
-const jump = (chain: string): FilterRule => ({ packets: 'all', action: { kind: 'jump', chain } });
-const reject: FilterRule = { packets: 'all', action: { kind: 'reject' } satisfies FilterAction };
+const jump = (chain: string): FilterRule => rule('all', { kind: 'jump', chain });
+const reject = rule('all', { kind: 'reject' });
 
 function filter(chains: Readonly<Record<string, readonly FilterRule[]>>, more: Partial<HostFilter> = {}): HostFilter {
-  const base = { hook: 'forward', backend: 'nft', family: 'inet', table: 'hand', chain: 'forward', policy: 'drop' } as const;
+  const base = { hook: 'forward', priority: 0, backend: 'nft', family: 'inet', table: 'hand', chain: 'forward', policy: 'drop' } as const;
   return { ...base, chains: new Map(Object.entries(chains)), ...more };
 }
 

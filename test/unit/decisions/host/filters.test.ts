@@ -15,10 +15,11 @@ const actions: Readonly<Record<string, FilterAction>> = {
 /** Parses "179 accept", "100-200 drop", "10.244.0.0/16 accept" (to these addresses), "all accept", "some drop", "translated accept" or "all jump OTHER". */
 const rule = (text: string): FilterRule => {
   const [packets = 'all', verb = '', chain = ''] = text.split(' ');
-  const action = verb === 'jump' || verb === 'goto' ? { kind: verb, chain } : (actions[verb] ?? { kind: 'none' });
-  if (packets.includes('/')) return { packets: { to: [prefix(packets)] }, action } as FilterRule;
+  const action: FilterAction = verb === 'jump' || verb === 'goto' ? { kind: verb, chain } : (actions[verb] ?? { kind: 'none' });
+  const others = { action, conditions: [], number: 1, text };
+  if (packets.includes('/')) return { ...others, packets: { to: [prefix(packets)] } };
   const [, first, last = first] = /^(\d+)(?:-(\d+))?$/.exec(packets) ?? [];
-  return { packets: first === undefined ? packets : [{ first: Number(first), last: Number(last) }], action } as FilterRule;
+  return { ...others, packets: first === undefined ? (packets as 'all') : [{ first: Number(first), last: Number(last) }] };
 };
 
 function filter(
@@ -27,7 +28,17 @@ function filter(
   more: Partial<HostFilter> = {},
 ): HostFilter {
   const rules = new Map(Object.entries(chains).map(([name, list]) => [name, list.map(rule)]));
-  return { hook: 'forward', backend: 'nft', family: 'inet', table: 'filter', chain: 'forward', policy, chains: rules, ...more };
+  return {
+    hook: 'forward',
+    priority: 0,
+    backend: 'nft',
+    family: 'inet',
+    table: 'filter',
+    chain: 'forward',
+    policy,
+    chains: rules,
+    ...more,
+  };
 }
 
 const nothing = new Map<number, string>();

@@ -140,6 +140,89 @@ describe('connections that agents saw', () => {
     for (const ours of ['forward of table ip filter', 'FORWARD of iptables-legacy']) expect(found(ours).fix).toBe('Run: nft insert rule.');
   });
 
+  describe('dropped by a filter that the agent has followed', () => {
+    const frontends = answeredFrontends;
+    const filtered = (node: string, share: 'all' | 'some', which: readonly string[] = frontends): NodeState => {
+      const details = { node, chain: 'c of table inet fw', hook: 'forward', effect: 'drops', targets: '10.244.1.1:8080 (TCP)', when: '' };
+      const because = reason('ServiceFiltered', {
+        ...details,
+        how: 'by rule 1 (drop)',
+        frontends: which.join(', '),
+        share,
+        remedy: 'run: nft insert rule',
+      });
+      return state(node, {}, { differing: [{ service: key, aspect: 'Programmed', reason: because }] });
+    };
+    const text = 'chain c of table inet fw (hook forward) drops connections to 10.244.1.1:8080 (TCP): by rule 1 (drop)';
+
+    test.each<[string, readonly NodeState[], Partial<Verdict>]>([
+      [
+        'on every node: not served, although connections were answered before',
+        nodes.map((node) => filtered(node, 'all')),
+        { outcome: 'notServed', object: 'Node/n1', line: `Not served: ${text} (the same on all 3 nodes). Run: nft insert rule.` },
+      ],
+      [
+        'on one node: not fully served',
+        [filtered('n1', 'all'), state('n2'), state('n3')],
+        { outcome: 'partly', line: `Not fully served: ${text} (on n1). Run: nft insert rule.` },
+      ],
+      [
+        'to some endpoints on every node: not fully served',
+        nodes.map((node) => filtered(node, 'some')),
+        { outcome: 'partly', line: `Not fully served: ${text} (the same on all 3 nodes). Run: nft insert rule.` },
+      ],
+      [
+        'over one family: not served over it',
+        nodes.map((node) => filtered(node, 'all', frontends.slice(1))),
+        {
+          outcome: 'partly',
+          line: `Announced over IPv4, but not served over IPv6 at 2001:db8::1: ${text} (the same on all 3 nodes). Run: nft insert rule.`,
+        },
+      ],
+      ['at another port: served', nodes.map((node) => filtered(node, 'all', ['192.0.2.1 TCP 81'])), { outcome: 'served' }],
+    ])('%s', (_, states, expected) => {
+      expect(verdict(fabric, states)).toMatchObject(expected);
+    });
+
+    test('on the node of the endpoints, which explains why others get no answer: not served', () => {
+      const details = {
+        node: 'n3',
+        chain: 'INPUT of table ip filter',
+        hook: 'input',
+        effect: 'rejects',
+        targets: '10.0.0.3:6443 (TCP)',
+        when: '',
+      };
+      const rule = { how: 'by rule 1 (-j REJECT)', frontends: '192.0.2.1 TCP 80', remedy: 'run: iptables -I INPUT' };
+      const because = (share: 'all' | 'some') => reason('PassedFiltered', { ...details, ...rule, share });
+      const silent = { ...failing(true), reason: reason('EndpointSilent', { node: 'n1', endpoints: '10.0.0.3:6443' }) };
+      const states = (share: 'all' | 'some', checked: readonly FailingEndpoints[]): NodeState[] => [
+        ...seeing([], checked).slice(0, 2),
+        state('n3', {}, { differing: [{ service: key, aspect: 'Programmed', reason: because(share) }] }),
+      ];
+      const line =
+        'chain INPUT of table ip filter (hook input) rejects connections to 10.0.0.3:6443 (TCP): by rule 1 (-j REJECT) (on n3). Run: iptables -I INPUT.';
+      // A client may come by n3 itself, which this filter does not concern.
+      expect(verdict(fabric, states('all', [silent])).line).toBe(`Not fully served: ${line}`);
+      expect(verdict(fabric, states('some', [])).line).toBe(`Not fully served: ${line}`);
+      const selective = {
+        ...fabric,
+        advertisements: [{ name: 'all', nodeSelectors: [matching({ edge: 'yes' })] }],
+        nodes: [{ name: 'n1', labels: { edge: 'yes' } }, { name: 'n2' }, { name: 'n3' }],
+      };
+      expect(verdict(selective, states('all', [silent])).line).toMatch(
+        /not served over IPv4 at 192\.0\.2\.1: chain INPUT .* \(on n3\)\. Run: iptables -I INPUT\.$/,
+      );
+    });
+
+    test('and seen as dropped: the filter is named once', () => {
+      const dropped = { ...failing(true), reason: reason('EndpointDropped', { node: 'n1', endpoints: '10.244.3.1:8080' }) };
+      const checks = { mode: 'passive', answered: frontends, failing: [dropped] } as const;
+      const states = [{ ...filtered('n1', 'all'), checks }, state('n2'), state('n3')];
+      expect(verdict(fabric, states).line).toBe(`Not fully served: ${text} (on n1). Run: nft insert rule.`);
+    });
+  });
+
   test('refused by all endpoints on every node: not served over that family', () => {
     const states = nodes.map((node) =>
       state(node, {}, { checks: { mode: 'passive', answered: answeredFrontends, failing: [failing(true, node)] } }),
