@@ -1,5 +1,5 @@
 import type { LiveEndpointCheck } from '../../live/contract.ts';
-import type { FailingEndpoints } from '../../model/objects/node-state.ts';
+import type { ViewedFailure } from '../../decisions/verdict/node-view.ts';
 import { limits } from '../limits.ts';
 import type { LiveNodes } from '../sessions/live-view.ts';
 import { secondsSince } from '../text/age.ts';
@@ -26,7 +26,7 @@ export function withFailureAges(nodes: readonly NodeExplanation[], live: LiveNod
   });
 }
 
-function withAge(failing: FailingEndpoints, seen: readonly LiveEndpointCheck[], now: number): FailingEndpoints {
+function withAge(failing: ViewedFailure, seen: readonly LiveEndpointCheck[], now: number): ViewedFailure {
   const because = failing.reason;
   if (because.code !== 'EndpointRefuses' && because.code !== 'EndpointSilent' && because.code !== 'EndpointDropped') return failing;
   const named = new Set(because.details.endpoints.split(/, | and /));
