@@ -328,20 +328,20 @@ export class HostCheck {
     const { host, log } = this.#components;
     const facts = { interfaces: host.interfaces(), ...this.#options.facts() };
     const own = new Set(host.addresses());
-    const entries = { 4: entriesOf(facts, 4), 6: entriesOf(facts, 6) };
+    const entries = entriesOf(facts);
     const families = ([4, 6] as const).filter((family) => !this.#blockedByFilters.some((blocked) => blocked.family === family));
     const before = this.#serviceFilters.filtered();
     this.#serviceFilters.check(filters, this.#options.plans(), {
       node: this.#options.node,
       hasOthers: facts.hasOthers,
-      entries: (family) => entries[family],
+      entries,
       families,
       isOwn: (address) => own.has(formatAddress(address)),
       pods: facts.passedPods,
       text: JSON.stringify([facts.hasOthers, entries, families, [...own], facts.passedPods]),
     });
     const filtered = this.#serviceFilters.filtered();
-    if (JSON.stringify(filtered) === JSON.stringify(before)) return;
+    if (filtered === before || JSON.stringify(filtered) === JSON.stringify(before)) return;
     const problems = filtered.slice(0, namedServices).map(({ service, reason: why }) => `${service}: ${reasonText(why)}`);
     log.warn({ services: filtered.length, problems }, 'the Services whose packets a filter drops changed');
     this.#options.onStatusChanged();

@@ -34,6 +34,8 @@ export class ServiceFilters {
     const filtered: Omit<ServiceDifference, 'aspect'>[] = [];
     const undecided = new Map<string, Reason>();
     for (const [service, { forwarding }] of this.#selective.length === 0 ? [] : forwarded) {
+      // The report lists no more, and says so.
+      if (filtered.length > limits.differingServices) break;
       const known = this.#known.get(forwarding.frontends) ?? judgeServiceFilters(this.#selective, service, forwarding.frontends, host);
       this.#known.set(forwarding.frontends, known);
       for (const reason of known.filtered) filtered.push({ service, reason });
@@ -42,11 +44,13 @@ export class ServiceFilters {
         if (!undecided.has(key) && undecided.size < limits.undecidedFilters) undecided.set(key, reason);
       }
     }
-    this.#filtered = filtered;
+    const isSame =
+      filtered.length === this.#filtered.length && filtered.every(({ reason }, index) => reason === this.#filtered[index]?.reason);
+    if (!isSame) this.#filtered = filtered;
     this.#undecided = [...undecided.values()];
   }
 
-  /** Returns the Services whose packets a filter certainly drops. */
+  /** Returns the Services whose packets a filter certainly drops: the same list while nothing is judged anew. */
   filtered(): readonly Omit<ServiceDifference, 'aspect'>[] {
     return this.#filtered;
   }

@@ -1,3 +1,4 @@
+import { closestName } from '../../lang/closest-name.ts';
 import { defined } from '../../lang/defined.ts';
 import type { BGPAdvertisement, BGPPeer, L2Advertisement } from '../../model/kinds/types.ts';
 import { anySelects } from '../../model/objects/label-selector.ts';
@@ -35,9 +36,13 @@ function unknownName(advertisement: BGPAdvertisement | L2Advertisement, snapshot
       : undefined;
   if (community !== undefined) return reason('UnknownCommunity', { community, advertisement: name });
   const pool = ipAddressPools.find((one) => !snapshot.pools.has(one));
-  if (pool !== undefined) return reason('UnknownPool', { kind, advertisement: name, pool });
+  if (pool !== undefined) return reason('UnknownPool', { kind, advertisement: name, pool, ...meant(pool, snapshot.pools) });
   const peer = kind === 'BGPAdvertisement' ? advertisement.peers.find((one) => !snapshot.peers.has(one)) : undefined;
-  return peer === undefined ? undefined : reason('UnknownPeer', { advertisement: name, peer });
+  return peer === undefined ? undefined : reason('UnknownPeer', { advertisement: name, peer, ...meant(peer, snapshot.peers) });
+}
+
+function meant(name: string, known: ReadonlyMap<string, unknown>): { readonly meant?: string } {
+  return defined({ meant: closestName(name, known.keys()) });
 }
 
 function whatIsLacking(advertisement: BGPAdvertisement | L2Advertisement, { pools, peers, nodes }: Snapshot): string | undefined {

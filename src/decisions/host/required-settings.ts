@@ -5,6 +5,7 @@ import { dockerBridge } from '../../net/host-filter.ts';
 import { matchesInterface } from '../../net/interface-pattern.ts';
 import { prefixContains, type Prefix } from '../../net/prefix.ts';
 import type { HostInterface } from '../../system/host.ts';
+import { servedElsewhere } from './node-interfaces.ts';
 import type { KernelSetting, ReadSetting } from './kernel-setting.ts';
 
 export interface HostFacts {
@@ -166,15 +167,13 @@ export function uplinksOf(facts: Omit<HostFacts, 'families' | 'advertisedDefault
   return [...new Set(names)].toSorted();
 }
 
-/** Returns the interfaces by which clients of a family may come, as `uplinksOf`, and those with an address of the family beside the pods'. */
-export function entriesOf(facts: Parameters<typeof uplinksOf>[0], family: Family): string[] {
+/** Returns every interface by which a client may come: `uplinksOf`, and any other with an address that is not one of pods or of Docker's networks. */
+export function entriesOf(facts: Parameters<typeof uplinksOf>[0]): string[] {
   const { interfaces, podPrefixes, podInterfaces = [] } = facts;
-  const others = interfaces.flatMap(({ name, address: text, length }) => {
+  const others = interfaces.filter(({ name, address: text }) => {
+    if (servedElsewhere.has(name) || podInterfaces.some((pattern) => matchesInterface(name, pattern))) return false;
     const address = parseAddressLeniently(text);
-    if (family === 4 || !address.ok || address.value.family !== 6 || isLinkLocal(address.value) || length === 128) return [];
-    const isOfPods =
-      podInterfaces.some((pattern) => matchesInterface(name, pattern)) || podPrefixes.some((one) => prefixContains(one, address.value));
-    return isOfPods ? [] : [name];
+    return address.ok && !isLinkLocal(address.value) && !podPrefixes.some((prefix) => prefixContains(prefix, address.value));
   });
-  return [...new Set([...uplinksOf(facts), ...others])].filter((name) => !dockerBridge.test(name)).toSorted();
+  return [...new Set([...uplinksOf(facts), ...others.map(({ name }) => name)])].filter((name) => !dockerBridge.test(name)).toSorted();
 }

@@ -38,6 +38,9 @@ export function serviceFilterRemedy({ filter, targets, isPassed, isPolicy, hasOt
     const command = translatedRemedy(filter, isPolicy, pods, !isPassed);
     return isPlain && passed.length > 0 ? `${command} && ${accepting(filter, passed).join(' && ')}` : command;
   }
+  // Its chains on this hook drop nothing else.
+  if (hook === 'prerouting' && table === 'firewalld')
+    return 'set IPv6_rpfilter=no in /etc/firewalld/firewalld.conf and run: firewall-cmd --reload';
   if (hook === 'input' && table === 'firewalld') {
     const ports = [...new Set(targets.map(({ protocol, port }) => `--add-port=${port}/${protocol.toLowerCase()}`))];
     return `run: firewall-cmd --permanent ${ports.slice(0, portsOfACommand).join(' ')}, then: firewall-cmd --reload`;

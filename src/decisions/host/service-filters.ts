@@ -13,8 +13,8 @@ export interface FilteredHost {
   readonly node: string;
   /** Other nodes pass connections to endpoints on this one. */
   readonly hasOthers: boolean;
-  /** Interfaces by which clients of a family come. Empty: not known. */
-  readonly entries: (family: Family) => readonly string[];
+  /** Every interface by which clients may come. Empty: not known. */
+  readonly entries: readonly string[];
   /** Families that the node forwards. The problem that keeps it from forwarding another one is that of the whole node. */
   readonly families: readonly Family[];
   /** True for addresses of the node itself, at which endpoints in its network are. */
@@ -103,7 +103,7 @@ interface Loss extends TargetFate {
 function fatesOf(filters: readonly HostFilter[], match: AddressMatch, backends: readonly Backend[], host: FilteredHost): TargetFate[] {
   if (backends.length === 0) return [];
   const { protocol, address, port } = match;
-  const entries = host.entries(address.family);
+  const { entries } = host;
   const before = filters.filter(({ hook, priority }) => hook === 'prerouting' && priority < translation);
   const first = fateThrough(before, { target: { protocol, address, port }, stage: 'before', entries });
   if (first !== undefined) return [first];

@@ -22,6 +22,7 @@ import { explainL2, type L2AddressExplanation } from '../l2/l2-address.ts';
 import { explainAllocation, type AllocationExplanation } from '../pools/allocation.ts';
 import type { ProviderExplanation, ServiceRecordExplanation } from '../provider/provider.ts';
 import { sinceAskedAgain } from './asked-again.ts';
+import { withDeclaredPorts } from './declared-ports.ts';
 import { explainEndpoints, type EndpointsExplanation } from './service-endpoints.ts';
 import { explainNodeForService, type NodeExplanation } from './service-node.ts';
 
@@ -88,7 +89,8 @@ export function explainService(
   const service = snapshot.services.get(key);
   if (service === undefined) return undefined;
   const viewOf = nodeViewsOf(snapshot, service, now);
-  const nodes = nodeNames(snapshot, now).map((node) => explainNodeForService(snapshot, service, viewOf(node), now));
+  const views = nodeNames(snapshot, now).map((node) => explainNodeForService(snapshot, service, viewOf(node), now));
+  const nodes = pods === undefined ? views : withDeclaredPorts(views, pods);
   const allocation = explainAllocation(snapshot, service, released);
   const l2 = explainL2(snapshot, service, now);
   const seen = { ...explainSeen(snapshot, service, now), ...defined({ since: sinceAskedAgain(snapshot.nodeStates, nodes, now) }) };

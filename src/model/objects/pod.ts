@@ -39,4 +39,6 @@ export interface PodContainer {
   readonly restarts: number;
   /** Names of its named ports, which a Service's targetPort can refer to. */
   readonly portNames: readonly string[];
+  /** The numbers of the TCP ports that it declares (containerPort). A program may listen at others as well. Absent: none. */
+  readonly ports?: readonly number[];
 }

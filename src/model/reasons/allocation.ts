@@ -64,8 +64,11 @@ export const allocationReasons = {
   }),
   PoolNotFound: lastingReason({
     brief: 'The requested IPAddressPool does not exist',
-    says: (d: OfPool) => `the Service asks for pool "${d.pool}", which does not exist or is not valid`,
-    fix: (d) => `create IPAddressPool "${d.pool}", or change the annotation of the Service that names it`,
+    says: (d: OfPool & Partial<Texts<'meant'>>) => `the Service asks for pool "${d.pool}", which does not exist or is not valid`,
+    fix: (d) =>
+      d.meant === undefined
+        ? `create IPAddressPool "${d.pool}", or change the annotation of the Service that names it`
+        : `did you mean "${d.meant}"? Change the annotation of the Service that names "${d.pool}", or create that IPAddressPool`,
   }),
   PoolNotRequested: reasonEntry({
     brief: 'Another pool was requested',

@@ -4,14 +4,18 @@ import { lastingReason, reasonEntry, type Numbers, type Texts } from './entry.ts
 export const checkReasons = {
   EndpointRefuses: lastingReason({
     brief: 'Endpoints refuse connections',
-    says: (d: FailedConnections) => `connections to ${d.endpoints} ${d.secondsAgo === undefined ? 'are' : 'were'} refused${last(d)}`,
+    says: (d: FailedConnections & Declared) =>
+      `connections to ${d.endpoints} ${d.secondsAgo === undefined ? 'are' : 'were'} refused${last(d)}${declared(d)}`,
     fix: (d) =>
-      `let the program of the pod listen at ${portOf(d.endpoints)} of all addresses (0.0.0.0 and ::, not 127.0.0.1), or correct targetPort of the Service; if it listens, a rule on the way rejects packets`,
+      d.declared !== undefined
+        ? `correct targetPort in spec.ports of the Service (${portOf(d.endpoints)}), or let the program listen there`
+        : `let the program of the pod listen at ${portOf(d.endpoints)} of all addresses (0.0.0.0 and ::, not 127.0.0.1), or correct targetPort of the Service; if it listens, a rule on the way rejects packets`,
     field: 'spec.ports',
   }),
   EndpointSilent: lastingReason({
     brief: 'Endpoints do not answer connections',
-    says: (d: FailedConnections) => `connections to ${d.endpoints} ${d.secondsAgo === undefined ? 'get' : 'got'} no answer${last(d)}`,
+    says: (d: FailedConnections & Declared) =>
+      `connections to ${d.endpoints} ${d.secondsAgo === undefined ? 'get' : 'got'} no answer${last(d)}${declared(d)}`,
     fix: (d) =>
       `find what loses the packets between node "${d.node}" and the pod: a filter or a NetworkPolicy (nft list ruleset, on both nodes and in the pod), the network plugin's routes, the pod's own routes (ip route get CLIENT in the pod), an address that no pod has any more, or a program that accepts no connections (ss -ltn in the pod); herald check service shows from which nodes the endpoints answer`,
   }),
@@ -68,6 +72,14 @@ export const checkReasons = {
 
 /** `secondsAgo`: since the last one. Absent: they fail now, or it is not known. */
 type FailedConnections = Texts<'node' | 'endpoints'> & Partial<Numbers<'secondsAgo'>>;
+
+/** A Pod of these endpoints and the TCP ports that its containers declare, if theirs is not among them. Absent: it is, or Pods were not read. */
+type Declared = Partial<Texts<'pod' | 'declared'>>;
+
+const declared = (d: Declared & Texts<'endpoints'>): string =>
+  d.pod === undefined || d.declared === undefined
+    ? ''
+    : `, and the containers of Pod ${d.pod} declare no ${portOf(d.endpoints)}, but containerPort ${d.declared}`;
 
 const last = ({ secondsAgo }: FailedConnections): string => (secondsAgo === undefined ? '' : `, the last one ${secondsAgo} s ago`);
 

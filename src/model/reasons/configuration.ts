@@ -75,15 +75,15 @@ export const configurationReasons = {
   }),
   UnknownPool: reasonEntry({
     brief: 'An advertisement names an IPAddressPool that does not exist',
-    says: (d: OfAdvertisement & Texts<'pool'>) =>
+    says: (d: OfAdvertisement & Texts<'pool'> & Partial<Texts<'meant'>>) =>
       `${d.kind} "${d.advertisement}" names IPAddressPool "${d.pool}", which does not exist; it is in force for those of its names that do`,
-    fix: (d) => `create IPAddressPool "${d.pool}", or remove the name`,
+    fix: (d) => nameFix('IPAddressPool', d.pool, d.meant),
   }),
   UnknownPeer: reasonEntry({
     brief: 'A BGPAdvertisement names a BGPPeer that does not exist',
-    says: (d: Texts<'advertisement' | 'peer'>) =>
+    says: (d: Texts<'advertisement' | 'peer'> & Partial<Texts<'meant'>>) =>
       `BGPAdvertisement "${d.advertisement}" names BGPPeer "${d.peer}", which does not exist; it is in force for those of its names that do`,
-    fix: (d) => `create BGPPeer "${d.peer}", or remove the name`,
+    fix: (d) => nameFix('BGPPeer', d.peer, d.meant),
   }),
   AdvertisesNothing: reasonEntry({
     brief: 'The advertisement has no effect',
@@ -112,3 +112,10 @@ export const configurationReasons = {
     fix: () => '',
   }),
 };
+
+/** `meant`: the existing name that is most like the unknown one. */
+function nameFix(kind: string, name: string, meant: string | undefined): string {
+  return meant === undefined
+    ? `create ${kind} "${name}", or remove the name`
+    : `did you mean "${meant}"? Else create ${kind} "${name}", or remove the name`;
+}

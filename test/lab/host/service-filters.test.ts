@@ -95,7 +95,7 @@ async function judge(): Promise<ServiceFilterJudgement> {
   return judgeServiceFilters(selectiveFilters(filters), 'shop/web', frontends, {
     node: 'node1',
     hasOthers: false,
-    entries: () => ['uplink'],
+    entries: ['uplink'],
     families: [4, 6],
     isOwn: (one) => own.includes(formatAddress(one)),
     pods: [],
@@ -237,7 +237,7 @@ describe('filters of the node', () => {
     ['a mark', nft('forward', 0, 'meta mark 1 accept', 'meta l4proto { tcp, udp } drop'), 'meta mark'],
     ['sources', nft('prerouting', -150, 'ip saddr != 10.0.0.0/8 drop'), 'the source address'],
     ['a limit', nft('forward', 0, 'policy drop', 'ct state established accept', 'limit rate 1000/second accept'), 'limit'],
-    ['a mark, by iptables', iptables('-P FORWARD DROP', '-A FORWARD -m mark --mark 0x1 -j ACCEPT'), 'the extension mark of iptables'],
+    ['a mark, by iptables', iptables('-P FORWARD DROP', '-A FORWARD -m mark --mark 0x1 -j ACCEPT'), 'meta mark'],
   ])('%s: nothing is claimed, and the rule is named', async (_, rules, looksAt) => {
     await shell(rules);
     const { filtered, undecided } = await judge();

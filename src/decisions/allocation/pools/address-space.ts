@@ -1,3 +1,5 @@
+import { closestName } from '../../../lang/closest-name.ts';
+import { defined } from '../../../lang/defined.ts';
 import { compareAddresses, type Address, type Family } from '../../../net/address.ts';
 import { rangeContains, rangeOfPrefix, rangeSize, rangesOverlap, type AddressRange } from '../../../net/range.ts';
 import type { IPAddressPool } from '../../../model/kinds/types.ts';
@@ -17,7 +19,9 @@ export function isBuggy({ family, value }: Address): boolean {
 export function whyPoolUnavailable(space: AddressSpace, pool: string): Reason | undefined {
   if (space.pools.some(({ metadata }) => metadata.name === pool)) return undefined;
   const refused = space.refused.find(({ pool: { metadata } }) => metadata.name === pool);
-  return refused === undefined ? reason('PoolNotFound', { pool }) : refused.reason;
+  if (refused !== undefined) return refused.reason;
+  const known = space.pools.map(({ metadata }) => metadata.name);
+  return reason('PoolNotFound', { pool, ...defined({ meant: closestName(pool, known) }) });
 }
 
 interface Block {

@@ -59,9 +59,16 @@ function containersIn(spec: Raw | undefined, status: Raw | undefined): PodContai
       ready: found?.['ready'] === true,
       state: text(waiting?.['reason']) || text(terminated?.['reason']),
       restarts: typeof restarts === 'number' ? restarts : 0,
+      ...declaredPorts(container),
       portNames: list(container['ports']).flatMap((port) => text(port['name']) || []),
     };
   });
+}
+
+function declaredPorts(container: Raw): Pick<PodContainer, 'ports'> {
+  const ports = list(container['ports']).filter(({ protocol = 'TCP' }) => protocol === 'TCP');
+  const numbers = ports.flatMap(({ containerPort }) => (typeof containerPort === 'number' ? [containerPort] : []));
+  return numbers.length === 0 ? {} : { ports: numbers };
 }
 
 /** Returns those of these fields that are objects. */

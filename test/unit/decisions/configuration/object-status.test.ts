@@ -10,7 +10,7 @@ import { conflictsOf } from '../../../../src/decisions/configuration/pool-confli
 import { poolStatus, uncountable } from '../../../../src/decisions/configuration/pool-status.ts';
 import type { IPAddressPool } from '../../../../src/model/kinds/types.ts';
 import type { Snapshot } from '../../../../src/model/store/snapshot.ts';
-import { conditionText, reason, reasonText } from '../../../../src/model/reasons.ts';
+import { conditionText, reason, reasonText, remedyText } from '../../../../src/model/reasons.ts';
 import { address } from '../../../../src/net/address.ts';
 import { advertisement, cluster, matching, pool, type ClusterLiteral } from '../fixtures.ts';
 
@@ -295,6 +295,16 @@ describe('the status of an advertisement', () => {
     ],
     communities: { internal: '64512:1' },
   };
+
+  test.each([
+    [{ ipAddressPools: ['public-3'] }, 'did you mean "public-1"? Else create IPAddressPool "public-3", or remove the name'],
+    [{ peers: ['torr'] }, 'did you mean "tor"? Else create BGPPeer "torr", or remove the name'],
+    [{ peers: ['spine'] }, 'create BGPPeer "spine", or remove the name'],
+  ] as const)('an unknown name in %o has the fix %o', (change, fix) => {
+    const named = cluster({ ...whole, pools: [{ name: 'public-1', addresses: ['192.0.2.0/28'] }] });
+    const { refused } = advertisementStatus(advertisement({ name: 'all', ...change }), named);
+    expect(refused && remedyText(refused)).toBe(fix);
+  });
 
   test.each([
     ['names nothing', {}, 'accepted, ready'],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { sysctlName } from '../../../../src/decisions/host/kernel-setting.ts';
-import { requiredSettings, type HostFacts } from '../../../../src/decisions/host/required-settings.ts';
+import { entriesOf, requiredSettings, type HostFacts } from '../../../../src/decisions/host/required-settings.ts';
 import { defaultConntrack } from '../../../../src/model/kinds/default-config.ts';
 import { prefix } from '../../../../src/net/prefix.ts';
 
@@ -164,4 +164,18 @@ describe('connection tracking settings', () => {
       `${path('udp_timeout')}=10`,
     ]);
   });
+});
+
+test('clients may come by every interface with an address of its own, but not by those of pods, of Docker and of other proxies', () => {
+  const addresses = [
+    ['eth0', '10.0.0.1'],
+    ['eth1', 'fe80::1'],
+    ['eth2', '2001:db8::1'],
+    ['wg0', '10.9.0.1'],
+    ['cni0', '10.244.1.1'],
+    ['docker0', '172.17.0.1'],
+    ['kube-ipvs0', '10.96.0.1'],
+  ] as const;
+  const interfaces = addresses.map(([name, address]) => ({ name, address, length: name === 'wg0' || name === 'kube-ipvs0' ? 32 : 24 }));
+  expect(entriesOf({ ...facts, interfaces, peerInterfaces: ['eth1'] })).toEqual(['eth0', 'eth1', 'eth2', 'wg0']);
 });

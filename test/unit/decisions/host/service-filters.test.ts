@@ -24,7 +24,7 @@ function frontend(text: string, backends: readonly Backend[], protocol: Protocol
 const host: FilteredHost = {
   node: 'n1',
   hasOthers: false,
-  entries: () => ['eth0'],
+  entries: ['eth0'],
   families: [4, 6],
   isOwn: (one) => ['10.0.0.1', 'fd00::1'].includes(formatAddress(one)),
   pods: [],
@@ -209,21 +209,21 @@ describe('a rule that cannot be judged', () => {
   });
 
   test('is told when it checks the reverse path and clients come by several interfaces', () => {
-    const two = (): readonly string[] => ['eth0', 'eth1'];
+    const two = ['eth0', 'eth1'];
     expect(judge([filter(early, '-m rpfilter --invert -j DROP')], both.slice(0, 1), { entries: two }).undecided).toEqual([
       'the extension rpfilter of iptables',
     ]);
   });
 
   test('leaves open a loss on one of several interfaces, and all are a certain one', () => {
-    const entries = (): readonly string[] => ['eth0', 'eth1'];
+    const entries = ['eth0', 'eth1'];
     const one = both.slice(0, 1);
     expect(judge([filter({}, '-i eth1 -j DROP')], one, { entries })).toMatchObject({
       lost: [],
       undecided: ['the interface by which packets come in: those that come by eth1 are lost'],
     });
     expect(judge([filter({}, '-i eth+ -j DROP')], one, { entries }).lost).toEqual([ipv4]);
-    expect(judge([filter({}, '-i eth0 -p tcp -m tcp --dport 8080 -j DROP')], one, { entries: () => [] }).undecided).toEqual([
+    expect(judge([filter({}, '-i eth0 -p tcp -m tcp --dport 8080 -j DROP')], one, { entries: [] }).undecided).toEqual([
       'the interface by which packets come in',
     ]);
   });
@@ -269,13 +269,19 @@ describe('the sentence', () => {
       'chain INPUT of table ip filter (hook input) rejects connections to 10.0.0.1:6443 (TCP): by rule 1 (-j REJECT). run: iptables -I INPUT -d 10.0.0.1 -p tcp -m multiport --dports 6443 -j ACCEPT',
     ],
     [
+      'has the setting of firewalld for its check of the reverse path',
+      filter({ ...early, table: 'firewalld', chain: 'filter_PREROUTING' }, '-m rpfilter --invert -p tcp -m tcp --dport 80 -j DROP'),
+      both.slice(1),
+      'not decided whether chain filter_PREROUTING of table inet firewalld lets packets of Services through, such as those of shop/web to [2001:db8::1]:80: rule 1 (-m rpfilter --invert -p tcp -m tcp --dport 80 -j DROP) looks at the extension rpfilter of iptables. look whether connections arrive: herald check service shop/web; if they are lost here, set IPv6_rpfilter=no in /etc/firewalld/firewalld.conf and run: firewall-cmd --reload',
+    ],
+    [
       'says what is not decided',
       filter({ ...drop, chain: 'forward' }, '-s 10.0.0.0/8 -j ACCEPT'),
       both.slice(0, 1),
       'not decided whether chain forward of table inet fw lets packets of Services through, such as those of shop/web to 10.244.1.10:8080: rule 1 (-s 10.0.0.0/8 -j ACCEPT) looks at the source address. look whether connections arrive: herald check service shop/web; if they are lost here, run: nft insert rule inet fw forward ct status dnat accept',
     ],
   ])('%s', (_, one, frontends, expected) => {
-    expect(judge([one], frontends).texts).toEqual([expected]);
+    expect(judge([one], frontends, { entries: one.table === 'firewalld' ? ['eth0', 'eth1'] : ['eth0'] }).texts).toEqual([expected]);
   });
 
   test('names some of many endpoints, and counts the rest', () => {

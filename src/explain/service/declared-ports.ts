@@ -1,0 +1,25 @@
+import type { FailingEndpoints } from '../../model/objects/node-state.ts';
+import type { Pod } from '../../model/objects/pod.ts';
+import type { NodeExplanation } from './service-node.ts';
+
+/** Adds the ports that the Pods of failing endpoints declare, where that of the endpoints is not among them. */
+export function withDeclaredPorts(nodes: readonly NodeExplanation[], pods: readonly Pod[]): NodeExplanation[] {
+  return nodes.map((node) => {
+    const { failing } = node;
+    return failing === undefined ? node : { ...node, failing: failing.map((one) => withPort(one, pods)) };
+  });
+}
+
+/** All endpoints of one reason have the same port of the Service. The first one decides. */
+function withPort(failing: FailingEndpoints, pods: readonly Pod[]): FailingEndpoints {
+  const because = failing.reason;
+  if (because.code !== 'EndpointRefuses' && because.code !== 'EndpointSilent') return failing;
+  const [, ipv6, ipv4, port] = /^(?:\[([0-9a-f:.]+)\]|([0-9.]+)):(\d+)/.exec(because.details.endpoints) ?? [];
+  const pod = pods.find(({ addresses }) => addresses.includes(ipv6 ?? ipv4 ?? ''));
+  const declared = [...new Set((pod?.containers ?? []).flatMap(({ ports = [] }) => ports))];
+  if (pod === undefined || declared.length === 0 || declared.includes(Number(port))) return failing;
+  const details = { ...because.details, pod: pod.name, declared: declared.slice(0, shownPorts).join(', ') };
+  return { ...failing, reason: { ...because, details } };
+}
+
+const shownPorts = 5;
