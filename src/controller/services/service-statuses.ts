@@ -1,7 +1,7 @@
 import { reasonLine } from '../../decisions/verdict/verdict-text.ts';
 import { defined } from '../../lang/defined.ts';
 import type { ObjectReference } from '../../model/objects/object-event.ts';
-import { poolRecordIn } from '../../model/objects/pool-record.ts';
+import { poolRecordIn, withoutPoolRecord } from '../../model/objects/pool-record.ts';
 import { conditionTypes } from '../../model/objects/condition-types.ts';
 import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
 import { stableText, reasonText } from '../../model/reasons.ts';
@@ -174,7 +174,9 @@ export class ServiceStatuses {
     const isTold = known?.unmet?.reason === reason.code && (stableText(reason) === undefined || known.unmet.message === unmet?.message);
     if (same && isTold) return;
     log.warn({ service, addresses, code: reason.code, reason: reasonText(reason) }, 'address not assigned');
-    if (!isTold) events.record(objectEvent('addressNotAssigned', reference, unmet?.message ?? reasonLine(reason), reason.code));
+    if (isTold) return;
+    const note = unmet === undefined ? reasonLine(reason) : withoutPoolRecord(unmet.message);
+    events.record(objectEvent('addressNotAssigned', reference, note, reason.code));
   }
 
   #recordCondition(reference: ObjectReference, { type, status, reason, message }: Condition): void {

@@ -1,4 +1,4 @@
-import type { Labels } from '../../model/objects/metadata.ts';
+import type { Labels, ServiceKey } from '../../model/objects/metadata.ts';
 import { anySelects } from '../../model/objects/label-selector.ts';
 import { recordedPoolOf, type RecordedPool } from '../../model/objects/pool-record.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
@@ -54,12 +54,27 @@ export function announcedPool<P extends NamedPool>(
 export function poolsToRecord(snapshot: Snapshot, service: Service): RecordedPool[] {
   return assignedAddresses(service).flatMap((address): RecordedPool[] => {
     const pools = poolsOfAddress(snapshot, [service], address);
-    const isRecorded = ({ metadata }: NamedPool): boolean => metadata.name === recordedPoolOf(service, address)?.pool;
+    const recorded = recordedPoolOf(service, address);
+    const isRecorded = ({ metadata }: NamedPool): boolean => metadata.name === recorded?.pool;
     const announced = kindsOf(snapshot).flatMap((advertisements) => announcedPool(pools, advertisements, [service]) ?? []);
     const pool = announced.find(isRecorded) ?? announced[0] ?? pools.find(isRecorded) ?? pools[0];
     if (pool === undefined) return [];
-    return [{ address, pool: pool.metadata.name, labels: selectedLabels(snapshot, pool.metadata.labels) }];
+    return [{ address, pool: pool.metadata.name, labels: selectedLabels(snapshot, pool.metadata.labels, recorded) }];
   });
+}
+
+/**
+ * Returns the first Service by name with an address that no longer lies in its pool on record, if the advertisement covers that pool. `pool`:
+ * the name of the only pool to look at. The cost is proportional to the number of Services.
+ */
+export function keeperOf(snapshot: Snapshot, advertisement: BGPAdvertisement | L2Advertisement, pool?: string): ServiceKey | undefined {
+  const keepers = [...snapshot.services].flatMap(([key, service]) => {
+    const pools = assignedAddresses(service).flatMap((address) => poolsOfAddress(snapshot, [service], address));
+    const isCovered = (one: PoolOfAddress): boolean =>
+      one.isKept === true && (pool === undefined || one.metadata.name === pool) && coversPool(advertisement, one);
+    return pools.some(isCovered) ? [key] : [];
+  });
+  return keepers.toSorted()[0];
 }
 
 function kindsOf(snapshot: Snapshot): readonly (readonly (BGPAdvertisement | L2Advertisement)[])[] {
@@ -76,11 +91,15 @@ function asPool({ pools }: Snapshot, { pool, labels }: RecordedPool): NamedPool 
   return { metadata: { name: pool, labels: pools.get(pool)?.metadata.labels ?? labels } };
 }
 
-/** Other labels of a pool, such as the version of a chart, change often and decide nothing. */
-function selectedLabels(snapshot: Snapshot, labels: Labels): Labels {
+/**
+ * Returns the labels that selectors read. Others, such as the version of a chart, change often and decide nothing. Those on record stay: the
+ * advertisement that reads them may come back after it was deleted.
+ */
+function selectedLabels(snapshot: Snapshot, labels: Labels, recorded: RecordedPool | undefined): Labels {
   const selectors = kindsOf(snapshot).flatMap((kind) => kind.flatMap(({ ipAddressPoolSelectors }) => ipAddressPoolSelectors));
-  const keys = new Set(
-    selectors.flatMap(({ matchLabels, matchExpressions }) => [...Object.keys(matchLabels), ...matchExpressions.map(({ key }) => key)]),
-  );
+  const keys = new Set([
+    ...Object.keys(recorded?.labels ?? {}),
+    ...selectors.flatMap(({ matchLabels, matchExpressions }) => [...Object.keys(matchLabels), ...matchExpressions.map(({ key }) => key)]),
+  ]);
   return Object.fromEntries(Object.entries(labels).filter(([key]) => keys.has(key)));
 }

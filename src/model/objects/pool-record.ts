@@ -56,7 +56,7 @@ export function withoutPoolRecord(message: string): string {
   return at === -1 ? message : message.slice(0, at);
 }
 
-const itemPattern = /^([a-z0-9.-]+)(?: \[([^\[\]]*)\])?: ([0-9a-f:.]+(?:, [0-9a-f:.]+)*)$/;
+const itemPattern = /^([a-z0-9.-]+)(?: \[([^[\]]*)\])?: ([0-9a-f:.]+(?:, [0-9a-f:.]+)*)$/;
 
 function labelsText(labels: Labels): string {
   const entries = Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1));

@@ -75,9 +75,11 @@ export const configurationReasons = {
   }),
   UnknownPool: reasonEntry({
     brief: 'An advertisement names an IPAddressPool that does not exist',
-    says: (d: OfAdvertisement & Texts<'pool'>) =>
-      `${d.kind} "${d.advertisement}" names IPAddressPool "${d.pool}", which does not exist; it is in force for those of its names that do`,
-    fix: (d) => `create IPAddressPool "${d.pool}", or remove the name`,
+    // `keeper`: a Service that keeps an address of the pool, which the advertisement covers.
+    says: (d: OfAdvertisement & Texts<'pool'> & { readonly keeper?: string }) =>
+      `${d.kind} "${d.advertisement}" names IPAddressPool "${d.pool}", which does not exist; it is in force for those of its names that do${d.keeper === undefined ? '' : `, and for the address that Service ${d.keeper} keeps of "${d.pool}"`}`,
+    fix: (d) =>
+      `create IPAddressPool "${d.pool}", or ${d.keeper === undefined ? 'remove the name' : 'remove the name when no Service keeps an address of the pool any more'}`,
   }),
   UnknownPeer: reasonEntry({
     brief: 'A BGPAdvertisement names a BGPPeer that does not exist',

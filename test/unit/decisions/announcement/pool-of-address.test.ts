@@ -37,10 +37,9 @@ const serviceOf = (snapshot: Snapshot): Service => {
 function edited(before: ClusterLiteral, ...edits: readonly ClusterLiteral[]): Snapshot {
   let recordedPools: readonly RecordedPool[] = [];
   let snapshot = cluster(before);
-  let literal = before;
-  for (const edit of edits) {
+  for (const [index] of edits.entries()) {
+    const literal: ClusterLiteral = Object.assign({}, before, ...edits.slice(0, index + 1));
     recordedPools = poolsToRecord(snapshot, { ...serviceOf(snapshot), recordedPools });
-    literal = { ...literal, ...edit };
     snapshot = cluster({ ...literal, services: (literal.services ?? []).map((one) => ({ ...one, recordedPools })) });
   }
   return snapshot;
@@ -98,6 +97,16 @@ describe('an edit of pools takes no route away', () => {
     const snapshot = cluster({ ...base, advertisements: [{ name: 'ad', ipAddressPoolSelectors: [matching({ tier: 'front' })] }] });
     expect(poolsToRecord(snapshot, serviceOf(snapshot)).map(({ labels }) => labels)).toEqual([{ tier: 'front' }, { tier: 'front' }]);
   });
+
+  test.each([[[]], [[old]]])(
+    'an advertisement that selects by label and comes back announces what it announced, with pools %j meanwhile',
+    (pools) => {
+      const byLabel = { advertisements: [{ name: 'ad', ipAddressPoolSelectors: [matching({ tier: 'front' })] }] };
+      const none = { advertisements: [], l2Advertisements: [] };
+      const snapshot = edited({ ...base, ...byLabel, ...{ l2Advertisements: [] } }, { pools, ...none }, { pools: [] }, byLabel);
+      expect(announced(snapshot)[0]).toBe('192.0.2.1: 192.0.2.1/32, NoAdvertisement');
+    },
+  );
 
   test('two addresses of two pools are announced each by its own', () => {
     const pools = [
