@@ -21,6 +21,8 @@ export interface AddressOrigin {
   readonly pool?: NamedPool;
   /** The pool contained the address and no longer does. It is announced alone: no aggregate around it is ours. */
   readonly isKept?: true;
+  /** The prefix length of a larger block around the address that was of the pool before an edit, by the record of the Service. */
+  readonly formerBlock?: number;
   /** Prefixes that contain the address and are entirely ours. */
   readonly prefixes: readonly Prefix[];
   /** For messages: 'IPAddressPool "a"'. */
@@ -65,12 +67,15 @@ export function resolveAdvertisement(
   snapshot: Snapshot,
   advertisement: BGPAdvertisement,
   address: Address,
-  { prefixes, name, isKept }: AddressOrigin,
+  { prefixes, name, isKept, formerBlock = Infinity }: AddressOrigin,
 ): ResolvedAdvertisement | { readonly reason: Reason } {
   const bits = bitsOf(address.family);
   const field = address.family === 4 ? 'aggregationLength' : 'aggregationLengthV6';
-  const length = isKept === true ? bits : advertisement[field];
   const [widest] = prefixes.toSorted((a, b) => a.length - b.length);
+  const asked = advertisement[field];
+  // An edit of the pool took the rest of the aggregate away.
+  const isAlone = isKept === true || (asked < (widest?.length ?? bits) && formerBlock <= asked);
+  const length = isAlone ? bits : asked;
   if (length < (widest?.length ?? bits)) {
     const prefix = formatPrefix(widest ?? maskedPrefix(address, bits));
     return { reason: reason('AggregationTooShort', { advertisement: advertisement.metadata.name, field, length, of: name, prefix }) };

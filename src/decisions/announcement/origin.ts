@@ -1,3 +1,5 @@
+import { defined } from '../../lang/defined.ts';
+import { recordedPoolOf } from '../../model/objects/pool-record.ts';
 import { formatAddress, type Address } from '../../net/address.ts';
 import { prefixContains } from '../../net/prefix.ts';
 import type { AddressType } from '../../model/kinds/types.ts';
@@ -26,7 +28,9 @@ export function originOf(snapshot: Snapshot, service: Service, address: Address,
         return reason('AddressNotFromPool', { address: formatAddress(address), ...nearestRange(snapshot.pools.values(), address) });
       const name = `IPAddressPool "${pool.metadata.name}"`;
       if (pool.isKept === true) return { type, pool, prefixes: [], name, isKept: true };
-      return { type, pool, prefixes: poolPrefixes(pool.contains, address), name };
+      const recorded = recordedPoolOf(service, address);
+      const formerBlock = recorded?.pool === pool.metadata.name ? recorded.block : undefined;
+      return { type, pool, prefixes: poolPrefixes(pool.contains, address), name, ...defined({ formerBlock }) };
     }
     case 'ClusterIP':
       return {

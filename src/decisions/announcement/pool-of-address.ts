@@ -1,12 +1,13 @@
+import { defined } from '../../lang/defined.ts';
 import type { Labels, ServiceKey } from '../../model/objects/metadata.ts';
 import { anySelects } from '../../model/objects/label-selector.ts';
 import { recordedPoolOf, type RecordedPool } from '../../model/objects/pool-record.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
 import type { BGPAdvertisement, IPAddressPool, L2Advertisement } from '../../model/kinds/types.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import type { Address } from '../../net/address.ts';
+import { bitsOf, type Address } from '../../net/address.ts';
 import { poolsOf } from '../allocation/pools/pools.ts';
-import { coversPool, type NamedPool } from './advertisements.ts';
+import { coversPool, poolPrefixes, type NamedPool } from './advertisements.ts';
 
 /** A pool by whose advertisements an address is announced. */
 export type PoolOfAddress = NamedPool &
@@ -59,8 +60,22 @@ export function poolsToRecord(snapshot: Snapshot, service: Service): RecordedPoo
     const announced = kindsOf(snapshot).flatMap((advertisements) => announcedPool(pools, advertisements, [service]) ?? []);
     const pool = announced.find(isRecorded) ?? announced[0] ?? pools.find(isRecorded) ?? pools[0];
     if (pool === undefined) return [];
-    return [{ address, pool: pool.metadata.name, labels: selectedLabels(snapshot, pool.metadata.labels, recorded) }];
+    const block = neededBlock(snapshot, address, pool, isRecorded(pool) ? recorded?.block : undefined);
+    const labels = selectedLabels(snapshot, pool.metadata.labels, recorded);
+    return [{ address, pool: pool.metadata.name, labels, ...defined({ block }) }];
   });
+}
+
+/**
+ * Returns the length of the largest block around the address that is or was of its pool. Undefined: no BGPAdvertisement makes an aggregate
+ * inside it.
+ */
+function neededBlock(snapshot: Snapshot, address: Address, pool: PoolOfAddress, recorded: number | undefined): number | undefined {
+  const field = address.family === 4 ? 'aggregationLength' : 'aggregationLengthV6';
+  const blocks = pool.isKept === true ? [] : poolPrefixes(pool.contains, address);
+  const largest = Math.min(...blocks.map(({ length }) => length), recorded ?? Infinity);
+  const aggregating = balancedAdvertisements(snapshot).filter((one) => one[field] < bitsOf(address.family) && coversPool(one, pool));
+  return aggregating.some((one) => one[field] >= largest) ? largest : undefined;
 }
 
 /**

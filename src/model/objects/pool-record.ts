@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { formatAddress, parseAddress, sameAddress, type Address } from '../../net/address.ts';
 import { limits } from '../limits.ts';
 import type { Labels } from './metadata.ts';
@@ -8,6 +9,8 @@ export interface RecordedPool {
   readonly pool: string;
   /** The labels of the pool that selectors of advertisements read: they outlive the pool. */
   readonly labels: Labels;
+  /** The prefix length of the largest block around the address that was of the pool. Absent where no aggregate needed it. */
+  readonly block?: number;
 }
 
 /** Returns the record for an address. Undefined: there is none. */
@@ -22,13 +25,13 @@ const lead = ' (of pool ';
 
 /**
  * Returns the message with the pools of the addresses at its end, such as `(of pool web: 192.0.2.1, 2001:db8::1; inner [tier=back]:
- * 198.51.100.1)`. Pools beyond `limits.poolRecord` characters are left out.
+ * 198.51.100.1/24)`. Pools beyond `limits.poolRecord` characters are left out.
  */
 export function withPoolRecord(message: string, pools: readonly RecordedPool[]): string {
   const byPool = Map.groupBy(pools, ({ pool, labels }) => `${pool}${labelsText(labels)}`);
   let list = '';
   for (const [pool, of] of byPool) {
-    const item = `${list === '' ? '' : '; '}${pool}: ${of.map(({ address }) => formatAddress(address)).join(', ')}`;
+    const item = `${list === '' ? '' : '; '}${pool}: ${of.map(addressText).join(', ')}`;
     if (list.length + item.length <= limits.poolRecord) list += item;
   }
   return list === '' ? message : `${message}${lead}${list})`;
@@ -44,8 +47,10 @@ export function poolRecordIn(message: string): RecordedPool[] {
     .flatMap((item) => {
       const [, pool = '', labels = '', addresses = ''] = itemPattern.exec(item) ?? [];
       return addresses.split(', ').flatMap((text) => {
-        const address = parseAddress(text);
-        return pool === '' || !address.ok ? [] : [{ address: address.value, pool, labels: labelsIn(labels) }];
+        const [at = '', length] = text.split('/');
+        const address = parseAddress(at);
+        const block = length === undefined ? undefined : Number(length);
+        return pool === '' || !address.ok ? [] : [{ address: address.value, pool, labels: labelsIn(labels), ...defined({ block }) }];
       });
     });
 }
@@ -56,7 +61,9 @@ export function withoutPoolRecord(message: string): string {
   return at === -1 ? message : message.slice(0, at);
 }
 
-const itemPattern = /^([a-z0-9.-]+)(?: \[([^[\]]*)\])?: ([0-9a-f:.]+(?:, [0-9a-f:.]+)*)$/;
+const itemPattern = /^([a-z0-9.-]+)(?: \[([^[\]]*)\])?: ([0-9a-f:.]+(?:\/\d{1,3})?(?:, [0-9a-f:.]+(?:\/\d{1,3})?)*)$/;
+
+const addressText = ({ address, block }: RecordedPool): string => `${formatAddress(address)}${block === undefined ? '' : `/${block}`}`;
 
 function labelsText(labels: Labels): string {
   const entries = Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1));

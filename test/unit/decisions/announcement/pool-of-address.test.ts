@@ -131,6 +131,22 @@ describe('an edit of pools takes no route away', () => {
     expect(announced(edited(before, { pools: [] }))).toEqual(everything);
   });
 
+  test('an aggregate that a pool contains no more becomes the route of the address alone', () => {
+    const before = { ...base, advertisements: [{ name: 'ad', aggregationLength: 25, aggregationLengthV6: 64 }] };
+    const small = { pools: [{ ...old, addresses: ['192.0.2.0/26', '2001:db8::/96'] }] };
+    expect(announced(edited(before, {}))).toEqual(['192.0.2.1: 192.0.2.0/25, link', '2001:db8::1: 2001:db8::/64, link']);
+    expect(announced(edited(before, small))).toEqual(everything);
+    expect(announced(edited(before, small, {}, {}))).toEqual(everything);
+    expect(announced(edited(before, small, {}, before))).toEqual(announced(edited(before, {})));
+  });
+
+  test('an aggregate that the pool never contained is left out', () => {
+    const before = { ...base, advertisements: [{ name: 'ad', aggregationLength: 23 }] };
+    expect(announced(edited(before, {}, {}))[0]).toBe('192.0.2.1: AggregationTooShort, link');
+    const wider = { ...base, advertisements: [{ name: 'ad', aggregationLength: 25 }] };
+    expect(announced(edited(wider, {}, before))[0]).toBe('192.0.2.1: AggregationTooShort, link');
+  });
+
   test('a new pool with the same addresses decides alone once it is announced', () => {
     const renamed = { pools: [{ ...old, name: 'new' }] };
     const both = {

@@ -18,6 +18,15 @@ describe('the pools in a condition', () => {
     expect(withoutPoolRecord(message)).toBe('Yes');
   });
 
+  test('come with the length of a block that an aggregate needs', () => {
+    const message = withPoolRecord('Yes', [
+      { ...of('web', '192.0.2.1'), block: 24 },
+      { ...of('web', '2001:db8::1'), block: 0 },
+    ]);
+    expect(message).toBe('Yes (of pool web: 192.0.2.1/24, 2001:db8::1/0)');
+    expect(poolRecordIn(message).map(({ block }) => block)).toEqual([24, 0]);
+  });
+
   test('are absent from a message of a Service without addresses of pools', () => {
     expect(withPoolRecord('No', [])).toBe('No');
     expect(read('No')).toEqual([]);
