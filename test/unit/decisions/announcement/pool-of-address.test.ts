@@ -140,6 +140,21 @@ describe('an edit of pools takes no route away', () => {
     expect(announced(edited(before, small, {}, before))).toEqual(announced(edited(before, {})));
   });
 
+  test('an address alone has the fields of its nearest advertisement, not of the aggregates', () => {
+    const before = {
+      ...base,
+      advertisements: [
+        { name: 'inside', localPref: 100 },
+        { name: 'outside', aggregationLength: 24, aggregationLengthV6: 64, localPref: 200 },
+        { name: 'wider', aggregationLength: 23, aggregationLengthV6: 63, localPref: 300 },
+      ],
+      pools: [{ ...old, addresses: ['192.0.2.0/23', '2001:db8::/63'] }],
+    };
+    expect(announced(edited(before, {}))[0]).toBe('192.0.2.1: 192.0.2.0/23,192.0.2.0/24,192.0.2.1/32, link');
+    expect(announced(edited(before, { pools: [] }))).toEqual(everything);
+    expect(announced(edited({ ...before, advertisements: before.advertisements.slice(1) }, { pools: [] }))).toEqual(everything);
+  });
+
   test('an aggregate that the pool never contained is left out', () => {
     const before = { ...base, advertisements: [{ name: 'ad', aggregationLength: 23 }] };
     expect(announced(edited(before, {}, {}))[0]).toBe('192.0.2.1: AggregationTooShort, link');
