@@ -5,8 +5,8 @@ import { recordedPoolOf, type RecordedPool } from '../../model/objects/pool-reco
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
 import type { BGPAdvertisement, IPAddressPool, L2Advertisement } from '../../model/kinds/types.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import { bitsOf, type Address } from '../../net/address.ts';
-import { poolsOf } from '../allocation/pools/pools.ts';
+import { bitsOf, sameAddress, type Address } from '../../net/address.ts';
+import { containsAddress, poolsOf } from '../allocation/pools/pools.ts';
 import { coversPool, poolPrefixes, type NamedPool } from './advertisements.ts';
 
 /** A pool by whose advertisements an address is announced. */
@@ -83,13 +83,15 @@ function neededBlock(snapshot: Snapshot, address: Address, pool: PoolOfAddress, 
  * the name of the only pool to look at. The cost is proportional to the number of Services.
  */
 export function keeperOf(snapshot: Snapshot, advertisement: BGPAdvertisement | L2Advertisement, pool?: string): ServiceKey | undefined {
-  const keepers = [...snapshot.services].flatMap(([key, service]) => {
-    const pools = assignedAddresses(service).flatMap((address) => poolsOfAddress(snapshot, [service], address));
-    const isCovered = (one: PoolOfAddress): boolean =>
-      one.isKept === true && (pool === undefined || one.metadata.name === pool) && coversPool(advertisement, one);
-    return pools.some(isCovered) ? [key] : [];
-  });
-  return keepers.toSorted()[0];
+  const isKept = (service: Service, recorded: RecordedPool): boolean => {
+    if (pool !== undefined && recorded.pool !== pool) return false;
+    const existing = snapshot.pools.get(recorded.pool);
+    if (existing !== undefined && containsAddress(existing, recorded.address)) return false;
+    if (!coversPool(advertisement, asPool(snapshot, recorded))) return false;
+    return assignedAddresses(service).some((address) => sameAddress(address, recorded.address));
+  };
+  const keepers = [...snapshot.services].filter(([, service]) => service.recordedPools?.some((one) => isKept(service, one)) === true);
+  return keepers.map(([key]) => key).toSorted()[0];
 }
 
 function kindsOf(snapshot: Snapshot): readonly (readonly (BGPAdvertisement | L2Advertisement)[])[] {
