@@ -8,8 +8,9 @@ import { formatPrefix, hostPrefix, prefixContains, withoutPrefix, type Prefix } 
 import { poolsOf } from '../allocation/pools/pools.ts';
 
 /**
- * Marks the external frontends whose address is Herald's: in a pool, of a pool on record, or an external IP where a BGPAdvertisement announces them. Routers send
- * nodes every packet for such an address, and nodes would send back what no frontend takes. The address of a Node belongs to that Node.
+ * Marks the external frontends whose address is Herald's: in a pool, or of one on record, or an external IP where a BGPAdvertisement announces
+ * them. Routers send nodes every packet for such an address, and nodes would send back what no frontend takes. The address of a Node belongs
+ * to that Node.
  */
 export function withRestRefused(snapshot: Snapshot, service: Service, frontends: readonly Frontend[]): readonly Frontend[] {
   const announced = [...snapshot.advertisements.values()].some(({ addressTypes }) => addressTypes.includes('ExternalIP'))

@@ -145,7 +145,7 @@ export const allocationReasons = {
     fix: (d) =>
       d.former === undefined
         ? `to have it announced, ${restoreText(d)}; or request another address`
-        : `to keep the address, add ${d.address} to spec.addresses of an IPAddressPool; to have another one, annotate the Service with herald.dev/address-pool: POOL`,
+        : `to keep the address, add ${d.address} to spec.addresses of IPAddressPool "${d.former}", or of another that is announced; to have another address, annotate the Service with herald.dev/address-pool: POOL`,
   }),
   AddressTaken: lastingReason({
     brief: 'Another Service has the address',
