@@ -103,7 +103,7 @@ describe('an edit of pools takes no route away', () => {
     (pools) => {
       const byLabel = { advertisements: [{ name: 'ad', ipAddressPoolSelectors: [matching({ tier: 'front' })] }] };
       const none = { advertisements: [], l2Advertisements: [] };
-      const snapshot = edited({ ...base, ...byLabel, ...{ l2Advertisements: [] } }, { pools, ...none }, { pools: [] }, byLabel);
+      const snapshot = edited({ ...base, ...byLabel, l2Advertisements: [] }, { pools, ...none }, { pools: [] }, byLabel);
       expect(announced(snapshot)[0]).toBe('192.0.2.1: 192.0.2.1/32, NoAdvertisement');
     },
   );
