@@ -189,14 +189,15 @@ export class Controller {
 
   async #reconcile(key: ServiceKey): Promise<void> {
     const { snapshot } = this.#components.source;
-    const service = snapshot.services.get(key);
+    const found = snapshot.services.get(key);
     const wasJudged = this.#deferred.take(key);
-    if (service === undefined) {
+    if (found === undefined) {
       this.#unclaimed.forget(key);
       this.#deniedIPs.forget(key);
       if (!this.#unreadable.mayBeThere(key)) await this.#releaseService(key, undefined, 'the Service is gone');
       return;
     }
+    const service = this.#statuses.withRecordedPools(found);
     this.#deniedIPs.observe(key, service, snapshot);
     const before = this.#servedBefore(key, service);
     const provider = this.#served.claimant(service, snapshot);
@@ -206,13 +207,13 @@ export class Controller {
     }
     this.#unclaimed.forget(key);
     const others = this.#served.holders(key, service).filter((holder) => holder !== provider);
-    const found = assignedAddresses(service);
+    const arrived = assignedAddresses(service);
     // A Service that arrives with addresses keeps them: another controller assigned them, and clients may use them.
     if (!this.#served.isWritten(key)) {
-      if (others.length === 0) this.#adopt(provider, service, found, 'free');
+      if (others.length === 0) this.#adopt(provider, service, arrived, 'free');
     } else if (this.#hasCompetingWriter(key, service)) {
       // The Service keeps the address that the other program removed, and gets it back when the other program stops.
-      if (found.length > 0) this.#adopt(provider, service, found, 'always');
+      if (arrived.length > 0) this.#adopt(provider, service, arrived, 'always');
       this.#served.recordServed(key, { provider, service, ingress: service.ingress });
       return this.#write(key, service, reason('StatusContested', { times: limits.overwrites }));
     }

@@ -2,14 +2,17 @@ import { anySelects } from '../model/objects/label-selector.ts';
 import { requestedDrain } from '../model/kinds/requested-drain.ts';
 import type { BGPAdvertisement, BGPPeer, IPAddressPool, L2Advertisement } from '../model/kinds/types.ts';
 import type { Namespace, Node, Secret } from '../model/objects/cluster.ts';
+import { recordedPoolOf } from '../model/objects/pool-record.ts';
 import { assignedAddresses, type Service } from '../model/objects/service.ts';
 import type { HeraldObject, Snapshot } from '../model/store/snapshot.ts';
+import type { Address } from '../net/address.ts';
 import { prefixContains } from '../net/prefix.ts';
 import { decideAllocationClaim } from './allocation/claim.ts';
 import { whyPoolRefuses } from './allocation/pools/pool-eligibility.ts';
-import { containsAddress, poolsOf } from './allocation/pools/pools.ts';
+import { containsAddress } from './allocation/pools/pools.ts';
 import { allocationRequest } from './allocation/request.ts';
-import { coversPool } from './announcement/advertisements.ts';
+import { coversPool, type NamedPool } from './announcement/advertisements.ts';
+import { poolsOfAddress } from './announcement/pool-of-address.ts';
 
 /** Who decides about a Service: the agent of a node, or the controller, which decides for all nodes. */
 interface Decision {
@@ -79,7 +82,8 @@ function dependsOn(decision: Decision, object: HeraldObject): boolean {
 /** A Service without an address depends on all pools that may give it one. */
 function dependsOnPool({ snapshot, service }: Decision, pool: IPAddressPool): boolean {
   const addresses = assignedAddresses(service);
-  if (addresses.some((address) => containsAddress(pool, address))) return true;
+  const isRecorded = (address: Address): boolean => recordedPoolOf(service, address)?.pool === pool.metadata.name;
+  if (addresses.some((address) => containsAddress(pool, address) || isRecorded(address))) return true;
   if (service.requestedPool === pool.metadata.name || service.requestedAddresses.some((one) => containsAddress(pool, one))) return true;
   if (addresses.length > 0 || service.requestedPool !== undefined || !decideAllocationClaim(service, snapshot.config).mine) return false;
   return pool.autoAssign && whyPoolRefuses(pool, allocationRequest(service, snapshot)) === undefined;
@@ -100,8 +104,8 @@ function isOnLinksBy(decision: Decision, advertisement: L2Advertisement): boolea
   return hasAddressIn(decision, (pool) => coversPool(advertisement, pool));
 }
 
-function hasAddressIn({ snapshot, service }: Decision, isWanted: (pool: IPAddressPool) => boolean): boolean {
-  return assignedAddresses(service).some((address) => poolsOf(snapshot.pools, address).some(isWanted));
+function hasAddressIn({ snapshot, service }: Decision, isWanted: (pool: NamedPool) => boolean): boolean {
+  return assignedAddresses(service).some((address) => poolsOfAddress(snapshot, [service], address).some(isWanted));
 }
 
 function advertisementsOf(decision: Decision): BGPAdvertisement[] {

@@ -16,6 +16,8 @@ export const limits = {
   externalIPs: 100,
   sourceRanges: 1000,
   ingress: 16,
+  /** Characters of a condition that name the pools of the addresses. */
+  poolRecord: 4000,
   /** Entries read from a status that other programs have written. One entry for each node is usual. */
   ingressRead: 10_000,
   /** The API's own limits (discovery.k8s.io/v1). */

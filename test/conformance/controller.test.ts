@@ -58,7 +58,7 @@ function service(name: string, spec: object = {}): object {
 
 interface Status {
   readonly loadBalancer: { readonly ingress?: readonly { readonly ip: string; readonly hostname?: string }[] };
-  readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason: string }[];
+  readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason: string; readonly message: string }[];
 }
 
 async function statusOf(name: string): Promise<Status> {
@@ -94,6 +94,27 @@ test('an address stays through restarts of the controller and the API server', a
   await untilAssigned('third');
   expect(await addressesOf('stays')).toEqual(addresses);
   expect(await addressesOf('next')).toEqual(others);
+});
+
+test('the pool of an address is on record, also when the pool was deleted while no controller ran', async () => {
+  const early = { apiVersion: 'herald.dev/v1alpha1', kind: 'IPAddressPool', metadata: { name: 'early' } };
+  await apply(cluster, { ...early, spec: { addresses: ['198.51.100.0/28', '2001:db8:1::/124'] } });
+  await apply(cluster, service('keeps'));
+  const addresses = await untilAssigned('keeps');
+  const assigned = async () => ((await statusOf('keeps')).conditions ?? []).find(({ type }) => type === 'herald.dev/AddressAssigned');
+  const record = `(of pool early: ${addresses.join(', ')})`;
+  expect((await assigned())?.message).toBe(`The Service has the addresses it asks for ${record}`);
+  await kill();
+  await cluster.request({ method: 'DELETE', path: '/apis/herald.dev/v1alpha1/ipaddresspools/early' });
+  await start();
+  const found = await until('the condition says that the pool is gone', async (note) => {
+    const condition = note(await assigned());
+    return condition?.reason === 'HeldOutsidePools' && condition;
+  });
+  expect(found.message).toContain('advertisements for pool "early", which contained it, still apply');
+  expect(found.message.endsWith(record)).toBe(true);
+  expect(await addressesOf('keeps')).toEqual(addresses);
+  await cluster.request({ method: 'DELETE', path: `${path}/keeps` });
 });
 
 test('a hostname is written beside each address, and an invalid one does not cost the address', async () => {

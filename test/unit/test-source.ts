@@ -2,7 +2,7 @@ import type { Change, HeraldObject, KindName, Snapshot } from '../../src/model/s
 import { objectKey, Store } from '../../src/model/store/store.ts';
 import type { Condition } from '../../src/model/objects/condition.ts';
 import type { Ingress } from '../../src/model/objects/service.ts';
-import { readPrecedence } from '../../src/model/parse/service/service-record.ts';
+import { readConditionRecord } from '../../src/model/parse/service/service-record.ts';
 import type { ServiceKey } from '../../src/model/objects/metadata.ts';
 import type { KeptObject, Source, SourceProblem } from '../../src/sources/source.ts';
 
@@ -52,7 +52,7 @@ export class TestSource implements Source {
 
   /** Writes the status of a Service as a status writer does: the record comes back as a change. */
   record(key: ServiceKey, ingress: readonly Ingress[] | undefined, conditions: readonly Condition[] = []): void {
-    this.#tell(this.store.setIngress(key, ingress, readPrecedence(conditions)));
+    this.#tell(this.store.setIngress(key, ingress, readConditionRecord(conditions)));
   }
 
   breakSomething(...problems: readonly SourceProblem[]): void {

@@ -1,3 +1,4 @@
+import { coversPool } from '../../decisions/announcement/advertisements.ts';
 import type { KeptInPool, PoolUsage } from '../../decisions/allocation/allocator.ts';
 import { effectivePools } from '../../decisions/allocation/pools/pools.ts';
 import { advertisementStatus } from '../../decisions/configuration/advertisement-status.ts';
@@ -171,7 +172,19 @@ export class ConfigurationStatuses {
       const textOf = ({ usage, kept }: PoolFigures, pool: string): string => jsonText([usage.get(pool), kept.get(pool)]);
       for (const pool of now.usage.keys())
         if (textOf(now, pool) !== textOf(before, pool)) this.#requeue(objectKeyOf('IPAddressPool', pool));
+      this.#requeue(...this.#ofMissingPools());
     });
+  }
+
+  /** Returns the advertisements that may have an effect only because Services keep addresses of pools that are gone. */
+  #ofMissingPools(): readonly ObjectKey[] {
+    const { pools, advertisements, l2Advertisements } = this.#components.source.snapshot;
+    const all = [...advertisements.values(), ...l2Advertisements.values()];
+    return all.flatMap((one) =>
+      one.ipAddressPools.some((name) => !pools.has(name)) || !pools.values().some((pool) => coversPool(one, pool))
+        ? [objectKeyOf(one.kind, one.metadata.name)]
+        : [],
+    );
   }
 
   /** Called periodically, because no source reports that an agent fell silent. */

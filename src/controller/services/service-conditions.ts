@@ -1,6 +1,8 @@
 import { secondAnswers } from '../../decisions/verdict/l2-view.ts';
 import { problemLine, reasonLine } from '../../decisions/verdict/verdict-text.ts';
 import type { Verdict } from '../../decisions/verdict/verdict.ts';
+import { poolsToRecord } from '../../decisions/announcement/pool-of-address.ts';
+import { withPoolRecord } from '../../model/objects/pool-record.ts';
 import { conditionTypes } from '../../model/objects/condition-types.ts';
 import { conditionText, reasonText, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
@@ -43,11 +45,20 @@ export function judgeService(snapshot: Snapshot, service: Service, unmet: UnmetR
   // It is about external IPs only, so it has no part in the verdict on the assigned addresses.
   const denied = externalIPsCondition(snapshot, service);
   const all = denied === undefined ? conditions : [...conditions, denied];
+  const recorded = withRecordedPools(all, snapshot, service);
   const { generation } = service.metadata;
   return {
-    conditions: generation === undefined ? all : all.map((condition) => ({ ...condition, observedGeneration: generation })),
+    conditions: generation === undefined ? recorded : recorded.map((condition) => ({ ...condition, observedGeneration: generation })),
     ...(conditions.every(isGood) ? {} : { verdict: judgement.verdict() }),
   };
+}
+
+/** Whatever the condition says, it records the pools of the addresses: nodes announce by them when a pool is gone. */
+function withRecordedPools(conditions: readonly Condition[], snapshot: Snapshot, service: Service): readonly Condition[] {
+  const pools = poolsToRecord(snapshot, service);
+  return conditions.map((condition) =>
+    condition.type === conditionTypes.addressAssigned ? { ...condition, message: withPoolRecord(condition.message, pools) } : condition,
+  );
 }
 
 /** The address is announced, so Announced is True, but the last next hop drops the packets, or another one answers too. */

@@ -1,6 +1,7 @@
 import { reasonLine } from '../../decisions/verdict/verdict-text.ts';
 import { defined } from '../../lang/defined.ts';
 import type { ObjectReference } from '../../model/objects/object-event.ts';
+import { poolRecordIn, withoutPoolRecord } from '../../model/objects/pool-record.ts';
 import { conditionTypes } from '../../model/objects/condition-types.ts';
 import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
 import { stableText, reasonText } from '../../model/reasons.ts';
@@ -62,6 +63,16 @@ export class ServiceStatuses {
       const known = { addresses: [...held.map(formatAddress), ...names], holds: new Map(holds) };
       this.#known.set(key, unmet === undefined ? known : { ...known, unmet });
     }
+  }
+
+  /**
+   * Returns the Service with the pools that its last status records. The snapshot may show an older status, and a pool that is gone by then
+   * can be found nowhere else.
+   */
+  withRecordedPools(service: Service): Service {
+    const message = this.#known.get(serviceKey(service.metadata))?.holds.get(conditionTypes.addressAssigned)?.recorded.message ?? '';
+    const pools = poolRecordIn(message);
+    return pools.length === 0 ? service : { ...service, recordedPools: pools };
   }
 
   /** Writes the status. `assigned`: the Service with the addresses that it holds. `conditions`: their actual values now. */
@@ -163,7 +174,9 @@ export class ServiceStatuses {
     const isTold = known?.unmet?.reason === reason.code && (stableText(reason) === undefined || known.unmet.message === unmet?.message);
     if (same && isTold) return;
     log.warn({ service, addresses, code: reason.code, reason: reasonText(reason) }, 'address not assigned');
-    if (!isTold) events.record(objectEvent('addressNotAssigned', reference, unmet?.message ?? reasonLine(reason), reason.code));
+    if (isTold) return;
+    const note = unmet === undefined ? reasonLine(reason) : withoutPoolRecord(unmet.message);
+    events.record(objectEvent('addressNotAssigned', reference, note, reason.code));
   }
 
   #recordCondition(reference: ObjectReference, { type, status, reason, message }: Condition): void {
@@ -190,7 +203,7 @@ function isUnmet({ type, status }: Condition): boolean {
 
 /** Services have no generation, so their content is compared. */
 function sameButForAddresses(a: Service, b: Service): boolean {
-  return sameContent({ ...a, ingress: [] }, { ...b, ingress: [] });
+  return sameContent({ ...a, ingress: [], recordedPools: [] }, { ...b, ingress: [], recordedPools: [] });
 }
 
 /** The condition Answered has no good news: it exists only while connections fail. */

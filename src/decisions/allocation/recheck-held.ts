@@ -1,3 +1,5 @@
+import { defined } from '../../lang/defined.ts';
+import { recordedPoolOf } from '../../model/objects/pool-record.ts';
 import { inUseBy } from '../addresses-of-others.ts';
 import { nearestRange } from './pools/nearest-range.ts';
 import { formatAddress, sameAddress, type Address } from '../../net/address.ts';
@@ -82,8 +84,11 @@ export function whyAddressNotInPool({ space }: Ledger, request: AllocationReques
     const pools = space.poolsOf(address);
     const pool = pools.find(({ metadata }) => metadata.name === requestedPool) ?? pools[0];
     const owner = space.ownerOf(address);
-    if (owner !== undefined) return inUseBy(owner, address, pool === undefined ? 'unpooled' : 'held', pool?.metadata.name);
-    if (pool === undefined) return reason('HeldOutsidePools', { address: formatAddress(address), ...nearestRange(space.pools, address) });
+    if (owner !== undefined) {
+      const isUnpooled = pool === undefined && recordedPoolOf(request, address) === undefined;
+      return inUseBy(owner, address, isUnpooled ? 'unpooled' : 'held', pool?.metadata.name);
+    }
+    if (pool === undefined) return heldOutsidePools(space, request, address);
     const { name } = pool.metadata;
     if (requestedPool !== undefined && requestedPool !== name) {
       if (gone !== undefined) return gone;
@@ -93,6 +98,11 @@ export function whyAddressNotInPool({ space }: Ledger, request: AllocationReques
     if (refused !== undefined) return refused;
   }
   return undefined;
+}
+
+function heldOutsidePools({ pools }: AddressSpace, request: AllocationRequest, address: Address): Reason {
+  const former = recordedPoolOf(request, address)?.pool;
+  return reason('HeldOutsidePools', { address: formatAddress(address), ...nearestRange(pools, address), ...defined({ former }) });
 }
 
 /** Compares the parts of a request by which its owner asks for another address or decides on sharing. */
@@ -159,10 +169,7 @@ function inFamilies(ledger: Ledger, request: AllocationRequest, held: Holding): 
   const missing = wanted.filter((family) => kept.every((address) => address.family !== family));
   if (first === undefined || missing.length === 0) return { addresses: kept };
   const [pool] = ledger.space.poolsOf(first);
-  const refused =
-    pool === undefined
-      ? reason('HeldOutsidePools', { address: formatAddress(first), ...nearestRange(ledger.space.pools, first) })
-      : whyNotFrom(ledger.space, pool, request);
+  const refused = pool === undefined ? heldOutsidePools(ledger.space, request, first) : whyNotFrom(ledger.space, pool, request);
   const picked = pool === undefined || refused !== undefined ? undefined : pick(ledger, pool, missing, request, held.addresses);
   if (picked !== undefined && 'addresses' in picked) {
     const all = [...kept, ...picked.addresses];

@@ -20,6 +20,8 @@ export interface AllocationRequest {
   readonly policy: Service['ipFamilyPolicy'];
   readonly requestedAddresses: readonly Address[];
   readonly requestedPool?: string;
+  /** See Service.recordedPools. */
+  readonly recordedPools?: Service['recordedPools'];
   readonly sharingKey?: string;
   readonly sharingNamespaces: readonly string[];
   /** Held addresses stay beside the requested ones. */
@@ -43,7 +45,7 @@ export function allocationRequest(service: Service, snapshot: Snapshot): Allocat
     families: service.ipFamilies,
     policy: service.ipFamilyPolicy,
     requestedAddresses: service.requestedAddresses,
-    ...defined({ requestedPool: service.requestedPool, sharingKey: service.sharingKey }),
+    ...defined({ requestedPool: service.requestedPool, recordedPools: service.recordedPools, sharingKey: service.sharingKey }),
     sharingNamespaces: service.sharingNamespaces,
     keepsAddresses: service.keepsAddresses,
     ...defined({ invalidRequest: service.invalidRequest }),

@@ -1,5 +1,6 @@
 import type { AddressType } from '../../model/kinds/types.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
+import { recordedPoolOf } from '../../model/objects/pool-record.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -18,5 +19,6 @@ export function whyInUse(snapshot: Snapshot, service: Service, address: Address,
   if (owner === undefined) return undefined;
   if (type === 'ExternalIP') return inUseBy(owner, address, 'external');
   const [pool] = poolsOf(snapshot.pools, address);
-  return inUseBy(owner, address, pool === undefined ? 'unpooled' : 'held', pool?.metadata.name);
+  const isUnpooled = pool === undefined && recordedPoolOf(service, address) === undefined;
+  return inUseBy(owner, address, isUnpooled ? 'unpooled' : 'held', pool?.metadata.name);
 }

@@ -4,15 +4,25 @@ import { rangeContains, rangeToPrefixes } from '../../net/range.ts';
 import type { AddressType, BGPAdvertisement, IPAddressPool, L2Advertisement } from '../../model/kinds/types.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import { selects } from '../../model/objects/label-selector.ts';
+import type { Metadata } from '../../model/objects/metadata.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { resolveCommunity, uniteCommunities } from './communities.ts';
 import type { LinkBandwidth, RouteCommunity } from './route.ts';
+
+/** A pool as advertisements select it. It need not exist any more. */
+export interface NamedPool {
+  readonly metadata: Pick<Metadata, 'name' | 'labels'>;
+}
 
 /** The origin of an address: its pool, or the object that allows it. An aggregate must not cover more than that. */
 export interface AddressOrigin {
   readonly type: AddressType;
   /** Present for load balancer addresses. */
-  readonly pool?: IPAddressPool;
+  readonly pool?: NamedPool;
+  /** The pool contained the address and no longer does. It is announced alone: no aggregate around it is ours. */
+  readonly isKept?: true;
+  /** The prefix length of a larger block around the address that was of the pool before an edit, by the record of the Service. */
+  readonly formerBlock?: number;
   /** Prefixes that contain the address and are entirely ours. */
   readonly prefixes: readonly Prefix[];
   /** For messages: 'IPAddressPool "a"'. */
@@ -36,7 +46,7 @@ export function covers(advertisement: BGPAdvertisement, { type, pool }: AddressO
 /** True when an advertisement of either kind covers the pool. Without names and selectors it covers every pool. */
 export function coversPool(
   { ipAddressPools: names, ipAddressPoolSelectors: selectors }: Pick<BGPAdvertisement, 'ipAddressPools' | 'ipAddressPoolSelectors'>,
-  { metadata: { name, labels } }: IPAddressPool,
+  { metadata: { name, labels } }: NamedPool,
 ): boolean {
   if (names.length === 0 && selectors.length === 0) return true;
   return names.includes(name) || selectors.some((selector) => selects(selector, labels));
@@ -57,13 +67,17 @@ export function resolveAdvertisement(
   snapshot: Snapshot,
   advertisement: BGPAdvertisement,
   address: Address,
-  { prefixes, name }: AddressOrigin,
+  { prefixes, name, isKept, formerBlock = Infinity }: AddressOrigin,
 ): ResolvedAdvertisement | { readonly reason: Reason } {
-  const length = advertisement[address.family === 4 ? 'aggregationLength' : 'aggregationLengthV6'];
+  const bits = bitsOf(address.family);
   const field = address.family === 4 ? 'aggregationLength' : 'aggregationLengthV6';
   const [widest] = prefixes.toSorted((a, b) => a.length - b.length);
-  if (length < (widest?.length ?? bitsOf(address.family))) {
-    const prefix = formatPrefix(widest ?? maskedPrefix(address, bitsOf(address.family)));
+  const asked = advertisement[field];
+  // An edit of the pool took the rest of the aggregate away.
+  const isAlone = isKept === true || (asked < (widest?.length ?? bits) && formerBlock <= asked);
+  const length = isAlone ? bits : asked;
+  if (length < (widest?.length ?? bits)) {
+    const prefix = formatPrefix(widest ?? maskedPrefix(address, bits));
     return { reason: reason('AggregationTooShort', { advertisement: advertisement.metadata.name, field, length, of: name, prefix }) };
   }
   const communities: RouteCommunity[] = [];

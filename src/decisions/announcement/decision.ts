@@ -169,7 +169,10 @@ function decideAddress(context: Context, address: Address, type: AddressType): A
 
   const all = context.only === undefined ? snapshot.advertisements.values() : [context.only];
   let advertisements = [...all].filter((advertisement) => covers(advertisement, origin));
-  if (advertisements.length === 0) return no(reason('NoAdvertisement', { type }));
+  if (advertisements.length === 0) {
+    const former = origin.isKept === true ? origin.pool?.metadata.name : undefined;
+    return no(reason('NoAdvertisement', { type, ...defined({ former }) }));
+  }
   if (inUse !== undefined) return no(inUse);
   const off = whySwitchedOff(service, type, snapshot.config);
   if (off !== undefined) return no(off);

@@ -1,36 +1,36 @@
+import { defined } from '../../lang/defined.ts';
+import { recordedPoolOf } from '../../model/objects/pool-record.ts';
 import { formatAddress, type Address } from '../../net/address.ts';
 import { prefixContains } from '../../net/prefix.ts';
 import type { AddressType } from '../../model/kinds/types.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import { poolsOf } from '../allocation/pools/pools.ts';
 import { nearestRange } from '../allocation/pools/nearest-range.ts';
 import { serviceRanges } from '../forwarding/node.ts';
 import { allowedExternalPrefixes } from '../external-ip-policy.ts';
 import { whyExternalIPDenied } from '../forwarding/external-ips.ts';
-import { covers, poolPrefixes, type AddressOrigin } from './advertisements.ts';
+import { poolPrefixes, type AddressOrigin } from './advertisements.ts';
+import { announcedPool, balancedAdvertisements, poolsOfAddress } from './pool-of-address.ts';
 
 /**
  * Returns the origin of an address, or why it may not be announced. Each address is judged by itself: after pools were changed, a Service's
- * two families may lie in different pools, each with its own advertisements.
+ * two families may lie in different pools, each with its own advertisements. An address that no pool contains any more is announced as one
+ * of its pool on record.
  */
 export function originOf(snapshot: Snapshot, service: Service, address: Address, type: AddressType): AddressOrigin | Reason {
   switch (type) {
     case 'LoadBalancer': {
-      const origins = poolsOf(snapshot.pools, address).map((pool): AddressOrigin => {
-        return { type, pool, prefixes: poolPrefixes(pool, address), name: `IPAddressPool "${pool.metadata.name}"` };
-      });
-      // Overlapping pools do not reveal which one assigned an address, and a pool created later must not withdraw it. So the first pool
-      // that is announced at all counts.
-      const advertisements = [...snapshot.advertisements.values()];
-      const [first, ...others] = origins;
-      const isAnnounced = (origin: AddressOrigin): boolean => advertisements.some((advertisement) => covers(advertisement, origin));
-      return (
-        (others.length > 0 ? origins.find(isAnnounced) : first) ??
-        first ??
-        reason('AddressNotFromPool', { address: formatAddress(address), ...nearestRange(snapshot.pools.values(), address) })
-      );
+      const pools = poolsOfAddress(snapshot, [service], address);
+      const announced = pools.length > 1 ? announcedPool(pools, balancedAdvertisements(snapshot), [service]) : undefined;
+      const pool = announced ?? pools[0];
+      if (pool === undefined)
+        return reason('AddressNotFromPool', { address: formatAddress(address), ...nearestRange(snapshot.pools.values(), address) });
+      const name = `IPAddressPool "${pool.metadata.name}"`;
+      if (pool.isKept === true) return { type, pool, prefixes: [], name, isKept: true };
+      const recorded = recordedPoolOf(service, address);
+      const formerBlock = recorded?.pool === pool.metadata.name ? recorded.block : undefined;
+      return { type, pool, prefixes: poolPrefixes(pool.contains, address), name, ...defined({ formerBlock }) };
     }
     case 'ClusterIP':
       return {

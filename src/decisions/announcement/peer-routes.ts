@@ -34,7 +34,7 @@ export function routesToPeer(
   const byPrefix = Map.groupBy(forPeer, ({ prefix }) => formatPrefix(prefix));
   const routes: RouteIntent[] = [];
   for (const [prefix, group] of byPrefix) {
-    const route = unite(group, prefix, peer);
+    const route = unite(nearest(group, address), prefix, peer);
     // One contradiction suppresses the address towards this peer, because a partial announcement is not what was asked for.
     if ('code' in route) return { peer, result: { reason: route } };
     routes.push(route);
@@ -42,6 +42,16 @@ export function routesToPeer(
   routes.sort((a, b) => comparePrefixes(a.prefix, b.prefix));
   const warning = sessionWarning(peer, result);
   return { peer, result: { routes, ...defined({ warning }) } };
+}
+
+/**
+ * Returns the advertisements that count for a prefix: those with the longest aggregationLength. Only an address that is announced alone in
+ * place of its aggregates has others, whose fields are about the aggregates.
+ */
+function nearest(group: readonly ResolvedAdvertisement[], { family }: Address): readonly ResolvedAdvertisement[] {
+  const field = family === 4 ? 'aggregationLength' : 'aggregationLengthV6';
+  const longest = Math.max(...group.map(({ advertisement }) => advertisement[field]));
+  return group.filter(({ advertisement }) => advertisement[field] === longest);
 }
 
 /** A router often has one session for each family. The one that does not carry a family needs no change if another does. */

@@ -6,6 +6,7 @@ import type { Node } from '../../model/objects/cluster.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { coversPool } from '../announcement/advertisements.ts';
+import { keeperOf } from '../announcement/pool-of-address.ts';
 import { resolveCommunity } from '../announcement/communities.ts';
 import type { ObjectStatus } from './object-status.ts';
 
@@ -36,7 +37,10 @@ function unknownName(advertisement: BGPAdvertisement | L2Advertisement, snapshot
       : undefined;
   if (community !== undefined) return reason('UnknownCommunity', { community, advertisement: name });
   const pool = ipAddressPools.find((one) => !snapshot.pools.has(one));
-  if (pool !== undefined) return reason('UnknownPool', { kind, advertisement: name, pool, ...meant(pool, snapshot.pools) });
+  if (pool !== undefined) {
+    const keeper = keeperOf(snapshot, advertisement, pool);
+    return reason('UnknownPool', { kind, advertisement: name, pool, ...defined({ keeper }), ...meant(pool, snapshot.pools) });
+  }
   const peer = kind === 'BGPAdvertisement' ? advertisement.peers.find((one) => !snapshot.peers.has(one)) : undefined;
   return peer === undefined ? undefined : reason('UnknownPeer', { advertisement: name, peer, ...meant(peer, snapshot.peers) });
 }
@@ -45,9 +49,11 @@ function meant(name: string, known: ReadonlyMap<string, unknown>): { readonly me
   return defined({ meant: closestName(name, known.keys()) });
 }
 
-function whatIsLacking(advertisement: BGPAdvertisement | L2Advertisement, { pools, peers, nodes }: Snapshot): string | undefined {
+function whatIsLacking(advertisement: BGPAdvertisement | L2Advertisement, snapshot: Snapshot): string | undefined {
+  const { pools, peers, nodes } = snapshot;
   const onlyPools = advertisement.kind === 'L2Advertisement' || advertisement.addressTypes.every((type) => type === 'LoadBalancer');
-  if (onlyPools && ![...pools.values()].some((pool) => coversPool(advertisement, pool))) return 'it is about no IPAddressPool that exists';
+  const isAboutPool = [...pools.values()].some((pool) => coversPool(advertisement, pool));
+  if (onlyPools && !isAboutPool && keeperOf(snapshot, advertisement) === undefined) return 'it is about no IPAddressPool that exists';
   const itsNodes = [...nodes.values()].filter(({ metadata: { labels } }) => anySelects(advertisement.nodeSelectors, labels));
   const noPeer = advertisement.kind === 'BGPAdvertisement' ? whichPeerIsLacking(advertisement, [...peers.values()], itsNodes) : undefined;
   return noPeer ?? (itsNodes.length === 0 ? noNode : undefined);

@@ -1,6 +1,7 @@
 import type { Node } from '../../model/objects/cluster.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
-import { assignedAddresses } from '../../model/objects/service.ts';
+import { recordedPoolOf } from '../../model/objects/pool-record.ts';
+import { assignedAddresses, type Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { poolsOf } from '../allocation/pools/pools.ts';
 
@@ -45,10 +46,12 @@ function cloudOf({ metadata, providerID = '' }: Node): string[] {
   return [`node ${metadata.name} is of the cloud "${scheme}"`];
 }
 
-function foreignAddress(service: Parameters<typeof assignedAddresses>[0], { pools }: Pick<Snapshot, 'pools'>): string[] {
+function foreignAddress(service: Service, { pools }: Pick<Snapshot, 'pools'>): string[] {
   const { type, loadBalancerClass, ingress, metadata } = service;
   if (type !== 'LoadBalancer' || loadBalancerClass !== undefined || ingress.length === 0) return [];
   const addresses = assignedAddresses(service);
-  const isOurs = addresses.length > 0 && addresses.every((address) => poolsOf(pools, address).length > 0);
+  const isOurs =
+    addresses.length > 0 &&
+    addresses.every((address) => poolsOf(pools, address).length > 0 || recordedPoolOf(service, address) !== undefined);
   return isOurs ? [] : [`Service ${serviceKey(metadata)} has an address of another controller`];
 }

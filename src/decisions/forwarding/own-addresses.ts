@@ -1,3 +1,4 @@
+import { recordedPoolOf } from '../../model/objects/pool-record.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { BasisMemo, basisOf } from '../../model/store/versioned-map.ts';
@@ -7,15 +8,18 @@ import { formatPrefix, hostPrefix, prefixContains, withoutPrefix, type Prefix } 
 import { poolsOf } from '../allocation/pools/pools.ts';
 
 /**
- * Marks the external frontends whose address is Herald's: in a pool, or an external IP where a BGPAdvertisement announces them. Routers send
- * nodes every packet for such an address, and nodes would send back what no frontend takes. The address of a Node belongs to that Node.
+ * Marks the external frontends whose address is Herald's: in a pool, or of one on record, or an external IP where a BGPAdvertisement announces
+ * them. Routers send nodes every packet for such an address, and nodes would send back what no frontend takes. The address of a Node belongs
+ * to that Node.
  */
-export function withRestRefused(snapshot: Snapshot, { externalIPs }: Service, frontends: readonly Frontend[]): readonly Frontend[] {
+export function withRestRefused(snapshot: Snapshot, service: Service, frontends: readonly Frontend[]): readonly Frontend[] {
   const announced = [...snapshot.advertisements.values()].some(({ addressTypes }) => addressTypes.includes('ExternalIP'))
-    ? externalIPs
+    ? service.externalIPs
     : [];
   const isOwn = (address: Address): boolean =>
-    (poolsOf(snapshot.pools, address).length > 0 || announced.some((each) => sameAddress(each, address))) &&
+    (poolsOf(snapshot.pools, address).length > 0 ||
+      recordedPoolOf(service, address) !== undefined ||
+      announced.some((each) => sameAddress(each, address))) &&
     !nodeAddresses(snapshot).has(formatAddress(address));
   return frontends.map((frontend) => {
     const { match, scope } = frontend;

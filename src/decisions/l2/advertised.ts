@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { anySelects } from '../../model/objects/label-selector.ts';
 import type { L2Advertisement } from '../../model/kinds/types.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
@@ -7,9 +8,9 @@ import { formatAddress, sameAddress, type Address } from '../../net/address.ts';
 import { decideAllocationClaim } from '../allocation/claim.ts';
 import { whyHeldTwice } from '../allocation/held-twice.ts';
 import { nearestRange } from '../allocation/pools/nearest-range.ts';
-import { poolsOf } from '../allocation/pools/pools.ts';
 import { whyInUse } from '../announcement/address-in-use.ts';
 import { namesOf, coversPool } from '../announcement/advertisements.ts';
+import { announcedPool, poolsOfAddress } from '../announcement/pool-of-address.ts';
 import { whyNotForwarded } from '../forwarding/service-proxy-name.ts';
 
 /** The Services of an address that are announced by ARP and NDP, and the advertisements that do it, by name. */
@@ -21,14 +22,13 @@ export interface Advertised {
 
 /** Returns which of the Services at an address are announced, or why the first of them is not. */
 export function advertisedAt(snapshot: Snapshot, address: Address): Advertised | { readonly reason: Reason } {
-  const covering = coveringAdvertisements(snapshot, address);
-  if ('reason' in covering) return whyAddressInUse(snapshot, address) ?? covering;
+  const holders = [...snapshot.holdersOf(address)].sort().flatMap((key) => snapshot.services.get(key) ?? []);
+  const covering = coveringAdvertisements(snapshot, holders, address);
+  if ('reason' in covering) return whyAddressInUse(snapshot, holders, address) ?? covering;
   const services: Service[] = [];
   const advertisements = new Set<L2Advertisement>();
   let refused: Reason | undefined;
-  for (const key of [...snapshot.holdersOf(address)].sort()) {
-    const service = snapshot.services.get(key);
-    if (service === undefined) continue;
+  for (const service of holders) {
     const why = whyServiceIsNot(snapshot, service, address);
     const selecting = covering.advertisements.filter(({ serviceSelectors }) => anySelects(serviceSelectors, service.metadata.labels));
     if (why === undefined && selecting.length > 0) {
@@ -43,26 +43,27 @@ export function advertisedAt(snapshot: Snapshot, address: Address): Advertised |
 }
 
 /** An address that belongs to something else needs no pool and no advertisement, but another address in its place. */
-function whyAddressInUse(snapshot: Snapshot, address: Address): { readonly reason: Reason } | undefined {
-  const services = [...snapshot.holdersOf(address)].sort().flatMap((key) => snapshot.services.get(key) ?? []);
-  const [because] = services.flatMap((service) => whyInUse(snapshot, service, address, 'LoadBalancer') ?? []);
+function whyAddressInUse(snapshot: Snapshot, holders: readonly Service[], address: Address): { readonly reason: Reason } | undefined {
+  const [because] = holders.flatMap((service) => whyInUse(snapshot, service, address, 'LoadBalancer') ?? []);
   return because === undefined ? undefined : { reason: because };
 }
 
-/** Of overlapping pools that contain the address the first counts that is announced at all, as for BGP. */
+/** Of several pools of the address the first counts that is announced at all, as for BGP. */
 function coveringAdvertisements(
-  { pools, l2Advertisements }: Snapshot,
+  snapshot: Snapshot,
+  services: readonly Service[],
   address: Address,
 ): { readonly advertisements: readonly L2Advertisement[] } | { readonly reason: Reason } {
-  const candidates = poolsOf(pools, address);
+  const { pools, l2Advertisements } = snapshot;
+  const candidates = poolsOfAddress(snapshot, services, address);
   const all = [...l2Advertisements.values()].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
-  const first = candidates
-    .map((pool) => all.filter((advertisement) => coversPool(advertisement, pool)))
-    .find((covering) => covering.length > 0);
-  if (first !== undefined) return { advertisements: first };
-  return candidates.length > 0
-    ? { reason: reason('NoAdvertisement', { type: 'LoadBalancer' }) }
-    : { reason: reason('AddressNotFromPool', { address: formatAddress(address), ...nearestRange(pools.values(), address) }) };
+  const announced = announcedPool(candidates, all, services);
+  if (announced !== undefined) return { advertisements: all.filter((advertisement) => coversPool(advertisement, announced)) };
+  const [first] = candidates;
+  if (first === undefined)
+    return { reason: reason('AddressNotFromPool', { address: formatAddress(address), ...nearestRange(pools.values(), address) }) };
+  const former = first.isKept === true ? first.metadata.name : undefined;
+  return { reason: reason('NoAdvertisement', { type: 'LoadBalancer', ...defined({ former }) }) };
 }
 
 function whyServiceIsNot(snapshot: Snapshot, service: Service, address: Address): Reason | undefined {

@@ -1,4 +1,5 @@
 import { defined } from '../../lang/defined.ts';
+import { poolsToRecord } from '../../decisions/announcement/pool-of-address.ts';
 import { peersOfNode, type PeerSession, type SessionIntent } from '../../decisions/announcement/peers.ts';
 import { nodeForwarding } from '../../decisions/forwarding/node.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
@@ -77,7 +78,10 @@ export interface PlanFacts {
  * number of Services times the number of nodes.
  */
 export function planChanges(current: Snapshot, proposed: Snapshot, { classify, released = [], now }: PlanFacts): Plan {
-  const recorded = withIngress({ ...valuesOf(proposed), nodeStates: current.nodeStates }, (key) => current.services.get(key)?.ingress);
+  const recorded = withIngress({ ...valuesOf(proposed), nodeStates: current.nodeStates }, (key) => {
+    const service = current.services.get(key);
+    return service === undefined ? undefined : { ingress: service.ingress, recordedPools: poolsToRecord(current, service) };
+  });
   const expected = expectedAddresses(current, recorded, released);
   const after = withExpectedIngress(recorded, expected);
   const nodes = [...new Set([...current.nodes.keys(), ...after.nodes.keys()])].toSorted();

@@ -6,12 +6,13 @@ import { valuesOf } from '../../model/store/snapshot-values.ts';
 import { address } from '../../net/address.ts';
 import type { ExpectedAddresses } from './allocation.ts';
 
-/** Returns the snapshot with other assigned addresses. Services for which `ingressOf` returns undefined keep theirs. */
-export function withIngress(snapshot: Snapshot, ingressOf: (key: ServiceKey) => readonly Ingress[] | undefined): Snapshot {
+type RecordedAddresses = Pick<Service, 'ingress' | 'recordedPools'>;
+
+/** Returns the snapshot with other assigned addresses. Services for which `recordOf` returns undefined keep theirs. */
+export function withIngress(snapshot: Snapshot, recordOf: (key: ServiceKey) => RecordedAddresses | undefined): Snapshot {
   const services = new Map(
     [...snapshot.services].map(([key, service]): [ServiceKey, Service] => {
-      const ingress = ingressOf(key);
-      return [key, ingress === undefined ? service : { ...service, ingress }];
+      return [key, { ...service, ...recordOf(key) }];
     }),
   );
   return { ...valuesOf(snapshot), services, ...addressLookups(services) };
@@ -19,5 +20,8 @@ export function withIngress(snapshot: Snapshot, ingressOf: (key: ServiceKey) => 
 
 /** Returns the snapshot after every Service got its expected addresses. */
 export function withExpectedIngress(snapshot: Snapshot, expected: ExpectedAddresses): Snapshot {
-  return withIngress(snapshot, (key) => expected.get(key)?.addresses.map((text): Ingress => ({ address: address(text), ipMode: 'VIP' })));
+  return withIngress(snapshot, (key) => {
+    const ingress = expected.get(key)?.addresses.map((text): Ingress => ({ address: address(text), ipMode: 'VIP' }));
+    return ingress === undefined ? undefined : { ingress };
+  });
 }

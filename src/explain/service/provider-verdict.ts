@@ -1,6 +1,7 @@
 import { isUnserved, reason, reasonText, tellsUnserved, type ReasonCode } from '../../model/reasons.ts';
 import { problemLine, withLead } from '../../decisions/verdict/verdict-text.ts';
 import type { Verdict } from '../../decisions/verdict/verdict.ts';
+import { withoutPoolRecord } from '../../model/objects/pool-record.ts';
 import type { Condition } from '../../model/objects/condition.ts';
 import type { ServiceExplanation } from './service.ts';
 
@@ -19,7 +20,7 @@ export function providerVerdict(explanation: ServiceExplanation, knowsEndpoints:
     const isPools = refusal.type !== 'herald.dev/AddressAssigned';
     return {
       outcome: status.length > 0 && !isPools ? 'unknown' : 'notServed',
-      line: isPools ? refusal.message : withLead(refusal.message, status.length > 0),
+      line: isPools ? refusal.message : withLead(withoutPoolRecord(refusal.message), status.length > 0),
       code: refusal.reason as ReasonCode,
     };
   }

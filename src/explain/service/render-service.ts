@@ -1,3 +1,4 @@
+import { withoutPoolRecord } from '../../model/objects/pool-record.ts';
 import { reachabilityText } from './reachability-text.ts';
 import { renderL2Address } from '../l2/render-l2.ts';
 import { isBuiltIn } from '../provider/provider.ts';
@@ -72,7 +73,9 @@ function renderBriefly({ nodes, type, clients = [] }: ServiceExplanation, isOthe
 /** The conditions, without the text of one that is the verdict. */
 function withoutLine({ record, verdict }: ServiceExplanation): ServiceExplanation['record'] {
   if (record === undefined) return undefined;
-  const conditions = record.conditions.map((one) => (one.message === verdict.line ? { ...one, message: 'as above' } : one));
+  const conditions = record.conditions.map((one) =>
+    withoutPoolRecord(one.message) === verdict.line ? { ...one, message: one.message.replace(verdict.line, () => 'as above') } : one,
+  );
   return { ...record, conditions, events: record.events.filter(({ note }) => note !== verdict.line) };
 }
 

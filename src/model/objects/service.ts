@@ -3,6 +3,7 @@ import type { SlotTableSize } from '../../net/frontend.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import type { EndpointPort } from './endpoint-slice.ts';
 import type { Metadata } from './metadata.ts';
+import type { RecordedPool } from './pool-record.ts';
 
 /** core/v1 Service with every default filled in: the fields that decisions use. */
 export interface Service {
@@ -70,6 +71,8 @@ export interface Service {
   readonly addressTaken?: true;
   /** The terms of sharing for which the controller decided on the addresses on record. Absent: the Service did not share, or not known. */
   readonly recordedTerms?: string;
+  /** The pools of the addresses on record. Absent: not known. An address that no pool contains any more is announced as one of its recorded pool. */
+  readonly recordedPools?: readonly RecordedPool[];
 }
 
 export const loadBalancings = ['consistent', 'random'] as const;

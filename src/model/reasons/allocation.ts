@@ -140,8 +140,15 @@ export const allocationReasons = {
   }),
   HeldOutsidePools: lastingReason({
     brief: 'The address that the Service holds is in no pool',
-    says: (d: OutsidePools) => `the Service keeps ${d.address}, which is in no valid IPAddressPool${nearestText(d)}`,
-    fix: (d) => `to have it announced, ${restoreText(d)}; or request another address`,
+    // `former`: the pool that contained the address. Absent: not known.
+    says: (d: OutsidePools & { readonly former?: string }) =>
+      d.former === undefined
+        ? `the Service keeps ${d.address}, which is in no valid IPAddressPool${nearestText(d)}`
+        : `the Service keeps ${d.address}, which is in no valid IPAddressPool any more; advertisements for pool "${d.former}", which contained it, still apply`,
+    fix: (d) =>
+      d.former === undefined
+        ? `to have it announced, ${restoreText(d)}; or request another address`
+        : `to keep the address, add ${d.address} to spec.addresses of IPAddressPool "${d.former}", or of another that is announced; to have another address, annotate the Service with herald.dev/address-pool: POOL`,
   }),
   AddressTaken: lastingReason({
     brief: 'Another Service has the address',

@@ -39,14 +39,19 @@ export const announcementReasons = {
   }),
   NoAdvertisement: reasonEntry({
     brief: 'No advertisement covers the address',
-    says: (d: Texts<'type'>) =>
-      d.type === 'LoadBalancer'
-        ? 'no BGPAdvertisement or L2Advertisement covers this LoadBalancer address'
-        : `no BGPAdvertisement covers this ${d.type} address`,
+    // `former`: the pool that contained the address.
+    says: (d: Texts<'type'> & { readonly former?: string }) =>
+      d.former !== undefined
+        ? `no BGPAdvertisement or L2Advertisement covers pool "${d.former}", which contained the address`
+        : d.type === 'LoadBalancer'
+          ? 'no BGPAdvertisement or L2Advertisement covers this LoadBalancer address'
+          : `no BGPAdvertisement covers this ${d.type} address`,
     fix: (d) =>
-      d.type === 'LoadBalancer'
-        ? 'create a BGPAdvertisement (routers) or an L2Advertisement (a link without routers) that selects its pool'
-        : `create a BGPAdvertisement with addressTypes: [${d.type}] that selects it`,
+      d.former !== undefined
+        ? 'add the address to spec.addresses of an IPAddressPool that is announced; or annotate the Service with herald.dev/address-pool: POOL, which gives it another address'
+        : d.type === 'LoadBalancer'
+          ? 'create a BGPAdvertisement (routers) or an L2Advertisement (a link without routers) that selects its pool'
+          : `create a BGPAdvertisement with addressTypes: [${d.type}] that selects it`,
   }),
   ServiceDrained: reasonEntry({
     brief: 'The Service is drained',

@@ -75,9 +75,13 @@ export const configurationReasons = {
   }),
   UnknownPool: reasonEntry({
     brief: 'An advertisement names an IPAddressPool that does not exist',
-    says: (d: OfAdvertisement & Texts<'pool'> & Partial<Texts<'meant'>>) =>
-      `${d.kind} "${d.advertisement}" names IPAddressPool "${d.pool}", which does not exist; it is in force for those of its names that do`,
-    fix: (d) => nameFix('IPAddressPool', d.pool, d.meant),
+    // `keeper`: a Service that keeps an address of the pool, which the advertisement covers.
+    says: (d: OfAdvertisement & Texts<'pool'> & Partial<Texts<'meant' | 'keeper'>>) =>
+      `${d.kind} "${d.advertisement}" names IPAddressPool "${d.pool}", which does not exist; it is in force for those of its names that do${d.keeper === undefined ? '' : `, and for the address that Service ${d.keeper} keeps of "${d.pool}"`}`,
+    fix: (d) =>
+      d.keeper === undefined
+        ? nameFix('IPAddressPool', d.pool, d.meant)
+        : `create IPAddressPool "${d.pool}", or remove the name when no Service keeps an address of the pool any more`,
   }),
   UnknownPeer: reasonEntry({
     brief: 'A BGPAdvertisement names a BGPPeer that does not exist',

@@ -24,7 +24,7 @@ import { SliceIndex } from './slice-index.ts';
 import type { Change, HeraldObject, KindName, Snapshot } from './snapshot.ts';
 import { VersionedMap } from './versioned-map.ts';
 
-type ServiceRecord = Pick<Service, 'ingress' | 'addressTaken' | 'recordedTerms'>;
+type ServiceRecord = Pick<Service, 'ingress' | 'addressTaken' | 'recordedTerms' | 'recordedPools'>;
 
 /**
  * The snapshot in memory, written by a source. Every method returns the changes that readers must see: none when the content is the same,

@@ -27,10 +27,10 @@ export class RecordSet {
     if (document === undefined || document.errors.length > 0 || !isRecord(document.raw)) {
       return this.#refuse(file, document?.errors[0]?.message ?? 'is no record of a Service', document?.errors[0]?.line);
     }
-    const { ingress, addressTaken, recordedTerms, problems } = readServiceRecord(document.raw);
+    const { ingress, addressTaken, recordedTerms, recordedPools, problems } = readServiceRecord(document.raw);
     const [problem] = problems;
     if (problem !== undefined) return this.#refuse(file, `${problem.field}: ${problem.message}`, document.locate(problem.path).line);
-    return this.#store.setIngress(key, ingress, defined({ addressTaken, recordedTerms }));
+    return this.#store.setIngress(key, ingress, defined({ addressTaken, recordedTerms, recordedPools }));
   }
 
   problems(): SourceProblem[] {

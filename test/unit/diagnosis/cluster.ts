@@ -89,7 +89,7 @@ function healthyReport(snapshot: Snapshot, node: string, updated: string): NodeS
   return { kind: 'NodeState', metadata: metadata(node), updated, consumed: { Service: '1' }, sessions, differing: [] };
 }
 
-/** Stores statuses as a directory does, and reports addresses to the source. */
+/** Stores statuses as a directory does, and reports them to the source. */
 class Recorder implements StatusWriter {
   readonly statuses = new Map<ServiceKey, ServiceStatus>();
   readonly #source: TestSource;
@@ -104,7 +104,7 @@ class Recorder implements StatusWriter {
 
   async writeService(key: ServiceKey, status: ServiceStatus): Promise<void> {
     this.statuses.set(key, status);
-    this.#source.record(key, status.ingress);
+    this.#source.record(key, status.ingress, status.conditions);
   }
 
   async releaseService(key: ServiceKey): Promise<void> {

@@ -1,3 +1,4 @@
+import { withoutPoolRecord } from '../../../model/objects/pool-record.ts';
 import { defined } from '../../../lang/defined.ts';
 import { judgeService } from '../../../controller/services/service-conditions.ts';
 import type { Allocator } from '../../../decisions/allocation/allocator.ts';
@@ -76,5 +77,7 @@ export async function currentStates(
 /** The first negative condition has the line of the verdict; so has one that is True although nobody answers clients. */
 function recordedState(conditions: readonly Condition[]): CurrentState {
   const negative = conditions.find(({ status, reason: code }) => status === 'False' || tellsUnserved(code));
-  return negative === undefined ? { conditions } : { conditions, problem: { code: negative.reason, line: negative.message } };
+  return negative === undefined
+    ? { conditions }
+    : { conditions, problem: { code: negative.reason, line: withoutPoolRecord(negative.message) } };
 }

@@ -1,27 +1,27 @@
 import { isRecord } from '../../../lang/is-record.ts';
 import { defined } from '../../../lang/defined.ts';
-import type { Ingress } from '../../objects/service.ts';
 import type { Condition } from '../../objects/condition.ts';
 import { conditionTypes } from '../../objects/condition-types.ts';
+import { poolRecordIn, withoutPoolRecord } from '../../objects/pool-record.ts';
+import type { Ingress, Service } from '../../objects/service.ts';
 import { termsInMessage } from '../../objects/sharing-terms.ts';
 import type { ReasonCode } from '../../reasons.ts';
 import { FieldReader } from '../../reading/fields.ts';
 import { readIngress } from './load-balancer-ingress.ts';
 import type { FieldProblem, Findings } from '../../reading/problem.ts';
 
-export interface ServiceRecord {
+export interface ServiceRecord extends ConditionRecord {
   /** Absent when the record is not usable. */
   readonly ingress?: readonly Ingress[];
-  /** Another Service holds an address that this one holds or requests. */
-  readonly addressTaken?: true;
-  /** See Service.recordedTerms. */
-  readonly recordedTerms?: string;
   /** Since when the Service lacks a requested address, RFC 3339 in UTC. Absent: it lacks none. */
   readonly waitingSince?: string;
   /** Only the conditions that Herald writes. */
   readonly conditions: readonly Condition[];
   readonly problems: readonly FieldProblem[];
 }
+
+/** The record in the conditions of a Service, as `Service` describes it. */
+type ConditionRecord = Pick<Service, 'addressTaken' | 'recordedTerms' | 'recordedPools'>;
 
 /**
  * Reads the record of a Service: an object that has only the status that Herald wrote. An empty ingress list is a record too: no address.
@@ -37,17 +37,23 @@ export function readServiceRecord(raw: Readonly<Record<string, unknown>>): Servi
     conditions: conditions.flatMap((condition) => readCondition(condition) ?? []),
     ...(findings.unusable ? {} : { ingress }),
     ...defined({ waitingSince: waitingSince(unmetCondition(conditions)) }),
-    ...readPrecedence(written),
+    ...readConditionRecord(written),
   };
 }
 
-/** Reads what the conditions say about the right of the Service to its addresses (docs/adr/0006, docs/adr/0028). */
-export function readPrecedence(conditions: unknown): Pick<ServiceRecord, 'addressTaken' | 'recordedTerms'> {
+/** Reads what the conditions say about the addresses of the Service: its right to them (docs/adr/0006, docs/adr/0028), and their pools. */
+export function readConditionRecord(conditions: unknown): ConditionRecord {
   const list = Array.isArray(conditions) ? conditions.filter(isRecord) : [];
-  const message = list.find(({ type, status }) => type === conditionTypes.addressAssigned && status === 'True')?.['message'];
-  const recordedTerms = typeof message === 'string' ? termsInMessage(message) : undefined;
+  const assigned = list.find(({ type }) => type === conditionTypes.addressAssigned);
+  const message = typeof assigned?.['message'] === 'string' ? assigned['message'] : '';
+  const recordedTerms = assigned?.['status'] === 'True' ? termsInMessage(withoutPoolRecord(message)) : undefined;
   const isTaken = unmetCondition(list)?.['reason'] === ('AddressTaken' satisfies ReasonCode);
-  return { ...(isTaken ? { addressTaken: true } : {}), ...defined({ recordedTerms }) };
+  const pools = poolRecordIn(message);
+  return {
+    ...(isTaken ? { addressTaken: true } : {}),
+    ...defined({ recordedTerms }),
+    ...(pools.length === 0 ? {} : { recordedPools: pools }),
+  };
 }
 
 type RawCondition = Readonly<Record<string, unknown>>;

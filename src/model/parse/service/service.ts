@@ -8,7 +8,7 @@ import { isLabelName, readMetadata } from '../../reading/metadata.ts';
 import type { FieldReader } from '../../reading/fields.ts';
 import type { ParseOptions, ReadResult } from '../../reading/result.ts';
 import { readIngress } from './load-balancer-ingress.ts';
-import { readPrecedence } from './service-record.ts';
+import { readConditionRecord } from './service-record.ts';
 import { readAnnouncement, readBalancing, readSwitch } from './service-annotations.ts';
 import { readClusterAddresses } from './service-addresses.ts';
 import { readServicePorts } from './service-ports.ts';
@@ -74,7 +74,7 @@ export function readService(fields: FieldReader, options: ParseOptions): ReadRes
       healthCheckNodePort,
       ...defined({ serviceProxyName: proxy }),
       ingress,
-      ...readPrecedence(status.raw('conditions')),
+      ...readConditionRecord(status.raw('conditions')),
     },
   };
 }

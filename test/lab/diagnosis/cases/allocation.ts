@@ -249,7 +249,7 @@ export const allocationCases: readonly Misconfiguration[] = [
     code: 'HeldOutsidePools',
     condition,
     verdict:
-      'Not served: the Service keeps 198.18.30.1, which is in no valid IPAddressPool; the nearest is pool-overlaps (198.18.29.1-198.18.29.9). To have it announced, add 198.18.30.1 to spec.addresses of IPAddressPool pool-overlaps; or request another address.',
+      'Announced, but not as it asks: the Service keeps 198.18.30.1, which is in no valid IPAddressPool any more; advertisements for pool "pool-removed", which contained it, still apply. To keep the address, add 198.18.30.1 to spec.addresses of IPAddressPool "pool-removed", or of another that is announced; to have another address, annotate the Service with herald.dev/address-pool: POOL.',
     after: (place) => healthy(place).filter(({ kind }) => kind !== 'IPAddressPool'),
   },
   {

@@ -12,7 +12,7 @@ import type { IPAddressPool } from '../../../../src/model/kinds/types.ts';
 import type { Snapshot } from '../../../../src/model/store/snapshot.ts';
 import { conditionText, reason, reasonText, remedyText } from '../../../../src/model/reasons.ts';
 import { address } from '../../../../src/net/address.ts';
-import { advertisement, cluster, matching, pool, type ClusterLiteral } from '../fixtures.ts';
+import { advertisement, cluster, l2Advertisement, matching, pool, type ClusterLiteral } from '../fixtures.ts';
 
 const codes = ({ refused, unready }: ObjectStatus): string => `${refused?.code ?? 'accepted'}, ${unready?.code ?? 'ready'}`;
 
@@ -320,6 +320,25 @@ describe('the status of an advertisement', () => {
     ['announces ClusterIPs, which need no pool', { addressTypes: ['ClusterIP'], ipAddressPools: [] }, 'accepted, ready'],
   ] as const)('an advertisement that %s', (_, change, expected) => {
     expect(codes(advertisementStatus(advertisement({ name: 'all', ...change }), cluster(whole)))).toBe(expected);
+  });
+
+  test.each([
+    ['names the pool', { ipAddressPools: ['old'] }, 'UnknownPool, ready'],
+    ['selects the pool by its label', { ipAddressPoolSelectors: [matching({ tier: 'old' })] }, 'accepted, ready'],
+    ['is about every pool', {}, 'accepted, ready'],
+    ['is about another pool', { ipAddressPools: ['other'] }, 'UnknownPool, AdvertisesNothing'],
+  ])('an advertisement that %s is ready while a Service keeps an address of a pool that is gone', (_, change, expected) => {
+    const recordedPools = [{ address: address('198.51.100.1'), pool: 'old', labels: { tier: 'old' } }];
+    const services = ['shop/b', 'shop/a'].map((name) => ({ name, assigned: ['198.51.100.1'], recordedPools }));
+    for (const made of [advertisement, l2Advertisement]) {
+      const status = advertisementStatus(made({ name: 'all', ...change }), cluster({ ...whole, pools: [], services }));
+      expect(codes(status)).toBe(expected);
+      if (expected !== 'UnknownPool, ready' || status.refused === undefined) continue;
+      expect(reasonText(status.refused)).toContain('and for the address that Service shop/a keeps of "old"');
+      expect(remedyText(status.refused)).toBe(
+        'create IPAddressPool "old", or remove the name when no Service keeps an address of the pool any more',
+      );
+    }
   });
 
   test('an advertisement without pools advertises nothing unless it names other address types', () => {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { address } from '../../../../src/net/address.ts';
 import {
   loadBalancerGroups,
   otherLoadBalancers,
@@ -44,6 +45,11 @@ describe('evidence of another load balancer controller', () => {
       expect(ofProvider(providerID)).toEqual([]);
     },
   );
+
+  test('an address that Herald gave from a pool that is gone shows none', () => {
+    const recordedPools = [{ address: address('203.0.113.1'), pool: 'old', labels: {} }];
+    expect(found({ services: [{ name: 'shop/a', assigned: ['203.0.113.1'], recordedPools }] })).toEqual([]);
+  });
 
   test('an address outside our pools, or a hostname, of a Service without a class shows another controller', () => {
     const pools = [{ name: 'main', addresses: ['192.0.2.0/24'] }];

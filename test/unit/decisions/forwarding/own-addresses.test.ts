@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { withoutNodeAddresses } from '../../../../src/decisions/forwarding/own-addresses.ts';
 import { decideForwarding } from '../../../../src/decisions/forwarding/plan.ts';
+import { address } from '../../../../src/net/address.ts';
 import { frontendKey } from '../../../../src/net/frontend.ts';
 import { formatPrefix, prefix } from '../../../../src/net/prefix.ts';
 import { cluster, type ServiceLiteral } from '../fixtures.ts';
@@ -28,6 +29,12 @@ describe('the rest of an address', () => {
   test('load balancer addresses of pools refuse it, and ClusterIPs and NodePorts do not', () => {
     expect(refusing({ assigned: ['192.0.2.1', '2001:db8::1'] }, [])).toEqual(['192.0.2.1 TCP 80', '2001:db8::1 TCP 80']);
     expect(refusing({ assigned: ['203.0.113.1'] }, ['LoadBalancer', 'ExternalIP'])).toEqual([]);
+  });
+
+  test('load balancer addresses of a pool on record refuse it when the pool is gone', () => {
+    const [v4, v6] = ['203.0.113.1', '2001:db8:9::1'];
+    const recordedPools = [v4, v6].map((text) => ({ address: address(text), pool: 'old', labels: {} }));
+    expect(refusing({ assigned: [v4, v6], recordedPools }, ['LoadBalancer'])).toEqual([`${v6} TCP 80`, `${v4} TCP 80`]);
   });
 
   test('external IPs refuse it where a BGPAdvertisement announces them', () => {

@@ -203,3 +203,27 @@ describe('a plan of what all nodes share', () => {
     });
   });
 });
+
+describe('a plan of an edit of pools', () => {
+  const without = (...names: readonly string[]) => ({ ...base, pools: (base.pools ?? []).filter(({ name }) => !names.includes(name)) });
+
+  test('a Service whose pool is deleted keeps addresses and routes, and the plan says by which advertisements', () => {
+    const lines = renderPlan(plan(base, without('main')));
+    expect(lines.join('\n')).toMatch(
+      /shop\/web: keeps 192\.0\.2\.1, 2001:db8::1 {2}\(the Service keeps 192\.0\.2\.1, which is in no valid IPAddressPool any more; advertisements for pool "main", which contained it, still apply\)/,
+    );
+    expect(lines.at(-1)).toBe('0 addresses, 0 sessions, 0 routes and 0 rules would change.');
+  });
+
+  test('a pool that is deleted with its advertisement leaves addresses that no node would announce', () => {
+    const named = { ...base, advertisements: [{ name: 'all', ipAddressPools: ['main'] }] };
+    const { routes, unannounced } = plan(named, { ...without('main'), advertisements: [] });
+    expect(new Set(routes.map(({ change, what }) => `${change} ${what}`))).toEqual(
+      new Set(['remove 192.0.2.1/32 to tor', 'remove 2001:db8::1/128 to tor']),
+    );
+    expect(unannounced.map(({ address, reason }) => `${address} ${reason.code} ${JSON.stringify(reason.details)}`)).toEqual([
+      '192.0.2.1 NoAdvertisement {"type":"LoadBalancer","former":"main"}',
+      '2001:db8::1 NoAdvertisement {"type":"LoadBalancer","former":"main"}',
+    ]);
+  });
+});
