@@ -1,4 +1,4 @@
-import type { FailingEndpoints } from '../../model/objects/node-state.ts';
+import type { ViewedFailure } from '../../decisions/verdict/node-view.ts';
 import type { Pod } from '../../model/objects/pod.ts';
 import type { NodeExplanation } from './service-node.ts';
 
@@ -11,7 +11,7 @@ export function withDeclaredPorts(nodes: readonly NodeExplanation[], pods: reado
 }
 
 /** All endpoints of one reason have the same port of the Service. The first one decides. */
-function withPort(failing: FailingEndpoints, pods: readonly Pod[]): FailingEndpoints {
+function withPort(failing: ViewedFailure, pods: readonly Pod[]): ViewedFailure {
   const because = failing.reason;
   if (because.code !== 'EndpointRefuses' && because.code !== 'EndpointSilent') return failing;
   const [, ipv6, ipv4, port] = /^(?:\[([0-9a-f:.]+)\]|([0-9.]+)):(\d+)/.exec(because.details.endpoints) ?? [];
