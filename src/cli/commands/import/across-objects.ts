@@ -29,6 +29,7 @@ export function checkAcross(imported: readonly Imported[], inputs: readonly RawI
   const { snapshot } = readObjects([...manifests, ...others]);
   const conflicts = conflictsOf(snapshot.pools.values());
   const isExcluded = excludedInterfaces(inputs);
+  const refused = new Set(imported.flatMap(({ object, verdict }) => (verdict === 'refused' ? refusedPool(object) : [])));
   return imported.map((one) => {
     const { kind, metadata } = one.manifest ?? {};
     const name = isRecord(metadata) ? String(metadata['name']) : '';
@@ -44,9 +45,9 @@ export function checkAcross(imported: readonly Imported[], inputs: readonly RawI
     const peer = kind === 'BGPPeer' ? snapshot.peers.get(name) : undefined;
     if (peer !== undefined) return peerRemarks(peer, snapshot, secrets);
     const advertisement = kind === 'BGPAdvertisement' ? snapshot.advertisements.get(name) : undefined;
-    if (advertisement !== undefined) return advertisementRemarks(advertisement, snapshot);
+    if (advertisement !== undefined) return advertisementRemarks(advertisement, snapshot, refused);
     const layer2 = kind === 'L2Advertisement' ? snapshot.l2Advertisements.get(name) : undefined;
-    if (layer2 !== undefined) return [...unknownPools(layer2, snapshot), ...interfaceRemarks(layer2, isExcluded)];
+    if (layer2 !== undefined) return [...unknownPools(layer2, snapshot, refused), ...interfaceRemarks(layer2, isExcluded)];
     return kind === 'Community' ? aliasRemarks(name, snapshot) : [];
   }
 }
@@ -56,13 +57,13 @@ const isKind = (raw: unknown, apiVersion: string, kind: string): boolean =>
 
 const asRemark = (field: string, one: Reason): Remark => ({ level: 'differs', field, message: reasonText(one), fix: remedyText(one) });
 
-function advertisementRemarks(advertisement: BGPAdvertisement, snapshot: Snapshot): Remark[] {
+function advertisementRemarks(advertisement: BGPAdvertisement, snapshot: Snapshot, refused: ReadonlySet<string>): Remark[] {
   const { name } = advertisement.metadata;
   return [
     ...advertisement.communities
       .filter((community) => !resolveCommunity(community, snapshot.communities.values()).ok)
       .map((community) => asRemark('spec.communities', reason('UnknownCommunity', { community, advertisement: name }))),
-    ...unknownPools(advertisement, snapshot),
+    ...unknownPools(advertisement, snapshot, refused),
     ...advertisement.peers
       .filter((peer) => !snapshot.peers.has(peer))
       .map((peer) => asRemark('spec.peers', reason('UnknownPeer', { advertisement: name, peer }))),
@@ -103,10 +104,21 @@ function overlapRemarks({ metadata: { name } }: IPAddressPool, conflicts: Readon
   }));
 }
 
-function unknownPools({ kind, metadata: { name }, ipAddressPools }: BGPAdvertisement | L2Advertisement, { pools }: Snapshot): Remark[] {
+/** The name of the pool in "IPAddressPool.metallb.io/metallb-system/main". */
+const refusedPool = (object: string): string[] => (object.startsWith('IPAddressPool.') ? [object.slice(object.lastIndexOf('/') + 1)] : []);
+
+function unknownPools(
+  { kind, metadata: { name }, ipAddressPools }: BGPAdvertisement | L2Advertisement,
+  { pools }: Snapshot,
+  refused: ReadonlySet<string>,
+): Remark[] {
   return ipAddressPools
     .filter((pool) => !pools.has(pool))
-    .map((pool) => asRemark('spec.ipAddressPools', reason('UnknownPool', { kind, advertisement: name, pool })));
+    .map((pool) => {
+      if (!refused.has(pool)) return asRemark('spec.ipAddressPools', reason('UnknownPool', { kind, advertisement: name, pool }));
+      const message = `names IPAddressPool "${pool}", which is refused: it is announced once that pool is mended`;
+      return { level: 'differs', field: 'spec.ipAddressPools', message, fix: `mend IPAddressPool "${pool}"` };
+    });
 }
 
 function interfaceRemarks({ interfaces }: L2Advertisement, isExcluded: (name: string) => boolean): Remark[] {
