@@ -117,25 +117,34 @@ export class Fields {
 
   /** Returns what the translator reported, and every written field that it did not read. */
   remarks(): Remark[] {
-    return [...this.#shared.remarks, ...unread(this.#shared, this.#shared.root, '')];
+    const kept: string[] = [];
+    const found = [...this.#shared.remarks, ...unread(this.#shared, this.#shared.root, '', kept)];
+    if (kept.length === 0) return found;
+    const field = this.#shared.kind.root.replace(/\.$/, '');
+    return [...found, { level: 'note', field, message: `has ${kept.join(', ')}, for which Herald needs nothing`, fix: '' }];
   }
 }
 
-function unread(shared: Shared, value: unknown, path: string): Remark[] {
+/** `kept` receives the paths of fields that need no equivalent and no action. */
+function unread(shared: Shared, value: unknown, path: string, kept: string[]): Remark[] {
   if (value === null || value === undefined || shared.taken.has(path)) return [];
   const row = path === '' ? undefined : rowOf(shared.kind, path);
   const at = (message: string, fix: string, level: Remark['level'] = 'differs'): Remark[] => [
     { level, field: shared.kind.root + path, message, fix },
   ];
+  if (row?.does === 'kept' && row.fix === '') {
+    kept.push(path);
+    return [];
+  }
   if (row?.does === 'kept') return at(row.text, row.fix, 'note');
   if (row?.does === 'lost') return isOff(value) ? [] : at(row.text, row.fix);
   if (row !== undefined) return isOff(value) ? [] : at('has no effect here, and is left out', '');
   const pattern = patternOf(path);
   const inside = (separator: string): boolean => shared.kind.fields.some(({ field }) => field.startsWith(pattern + separator));
   if (isRecord(value) && (path === '' || inside('.')))
-    return Object.entries(value).flatMap(([name, one]) => unread(shared, one, path === '' ? name : `${path}.${name}`));
+    return Object.entries(value).flatMap(([name, one]) => unread(shared, one, path === '' ? name : `${path}.${name}`, kept));
   if (Array.isArray(value) && inside('[]')) {
-    const read = value.slice(0, limits.importItems).flatMap((one, index) => unread(shared, one, `${path}[${index}]`));
+    const read = value.slice(0, limits.importItems).flatMap((one, index) => unread(shared, one, `${path}[${index}]`, kept));
     return value.length <= limits.importItems
       ? read
       : [...read, ...at(`has more than ${limits.importItems} items: further ones are left out`, 'split the object')];
