@@ -1,4 +1,5 @@
 import { tools } from '../../src/cli/commands/import/tools/all-tools.ts';
+import { foreignAnnotations } from '../../src/model/reading/foreign-annotations.ts';
 import type { SourceField, SourceKind } from '../../src/cli/commands/import/tools/source-kind.ts';
 
 const head = `# What \`herald import\` reads
@@ -41,10 +42,25 @@ herald import clusters/home > herald.yaml  # the manifests; the report is on sta
 
 /** Returns docs/reference/import.md. */
 export function importPage(): string {
-  return [
-    head,
-    ...tools.map(({ name, kinds }) => [`## ${name}\n`, ...(name === 'MetalLB' ? [metallb] : []), ...kinds.map(section)].join('\n')),
-  ].join('\n');
+  const chapters = tools.map(({ name, kinds }) =>
+    [`## ${name}\n`, ...(name === 'MetalLB' ? [metallb] : []), ...kinds.map(section)].join('\n'),
+  );
+  return [head, ...chapters, annotations()].join('\n');
+}
+
+/** Annotations of Services. Those of MetalLB are on the page about MetalLB. */
+function annotations(): string {
+  const rows = foreignAnnotations.map(
+    ({ name, tool, ours, fix }) => `| \`${name}\` | ${tool} | ${ours === undefined ? '' : `\`${ours}\``} | ${fix} |\n`,
+  );
+  return `## Annotations of Services
+
+Herald does not read these. A Service that has one of them and not Herald's own causes a warning with the fix, in the log and in \`herald plan\`, and the report
+of \`herald import\` has the command that annotates it. [MetalLB compatibility](metallb-compatibility.md#annotations-of-a-service) has those of MetalLB.
+
+| annotation | of | Herald's own | otherwise |
+|---|---|---|---|
+${rows.join('')}`;
 }
 
 const metallb =

@@ -120,7 +120,9 @@ function wrongVersion(apiVersion: string, kind: string, reader: KindReader | und
       return refuse(
         'kind',
         `${kind.slice(0, 63)} is of MetalLB, and Herald does not read it`,
-        'leave it in the cluster as long as MetalLB or its operator runs, and out of the files that Herald reads',
+        kind === 'AddressPool'
+          ? 'translate it with: herald import FILE'
+          : 'leave it in the cluster as long as MetalLB or its operator runs, and out of the files that Herald reads',
       );
     const fix = 'set compat: metallb in HeraldConfig, or translate it with: herald import metallb';
     return refuse('apiVersion', `${kind} of MetalLB is read only with compat: metallb`, fix);
