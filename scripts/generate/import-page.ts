@@ -1,6 +1,6 @@
 import { tools } from '../../src/cli/commands/import/tools/all-tools.ts';
 import { foreignAnnotations } from '../../src/model/reading/foreign-annotations.ts';
-import type { SourceField, SourceKind } from '../../src/cli/commands/import/tools/source-kind.ts';
+import type { SourceField, SourceKind } from '../../src/cli/commands/import/tools/reading/source-kind.ts';
 
 const head = `# What \`herald import\` reads
 

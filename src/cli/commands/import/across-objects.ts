@@ -22,14 +22,20 @@ export interface SecretsRead {
 /**
  * Checks the imported objects against each other, and returns them with what it found. An object of which another one is missing or
  * contradicts it is not exact: MetalLB accepts no configuration then, or ignores the name, and Herald leaves out that object or that name.
+ * `leftOut`: "Kind/name" of objects that were found and could not be imported.
  */
-export function checkAcross(imported: readonly Imported[], inputs: readonly RawInput[], secrets: SecretsRead): Imported[] {
+export function checkAcross(
+  imported: readonly Imported[],
+  inputs: readonly RawInput[],
+  secrets: SecretsRead,
+  leftOut: ReadonlySet<string> = new Set(),
+): Imported[] {
   const manifests = imported.flatMap(({ manifest }) => (manifest === undefined ? [] : [{ raw: manifest }]));
   const others = inputs.filter(({ raw }) => isKind(raw, 'v1', 'Secret') || isKind(raw, 'v1', 'Node'));
   const { snapshot } = readObjects([...manifests, ...others]);
   const conflicts = conflictsOf(snapshot.pools.values());
   const isExcluded = excludedInterfaces(inputs);
-  const refused = new Set(imported.flatMap(({ object, verdict }) => (verdict === 'refused' ? refusedPool(object) : [])));
+  const refused = new Set([...leftOut, ...imported.flatMap(({ object, verdict }) => (verdict === 'refused' ? [shortName(object)] : []))]);
   return imported.map((one) => {
     const { kind, metadata } = one.manifest ?? {};
     const name = isRecord(metadata) ? String(metadata['name']) : '';
@@ -66,7 +72,11 @@ function advertisementRemarks(advertisement: BGPAdvertisement, snapshot: Snapsho
     ...unknownPools(advertisement, snapshot, refused),
     ...advertisement.peers
       .filter((peer) => !snapshot.peers.has(peer))
-      .map((peer) => asRemark('spec.peers', reason('UnknownPeer', { advertisement: name, peer }))),
+      .map((peer) =>
+        refused.has(`BGPPeer/${peer}`)
+          ? namesRefused('spec.peers', `BGPPeer "${peer}"`)
+          : asRemark('spec.peers', reason('UnknownPeer', { advertisement: name, peer })),
+      ),
     ...aggregateRemarks(advertisement, snapshot),
     ...attributeRemarks(advertisement, snapshot),
   ];
@@ -104,8 +114,8 @@ function overlapRemarks({ metadata: { name } }: IPAddressPool, conflicts: Readon
   }));
 }
 
-/** The name of the pool in "IPAddressPool.metallb.io/metallb-system/main". */
-const refusedPool = (object: string): string[] => (object.startsWith('IPAddressPool.') ? [object.slice(object.lastIndexOf('/') + 1)] : []);
+/** "IPAddressPool.metallb.io/metallb-system/main" as "IPAddressPool/main". */
+const shortName = (object: string): string => `${object.slice(0, object.indexOf('.'))}/${object.slice(object.lastIndexOf('/') + 1)}`;
 
 function unknownPools(
   { kind, metadata: { name }, ipAddressPools }: BGPAdvertisement | L2Advertisement,
@@ -114,12 +124,20 @@ function unknownPools(
 ): Remark[] {
   return ipAddressPools
     .filter((pool) => !pools.has(pool))
-    .map((pool) => {
-      if (!refused.has(pool)) return asRemark('spec.ipAddressPools', reason('UnknownPool', { kind, advertisement: name, pool }));
-      const message = `names IPAddressPool "${pool}", which is refused: it is announced once that pool is mended`;
-      return { level: 'differs', field: 'spec.ipAddressPools', message, fix: `mend IPAddressPool "${pool}"` };
-    });
+    .map((pool) =>
+      refused.has(`IPAddressPool/${pool}`)
+        ? namesRefused('spec.ipAddressPools', `IPAddressPool "${pool}"`)
+        : asRemark('spec.ipAddressPools', reason('UnknownPool', { kind, advertisement: name, pool })),
+    );
 }
+
+/** An object that is there and could not be imported need not be created. */
+const namesRefused = (field: string, object: string): Remark => ({
+  level: 'differs',
+  field,
+  message: `names ${object}, which was not imported: it counts once that object is mended`,
+  fix: `mend ${object}`,
+});
 
 function interfaceRemarks({ interfaces }: L2Advertisement, isExcluded: (name: string) => boolean): Remark[] {
   const field = 'spec.interfaces';

@@ -4,7 +4,7 @@ import { importServices } from '../../../model/metallb/import-services.ts';
 import { problemText } from '../../../sources/source.ts';
 import { jsonText, hint, UsageError, type CommandContext } from '../../context/command-context.ts';
 import type { SecretsRead } from './across-objects.ts';
-import { importDocuments, uniqueNames } from './import-documents.ts';
+import { importDocuments, renderedServices, uniqueNames } from './import-documents.ts';
 import { importData, levelsOf, renderImport, type ImportReport } from './import-report.ts';
 import { addCallerOptions, type CallerOptions } from '../../options/shared-options.ts';
 import { manifestsOption } from '../../reading/open-reading.ts';
@@ -12,7 +12,7 @@ import { readFiles } from '../../reading/read-manifests.ts';
 import { readMetalLBObjects } from './read-metallb.ts';
 import { withEmbedded, type RawDocument } from './sources/embedded.ts';
 import { readSources } from './sources/read-sources.ts';
-import { importMetalLB, metallb } from './tools/metallb.ts';
+import { importMetalLB, metallb } from './tools/metallb/metallb.ts';
 import { tools } from './tools/all-tools.ts';
 import type { Manifest } from './tools/tool.ts';
 
@@ -54,7 +54,12 @@ export function importCommand(context: CommandContext): Command {
       if (paths.length === 0) throw new UsageError('name files, directories, or - for standard input', 64);
       const { documents, unread } = await readSources(context, paths);
       const { tools: found, templates } = importDocuments(documents, options.namespace);
-      const report: ImportReport = { tools: found, services: importServices(documents), unread: [...unread, ...templates] };
+      const rendered = renderedServices(documents);
+      const report: ImportReport = {
+        tools: found,
+        services: importServices(rendered.services),
+        unread: [...unread, ...templates, ...rendered.templates],
+      };
       if (found.length === 0 && report.services.services.length === 0) {
         for (const line of report.unread) context.printError(`problem: ${line}`);
         throw new UsageError(`${paths.join(' and ')} has no configuration of ${named}`);
@@ -83,7 +88,7 @@ function metallbCommand(context: CommandContext): Command {
       const { inputs, problems, secrets } = await read(context, options);
       const all = inputs.flatMap(withEmbedded);
       const own = all.filter((document) => metallb.recognises(document));
-      const documents = uniqueNames(importMetalLB(own, all, options.namespace, secrets));
+      const documents = uniqueNames(importMetalLB(own, { all, namespace: options.namespace, templates: [] }, secrets));
       const tool = { tool: metallb.name, documents };
       const report: ImportReport = { tools: [tool], services: importServices(inputs), unread: problems };
       write(context, options, report);

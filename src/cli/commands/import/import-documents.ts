@@ -1,5 +1,8 @@
 import { conflictsOf } from '../../../decisions/configuration/pool-conflicts.ts';
 import { coversPool } from '../../../decisions/announcement/advertisements.ts';
+import { defined } from '../../../lang/defined.ts';
+import { isRecord } from '../../../lang/is-record.ts';
+import { importServices } from '../../../model/metallb/import-services.ts';
 import type { Remark } from '../../../model/metallb/import.ts';
 import type { Snapshot } from '../../../model/store/snapshot.ts';
 import { readObjects } from '../../../sources/read-objects.ts';
@@ -28,13 +31,11 @@ export function importDocuments(raws: readonly RawDocument[], namespace: string 
   const names = new Set<string>();
   const found = tools.flatMap((tool): ImportedTool[] => {
     const own = all.filter((document) => tool.recognises(document));
-    const usable = own.filter((document) => {
-      if (!hasPlaceholder(document.raw)) return true;
-      templates.push(`${placeOf(document)} is a template: render it first`);
-      return false;
-    });
+    const ofTemplates = own.filter(({ raw }) => hasPlaceholder(raw));
+    const usable = own.filter((document) => !ofTemplates.includes(document));
+    templates.push(...ofTemplates.map(templateLine));
     if (usable.length === 0) return [];
-    return [{ tool: tool.name, documents: uniqueNames(tool.translate(usable, { all, namespace }), names) }];
+    return [{ tool: tool.name, documents: uniqueNames(tool.translate(usable, { all, namespace, templates: ofTemplates }), names) }];
   });
   return { tools: checkTogether(found), templates };
 }
@@ -44,7 +45,22 @@ export function uniqueNames(documents: readonly ImportedDocument[], names = new 
   return documents.map((one) => withOwnership(uniqueIn(names, one)));
 }
 
-const placeOf = ({ object, where }: SourceDocument): string => (where === undefined ? object : `${object} (${where})`);
+const templateLine = ({ object, where }: Pick<SourceDocument, 'object' | 'where'>): string =>
+  `${where === undefined ? object : `${object} (${where})`} is a template: render it first`;
+
+/** Services without those that have placeholders in their annotations, and a line for each of these that asks for something. */
+export function renderedServices(raws: readonly RawDocument[]): {
+  readonly services: readonly RawDocument[];
+  readonly templates: readonly string[];
+} {
+  const services = raws.filter(({ raw }) => isRecord(raw) && raw['kind'] === 'Service');
+  const isOfTemplate = ({ raw }: RawDocument): boolean => isRecord(raw) && isRecord(raw['metadata']) && hasPlaceholder(raw['metadata']);
+  const asking = importServices(services.filter(isOfTemplate)).services;
+  return {
+    services: services.filter((one) => !isOfTemplate(one)),
+    templates: asking.map(({ service, where }) => templateLine({ object: `Service ${service}`, ...defined({ where }) })),
+  };
+}
 
 /** Leaves out objects whose name is taken, because the second would replace the first in the cluster. */
 function uniqueIn(names: Set<string>, document: ImportedDocument): ImportedDocument {

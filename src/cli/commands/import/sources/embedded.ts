@@ -1,6 +1,6 @@
 import { isRecord } from '../../../../lang/is-record.ts';
 import { decodeObjects } from '../../../../sources/directory/raw-objects.ts';
-import type { SourceDocument } from '../tools/tool.ts';
+import { unnamed, type SourceDocument } from '../tools/tool.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -21,7 +21,7 @@ export function withEmbedded({ raw, where }: RawDocument): SourceDocument[] {
   if (!isRecord(raw)) return [];
   const at = where === undefined ? {} : { where };
   const object = nameOf(raw);
-  const own: SourceDocument = { raw, object: object === '' ? 'file' : object, ...at };
+  const own: SourceDocument = { raw, object: object === '' ? unnamed : object, ...at };
   const inside = contained(raw).flatMap(({ path, value }) =>
     settingsIn(value, path, depth).map((one): SourceDocument => ({ raw: one.value, object: joined(object, one.path), ...at })),
   );
@@ -29,7 +29,7 @@ export function withEmbedded({ raw, where }: RawDocument): SourceDocument[] {
   return raw['kind'] === undefined ? inside : [own, ...inside];
 }
 
-const joined = (object: string, path: string): string => [object, path].filter((part) => part !== '').join(' ') || 'file';
+const joined = (object: string, path: string): string => [object, path].filter((part) => part !== '').join(' ') || unnamed;
 
 interface Found {
   readonly path: string;

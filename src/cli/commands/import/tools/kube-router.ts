@@ -1,6 +1,6 @@
-import { poolRange } from './blocks.ts';
-import { Fields } from './fields.ts';
-import { kept, lost, to, type SourceField, type SourceKind } from './source-kind.ts';
+import { poolRange } from './reading/blocks.ts';
+import { Fields } from './reading/fields.ts';
+import { kept, lost, to, type SourceField, type SourceKind } from './reading/source-kind.ts';
 import { imported, manifest, nameOf, type ImportedDocument, type Manifest, type SourceDocument, type Tool } from './tool.ts';
 import { containersOf, flagsOf, isImageOf } from './workload.ts';
 
@@ -8,7 +8,7 @@ const pods = 'is about the network of pods, which stays with kube-router or anot
 const own = "is about kube-router's process";
 const all = (names: string, row: (name: string) => SourceField): SourceField[] => names.split(' ').map((name) => row(name));
 
-/** docs/user-guide.md and docs/bgp.md of kube-router. */
+/** The user guide and the page about BGP of kube-router have the flags. */
 const flags: SourceKind = {
   tool: 'kube-router',
   kind: 'flags of the DaemonSet',

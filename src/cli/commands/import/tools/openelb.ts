@@ -1,7 +1,7 @@
 import { isRecord } from '../../../../lang/is-record.ts';
-import { poolRange } from './blocks.ts';
-import { Fields } from './fields.ts';
-import { kept, lost, to, type SourceKind } from './source-kind.ts';
+import { poolRange } from './reading/blocks.ts';
+import { Fields } from './reading/fields.ts';
+import { kept, lost, to, type SourceKind } from './reading/source-kind.ts';
 import { imported, manifest, nameOf, partsOf, type ImportedDocument, type Manifest, type SourceDocument, type Tool } from './tool.ts';
 
 /** api/v1alpha2/eip_types.go of OpenELB. */

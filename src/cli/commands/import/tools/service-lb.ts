@@ -1,5 +1,5 @@
-import { Fields } from './fields.ts';
-import { kept, type SourceKind } from './source-kind.ts';
+import { Fields } from './reading/fields.ts';
+import { kept, type SourceKind } from './reading/source-kind.ts';
 import { imported, partsOf, type Tool } from './tool.ts';
 
 /** What ServiceLB (Klipper) of k3s makes of each Service. It has no configuration of its own. */

@@ -1,11 +1,14 @@
 import { isRecord } from '../../../../lang/is-record.ts';
 import type { Remark } from '../../../../model/metallb/import.ts';
 import { heraldApiVersion, parseObject } from '../../../../model/parse.ts';
-import type { Fields } from './fields.ts';
-import type { SourceKind } from './source-kind.ts';
+import type { Fields } from './reading/fields.ts';
+import type { SourceKind } from './reading/source-kind.ts';
 
 /** A manifest of Herald. */
 export type Manifest = Readonly<Record<string, unknown>> & { readonly kind: string; readonly metadata: Readonly<Record<string, unknown>> };
+
+/** How messages name a configuration without kind and path. */
+export const unnamed = 'configuration';
 
 /** One document of the input, or the configuration that it contains. */
 export interface SourceDocument {
@@ -42,6 +45,8 @@ export interface Input {
   readonly all: readonly SourceDocument[];
   /** Namespace of the program, where the user gave it. */
   readonly namespace: string | undefined;
+  /** Documents of the program that are templates, and are not translated. */
+  readonly templates: readonly SourceDocument[];
 }
 
 /** Makes a manifest of Herald, without the fields that are undefined. `name` may be any text. */

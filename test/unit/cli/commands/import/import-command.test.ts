@@ -127,6 +127,28 @@ describe('herald import', () => {
     expect([code, stdout]).toEqual([3, expect.stringContaining('large.yaml is larger than 8 MiB')]);
   });
 
+  test('a Service with a placeholder is a template, and an advertisement of a templated pool says that', async () => {
+    const metallb = (kind: string, spec: string): string =>
+      `apiVersion: metallb.io/v1beta1\nkind: ${kind}\nmetadata: {name: a}\nspec: ${spec}\n---\n`;
+    const service =
+      'apiVersion: v1\nkind: Service\nmetadata: {name: web, annotations: {lbipam.cilium.io/ips: "${IP}"}}\nspec: {type: LoadBalancer}\n';
+    const text = `${metallb('IPAddressPool', '{addresses: ["${CIDR}"]}')}${metallb('L2Advertisement', '{ipAddressPools: [a]}')}${service}`;
+    const { code, stdout } = await importingText(text, '-o', 'report');
+    expect(code).toBe(3);
+    expect(stdout).toContain('Service default/web (standard input:11) is a template: render it first');
+    expect(stdout).toContain('names IPAddressPool "a", which was not imported');
+    expect(stdout).not.toContain('kubectl annotate');
+  });
+
+  test('what a program writes itself is a note', async () => {
+    const { code, stdout } = await importingText(
+      'apiVersion: metallb.io/v1beta1\nkind: ConfigurationState\nmetadata: {name: a}\n',
+      '-o',
+      'report',
+    );
+    expect([code, stdout]).toEqual([0, expect.stringContaining('is written by MetalLB, and configures nothing')]);
+  });
+
   test('-o json names the program of each object', async () => {
     const { stdout } = await importingText(`${pool}---\n${layer2}`, '-o', 'json');
     expect(JSON.parse(stdout)).toMatchObject({ objects: [{ tool: 'Cilium', object: 'CiliumLoadBalancerIPPool/a', verdict: 'exact' }, {}] });

@@ -1,7 +1,7 @@
 import { parsePrefixLeniently, prefixContains, type Prefix } from '../../../../../net/prefix.ts';
-import { hasHostBits, poolRange } from '../blocks.ts';
-import { Fields } from '../fields.ts';
-import { kept, lost, to, type SourceKind } from '../source-kind.ts';
+import { hasHostBits, poolRange } from '../reading/blocks.ts';
+import { Fields } from '../reading/fields.ts';
+import { kept, lost, to, type SourceKind } from '../reading/source-kind.ts';
 import { imported, manifest, partsOf, type ImportedDocument, type Manifest, type SourceDocument } from '../tool.ts';
 
 const mesh = "belongs to Calico's mesh between the nodes, which stays with Calico";

@@ -1,7 +1,7 @@
-import { Fields } from '../fields.ts';
-import { oneNode } from '../node-selectors.ts';
-import { secretReference } from '../secret.ts';
-import { kept, lost, to, type SourceKind } from '../source-kind.ts';
+import { Fields } from '../reading/fields.ts';
+import { oneNode } from '../reading/node-selectors.ts';
+import { secretReference } from '../reading/secret.ts';
+import { kept, lost, to, type SourceKind } from '../reading/source-kind.ts';
 import { imported, manifest, partsOf, type ImportedDocument, type SourceDocument } from '../tool.ts';
 import { asNumber, type CalicoDefaults } from './bgp-configuration.ts';
 import { labelSelectors } from './selector.ts';

@@ -1,6 +1,6 @@
-import { poolRange } from '../blocks.ts';
-import { Fields } from '../fields.ts';
-import { kept, lost, to, type SourceKind } from '../source-kind.ts';
+import { poolRange } from '../reading/blocks.ts';
+import { Fields } from '../reading/fields.ts';
+import { kept, lost, to, type SourceKind } from '../reading/source-kind.ts';
 import { imported, manifest, partsOf, type ImportedDocument, type SourceDocument } from '../tool.ts';
 import { labelSelectors } from './selector.ts';
 

@@ -1,6 +1,6 @@
 import { isRecord } from '../../../../../lang/is-record.ts';
-import { Fields } from '../fields.ts';
-import { to, type SourceKind } from '../source-kind.ts';
+import { Fields } from '../reading/fields.ts';
+import { to, type SourceKind } from '../reading/source-kind.ts';
 import { imported, manifest, partsOf, type ImportedDocument, type Manifest, type SourceDocument } from '../tool.ts';
 import type { CiliumPeer } from './cluster-config.ts';
 import { communitiesOf, communityFields } from './communities.ts';

@@ -1,7 +1,7 @@
 import { isRecord } from '../../../../../lang/is-record.ts';
-import { Fields } from '../fields.ts';
-import { limitedTo } from '../node-selectors.ts';
-import { kept, lost, to, type SourceKind } from '../source-kind.ts';
+import { Fields } from '../reading/fields.ts';
+import { limitedTo } from '../reading/node-selectors.ts';
+import { kept, lost, to, type SourceKind } from '../reading/source-kind.ts';
 import { imported, judged, manifest, nameOf, partsOf, type ImportedDocument, type Manifest, type SourceDocument } from '../tool.ts';
 import { cPeerConfig, familiesOf, peerSettings, type PeerSettings } from './peer-config.ts';
 

@@ -1,5 +1,5 @@
-import type { Fields } from '../fields.ts';
-import { to } from '../source-kind.ts';
+import type { Fields } from '../reading/fields.ts';
+import { to } from '../reading/source-kind.ts';
 
 /** Cilium's names of communities (BGPWellKnownCommunity) that Herald has no name for, by value. */
 const values: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
-import { Fields } from '../fields.ts';
-import { kept, to, type SourceKind } from '../source-kind.ts';
+import { Fields } from '../reading/fields.ts';
+import { kept, to, type SourceKind } from '../reading/source-kind.ts';
 import { imported, manifest, partsOf, type ImportedDocument, type SourceDocument } from '../tool.ts';
 import { labelChoice } from './service-selector.ts';
 

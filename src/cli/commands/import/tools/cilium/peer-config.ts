@@ -1,7 +1,7 @@
 import { familyOfText } from '../../../../../net/address.ts';
-import type { Fields } from '../fields.ts';
-import { kept, lost, to, type SourceKind } from '../source-kind.ts';
-import { secretReference } from '../secret.ts';
+import type { Fields } from '../reading/fields.ts';
+import { kept, lost, to, type SourceKind } from '../reading/source-kind.ts';
+import { secretReference } from '../reading/secret.ts';
 
 /** pkg/k8s/apis/cilium.io/v2/bgp_peer_types.go of Cilium. */
 export const cPeerConfig: SourceKind = {

@@ -1,6 +1,6 @@
-import { Fields } from '../fields.ts';
-import { lost, to, type SourceKind } from '../source-kind.ts';
-import { secretReference } from '../secret.ts';
+import { Fields } from '../reading/fields.ts';
+import { lost, to, type SourceKind } from '../reading/source-kind.ts';
+import { secretReference } from '../reading/secret.ts';
 import { imported, manifest, nameOf, partsOf, type ImportedDocument, type Manifest, type SourceDocument } from '../tool.ts';
 import { familiesOf, seconds } from './peer-config.ts';
 import { labelChoice } from './service-selector.ts';

@@ -1,6 +1,6 @@
-import { Fields } from '../fields.ts';
-import { hasHostBits, poolRange, withoutEnds } from '../blocks.ts';
-import { kept, to, type SourceKind } from '../source-kind.ts';
+import { Fields } from '../reading/fields.ts';
+import { hasHostBits, poolRange, withoutEnds } from '../reading/blocks.ts';
+import { kept, to, type SourceKind } from '../reading/source-kind.ts';
 import { imported, manifest, partsOf, type ImportedDocument, type SourceDocument } from '../tool.ts';
 import { serviceChoice } from './service-selector.ts';
 

@@ -1,5 +1,5 @@
 import { isRecord } from '../../../../../lang/is-record.ts';
-import type { Fields } from '../fields.ts';
+import type { Fields } from '../reading/fields.ts';
 
 /** Labels that Cilium adds to each Service for its selectors; the Service itself does not have them. */
 const namespaceLabel = 'io.kubernetes.service.namespace';

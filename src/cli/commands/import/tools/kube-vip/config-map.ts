@@ -1,6 +1,6 @@
-import { poolRange, withoutEnds } from '../blocks.ts';
-import { Fields } from '../fields.ts';
-import { kept, lost, to, type SourceKind } from '../source-kind.ts';
+import { poolRange, withoutEnds } from '../reading/blocks.ts';
+import { Fields } from '../reading/fields.ts';
+import { kept, lost, to, type SourceKind } from '../reading/source-kind.ts';
 import { imported, manifest, partsOf, type ImportedDocument, type Manifest, type SourceDocument } from '../tool.ts';
 
 /** The ConfigMap of kube-vip-cloud-provider (README.md and pkg/config/config.go there). */

@@ -1,6 +1,6 @@
 import { isRecord } from '../../../../../lang/is-record.ts';
-import { Fields } from '../fields.ts';
-import { kept, lost, to, type SourceField, type SourceKind } from '../source-kind.ts';
+import { Fields } from '../reading/fields.ts';
+import { kept, lost, to, type SourceField, type SourceKind } from '../reading/source-kind.ts';
 import { imported, manifest, nameOf, type ImportedDocument, type Manifest, type SourceDocument } from '../tool.ts';
 import { containersOf, environmentOf, isImageOf } from '../workload.ts';
 

@@ -152,7 +152,7 @@ describe('a configuration of MetalLB before 0.13', () => {
 
   test('an advertisement of a pool that is refused says that, and not that the pool is to be created', () => {
     const lines = losses({ 'address-pools': [{ name: 'a', protocol: 'bgp', addresses: ['127.0.0.0/8'] }] });
-    expect(lines.join('\n')).toContain('names IPAddressPool "a", which is refused');
+    expect(lines.join('\n')).toContain('names IPAddressPool "a", which was not imported');
     expect(lines.join('\n')).not.toContain('does not exist');
   });
 });

@@ -1,6 +1,6 @@
-import { Fields } from './fields.ts';
-import { kept, to, type SourceKind } from './source-kind.ts';
-import { imported, partsOf, type Tool } from './tool.ts';
+import { Fields } from '../reading/fields.ts';
+import { kept, to, type SourceKind } from '../reading/source-kind.ts';
+import { imported, partsOf, type Tool } from '../tool.ts';
 
 const pods = 'is about the pods of MetalLB';
 

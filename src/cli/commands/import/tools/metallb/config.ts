@@ -1,8 +1,8 @@
-import { isRecord } from '../../../../lang/is-record.ts';
-import type { RawInput, Remark } from '../../../../model/metallb/import.ts';
-import { Fields } from './fields.ts';
-import { lost, to, type SourceKind } from './source-kind.ts';
-import { objectName, partsOf, type SourceDocument } from './tool.ts';
+import { isRecord } from '../../../../../lang/is-record.ts';
+import type { RawInput, Remark } from '../../../../../model/metallb/import.ts';
+import { Fields } from '../reading/fields.ts';
+import { lost, to, type SourceKind } from '../reading/source-kind.ts';
+import { objectName, partsOf, type SourceDocument } from '../tool.ts';
 
 /** The configuration file of MetalLB before 0.13 (configmaptocrs/types.go of MetalLB 0.13 has its fields). */
 export const metallbConfig: SourceKind = {

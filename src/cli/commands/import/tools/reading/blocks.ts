@@ -1,6 +1,6 @@
-import { formatAddress, parseAddress, type Address } from '../../../../net/address.ts';
-import { lastAddress, parsePrefixLeniently } from '../../../../net/prefix.ts';
-import { normaliseRange } from '../../../../model/metallb/addresses.ts';
+import { formatAddress, parseAddress, type Address } from '../../../../../net/address.ts';
+import { lastAddress, parsePrefixLeniently } from '../../../../../net/prefix.ts';
+import { normaliseRange } from '../../../../../model/metallb/addresses.ts';
 
 /** Returns a CIDR, a range or a single address in the form of an IPAddressPool, with its host bits cleared. */
 export function poolRange(text: string): string {

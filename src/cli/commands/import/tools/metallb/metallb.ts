@@ -1,7 +1,8 @@
-import { excludedInterfacesName, importObjects, type Imported, type RawInput } from '../../../../model/metallb/import.ts';
-import { checkAcross, type SecretsRead } from '../across-objects.ts';
-import { addressPool, isAddressPool, isMetalLBConfig, metallbConfig, newerObjects } from './metallb-config.ts';
-import { judged, partsOf, type ImportedDocument, type Manifest, type SourceDocument, type Tool } from './tool.ts';
+import { excludedInterfacesName, importObjects, type Imported, type RawInput } from '../../../../../model/metallb/import.ts';
+import { reportKinds } from '../../../../../model/metallb/kinds.ts';
+import { checkAcross, type SecretsRead } from '../../across-objects.ts';
+import { addressPool, isAddressPool, isMetalLBConfig, metallbConfig, newerObjects } from './config.ts';
+import { judged, partsOf, type ImportedDocument, type Input, type Manifest, type SourceDocument, type Tool, unnamed } from '../tool.ts';
 
 const files: SecretsRead = { all: false, forbidden: new Set() };
 const configMaps = new Set(['bgpextras', excludedInterfacesName]);
@@ -15,16 +16,19 @@ export const metallb: Tool = {
     if (kind === 'ConfigMap') return configMaps.has(name);
     return group === 'metallb.io' ? kind !== 'MetalLB' : isMetalLBConfig(raw);
   },
-  translate: (documents, { all, namespace }) => importMetalLB(documents, all, namespace, files),
+  translate: (documents, input) => {
+    const isReport = ({ raw }: SourceDocument): boolean => reportKinds.includes(partsOf(raw).kind);
+    const configured = documents.filter((one) => !isReport(one));
+    return [...importMetalLB(configured, input, files), ...documents.filter(isReport).map(report)];
+  },
 };
 
-/** Imports configurations of MetalLB. `all` has the Secrets and Nodes that they refer to. `namespace`: MetalLB's own, if it is known. */
-export function importMetalLB(
-  documents: readonly SourceDocument[],
-  all: readonly SourceDocument[],
-  namespace: string | undefined,
-  secrets: SecretsRead,
-): ImportedDocument[] {
+function report(document: SourceDocument): ImportedDocument {
+  return judged(document, [{ level: 'note', field: 'kind', message: 'is written by MetalLB, and configures nothing', fix: '' }], []);
+}
+
+/** Imports configurations of MetalLB. `input` has the Secrets and Nodes that they refer to. */
+export function importMetalLB(documents: readonly SourceDocument[], input: Input, secrets: SecretsRead): ImportedDocument[] {
   const origins = new Map<unknown, SourceDocument>();
   const losses: ImportedDocument[] = [];
   const inputs = documents.flatMap((document): readonly RawInput[] => {
@@ -34,14 +38,15 @@ export function importMetalLB(
     for (const { raw } of newer.inputs) origins.set(raw, document);
     return newer.inputs;
   });
-  const others = all.filter(({ raw }) => ['Secret', 'Node'].includes(partsOf(raw).kind) && partsOf(raw).group === '');
-  const found = checkAcross(importObjects(inputs, namespace), [...inputs, ...others], secrets);
+  const others = input.all.filter(({ raw }) => ['Secret', 'Node'].includes(partsOf(raw).kind) && partsOf(raw).group === '');
+  const leftOut = new Set(input.templates.map(({ raw }) => `${partsOf(raw).kind}/${partsOf(raw).name}`));
+  const found = checkAcross(importObjects(inputs, input.namespace), [...inputs, ...others], secrets, leftOut);
   return [...found.map((one) => asDocument(one, origins)), ...losses];
 }
 
 function asDocument({ manifest, ...one }: Imported, origins: ReadonlyMap<unknown, SourceDocument>): ImportedDocument {
   const source = [...origins.entries()].find(([raw]) => isSame(raw, one))?.[1];
-  const object = source === undefined || source.object === 'file' ? one.object : `${one.object} of ${source.object}`;
+  const object = source === undefined || source.object === unnamed ? one.object : `${one.object} of ${source.object}`;
   return { ...one, object, manifests: manifest === undefined ? [] : [manifest as Manifest] };
 }
 

@@ -1,4 +1,4 @@
-import { isRecord } from '../../../../lang/is-record.ts';
+import { isRecord } from '../../../../../lang/is-record.ts';
 
 const hostname = 'kubernetes.io/hostname';
 

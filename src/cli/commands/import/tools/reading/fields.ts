@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { closestName } from '../../../../lang/closest-name.ts';
-import { isRecord } from '../../../../lang/is-record.ts';
-import type { Remark } from '../../../../model/metallb/import.ts';
-import { limits } from '../../../limits.ts';
+import { closestName } from '../../../../../lang/closest-name.ts';
+import { isRecord } from '../../../../../lang/is-record.ts';
+import type { Remark } from '../../../../../model/metallb/import.ts';
+import { limits } from '../../../../limits.ts';
 import type { SourceField, SourceKind } from './source-kind.ts';
 
 interface Shared {
