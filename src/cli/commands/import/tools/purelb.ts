@@ -29,13 +29,11 @@ const serviceGroup: SourceKind = {
       'takes addresses from another program, which Herald does not ask',
       'write the range that it has for Services as an IPAddressPool',
     ),
-    lost('external.*', 'belongs to a program that Herald does not ask'),
     lost(
       'netbox',
       'takes addresses from Netbox, which Herald does not',
       'write the range that Netbox has for Services as an IPAddressPool',
     ),
-    lost('netbox.*', 'belongs to Netbox, which Herald does not ask'),
     ...['local', 'remote'].flatMap((at) => [
       lost(`${at}.multiPool`, 'gives a Service one address of each range', 'request the addresses: herald.dev/load-balancer-ips'),
       lost(`${at}.balancePools`, 'spreads Services over the ranges: Herald assigns the lowest free address'),
