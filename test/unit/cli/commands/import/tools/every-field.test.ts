@@ -54,11 +54,10 @@ const lines = (document: unknown): string[] =>
 
 describe('the tables of herald import', () => {
   test.each(rows)('%s: %s never crashes, and is reported when it is lost', (_, field, kind, row) => {
-    for (const value of strange) {
-      const found = lines(documentOf(kind, at(field, value)));
-      if (row.does === 'lost') expect(found.filter((line) => line.startsWith('differs') && line.includes(row.text))).not.toEqual([]);
-      if (row.does !== 'translated') expect(found.filter((line) => line.includes('is not a field of'))).toEqual([]);
-    }
+    const found = strange.map((value) => lines(documentOf(kind, at(field, value))));
+    const isReported = (one: readonly string[]): boolean => one.some((line) => line.startsWith('differs') && line.includes(row.text));
+    const isUnknown = (one: readonly string[]): boolean => one.some((line) => line.includes('is not a field of'));
+    expect(found.filter((one) => (row.does === 'lost' && !isReported(one)) || (row.does !== 'translated' && isUnknown(one)))).toEqual([]);
   });
 
   test.each(kinds.map((kind): [string, SourceKind] => [kind.kind, kind]))('%s: a field that no table has is reported', (_, kind) => {
