@@ -25,7 +25,8 @@ herald import clusters/home > herald.yaml  # the manifests; the report is on sta
 - Objects of Kubernetes, one or many in a file, and lists (\`kubectl get -o yaml\`).
 - The texts of a ConfigMap of any name; Helm values in a file, in a HelmRelease of Flux (\`spec.values\`), in an Application of Argo CD (\`values\`,
   \`valuesObject\`, \`parameters\`, of one or several sources), and in a HelmChart or HelmChartConfig of k3s (\`valuesContent\`).
-- A template (Helm, Jinja, \`\${VARIABLE}\`) is one line of the report: render it first. One that configures none of these programs is left out.
+- A template (Helm, Jinja, \`\${VARIABLE}\`) is one line of the report: render it first. One that configures none of these programs is left
+  out. An object that SOPS encrypted is one line too: decrypt it first.
 
 ## In every object
 

@@ -36,7 +36,7 @@ export function importServices(inputs: readonly RawInput[]): ServiceImport {
     if (!isRecord(raw) || raw['kind'] !== 'Service' || raw['apiVersion'] !== 'v1') continue;
     const metadata = isRecord(raw['metadata']) ? raw['metadata'] : {};
     const own = isRecord(metadata['annotations']) ? metadata['annotations'] : {};
-    const foreign = requestsOfOthers(own);
+    const foreign = requestsOfOthers(own, isRecord(raw['spec']) ? raw['spec']['loadBalancerIP'] : undefined);
     const written: Readonly<Record<string, unknown>> = { ...own, ...Object.fromEntries(foreign.added) };
     const { object, problems, warnings } = parseAnyObject({ ...raw, metadata: { ...metadata, annotations: written } }, compat);
     if (object?.kind === 'Service' && object.type === 'LoadBalancer') {
@@ -70,13 +70,21 @@ export function importServices(inputs: readonly RawInput[]): ServiceImport {
 
 type Located = { readonly path: readonly (string | number)[] };
 
+/** kube-vip takes an address of a DHCP server for a Service with this spec.loadBalancerIP. */
+const leased: Remark = {
+  level: 'differs',
+  field: 'spec.loadBalancerIP',
+  message: 'is 0.0.0.0, by which kube-vip takes an address from a DHCP server: Herald assigns from pools only',
+  fix: 'write a fixed address, or remove it to get one of a pool',
+};
+
 /** Translates annotations of other load balancers than MetalLB. One of Herald's own stays as it is. */
-function requestsOfOthers(written: Readonly<Record<string, unknown>>): {
-  readonly added: ReadonlyMap<string, string>;
-  readonly remarks: readonly Remark[];
-} {
+function requestsOfOthers(
+  written: Readonly<Record<string, unknown>>,
+  loadBalancerIP: unknown,
+): { readonly added: ReadonlyMap<string, string>; readonly remarks: readonly Remark[] } {
   const added = new Map<string, string>();
-  const remarks: Remark[] = [];
+  const remarks: Remark[] = loadBalancerIP === '0.0.0.0' || loadBalancerIP === '::' ? [leased] : [];
   for (const [name, value] of Object.entries(written)) {
     const annotation = foreignAnnotation(name, value);
     if (annotation === undefined || typeof value !== 'string') continue;

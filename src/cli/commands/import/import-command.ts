@@ -60,7 +60,7 @@ export function importCommand(context: CommandContext): Command {
         services: importServices(rendered.services),
         unread: [...unread, ...templates, ...rendered.templates],
       };
-      if (found.length === 0 && report.services.services.length === 0) {
+      if (found.length === 0 && report.services.services.length === 0 && !hasKnownClass(report.services.classes)) {
         for (const line of report.unread) context.printError(`problem: ${line}`);
         throw new UsageError(`${paths.join(' and ')} has no configuration of ${named}`);
       }
@@ -69,6 +69,10 @@ export function importCommand(context: CommandContext): Command {
       context.setExitStatus(report.unread.length > 0 || levels.has('refused') || levels.has('differs') ? 3 : 0);
     });
 }
+
+/** Classes by which Services name another load balancer. */
+const knownClass = /^(?:kube-vip\.io|io\.cilium|purelb\.io|metallb)/;
+const hasKnownClass = (classes: ReadonlyMap<string, number>): boolean => [...classes.keys()].some((name) => knownClass.test(name));
 
 function metallbCommand(context: CommandContext): Command {
   const command = new Command('metallb')

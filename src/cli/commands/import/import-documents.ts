@@ -8,7 +8,7 @@ import type { Snapshot } from '../../../model/store/snapshot.ts';
 import { readObjects } from '../../../sources/read-objects.ts';
 import { withOwnership } from './ownership.ts';
 import { withEmbedded, type RawDocument } from './sources/embedded.ts';
-import { hasPlaceholder } from './sources/templates.ts';
+import { unfinished } from './sources/templates.ts';
 import { tools } from './tools/all-tools.ts';
 import { nameOf, type ImportedDocument, type Manifest, type SourceDocument } from './tools/tool.ts';
 
@@ -31,9 +31,9 @@ export function importDocuments(raws: readonly RawDocument[], namespace: string 
   const names = new Set<string>();
   const found = tools.flatMap((tool): ImportedTool[] => {
     const own = all.filter((document) => tool.recognises(document));
-    const ofTemplates = own.filter(({ raw }) => hasPlaceholder(raw));
+    const ofTemplates = own.filter(({ raw }) => unfinished(raw) !== undefined);
     const usable = own.filter((document) => !ofTemplates.includes(document));
-    templates.push(...ofTemplates.map(templateLine));
+    templates.push(...ofTemplates.map((one) => templateLine(one, one.raw)));
     if (usable.length === 0) return [];
     return [{ tool: tool.name, documents: uniqueNames(tool.translate(usable, { all, namespace, templates: ofTemplates }), names) }];
   });
@@ -45,8 +45,8 @@ export function uniqueNames(documents: readonly ImportedDocument[], names = new 
   return documents.map((one) => withOwnership(uniqueIn(names, one)));
 }
 
-const templateLine = ({ object, where }: Pick<SourceDocument, 'object' | 'where'>): string =>
-  `${where === undefined ? object : `${object} (${where})`} is a template: render it first`;
+const templateLine = ({ object, where }: Pick<SourceDocument, 'object' | 'where'>, raw: unknown): string =>
+  `${where === undefined ? object : `${object} (${where})`} ${unfinished(raw) ?? 'is a template: render it first'}`;
 
 /** Services without those that have placeholders in their annotations, and a line for each of these that asks for something. */
 export function renderedServices(raws: readonly RawDocument[]): {
@@ -54,11 +54,12 @@ export function renderedServices(raws: readonly RawDocument[]): {
   readonly templates: readonly string[];
 } {
   const services = raws.filter(({ raw }) => isRecord(raw) && raw['kind'] === 'Service');
-  const isOfTemplate = ({ raw }: RawDocument): boolean => isRecord(raw) && isRecord(raw['metadata']) && hasPlaceholder(raw['metadata']);
+  const isOfTemplate = ({ raw }: RawDocument): boolean =>
+    isRecord(raw) && isRecord(raw['metadata']) && unfinished(raw['metadata']) !== undefined;
   const asking = importServices(services.filter(isOfTemplate)).services;
   return {
     services: services.filter((one) => !isOfTemplate(one)),
-    templates: asking.map(({ service, where }) => templateLine({ object: `Service ${service}`, ...defined({ where }) })),
+    templates: asking.map(({ service, where }) => templateLine({ object: `Service ${service}`, ...defined({ where }) }, undefined)),
   };
 }
 

@@ -26,7 +26,7 @@ export function renderImport({ tools, services: { services, classes }, unread }:
     ]),
     ...services.flatMap(renderService),
     ...renderClasses(classes),
-    `${objects.length} objects: ${counts.join(', ')}${total === 0 ? '' : `; ${total} ${total === 1 ? 'Service' : 'Services'} of type LoadBalancer`}`,
+    `${objects.length} ${objects.length === 1 ? 'object' : 'objects'}: ${counts.join(', ')}${total === 0 ? '' : `; ${total} ${total === 1 ? 'Service' : 'Services'} of type LoadBalancer`}`,
   ];
 }
 

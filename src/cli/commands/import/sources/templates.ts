@@ -4,11 +4,21 @@ const placeholders = [/\{\{/, /\{%/, /\$\{[A-Za-z_][^}\n]*\}/, /^\$[A-Za-z_]\w*$
 /** True for a text with placeholders, which another program replaces before the text is used. */
 export const isTemplate = (text: string): boolean => placeholders.some((one) => one.test(text));
 
-/** True when a text inside of the value is a placeholder: the value is not what will be in the cluster. */
-export function hasPlaceholder(value: unknown, levels = 12): boolean {
-  if (typeof value === 'string') return isTemplate(value);
-  if (typeof value !== 'object' || value === null || levels === 0) return false;
-  return Object.entries(value).some(([name, one]) => isTemplate(name) || hasPlaceholder(one, levels - 1));
+/** Values that SOPS encrypted. */
+const encrypted = /^ENC\[AES256_GCM,/;
+
+/** Says why a value is not what will be in the cluster: a text inside of it is a placeholder, or encrypted. Undefined: it is. */
+export function unfinished(value: unknown, levels = 12): string | undefined {
+  if (typeof value === 'string') {
+    if (encrypted.test(value)) return 'is encrypted: decrypt it first';
+    return isTemplate(value) ? 'is a template: render it first' : undefined;
+  }
+  if (typeof value !== 'object' || value === null || levels === 0) return undefined;
+  for (const [name, one] of Object.entries(value)) {
+    const found = unfinished(name, 0) ?? unfinished(one, levels - 1);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** What stands in the configuration of a supported program, and hardly anywhere else. */
