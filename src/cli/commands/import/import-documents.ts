@@ -31,11 +31,11 @@ export function importDocuments(raws: readonly RawDocument[], namespace: string 
   const names = new Set<string>();
   const found = tools.flatMap((tool): ImportedTool[] => {
     const own = all.filter((document) => tool.recognises(document));
-    const ofTemplates = own.filter(({ raw }) => unfinished(raw) !== undefined);
-    const usable = own.filter((document) => !ofTemplates.includes(document));
-    templates.push(...ofTemplates.map((one) => templateLine(one, one.raw)));
+    const ofTemplates = new Set(own.filter(({ raw }) => unfinished(raw) !== undefined));
+    const usable = own.filter((document) => !ofTemplates.has(document));
+    templates.push(...[...ofTemplates].map((one) => templateLine(one, one.raw)));
     if (usable.length === 0) return [];
-    return [{ tool: tool.name, documents: uniqueNames(tool.translate(usable, { all, namespace, templates: ofTemplates }), names) }];
+    return [{ tool: tool.name, documents: uniqueNames(tool.translate(usable, { all, namespace, templates: [...ofTemplates] }), names) }];
   });
   return { tools: checkTogether(found), templates };
 }

@@ -1,3 +1,4 @@
+import { isRecord } from '../../../../../lang/is-record.ts';
 import { excludedInterfacesName, importObjects, type Imported, type RawInput } from '../../../../../model/metallb/import.ts';
 import { reportKinds } from '../../../../../model/metallb/kinds.ts';
 import { checkAcross, type SecretsRead } from '../../across-objects.ts';
@@ -29,13 +30,13 @@ function report(document: SourceDocument): ImportedDocument {
 
 /** Imports configurations of MetalLB. `input` has the Secrets and Nodes that they refer to. */
 export function importMetalLB(documents: readonly SourceDocument[], input: Input, secrets: SecretsRead): ImportedDocument[] {
-  const origins = new Map<unknown, SourceDocument>();
+  const origins = new Map<string, SourceDocument>();
   const losses: ImportedDocument[] = [];
   const inputs = documents.flatMap((document): readonly RawInput[] => {
     if (!isAddressPool(document.raw) && !isMetalLBConfig(document.raw)) return [document];
     const newer = newerObjects(document);
     if (newer.remarks.length > 0) losses.push(judged(document, newer.remarks, []));
-    for (const { raw } of newer.inputs) origins.set(raw, document);
+    for (const { raw } of newer.inputs) origins.set(keyOf(raw), document);
     return newer.inputs;
   });
   const others = input.all.filter(({ raw }) => ['Secret', 'Node'].includes(partsOf(raw).kind) && partsOf(raw).group === '');
@@ -44,14 +45,15 @@ export function importMetalLB(documents: readonly SourceDocument[], input: Input
   return [...found.map((one) => asDocument(one, origins)), ...losses];
 }
 
-function asDocument({ manifest, ...one }: Imported, origins: ReadonlyMap<unknown, SourceDocument>): ImportedDocument {
-  const source = [...origins.entries()].find(([raw]) => isSame(raw, one))?.[1];
+/** Objects that were made of an older configuration are named with the document that they come from. */
+function asDocument({ manifest, ...one }: Imported, origins: ReadonlyMap<string, SourceDocument>): ImportedDocument {
+  const kind = one.object.slice(0, one.object.indexOf('.'));
+  const source = origins.get(`${kind}/${one.object.slice(one.object.lastIndexOf('/') + 1)}`);
   const object = source === undefined || source.object === unnamed ? one.object : `${one.object} of ${source.object}`;
   return { ...one, object, manifests: manifest === undefined ? [] : [manifest as Manifest] };
 }
 
-/** Objects that were made of an older configuration have its place, and their own kind and name. */
-function isSame(raw: unknown, { object }: Imported): boolean {
-  const { kind, name } = partsOf(raw as Readonly<Record<string, unknown>>);
-  return object.startsWith(`${kind}.`) && object.endsWith(`/${name}`);
+function keyOf(raw: unknown): string {
+  const { kind, name } = partsOf(isRecord(raw) ? raw : {});
+  return `${kind}/${name}`;
 }
