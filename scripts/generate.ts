@@ -18,6 +18,7 @@ import { decisionsPage } from './generate/decisions-page.ts';
 import { diagnosisPage } from './generate/diagnosis-page.ts';
 import { ec2Model } from './generate/ec2-model.ts';
 import { eventsPage } from './generate/events-page.ts';
+import { importPage } from './generate/import-page.ts';
 import { manualPage } from './generate/manual-page.ts';
 import { metallbPage } from './generate/metallb-page.ts';
 import { metricsPage } from './generate/metrics-page.ts';
@@ -40,6 +41,7 @@ const generators: Readonly<Record<string, Generator>> = {
   events: () => [['docs/reference/events.md', eventsPage()]],
   metrics: () => [['docs/reference/metrics.md', metricsPage()]],
   metallb: () => [['docs/reference/metallb-compatibility.md', metallbPage()]],
+  import: () => [['docs/reference/import.md', importPage()]],
   'aws-annotations': () => [['docs/reference/aws-annotations.md', awsAnnotationsPage()]],
   aws: () => [['docs/reference/aws.md', awsPage()]],
   // When two branches add requirements, only these pages conflict. Take either side and generate them again.

@@ -72,6 +72,14 @@ export const limits = {
   routerMilliseconds: 20_000,
   routerBytes: 1024 * 1024,
   routerShownCharacters: 2000,
+  /** Bounds of `herald import`: files that it reads, documents in all of them, and items of one list in a foreign object. */
+  importFiles: 20_000,
+  importDocuments: 100_000,
+  importItems: 10_000,
+  /** Folders below a folder that `herald import` reads. */
+  importDepth: 32,
+  /** Most label selectors that one selector of Calico becomes. */
+  importSelectors: 32,
   /** Lines of a log that are no warnings are written together: this late, or when they have so many characters. */
   logMilliseconds: 50,
   logCharacters: 8192,

@@ -117,7 +117,13 @@ function wrongVersion(apiVersion: string, kind: string, reader: KindReader | und
   const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
   if (group === metallbGroup) {
     if (reader?.apiVersion !== heraldApiVersion)
-      return refuse('kind', `${kind.slice(0, 63)} of MetalLB is not supported yet`, 'remove the object');
+      return refuse(
+        'kind',
+        `${kind.slice(0, 63)} is of MetalLB, and Herald does not read it`,
+        kind === 'AddressPool'
+          ? 'translate it with: herald import FILE'
+          : 'leave it in the cluster as long as MetalLB or its operator runs, and out of the files that Herald reads',
+      );
     const fix = 'set compat: metallb in HeraldConfig, or translate it with: herald import metallb';
     return refuse('apiVersion', `${kind} of MetalLB is read only with compat: metallb`, fix);
   }

@@ -2,17 +2,18 @@ import { isRecord } from '../../lang/is-record.ts';
 import { annotations } from '../annotations.ts';
 import { defined } from '../../lang/defined.ts';
 import { serviceKey, type ServiceKey } from '../objects/metadata.ts';
+import { foreignAnnotation, translateForeign } from '../reading/foreign-annotations.ts';
 import { metallbAnnotation, translateAnnotations } from '../reading/metallb-annotations.ts';
 import type { RawInput, Remark } from './import.ts';
 import { parseAnyObject } from './read.ts';
 import { consent, sharedAcross, type SharedAcross } from './shared-across.ts';
 import type { Service } from '../objects/service.ts';
 
-/** A Service with MetalLB annotations, and the annotations that request the same from Herald. */
+/** A Service with annotations of another load balancer, and the annotations that request the same from Herald. */
 export interface ImportedService {
   readonly service: ServiceKey;
   readonly where?: string;
-  /** Annotations to add beside those for MetalLB. */
+  /** Annotations to add beside those that are there. */
   readonly annotations: Readonly<Record<string, string>>;
   readonly remarks: readonly Remark[];
 }
@@ -26,40 +27,77 @@ export interface ServiceImport {
 const { allowSharedIP } = annotations;
 const compat = { compat: 'metallb', namespace: '' } as const;
 
-/** Translates what Services request from MetalLB into Herald's annotations. Pure. */
+/** Translates what Services request from MetalLB and other load balancers into Herald's annotations. Pure. */
 export function importServices(inputs: readonly RawInput[]): ServiceImport {
   const services: ImportedService[] = [];
   const parsed: Service[] = [];
   const classes = new Map<string, number>();
   for (const { raw, where } of inputs) {
     if (!isRecord(raw) || raw['kind'] !== 'Service' || raw['apiVersion'] !== 'v1') continue;
-    const { object, problems, warnings } = parseAnyObject(raw, compat);
+    const metadata = isRecord(raw['metadata']) ? raw['metadata'] : {};
+    const own = isRecord(metadata['annotations']) ? metadata['annotations'] : {};
+    const foreign = requestsOfOthers(own, isRecord(raw['spec']) ? raw['spec']['loadBalancerIP'] : undefined);
+    const written: Readonly<Record<string, unknown>> = { ...own, ...Object.fromEntries(foreign.added) };
+    const { object, problems, warnings } = parseAnyObject({ ...raw, metadata: { ...metadata, annotations: written } }, compat);
     if (object?.kind === 'Service' && object.type === 'LoadBalancer') {
       const name = object.loadBalancerClass ?? '';
       classes.set(name, (classes.get(name) ?? 0) + 1);
       parsed.push(object);
     }
-    const metadata = isRecord(raw['metadata']) ? raw['metadata'] : {};
-    const written = isRecord(metadata['annotations']) ? metadata['annotations'] : {};
     const asked = Object.keys(written).some((name) => metallbAnnotation(name)?.row?.ours !== undefined);
     const translated = translateAnnotations(written);
-    if (!asked || translated === undefined) continue;
-    const about = ({ path }: { readonly path: readonly (string | number)[] }): boolean =>
-      metallbAnnotation(String(path.at(-1))) !== undefined;
-    const added = [...translated.from.keys()].map((name) => [name, String(translated.annotations[name])] as const);
+    if (!asked && foreign.remarks.length === 0 && foreign.added.size === 0) continue;
+    const isOfMetalLB = ({ path }: Located): boolean => metallbAnnotation(String(path.at(-1))) !== undefined;
+    const isAdded = ({ path }: Located): boolean => foreign.added.has(String(path.at(-1)));
+    const added = asked ? [...(translated?.from.keys() ?? [])].map((name) => [name, String(translated?.annotations[name])] as const) : [];
     const { name, namespace = 'default' } = metadata;
     services.push({
       service: serviceKey({ namespace: String(namespace), name: String(name) }),
       ...defined({ where }),
-      annotations: Object.fromEntries(added),
+      annotations: { ...Object.fromEntries(foreign.added), ...Object.fromEntries(added) },
       remarks: [
-        ...problems.filter(about).map(({ field, message, fix }) => ({ level: 'refused' as const, field, message, fix })),
-        ...warnings.filter(about).map(({ field, message, fix }) => ({ level: 'note' as const, field, message, fix })),
+        ...problems
+          .filter((one) => isOfMetalLB(one) || isAdded(one))
+          .map(({ field, message, fix }) => ({ level: 'refused' as const, field, message, fix })),
+        ...foreign.remarks,
+        ...warnings.filter(isOfMetalLB).map(({ field, message, fix }) => ({ level: 'note' as const, field, message, fix })),
       ],
     });
   }
   const across = new Map(sharedAcross(parsed).map((one) => [one.service, one]));
   return { services: services.map((one) => withConsent(one, across.get(one.service))), classes };
+}
+
+type Located = { readonly path: readonly (string | number)[] };
+
+/** kube-vip takes an address of a DHCP server for a Service with this spec.loadBalancerIP. */
+const leased: Remark = {
+  level: 'differs',
+  field: 'spec.loadBalancerIP',
+  message: 'is 0.0.0.0, by which kube-vip takes an address from a DHCP server: Herald assigns from pools only',
+  fix: 'write a fixed address, or remove it to get one of a pool',
+};
+
+/** Translates annotations of other load balancers than MetalLB. One of Herald's own stays as it is. */
+function requestsOfOthers(
+  written: Readonly<Record<string, unknown>>,
+  loadBalancerIP: unknown,
+): { readonly added: ReadonlyMap<string, string>; readonly remarks: readonly Remark[] } {
+  const added = new Map<string, string>();
+  const remarks: Remark[] = loadBalancerIP === '0.0.0.0' || loadBalancerIP === '::' ? [leased] : [];
+  for (const [name, value] of Object.entries(written)) {
+    const annotation = foreignAnnotation(name, value);
+    if (annotation === undefined || typeof value !== 'string') continue;
+    const field = `metadata.annotations["${name}"]`;
+    const { tool, ours } = annotation;
+    const translated = translateForeign(annotation, value);
+    if (translated === undefined || ours === undefined)
+      remarks.push({ level: 'differs', field, message: `of ${tool} has no equivalent`, fix: annotation.fix });
+    else if (!Object.hasOwn(written, ours) && (added.get(ours) ?? translated) === translated) added.set(ours, translated);
+    else if ((written[ours] ?? added.get(ours)) !== translated)
+      remarks.push({ level: 'differs', field, message: `of ${tool} is not used: ${ours} has another value`, fix: 'remove one of the two' });
+  }
+  return { added, remarks };
 }
 
 /** Adds what a shared address needs: the annotation that admits the other namespaces, when Services of several share it. */

@@ -45,10 +45,6 @@ export const excludedInterfacesName = 'metallb-excludel2';
 /** Other ConfigMaps that configure MetalLB. */
 const configMaps: Readonly<Record<string, { readonly message: string; readonly fix: string }>> = {
   bgpextras: { message: 'is configuration of FRR, which Herald does not use', fix: 'check which of its settings Herald has a field for' },
-  config: {
-    message: 'is the configuration of MetalLB before 0.13',
-    fix: 'first convert it to objects with metallb/configmaptocrs of MetalLB 0.13',
-  },
 };
 
 /**

@@ -29,13 +29,16 @@ export const metallbKinds: readonly MetalLBKind[] = [
     rows: [],
     refused: {
       message: 'AddressPool is the predecessor of IPAddressPool, and is not read',
-      fix: 'write an IPAddressPool, and a BGPAdvertisement for protocol bgp or an L2Advertisement for layer2',
+      fix: 'translate it with: herald import FILE',
     },
   },
 ];
 
 /** Kinds that only MetalLB's own processes write. They configure nothing. */
 export const reportKinds: readonly string[] = ['ServiceBGPStatus', 'ServiceL2Status', 'ConfigurationState'];
+
+/** Kinds of the operator that installs MetalLB. They configure no addresses, and stay as long as MetalLB runs. */
+export const operatorKinds: readonly string[] = ['MetalLB'];
 
 /** Kinds to watch at an API server, each in its storage version. */
 export const watchedKinds = [

@@ -2,14 +2,14 @@ import { isRecord } from '../../lang/is-record.ts';
 import { heraldApiVersion } from '../parse.ts';
 import type { TranslatedFrom } from '../objects/metadata.ts';
 import { metallbGroup } from '../parse/metallb-group.ts';
-import { metallbKinds, reportKinds } from './kinds.ts';
+import { metallbKinds, operatorKinds, reportKinds } from './kinds.ts';
 import { translateFields, type Finding } from './rows.ts';
 
 /** The result of translating an object. */
 export type Translation =
   /** The object does not belong to MetalLB. */
   | { readonly is: 'foreign' }
-  /** MetalLB writes the object itself to report its state. */
+  /** The object configures no addresses: MetalLB writes it to report its state, or its operator reads it. */
   | { readonly is: 'report' }
   | { readonly is: 'refused'; readonly field: string; readonly message: string; readonly fix: string }
   | {
@@ -30,7 +30,7 @@ export function translateObject(raw: unknown, namespace: string): Translation {
   if (!isRecord(raw)) return { is: 'foreign' };
   const { apiVersion, kind } = raw;
   if (typeof apiVersion !== 'string' || typeof kind !== 'string' || !apiVersion.startsWith(`${metallbGroup}/`)) return { is: 'foreign' };
-  if (reportKinds.includes(kind)) return { is: 'report' };
+  if (reportKinds.includes(kind) || operatorKinds.includes(kind)) return { is: 'report' };
   const ofKind = metallbKinds.filter((candidate) => candidate.kind === kind);
   const [first] = ofKind;
   if (first === undefined) return refused('kind', `${kind.slice(0, 63)} is not a kind of MetalLB that Herald knows`, 'remove the object');

@@ -1,6 +1,7 @@
 import { defined } from '../../lang/defined.ts';
 import { limits } from '../limits.ts';
 import type { Metadata } from '../objects/metadata.ts';
+import { foreignAnnotation, foreignWarning } from './foreign-annotations.ts';
 import { metallbAnnotation } from './metallb-annotations.ts';
 import type { FieldReader } from './fields.ts';
 import { identityText, type ParseOptions } from './result.ts';
@@ -32,6 +33,7 @@ export function readMetadata(fields: FieldReader, kind: string, scope: Scope, op
   const labels = metadata.textMap('labels');
   const written = metadata.textMap('annotations', { keep: (key) => key !== lastApplied });
   warnOfMetalLB(metadata, written);
+  if (kind === 'Service') warnOfOthers(metadata, written);
   const size = Object.entries(written).reduce((sum, [key, value]) => sum + key.length + value.length, 0);
   if (size > limits.annotations) metadata.problem('annotations', `are longer than ${limits.annotations} characters together`, '');
   const creationTimestamp = metadata.text('creationTimestamp') ?? '';
@@ -68,6 +70,16 @@ function warnOfMetalLB(metadata: FieldReader, values: Readonly<Record<string, st
       'is an annotation of MetalLB and is not read',
       ours === undefined ? 'remove it' : `write ${ours}, or set compat: metallb in HeraldConfig`,
     );
+  }
+}
+
+/** Warns of annotations by which a Service asks another load balancer, because a pinned address would be lost without a word. */
+function warnOfOthers(metadata: FieldReader, values: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(values)) {
+    const annotation = foreignAnnotation(name, value);
+    if (annotation === undefined) continue;
+    const { message, fix } = foreignWarning(annotation, value);
+    if (annotation.ours === undefined || !Object.hasOwn(values, annotation.ours)) metadata.warning(['annotations', name], message, fix);
   }
 }
 

@@ -29,6 +29,7 @@ export const optionValues: Readonly<Record<string, ValueKind>> = {
 export const argumentValues: Readonly<Record<string, readonly ValueKind[]>> = {
   run: ['directory'],
   drain: ['node'],
+  import: ['file'],
   'explain service': ['service'],
   'explain pool': ['pool'],
   'explain peer': ['peer'],

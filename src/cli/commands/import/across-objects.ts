@@ -22,13 +22,20 @@ export interface SecretsRead {
 /**
  * Checks the imported objects against each other, and returns them with what it found. An object of which another one is missing or
  * contradicts it is not exact: MetalLB accepts no configuration then, or ignores the name, and Herald leaves out that object or that name.
+ * `leftOut`: "Kind/name" of objects that were found and could not be imported.
  */
-export function checkAcross(imported: readonly Imported[], inputs: readonly RawInput[], secrets: SecretsRead): Imported[] {
+export function checkAcross(
+  imported: readonly Imported[],
+  inputs: readonly RawInput[],
+  secrets: SecretsRead,
+  leftOut: ReadonlySet<string> = new Set(),
+): Imported[] {
   const manifests = imported.flatMap(({ manifest }) => (manifest === undefined ? [] : [{ raw: manifest }]));
   const others = inputs.filter(({ raw }) => isKind(raw, 'v1', 'Secret') || isKind(raw, 'v1', 'Node'));
   const { snapshot } = readObjects([...manifests, ...others]);
   const conflicts = conflictsOf(snapshot.pools.values());
   const isExcluded = excludedInterfaces(inputs);
+  const refused = new Set([...leftOut, ...imported.flatMap(({ object, verdict }) => (verdict === 'refused' ? [shortName(object)] : []))]);
   return imported.map((one) => {
     const { kind, metadata } = one.manifest ?? {};
     const name = isRecord(metadata) ? String(metadata['name']) : '';
@@ -44,9 +51,9 @@ export function checkAcross(imported: readonly Imported[], inputs: readonly RawI
     const peer = kind === 'BGPPeer' ? snapshot.peers.get(name) : undefined;
     if (peer !== undefined) return peerRemarks(peer, snapshot, secrets);
     const advertisement = kind === 'BGPAdvertisement' ? snapshot.advertisements.get(name) : undefined;
-    if (advertisement !== undefined) return advertisementRemarks(advertisement, snapshot);
+    if (advertisement !== undefined) return advertisementRemarks(advertisement, snapshot, refused);
     const layer2 = kind === 'L2Advertisement' ? snapshot.l2Advertisements.get(name) : undefined;
-    if (layer2 !== undefined) return [...unknownPools(layer2, snapshot), ...interfaceRemarks(layer2, isExcluded)];
+    if (layer2 !== undefined) return [...unknownPools(layer2, snapshot, refused), ...interfaceRemarks(layer2, isExcluded)];
     return kind === 'Community' ? aliasRemarks(name, snapshot) : [];
   }
 }
@@ -56,16 +63,20 @@ const isKind = (raw: unknown, apiVersion: string, kind: string): boolean =>
 
 const asRemark = (field: string, one: Reason): Remark => ({ level: 'differs', field, message: reasonText(one), fix: remedyText(one) });
 
-function advertisementRemarks(advertisement: BGPAdvertisement, snapshot: Snapshot): Remark[] {
+function advertisementRemarks(advertisement: BGPAdvertisement, snapshot: Snapshot, refused: ReadonlySet<string>): Remark[] {
   const { name } = advertisement.metadata;
   return [
     ...advertisement.communities
       .filter((community) => !resolveCommunity(community, snapshot.communities.values()).ok)
       .map((community) => asRemark('spec.communities', reason('UnknownCommunity', { community, advertisement: name }))),
-    ...unknownPools(advertisement, snapshot),
+    ...unknownPools(advertisement, snapshot, refused),
     ...advertisement.peers
       .filter((peer) => !snapshot.peers.has(peer))
-      .map((peer) => asRemark('spec.peers', reason('UnknownPeer', { advertisement: name, peer }))),
+      .map((peer) =>
+        refused.has(`BGPPeer/${peer}`)
+          ? namesRefused('spec.peers', `BGPPeer "${peer}"`)
+          : asRemark('spec.peers', reason('UnknownPeer', { advertisement: name, peer })),
+      ),
     ...aggregateRemarks(advertisement, snapshot),
     ...attributeRemarks(advertisement, snapshot),
   ];
@@ -103,11 +114,30 @@ function overlapRemarks({ metadata: { name } }: IPAddressPool, conflicts: Readon
   }));
 }
 
-function unknownPools({ kind, metadata: { name }, ipAddressPools }: BGPAdvertisement | L2Advertisement, { pools }: Snapshot): Remark[] {
+/** "IPAddressPool.metallb.io/metallb-system/main" as "IPAddressPool/main". */
+const shortName = (object: string): string => `${object.slice(0, object.indexOf('.'))}/${object.slice(object.lastIndexOf('/') + 1)}`;
+
+function unknownPools(
+  { kind, metadata: { name }, ipAddressPools }: BGPAdvertisement | L2Advertisement,
+  { pools }: Snapshot,
+  refused: ReadonlySet<string>,
+): Remark[] {
   return ipAddressPools
     .filter((pool) => !pools.has(pool))
-    .map((pool) => asRemark('spec.ipAddressPools', reason('UnknownPool', { kind, advertisement: name, pool })));
+    .map((pool) =>
+      refused.has(`IPAddressPool/${pool}`)
+        ? namesRefused('spec.ipAddressPools', `IPAddressPool "${pool}"`)
+        : asRemark('spec.ipAddressPools', reason('UnknownPool', { kind, advertisement: name, pool })),
+    );
 }
+
+/** An object that is there and could not be imported need not be created. */
+const namesRefused = (field: string, object: string): Remark => ({
+  level: 'differs',
+  field,
+  message: `names ${object}, which was not imported: it counts once that object is mended`,
+  fix: `mend ${object}`,
+});
 
 function interfaceRemarks({ interfaces }: L2Advertisement, isExcluded: (name: string) => boolean): Remark[] {
   const field = 'spec.interfaces';

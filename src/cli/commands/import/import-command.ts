@@ -1,72 +1,126 @@
 import { Command, Option } from 'commander';
 import { stringify } from 'yaml';
-import { importObjects, type Imported, type RawInput } from '../../../model/metallb/import.ts';
 import { importServices } from '../../../model/metallb/import-services.ts';
-import { problemText, type SourceProblem } from '../../../sources/source.ts';
+import { problemText } from '../../../sources/source.ts';
 import { jsonText, hint, UsageError, type CommandContext } from '../../context/command-context.ts';
-import { checkAcross, type SecretsRead } from './across-objects.ts';
-import { importData, renderImport } from './import-report.ts';
+import type { SecretsRead } from './across-objects.ts';
+import { importDocuments, renderedServices, uniqueNames } from './import-documents.ts';
+import { importData, levelsOf, renderImport, type ImportReport } from './import-report.ts';
 import { addCallerOptions, type CallerOptions } from '../../options/shared-options.ts';
 import { manifestsOption } from '../../reading/open-reading.ts';
 import { readFiles } from '../../reading/read-manifests.ts';
 import { readMetalLBObjects } from './read-metallb.ts';
+import { withEmbedded, type RawDocument } from './sources/embedded.ts';
+import { readSources } from './sources/read-sources.ts';
+import { importMetalLB, metallb } from './tools/metallb/metallb.ts';
+import { tools } from './tools/all-tools.ts';
+import type { Manifest } from './tools/tool.ts';
 
-interface Options extends CallerOptions {
-  readonly file?: readonly string[];
+interface OutputOptions {
   readonly namespace?: string;
   readonly output: 'yaml' | 'report' | 'json';
 }
 
+interface MetalLBOptions extends CallerOptions, OutputOptions {
+  readonly file?: readonly string[];
+}
+
 /** In the order in which they are applied: referenced objects come first. */
-const kinds = ['Community', 'BFDProfile', 'IPAddressPool', 'BGPPeer', 'BGPAdvertisement', 'L2Advertisement'];
+const kinds = ['Community', 'BFDProfile', 'ExternalIPPolicy', 'IPAddressPool', 'BGPPeer', 'BGPAdvertisement', 'L2Advertisement'];
+
+const outputOption = (): Option =>
+  new Option(
+    '-o, --output <format>',
+    'yaml: manifests, with the report on standard error; report: only the report; json: the report as data',
+  )
+    .choices(['yaml', 'report', 'json'])
+    .default('yaml');
 
 export function importCommand(context: CommandContext): Command {
-  const metallb = new Command('metallb')
+  const named = tools.map(({ name }) => name).join(', ');
+  return new Command('import')
+    .description(
+      `convert the configuration of another program to manifests of Herald, with a report of what is lost: ${named} (exit status 0: nothing is lost, 3: something is, 1: nothing was recognised)`,
+    )
+    .argument('[paths...]', 'files, directories, or - for standard input')
+    .option('-n, --namespace <name>', 'namespace of MetalLB (default: metallb-system, or the only one in the files)')
+    .addOption(outputOption())
+    .addCommand(metallbCommand(context))
+    .addHelpText(
+      'after',
+      '\nExample:\n  herald import clusters/home -o report       what would be lost\n  herald import clusters/home > herald.yaml\n  kubectl get ciliumloadbalancerippools,ciliuml2announcementpolicies,services -A -o yaml | herald import - > herald.yaml\n\nNothing is changed. Services are not in the output: the report has the commands that annotate them.',
+    )
+    .action(async (paths: readonly string[], options: OutputOptions) => {
+      if (paths.length === 0) throw new UsageError('name files, directories, or - for standard input', 64);
+      const { documents, unread } = await readSources(context, paths);
+      const { tools: found, templates } = importDocuments(documents, options.namespace);
+      const rendered = renderedServices(documents);
+      const report: ImportReport = {
+        tools: found,
+        services: importServices(rendered.services),
+        unread: [...unread, ...templates, ...rendered.templates],
+      };
+      if (found.length === 0 && report.services.services.length === 0 && !hasKnownClass(report.services.classes)) {
+        for (const line of report.unread) context.printError(`problem: ${line}`);
+        throw new UsageError(`${paths.join(' and ')} has no configuration of ${named}`);
+      }
+      write(context, options, report);
+      const levels = levelsOf(report);
+      context.setExitStatus(report.unread.length > 0 || levels.has('refused') || levels.has('differs') ? 3 : 0);
+    });
+}
+
+/** Classes by which Services name another load balancer. */
+const knownClass = /^(?:kube-vip\.io|io\.cilium|purelb\.io|metallb)/;
+const hasKnownClass = (classes: ReadonlyMap<string, number>): boolean => [...classes.keys()].some((name) => knownClass.test(name));
+
+function metallbCommand(context: CommandContext): Command {
+  const command = new Command('metallb')
     .description(
       'convert the objects of MetalLB to manifests of Herald, with a report of the differences (exit status 0: none, 2: some, 1: an object is refused)',
     )
     .addOption(manifestsOption().conflicts(['kubeconfig', 'apiserver', 'context']))
     .option('-n, --namespace <name>', 'namespace of MetalLB (default: metallb-system, or the only one in the files)')
-    .addOption(
-      new Option(
-        '-o, --output <format>',
-        'yaml: manifests, with the report on standard error; report: only the report; json: the report as data',
-      )
-        .choices(['yaml', 'report', 'json'])
-        .default('yaml'),
-    )
+    .addOption(outputOption())
     .addHelpText(
       'after',
       '\nExample:\n  herald import metallb > herald.yaml                          from the cluster of $KUBECONFIG\n  herald import metallb -f metallb/ -o report                  what would differ\n  kubectl get -n metallb-system ipaddresspools,bgppeers,bgpadvertisements,communities,bfdprofiles,l2advertisements -o yaml |\n    herald import metallb -f - > herald.yaml\n\nNothing is changed. Services are not in the output: the report has the commands that annotate them.',
     )
-    .action(async (options: Options) => {
+    .action(async (_: unknown, self: Command) => {
+      // Options that `herald import` has too arrive at either command.
+      const options = self.optsWithGlobals<MetalLBOptions>();
       const { inputs, problems, secrets } = await read(context, options);
-      const imported = checkAcross(importObjects(inputs, options.namespace), inputs, secrets);
-      const services = importServices(inputs);
-      const report = [...problems.map((problem) => `problem: ${problemText(problem)}`), ...renderImport(imported, services)];
-      if (options.output === 'json') context.print(jsonText(importData(imported, services, problems)));
-      else if (options.output === 'report') for (const line of report) context.print(line);
-      else {
-        for (const line of manifests(imported)) context.print(line);
-        for (const line of report) context.printError(line);
-      }
-      const remarks = [...imported, ...services.services].flatMap((one) => one.remarks);
-      const levels = new Set(remarks.map(({ level }) => level));
+      const all = inputs.flatMap(withEmbedded);
+      const own = all.filter((document) => metallb.recognises(document));
+      const documents = uniqueNames(importMetalLB(own, { all, namespace: options.namespace, templates: [] }, secrets));
+      const tool = { tool: metallb.name, documents };
+      const report: ImportReport = { tools: [tool], services: importServices(inputs), unread: problems };
+      write(context, options, report);
+      const levels = levelsOf(report);
       context.setExitStatus(problems.length > 0 || levels.has('refused') ? 1 : levels.has('differs') ? 2 : 0);
     });
-  return new Command('import')
-    .description('import the configuration of another program')
-    .addCommand(addCallerOptions(metallb).exitOverride().showHelpAfterError(hint))
-    .addHelpText('after', '\nExample:\n  herald import metallb -f metallb/ > herald.yaml');
+  return addCallerOptions(command).exitOverride().showHelpAfterError(hint);
 }
 
-async function read(
-  context: CommandContext,
-  options: Options,
-): Promise<{ readonly inputs: readonly RawInput[]; readonly problems: readonly SourceProblem[]; readonly secrets: SecretsRead }> {
+function write(context: CommandContext, { output }: OutputOptions, report: ImportReport): void {
+  if (output === 'json') context.print(jsonText(importData(report)));
+  else if (output === 'report') for (const line of renderImport(report)) context.print(line);
+  else {
+    for (const line of manifests(report)) context.print(line);
+    for (const line of renderImport(report)) context.printError(line);
+  }
+}
+
+interface MetalLBInput {
+  readonly inputs: readonly RawDocument[];
+  readonly problems: readonly string[];
+  readonly secrets: SecretsRead;
+}
+
+async function read(context: CommandContext, options: MetalLBOptions): Promise<MetalLBInput> {
   if (options.file !== undefined) {
     const { objects, problems } = await readFiles(context, options.file);
-    return { inputs: objects, problems, secrets: { all: false, forbidden: new Set() } };
+    return { inputs: objects, problems: problems.map(problemText), secrets: { all: false, forbidden: new Set() } };
   }
   const namespace = options.namespace ?? 'metallb-system';
   const { inputs, forbidden } = await readMetalLBObjects(context, options, namespace);
@@ -78,8 +132,8 @@ async function read(
 /** Also correct for readers of YAML 1.1, which take 64512:10 for a number in base 60, and yes for true. */
 const yaml = { version: '1.1', aliasDuplicateObjects: false, lineWidth: 0 } as const;
 
-function manifests(imported: readonly Imported[]): string[] {
-  const found = imported.flatMap(({ manifest }) => (manifest === undefined ? [] : [manifest]));
-  const inOrder = found.toSorted((a, b) => kinds.indexOf(String(a['kind'])) - kinds.indexOf(String(b['kind'])));
+function manifests({ tools: found }: ImportReport): string[] {
+  const all = found.flatMap(({ documents }) => documents).flatMap((one): readonly Manifest[] => one.manifests);
+  const inOrder = all.toSorted((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind));
   return inOrder.flatMap((manifest) => ['---', stringify(manifest, yaml).trimEnd()]);
 }

@@ -1,31 +1,52 @@
-import type { Imported, Remark } from '../../../model/metallb/import.ts';
-import { problemText, type SourceProblem } from '../../../sources/source.ts';
+import type { Remark } from '../../../model/metallb/import.ts';
 import type { ImportedService, ServiceImport } from '../../../model/metallb/import-services.ts';
+import type { ImportedTool } from './import-documents.ts';
+import type { ImportedDocument } from './tools/tool.ts';
+
+/** The result of an import. */
+export interface ImportReport {
+  readonly tools: readonly ImportedTool[];
+  readonly services: ServiceImport;
+  /** Lines about files and documents that were not read. */
+  readonly unread: readonly string[];
+}
+
+const verdicts = ['refused', 'differs', 'exact'] as const;
 
 /** Returns the report of an import in lines. Refused objects come first, because a person must fix them. */
-export function renderImport(objects: readonly Imported[], { services, classes }: ServiceImport): string[] {
-  const verdicts = ['refused', 'differs', 'exact'] as const;
-  const inOrder = verdicts.flatMap((verdict) => objects.filter((one) => one.verdict === verdict));
+export function renderImport({ tools, services: { services, classes }, unread }: ImportReport): string[] {
+  const objects = tools.flatMap(({ documents }) => documents);
   const counts = verdicts.map((verdict) => `${objects.filter((one) => one.verdict === verdict).length} ${verdict}`).toReversed();
+  const total = [...classes.values()].reduce((sum, count) => sum + count, 0);
   return [
-    ...inOrder.flatMap(renderObject),
+    ...unread.map((line) => `problem: ${line}`),
+    ...tools.flatMap(({ tool, documents }) => [
+      `${tool}: ${documents.length} ${documents.length === 1 ? 'object' : 'objects'}`,
+      ...verdicts.flatMap((verdict) => documents.filter((one) => one.verdict === verdict)).flatMap(renderObject),
+    ]),
     ...services.flatMap(renderService),
     ...renderClasses(classes),
-    `${objects.length} objects: ${counts.join(', ')}`,
+    `${objects.length} ${objects.length === 1 ? 'object' : 'objects'}: ${counts.join(', ')}${total === 0 ? '' : `; ${total} ${total === 1 ? 'Service' : 'Services'} of type LoadBalancer`}`,
   ];
 }
 
 /** Returns the report of an import for programs. */
-export function importData(objects: readonly Imported[], { services, classes }: ServiceImport, problems: readonly SourceProblem[]): object {
+export function importData({ tools, services: { services, classes }, unread }: ImportReport): object {
   return {
-    objects: objects.map(({ manifest: _manifest, ...one }) => one),
+    objects: tools.flatMap(({ tool, documents }) => documents.map(({ manifests: _manifests, ...one }) => ({ tool, ...one }))),
     services,
     classes: Object.fromEntries(classes),
-    problems: problems.map(problemText),
+    problems: unread,
   };
 }
 
-function renderObject({ object, where, verdict, remarks }: Imported): string[] {
+/** Returns the levels of all remarks. */
+export function levelsOf({ tools, services: { services } }: ImportReport): ReadonlySet<Remark['level']> {
+  const remarks = [...tools.flatMap(({ documents }) => documents), ...services].flatMap((one) => one.remarks);
+  return new Set(remarks.map(({ level }) => level));
+}
+
+function renderObject({ object, where, verdict, remarks }: ImportedDocument): string[] {
   return [`${verdict}: ${object}${where === undefined ? '' : ` (${where})`}`, ...remarks.map(renderRemark)];
 }
 
@@ -41,7 +62,7 @@ function renderService({ service, where, annotations, remarks }: ImportedService
 }
 
 function renderRemark({ level, field, message, fix }: Remark): string {
-  return `  ${level === 'note' ? 'note: ' : ''}${field}: ${message}${fix === '' ? '' : ` (${fix})`}`;
+  return `  ${level === 'note' ? 'note: ' : ''}${field === '' ? '' : `${field}: `}${message}${fix === '' ? '' : ` (${fix})`}`;
 }
 
 /** Notes which Services Herald would serve. HeraldConfig decides that; in MetalLB it is --lb-class. */

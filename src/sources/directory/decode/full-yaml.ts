@@ -1,4 +1,4 @@
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, type Document, type ErrorCode } from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, visit, type Document, type ErrorCode } from 'yaml';
 import type { FieldPath } from '../../../model/reading/problem.ts';
 import { limits } from '../limits.ts';
 import type { DecodedDocument, Position } from './decoded-document.ts';
@@ -18,7 +18,9 @@ export function decodeFully(text: string, linesBefore = 0): DecodedDocument[] {
     return [brokenDocument({ line: linesBefore + 1, column: 1 }, syntaxProblem('RESOURCE_EXHAUSTION'))];
   }
   const decoded = documents.slice(0, limits.documents).flatMap((document): DecodedDocument[] => {
-    const errors = document.errors.map(({ code, pos }) => ({ ...position(pos[0]), message: syntaxProblem(code) }));
+    const errors = document.errors
+      .filter(({ code, pos }) => code !== 'NON_STRING_KEY' || !isTextAlias(document, text.slice(pos[0])))
+      .map(({ code, pos }) => ({ ...position(pos[0]), message: syntaxProblem(code) }));
     let raw: unknown;
     try {
       raw = document.toJS({ maxAliasCount: limits.aliases });
@@ -33,6 +35,18 @@ export function decodeFully(text: string, linesBefore = 0): DecodedDocument[] {
   const beyond = documents[limits.documents];
   if (beyond !== undefined) decoded.push(brokenDocument(position(beyond.range[0]), `the file has more than ${limits.documents} documents`));
   return decoded;
+}
+
+/** True for a key that begins with an alias (`*app :`) of a text. The parser takes every alias as a key for one that is not text. */
+function isTextAlias(document: Document.Parsed, key: string): boolean {
+  const name = /^\*([^\s,:[\]{}]+)/.exec(key)?.[1];
+  let found = false;
+  visit(document, {
+    Scalar: (_, { anchor, value }) => {
+      found ||= name !== undefined && anchor === name && typeof value === 'string';
+    },
+  });
+  return found;
 }
 
 function brokenDocument(at: Position, message: string): DecodedDocument {

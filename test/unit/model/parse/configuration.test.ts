@@ -306,7 +306,12 @@ describe('objects of other API groups', () => {
     expect(problemsOf({ ...ours('IPAddressPool', pool), apiVersion: 'metallb.io/v1beta1' })[0]).toContain(
       'set compat: metallb in HeraldConfig, or translate it with: herald import metallb',
     );
-    expect(problemsOf({ ...ours('AddressPool', {}), apiVersion: 'metallb.io/v1beta1' })[0]).toContain('not supported yet');
+    expect(problemsOf({ ...ours('AddressPool', {}), apiVersion: 'metallb.io/v1beta1' })[0]).toContain(
+      'translate it with: herald import FILE',
+    );
+    expect(problemsOf({ ...ours('MetalLB', {}), apiVersion: 'metallb.io/v1beta1' }).join()).toContain(
+      'leave it in the cluster as long as MetalLB',
+    );
   });
 
   test.each([

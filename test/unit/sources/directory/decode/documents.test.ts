@@ -16,3 +16,18 @@ test('syntax errors are reported as errors of the file, never as process warning
   expect(warned).not.toHaveBeenCalled();
   warned.mockRestore();
 });
+
+test.each<[string, unknown]>([
+  ['labels:\n  name: &app web\n  *app : on\n', { labels: { name: 'web', web: 'on' } }],
+  ['name: &app web\nlist: [{ *app : 1, other: *app }]\n', { name: 'web', list: [{ web: 1, other: 'web' }] }],
+])('an alias of a text is a key in %j', (text, raw) => {
+  const [document] = decodeDocuments(text, false);
+  expect([document?.errors, document?.raw]).toEqual([[], raw]);
+});
+
+test.each(['map: &app {a: b}\n*app : on\n', 'number: &app 7\n*app : on\n', '*unknown : on\n'])(
+  'a key in %j that is no text is an error',
+  (text) => {
+    expect(decodeDocuments(text, false)[0]?.errors).not.toEqual([]);
+  },
+);

@@ -1,0 +1,76 @@
+import { tools } from '../../src/cli/commands/import/tools/all-tools.ts';
+import { foreignAnnotations } from '../../src/model/reading/foreign-annotations.ts';
+import type { SourceField, SourceKind } from '../../src/cli/commands/import/tools/reading/source-kind.ts';
+
+const head = `# What \`herald import\` reads
+
+\`herald import\` recognises by content where a configuration comes from, and says what becomes of it. \`npm run generate\` writes this page: its rows are the
+tables that the translators read by, so a field that is in no row cannot be read, and a written field that was not read is reported as lost.
+
+\`\`\`
+herald import clusters/home -o report      # what would be lost
+herald import clusters/home > herald.yaml  # the manifests; the report is on standard error
+\`\`\`
+
+| exit status | means |
+|---|---|
+| 0 | everything was translated |
+| 3 | something is lost: a field, an object, or a file that is a template. The report names each one, with what to do |
+| 1 | nothing was recognised, or a path cannot be read |
+| 64 | the command line is wrong |
+
+## Where configurations are found
+
+- Files with \`.yaml\`, \`.yml\` or \`.json\`, and all such files below a directory, without folders whose name begins with a dot and without links.
+- Objects of Kubernetes, one or many in a file, and lists (\`kubectl get -o yaml\`).
+- The texts of a ConfigMap of any name; Helm values in a file, in a HelmRelease of Flux (\`spec.values\`), in an Application of Argo CD (\`values\`,
+  \`valuesObject\`, \`parameters\`, of one or several sources), and in a HelmChart or HelmChartConfig of k3s (\`valuesContent\`).
+- A template (Helm, Jinja, \`\${VARIABLE}\`) is one line of the report: render it first. One that configures none of these programs is left
+  out. An object that SOPS encrypted is one line too: decrypt it first.
+
+## In every object
+
+- Names become names of Kubernetes: lower case, with "-" for other characters.
+- Labels and annotations by which Argo CD, Flux and Helm recognise what they own are not copied: with them, the program that prunes the old objects
+  would delete the new ones.
+- A manifest that Herald would refuse is not written; the report has the reason.
+- Of two objects that would have the same kind and name the second is refused.
+
+- *translated*: the last column says where it goes, and what differs.
+- *lost*: Herald has no equivalent. The report names the object, the field and what to do.
+- *kept*: Herald needs nothing for it; where that may matter, the report has a note.
+`;
+
+/** Returns docs/reference/import.md. */
+export function importPage(): string {
+  const chapters = tools.map(({ name, kinds }) =>
+    [`## ${name}\n`, ...(name === 'MetalLB' ? [metallb] : []), ...kinds.map(section)].join('\n'),
+  );
+  return [head, ...chapters, annotations()].join('\n');
+}
+
+/** Annotations of Services. Those of MetalLB are on the page about MetalLB. */
+function annotations(): string {
+  const rows = foreignAnnotations.map(
+    ({ name, tool, ours, fix }) => `| \`${name}\` | ${tool} | ${ours === undefined ? '' : `\`${ours}\``} | ${fix} |\n`,
+  );
+  return `## Annotations of Services
+
+Herald does not read these. A Service that has one of them and not Herald's own causes a warning with the fix, in the log and in \`herald plan\`, and the report
+of \`herald import\` has the command that annotates it. [MetalLB compatibility](metallb-compatibility.md#annotations-of-a-service) has those of MetalLB.
+
+| annotation | of | Herald's own | otherwise |
+|---|---|---|---|
+${rows.join('')}`;
+}
+
+const metallb =
+  'The fields of its present kinds are on [MetalLB compatibility](metallb-compatibility.md). `herald import metallb` reads them from a cluster too.\n';
+
+const section = ({ kind, root, fields }: SourceKind): string =>
+  `### ${kind}\n\n| field${root === '' ? '' : ` of ${root.replace(/\.$/, '')}`} | | |\n|---|---|---|\n${fields.map(row).join('')}`;
+
+const row = ({ field, does, text, fix }: SourceField): string =>
+  `| \`${field}\` | ${does} | ${does === 'translated' ? text : sentence(text, fix)} |\n`;
+
+const sentence = (text: string, fix: string): string => `It ${text}${fix === '' ? '' : `: ${fix}`}${fix.endsWith('.') ? '' : '.'}`;

@@ -1,0 +1,169 @@
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { importCommand } from '../../../../../src/cli/commands/import/import-command.ts';
+import { inProcess } from '../../in-process.ts';
+import { discard, scratch, type Outcome } from '../../program.ts';
+
+let directory: string;
+
+beforeEach(async () => {
+  directory = await scratch();
+});
+
+afterEach(() => discard(directory));
+
+async function file(name: string, text: string): Promise<string> {
+  const path = join(directory, name);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, text);
+  return path;
+}
+
+const importing = (...words: readonly string[]): Promise<Outcome> => inProcess(importCommand, words);
+const importingText = (text: string, ...words: readonly string[]): Promise<Outcome> =>
+  inProcess(importCommand, ['-', ...words], { readInput: async () => text });
+
+const pool = 'apiVersion: cilium.io/v2\nkind: CiliumLoadBalancerIPPool\nmetadata: {name: a}\nspec: {blocks: [{cidr: 192.0.2.0/24}]}\n';
+const layer2 = 'apiVersion: cilium.io/v2alpha1\nkind: CiliumL2AnnouncementPolicy\nmetadata: {name: a}\nspec: {loadBalancerIPs: true}\n';
+const legacy = 'address-pools: [{name: b, protocol: layer2, addresses: [198.51.100.0/28]}]\n';
+
+describe('herald import', () => {
+  test('reads a directory with several programs, and names each', async () => {
+    await file('cilium/pool.yaml', `${pool}---\n${layer2}`);
+    await file('old/values.yml', `configInline:\n  ${legacy}`);
+    await file('old/unrelated.yaml', 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {a: "b: {{ c }}"}\n');
+    await file('.git/pool.yaml', pool.replace('name: a', 'name: hidden'));
+    await symlink(directory, join(directory, 'loop'));
+    const { code, stdout, stderr } = await importing(directory);
+    expect(code).toBe(0);
+    expect(parseAllDocuments(stdout).map((one) => one.toJS() as object)).toEqual([
+      expect.objectContaining({ kind: 'IPAddressPool', metadata: { name: 'b' } }),
+      expect.objectContaining({ kind: 'IPAddressPool', metadata: { name: 'a' } }),
+      expect.objectContaining({ kind: 'L2Advertisement', metadata: { name: 'b' } }),
+      expect.objectContaining({ kind: 'L2Advertisement', metadata: { name: 'a' } }),
+    ]);
+    expect(stderr).toMatch(/^MetalLB: 2 objects\nexact: IPAddressPool/m);
+    expect(stderr).toMatch(/^Cilium: 2 objects\nexact: CiliumLoadBalancerIPPool\/a \(.*pool\.yaml:1\)\n/m);
+    expect(stderr).toMatch(/^4 objects: 4 exact, 0 differs, 0 refused$/m);
+  });
+
+  test.each<[string, number, string, string]>([
+    ['nothing lost', 0, `${pool}---\n${layer2}`, 'exact: CiliumLoadBalancerIPPool/a'],
+    ['a lost field', 3, pool.replace('spec: {', 'spec: {priority: 1, '), 'spec.priority: is not a field of CiliumLoadBalancerIPPool'],
+    ['a refused object', 3, pool.replace('192.0.2.0/24', '127.0.0.0/8'), 'refused: CiliumLoadBalancerIPPool/a'],
+    ['an unknown document', 1, 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n', 'has no configuration of MetalLB'],
+    ['no document', 1, '', 'has no configuration of MetalLB'],
+    ['broken YAML', 1, 'kind: CiliumLoadBalancerIPPool\na: [', 'standard input:2 is not valid YAML'],
+    [
+      'a placeholder',
+      1,
+      pool.replace('192.0.2.0/24', '"${CIDR}"'),
+      'CiliumLoadBalancerIPPool/a (standard input:1) is a template: render it first',
+    ],
+    ['one placeholder of two', 3, `${pool.replace('192.0.2.0/24', '"${CIDR}"')}---\n${layer2}`, 'is a template: render it first'],
+    ['a variable', 1, pool.replace('192.0.2.0/24', '"$pools"'), 'is a template: render it first'],
+    ['an encrypted value', 1, pool.replace('192.0.2.0/24', '"ENC[AES256_GCM,data:x]"'), 'is encrypted: decrypt it first'],
+    [
+      'a Service with an address of DHCP',
+      3,
+      'apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {type: LoadBalancer, loadBalancerClass: kube-vip.io/kube-vip-class, loadBalancerIP: 0.0.0.0, ports: [{port: 80}]}\n',
+      'spec.loadBalancerIP: is 0.0.0.0, by which kube-vip takes an address from a DHCP server',
+    ],
+    [
+      'a Service of another class',
+      0,
+      'apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {type: LoadBalancer, loadBalancerClass: kube-vip.io/kube-vip-class, clusterIP: 10.96.0.7, ports: [{port: 80}]}\n',
+      '1 Service of type LoadBalancer of class kube-vip.io/kube-vip-class',
+    ],
+    ['Helm', 1, `{{- if .Values.lb }}\n${pool}{{- end }}\n`, 'standard input is a template: render it first'],
+    ['Jinja', 1, `{% for p in pools %}\n${pool}\n{% endfor %}\n`, 'standard input is a template: render it first'],
+    ['a broken template', 1, pool.replace('192.0.2.0/24', '{{ cidr }}'), 'standard input is a template: render it first'],
+  ])('of %s exits with %i', async (_, status, text, line) => {
+    const { code, stdout, stderr } = await importingText(text, '-o', 'report');
+    expect([code, stdout + stderr]).toEqual([status, expect.stringContaining(line)]);
+    expect((stdout + stderr).split('template').length).toBeLessThan(3);
+  });
+
+  test('a template with many mistakes is one line, and templates of other things are none', async () => {
+    await file('a/metallb.yaml.j2', `${'  - {{ x }}: [\n'.repeat(50)}kind: IPAddressPool\n`);
+    await file('a/other.yaml', '{{ if }}\nkind: Deployment\n');
+    await file('a/pool.yaml', `${pool}---\n${layer2}`);
+    const { code, stdout } = await importing(directory, '-o', 'report');
+    expect(code).toBe(3);
+    expect(stdout.split('\n').filter((line) => line.startsWith('problem'))).toEqual([
+      expect.stringContaining('metallb.yaml.j2 is a template'),
+    ]);
+  });
+
+  test('an alias as a key is valid YAML', async () => {
+    const text = `x: &app web\n---\n${pool.replace('metadata: {name: a}', 'metadata:\n  name: &app a\n  labels:\n    *app : b\n    other: *app')}---\n${layer2}`;
+    expect(await importingText(text)).toMatchObject({ code: 0 });
+  });
+
+  test('marks of ownership are not copied, and a selector that needs one is lost', async () => {
+    const metallb = (kind: string, name: string, spec: string): string =>
+      `apiVersion: metallb.io/v1beta1\nkind: ${kind}\nmetadata:\n  name: ${name}\n  labels: {app.kubernetes.io/instance: lb, kustomize.toolkit.fluxcd.io/name: x, tier: edge}\n  annotations: {argocd.argoproj.io/sync-wave: "1", meta.helm.sh/release-name: x}\nspec: ${spec}\n`;
+    const selector = '{ipAddressPoolSelectors: [{matchLabels: {app.kubernetes.io/instance: lb}}]}';
+    const text = `${metallb('IPAddressPool', 'a', '{addresses: [192.0.2.0/28]}')}---\n${metallb('L2Advertisement', 'a', selector)}`;
+    const { code, stdout, stderr } = await importingText(text);
+    expect(code).toBe(3);
+    expect(stdout).not.toMatch(/argocd|toolkit|meta\.helm|annotations/);
+    expect(stdout).toContain('tier: edge');
+    expect(stderr).toContain('selects by app.kubernetes.io/instance');
+  });
+
+  test('two objects that would have one name are not merged', async () => {
+    const { code, stdout, stderr } = await importingText(`${pool}---\n${pool.replace('192.0.2', '203.0.113')}---\n${layer2}`);
+    expect([code, parseAllDocuments(stdout).length]).toEqual([3, 2]);
+    expect(stderr).toContain('would be a second IPAddressPool "a"');
+  });
+
+  test('pools of two programs that overlap are reported', async () => {
+    const { code, stderr } = await importingText(`${pool}---\n${layer2}---\n${legacy.replace('198.51.100', '192.0.2')}`);
+    expect([code, stderr]).toEqual([3, expect.stringContaining('IPAddressPool "a" overlaps IPAddressPool "b"')]);
+  });
+
+  test('a path that cannot be read and a missing path are mistakes', async () => {
+    expect(await importing(join(directory, 'none'))).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('cannot be read: ENOENT') as string,
+    });
+    expect(await importing()).toMatchObject({ code: 64, stderr: expect.stringContaining('name files, directories, or -') as string });
+  });
+
+  test('a file that is too large is not read, and the others are', async () => {
+    await file('large.yaml', `${pool}#${'x'.repeat(8 * 1024 * 1024)}`);
+    await file('small.yaml', `${pool}---\n${layer2}`);
+    const { code, stdout } = await importing(directory, '-o', 'report');
+    expect([code, stdout]).toEqual([3, expect.stringContaining('large.yaml is larger than 8 MiB')]);
+  });
+
+  test('a Service with a placeholder is a template, and an advertisement of a templated pool says that', async () => {
+    const metallb = (kind: string, spec: string): string =>
+      `apiVersion: metallb.io/v1beta1\nkind: ${kind}\nmetadata: {name: a}\nspec: ${spec}\n---\n`;
+    const service =
+      'apiVersion: v1\nkind: Service\nmetadata: {name: web, annotations: {lbipam.cilium.io/ips: "${IP}"}}\nspec: {type: LoadBalancer}\n';
+    const text = `${metallb('IPAddressPool', '{addresses: ["${CIDR}"]}')}${metallb('L2Advertisement', '{ipAddressPools: [a]}')}${service}`;
+    const { code, stdout } = await importingText(text, '-o', 'report');
+    expect(code).toBe(3);
+    expect(stdout).toContain('Service default/web (standard input:11) is a template: render it first');
+    expect(stdout).toContain('names IPAddressPool "a", which was not imported');
+    expect(stdout).not.toContain('kubectl annotate');
+  });
+
+  test('what a program writes itself is a note', async () => {
+    const { code, stdout } = await importingText(
+      'apiVersion: metallb.io/v1beta1\nkind: ConfigurationState\nmetadata: {name: a}\n',
+      '-o',
+      'report',
+    );
+    expect([code, stdout]).toEqual([0, expect.stringContaining('is written by MetalLB, and configures nothing')]);
+  });
+
+  test('-o json names the program of each object', async () => {
+    const { stdout } = await importingText(`${pool}---\n${layer2}`, '-o', 'json');
+    expect(JSON.parse(stdout)).toMatchObject({ objects: [{ tool: 'Cilium', object: 'CiliumLoadBalancerIPPool/a', verdict: 'exact' }, {}] });
+  });
+});
