@@ -4,7 +4,7 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import { withLiveL2 } from '../l2/l2-address.ts';
 import { sourcesOf } from '../sessions/block-source.ts';
 import { liveView, type LiveNodes } from '../sessions/live-view.ts';
-import { withFailureAges } from './failure-ages.ts';
+import { withFailureAges } from './seen/failure-ages.ts';
 import { withLiveNode } from './live-routes.ts';
 import { secondsSince } from '../text/age.ts';
 import { explainService, withConclusion, type BesideSnapshot, type SeenExplanation, type ServiceExplanation } from './service.ts';

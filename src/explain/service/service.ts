@@ -21,8 +21,8 @@ import type { HashInput } from '../../net/connection-hash.ts';
 import { explainL2, type L2AddressExplanation } from '../l2/l2-address.ts';
 import { explainAllocation, type AllocationExplanation } from '../pools/allocation.ts';
 import type { ProviderExplanation, ServiceRecordExplanation } from '../provider/provider.ts';
-import { sinceAskedAgain } from './asked-again.ts';
-import { withDeclaredPorts } from './declared-ports.ts';
+import { sinceAskedAgain } from './seen/asked-again.ts';
+import { withDeclaredPorts } from './seen/declared-ports.ts';
 import { explainEndpoints, type EndpointsExplanation } from './service-endpoints.ts';
 import { explainNodeForService, type NodeExplanation } from './service-node.ts';
 

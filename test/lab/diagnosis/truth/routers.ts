@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Scene } from '../misconfiguration.ts';
 import { advertisement } from '../objects.ts';
 import { poolAddresses, type Place } from '../place.ts';
@@ -15,6 +16,8 @@ export const routerTruths: readonly TruthCase[] = [
     ...unknown(50, 'router-filters', { isQuietBefore: false }),
     act: async (scene, place) => {
       await filterOnRouters(scene, place, true);
+      // FRR asks for all routes again up to 5 s after a change of a route-map. Answers at other Services count only afterwards.
+      await sleep(8000);
       await untilUnknown(scene, place);
     },
     undo: (scene, place) => filterOnRouters(scene, place, false),

@@ -1,6 +1,6 @@
-import type { ViewedFailure } from '../../decisions/verdict/node-view.ts';
-import type { Pod } from '../../model/objects/pod.ts';
-import type { NodeExplanation } from './service-node.ts';
+import type { ViewedFailure } from '../../../decisions/verdict/node-view.ts';
+import type { Pod } from '../../../model/objects/pod.ts';
+import type { NodeExplanation } from '../service-node.ts';
 
 /** Adds the ports that the Pods of failing endpoints declare, where that of the endpoints is not among them. */
 export function withDeclaredPorts(nodes: readonly NodeExplanation[], pods: readonly Pod[]): NodeExplanation[] {

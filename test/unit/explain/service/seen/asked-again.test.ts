@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { sinceAskedAgain } from '../../../../src/explain/service/asked-again.ts';
-import type { NodeState } from '../../../../src/model/objects/node-state.ts';
-import { reason } from '../../../../src/model/reasons.ts';
+import { sinceAskedAgain } from '../../../../../src/explain/service/seen/asked-again.ts';
+import type { NodeState } from '../../../../../src/model/objects/node-state.ts';
+import { reason } from '../../../../../src/model/reasons.ts';
 
 const now = 1_800_000_000_000;
 const ago = (seconds: number): string => new Date(now - seconds * 1000).toISOString();

@@ -1,9 +1,9 @@
-import type { LiveEndpointCheck } from '../../live/contract.ts';
-import type { ViewedFailure } from '../../decisions/verdict/node-view.ts';
-import { limits } from '../limits.ts';
-import type { LiveNodes } from '../sessions/live-view.ts';
-import { secondsSince } from '../text/age.ts';
-import type { NodeExplanation } from './service-node.ts';
+import type { LiveEndpointCheck } from '../../../live/contract.ts';
+import type { ViewedFailure } from '../../../decisions/verdict/node-view.ts';
+import { limits } from '../../limits.ts';
+import type { LiveNodes } from '../../sessions/live-view.ts';
+import { secondsSince } from '../../text/age.ts';
+import type { NodeExplanation } from '../service-node.ts';
 
 /** How an agent lists the connections of a reason. */
 const outcomes = {

@@ -1,8 +1,8 @@
-import type { NodeState } from '../../model/objects/node-state.ts';
-import { listText } from '../../decisions/verdict/verdict-text.ts';
-import { familyOfText } from '../../net/address.ts';
-import { ageText, secondsSince } from '../text/age.ts';
-import type { NodeExplanation } from './service-node.ts';
+import type { NodeState } from '../../../model/objects/node-state.ts';
+import { listText } from '../../../decisions/verdict/verdict-text.ts';
+import { familyOfText } from '../../../net/address.ts';
+import { ageText, secondsSince } from '../../text/age.ts';
+import type { NodeExplanation } from '../service-node.ts';
 
 /** Seconds after which a request tells no more than that no answer was seen for as long. */
 const recentSeconds = 600;

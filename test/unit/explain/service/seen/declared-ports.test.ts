@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { withDeclaredPorts } from '../../../../src/explain/service/declared-ports.ts';
-import type { NodeExplanation } from '../../../../src/explain/service/service-node.ts';
-import { readPod } from '../../../../src/model/parse/kubernetes/pod.ts';
-import { reason, reasonText, remedyText, type Reason } from '../../../../src/model/reasons.ts';
+import { withDeclaredPorts } from '../../../../../src/explain/service/seen/declared-ports.ts';
+import type { NodeExplanation } from '../../../../../src/explain/service/service-node.ts';
+import { readPod } from '../../../../../src/model/parse/kubernetes/pod.ts';
+import { reason, reasonText, remedyText, type Reason } from '../../../../../src/model/reasons.ts';
 
 /** A Pod whose containers declare these ports. */
 const pod = (...ports: readonly object[]) =>
