@@ -12,6 +12,7 @@ import { reason, reasonText, type Reason } from '../../model/reasons.ts';
 import type { ServicesScope } from '../../model/kinds/types.ts';
 import { formatAddress, type Family } from '../../net/address.ts';
 import type { FrontendMatch } from '../../net/frontend.ts';
+import { formatPrefix } from '../../net/prefix.ts';
 import type { AllowanceChange, HostFilter } from '../../net/host-filter.ts';
 import type { HostNatRule } from '../../net/host-nat.ts';
 import type { Cancel } from '../../system/clock.ts';
@@ -338,7 +339,7 @@ export class HostCheck {
       families,
       isOwn: (address) => own.has(formatAddress(address)),
       pods: facts.passedPods,
-      text: JSON.stringify([facts.hasOthers, entries, families, [...own], facts.passedPods]),
+      text: JSON.stringify([facts.hasOthers, entries, families, [...own], facts.passedPods.map(formatPrefix)]),
     });
     const filtered = this.#serviceFilters.filtered();
     if (filtered === before || JSON.stringify(filtered) === JSON.stringify(before)) return;

@@ -357,7 +357,12 @@ describe('filters of other programs', () => {
     const accept: FilterRule = { packets: 'some', conditions, action: { kind: 'accept' }, number: 1, text: 'tcp dport 81 accept' };
     const selective: HostFilter = { ...dropping, chains: new Map([['forward', [accept]]]) };
     const differing = ({ states }: Testbed): unknown => states.at(-1)?.differing.map(({ service, reason: { code } }) => [service, code]);
-    const bed = await started(({ host }) => (host.filters = [selective]));
+    const bed = await started(({ host, source }) => {
+      host.filters = [selective];
+      // With pods to which other nodes pass connections.
+      for (const name of ['n1', 'n2'])
+        source.put(node({ name, internalIPs: ['10.0.0.1', 'fd00::1'], podCIDRs: ['10.244.1.0/24', 'fd00:244:1::/64'] }));
+    });
     expect(differing(bed)).toEqual([['default/a', 'ServiceFiltered']]);
     for (const object of web('b', ['2001:db8:1::7'])) bed.source.put(object);
     await bed.advance(limits.filterCheckMilliseconds);
