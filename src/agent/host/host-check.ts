@@ -320,7 +320,6 @@ export class HostCheck {
     }
   }
 
-  /** Returns what each Service listens on. */
   *#frontends(): Iterable<readonly [ServiceKey, readonly FrontendMatch[]]> {
     for (const [service, { forwarding }] of this.#options.plans()) yield [service, forwarding.frontends.map(({ match }) => match)];
   }
