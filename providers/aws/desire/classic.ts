@@ -1,4 +1,5 @@
 import { defined } from '../../../src/lang/defined.ts';
+import { serviceKey } from '../../../src/model/objects/metadata.ts';
 import { reason } from '../../../src/model/reasons.ts';
 import type { Service, ServicePort } from '../../../src/model/objects/service.ts';
 import { annotationTable, type AnnotationValues } from '../annotations/table.ts';
@@ -39,7 +40,8 @@ export function desireClassic(
   const rules = classicRules(service, values, listeners, issues);
   checkQuota('listeners', listeners.length, limits.listenersPerClassic, issues);
   checkQuota('instances', instances.length, limits.instancesPerClassic, issues);
-  if (instances.length === 0) issues.warn(noTargets('node', true, values, circumstances));
+  const until = existing.lastTargetsUntil?.get(serviceKey(service.metadata));
+  if (instances.length === 0) issues.warn(noTargets({ of: 'node', all: true, until }, values, circumstances));
   const securityGroups = classicSecurityGroups(values, rules, stack, circumstances, issues);
   const tags = {
     ...askedTags({ ...settings.defaultTags, ...values.tags }),

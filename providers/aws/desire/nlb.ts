@@ -166,13 +166,14 @@ function targetsOf(
   return { targets, departing: departingPods(slices(from)) };
 }
 
-function checkTargetGroups({ member, targetType, issues, circumstances }: Part, groups: readonly DesiredTargetGroup[]): void {
+function checkTargetGroups({ member, key, targetType, issues, circumstances }: Part, groups: readonly DesiredTargetGroup[]): void {
   const attributes = groups.map((group) => group.attributes);
   checkTargetGroupAttributes(member.service, member.values, targetType, attributes, issues);
   for (const { targets } of groups) checkQuota('targets behind one port', targets.length, limits.targetsPerTargetGroup, issues);
   if (groups.some(({ targets }) => targets.length === 0)) {
     const all = groups.every(({ targets }) => targets.length === 0);
-    issues.warn(noTargets(targetType === 'instance' ? 'node' : 'pod', all, member.values, circumstances));
+    const until = circumstances.existing.lastTargetsUntil?.get(key);
+    issues.warn(noTargets({ of: targetType === 'instance' ? 'node' : 'pod', all, until }, member.values, circumstances));
   }
 }
 

@@ -1,3 +1,4 @@
+import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Reason } from '../../../src/model/reasons.ts';
 import type { Certificate } from '../cloud/acm.ts';
 import type { AddressFacts } from './addresses.ts';
@@ -74,6 +75,8 @@ export interface ExistingStack {
   /** All NLBs of the stack, including `nlb`. */
   readonly nlbs?: readonly Existing[];
   readonly classic?: Existing;
+  /** By Service: when its last targets leave if it has none any more, RFC 3339. Absent for a Service: it has none that would stay. */
+  readonly lastTargetsUntil?: ReadonlyMap<ServiceKey, string>;
   /** The adopted NLB, with its ARN. */
   readonly adopted?: Existing & { readonly arn: string };
 }

@@ -101,6 +101,7 @@ export class AwsAccount {
       nodes: [...snapshot.nodes.values()],
       backend: (key) => snapshot.services.get(key),
       checkTargets: (services) => this.pods.check(services, snapshot),
+      remainingPods: (namespace, addresses) => this.pods.remaining(namespace, addresses),
     };
   }
 

@@ -27,13 +27,6 @@ type Texts = readonly string[] | string;
 const joined = (texts: Texts): string => [texts].flat().join('; ');
 
 /** Reasons why a Service has no load balancer in AWS or a different one than requested, and warnings about its annotations. */
-/** `all`: no port has a target. `labels`: those that no Node has, of the annotation, as "a=b,c". Absent: labels are not the cause. */
-export interface NoTargets {
-  readonly of: string;
-  readonly all: boolean;
-  readonly labels?: string;
-}
-
 export const awsReasons = {
   ...awsOwnershipReasons,
   ...awsTargetReasons,
@@ -279,18 +272,6 @@ export const awsReasons = {
     says: (d: { readonly pod: string; readonly gate: string; readonly why: string }) =>
       `Pod ${d.pod} is healthy behind the load balancer, but the condition of its readiness gate ${d.gate} cannot be written: ${d.why}`,
     fix: () => 'allow the controller to patch pods/status, as examples/aws/10-controller.yaml does',
-  }),
-  AwsNoTargets: reasonEntry({
-    brief: 'The load balancer has no targets',
-    says: (d: NoTargets) => {
-      const where = d.all ? 'the load balancer has no target' : 'a port of the load balancer has no target';
-      return `${where}: no ${d.of} ${d.labels === undefined ? 'can be registered' : `matches herald.dev/aws-target-node-labels: ${d.labels}`}`;
-    },
-    fix: ({ of, labels }) => {
-      if (labels !== undefined) return `correct the annotation, or label Nodes: kubectl label node NAME ${labels.replaceAll(',', ' ')}`;
-      return of === 'node' ? 'check that Nodes are AWS instances (spec.providerID) and may be targets' : 'check that pods are ready';
-    },
-    unserved: ({ all }) => all,
   }),
   AwsHealthCheckOnUdp: reasonEntry({
     brief: 'The health check asks a UDP port by TCP',

@@ -96,9 +96,10 @@ test('explain with AWS credentials shows observed and desired resources, the dif
   expect(stdout).toMatch(/\n {2}! .*\n/);
 });
 
-const untargeted = reason('AwsNoTargets', { of: 'node', all: true, labels: 'role=edgee' });
+const key = 'service.beta.kubernetes.io/aws-load-balancer-target-node-labels';
+const untargeted = reason('AwsNoTargets', { of: 'node', all: true, labels: 'role=edgee', key });
 const notServed =
-  'Not served: the load balancer has no target: no node matches herald.dev/aws-target-node-labels: role=edgee. Correct the annotation, or label Nodes: kubectl label node NAME role=edgee.';
+  'Not served: the load balancer has no target: no Node has role=edgee of annotation service.beta.kubernetes.io/aws-load-balancer-target-node-labels. Correct the annotation, or label Nodes: kubectl label node NAME role=edgee.';
 
 /** Gives the Service a load balancer, and the condition that the controller writes. */
 function assign(because: string, message: string): void {
