@@ -11,10 +11,12 @@ import type { StackTargets } from '../model/stack-targets.ts';
 import { withRegisteredTargets } from '../observe/registered-targets.ts';
 import type { GatedPods } from '../plan/gated-pods.ts';
 import { keptStackTargets } from '../plan/kept-targets.ts';
+import { whyUnhealthy } from '../plan/health-verdict.ts';
 import { foreignListeners } from '../plan/nlb/listeners.ts';
 import { currentNlb } from '../plan/nlb/nlb.ts';
 import type { StackPlan } from '../plan/plan.ts';
 import { servingStatusOf, type ServingStatus } from '../plan/serving-status.ts';
+import { healthOf } from '../plan/target-health.ts';
 import type { PlanInput } from '../plan/steps/input.ts';
 import type { StackDecision } from './decide-stack.ts';
 import { worstFailure, type Execution } from './execution/execute.ts';
@@ -144,16 +146,21 @@ export function targetsOf(desired: Desired): StackTargets {
   return { ports, instances: idsOf('instance'), addresses: idsOf('ip') };
 }
 
-/** Adds warnings about what AWS shows of the load balancer, for the Service that decides about it. */
+/** Adds warnings about what AWS shows of the targets of each Service, and of the load balancer, for the Service that decides about it. */
 function withObservedWarnings(
   warnings: StackResult['warnings'],
-  [first]: readonly Member[],
+  members: readonly Member[],
   planInput: PlanInput,
 ): StackResult['warnings'] {
-  const found = [...aboutForeignListeners(planInput), ...aboutPrivateDnsName(planInput)];
-  if (first === undefined || found.length === 0) return warnings;
-  const key = serviceKey(first.service.metadata);
-  return new Map([...warnings, [key, [...(warnings.get(key) ?? []), ...found]]]);
+  const all = new Map(warnings);
+  for (const [index, { service }] of members.entries()) {
+    const key = serviceKey(service.metadata);
+    const unhealthy = whyUnhealthy(healthOf(planInput, key));
+    const ofBalancer = index === 0 ? [...aboutForeignListeners(planInput), ...aboutPrivateDnsName(planInput)] : [];
+    const found = [...ofBalancer, ...(unhealthy === undefined ? [] : [unhealthy])];
+    if (found.length > 0) all.set(key, [...(warnings.get(key) ?? []), ...found]);
+  }
+  return all;
 }
 
 /** Warns of listeners that Herald did not make. */

@@ -102,6 +102,17 @@ export const awsTargetReasons = {
     fix: (d) => `${towardsTargets(d)}; or, if nobody shall be served, delete the Service`,
     endangered: true,
   }),
+  AwsTargetsUnhealthy: lastingReason({
+    brief: 'AWS finds no target behind a port healthy',
+    /** `ports`: "80/TCP, 443/TLS". `all`: no other port has a healthy target. `why`: as AWS says. */
+    says: (d: { readonly ports: string; readonly all: boolean; readonly why: string }) =>
+      `AWS finds no healthy target behind port ${d.ports}: ${d.why}`,
+    fix: (d) =>
+      d.why.startsWith('unused')
+        ? 'name subnets of the zones of the targets in aws-load-balancer-subnets'
+        : 'let the targets answer the health check (aws-load-balancer-healthcheck-port, -protocol and -path), and let their security groups admit it',
+    unserved: ({ all }) => all,
+  }),
   AwsTargetsNotRecorded: userMistake({
     brief: 'The targets that Herald registers cannot be recorded, so nothing is registered',
     says: (d: { readonly key: string }) =>
