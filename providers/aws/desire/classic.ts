@@ -14,6 +14,7 @@ import { upstreamIsPublic } from './claim.ts';
 import { portEncryption, portsNamed, type BackendProtocol, type PortEncryption } from './ports/encryption.ts';
 import { checkName, checkQuota, type Issues } from '../model/issues.ts';
 import { warnOfHttpOnly } from './nlb-health-check.ts';
+import { checkClassicSslPolicy } from './first-check.ts';
 import { effectiveScheme } from './scheme.ts';
 import { checkEnforced, checkRuleQuota, clientRules, clientSources, namedGroups } from './security-groups.ts';
 import { chooseSubnets } from './subnets/choose-subnets.ts';
@@ -34,6 +35,7 @@ export function desireClassic(
   const encryption = portEncryption(service, values, facts, settings, issues);
   const certified = { region: settings.region, keys: facts.keys, isNew: present === undefined };
   for (const port of service.ports) checkUsable(encryption(port).certificates, port.port, certified, issues);
+  if (present === undefined) checkClassicSslPolicy(annotationTable.sslPolicy.key, values.sslPolicy, issues);
   const listeners = service.ports.flatMap((port) => classicListener(port, encryption(port), issues) ?? []);
   const instances = classicInstances(nodes, values);
   const healthCheck = classicHealthCheck(service, values, encryption, issues);

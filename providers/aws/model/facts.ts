@@ -23,6 +23,8 @@ export interface Facts {
   readonly albs?: AlbFacts;
   /** Target groups that Services name and that exist, by ARN. Absent: none was asked for. */
   readonly targetGroups?: ReadonlyMap<string, NamedTargetGroup>;
+  /** By name: true if AWS has the security policy. Absent: not asked for, or AWS does not say. */
+  readonly sslPolicies?: ReadonlyMap<string, boolean>;
   /** Keys of ACM certificates that Services name, by ARN. Absent: none was asked for. */
   readonly keys?: ReadonlyMap<string, CertificateKey>;
 }

@@ -78,7 +78,7 @@ export class AwsAccount {
 
   /**
    * Resolves to everything besides the Services that the desired state of these members depends on. `waits`: also waits for certificate
-   * keys.
+   * keys, and asks for security policies.
    */
   async circumstances(
     { cloud, settings }: Connection,
@@ -92,10 +92,13 @@ export class AwsAccount {
     const albs = await this.#facts.readAlbs(cloud, namedAlbs(members));
     const named = [...new Set(members.flatMap(({ values }) => namedTargetGroups(values)))].toSorted();
     const targetGroups = named.length === 0 ? undefined : await this.#facts.readTargetGroups(cloud, named);
+    const isTls = members.some(({ kind }) => kind === 'nlb') && (needsCertificates || written.length > 0);
+    const policies = new Set(members.map(({ values }) => values.sslPolicy ?? settings.defaultSslPolicy));
+    const sslPolicies = waits && isTls ? await this.#facts.readSslPolicies(cloud, [...policies]) : undefined;
     return {
       facts: {
         ...(await this.#facts.read(cloud, settings, needsCertificates, written, waits)),
-        ...defined({ addresses, albs, targetGroups }),
+        ...defined({ addresses, albs, targetGroups, sslPolicies }),
       },
       settings,
       nodes: [...snapshot.nodes.values()],

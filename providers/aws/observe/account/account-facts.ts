@@ -6,6 +6,7 @@ import { allButMissing, inBatches } from '../tolerate-missing.ts';
 import { observeAddresses, type NamedAddresses } from './addresses.ts';
 import { observeAlbs } from './albs.ts';
 import { CertificateKeys } from './certificate-keys.ts';
+import { observeSslPolicy } from './ssl-policies.ts';
 import type { AddressFacts } from '../../model/addresses.ts';
 import type { AlbFacts } from '../../model/targets/alb.ts';
 import type { Facts, NamedTargetGroup } from '../../model/facts.ts';
@@ -26,6 +27,7 @@ const codesDependingOnFacts: ReadonlySet<ReasonCode> = new Set([
   'AwsAlbUnusable',
   'AwsRefused',
   'AwsWeightsImpossible',
+  'AwsTlsPolicyUnknown',
 ]);
 
 /**
@@ -43,6 +45,8 @@ export class AccountFacts {
   readonly #albs = new Map<string, CachedRead<AlbFacts | undefined>>();
   /** By the ARNs that a stack names. */
   readonly #targetGroups = new Map<string, CachedRead<ReadonlyMap<string, NamedTargetGroup>>>();
+  /** By name. */
+  readonly #sslPolicies = new Map<string, CachedRead<boolean | undefined>>();
   readonly #described = new Map<string, Certificate>();
 
   constructor(clock: Clock) {
@@ -69,6 +73,16 @@ export class AccountFacts {
     if (reads.size >= limits.addressLists) reads.clear();
     reads.set(key, read);
     return read;
+  }
+
+  /** Resolves to the security policies of which AWS says if it has them. */
+  async readSslPolicies(cloud: ReadOnlyCloud, names: readonly string[]): Promise<ReadonlyMap<string, boolean>> {
+    const known = new Map<string, boolean>();
+    for (const name of names) {
+      const exists = await this.#cached(this.#sslPolicies, name).read(() => observeSslPolicy(cloud, name));
+      if (exists !== undefined) known.set(name, exists);
+    }
+    return known;
   }
 
   /** Resolves to those of the target groups that exist, by ARN. */
@@ -109,7 +123,7 @@ export class AccountFacts {
     if (![...errors].some(({ code }) => codesDependingOnFacts.has(code))) return;
     this.#network.invalidateBefore(this.#now());
     this.#certificates.invalidateBefore(this.#now());
-    for (const read of [...this.#addresses.values(), ...this.#albs.values(), ...this.#targetGroups.values()])
+    for (const read of [...this.#addresses.values(), ...this.#albs.values(), ...this.#targetGroups.values(), ...this.#sslPolicies.values()])
       read.invalidateBefore(this.#now());
   }
 

@@ -43,6 +43,23 @@ export const awsReasons = {
     says: (d: OfKey & { readonly problem: string }) => `annotation ${d.key} ${d.problem}`,
     fix: (d) => `correct or remove ${d.key}; docs/reference/aws-annotations.md has what it takes`,
   }),
+  AwsAttributeUnknown: userMistake({
+    brief: 'An annotation names an attribute that AWS is not known to have',
+    says: (d: OfKey & { readonly name: string; readonly nearest: string }) =>
+      `annotation ${d.key} names attribute ${d.name}, which Herald does not know${d.nearest === '' ? ', and AWS may refuse' : `, so no load balancer is created with it; did you mean ${d.nearest}?`}`,
+    fix: (d) =>
+      d.nearest === ''
+        ? `remove ${d.name} if AWS refuses it`
+        : `write ${d.nearest}; if AWS has ${d.name}, add it when the load balancer exists`,
+  }),
+  AwsTlsPolicyUnknown: userMistake({
+    brief: 'A security policy for TLS does not exist',
+    /** `setting`: the annotation or option. `of`: "elbv2", or "elb" for a Classic ELB. */
+    says: (d: { readonly setting: string; readonly policy: string; readonly of: string }) =>
+      `${d.setting} names security policy ${d.policy}, which AWS does not have for ${d.of === 'elb' ? 'a Classic ELB' : 'an NLB'}`,
+    fix: (d) =>
+      `write a name that aws ${d.of === 'elb' ? 'elb describe-load-balancer-policies' : 'elbv2 describe-ssl-policies'} prints in ${d.setting}`,
+  }),
   AwsAnnotationUnknown: reasonEntry({
     brief: 'An annotation of the Service is not known',
     says: (d: OfKey & { readonly meant: string }) =>
