@@ -1,7 +1,7 @@
 import { closestName } from '../../../src/lang/closest-name.ts';
 import { reason } from '../../../src/model/reasons.ts';
 import { annotationTable, type AnnotationValues } from '../annotations/table.ts';
-import { attributeNames, classicSslPolicies, isKnownAttribute, type AttributeOwner } from '../model/attribute-names.ts';
+import { attributeNames, classicSslPolicies, isKnownAttribute, type AttributeOwner } from '../annotations/attribute-names.ts';
 import type { Facts } from '../model/facts.ts';
 import type { Issues } from '../model/issues.ts';
 

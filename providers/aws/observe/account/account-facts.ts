@@ -2,7 +2,7 @@ import type { ReadOnlyCloud } from '../../cloud/cloud.ts';
 import { AwsError } from '../../cloud/error.ts';
 import type { Certificate } from '../../cloud/acm.ts';
 import { reasonOfError } from '../../cloud/error-reason.ts';
-import { allButMissing, inBatches } from '../tolerate-missing.ts';
+import { allButMissing, inBatches, isUnknown } from '../tolerate-missing.ts';
 import { observeAddresses, type NamedAddresses } from './addresses.ts';
 import { observeAlbs } from './albs.ts';
 import { CertificateKeys } from './certificate-keys.ts';
@@ -91,6 +91,7 @@ export class AccountFacts {
       const found = await allButMissing(
         arns,
         async (TargetGroupArns) => (await cloud.call('elbv2:DescribeTargetGroups', { TargetGroupArns })).TargetGroups,
+        isUnknown,
       );
       const tags = await inBatches(
         found.map(({ TargetGroupArn }) => TargetGroupArn),

@@ -1,5 +1,5 @@
 import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
-import { isKnownAttribute } from '../../model/attribute-names.ts';
+import { isKnownAttribute } from '../../annotations/attribute-names.ts';
 import { isOurs, resources, tagKeys } from '../../model/tags.ts';
 import type { Action } from '../steps/action.ts';
 import { reportForeignResource } from '../steps/foreign-resources.ts';

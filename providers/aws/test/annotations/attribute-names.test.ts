@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { attributeNames, type AttributeOwner } from '../../model/attribute-names.ts';
+import { attributeNames, type AttributeOwner } from '../../annotations/attribute-names.ts';
 
 const require = createRequire(import.meta.url);
 const types = { loadBalancer: 'LoadBalancerAttribute', targetGroup: 'TargetGroupAttribute', listener: 'ListenerAttribute' } as const;
