@@ -5,6 +5,7 @@ import { reasonOfError } from '../cloud/error-reason.ts';
 import type { AwsError } from '../cloud/error.ts';
 import type { Member, StackOutcome } from '../desire/stack.ts';
 import type { Desired } from '../model/desired.ts';
+import { balancerOf } from '../model/addresses.ts';
 import { limits } from '../model/limits.ts';
 import { ownObserved } from '../model/own-resources.ts';
 import type { StackTargets } from '../model/stack-targets.ts';
@@ -96,19 +97,25 @@ function servingStatuses(members: readonly Member[], { desired, ...planInput }: 
   );
 }
 
-/** Returns the reason of a failure. For something in use: with the requested addresses that a network interface has. */
-function whyFailed(failure: AwsError | undefined, { planInput: { desired }, circumstances }: StackDecision): Reason | undefined {
+/**
+ * Returns the reason of a failure. For something in use: with the requested addresses that a network interface has, and the load balancer that
+ * still serves the Service with them.
+ */
+function whyFailed(failure: AwsError | undefined, { planInput: { desired, published }, circumstances }: StackDecision): Reason | undefined {
   if (failure === undefined) return undefined;
   const { operation, awsCode, message, requestId, code } = failure;
   const subnets = desired?.kind === 'nlb' ? desired.subnets : [];
   const addresses = subnets.flatMap(({ AllocationId, PrivateIPv4Address, IPv6Address }) => [AllocationId, PrivateIPv4Address, IPv6Address]);
-  const holders = addresses.flatMap((address = '') => {
+  const held = addresses.flatMap((address = '') => {
     const holder = circumstances.facts.addresses?.holders.get(address);
-    return holder === undefined ? [] : [`${address} is in use by network interface ${holder}`];
+    return holder === undefined ? [] : [{ holder, text: `${address} is in use by network interface ${holder}` }];
   });
+  const holders = held.map(({ text }) => text);
+  const names = held.map(({ holder }) => balancerOf(holder) ?? '');
+  const former = names.find((name) => published.some((host) => name !== '' && host.startsWith(`${name.toLowerCase()}-`)));
   const isOfAddresses = code === 'inUse' && /:(?:CreateLoadBalancer|SetSubnets)$/.test(operation) && holders.length > 0;
   return isOfAddresses
-    ? reason('AwsInUse', { operation, awsCode, message, requestId, holders: holders.join('; ') })
+    ? reason('AwsInUse', { operation, awsCode, message, requestId, holders: holders.join('; '), ...defined({ former }) })
     : reasonOfError(failure);
 }
 
