@@ -29,8 +29,10 @@ export interface Facts {
   readonly keys?: ReadonlyMap<string, CertificateKey>;
 }
 
-/** The algorithm of a certificate's key, as ACM names it, or why it is unknown. */
-export type CertificateKey = { readonly algorithm: string } | { readonly unknown: string; readonly isMissing?: true };
+/** The algorithm of a certificate's key, as ACM names it, or why it is unknown. `isOfController`: the log of the controller says it. */
+export type CertificateKey =
+  | { readonly algorithm: string }
+  | { readonly unknown: string; readonly isMissing?: true; readonly isOfController?: true };
 
 export interface SubnetFact {
   readonly id: string;

@@ -45,11 +45,11 @@ export class AwsAccount {
   #connection: Promise<Connection> | undefined;
 
   constructor(components: AccountComponents) {
-    const { pods, clock } = components;
+    const { pods, clock, log } = components;
     this.#components = components;
     this.#now = () => clock.date().getTime();
     this.pods = new TargetPods(pods, this.#now);
-    this.#facts = new AccountFacts(clock);
+    this.#facts = new AccountFacts(clock, log);
   }
 
   /** Resolves to the connection. A failed attempt is repeated by the next call. */

@@ -14,6 +14,7 @@ import { limits } from '../../model/limits.ts';
 import { tagMap } from '../../model/tags.ts';
 import { observeCertificates, observeFacts } from './facts.ts';
 import type { AwsSettings } from '../../model/settings.ts';
+import type { Log } from '../../../../src/system/log.ts';
 import type { Clock } from '../../../../src/system/clock.ts';
 import type { Reason, ReasonCode } from '../../../../src/model/reasons.ts';
 
@@ -49,12 +50,12 @@ export class AccountFacts {
   readonly #sslPolicies = new Map<string, CachedRead<boolean | undefined>>();
   readonly #described = new Map<string, Certificate>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, log?: Log) {
     const now = (): number => clock.date().getTime();
     this.#now = now;
     this.#network = new CachedRead(now);
     this.#certificates = new CachedRead(now);
-    this.#keys = new CertificateKeys(clock);
+    this.#keys = new CertificateKeys(clock, log);
   }
 
   /** Resolves to the state of the addresses that one stack names. */
