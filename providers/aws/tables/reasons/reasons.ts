@@ -76,6 +76,11 @@ export const awsReasons = {
     says: (d: OfKey & { readonly kind: string }) => `annotation ${d.key} does nothing on ${d.kind === 'nlb' ? 'an NLB' : 'a Classic ELB'}`,
     fix: (d) => `remove ${d.key}`,
   }),
+  AwsAnnotationUnmatched: userMistake({
+    brief: 'An annotation of the Service belongs to no port of it',
+    says: (d: OfKey & { readonly problem: string }) => `annotation ${d.key} has no effect: it ${d.problem}`,
+    fix: (d) => `correct or remove ${d.key}`,
+  }),
   AwsAnnotationUnsupported: reasonEntry({
     brief: 'An annotation is not supported',
     says: (d: OfKey & { readonly why: string }) => `annotation ${d.key} is not supported: ${d.why}`,
