@@ -3,7 +3,7 @@ import { keepsAddress } from '../decisions/allocation/claim.ts';
 import { whyHeldTwice } from '../decisions/allocation/held-twice.ts';
 import { inOrderOfCreation, inOrderOfService } from '../decisions/allocation/order.ts';
 import { serviceKey, type ServiceKey } from '../model/objects/metadata.ts';
-import { isUnserved, reason, reasonText, type Reason } from '../model/reasons.ts';
+import { isEndangered, isUnserved, reason, reasonText, type Reason } from '../model/reasons.ts';
 import { assignedAddresses, type Service } from '../model/objects/service.ts';
 import { changedSinceDecision } from '../model/objects/sharing-terms.ts';
 import { sameContent } from '../model/store/same-content.ts';
@@ -231,7 +231,10 @@ export class Controller {
     const isAsRecorded = unmet === undefined && sameContent(service.ingress, ingress) && !changedSinceDecision(service);
     if (wasJudged && isAsRecorded && others.length === 0) this.#deferred.judgeLater(key);
     else {
-      await this.#write(key, { ...service, ingress }, unmet, details, { moved: twice, unserved: warnings.find(isUnserved) });
+      await this.#write(key, { ...service, ingress }, unmet, details, {
+        moved: twice,
+        remark: warnings.find(isUnserved) ?? warnings.find(isEndangered),
+      });
       this.#statuses.recordRemarks(service, result, provider.name);
     }
     for (const other of provider.statusWritten(key)) this.#queue.addPriority(other);
@@ -304,13 +307,13 @@ export class Controller {
     assigned: Service,
     reason: Reason | undefined,
     details: Reconciliation['details'] = [],
-    { moved, unserved }: { readonly moved?: Reason | undefined; readonly unserved?: Reason | undefined } = {},
+    { moved, remark }: { readonly moved?: Reason | undefined; readonly remark?: Reason | undefined } = {},
   ): Promise<void> {
     const { source, clock } = this.#components;
     const now = clock.date().getTime();
     // A write would destroy a broken record that a person could still read.
     if (this.#unreadable.hasBrokenRecord(key)) return;
-    const unmet = { reason, details, ...defined({ moved, unserved }) };
+    const unmet = { reason, details, ...defined({ moved, remark }) };
     await this.#statuses.write(key, assigned, unmet, serviceConditions(source.snapshot, assigned, unmet, now));
     this.#served.markWritten(key);
     this.#competingWriters.recordRewrite(key);

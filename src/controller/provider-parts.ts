@@ -1,3 +1,4 @@
+import type { Verdict } from '../decisions/verdict/verdict.ts';
 import type { KeptInPool, PoolUsage } from '../decisions/allocation/allocator.ts';
 import type { ServiceKey } from '../model/objects/metadata.ts';
 import type { Reason } from '../model/reasons.ts';
@@ -111,6 +112,8 @@ export interface Preview {
   readonly waits: readonly string[];
   /** Errors and warnings. */
   readonly reasons: readonly Reason[];
+  /** What the provider has seen of the way of clients, such as the health of targets. Absent: nothing. */
+  readonly seen?: Verdict;
   /** Why there is no preview: the API could not be asked. Also among `reasons`. */
   readonly failed?: Reason;
 }

@@ -90,6 +90,11 @@ export function isUnserved(reason: Reason): boolean {
   return entryOf(reason).unserved?.(reason.details as never) === true;
 }
 
+/** True when clients may be answered now, but will not be for long for this reason. */
+export function isEndangered(reason: Reason): boolean {
+  return entryOf(reason).endangered === true;
+}
+
 /** True for the code of a reason that is in a condition which is True only when nobody answers clients. */
 export function tellsUnserved(code: string): boolean {
   return findEntry(code)?.unserved !== undefined;

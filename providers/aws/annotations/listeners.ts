@@ -104,7 +104,7 @@ export const listenerAnnotations = {
     description:
       'Attributes of a listener, by AWS’ names: `listener-attributes.TCP-80: tcp.idle_timeout.seconds=400`. TLS listeners have none.',
     lbc: 'differs',
-    difference: `${restoredWhenRemoved}; attributes for no listener of the Service are an error`,
+    difference: `${restoredWhenRemoved}; attributes for no listener of the Service are a warning, and those of \`TCP-PORT\` also apply to a listener for TCP and UDP`,
   }),
   targetGroupAttributes: nlb('target-group-attributes', targetGroupAttributes, {
     default: '-',

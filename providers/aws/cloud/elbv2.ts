@@ -14,6 +14,11 @@ export interface Elbv2Operations {
   DescribeListenerAttributes: { input: OfListener; output: { readonly Attributes: readonly Attribute[] } };
   /** Includes the default certificate, which is marked. */
   DescribeListenerCertificates: { input: OfListener; output: { readonly Certificates: readonly ListenerCertificate[] } };
+  /** A missing policy fails the whole call. */
+  DescribeSSLPolicies: {
+    input: { readonly Names: readonly string[] };
+    output: { readonly SslPolicies: readonly { readonly Name: string }[] };
+  };
   DescribeTargetGroups: {
     /** At most one of the three. With none: all target groups of the region. */
     input: { readonly LoadBalancerArn?: string; readonly TargetGroupArns?: readonly string[]; readonly Names?: readonly string[] };

@@ -1,4 +1,5 @@
 import { defined } from '../../../src/lang/defined.ts';
+import { serviceKey } from '../../../src/model/objects/metadata.ts';
 import { reason } from '../../../src/model/reasons.ts';
 import type { Service, ServicePort } from '../../../src/model/objects/service.ts';
 import { annotationTable, type AnnotationValues } from '../annotations/table.ts';
@@ -13,6 +14,7 @@ import { upstreamIsPublic } from './claim.ts';
 import { portEncryption, portsNamed, type BackendProtocol, type PortEncryption } from './ports/encryption.ts';
 import { checkName, checkQuota, type Issues } from '../model/issues.ts';
 import { warnOfHttpOnly } from './nlb-health-check.ts';
+import { checkClassicSslPolicy } from './first-check.ts';
 import { effectiveScheme } from './scheme.ts';
 import { checkEnforced, checkRuleQuota, clientRules, clientSources, namedGroups } from './security-groups.ts';
 import { chooseSubnets } from './subnets/choose-subnets.ts';
@@ -33,13 +35,15 @@ export function desireClassic(
   const encryption = portEncryption(service, values, facts, settings, issues);
   const certified = { region: settings.region, keys: facts.keys, isNew: present === undefined };
   for (const port of service.ports) checkUsable(encryption(port).certificates, port.port, certified, issues);
+  if (present === undefined) checkClassicSslPolicy(annotationTable.sslPolicy.key, values.sslPolicy, issues);
   const listeners = service.ports.flatMap((port) => classicListener(port, encryption(port), issues) ?? []);
   const instances = classicInstances(nodes, values);
   const healthCheck = classicHealthCheck(service, values, encryption, issues);
   const rules = classicRules(service, values, listeners, issues);
   checkQuota('listeners', listeners.length, limits.listenersPerClassic, issues);
   checkQuota('instances', instances.length, limits.instancesPerClassic, issues);
-  if (instances.length === 0) issues.warn(noTargets('node', true, values, circumstances));
+  const until = existing.lastTargetsUntil?.get(serviceKey(service.metadata));
+  if (instances.length === 0) issues.warn(noTargets({ of: 'node', all: true, until }, values, circumstances));
   const securityGroups = classicSecurityGroups(values, rules, stack, circumstances, issues);
   const tags = {
     ...askedTags({ ...settings.defaultTags, ...values.tags }),

@@ -3,7 +3,7 @@ import { defined } from '../../../src/lang/defined.ts';
 import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Service, ServicePort } from '../../../src/model/objects/service.ts';
 import { reason } from '../../../src/model/reasons.ts';
-import type { AnnotationValues } from '../annotations/table.ts';
+import { annotationTable, type AnnotationValues } from '../annotations/table.ts';
 import type { TargetType } from '../cloud/elbv2.ts';
 import type { Circumstances, StackIdentity } from '../model/circumstances.ts';
 import type { DesiredListener, DesiredNlb, DesiredTarget, DesiredTargetGroup, DesiredWeights, TargetPort } from '../model/desired.ts';
@@ -13,6 +13,7 @@ import { isQuic, transportsOf } from '../model/protocols.ts';
 import { resourceName } from '../model/resource-names.ts';
 import type { AwsSettings } from '../model/settings.ts';
 import { askedTags, ownerTags, resources, tagKeys } from '../model/tags.ts';
+import { checkAttributeNames, checkSslPolicy } from './first-check.ts';
 import { checkTargetGroupAttributes, targetGroupAttributes } from './nlb-attributes.ts';
 import { nlbHealthCheck } from './nlb-health-check.ts';
 import { presentNlb, type NlbShell } from './nlb-shell.ts';
@@ -63,6 +64,7 @@ export function nlbPart(input: PartInput): NlbPart {
   const present = shell.adopted === undefined ? presentNlb(existing, shell.scheme) : existing.adopted;
   const ports = nlbPorts(member, circumstances, { targetType, isNew: present === undefined }, issues);
   checkListenerAttributes(service, values, ports, issues);
+  if (present === undefined) checkBeforeCreation(values, ports, circumstances, issues);
   checkQuicPorts(service, values, issues);
   checkActions(values, ports, issues);
   const tags = {
@@ -98,6 +100,20 @@ export function nlbPart(input: PartInput): NlbPart {
     targetPorts: targetGroups.flatMap(targetPorts),
     rules: clientRules(open, sources, values.pathMtuDiscovery === 'on'),
   };
+}
+
+/** A new load balancer costs money, so it is not created before all of this is valid. */
+function checkBeforeCreation(
+  values: AnnotationValues,
+  ports: readonly NlbPort[],
+  { facts, settings }: Circumstances,
+  issues: Issues,
+): void {
+  checkAttributeNames(values, issues);
+  if (!ports.some(({ protocol }) => protocol === 'TLS')) return;
+  const { sslPolicy = settings.defaultSslPolicy } = values;
+  const setting = values.sslPolicy === undefined ? '--aws-default-ssl-policy' : annotationTable.sslPolicy.key;
+  checkSslPolicy(setting, sslPolicy, facts.sslPolicies, issues);
 }
 
 /** The fields that all listeners and target groups of the Service have in common. */
@@ -166,13 +182,14 @@ function targetsOf(
   return { targets, departing: departingPods(slices(from)) };
 }
 
-function checkTargetGroups({ member, targetType, issues, circumstances }: Part, groups: readonly DesiredTargetGroup[]): void {
+function checkTargetGroups({ member, key, targetType, issues, circumstances }: Part, groups: readonly DesiredTargetGroup[]): void {
   const attributes = groups.map((group) => group.attributes);
   checkTargetGroupAttributes(member.service, member.values, targetType, attributes, issues);
   for (const { targets } of groups) checkQuota('targets behind one port', targets.length, limits.targetsPerTargetGroup, issues);
   if (groups.some(({ targets }) => targets.length === 0)) {
     const all = groups.every(({ targets }) => targets.length === 0);
-    issues.warn(noTargets(targetType === 'instance' ? 'node' : 'pod', all, member.values, circumstances));
+    const until = circumstances.existing.lastTargetsUntil?.get(key);
+    issues.warn(noTargets({ of: targetType === 'instance' ? 'node' : 'pod', all, until }, member.values, circumstances));
   }
 }
 

@@ -24,6 +24,11 @@ export function mappingOf({ SubnetId, LoadBalancerAddresses = [] }: Availability
   return mapping;
 }
 
+/** Returns the name of the load balancer whose network interface has this description. Undefined: it is of something else. */
+export function balancerOf(description: string): string | undefined {
+  return /^ELB net\/([^/]+)\//.exec(description)?.[1];
+}
+
 /** Returns the mapping as text, for a tag: "subnet-1 eipalloc-2". */
 export function mappingText({ SubnetId, AllocationId, PrivateIPv4Address, IPv6Address }: SubnetMapping): string {
   return [SubnetId, AllocationId, PrivateIPv4Address, IPv6Address].filter((one) => one !== undefined).join(' ');

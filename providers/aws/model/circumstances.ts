@@ -35,6 +35,11 @@ export interface CheckedTargets {
 export interface Surroundings extends Omit<Circumstances, 'existing' | keyof CheckedTargets> {
   /** Checks the endpoints of Services whose targets are pods. Rejects with AwsError when that is not possible now. */
   readonly checkTargets: (services: readonly ServiceKey[]) => Promise<CheckedTargets>;
+  /**
+   * Returns those of these targets that are still addresses of Pods of the namespace, as far as the Pods are known. Rejects with AwsError when
+   * that is not possible now. Absent: all of them.
+   */
+  readonly remainingPods?: (namespace: string, addresses: readonly string[]) => Promise<ReadonlySet<string>>;
 }
 
 /** A stack: one load balancer with all that belongs to it, of one Service or of several that share it. */

@@ -127,6 +127,8 @@ export interface DesiredTargetGroup {
   readonly attributes: Tags;
   readonly tags: Tags;
   readonly targets: readonly DesiredTarget[];
+  /** How many targets are missing in `targets` because AWS has refused them. */
+  readonly refused?: number;
   /** Ids of targets that will go soon. They are deregistered when another target is healthy. */
   readonly departing: readonly string[];
   /** Present when others register targets in the group too. Theirs stay. */
@@ -165,6 +167,8 @@ export interface DesiredClassic extends DesiredBase {
   readonly healthCheck: ClassicHealthCheck;
   readonly attributes: ClassicAttributes;
   readonly instances: readonly string[];
+  /** How many instances are missing in `instances` because AWS has refused them. */
+  readonly refused?: number;
   /** Instances that will go soon. */
   readonly departing: readonly string[];
 }

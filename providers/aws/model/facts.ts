@@ -1,3 +1,4 @@
+import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Reason } from '../../../src/model/reasons.ts';
 import type { Certificate } from '../cloud/acm.ts';
 import type { AddressFacts } from './addresses.ts';
@@ -22,12 +23,16 @@ export interface Facts {
   readonly albs?: AlbFacts;
   /** Target groups that Services name and that exist, by ARN. Absent: none was asked for. */
   readonly targetGroups?: ReadonlyMap<string, NamedTargetGroup>;
+  /** By name: true if AWS has the security policy. Absent: not asked for, or AWS does not say. */
+  readonly sslPolicies?: ReadonlyMap<string, boolean>;
   /** Keys of ACM certificates that Services name, by ARN. Absent: none was asked for. */
   readonly keys?: ReadonlyMap<string, CertificateKey>;
 }
 
-/** The algorithm of a certificate's key, as ACM names it, or why it is unknown. */
-export type CertificateKey = { readonly algorithm: string } | { readonly unknown: string; readonly isMissing?: true };
+/** The algorithm of a certificate's key, as ACM names it, or why it is unknown. `isOfController`: the log of the controller says it. */
+export type CertificateKey =
+  | { readonly algorithm: string }
+  | { readonly unknown: string; readonly isMissing?: true; readonly isOfController?: true };
 
 export interface SubnetFact {
   readonly id: string;
@@ -74,6 +79,8 @@ export interface ExistingStack {
   /** All NLBs of the stack, including `nlb`. */
   readonly nlbs?: readonly Existing[];
   readonly classic?: Existing;
+  /** By Service: when its last targets leave if it has none any more, RFC 3339. Absent for a Service: it has none that would stay. */
+  readonly lastTargetsUntil?: ReadonlyMap<ServiceKey, string>;
   /** The adopted NLB, with its ARN. */
   readonly adopted?: Existing & { readonly arn: string };
 }

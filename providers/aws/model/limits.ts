@@ -28,6 +28,8 @@ export const limits = {
   zoneRetryMaximumSeconds: 86_400,
   /** Resources in one request for tags, when the account is scanned (AWS allows 20). */
   tagBatch: 20,
+  /** How often the last targets of a Service are looked at while they stay: an address may pass to another Pod. */
+  lastTargetCheckSeconds: 30,
   /** How long a new resource may be missing from AWS' lists. */
   visibilitySeconds: 60,
   /** Time between two polls of something that AWS is working on, to the first of them, and between two checks for drift. */

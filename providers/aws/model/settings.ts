@@ -31,6 +31,8 @@ export interface AwsSettings {
   readonly manageNodeRules: boolean;
   /** How long a replaced load balancer is kept after its replacement serves, for DNS caches and long connections. */
   readonly retireSeconds: number;
+  /** How long the last targets of a Service stay registered when it has none any more, perhaps by mistake. */
+  readonly lastTargetSeconds: number;
   /** How long a resource without a Service is marked as an orphan before it is deleted. */
   readonly orphanSeconds: number;
 }
@@ -47,5 +49,6 @@ export const defaultSettings: Omit<AwsSettings, 'clusterName' | 'region' | 'vpcI
   certificateDiscovery: false,
   manageNodeRules: true,
   retireSeconds: 300,
+  lastTargetSeconds: 3600,
   orphanSeconds: 3600,
 };

@@ -29,6 +29,8 @@ export const tagKeys = {
   namespaces: 'herald.dev/namespaces',
   /** Since when a replacement serves, RFC 3339. Deleted `retireSeconds` later. */
   retired: 'herald.dev/retired-at',
+  /** On target groups and Classic ELBs: since when no target has been wanted, RFC 3339. The last ones stay `lastTargetSeconds`. */
+  lastTargets: 'herald.dev/last-targets-since',
   /** Since when it has had no Service, RFC 3339. */
   orphaned: 'herald.dev/orphaned-at',
 } as const;

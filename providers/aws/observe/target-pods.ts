@@ -37,7 +37,7 @@ interface GatedState {
 export class TargetPods {
   readonly #reader: PodReader | undefined;
   readonly #now: () => number;
-  readonly #checked = new Map<string, { readonly at: number; readonly verdict: Verdict }>();
+  readonly #checked = new Map<string, CheckedResult>();
 
   /** `reader`: absent where there are no Pods to compare with (standalone): then every endpoint counts as a pod. */
   constructor(reader: PodReader | undefined, now: () => number) {
@@ -85,6 +85,26 @@ export class TargetPods {
         const value = read(verdict !== undefined && 'node' in verdict ? verdict : undefined, endpoint);
         if (value !== undefined) found.set(formatAddress(endpoint.address), value);
       }
+    }
+    return found;
+  }
+
+  /**
+   * Returns those of these addresses that are still those of Pods of the namespace, also when no EndpointSlice has them any more. Reads the
+   * Pods again. A Pod is known here if an EndpointSlice had it since this process started. Rejects with AwsError when a Pod cannot be read.
+   */
+  async remaining(namespace: string, addresses: readonly string[]): Promise<ReadonlySet<string>> {
+    if (this.#reader === undefined) return new Set(addresses);
+    const asked = new Set(addresses);
+    const known = this.#checked
+      .values()
+      .filter(({ slice, endpoint }) => slice.metadata.namespace === namespace && asked.has(formatAddress(endpoint.address)))
+      .toArray();
+    const found = new Set<string>();
+    for (const { slice, endpoint, at } of known) {
+      if (this.#now() - at >= limits.lastTargetCheckSeconds * 1000) this.#checked.delete(keyOf(slice, endpoint));
+      const [checked] = await this.#verdicts(this.#reader, slice, [endpoint]);
+      if (checked !== undefined && 'node' in checked.verdict) found.add(formatAddress(endpoint.address));
     }
     return found;
   }
@@ -143,7 +163,7 @@ export class TargetPods {
   }
 
   /** Reads several Pods at a time: one after the other, a thousand would take seconds. */
-  async #verdicts(reader: PodReader, slice: EndpointSlice, endpoints: readonly Endpoint[]): Promise<CheckedEndpoint[]> {
+  async #verdicts(reader: PodReader, slice: OfNamespace, endpoints: readonly Endpoint[]): Promise<CheckedEndpoint[]> {
     const all: CheckedEndpoint[] = [];
     for (let at = 0; at < endpoints.length; at += limits.podReads) {
       const batch = endpoints.slice(at, at + limits.podReads);
@@ -154,7 +174,7 @@ export class TargetPods {
     return all;
   }
 
-  async #verdict(reader: PodReader, slice: EndpointSlice, endpoint: Endpoint): Promise<Verdict> {
+  async #verdict(reader: PodReader, slice: OfNamespace, endpoint: Endpoint): Promise<Verdict> {
     const key = keyOf(slice, endpoint);
     const known = this.#checked.get(key);
     if (known !== undefined && this.#now() - known.at < secondsOf(known.verdict, endpoint) * 1000) return known.verdict;
@@ -162,7 +182,7 @@ export class TargetPods {
     if (name === undefined) return { refused: 'its targetRef names no Pod of its namespace' };
     const verdict = judge(name, formatAddress(endpoint.address), await readPod(reader, slice.metadata.namespace, name));
     this.#checked.delete(key);
-    this.#checked.set(key, { at: this.#now(), verdict });
+    this.#checked.set(key, { at: this.#now(), verdict, slice: { metadata: { namespace: slice.metadata.namespace } }, endpoint });
     const [oldest] = this.#checked.keys();
     if (this.#checked.size > limits.checkedPods && oldest !== undefined) this.#checked.delete(oldest);
     return verdict;
@@ -170,6 +190,15 @@ export class TargetPods {
 }
 
 type TargetSource = Pick<Snapshot, 'endpointSlices' | 'config' | 'nodes'>;
+
+type OfNamespace = { readonly metadata: Pick<EndpointSlice['metadata'], 'namespace'> };
+
+interface CheckedResult {
+  readonly at: number;
+  readonly verdict: Verdict;
+  readonly slice: OfNamespace;
+  readonly endpoint: Endpoint;
+}
 
 interface CheckedSlice {
   readonly slice: EndpointSlice;
@@ -190,7 +219,7 @@ interface CheckedEndpoint {
   readonly verdict: Verdict;
 }
 
-function keyOf({ metadata }: EndpointSlice, { pod = '', address }: Endpoint): string {
+function keyOf({ metadata }: OfNamespace, { pod = '', address }: Endpoint): string {
   return `${metadata.namespace}/${pod} ${formatAddress(address)}`;
 }
 

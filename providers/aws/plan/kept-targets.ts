@@ -1,4 +1,4 @@
-import type { DesiredTargetGroup } from '../model/desired.ts';
+import type { DesiredClassic, DesiredTargetGroup } from '../model/desired.ts';
 import { resources, tagKeys } from '../model/tags.ts';
 import type { Action } from './steps/action.ts';
 import { currentClassic } from './classic/classic.ts';
@@ -6,33 +6,36 @@ import type { PlanInput } from './steps/input.ts';
 import type { Observed, ObservedTargetGroup } from '../model/observed.ts';
 import type { StackTargets } from '../model/stack-targets.ts';
 import type { StackPlan } from './plan.ts';
-import { planClassicInstances } from './classic/instances.ts';
-import { planTargets } from './nlb/targets.ts';
+import { lastTargetsOfClassic, planClassicInstances } from './classic/instances.ts';
+import { planKeptGroup, type TargetsInput } from './nlb/kept-group.ts';
+import { planLastTargetsTag } from './steps/last-targets.ts';
 import { Steps } from './steps/steps.ts';
 
 /** The target groups and Classic ELBs whose targets stay current although their load balancers must not change or are being replaced. */
 export interface KeptTargets {
   readonly groups: readonly KeptGroup[];
   /** Absent if there is no such Classic ELB, or if its instances are unknown. */
-  readonly classic?: { readonly names: readonly string[]; readonly instances: readonly string[]; readonly departing: readonly string[] };
+  readonly classic?: Pick<DesiredClassic, 'instances' | 'refused' | 'departing'> & { readonly names: readonly string[] };
 }
 
-export interface KeptGroup extends Pick<DesiredTargetGroup, 'key' | 'targets' | 'departing' | 'shared'> {
+export interface KeptGroup extends Pick<DesiredTargetGroup, 'key' | 'targets' | 'refused' | 'departing' | 'shared'> {
   readonly arn: string;
   readonly targetType: 'instance' | 'ip';
 }
 
 /** Plans only the registration of targets. `observed` contains the resources of this stack. */
-export function planKeptTargets({ groups, classic }: KeptTargets, observed: Observed, zoneOf: PlanInput['zoneOf']): StackPlan {
+export function planKeptTargets({ groups, classic }: KeptTargets, observed: Observed, input: TargetsInput): StackPlan {
   const steps = new Steps();
   for (const group of groups) {
     const there = observed.targetGroups.find(({ targetGroup }) => targetGroup.TargetGroupArn === group.arn);
-    if (there !== undefined) planTargets(steps, group, there, { zoneOf });
+    if (there !== undefined) planKeptGroup(steps, group, there, input);
   }
   for (const name of classic?.names ?? []) {
     const there = observed.classic.find(({ loadBalancer }) => loadBalancer.LoadBalancerName === name);
-    if (classic !== undefined && there !== undefined)
-      planClassicInstances(steps, classic, { name, observed: there, what: `instances of ${name}` }, zoneOf);
+    if (classic === undefined || there === undefined) continue;
+    const last = lastTargetsOfClassic(classic, there, input);
+    planClassicInstances(steps, classic, { name, observed: there, what: `instances of ${name}`, last }, input.zoneOf);
+    planLastTargetsTag(steps, name, { LoadBalancerNames: [name] }, there.tags, last);
   }
   return { actions: steps.actions, waits: steps.waits, problems: [] };
 }

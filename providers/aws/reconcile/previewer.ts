@@ -1,4 +1,5 @@
 import type { Preview } from '../../../src/controller/provider-parts.ts';
+import { defined } from '../../../src/lang/defined.ts';
 import { serviceKey, type ServiceKey } from '../../../src/model/objects/metadata.ts';
 import type { Snapshot } from '../../../src/model/store/snapshot.ts';
 import { decideAwsClaim } from '../desire/claim.ts';
@@ -12,6 +13,8 @@ import { podHosts } from '../node-rules/pod-hosts.ts';
 import { decideNodeRules, type NodeRulesDecision } from '../node-rules/reconcile-node-rules.ts';
 import { KnownResources } from '../observe/known-resources.ts';
 import type { TargetPods } from '../observe/target-pods.ts';
+import { healthVerdict } from '../plan/health-verdict.ts';
+import { healthOf } from '../plan/target-health.ts';
 import { describeDesired, describeObserved } from '../plan/describe.ts';
 import { pathResources } from '../plan/path-resources.ts';
 import type { JoinedTargetGroups } from './joined-target-groups.ts';
@@ -114,10 +117,14 @@ async function previewStacks(
   for (const one of previous) others.push(await previewStack(connection, one));
   // Where the Service is served elsewhere, its previous stack is kept until the new one serves.
   const later = input.members.length === 0 ? '' : `, when ${input.stack.key} serves`;
-  const all = [planInput, ...others.map((other) => other.planInput)].map(({ observed }) => observed);
+  const inputs = [planInput, ...others.map((other) => other.planInput)];
+  const all = inputs.map(({ observed }) => observed);
+  const published = (snapshot.services.get(key)?.ingress ?? []).flatMap(({ hostname }) => hostname?.toLowerCase() ?? []);
+  const health = inputs.flatMap((one) => healthOf({ ...one, published }, key));
   return {
     observed: all.flatMap(describeObserved),
     resources: all.flatMap(pathResources),
+    ...defined({ seen: healthVerdict(health, planInput.now) }),
     desired: isKnown ? describeDesired(planInput.desired) : ['unknown because of errors'],
     actions: [
       ...actions,

@@ -24,7 +24,6 @@ const byAwsCode: Readonly<Record<string, AwsErrorCode>> = {
     'TooManyRequests',
     'SlowDown',
     'BandwidthLimitExceeded',
-    'PriorRequestNotComplete',
   ]),
   ...each('credentials', [
     'CredentialsProviderError',
@@ -71,11 +70,12 @@ const byAwsCode: Readonly<Record<string, AwsErrorCode>> = {
     'InvalidGroup.Duplicate',
     'InvalidPermission.Duplicate',
   ]),
-  // The last but one: AWS is still working on the previous reservation. The last: clients are connected to an endpoint service.
+  // PriorRequestNotComplete, CapacityReservationPending: AWS is still working on the previous reservation. The last: clients are connected to an endpoint service.
   ...each('inUse', [
     'ResourceInUse',
     'DependencyViolation',
     'InvalidGroup.InUse',
+    'PriorRequestNotComplete',
     'CapacityReservationPending',
     'ExistingVpcEndpointConnections',
   ]),

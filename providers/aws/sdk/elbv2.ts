@@ -1,6 +1,6 @@
 import * as Sdk from '@aws-sdk/client-elastic-load-balancing-v2';
 import { defined } from '../../../src/lang/defined.ts';
-import { changeable, list } from './answers/answer.ts';
+import { changeable, list, required } from './answers/answer.ts';
 import {
   toAttributes,
   toCapacityReservation,
@@ -52,6 +52,11 @@ export const elbv2: OperationsOf<'elbv2'> = {
       send(new Sdk.DescribeListenerCertificatesCommand({ ...input, PageSize: certificatePageItems, ...defined({ Marker }) })),
     );
     return { Certificates: all.map(toListenerCertificate) };
+  },
+
+  DescribeSSLPolicies: async ({ Names }, send) => {
+    const { SslPolicies } = await send(new Sdk.DescribeSSLPoliciesCommand({ Names: [...Names] }));
+    return { SslPolicies: list(SslPolicies).map(({ Name }) => ({ Name: required(Name, 'Name') })) };
   },
 
   DescribeTargetGroups: async ({ LoadBalancerArn, TargetGroupArns, Names }, send) => {

@@ -45,11 +45,11 @@ export class AwsAccount {
   #connection: Promise<Connection> | undefined;
 
   constructor(components: AccountComponents) {
-    const { pods, clock } = components;
+    const { pods, clock, log } = components;
     this.#components = components;
     this.#now = () => clock.date().getTime();
     this.pods = new TargetPods(pods, this.#now);
-    this.#facts = new AccountFacts(clock);
+    this.#facts = new AccountFacts(clock, log);
   }
 
   /** Resolves to the connection. A failed attempt is repeated by the next call. */
@@ -78,7 +78,7 @@ export class AwsAccount {
 
   /**
    * Resolves to everything besides the Services that the desired state of these members depends on. `waits`: also waits for certificate
-   * keys.
+   * keys, and asks for security policies.
    */
   async circumstances(
     { cloud, settings }: Connection,
@@ -92,15 +92,19 @@ export class AwsAccount {
     const albs = await this.#facts.readAlbs(cloud, namedAlbs(members));
     const named = [...new Set(members.flatMap(({ values }) => namedTargetGroups(values)))].toSorted();
     const targetGroups = named.length === 0 ? undefined : await this.#facts.readTargetGroups(cloud, named);
+    const isTls = members.some(({ kind }) => kind === 'nlb') && (needsCertificates || written.length > 0);
+    const policies = new Set(members.map(({ values }) => values.sslPolicy ?? settings.defaultSslPolicy));
+    const sslPolicies = waits && isTls ? await this.#facts.readSslPolicies(cloud, [...policies]) : undefined;
     return {
       facts: {
         ...(await this.#facts.read(cloud, settings, needsCertificates, written, waits)),
-        ...defined({ addresses, albs, targetGroups }),
+        ...defined({ addresses, albs, targetGroups, sslPolicies }),
       },
       settings,
       nodes: [...snapshot.nodes.values()],
       backend: (key) => snapshot.services.get(key),
       checkTargets: (services) => this.pods.check(services, snapshot),
+      remainingPods: (namespace, addresses) => this.pods.remaining(namespace, addresses),
     };
   }
 

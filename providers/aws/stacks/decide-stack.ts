@@ -19,6 +19,7 @@ import { observeStack } from '../observe/observe.ts';
 import { whyManagedByOther } from '../plan/steps/foreign-resources.ts';
 import type { PlanInput } from '../plan/steps/input.ts';
 import { vanishedServices } from './orphans.ts';
+import { lastTargetsUntil, mayStay } from './targets/last-targets.ts';
 
 /** Everything that the decision about a stack depends on, besides what AWS shows. */
 export interface DecisionInput {
@@ -54,7 +55,7 @@ export async function decideStack(
   { recent, attributes = 'all' }: { readonly recent?: Observed; readonly attributes?: 'all' | 'kept' } = {},
 ): Promise<StackDecision> {
   const { stack, members, circumstances: surroundings, isVanished, movedAway, now } = input;
-  const { clusterName: cluster, vpcId, retireSeconds, orphanSeconds } = settings;
+  const { clusterName: cluster, vpcId, retireSeconds, lastTargetSeconds: seconds, orphanSeconds } = settings;
   const { observed, unsettled } =
     recent === undefined ? await observeStack(cloud, observationOf(input, settings, attributes)) : { observed: recent };
   const existing = existingStack(observed, cluster, stack.key, members[0]?.values.adopt);
@@ -69,7 +70,10 @@ export async function decideStack(
   );
   const needsPods = (one: Member): boolean => wantsPods(one, settings) || withPods.has(serviceKey(one.service.metadata));
   const podServices = withBackends([...members, ...movedMembers].filter(needsPods).map(({ service }) => service));
-  const circumstances = { ...surroundings, ...(await surroundings.checkTargets(podServices)), existing };
+  const checked = await surroundings.checkTargets(podServices);
+  const lastTargets = { seconds, mayStay: await mayStay(own, podServices.flatMap(checked.slices), surroundings.remainingPods) };
+  const found = { ...existing, lastTargetsUntil: lastTargetsUntil(own, { ...lastTargets, now }) };
+  const circumstances = { ...surroundings, ...checked, existing: found };
   const managed = whyManagedByOther({ observed, cluster, stack: stack.key });
   const decide = (): StackOutcome =>
     managed === undefined ? desireStack(stack, members, circumstances, untouched) : { errors: new Map(), warnings: new Map() };
@@ -77,7 +81,8 @@ export async function decideStack(
   const zones = new Map(circumstances.facts.subnets.map(({ id, zone }) => [id, zone]));
   const published = members.flatMap(({ service }) => service.ingress.flatMap(({ hostname }) => hostname ?? []));
   const zoneOf = zonesOfTargets(circumstances.nodes, circumstances.facts.subnets);
-  const planInput = { observed, desired: outcome?.desired, stack: stack.key, cluster, vpcId, zones, zoneOf, retireSeconds, published, now };
+  const place = { stack: stack.key, cluster, vpcId, zones, zoneOf };
+  const planInput = { observed, desired: outcome?.desired, ...place, retireSeconds, lastTargets, published, now };
   return { planInput, circumstances, movedMembers, ...defined({ outcome, unsettled, managed }) };
 }
 

@@ -89,7 +89,7 @@ export function isOfOthers({ observed, cluster, stack }: PlanInput, releasing: S
 /** Deletes the part of `releasing`, and keeps the targets of everything else current. */
 function planPartialRelease(planInput: PlanInput, kept: KeptTargets, releasing: ServiceKey | undefined): StackPlan {
   const departure = releasing === undefined ? nothing : planRelease(planInput, releasing);
-  const keeping = planKeptTargets(kept, ownObserved(planInput.observed, planInput.cluster, planInput.stack), planInput.zoneOf);
+  const keeping = planKeptTargets(kept, ownObserved(planInput.observed, planInput.cluster, planInput.stack), planInput);
   return { actions: [...departure.actions, ...keeping.actions], waits: [...departure.waits, ...keeping.waits], problems: [] };
 }
 
@@ -102,11 +102,11 @@ function planWith(planInput: PlanInput, outcome: StackOutcome | undefined, kept:
   if (outcome !== undefined && outcome.desired === undefined) {
     const steps = new Steps();
     planReturnToLeftZone(steps, own, planInput.zones);
-    const keeping = planKeptTargets(kept, own, planInput.zoneOf);
+    const keeping = planKeptTargets(kept, own, planInput);
     return { ...keeping, actions: [...steps.actions, ...keeping.actions] };
   }
   const plan = planStack(planInput);
-  const keeping = planKeptTargets(exceptRemoved(plan.actions, kept), own, planInput.zoneOf);
+  const keeping = planKeptTargets(exceptRemoved(plan.actions, kept), own, planInput);
   return { actions: [...plan.actions, ...keeping.actions], waits: [...plan.waits, ...keeping.waits], problems: plan.problems };
 }
 

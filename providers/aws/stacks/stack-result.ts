@@ -5,16 +5,19 @@ import { reasonOfError } from '../cloud/error-reason.ts';
 import type { AwsError } from '../cloud/error.ts';
 import type { Member, StackOutcome } from '../desire/stack.ts';
 import type { Desired } from '../model/desired.ts';
+import { balancerOf } from '../model/addresses.ts';
 import { limits } from '../model/limits.ts';
 import { ownObserved } from '../model/own-resources.ts';
 import type { StackTargets } from '../model/stack-targets.ts';
 import { withRegisteredTargets } from '../observe/registered-targets.ts';
 import type { GatedPods } from '../plan/gated-pods.ts';
 import { keptStackTargets } from '../plan/kept-targets.ts';
+import { whyUnhealthy } from '../plan/health-verdict.ts';
 import { foreignListeners } from '../plan/nlb/listeners.ts';
 import { currentNlb } from '../plan/nlb/nlb.ts';
 import type { StackPlan } from '../plan/plan.ts';
 import { servingStatusOf, type ServingStatus } from '../plan/serving-status.ts';
+import { healthOf } from '../plan/target-health.ts';
 import type { PlanInput } from '../plan/steps/input.ts';
 import type { StackDecision } from './decide-stack.ts';
 import { worstFailure, type Execution } from './execution/execute.ts';
@@ -94,19 +97,25 @@ function servingStatuses(members: readonly Member[], { desired, ...planInput }: 
   );
 }
 
-/** Returns the reason of a failure. For something in use: with the requested addresses that a network interface has. */
-function whyFailed(failure: AwsError | undefined, { planInput: { desired }, circumstances }: StackDecision): Reason | undefined {
+/**
+ * Returns the reason of a failure. For something in use: with the requested addresses that a network interface has, and the load balancer that
+ * still serves the Service with them.
+ */
+function whyFailed(failure: AwsError | undefined, { planInput: { desired, published }, circumstances }: StackDecision): Reason | undefined {
   if (failure === undefined) return undefined;
   const { operation, awsCode, message, requestId, code } = failure;
   const subnets = desired?.kind === 'nlb' ? desired.subnets : [];
   const addresses = subnets.flatMap(({ AllocationId, PrivateIPv4Address, IPv6Address }) => [AllocationId, PrivateIPv4Address, IPv6Address]);
-  const holders = addresses.flatMap((address = '') => {
+  const held = addresses.flatMap((address = '') => {
     const holder = circumstances.facts.addresses?.holders.get(address);
-    return holder === undefined ? [] : [`${address} is in use by network interface ${holder}`];
+    return holder === undefined ? [] : [{ holder, text: `${address} is in use by network interface ${holder}` }];
   });
+  const holders = held.map(({ text }) => text);
+  const names = held.map(({ holder }) => balancerOf(holder) ?? '');
+  const former = names.find((name) => published.some((host) => name !== '' && host.startsWith(`${name.toLowerCase()}-`)));
   const isOfAddresses = code === 'inUse' && /:(?:CreateLoadBalancer|SetSubnets)$/.test(operation) && holders.length > 0;
   return isOfAddresses
-    ? reason('AwsInUse', { operation, awsCode, message, requestId, holders: holders.join('; ') })
+    ? reason('AwsInUse', { operation, awsCode, message, requestId, holders: holders.join('; '), ...defined({ former }) })
     : reasonOfError(failure);
 }
 
@@ -144,16 +153,21 @@ export function targetsOf(desired: Desired): StackTargets {
   return { ports, instances: idsOf('instance'), addresses: idsOf('ip') };
 }
 
-/** Adds warnings about what AWS shows of the load balancer, for the Service that decides about it. */
+/** Adds warnings about what AWS shows of the targets of each Service, and of the load balancer, for the Service that decides about it. */
 function withObservedWarnings(
   warnings: StackResult['warnings'],
-  [first]: readonly Member[],
+  members: readonly Member[],
   planInput: PlanInput,
 ): StackResult['warnings'] {
-  const found = [...aboutForeignListeners(planInput), ...aboutPrivateDnsName(planInput)];
-  if (first === undefined || found.length === 0) return warnings;
-  const key = serviceKey(first.service.metadata);
-  return new Map([...warnings, [key, [...(warnings.get(key) ?? []), ...found]]]);
+  const all = new Map(warnings);
+  for (const [index, { service }] of members.entries()) {
+    const key = serviceKey(service.metadata);
+    const unhealthy = whyUnhealthy(healthOf(planInput, key));
+    const ofBalancer = index === 0 ? [...aboutForeignListeners(planInput), ...aboutPrivateDnsName(planInput)] : [];
+    const found = [...ofBalancer, ...(unhealthy === undefined ? [] : [unhealthy])];
+    if (found.length > 0) all.set(key, [...(warnings.get(key) ?? []), ...found]);
+  }
+  return all;
 }
 
 /** Warns of listeners that Herald did not make. */

@@ -18,6 +18,7 @@ export interface AwsFlags {
   readonly awsCertificateDiscovery: boolean;
   readonly awsNodeRules: 'manage' | 'leave';
   readonly awsRetireSeconds?: number;
+  readonly awsLastTargetSeconds?: number;
   readonly awsOrphanSeconds?: number;
 }
 
@@ -84,6 +85,11 @@ export const awsOptions: readonly ProviderOption[] = [
     parse: readSeconds,
   },
   {
+    flags: '--aws-last-target-seconds <seconds>',
+    description: 'how long the last targets of a Service stay registered when no Node or Pod can be a target any more; 0: not at all',
+    parse: readSeconds,
+  },
+  {
     flags: '--aws-orphan-seconds <seconds>',
     description: 'how long a resource of Herald without a Service stays marked before it is deleted',
     parse: readSeconds,
@@ -106,7 +112,11 @@ export function awsOptionsOf(flags: AwsFlags, clusterName: string, variables: Re
     upstreamBackendHttps: flags.awsUpstreamBackendHttps,
     certificateDiscovery: flags.awsCertificateDiscovery,
     manageNodeRules: flags.awsNodeRules === 'manage',
-    ...defined({ retireSeconds: flags.awsRetireSeconds, orphanSeconds: flags.awsOrphanSeconds }),
+    ...defined({
+      retireSeconds: flags.awsRetireSeconds,
+      lastTargetSeconds: flags.awsLastTargetSeconds,
+      orphanSeconds: flags.awsOrphanSeconds,
+    }),
   };
 }
 

@@ -4,7 +4,7 @@ import type { Verdict } from '../../decisions/verdict/verdict.ts';
 import { poolsToRecord } from '../../decisions/announcement/pool-of-address.ts';
 import { withPoolRecord } from '../../model/objects/pool-record.ts';
 import { conditionTypes } from '../../model/objects/condition-types.ts';
-import { conditionText, reasonText, type Reason, type ReasonCode } from '../../model/reasons.ts';
+import { conditionText, isUnserved, reasonText, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
 import { assignedMessage } from '../../model/objects/sharing-terms.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -24,8 +24,8 @@ export interface UnmetRequest {
   readonly details: NonNullable<Reconciliation['details']>;
   /** Why its addresses changed although its owner did not ask for others: another Service keeps them. */
   readonly moved?: Reason;
-  /** Why nobody answers clients, although the Service has what it asks for. */
-  readonly unserved?: Reason | undefined;
+  /** Why nobody answers clients, or soon will not, although the Service has what it asks for. */
+  readonly remark?: Reason | undefined;
 }
 
 interface JudgedService {
@@ -79,22 +79,19 @@ export function notReleased(because: Reason): Condition {
   return { type, status: 'False', reason: because.code, message: shortened(reasonLine(because)) };
 }
 
-function assessed(judgement: Judgement, { reason, unserved }: UnmetRequest): Assessment[] {
+function assessed(judgement: Judgement, { reason, remark }: UnmetRequest): Assessment[] {
   const type = conditionTypes.addressAssigned;
-  const assigned: Assessment =
-    reason !== undefined
-      ? negative(type, reason)
-      : unserved === undefined
-        ? { type, status: 'True', reason: 'Assigned', message: assignedMessage(judgement.service) }
-        : {
-            type,
-            status: 'True',
-            reason: unserved.code,
-            message: shortened(problemLine('Not served', reasonText(unserved), unserved).line),
-          };
+  const assigned: Assessment = reason === undefined ? assessAssigned(judgement.service, remark) : negative(type, reason);
   // Nodes neither forward nor announce a load balancer that has a hostname.
   if (assignedAddresses(judgement.service).length === 0) return [assigned];
   return [assigned, assessProgrammed(judgement), assessAnnounced(judgement), ...assessAnswered(judgement)];
+}
+
+function assessAssigned(service: Service, remark: Reason | undefined): Assessment {
+  const type = conditionTypes.addressAssigned;
+  if (remark === undefined) return { type, status: 'True', reason: 'Assigned', message: assignedMessage(service) };
+  const line = isUnserved(remark) ? problemLine('Not served', reasonText(remark), remark).line : reasonLine(remark);
+  return { type, status: 'True', reason: remark.code, message: shortened(line) };
 }
 
 /**

@@ -8,7 +8,7 @@ import { causeText, problemLine } from './verdict-text.ts';
 /** Says if clients outside the cluster reach a Service, with the first cause if they do not, and the fix. Plain data. */
 export interface Verdict {
   /**
-   * served: connections to every target were answered in the last ten minutes. announced: nothing is known to prevent it, but no agent saw a
+   * served: connections to every target were answered in the last ten minutes, or the health checks of a cloud find targets of every port healthy. announced: nothing is known to prevent it, but no agent saw a
    * connection to some target. partly: clients of some targets or endpoints are not answered. unknown: no report says it, or an object could
    * not be read.
    */

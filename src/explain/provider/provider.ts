@@ -1,3 +1,4 @@
+import type { Verdict } from '../../decisions/verdict/verdict.ts';
 import type { Condition } from '../../model/objects/condition.ts';
 import { conditionTypes } from '../../model/objects/condition-types.ts';
 import { findProvider } from '../../model/provider-tables.ts';
@@ -16,6 +17,8 @@ export interface PreviewedService {
   readonly actions: readonly { readonly id: string; readonly operation: string; readonly reason: string }[];
   readonly waits: readonly string[];
   readonly reasons: readonly Reason[];
+  /** What the provider has seen of the way of clients. Absent: nothing. */
+  readonly seen?: Verdict;
   /** Why the preview failed. */
   readonly failed?: Reason;
 }

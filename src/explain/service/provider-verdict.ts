@@ -7,15 +7,20 @@ import type { ServiceExplanation } from './service.ts';
 
 /**
  * Returns the verdict of a Service that a provider with resources outside Kubernetes serves, or that some provider serves which is not known
- * here, as when the caller may not read HeraldConfig: the recorded refusal, what the Service itself lacks, else its addresses. Whether clients
- * are answered there is not seen. `knowsEndpoints`: EndpointSlices were read. Undefined: the pools or another program serve it.
+ * here, as when the caller may not read HeraldConfig: the recorded refusal, what the Service itself lacks, what the provider has seen, else its
+ * addresses. `knowsEndpoints`: EndpointSlices were read. Undefined: the pools or another program serve it.
  */
 export function providerVerdict(explanation: ServiceExplanation, knowsEndpoints: boolean): Verdict | undefined {
   const { service, type, provider, record, endpoints, status = [] } = explanation;
   const name = provider?.provider;
   if (type !== 'LoadBalancer' || name === 'bare-metal' || (name === undefined && provider?.isUnnamed !== true)) return undefined;
   const conditions = record?.conditions ?? [];
+  const seen = provider?.preview?.seen;
   const refusal = recorded(conditions, 'False').find((one) => name === undefined || one.type === 'herald.dev/AddressAssigned');
+  if (refusal !== undefined && seen !== undefined) {
+    const isServed = seen.outcome === 'served' || seen.outcome === 'announced';
+    return { ...seen, line: `${seen.line} ${refusal.message}`, ...(isServed ? { code: refusal.reason as ReasonCode } : {}) };
+  }
   if (refusal !== undefined) {
     const isPools = refusal.type !== 'herald.dev/AddressAssigned';
     return {
@@ -33,6 +38,7 @@ export function providerVerdict(explanation: ServiceExplanation, knowsEndpoints:
   }
   const unserved = unservedVerdict(explanation);
   if (unserved !== undefined) return unserved;
+  if (seen !== undefined) return { ...seen, object: `Service/${service}` };
   const at = status.join(' and ');
   // Only the pools have nodes announce an address.
   if (name === undefined && recorded(conditions, 'True').some((one) => one.type === 'herald.dev/Announced'))

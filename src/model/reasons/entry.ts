@@ -16,6 +16,8 @@ export interface ReasonEntry<Details> {
   readonly unseen?: (details: Details) => boolean;
   /** With this reason nobody answers clients, although the Service has the load balancer that it asks for. */
   readonly unserved?: (details: Details) => boolean;
+  /** Clients may be answered now, but will not be for long unless the reason is mended. */
+  readonly endangered?: true;
 }
 
 /** An entry whose details are not known here. */

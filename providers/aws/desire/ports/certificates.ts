@@ -36,6 +36,7 @@ export function checkKeys(certificates: readonly string[], keys: Facts['keys'], 
   for (const certificate of certificates) {
     const key = keys?.get(certificate);
     if (key === undefined) continue;
+    if ('unknown' in key && key.isOfController === true) continue;
     if ('unknown' in key) issues.warn(reason('AwsCertificateKeyUnknown', { certificate, why: key.unknown }));
     else if (!usableKeys.has(key.algorithm)) issues.warn(reason('AwsCertificateKey', { certificate, algorithm: key.algorithm }));
   }

@@ -118,18 +118,24 @@ export function whyNotOne(
  * listeners have none.
  */
 export function listenerAttributes(values: AnnotationValues, { protocol, servicePort }: NlbPort): Readonly<Record<string, string>> {
-  return protocol === 'TLS' ? {} : (values.listenerAttributes.get(`${protocol}-${servicePort.port}`) ?? {});
+  const found = keysOf({ protocol, servicePort }).map((key) => values.listenerAttributes.get(key));
+  return found.find((attributes) => attributes !== undefined) ?? {};
 }
 
-/** Reports listener attributes without a matching listener. Without the error they would silently have no effect. */
+/** The keys of a listener. The AWS Load Balancer Controller may make a TCP listener where Herald makes one for TCP and UDP. */
+function keysOf({ protocol, servicePort: { port } }: Pick<NlbPort, 'protocol' | 'servicePort'>): string[] {
+  if (protocol === 'TLS') return [];
+  return protocol === 'TCP_UDP' ? [`TCP_UDP-${port}`, `TCP-${port}`] : [`${protocol}-${port}`];
+}
+
+/** Warns about listener attributes without a matching listener, which have no effect, as in the AWS Load Balancer Controller. */
 export function checkListenerAttributes(service: Service, values: AnnotationValues, ports: readonly NlbPort[], issues: Issues): void {
-  const listeners = new Set(
-    ports.filter(({ protocol }) => protocol !== 'TLS').map(({ protocol, servicePort }) => `${protocol}-${servicePort.port}`),
-  );
+  const listeners = new Set(ports.flatMap(keysOf));
   for (const member of values.listenerAttributes.keys()) {
     if (listeners.has(member)) continue;
     const key = `${annotationTable.listenerAttributes.key}.${member}`;
     const having = [...listeners].toSorted().join(', ');
-    issues.invalid(key, `belongs to no listener of ${serviceKey(service.metadata)} with attributes (${having})`);
+    const problem = `belongs to no listener of ${serviceKey(service.metadata)} with attributes (${having})`;
+    issues.warn(reason('AwsAnnotationUnmatched', { key, problem }));
   }
 }

@@ -4,7 +4,7 @@ import type { ServicePort } from '../../../../src/model/objects/service.ts';
 import { formatAddress, type Address, type Family } from '../../../../src/net/address.ts';
 import { parsePrefixLeniently, prefixContains } from '../../../../src/net/prefix.ts';
 import { reason, type Reason } from '../../../../src/model/reasons.ts';
-import type { AnnotationValues } from '../../annotations/table.ts';
+import { annotationTable, type AnnotationValues } from '../../annotations/table.ts';
 import type { DesiredTarget } from '../../model/desired.ts';
 
 /** Labels that exclude a node. Every value except a false one excludes, as in the service controller of Kubernetes (KEP-1143). */
@@ -40,16 +40,32 @@ export function classicInstances(nodes: Iterable<Node>, values: Pick<AnnotationV
   return instancesOf(eligibleNodes(nodes, values));
 }
 
-/** `all`: no port has a target. Names the labels of the annotation when they are the reason: a Node without them would be a target. */
+interface WithoutTargets {
+  readonly of: 'node' | 'pod';
+  /** No port has a target. */
+  readonly all: boolean;
+  /** When the last ones leave, RFC 3339. */
+  readonly until: string | undefined;
+}
+
+/**
+ * The reason why a Service has no targets. Names the labels of the annotation when they are the cause: those that no Node has, or all when
+ * no Node has them together.
+ */
 export function noTargets(
-  of: 'node' | 'pod',
-  all: boolean,
+  { of, all, until }: WithoutTargets,
   { targetNodeLabels: labels = {} }: Pick<AnnotationValues, 'targetNodeLabels'>,
   { nodes }: { readonly nodes: Iterable<Node> },
 ): Reason {
-  const isByLabels = of === 'node' && Object.keys(labels).length > 0 && classicInstances(nodes, {}).length > 0;
-  const text = Object.entries(labels).map(([key, value]) => (value === '' ? key : `${key}=${value}`));
-  return reason('AwsNoTargets', { of, all, ...(isByLabels ? { labels: text.join(',') } : {}) });
+  const eligible = of === 'node' ? [...nodes].filter((node) => isEligible(node) && instanceOf(node) !== undefined) : [];
+  const text = ([key, value]: [string, string]): string => (value === '' ? key : `${key}=${value}`);
+  const missing = Object.entries(labels).filter(([key, value]) => !eligible.some((node) => hasLabels(node, { [key]: value })));
+  const named = (missing.length > 0 ? missing : Object.entries(labels)).map(text).toSorted();
+  const cause = {
+    of,
+    ...(eligible.length > 0 && named.length > 0 ? { labels: named.join(','), key: annotationTable.targetNodeLabels.key } : {}),
+  };
+  return until === undefined ? reason('AwsNoTargets', { ...cause, all }) : reason('AwsLastTargets', { ...cause, all, until });
 }
 
 function eligibleNodes(nodes: Iterable<Node>, { targetNodeLabels }: Pick<AnnotationValues, 'targetNodeLabels'>): Node[] {

@@ -2,10 +2,11 @@ import type { ReadOnlyCloud } from '../../cloud/cloud.ts';
 import { AwsError } from '../../cloud/error.ts';
 import type { Certificate } from '../../cloud/acm.ts';
 import { reasonOfError } from '../../cloud/error-reason.ts';
-import { allButMissing, inBatches } from '../tolerate-missing.ts';
+import { allButMissing, inBatches, isUnknown } from '../tolerate-missing.ts';
 import { observeAddresses, type NamedAddresses } from './addresses.ts';
 import { observeAlbs } from './albs.ts';
 import { CertificateKeys } from './certificate-keys.ts';
+import { observeSslPolicy } from './ssl-policies.ts';
 import type { AddressFacts } from '../../model/addresses.ts';
 import type { AlbFacts } from '../../model/targets/alb.ts';
 import type { Facts, NamedTargetGroup } from '../../model/facts.ts';
@@ -13,6 +14,7 @@ import { limits } from '../../model/limits.ts';
 import { tagMap } from '../../model/tags.ts';
 import { observeCertificates, observeFacts } from './facts.ts';
 import type { AwsSettings } from '../../model/settings.ts';
+import type { Log } from '../../../../src/system/log.ts';
 import type { Clock } from '../../../../src/system/clock.ts';
 import type { Reason, ReasonCode } from '../../../../src/model/reasons.ts';
 
@@ -26,6 +28,7 @@ const codesDependingOnFacts: ReadonlySet<ReasonCode> = new Set([
   'AwsAlbUnusable',
   'AwsRefused',
   'AwsWeightsImpossible',
+  'AwsTlsPolicyUnknown',
 ]);
 
 /**
@@ -43,14 +46,16 @@ export class AccountFacts {
   readonly #albs = new Map<string, CachedRead<AlbFacts | undefined>>();
   /** By the ARNs that a stack names. */
   readonly #targetGroups = new Map<string, CachedRead<ReadonlyMap<string, NamedTargetGroup>>>();
+  /** By name. */
+  readonly #sslPolicies = new Map<string, CachedRead<boolean | undefined>>();
   readonly #described = new Map<string, Certificate>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, log?: Log) {
     const now = (): number => clock.date().getTime();
     this.#now = now;
     this.#network = new CachedRead(now);
     this.#certificates = new CachedRead(now);
-    this.#keys = new CertificateKeys(clock);
+    this.#keys = new CertificateKeys(clock, log);
   }
 
   /** Resolves to the state of the addresses that one stack names. */
@@ -71,12 +76,23 @@ export class AccountFacts {
     return read;
   }
 
+  /** Resolves to the security policies of which AWS says if it has them. */
+  async readSslPolicies(cloud: ReadOnlyCloud, names: readonly string[]): Promise<ReadonlyMap<string, boolean>> {
+    const known = new Map<string, boolean>();
+    for (const name of names) {
+      const exists = await this.#cached(this.#sslPolicies, name).read(() => observeSslPolicy(cloud, name));
+      if (exists !== undefined) known.set(name, exists);
+    }
+    return known;
+  }
+
   /** Resolves to those of the target groups that exist, by ARN. */
   async readTargetGroups(cloud: ReadOnlyCloud, arns: readonly string[]): Promise<ReadonlyMap<string, NamedTargetGroup>> {
     return this.#cached(this.#targetGroups, arns).read(async () => {
       const found = await allButMissing(
         arns,
         async (TargetGroupArns) => (await cloud.call('elbv2:DescribeTargetGroups', { TargetGroupArns })).TargetGroups,
+        isUnknown,
       );
       const tags = await inBatches(
         found.map(({ TargetGroupArn }) => TargetGroupArn),
@@ -109,7 +125,7 @@ export class AccountFacts {
     if (![...errors].some(({ code }) => codesDependingOnFacts.has(code))) return;
     this.#network.invalidateBefore(this.#now());
     this.#certificates.invalidateBefore(this.#now());
-    for (const read of [...this.#addresses.values(), ...this.#albs.values(), ...this.#targetGroups.values()])
+    for (const read of [...this.#addresses.values(), ...this.#albs.values(), ...this.#targetGroups.values(), ...this.#sslPolicies.values()])
       read.invalidateBefore(this.#now());
   }
 

@@ -2,6 +2,7 @@ import type { ReadOnlyCloud } from '../../cloud/cloud.ts';
 import { AwsError } from '../../cloud/error.ts';
 import type { CertificateKey } from '../../model/facts.ts';
 import { sleep, type Clock } from '../../../../src/system/clock.ts';
+import { silentLog, type Log } from '../../../../src/system/log.ts';
 import { limits } from '../../model/limits.ts';
 
 /** ACM certificates. IAM does not report the keys of its certificates. */
@@ -19,6 +20,9 @@ const placeOf = (arn: string): string => acmArn.exec(arn)?.[1] ?? '';
  */
 export class CertificateKeys {
   readonly #clock: Clock;
+  readonly #log: Log;
+  /** Regions and accounts of which the log says that the controller may not describe their certificates. */
+  readonly #told = new Set<string>();
   readonly #now: () => number;
   readonly #looked = new Map<string, Looked>();
   /** By region and account: the refusals since a certificate was described there. */
@@ -27,8 +31,9 @@ export class CertificateKeys {
   #looking: Promise<void> | undefined;
   #silent: { readonly at: number; readonly why: string; readonly seconds: number } | undefined;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, log: Log = silentLog) {
     this.#clock = clock;
+    this.#log = log;
     this.#now = () => clock.date().getTime();
   }
 
@@ -41,7 +46,8 @@ export class CertificateKeys {
       const closed = this.#closed(arn);
       if (closed === undefined && (known === undefined || this.#isOld(known))) this.#wanted.add(arn);
       const why = closed ?? this.#silent?.why;
-      if (known !== undefined) keys.set(arn, known.key);
+      if (closed !== undefined && known?.isRefused !== false) keys.set(arn, { unknown: closed, isOfController: true });
+      else if (known !== undefined) keys.set(arn, known.key);
       else if (why !== undefined) keys.set(arn, { unknown: why });
     }
     const asks = this.#silent === undefined || this.#isOver(this.#silent.at, this.#silent.seconds);
@@ -77,14 +83,27 @@ export class CertificateKeys {
       }
       this.#silent = undefined;
       const place = placeOf(arn);
-      if (isRefused && 'unknown' in key)
-        this.#refusedIn.set(place, { count: (this.#refusedIn.get(place)?.count ?? 0) + 1, at, why: key.unknown });
-      else this.#refusedIn.delete(place);
+      if (isRefused && 'unknown' in key) this.#recordRefusal(place, key.unknown, at);
+      else {
+        this.#refusedIn.delete(place);
+        this.#told.delete(place);
+      }
       if (this.#refusedIn.size > limits.certificateKeys) this.#refusedIn.clear();
       if (this.#looked.size >= limits.certificateKeys) this.#looked.clear();
       this.#looked.set(arn, { at, key, isRefused });
     }
     this.#looking = undefined;
+  }
+
+  /** Several refusals in one account are a problem of the controller, or of all who name its certificates: the log says it once. */
+  #recordRefusal(place: string, why: string, at: number): void {
+    const count = (this.#refusedIn.get(place)?.count ?? 0) + 1;
+    this.#refusedIn.set(place, { count, at, why });
+    if (count < limits.certificateRefusals || this.#told.has(place)) return;
+    if (this.#told.size >= limits.certificateKeys) this.#told.clear();
+    this.#told.add(place);
+    const fields = { certificates: place, why, permission: 'acm:DescribeCertificate' };
+    this.#log.warn(fields, 'the keys of certificates are not checked: give the controller the permission, if the account is its own');
   }
 
   /** Returns why no certificate of this account is asked for now. Undefined: it may be. */

@@ -1,11 +1,12 @@
 import { reason } from '../../../../src/model/reasons.ts';
 import type { PolicyDescription } from '../../cloud/elb.ts';
 import { isOurs, tagKeys, tagList } from '../../model/tags.ts';
-import { planClassicInstances, type ClassicInPlan } from './instances.ts';
+import { lastTargetsOfClassic, planClassicInstances, type ClassicInPlan } from './instances.ts';
 import { planClassicListeners } from './listeners.ts';
 import type { DesiredClassic } from '../../model/desired.ts';
 import { reportForeignResource } from '../steps/foreign-resources.ts';
 import type { PlanInput } from '../steps/input.ts';
+import { lastTargetsTag } from '../steps/last-targets.ts';
 import { nextGroups, sameSet } from '../nlb/load-balancer.ts';
 import type { ObservedClassic } from '../../model/observed.ts';
 import { planRetirement } from '../steps/retirement.ts';
@@ -38,8 +39,10 @@ export function planClassic(steps: Steps, input: PlanInput<DesiredClassic>): voi
   const LoadBalancerName = current?.loadBalancer.LoadBalancerName ?? desired.name;
   const created = current === undefined ? create(steps, desired, groups) : undefined;
   const listeners = current === undefined ? new Map<number, string>() : planClassicListeners(steps, desired, current);
+  const last = current === undefined ? undefined : lastTargetsOfClassic(desired, current, input);
   if (current !== undefined) {
-    planTags(steps, 'load balancer', { LoadBalancerNames: [current.loadBalancer.LoadBalancerName] }, current.tags, desired.tags);
+    const tags = { ...desired.tags, ...(last === undefined ? {} : lastTargetsTag(last)) };
+    planTags(steps, 'load balancer', { LoadBalancerNames: [LoadBalancerName] }, current.tags, tags);
     planSubnets(steps, input, current);
     const next = nextGroups(steps, current.loadBalancer.SecurityGroups, groups.ids);
     if (!sameSet(next, current.loadBalancer.SecurityGroups)) {
@@ -64,7 +67,7 @@ export function planClassic(steps: Steps, input: PlanInput<DesiredClassic>): voi
       needs: [created],
     });
   }
-  const balancer = { name: LoadBalancerName, observed: current, needs: created };
+  const balancer = { name: LoadBalancerName, observed: current, needs: created, last };
   planSslPolicies(steps, desired, balancer, listeners);
   planProxyPolicies(steps, desired, balancer, listeners);
   planClassicInstances(steps, desired, balancer, input.zoneOf);

@@ -2,6 +2,7 @@ import { limits } from '../../model/limits.ts';
 import type { DesiredClassic } from '../../model/desired.ts';
 import type { PlanInput } from '../steps/input.ts';
 import type { ObservedClassic } from '../../model/observed.ts';
+import { isStaying, lastTargetsOf, waitForLastTargets, type LastTargets } from '../steps/last-targets.ts';
 import { inBatches, planRegistration } from '../steps/registration.ts';
 import type { Steps } from '../steps/steps.ts';
 
@@ -18,14 +19,24 @@ export interface ClassicInPlan {
   readonly observed: ObservedClassic | undefined;
   /** The id of the action that creates it. */
   readonly needs?: string | undefined;
+  /** Absent: all instances leave when none is wanted. */
+  readonly last?: LastTargets | undefined;
   /** The name of its instances in ids of actions. */
   readonly what?: string;
+}
+
+export function lastTargetsOfClassic(
+  { instances, refused = 0 }: Pick<DesiredClassic, 'instances' | 'refused'>,
+  { loadBalancer, tags }: ObservedClassic,
+  { lastTargets, now }: Pick<PlanInput, 'lastTargets' | 'now'>,
+): LastTargets {
+  return lastTargetsOf({ tags, wanted: instances.length + refused, registered: loadBalancer.Instances.length }, { ...lastTargets, now });
 }
 
 export function planClassicInstances(
   steps: Steps,
   { instances, departing }: Pick<DesiredClassic, 'instances' | 'departing'>,
-  { name: LoadBalancerName, observed: current, needs, what = 'instances' }: ClassicInPlan,
+  { name: LoadBalancerName, observed: current, needs, last, what = 'instances' }: ClassicInPlan,
   zoneOf: PlanInput['zoneOf'],
 ): void {
   const leaving = new Set(departing);
@@ -40,6 +51,7 @@ export function planClassicInstances(
     keyOf: (id) => id,
     zoneOf,
     isDeparting: (id) => leaving.has(id),
+    ...(last === undefined ? {} : { stays: (id: string) => isStaying(last, id) }),
     quota: limits.instancesPerClassic,
   });
   const list = (ids: readonly string[]): { InstanceId: string }[] => ids.map((InstanceId) => ({ InstanceId }));
@@ -63,5 +75,6 @@ export function planClassicInstances(
   );
   if (!isFirst) deregistering(othersServe ? [] : registering);
   if (withoutRoom > 0) steps.wait(`room for all instances: AWS takes ${limits.instancesPerClassic} on a Classic ELB`);
-  if (waiting) steps.wait('new instances to take over from old ones');
+  if (waiting && instances.length === 0 && last !== undefined) waitForLastTargets(steps, LoadBalancerName, last);
+  else if (waiting) steps.wait('new instances to take over from old ones');
 }

@@ -1,5 +1,7 @@
 import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
+import { isKnownAttribute } from '../../annotations/attribute-names.ts';
 import { isOurs, resources, tagKeys } from '../../model/tags.ts';
+import type { Action } from '../steps/action.ts';
 import { reportForeignResource } from '../steps/foreign-resources.ts';
 import type { DesiredNlb } from '../../model/desired.ts';
 import type { PlanInput } from '../steps/input.ts';
@@ -27,6 +29,11 @@ export function currentNlb({ desired, observed, cluster }: PlanInput<DesiredNlb>
   return candidates.toSorted((a, b) => (a.loadBalancer.LoadBalancerArn < b.loadBalancer.LoadBalancerArn ? -1 : 1))[0];
 }
 
+/** True for attributes that AWS may refuse. They are set before a load balancer is created, which costs money. */
+function isUncertain({ operation, input }: Action): boolean {
+  return operation === 'elbv2:ModifyTargetGroupAttributes' && input.Attributes.some(({ Key }) => !isKnownAttribute('targetGroup', Key));
+}
+
 /**
  * Plans in an order in which nothing refers to a resource that does not exist yet, and nothing is deleted that is still referred to:
  * security groups, target groups with targets, the load balancer, its listeners, then replaced resources.
@@ -37,7 +44,9 @@ export function planNlb(steps: Steps, input: PlanInput<DesiredNlb>): void {
   const current = currentNlb(input);
   const securityGroups = planSecurityGroups(steps, input);
   const { usable: groups, register } = planTargetGroups(steps, input, current?.loadBalancer.LoadBalancerArn);
-  const loadBalancer = planLoadBalancer(steps, input, current, securityGroups);
+  const uncertain = steps.actions.filter(isUncertain).map(({ id }) => id);
+  const needs = [...securityGroups.needs, ...(current === undefined ? uncertain : [])];
+  const loadBalancer = planLoadBalancer(steps, input, current, { ...securityGroups, needs });
   const { detached, serving } = planListeners(steps, input, loadBalancer, groups);
   register();
   const arn = current?.loadBalancer.LoadBalancerArn;

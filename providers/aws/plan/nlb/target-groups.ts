@@ -9,6 +9,8 @@ import type { ObservedTargetGroup, Tags } from '../../model/observed.ts';
 import { targetGroupDefaults } from './attribute-defaults.ts';
 import { planAttributes, beforeTagsAtCreation } from '../steps/attributes.ts';
 import { planTags, Steps } from '../steps/steps.ts';
+import { lastTargetsTag, type LastTargets } from '../steps/last-targets.ts';
+import { lastTargetsOfGroup, planKeptGroup } from './kept-group.ts';
 import { planTargets } from './targets.ts';
 
 /** A target group that listeners can forward to. */
@@ -34,11 +36,8 @@ interface PlannedTargetGroups {
  * Plans target groups by key. Protocol, target type, family and the ALB of a group cannot be changed, so a difference leads to a new group beside the old one.
  * A group that serves another load balancer cannot be used, but its targets stay current until that load balancer is deleted.
  */
-export function planTargetGroups(
-  steps: Steps,
-  { desired, observed, vpcId, zones, zoneOf }: PlanInput<DesiredNlb>,
-  loadBalancerArn: string | undefined,
-): PlannedTargetGroups {
+export function planTargetGroups(steps: Steps, input: PlanInput<DesiredNlb>, loadBalancerArn: string | undefined): PlannedTargetGroups {
+  const { desired, observed, vpcId, zones, zoneOf } = input;
   const usable = new Map<string, UsableTargetGroup>();
   const served = new Set(desired.subnets.flatMap(({ SubnetId }) => zones.get(SubnetId) ?? []));
   const count = desired.targetGroups.reduce((sum, { targets }) => sum + targets.length, 0);
@@ -51,15 +50,16 @@ export function planTargetGroups(
     const match = candidates
       .filter((candidate) => isUsable(candidate, group, vpcId, loadBalancerArn))
       .toSorted((a, b) => attached(b, loadBalancerArn) - attached(a, loadBalancerArn) || (arnOf(a) < arnOf(b) ? -1 : 1))[0];
-    const needs = match === undefined ? create(steps, group, vpcId) : update(steps, group, match);
+    const last = match === undefined ? undefined : lastTargetsOfGroup(group, match, input);
+    const needs = match === undefined ? create(steps, group, vpcId) : update(steps, group, match, last);
     const arn = match?.targetGroup.TargetGroupArn ?? placeholder(`target group ${group.key}`);
     usable.set(group.key, { arn, ...defined({ needs, observed: match }) });
-    planTargets(ofTargets, { ...group, arn }, match, { zoneOf, served, ...defined({ batch }) }, needs);
+    planTargets(ofTargets, { ...group, arn }, match, { zoneOf, served, ...defined({ batch, last }) }, needs);
     for (const other of candidates) {
       // AWS takes one ALB in a group, so a replaced group keeps its own.
       const isKept = other !== match && group.targetType !== 'alb' && other.targetGroup.TargetType === group.targetType;
       const serves = isKept && other.targetGroup.LoadBalancerArns.length > 0;
-      if (serves) planTargets(ofTargets, { ...group, arn: arnOf(other) }, other, { zoneOf });
+      if (serves) planKeptGroup(ofTargets, { ...group, arn: arnOf(other) }, other, input);
     }
   }
   if (!mayExceedQuota) return { usable, register: () => undefined };
@@ -136,7 +136,12 @@ function create(steps: Steps, group: DesiredTargetGroup, vpcId: string): string 
   return id;
 }
 
-function update(steps: Steps, group: DesiredTargetGroup, { targetGroup, tags, attributes }: ObservedTargetGroup): undefined {
+function update(
+  steps: Steps,
+  group: DesiredTargetGroup,
+  { targetGroup, tags, attributes }: ObservedTargetGroup,
+  last: LastTargets | undefined,
+): undefined {
   const arn = targetGroup.TargetGroupArn;
   const changed = changedSettings(targetGroup, settings(group.healthCheck));
   if (Object.keys(changed).length > 0) {
@@ -146,7 +151,8 @@ function update(steps: Steps, group: DesiredTargetGroup, { targetGroup, tags, at
     });
   }
   setAttributes(steps, group, arn, { attributes, tags });
-  planTags(steps, `target group ${group.key}`, { ResourceArns: [arn] }, tags, group.tags);
+  const wanted = { ...group.tags, ...(last === undefined ? {} : lastTargetsTag(last)) };
+  planTags(steps, `target group ${group.key}`, { ResourceArns: [arn] }, tags, wanted);
 }
 
 const defaultsOf = ({ targetType, protocol }: DesiredTargetGroup): Tags => targetGroupDefaults(targetType, protocol);

@@ -6,6 +6,7 @@ import type { ObservedTargetGroup } from '../../model/observed.ts';
 import { isMineIn, recordKeyOf } from '../../model/targets/target-record.ts';
 import { acrossZones, inBatches, planRegistration, type Registered } from '../steps/registration.ts';
 import type { Action } from '../steps/action.ts';
+import { isStaying, waitForLastTargets, type LastTargets } from '../steps/last-targets.ts';
 import type { Steps } from '../steps/steps.ts';
 
 /** The zones of targets, and the zones of the load balancer now or in future. */
@@ -14,11 +15,13 @@ export interface TargetZones {
   readonly zoneOf: (id: string) => string | undefined;
   /** Zones to which the load balancer sends. Undefined: unknown, so a target outside of its present zones may be served later. */
   readonly served?: ReadonlySet<string>;
+  /** Absent: all targets leave when none is wanted. */
+  readonly last?: LastTargets;
   /** Targets in one call. Absent: as many as AWS takes. */
   readonly batch?: number;
 }
 
-interface TargetsOfGroup extends Pick<DesiredTargetGroup, 'key' | 'targets' | 'departing' | 'shared'> {
+export interface TargetsOfGroup extends Pick<DesiredTargetGroup, 'key' | 'targets' | 'refused' | 'departing' | 'shared'> {
   /** May be a placeholder. */
   readonly arn: string;
 }
@@ -37,6 +40,7 @@ export function planTargets(
   const leaving = new Set(departing);
   const health = ownHealth(group, observed);
   const isAttached = observed !== undefined && observed.targetGroup.LoadBalancerArns.length > 0;
+  const { last } = zones;
   const quota = limits.targetsPerTargetGroup;
   const wanted = new Set(targets.flatMap(exclusiveKeys));
   const isInTheWay = (target: DesiredTarget): boolean => exclusiveKeys(target).some((key) => wanted.has(key));
@@ -48,6 +52,7 @@ export function planTargets(
     zoneOf: ({ id }) => zones.zoneOf(id),
     isDeparting: ({ id }) => leaving.has(id),
     isInTheWay,
+    ...(last === undefined ? {} : { stays: ({ id }) => isStaying(last, id) }),
     quota,
   });
   // A replaced group keeps its key until it is deleted. Its name tells the two apart.
@@ -55,7 +60,8 @@ export function planTargets(
   addChanges(new TargetChanges(steps, what, arn), registration, { zones, health, isInTheWay, needs });
   const { waiting, withoutRoom } = registration;
   if (withoutRoom > 0) steps.wait(`room for all targets of ${key}: AWS takes ${quota} in a target group, including draining ones`);
-  if (waiting) steps.wait(`new targets of ${key} to take over from old ones`);
+  if (waiting && targets.length === 0 && last !== undefined) waitForLastTargets(steps, key, last);
+  else if (waiting) steps.wait(`new targets of ${key} to take over from old ones`);
   else if (health.some(({ TargetHealth }) => TargetHealth.State === 'initial')) steps.wait(`targets of ${key} to become healthy`);
 }
 

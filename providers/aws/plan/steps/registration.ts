@@ -29,6 +29,8 @@ interface RegistrationInput<T> {
   readonly zoneOf: (target: T) => string | undefined;
   /** True for a target that is about to disappear. It is deregistered as soon as another one serves. */
   readonly isDeparting: (target: T) => boolean;
+  /** True for a target that stays although no other one is desired. Absent: then all leave. */
+  readonly stays?: (target: T) => boolean;
   /** True for a target without whose deregistration AWS refuses a desired one. It is deregistered at once. */
   readonly isInTheWay?: (target: T) => boolean;
   /** The number of targets that AWS allows. It is exceeded only if more targets are desired. */
@@ -54,7 +56,8 @@ export function planRegistration<T>(input: RegistrationInput<T>): Registration<T
   const surplus = registered.filter(({ target }) => !wanted.has(keyOf(target)));
   const zones = surplus.some(({ target }) => isDeparting(target)) ? statesByZone(arrivals, zoneOf, stateOf) : undefined;
   const leavesNow = ({ target, state }: Registered<T>): boolean => {
-    if (desired.length === 0 || state === 'unhealthy' || input.isInTheWay?.(target) === true) return true;
+    if (desired.length === 0) return input.stays?.(target) !== true;
+    if (state === 'unhealthy' || input.isInTheWay?.(target) === true) return true;
     if (missing === 0 && !states.has('initial')) return true;
     const near = zones?.get(zoneOf(target));
     // A client that uses the address of one zone reaches only the targets in that zone.

@@ -1,7 +1,7 @@
 import { reason, type Reason } from '../../../../src/model/reasons.ts';
 import type { TargetDescription } from '../../cloud/elbv2.ts';
 import type { AwsError } from '../../cloud/error.ts';
-import type { Desired } from '../../model/desired.ts';
+import type { Desired, DesiredTarget } from '../../model/desired.ts';
 import { limits } from '../../model/limits.ts';
 import type { Observed } from '../../model/observed.ts';
 import { resources, tagKeys } from '../../model/tags.ts';
@@ -31,12 +31,12 @@ export class RefusedTargets {
     if (desired === undefined || this.#refusals.size === 0) return desired;
     if (desired.kind === 'classic') {
       const isLeftOut = this.#isLeftOut(classicNames(observed), instancesOf(observed), now);
-      return { ...desired, instances: desired.instances.filter((id) => !isLeftOut(id)) };
+      return { ...desired, ...instancesWithout(desired.instances, isLeftOut) };
     }
     const targetGroups = desired.targetGroups.map((group) => {
       const own = observed.targetGroups.filter(({ tags }) => tags[tagKeys.resource] === resources.targetGroup(group.key));
       const isLeftOut = this.#isLeftOut(own.map(arnOf), own.flatMap(registeredIn), now);
-      return { ...group, targets: group.targets.filter(({ id, port }) => !isLeftOut(`${id} ${port}`)) };
+      return { ...group, ...targetsWithout(group.targets, isLeftOut) };
     });
     return { ...desired, targetGroups };
   }
@@ -47,11 +47,11 @@ export class RefusedTargets {
     const left = groups.map((group) => {
       const own = observed.targetGroups.filter((one) => arnOf(one) === group.arn);
       const isLeftOut = this.#isLeftOut([group.arn], own.flatMap(registeredIn), now);
-      return { ...group, targets: group.targets.filter(({ id, port }) => !isLeftOut(`${id} ${port}`)) };
+      return { ...group, ...targetsWithout(group.targets, isLeftOut) };
     });
     if (classic === undefined) return { groups: left };
     const isLeftOut = this.#isLeftOut(classic.names, instancesOf(observed), now);
-    return { groups: left, classic: { ...classic, instances: classic.instances.filter((id) => !isLeftOut(id)) } };
+    return { groups: left, classic: { ...classic, ...instancesWithout(classic.instances, isLeftOut) } };
   }
 
   #isLeftOut(places: readonly string[], present: readonly string[], now: number): (target: string) => boolean {
@@ -120,6 +120,21 @@ export class RefusedTargets {
   forget(): void {
     this.#refusals.clear();
   }
+}
+
+type WithoutRefused<Name extends 'targets' | 'instances', One> = { readonly [N in Name]: readonly One[] } & { readonly refused: number };
+
+function targetsWithout(
+  targets: readonly DesiredTarget[],
+  isLeftOut: (target: string) => boolean,
+): WithoutRefused<'targets', DesiredTarget> {
+  const left = targets.filter(({ id, port }) => !isLeftOut(`${id} ${port}`));
+  return { targets: left, refused: targets.length - left.length };
+}
+
+function instancesWithout(instances: readonly string[], isLeftOut: (target: string) => boolean): WithoutRefused<'instances', string> {
+  const left = instances.filter((id) => !isLeftOut(id));
+  return { instances: left, refused: instances.length - left.length };
 }
 
 const arnOf = ({ targetGroup }: Observed['targetGroups'][number]): string => targetGroup.TargetGroupArn;

@@ -21,7 +21,16 @@ const remedies: Readonly<Record<string, string>> = {
 
 const held = (holders: string): string => (holders === '' ? '' : ` (${holders})`);
 
-function waysOut({ operation, holders }: { readonly operation: string; readonly holders: string }): string {
+export interface InUse extends FailedCall {
+  /** What has the addresses, "" when that is not known. */
+  readonly holders: string;
+  /** The load balancer that serves the Service and has them. Absent: another one has, or none. */
+  readonly former?: string;
+}
+
+function waysOut({ operation, holders, former }: InUse): string {
+  if (former !== undefined)
+    return `${former} serves the Service until the new load balancer does, so they cannot move at once: remove the annotation with them, wait until ${former} is deleted, then add it again; zones then change one after the other, which needs a second zone`;
   if (holders !== '')
     return 'release the address there, or name another one; if another load balancer of Herald has it and waits for this one, recreate its Service or give this one other addresses';
   return operation === 'elbv2:DeleteLoadBalancer'
@@ -41,9 +50,7 @@ export const awsCallReasons = {
   }),
   AwsInUse: reasonEntry({
     brief: 'AWS refuses a call because something is in use',
-    /** `holders`: what has the addresses, "" when that is not known. */
-    says: (d: FailedCall & { readonly holders: string }) =>
-      `${d.operation} waits for something that is in use: ${d.awsCode}: ${d.message}${requestOf(d)}${held(d.holders)}`,
+    says: (d: InUse) => `${d.operation} waits for something that is in use: ${d.awsCode}: ${d.message}${requestOf(d)}${held(d.holders)}`,
     lasting: (d) =>
       `${d.operation} waits for something that is in use: ${d.awsCode}: ${lastingMessage(d.message, d.operation, d.awsCode)}${held(d.holders)}`,
     fix: (d) => `${waysOut(d)}; Herald retries at growing intervals of at most 2 minutes`,

@@ -27,13 +27,6 @@ type Texts = readonly string[] | string;
 const joined = (texts: Texts): string => [texts].flat().join('; ');
 
 /** Reasons why a Service has no load balancer in AWS or a different one than requested, and warnings about its annotations. */
-/** `all`: no port has a target. `labels`: those that no Node has, of the annotation, as "a=b,c". Absent: labels are not the cause. */
-export interface NoTargets {
-  readonly of: string;
-  readonly all: boolean;
-  readonly labels?: string;
-}
-
 export const awsReasons = {
   ...awsOwnershipReasons,
   ...awsTargetReasons,
@@ -50,6 +43,23 @@ export const awsReasons = {
     says: (d: OfKey & { readonly problem: string }) => `annotation ${d.key} ${d.problem}`,
     fix: (d) => `correct or remove ${d.key}; docs/reference/aws-annotations.md has what it takes`,
   }),
+  AwsAttributeUnknown: userMistake({
+    brief: 'An annotation names an attribute that AWS is not known to have',
+    says: (d: OfKey & { readonly name: string; readonly nearest: string }) =>
+      `annotation ${d.key} names attribute ${d.name}, which Herald does not know${d.nearest === '' ? ', and AWS may refuse' : `, so no load balancer is created with it; did you mean ${d.nearest}?`}`,
+    fix: (d) =>
+      d.nearest === ''
+        ? `remove ${d.name} if AWS refuses it`
+        : `write ${d.nearest}; if AWS has ${d.name}, add it when the load balancer exists`,
+  }),
+  AwsTlsPolicyUnknown: userMistake({
+    brief: 'A security policy for TLS does not exist',
+    /** `setting`: the annotation or option. `of`: "elbv2", or "elb" for a Classic ELB. */
+    says: (d: { readonly setting: string; readonly policy: string; readonly of: string }) =>
+      `${d.setting} names security policy ${d.policy}, which AWS does not have for ${d.of === 'elb' ? 'a Classic ELB' : 'an NLB'}`,
+    fix: (d) =>
+      `write a name that aws ${d.of === 'elb' ? 'elb describe-load-balancer-policies' : 'elbv2 describe-ssl-policies'} prints in ${d.setting}`,
+  }),
   AwsAnnotationUnknown: reasonEntry({
     brief: 'An annotation of the Service is not known',
     says: (d: OfKey & { readonly meant: string }) =>
@@ -65,6 +75,11 @@ export const awsReasons = {
     brief: 'An annotation does nothing on this kind of load balancer',
     says: (d: OfKey & { readonly kind: string }) => `annotation ${d.key} does nothing on ${d.kind === 'nlb' ? 'an NLB' : 'a Classic ELB'}`,
     fix: (d) => `remove ${d.key}`,
+  }),
+  AwsAnnotationUnmatched: userMistake({
+    brief: 'An annotation of the Service belongs to no port of it',
+    says: (d: OfKey & { readonly problem: string }) => `annotation ${d.key} has no effect: it ${d.problem}`,
+    fix: (d) => `correct or remove ${d.key}`,
   }),
   AwsAnnotationUnsupported: reasonEntry({
     brief: 'An annotation is not supported',
@@ -279,18 +294,6 @@ export const awsReasons = {
     says: (d: { readonly pod: string; readonly gate: string; readonly why: string }) =>
       `Pod ${d.pod} is healthy behind the load balancer, but the condition of its readiness gate ${d.gate} cannot be written: ${d.why}`,
     fix: () => 'allow the controller to patch pods/status, as examples/aws/10-controller.yaml does',
-  }),
-  AwsNoTargets: reasonEntry({
-    brief: 'The load balancer has no targets',
-    says: (d: NoTargets) => {
-      const where = d.all ? 'the load balancer has no target' : 'a port of the load balancer has no target';
-      return `${where}: no ${d.of} ${d.labels === undefined ? 'can be registered' : `matches herald.dev/aws-target-node-labels: ${d.labels}`}`;
-    },
-    fix: ({ of, labels }) => {
-      if (labels !== undefined) return `correct the annotation, or label Nodes: kubectl label node NAME ${labels.replaceAll(',', ' ')}`;
-      return of === 'node' ? 'check that Nodes are AWS instances (spec.providerID) and may be targets' : 'check that pods are ready';
-    },
-    unserved: ({ all }) => all,
   }),
   AwsHealthCheckOnUdp: reasonEntry({
     brief: 'The health check asks a UDP port by TCP',

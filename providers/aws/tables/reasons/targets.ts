@@ -1,5 +1,5 @@
 import { lastingMessage } from './message.ts';
-import { reasonEntry, userMistake } from '../../../../src/model/reasons/entry.ts';
+import { lastingReason, reasonEntry, userMistake } from '../../../../src/model/reasons/entry.ts';
 
 export interface RefusedTargets {
   /** The first ids. */
@@ -25,6 +25,30 @@ const zoneOf = ({ subnet, addresses }: RefusedZone): string => `subnet ${subnet}
 
 const targetsOf = ({ targets, others }: RefusedTargets): string =>
   others === 0 ? `the targets ${targets}` : `the targets ${targets} and ${others} more`;
+
+export interface NoTargets {
+  /** "node" or "pod". */
+  readonly of: string;
+  /** No port has a target. */
+  readonly all: boolean;
+  /** Labels that no Node has, or that no Node has together, as "a=b,c". Absent: labels are not the cause. */
+  readonly labels?: string;
+  /** The annotation that asks for the labels. */
+  readonly key?: string;
+}
+
+function whyNoTargets({ of, labels, key = '' }: NoTargets): string {
+  return labels === undefined ? `no ${of} can be registered` : `no Node has ${labels} of annotation ${key}`;
+}
+
+function towardsTargets({ of, labels }: NoTargets): string {
+  if (labels !== undefined) return `correct the annotation, or label Nodes: kubectl label node NAME ${labels.replaceAll(',', ' ')}`;
+  return of === 'node'
+    ? 'check that Nodes are AWS instances (spec.providerID) and may be targets'
+    : 'check that the selector of the Service matches pods, and that they are ready';
+}
+
+const targetless = ({ all }: NoTargets): string => (all ? 'the load balancer' : 'a port of the load balancer');
 
 /** Reasons why a load balancer sends to other targets than its Service has. */
 export const awsTargetReasons = {
@@ -52,8 +76,8 @@ export const awsTargetReasons = {
     fix: (d) =>
       `${
         d.kind === 'quota'
-          ? 'ask AWS for a higher quota of targets, or choose fewer nodes by herald.dev/aws-target-node-labels'
-          : 'choose other nodes by herald.dev/aws-target-node-labels or the label node.kubernetes.io/exclude-from-external-load-balancers, or correct what AWS names'
+          ? 'ask AWS for a higher quota of targets, or choose fewer nodes by aws-load-balancer-target-node-labels'
+          : 'choose other nodes by aws-load-balancer-target-node-labels or the label node.kubernetes.io/exclude-from-external-load-balancers, or correct what AWS names'
       }; Herald tries them again at least every 10 minutes`,
   }),
   AwsZoneRefused: reasonEntry({
@@ -63,6 +87,31 @@ export const awsTargetReasons = {
       `AWS refuses ${zoneOf(d)}: ${d.awsCode}: ${lastingMessage(d.message, d.operation, d.awsCode)}; the zone is as it was before, where AWS accepts that`,
     fix: (d) =>
       `name ${d.addresses === '' ? 'another subnet of the zone in aws-load-balancer-subnets' : 'other addresses in aws-load-balancer-eip-allocations, -private-ipv4-addresses or -ipv6-addresses'}; Herald tries it again when the Service changes, after an hour, and then ever less often, because the zone is out of service meanwhile`,
+  }),
+  AwsNoTargets: lastingReason({
+    brief: 'The load balancer has no targets',
+    says: (d: NoTargets) => `${targetless(d)} has no target: ${whyNoTargets(d)}`,
+    fix: towardsTargets,
+    unserved: ({ all }) => all,
+  }),
+  AwsLastTargets: lastingReason({
+    brief: 'The load balancer loses its last targets',
+    /** `until`: RFC 3339. */
+    says: (d: NoTargets & { readonly until: string }) =>
+      `${targetless(d)} loses its last targets at ${d.until}, because ${whyNoTargets(d)}`,
+    fix: (d) => `${towardsTargets(d)}; or, if nobody shall be served, delete the Service`,
+    endangered: true,
+  }),
+  AwsTargetsUnhealthy: lastingReason({
+    brief: 'AWS finds no target behind a port healthy',
+    /** `ports`: "80/TCP, 443/TLS". `all`: no other port has a healthy target. `why`: as AWS says. */
+    says: (d: { readonly ports: string; readonly all: boolean; readonly why: string }) =>
+      `AWS finds no healthy target behind port ${d.ports}: ${d.why}`,
+    fix: (d) =>
+      d.why.startsWith('unused')
+        ? 'name subnets of the zones of the targets in aws-load-balancer-subnets'
+        : 'let the targets answer the health check (aws-load-balancer-healthcheck-port, -protocol and -path), and let their security groups admit it',
+    unserved: ({ all }) => all,
   }),
   AwsTargetsNotRecorded: userMistake({
     brief: 'The targets that Herald registers cannot be recorded, so nothing is registered',

@@ -165,6 +165,7 @@ describe.each(['nlb', 'classic'] as const)('annotations on a load balancer of ki
         return worldDigest(aws.world).split(String.raw`\n`);
       };
       const [aws, born] = [account(), account()];
+      for (const one of [aws, born]) one.settings = { ...one.settings, lastTargetSeconds: 0 };
       for (const { world } of [aws, born]) addAlb(world, 'edge', { 80: 'HTTP', 443: 'HTTPS' });
       const never = await settle(aws, without);
       expect(await settle(aws, having)).not.toEqual(never);

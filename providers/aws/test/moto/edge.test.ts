@@ -251,6 +251,8 @@ describe('operations of the AWS port, over HTTP', () => {
       Tags,
     });
     const { ListenerArn } = only(created.Listeners);
+    const Name = 'ELBSecurityPolicy-TLS13-1-2-2021-06';
+    expect(await cloud.call('elbv2:DescribeSSLPolicies', { Names: [Name] })).toEqual({ SslPolicies: [{ Name }] });
     const { TargetHealthDescriptions } = await cloud.call('elbv2:DescribeTargetHealth', { TargetGroupArn });
     expect(TargetHealthDescriptions.map(({ Target: { Id, Port } }) => ({ Id, Port }))).toEqual(Targets.slice(1));
     expect((await cloud.call('elbv2:DescribeTargetGroups', { LoadBalancerArn })).TargetGroups).toMatchObject([

@@ -106,6 +106,36 @@ describe('targets of type ip in a cluster', () => {
     expect(opened(one, payrollGroup)).toBe(0);
   });
 
+  test('the last targets stay while their Pods have their addresses, when the selector matches nothing any more', async () => {
+    const one = fixture();
+    for (const [name, address] of [
+      ['web-1', '10.0.1.5'],
+      ['web-2', '10.0.1.6'],
+      ['web-3', '10.0.1.7'],
+    ] as const)
+      one.pods.set(`default/${name}`, running(address));
+    one.snapshot.upsert(endpoints('10.0.1.5 web-1', '10.0.1.6 web-2', '10.0.1.7 web-3'));
+    const key = one.apply(service);
+    await one.run(300);
+    const present = (): string[] =>
+      [...one.cloud.world.targetGroups.values()].flatMap(({ targets }) =>
+        [...targets.values()].flatMap(({ target, drainingSince }) => (drainingSince === undefined ? [target.Id] : [])),
+      );
+    one.snapshot.upsert(endpoints());
+    one.provider.affected([{ kind: 'EndpointSlice', key: 'default/web-1', services: [key] }], one.snapshot);
+    await one.run(120);
+    expect(present()).toEqual(['10.0.1.5', '10.0.1.6', '10.0.1.7']);
+    expect(one.results.get(key)?.warnings).toMatchObject([{ code: 'AwsLastTargets', details: { of: 'pod', all: true } }]);
+    // One Pod is gone, and one is anew with another address: other Pods may get those.
+    one.pods.delete('default/web-1');
+    one.pods.set('default/web-2', running('10.0.1.9'));
+    await one.run(120);
+    expect(present()).toEqual(['10.0.1.7']);
+    await one.run(3600);
+    expect(present()).toEqual([]);
+    expect(one.results.get(key)?.warnings).toMatchObject([{ code: 'AwsNoTargets' }]);
+  });
+
   test('HeraldConfig allows an address that is no pod, whose security group needs the tag of the cluster', async () => {
     const one = fixture();
     one.snapshot.upsert(

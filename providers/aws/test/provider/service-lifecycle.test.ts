@@ -160,7 +160,14 @@ describe('a node without a clear security group', () => {
     await fixture.run(300);
     const unreachable = { code: 'AwsNodesUnreachable', details: { instance: 'i-00000000', groups: 2 } };
     expect(fixture.results.get(key)?.warnings).toMatchObject([unreachable]);
-    expect(fixture.results.get(apart)?.warnings).toEqual([reason('AwsNoTargets', { of: 'node', all: true, labels: 'apart=yes' })]);
+    expect(fixture.results.get(apart)?.warnings).toEqual([
+      reason('AwsNoTargets', {
+        of: 'node',
+        all: true,
+        labels: 'apart=yes',
+        key: 'service.beta.kubernetes.io/aws-load-balancer-target-node-labels',
+      }),
+    ]);
     await fixture.run(20);
     expect(fixture.results.get(key)?.warnings).toMatchObject([unreachable]);
   });

@@ -339,6 +339,21 @@ describe('an existing target group', () => {
     expect([failure(key), listeners()]).toEqual(['', [`80: ${arn} 10, web:80/TCP 90`]]);
   });
 
+  test('of another region is named, and the group beside it is read nevertheless', async () => {
+    legacy();
+    const far = arn.replace('us-east-1', 'eu-west-1');
+    const key = apply(
+      action(90, [
+        { targetGroupARN: arn, weight: 5 },
+        { targetGroupARN: far, weight: 5 },
+      ]),
+    );
+    await fixture.run(60);
+    expect(failure(key)).toContain(`target group ${far} does not exist in us-east-1`);
+    expect(failure(key)).not.toContain(arn);
+    expect(fixture.cloud.writes).toEqual([]);
+  });
+
   test('takes its share, and is neither changed nor deleted', async () => {
     legacy();
     const key = apply(action(90, [{ targetGroupARN: arn, weight: 10 }]));

@@ -27,6 +27,7 @@ const answers: readonly [Operation, string, number, AwsErrorCode][] = [
   ['elbv2:CreateListener', 'DuplicateListenerException', 400, 'duplicate'],
   ['elb:CreateLoadBalancer', 'DuplicateAccessPointNameException', 400, 'duplicate'],
   ['ec2:AuthorizeSecurityGroupIngress', 'InvalidPermission.Duplicate', 400, 'duplicate'],
+  ['elbv2:ModifyCapacityReservation', 'PriorRequestNotCompleteException', 429, 'inUse'],
   ['elbv2:DeleteTargetGroup', 'ResourceInUseException', 400, 'inUse'],
   ['ec2:DeleteSecurityGroup', 'DependencyViolation', 400, 'inUse'],
   ['elbv2:DeleteLoadBalancer', 'OperationNotPermittedException', 400, 'protected'],

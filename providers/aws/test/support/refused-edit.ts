@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { reasonText } from '../../../../src/model/reasons.ts';
 import { slice } from '../../../../test/unit/decisions/fixtures.ts';
+import type { BalancerKind } from '../../annotations/entry.ts';
 import type { AwsErrorCode } from '../../cloud/error.ts';
 import type { Operation } from '../../cloud/operations.ts';
 import { stackOf, type Member } from '../../desire/stack.ts';
@@ -11,7 +12,7 @@ import type { Call } from '../moto/fake/cloud.ts';
 import { refusalError, refusals, type Refusal } from '../moto/fake/refusals.ts';
 import { anyMember } from './arbitrary-services.ts';
 import { unreachableReason, unreachableReasonByZone } from './reachability.ts';
-import { awsMember, StackFixture } from './stack-fixture.ts';
+import { acmCertificate, awsMember, otherCertificate, StackFixture } from './stack-fixture.ts';
 import { worldDigest } from './world-digest.ts';
 import { anyZoneEdit, zoneMember, type ZoneEdit } from './zone-edits.ts';
 
@@ -19,6 +20,7 @@ const stack = stackOf(awsMember('nlb', { name: 'web' }));
 function account(): StackFixture {
   const aws = new StackFixture();
   for (const number of [4, 5, 6]) aws.world.allocations.add(`eipalloc-${number}`);
+  aws.nodes = aws.nodes.map((one, index) => ({ ...one, metadata: { ...one.metadata, labels: index === 0 ? {} : { group: 'a' } } }));
   aws.slices = [slice({ service: 'default/web', ports: ['http:8080', 'https:8443', 'alt:8444'], endpoints: ['10.0.1.5', '10.0.1.6'] })];
   return aws;
 }
@@ -35,15 +37,41 @@ export interface RefusedEdit {
   readonly times: number;
   /** All calls of the operation, or only those with the same input. */
   readonly scope: 'operation' | 'call';
+  /** The controller restarts after so many reconciles, while the refusal lasts. Undefined: it does not. */
+  readonly restartAfter: number | undefined;
 }
 
-export /** Two Services that differ in the zones of their load balancer, or in anything. */
+function rareEdit(kind: BalancerKind, before: Record<string, string>, after: Record<string, string>): readonly [Member, Member] {
+  const member = (annotations: Record<string, string>): Member =>
+    awsMember(kind, { name: 'web', ports: ['http:80/TCP@30080'], annotations });
+  return [member(before), member(after)];
+}
+
+/** Edits whose calls few other edits make. */
+export const rareEdits: readonly (readonly [Operation, readonly [Member, Member]])[] = [
+  ['elbv2:DeregisterTargets', rareEdit('nlb', {}, { 'target-node-labels': 'group=a' })],
+  ['elbv2:ModifyListenerAttributes', rareEdit('nlb', {}, { 'listener-attributes.TCP-80': 'tcp.idle_timeout.seconds=400' })],
+  [
+    'elbv2:RemoveListenerCertificates',
+    rareEdit('nlb', { 'ssl-cert': `${acmCertificate},${otherCertificate}` }, { 'ssl-cert': acmCertificate }),
+  ],
+  ['elb:DeregisterInstancesFromLoadBalancer', rareEdit('classic', {}, { 'target-node-labels': 'group=a' })],
+  ['elb:AttachLoadBalancerToSubnets', rareEdit('classic', { subnets: 'subnet-public-0' }, { subnets: 'subnet-public-0,subnet-public-1' })],
+  [
+    'elb:DetachLoadBalancerFromSubnets',
+    rareEdit('classic', { subnets: 'subnet-public-0,subnet-public-1' }, { subnets: 'subnet-public-0' }),
+  ],
+  ['elb:SetLoadBalancerListenerSSLCertificate', rareEdit('classic', { 'ssl-cert': acmCertificate }, { 'ssl-cert': otherCertificate })],
+];
+
+/** Two Services that differ in the zones of their load balancer, or in anything. */
 const anyEdit: fc.Arbitrary<readonly [Member | undefined, Member]> = fc.oneof(
   { arbitrary: fc.tuple(fc.option(anyMember, { nil: undefined }), anyMember), weight: 3 },
   {
     arbitrary: fc.tuple(fc.constantFrom('internal' as const, 'internet-facing' as const), anyZoneEdit, anyZoneEdit).map(zoneMembers),
     weight: 1,
   },
+  { arbitrary: fc.constantFrom(...rareEdits.map(([, edit]) => edit)), weight: 1 },
 );
 
 function zoneMembers([scheme, ...edits]: readonly ['internal' | 'internet-facing', ZoneEdit, ZoneEdit]): readonly [Member, Member] {
@@ -61,6 +89,7 @@ export const anyRefusedEdit: fc.Arbitrary<RefusedEdit> = fc.record({
   which: fc.nat(40),
   times: fc.constantFrom(1, 3, Infinity),
   scope: fc.constantFrom('operation' as const, 'call' as const),
+  restartAfter: fc.option(fc.integer({ min: 1, max: 20 }), { nil: undefined }),
 });
 
 const textOf = ({ operation, input }: Call): string => `${operation} ${JSON.stringify(input)}`;
@@ -146,6 +175,14 @@ function skippedWithoutCause({ execution: { outcomes } }: StackResult): string[]
   );
 }
 
+/** The calls that an edit makes when AWS refuses nothing, by operation: the number of the first one of each. */
+export async function callsOf(edit: RefusedEdit['edit']): Promise<ReadonlyMap<Operation, number>> {
+  const { writes } = await undisturbed({ edit, at: 0, which: 0, times: 1, scope: 'call', restartAfter: undefined });
+  const first = new Map<Operation, number>();
+  for (const [at, { operation }] of writes.entries()) if (!first.has(operation)) first.set(operation, at);
+  return first;
+}
+
 /** Checks what the refusal costs, and that nothing of it is left when it ends. */
 export async function checkRefusedEdit(one: RefusedEdit): Promise<void> {
   const { aws: other, writes, steady } = await undisturbed(one);
@@ -163,6 +200,10 @@ export async function checkRefusedEdit(one: RefusedEdit): Promise<void> {
     const served = servedPorts(aws, after);
     expect(steady.filter((port) => !served.includes(port))).toEqual([]);
   };
+  if (one.restartAfter !== undefined) {
+    await reconcileFor(aws, after, one.restartAfter, checkServed);
+    await aws.restart(stack);
+  }
   const result = await reconcileFor(aws, after, passes, checkServed);
   expect(skippedWithoutCause(result)).toEqual([]);
   if (one.times === Infinity && refusing.count > 0) expectReported({ aws, other, zones }, one, refusal, result);

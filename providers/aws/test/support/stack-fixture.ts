@@ -5,6 +5,7 @@ import { KnownResources } from '../../../../providers/aws/observe/known-resource
 import { namedAddresses, observeAddresses } from '../../../../providers/aws/observe/account/addresses.ts';
 import { namedAlbs, observeAlbs } from '../../../../providers/aws/observe/account/albs.ts';
 import { observeCertificates, observeFacts } from '../../../../providers/aws/observe/account/facts.ts';
+import { observeSslPolicy } from '../../../../providers/aws/observe/account/ssl-policies.ts';
 import { scanOwned } from '../../../../providers/aws/observe/scan.ts';
 import { RecentObservation } from '../../../../providers/aws/observe/recent-observation.ts';
 import { TargetRecords } from '../../../../providers/aws/stacks/targets/target-records.ts';
@@ -93,7 +94,12 @@ export class StackFixture {
     const certificates = this.settings.certificateDiscovery ? await observeCertificates(this.cloud) : [];
     const addresses = await observeAddresses(this.cloud, this.settings, namedAddresses(members));
     const albs = await observeAlbs(this.cloud, namedAlbs(members));
-    const facts = { ...(await observeFacts(this.cloud, this.settings)), certificates, ...defined({ addresses, albs }) };
+    const sslPolicies = new Map<string, boolean>();
+    for (const { values } of members) {
+      const exists = values.sslPolicy === undefined ? undefined : await observeSslPolicy(this.cloud, values.sslPolicy);
+      if (exists !== undefined) sslPolicies.set(values.sslPolicy ?? '', exists);
+    }
+    const facts = { ...(await observeFacts(this.cloud, this.settings)), certificates, sslPolicies, ...defined({ addresses, albs }) };
     const circumstances = {
       facts,
       settings: this.settings,

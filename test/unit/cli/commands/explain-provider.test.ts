@@ -96,16 +96,17 @@ test('explain with AWS credentials shows observed and desired resources, the dif
   expect(stdout).toMatch(/\n {2}! .*\n/);
 });
 
-const untargeted = reason('AwsNoTargets', { of: 'node', all: true, labels: 'role=edgee' });
+const key = 'service.beta.kubernetes.io/aws-load-balancer-target-node-labels';
+const untargeted = reason('AwsNoTargets', { of: 'node', all: true, labels: 'role=edgee', key });
 const notServed =
-  'Not served: the load balancer has no target: no node matches herald.dev/aws-target-node-labels: role=edgee. Correct the annotation, or label Nodes: kubectl label node NAME role=edgee.';
+  'Not served: the load balancer has no target: no Node has role=edgee of annotation service.beta.kubernetes.io/aws-load-balancer-target-node-labels. Correct the annotation, or label Nodes: kubectl label node NAME role=edgee.';
 
 /** Gives the Service a load balancer, and the condition that the controller writes. */
-function assign(because: string, message: string): void {
+function assign(because: string, message: string, status: 'True' | 'False' = 'True'): void {
   cluster.edit('web', (service) => {
     const condition = {
       type: 'herald.dev/AddressAssigned',
-      status: 'True',
+      status,
       reason: because,
       message,
       lastTransitionTime: '2026-01-01T00:00:00Z',
@@ -136,6 +137,22 @@ test('explain says that a load balancer without targets serves nobody, from the 
   expect(stdout).toMatch(/^Service\/shop\/web +AwsNoTargets +Not served: the load balancer has no target/m);
   // AWS was asked now, and has targets.
   expect(first(await found([]))).toContain('Announced, not checked: provider aws serves it');
+});
+
+test('explain begins with what the provider has seen of the targets, also when something that the Service asks for is missing', async () => {
+  const seen = { outcome: 'served', line: 'Served: 2 of 3 targets of port 80/TCP are healthy (AWS, 2026-01-01T00:00:00Z).' } as const;
+  const first = async (given: Partial<Preview>): Promise<string> =>
+    (
+      await explain(
+        ['--aws-cluster-name', 'production'],
+        previewing(async () => ({ ...preview, reasons: [], ...given })),
+      )
+    ).stdout.split('\n')[0] ?? '';
+  assign('Assigned', 'The Service has what it asks for');
+  expect(await first({ seen })).toBe(seen.line);
+  expect(await first({ seen, reasons: [untargeted] })).toBe(notServed);
+  assign('AwsZoneRefused', 'Oh', 'False');
+  expect(await first({ seen })).toBe(`${seen.line} Oh`);
 });
 
 test('explain reports missing AWS credentials with the fix, and everything else', async () => {

@@ -10,6 +10,7 @@ type Own =
   | 'elbv2:DescribeListeners'
   | 'elbv2:DescribeListenerAttributes'
   | 'elbv2:DescribeListenerCertificates'
+  | 'elbv2:DescribeSSLPolicies'
   | 'elbv2:CreateListener'
   | 'elbv2:ModifyListener'
   | 'elbv2:ModifyListenerAttributes'
@@ -27,6 +28,8 @@ const pairs: Readonly<Record<NlbProtocol, readonly NlbProtocol[]>> = {
   TCP_QUIC: ['TCP_QUIC'],
 };
 
+const isSslPolicy = (name: string): boolean => /^ELBSecurityPolicy-[\w-]*20\d\d-\d\d$/.test(name);
+
 function check(operation: Operation, world: World, listener: Listener): void {
   const { Protocol, Certificates = [], SslPolicy, AlpnPolicy = [], LoadBalancerArn } = listener;
   if (Protocol === 'TLS') {
@@ -35,8 +38,7 @@ function check(operation: Operation, world: World, listener: Listener): void {
       const known = world.certificates.has(CertificateArn) || CertificateArn.includes(':iam:');
       if (!known) refuse(operation, 'certificate', 'CertificateNotFound', CertificateArn);
     }
-    if (SslPolicy !== undefined && !SslPolicy.startsWith('ELBSecurityPolicy-'))
-      refuse(operation, 'invalid', 'SSLPolicyNotFound', SslPolicy);
+    if (SslPolicy !== undefined && !isSslPolicy(SslPolicy)) refuse(operation, 'invalid', 'SSLPolicyNotFound', SslPolicy);
   } else if (Certificates.length > 0 || SslPolicy !== undefined || AlpnPolicy.length > 0) {
     refuse(operation, 'invalid', 'InvalidConfigurationRequest', `TLS settings with ${Protocol}`);
   }
@@ -107,6 +109,10 @@ export const listenerHandlers: Pick<Handlers, Own> = {
     const { value, extraCertificates } = listener('elbv2:DescribeListenerCertificates', world, ListenerArn);
     const defaults = (value.Certificates ?? []).map(({ CertificateArn }) => ({ CertificateArn, IsDefault: true }));
     return { Certificates: [...defaults, ...[...extraCertificates].map((CertificateArn) => ({ CertificateArn, IsDefault: false }))] };
+  },
+  'elbv2:DescribeSSLPolicies': (_, { Names }) => {
+    for (const name of Names) if (!isSslPolicy(name)) refuse('elbv2:DescribeSSLPolicies', 'invalid', 'SSLPolicyNotFound', name);
+    return { SslPolicies: Names.map((Name) => ({ Name })) };
   },
   'elbv2:CreateListener': (world, { Tags, ...input }) => {
     const operation = 'elbv2:CreateListener';

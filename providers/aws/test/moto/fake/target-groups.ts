@@ -102,6 +102,9 @@ export const targetGroupHandlers: Pick<Handlers, Own> = {
   'elbv2:DescribeTargetGroups': (world, { LoadBalancerArn, TargetGroupArns, Names }) => {
     const isVisible = ({ value }: FakeTargetGroup): boolean => world.isVisible(value.TargetGroupArn);
     const find = (text: string): FakeTargetGroup => {
+      const [, region] = /^arn:aws:elasticloadbalancing:([^:]+):/.exec(text) ?? [];
+      if (region !== undefined && region !== 'us-east-1')
+        refuse('elbv2:DescribeTargetGroups', 'invalid', 'ValidationError', `'${text}' is not a valid target group ARN`);
       const found =
         TargetGroupArns === undefined
           ? world.targetGroups.values().find((one) => one.value.TargetGroupName === text && isVisible(one))

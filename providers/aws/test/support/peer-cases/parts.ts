@@ -46,6 +46,7 @@ function securityGroupTags(desired: Desired): Parts {
     zones: new Map(),
     zoneOf: () => undefined,
     retireSeconds: 0,
+    lastTargets: { seconds: 0, mayStay: () => true },
     published: [],
     now: 0,
   });
