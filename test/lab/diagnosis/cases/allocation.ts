@@ -36,7 +36,7 @@ export const allocationCases: readonly Misconfiguration[] = [
     code: 'PoolNotFound',
     condition,
     verdict:
-      'Not served: the Service asks for pool "pool-unknwon", which does not exist or is not valid. Create IPAddressPool "pool-unknwon", or change the annotation of the Service that names it.',
+      'Not served: the Service asks for pool "pool-unknwon", which does not exist or is not valid. Did you mean "pool-unknown"? Change the annotation of the Service that names "pool-unknwon", or create that IPAddressPool.',
     before: withoutService,
     after: (place) => [...withoutService(place), ...service(place, annotated({ 'herald.dev/address-pool': 'pool-unknwon' }))],
   },
