@@ -1,15 +1,17 @@
 import { Command, Option } from 'commander';
 import { stringify } from 'yaml';
 import { importServices } from '../../../model/metallb/import-services.ts';
+import { isRecord } from '../../../lang/is-record.ts';
 import { problemText } from '../../../sources/source.ts';
 import { jsonText, hint, UsageError, type CommandContext } from '../../context/command-context.ts';
 import type { SecretsRead } from './across-objects.ts';
-import { importDocuments, renderedServices, uniqueNames } from './import-documents.ts';
+import { importDocuments, renderedServices, uniqueNames, type ImportedTool } from './import-documents.ts';
 import { importData, levelsOf, renderImport, type ImportReport } from './import-report.ts';
 import { addCallerOptions, type CallerOptions } from '../../options/shared-options.ts';
 import { manifestsOption } from '../../reading/open-reading.ts';
 import { readFiles } from '../../reading/read-manifests.ts';
 import { readMetalLBObjects } from './read-metallb.ts';
+import { reportAddresses } from './service-addresses.ts';
 import { withEmbedded, type RawDocument } from './sources/embedded.ts';
 import { readSources } from './sources/read-sources.ts';
 import { importMetalLB, metallb } from './tools/metallb/metallb.ts';
@@ -55,14 +57,11 @@ export function importCommand(context: CommandContext): Command {
       const { documents, unread } = await readSources(context, paths);
       const { tools: found, templates } = importDocuments(documents, options.namespace);
       const rendered = renderedServices(documents);
-      const report: ImportReport = {
-        tools: found,
-        services: importServices(rendered.services),
-        unread: [...unread, ...templates, ...rendered.templates],
-      };
-      if (found.length === 0 && report.services.services.length === 0 && !hasKnownClass(report.services.classes)) {
+      const others = documents.filter(({ raw }) => isRecord(raw) && raw['kind'] !== 'Service');
+      const report = reportOf(found, [...others, ...rendered.services], [...unread, ...templates, ...rendered.templates]);
+      if (found.length === 0 && !hasRequests(report)) {
         for (const line of report.unread) context.printError(`problem: ${line}`);
-        throw new UsageError(`${paths.join(' and ')} has no configuration of ${named}`);
+        throw new UsageError(`${paths.join(' and ')} has no configuration of ${named}${askingNothing(report)}`);
       }
       write(context, options, report);
       const levels = levelsOf(report);
@@ -70,9 +69,24 @@ export function importCommand(context: CommandContext): Command {
     });
 }
 
+function reportOf(found: readonly ImportedTool[], documents: readonly RawDocument[], unread: readonly string[]): ImportReport {
+  const services = importServices(documents);
+  const manifestsOf = found.flatMap((one) => one.documents).flatMap((one): readonly Manifest[] => one.manifests);
+  const reported = reportAddresses(documents, manifestsOf, services.services);
+  return { tools: found, services: { ...services, services: reported.services }, addresses: reported.addresses, unread };
+}
+
 /** Classes by which Services name another load balancer. */
 const knownClass = /^(?:kube-vip\.io|io\.cilium|purelb\.io|metallb)/;
-const hasKnownClass = (classes: ReadonlyMap<string, number>): boolean => [...classes.keys()].some((name) => knownClass.test(name));
+
+/** True for Services that ask another load balancer for something, have an address, or ask for one. */
+const hasRequests = ({ services: { services, classes }, addresses }: ImportReport): boolean =>
+  services.length > 0 || addresses.some(({ before }) => before.length > 0) || [...classes.keys()].some((name) => knownClass.test(name));
+
+const askingNothing = ({ addresses: { length } }: ImportReport): string =>
+  length === 0
+    ? ''
+    : `; ${length === 1 ? 'its Service' : `its ${length} Services`} of type LoadBalancer ask${length === 1 ? 's' : ''} for no address`;
 
 function metallbCommand(context: CommandContext): Command {
   const command = new Command('metallb')
@@ -94,7 +108,7 @@ function metallbCommand(context: CommandContext): Command {
       const own = all.filter((document) => metallb.recognises(document));
       const documents = uniqueNames(importMetalLB(own, { all, namespace: options.namespace, templates: [] }, secrets));
       const tool = { tool: metallb.name, documents };
-      const report: ImportReport = { tools: [tool], services: importServices(inputs), unread: problems };
+      const report = reportOf([tool], inputs, problems);
       write(context, options, report);
       const levels = levelsOf(report);
       context.setExitStatus(problems.length > 0 || levels.has('refused') ? 1 : levels.has('differs') ? 2 : 0);
