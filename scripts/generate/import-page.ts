@@ -10,6 +10,7 @@ tables that the translators read by, so a field that is in no row cannot be read
 \`\`\`
 herald import clusters/home -o report      # what would be lost
 herald import clusters/home > herald.yaml  # the manifests; the report is on standard error
+herald import --from-cluster -o report     # the same for the objects of a cluster, with your credentials
 \`\`\`
 
 | exit status | means |
@@ -27,6 +28,9 @@ herald import clusters/home > herald.yaml  # the manifests; the report is on sta
   \`valuesObject\`, \`parameters\`, of one or several sources), and in a HelmChart or HelmChartConfig of k3s (\`valuesContent\`).
 - A template (Helm, Jinja, \`\${VARIABLE}\`) is one line of the report: render it first. One that configures none of these programs is left
   out. An object that SOPS encrypted is one line too: decrypt it first.
+- With \`--from-cluster\`: the objects of these programs' API groups that the cluster serves, the ConfigMaps of MetalLB before 0.13 and of kube-vip by their
+  usual names, DaemonSets, one static Pod of kube-vip, and all Services, Nodes and Namespaces. A line names each list that you may not read. Secrets
+  are not read.
 
 ## Addresses of Services
 

@@ -95,7 +95,7 @@ function peerRemarks({ metadata: { name }, bfdProfile, passwordSecret }: BGPPeer
   if (found === undefined && secrets.forbidden.has(passwordSecret.name)) {
     remarks.push({ level: 'note', field, message: `names Secret ${text}, which you may not read`, fix: check });
   } else if (found === undefined && !secrets.all) {
-    remarks.push({ level: 'note', field, message: `names Secret ${text}, which is not in the files`, fix: check });
+    remarks.push({ level: 'note', field, message: `names Secret ${text}, which was not read`, fix: check });
   } else if (found === undefined) {
     const message = `names Secret ${text}, which does not exist: this session waits for it, and MetalLB accepts no configuration`;
     remarks.push({ level: 'differs', field, message, fix: `create Secret ${text}` });
