@@ -54,9 +54,12 @@ export function reportAddresses(
   const others = documents.filter(({ raw }) => isRecord(raw) && (raw['kind'] === 'Node' || raw['kind'] === 'Namespace'));
   const objects: RawDocument[] = [...others, ...manifests.map((raw) => ({ raw })), { raw: serveAll }];
   const addresses = rounds(requests).flatMap((round) => {
-    const written = outcomes(objects, round, 'raw');
-    const pinned = outcomes(objects, round, 'pinned');
-    return round.map((one) => addressesOf(one, written, pinned));
+    // A Service without an address takes none that another one has, or asks for.
+    const holders = round.filter(({ before }) => before.length > 0);
+    const written = outcomes(objects, holders, 'raw');
+    const pinned = outcomes(objects, holders, 'pinned');
+    const all = holders.length === round.length ? pinned : outcomes(objects, round, 'pinned');
+    return round.map((one) => addressesOf(one, written, one.before.length > 0 ? pinned : all));
   });
   const found = new Map(addresses.map((one) => [identity(one), one]));
   const wanted = new Map(requests.map((one) => [identity(one), one]));

@@ -67,7 +67,8 @@ function readRequest(place: Pick<ServiceRequest, 'service' | 'where'>, raw: Valu
   const written = parsedService(withFamilies, {}).object;
   const { object } = asked;
   const has = (object?.ingress ?? []).flatMap(({ address }) => (address === undefined ? [] : [formatAddress(address)]));
-  const asks = (object?.requestedAddresses ?? []).map(formatAddress);
+  // By 0.0.0.0 kube-vip asks a DHCP server.
+  const asks = (object?.requestedAddresses ?? []).map(formatAddress).filter((text) => text !== '0.0.0.0' && text !== '::');
   const before = [...new Set(has.length > 0 ? has : asks)];
   const own = new Set((written?.requestedAddresses ?? []).map(formatAddress));
   return {

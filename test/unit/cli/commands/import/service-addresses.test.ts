@@ -165,6 +165,16 @@ describe('Services with one address', () => {
   });
 });
 
+test('a Service without an address takes none that another one asks for, and 0.0.0.0 is no address', () => {
+  const asking = service({ name: 'last', spec: { loadBalancerIP: '192.0.2.0' } });
+  const found = lines([service({ name: 'first' }), service({ name: 'lease', spec: { loadBalancerIP: '0.0.0.0' } }), asking]);
+  expect(found).toEqual([
+    expect.stringContaining('first (services.yaml:1): no address; an address of IPAddressPool main'),
+    expect.stringContaining('lease (services.yaml:2): no address; none: requested address 0.0.0.0 is in no valid IPAddressPool'),
+    expect.stringContaining('last (services.yaml:3): asks for 192.0.2.0; the same of IPAddressPool main: pinned'),
+  ]);
+});
+
 test('a Service that is in two files is looked at twice', () => {
   const twice = [service({ spec: { loadBalancerIP: '192.0.2.1' } }), service({ spec: { loadBalancerIP: '203.0.113.1' } })];
   expect(lines(twice)).toEqual([expect.stringMatching(/services\.yaml:1\).*pinned/), expect.stringMatching(/services\.yaml:2\).*none/)]);
