@@ -10,6 +10,7 @@ tables that the translators read by, so a field that is in no row cannot be read
 \`\`\`
 herald import clusters/home -o report      # what would be lost
 herald import clusters/home > herald.yaml  # the manifests; the report is on standard error
+herald import --from-cluster -o report     # the same for the objects of a cluster, with your credentials
 \`\`\`
 
 | exit status | means |
@@ -27,6 +28,25 @@ herald import clusters/home > herald.yaml  # the manifests; the report is on sta
   \`valuesObject\`, \`parameters\`, of one or several sources), and in a HelmChart or HelmChartConfig of k3s (\`valuesContent\`).
 - A template (Helm, Jinja, \`\${VARIABLE}\`) is one line of the report: render it first. One that configures none of these programs is left
   out. An object that SOPS encrypted is one line too: decrypt it first.
+- With \`--from-cluster\`: the objects of these programs' API groups that the cluster serves, the ConfigMaps of MetalLB before 0.13 and of kube-vip by their
+  usual names, DaemonSets, one static Pod of kube-vip, and all Services, Nodes and Namespaces. A line names each list that you may not read. Secrets
+  are not read.
+
+## Addresses of Services
+
+The report has a line for every Service of type LoadBalancer in the input: the addresses of its status, or else those that it asks for in
+\`spec.loadBalancerIP\` or in an annotation of any of these programs, and what Herald would give it from the imported pools. HeraldConfig decides which Services
+Herald serves; this report assumes all of them.
+
+| after | means |
+|---|---|
+| pinned | \`spec.loadBalancerIP\` or \`herald.dev/load-balancer-ips\` has the address, and a pool gives it |
+| while its status has it | Herald adopts the address that it finds. Run the command of the report: another program may clear the status |
+| would get another address, would not get it | a loss; the command of the report pins the address |
+| none | a loss that no annotation mends, with the reason: no pool has the address, or another Service has it |
+
+Services with equal addresses share them. The commands give them a key, and let their namespaces admit each other. A Service that is in several
+files is looked at once for each.
 
 ## In every object
 

@@ -1,6 +1,7 @@
 import { isRecord } from '../../lang/is-record.ts';
 import { annotations } from '../annotations.ts';
 import { defined } from '../../lang/defined.ts';
+import { parseAddressLeniently, sameAddress } from '../../net/address.ts';
 import { serviceKey, type ServiceKey } from '../objects/metadata.ts';
 import { foreignAnnotation, translateForeign } from '../reading/foreign-annotations.ts';
 import { metallbAnnotation, translateAnnotations } from '../reading/metallb-annotations.ts';
@@ -24,8 +25,10 @@ export interface ServiceImport {
   readonly classes: ReadonlyMap<string, number>;
 }
 
-const { allowSharedIP } = annotations;
+const { allowSharedIP, loadBalancerIPs } = annotations;
 const compat = { compat: 'metallb', namespace: '' } as const;
+/** Files have no fields that an API server fills in. */
+const leftOpen = { unchosen: 'left open' } as const;
 
 /** Translates what Services request from MetalLB and other load balancers into Herald's annotations. Pure. */
 export function importServices(inputs: readonly RawInput[]): ServiceImport {
@@ -38,12 +41,13 @@ export function importServices(inputs: readonly RawInput[]): ServiceImport {
     const own = isRecord(metadata['annotations']) ? metadata['annotations'] : {};
     const foreign = requestsOfOthers(own, isRecord(raw['spec']) ? raw['spec']['loadBalancerIP'] : undefined);
     const written: Readonly<Record<string, unknown>> = { ...own, ...Object.fromEntries(foreign.added) };
-    const { object, problems, warnings } = parseAnyObject({ ...raw, metadata: { ...metadata, annotations: written } }, compat);
-    if (object?.kind === 'Service' && object.type === 'LoadBalancer') {
-      const name = object.loadBalancerClass ?? '';
+    const { object, problems, warnings } = parseAnyObject({ ...raw, metadata: { ...metadata, annotations: written } }, compat, leftOpen);
+    if (isRecord(raw['spec']) && raw['spec']['type'] === 'LoadBalancer') {
+      const { loadBalancerClass } = raw['spec'];
+      const name = typeof loadBalancerClass === 'string' ? loadBalancerClass : '';
       classes.set(name, (classes.get(name) ?? 0) + 1);
-      parsed.push(object);
     }
+    if (object?.kind === 'Service' && object.type === 'LoadBalancer') parsed.push(object);
     const asked = Object.keys(written).some((name) => metallbAnnotation(name)?.row?.ours !== undefined);
     const translated = translateAnnotations(written);
     if (!asked && foreign.remarks.length === 0 && foreign.added.size === 0) continue;
@@ -93,11 +97,28 @@ function requestsOfOthers(
     const translated = translateForeign(annotation, value);
     if (translated === undefined || ours === undefined)
       remarks.push({ level: 'differs', field, message: `of ${tool} has no equivalent`, fix: annotation.fix });
+    else if (ours === loadBalancerIPs && isAddress(loadBalancerIP)) remarks.push(...besideField(field, tool, translated, loadBalancerIP));
     else if (!Object.hasOwn(written, ours) && (added.get(ours) ?? translated) === translated) added.set(ours, translated);
     else if ((written[ours] ?? added.get(ours)) !== translated)
       remarks.push({ level: 'differs', field, message: `of ${tool} is not used: ${ours} has another value`, fix: 'remove one of the two' });
   }
   return { added, remarks };
+}
+
+const isAddress = (value: unknown): value is string => typeof value === 'string' && parseAddressLeniently(value).ok;
+
+/** kube-vip's cloud provider writes the address in both. Herald refuses two requests, and spec.loadBalancerIP is one already. */
+function besideField(field: string, tool: string, list: string, single: string): Remark[] {
+  const asked = list.split(',').map((text) => text.trim());
+  if (asked.every((text) => sameText(text, single))) return [];
+  const message = `of ${tool} is not used: spec.loadBalancerIP has ${single}, and Herald reads one of the two`;
+  const fix = `remove spec.loadBalancerIP, and write ${loadBalancerIPs}: ${JSON.stringify(list.slice(0, 200))}`;
+  return [{ level: 'differs', field, message, fix }];
+}
+
+function sameText(one: string, other: string): boolean {
+  const [a, b] = [parseAddressLeniently(one), parseAddressLeniently(other)];
+  return a.ok && b.ok && sameAddress(a.value, b.value);
 }
 
 /** Adds what a shared address needs: the annotation that admits the other namespaces, when Services of several share it. */

@@ -1,4 +1,3 @@
-import { coversPool } from '../../../decisions/announcement/advertisements.ts';
 import { resolveCommunity } from '../../../decisions/announcement/communities.ts';
 import { conflictsOf } from '../../../decisions/configuration/pool-conflicts.ts';
 import { isRecord } from '../../../lang/is-record.ts';
@@ -10,6 +9,7 @@ import { readObjects } from '../../../sources/read-objects.ts';
 import { aggregateRemarks } from './aggregates.ts';
 import { attributeRemarks } from './conflicting-attributes.ts';
 import { excludedInterfaces } from './excluded-interfaces.ts';
+import { PoolCoverage } from './pool-coverage.ts';
 
 /** Which Secrets the caller could read. */
 export interface SecretsRead {
@@ -35,6 +35,7 @@ export function checkAcross(
   const { snapshot } = readObjects([...manifests, ...others]);
   const conflicts = conflictsOf(snapshot.pools.values());
   const isExcluded = excludedInterfaces(inputs);
+  const coverage = new PoolCoverage(snapshot);
   const refused = new Set([...leftOut, ...imported.flatMap(({ object, verdict }) => (verdict === 'refused' ? [shortName(object)] : []))]);
   return imported.map((one) => {
     const { kind, metadata } = one.manifest ?? {};
@@ -47,11 +48,11 @@ export function checkAcross(
 
   function remarksOf(kind: string, name: string): Remark[] {
     const pool = kind === 'IPAddressPool' ? snapshot.pools.get(name) : undefined;
-    if (pool !== undefined) return [...overlapRemarks(pool, conflicts), ...announcedRemarks(pool, snapshot)];
+    if (pool !== undefined) return [...overlapRemarks(pool, conflicts), ...announcedRemarks(pool, coverage)];
     const peer = kind === 'BGPPeer' ? snapshot.peers.get(name) : undefined;
     if (peer !== undefined) return peerRemarks(peer, snapshot, secrets);
     const advertisement = kind === 'BGPAdvertisement' ? snapshot.advertisements.get(name) : undefined;
-    if (advertisement !== undefined) return advertisementRemarks(advertisement, snapshot, refused);
+    if (advertisement !== undefined) return advertisementRemarks(advertisement, { snapshot, coverage, refused });
     const layer2 = kind === 'L2Advertisement' ? snapshot.l2Advertisements.get(name) : undefined;
     if (layer2 !== undefined) return [...unknownPools(layer2, snapshot, refused), ...interfaceRemarks(layer2, isExcluded)];
     return kind === 'Community' ? aliasRemarks(name, snapshot) : [];
@@ -63,7 +64,13 @@ const isKind = (raw: unknown, apiVersion: string, kind: string): boolean =>
 
 const asRemark = (field: string, one: Reason): Remark => ({ level: 'differs', field, message: reasonText(one), fix: remedyText(one) });
 
-function advertisementRemarks(advertisement: BGPAdvertisement, snapshot: Snapshot, refused: ReadonlySet<string>): Remark[] {
+interface Around {
+  readonly snapshot: Snapshot;
+  readonly coverage: PoolCoverage;
+  readonly refused: ReadonlySet<string>;
+}
+
+function advertisementRemarks(advertisement: BGPAdvertisement, { snapshot, coverage, refused }: Around): Remark[] {
   const { name } = advertisement.metadata;
   return [
     ...advertisement.communities
@@ -77,8 +84,8 @@ function advertisementRemarks(advertisement: BGPAdvertisement, snapshot: Snapsho
           ? namesRefused('spec.peers', `BGPPeer "${peer}"`)
           : asRemark('spec.peers', reason('UnknownPeer', { advertisement: name, peer })),
       ),
-    ...aggregateRemarks(advertisement, snapshot),
-    ...attributeRemarks(advertisement, snapshot),
+    ...aggregateRemarks(advertisement, snapshot, coverage),
+    ...attributeRemarks(advertisement, snapshot, coverage),
   ];
 }
 
@@ -95,7 +102,7 @@ function peerRemarks({ metadata: { name }, bfdProfile, passwordSecret }: BGPPeer
   if (found === undefined && secrets.forbidden.has(passwordSecret.name)) {
     remarks.push({ level: 'note', field, message: `names Secret ${text}, which you may not read`, fix: check });
   } else if (found === undefined && !secrets.all) {
-    remarks.push({ level: 'note', field, message: `names Secret ${text}, which is not in the files`, fix: check });
+    remarks.push({ level: 'note', field, message: `names Secret ${text}, which was not read`, fix: check });
   } else if (found === undefined) {
     const message = `names Secret ${text}, which does not exist: this session waits for it, and MetalLB accepts no configuration`;
     remarks.push({ level: 'differs', field, message, fix: `create Secret ${text}` });
@@ -153,11 +160,8 @@ function interfaceRemarks({ interfaces }: L2Advertisement, isExcluded: (name: st
   }));
 }
 
-function announcedRemarks(pool: IPAddressPool, { advertisements, l2Advertisements }: Snapshot): Remark[] {
-  const isAnnounced =
-    [...advertisements.values()].some((one) => one.addressTypes.includes('LoadBalancer') && coversPool(one, pool)) ||
-    [...l2Advertisements.values()].some((one) => coversPool(one, pool));
-  if (isAnnounced) return [];
+function announcedRemarks({ metadata: { name } }: IPAddressPool, coverage: PoolCoverage): Remark[] {
+  if (coverage.isAnnounced(name)) return [];
   const message = 'is announced by nothing: its addresses are assigned and cannot be reached, as in MetalLB';
   return [{ level: 'note', field: 'spec', message, fix: 'add a BGPAdvertisement or an L2Advertisement, or remove the pool' }];
 }

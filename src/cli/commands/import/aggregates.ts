@@ -1,19 +1,21 @@
-import { covers, resolveAdvertisement } from '../../../decisions/announcement/advertisements.ts';
+import { resolveAdvertisement } from '../../../decisions/announcement/advertisements.ts';
 import type { BGPAdvertisement, IPAddressPool } from '../../../model/kinds/types.ts';
 import type { Remark } from '../../../model/metallb/import.ts';
 import { reasonText, remedyText } from '../../../model/reasons.ts';
 import type { Snapshot } from '../../../model/store/snapshot.ts';
 import type { Family } from '../../../net/address.ts';
 import { rangeToPrefixes } from '../../../net/range.ts';
+import type { PoolCoverage } from './pool-coverage.ts';
 
 /**
  * Reports pools whose addresses the advertisement would aggregate to more than a block of the pool. MetalLB looks only at the largest block
  * of each range; Herald leaves out the addresses of every block that is too small.
  */
-export function aggregateRemarks(advertisement: BGPAdvertisement, snapshot: Snapshot): Remark[] {
-  return [...snapshot.pools.values()]
-    .filter((pool) => covers(advertisement, originOf(pool)))
-    .flatMap((pool) => ([4, 6] as const).flatMap((family) => tooShort(advertisement, snapshot, pool, family)));
+export function aggregateRemarks(advertisement: BGPAdvertisement, snapshot: Snapshot, coverage: PoolCoverage): Remark[] {
+  if (!advertisement.addressTypes.includes('LoadBalancer')) return [];
+  return [...coverage.poolsOf(advertisement)].flatMap((pool) =>
+    ([4, 6] as const).flatMap((family) => tooShort(advertisement, snapshot, pool, family)),
+  );
 }
 
 const originOf = (pool: IPAddressPool) =>

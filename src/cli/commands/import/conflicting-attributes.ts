@@ -1,23 +1,30 @@
-import { covers } from '../../../decisions/announcement/advertisements.ts';
 import type { BGPAdvertisement, IPAddressPool } from '../../../model/kinds/types.ts';
 import type { Remark } from '../../../model/metallb/import.ts';
 import { anySelects } from '../../../model/objects/label-selector.ts';
 import type { Snapshot } from '../../../model/store/snapshot.ts';
+import type { PoolCoverage } from './pool-coverage.ts';
 
 /**
  * Reports other advertisements that give the same routes another localPref or asPathPrepend. MetalLB then accepts no configuration. Those
  * with serviceSelectors are left out: whether they meet depends on each Service.
  */
-export function attributeRemarks(advertisement: BGPAdvertisement, snapshot: Snapshot): Remark[] {
-  if (advertisement.serviceSelectors.length > 0) return [];
-  return [...snapshot.advertisements.values()]
-    .filter((other) => other.metadata.name !== advertisement.metadata.name && other.serviceSelectors.length === 0)
-    .flatMap((other) => {
-      const pool = [...snapshot.pools.values()].find((one) => sameRoutes(advertisement, other, one));
-      if (pool === undefined || !sharePeer(advertisement, other) || !shareNode(advertisement, other, snapshot)) return [];
-      return [...localPref(advertisement, other, pool), ...asPathPrepend(advertisement, other, pool)];
-    });
+export function attributeRemarks(advertisement: BGPAdvertisement, snapshot: Snapshot, coverage: PoolCoverage): Remark[] {
+  if (advertisement.serviceSelectors.length > 0 || !advertisement.addressTypes.includes('LoadBalancer')) return [];
+  const met = new Map<string, { readonly other: BGPAdvertisement; readonly pool: IPAddressPool }>();
+  for (const pool of coverage.poolsOf(advertisement))
+    for (const other of coverage.announcersOf(pool.metadata.name)) {
+      const { name } = other.metadata;
+      if (differ(advertisement, other) && !met.has(name) && sameLength(advertisement, other, pool)) met.set(name, { other, pool });
+    }
+  return [...met.values()]
+    .filter(
+      ({ other }) => other.serviceSelectors.length === 0 && sharePeer(advertisement, other) && shareNode(advertisement, other, snapshot),
+    )
+    .flatMap(({ other, pool }) => [...localPref(advertisement, other, pool), ...asPathPrepend(advertisement, other, pool)]);
 }
+
+const differ = (one: BGPAdvertisement, other: BGPAdvertisement): boolean =>
+  one.localPref !== other.localPref || one.asPathPrepend !== other.asPathPrepend;
 
 function localPref(one: BGPAdvertisement, other: BGPAdvertisement, pool: IPAddressPool): Remark[] {
   if (one.localPref === other.localPref) return [];
@@ -43,13 +50,10 @@ function conflict(field: string, mine: number, other: BGPAdvertisement, theirs: 
   };
 }
 
-/** True when both cover the pool and give one of its families the same aggregation length. */
-function sameRoutes(one: BGPAdvertisement, other: BGPAdvertisement, pool: IPAddressPool): boolean {
-  const of = { type: 'LoadBalancer', pool, prefixes: [], name: '' } as const;
+/** True when both give one of the pool's families the same aggregation length. */
+function sameLength(one: BGPAdvertisement, other: BGPAdvertisement, pool: IPAddressPool): boolean {
   const has = (family: 4 | 6): boolean => pool.addresses.some(({ first }) => first.family === family);
-  const same =
-    (has(4) && one.aggregationLength === other.aggregationLength) || (has(6) && one.aggregationLengthV6 === other.aggregationLengthV6);
-  return same && covers(one, of) && covers(other, of);
+  return (has(4) && one.aggregationLength === other.aggregationLength) || (has(6) && one.aggregationLengthV6 === other.aggregationLengthV6);
 }
 
 const sharePeer = (one: BGPAdvertisement, other: BGPAdvertisement): boolean =>

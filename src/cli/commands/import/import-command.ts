@@ -1,17 +1,20 @@
 import { Command, Option } from 'commander';
 import { stringify } from 'yaml';
 import { importServices } from '../../../model/metallb/import-services.ts';
+import { isRecord } from '../../../lang/is-record.ts';
 import { problemText } from '../../../sources/source.ts';
 import { jsonText, hint, UsageError, type CommandContext } from '../../context/command-context.ts';
 import type { SecretsRead } from './across-objects.ts';
-import { importDocuments, renderedServices, uniqueNames } from './import-documents.ts';
+import { importDocuments, renderedServices, uniqueNames, type ImportedTool } from './import-documents.ts';
 import { importData, levelsOf, renderImport, type ImportReport } from './import-report.ts';
 import { addCallerOptions, type CallerOptions } from '../../options/shared-options.ts';
 import { manifestsOption } from '../../reading/open-reading.ts';
 import { readFiles } from '../../reading/read-manifests.ts';
+import { readCluster } from './read-cluster.ts';
 import { readMetalLBObjects } from './read-metallb.ts';
+import { reportAddresses } from './service-addresses.ts';
 import { withEmbedded, type RawDocument } from './sources/embedded.ts';
-import { readSources } from './sources/read-sources.ts';
+import { readSources, type Sources } from './sources/read-sources.ts';
 import { importMetalLB, metallb } from './tools/metallb/metallb.ts';
 import { tools } from './tools/all-tools.ts';
 import type { Manifest } from './tools/tool.ts';
@@ -19,6 +22,10 @@ import type { Manifest } from './tools/tool.ts';
 interface OutputOptions {
   readonly namespace?: string;
   readonly output: 'yaml' | 'report' | 'json';
+}
+
+interface ImportOptions extends CallerOptions, OutputOptions {
+  readonly fromCluster?: true;
 }
 
 interface MetalLBOptions extends CallerOptions, OutputOptions {
@@ -37,49 +44,78 @@ const outputOption = (): Option =>
     .default('yaml');
 
 export function importCommand(context: CommandContext): Command {
-  const named = tools.map(({ name }) => name).join(', ');
-  return new Command('import')
+  const command = new Command('import')
     .description(
       `convert the configuration of another program to manifests of Herald, with a report of what is lost: ${named} (exit status 0: nothing is lost, 3: something is, 1: nothing was recognised)`,
     )
     .argument('[paths...]', 'files, directories, or - for standard input')
+    .option('--from-cluster', 'read the objects of the other programs, and the Services, from a cluster')
     .option('-n, --namespace <name>', 'namespace of MetalLB (default: metallb-system, or the only one in the files)')
     .addOption(outputOption())
     .addCommand(metallbCommand(context))
     .addHelpText(
       'after',
-      '\nExample:\n  herald import clusters/home -o report       what would be lost\n  herald import clusters/home > herald.yaml\n  kubectl get ciliumloadbalancerippools,ciliuml2announcementpolicies,services -A -o yaml | herald import - > herald.yaml\n\nNothing is changed. Services are not in the output: the report has the commands that annotate them.',
+      '\nExample:\n  herald import clusters/home -o report       what would be lost\n  herald import clusters/home > herald.yaml\n  herald import --from-cluster -o report         from the cluster of $KUBECONFIG\n  kubectl get ciliumloadbalancerippools,ciliuml2announcementpolicies,services -A -o yaml | herald import - > herald.yaml\n\nNothing is changed. Services are not in the output: the report has the commands that annotate them.',
     )
-    .action(async (paths: readonly string[], options: OutputOptions) => {
-      if (paths.length === 0) throw new UsageError('name files, directories, or - for standard input', 64);
-      const { documents, unread } = await readSources(context, paths);
-      const { tools: found, templates } = importDocuments(documents, options.namespace);
-      const rendered = renderedServices(documents);
-      const report: ImportReport = {
-        tools: found,
-        services: importServices(rendered.services),
-        unread: [...unread, ...templates, ...rendered.templates],
-      };
-      if (found.length === 0 && report.services.services.length === 0 && !hasKnownClass(report.services.classes)) {
-        for (const line of report.unread) context.printError(`problem: ${line}`);
-        throw new UsageError(`${paths.join(' and ')} has no configuration of ${named}`);
-      }
-      write(context, options, report);
-      const levels = levelsOf(report);
-      context.setExitStatus(report.unread.length > 0 || levels.has('refused') || levels.has('differs') ? 3 : 0);
-    });
+    .action(async (paths: readonly string[], options: ImportOptions) => importAll(context, paths, options));
+  return addCallerOptions(command);
+}
+
+const named = tools.map(({ name }) => name).join(', ');
+
+async function importAll(context: CommandContext, paths: readonly string[], options: ImportOptions): Promise<void> {
+  const { documents, unread } = await readInput(context, paths, options);
+  const { tools: found, templates } = importDocuments(documents, options.namespace);
+  const rendered = renderedServices(documents);
+  const others = documents.filter(({ raw }) => isRecord(raw) && raw['kind'] !== 'Service');
+  const report = reportOf(found, [...others, ...rendered.services], [...unread, ...templates, ...rendered.templates]);
+  if (found.length === 0 && !hasRequests(report)) {
+    for (const line of report.unread) context.printError(`problem: ${line}`);
+    const input = options.fromCluster === true ? 'the cluster' : paths.join(' and ');
+    throw new UsageError(`${input} has no configuration of ${named}${askingNothing(report)}`);
+  }
+  write(context, options, report);
+  const levels = levelsOf(report);
+  context.setExitStatus(report.unread.length > 0 || levels.has('refused') || levels.has('differs') ? 3 : 0);
+}
+
+function readInput(context: CommandContext, paths: readonly string[], options: ImportOptions): Promise<Sources> {
+  if (options.fromCluster !== true && hasCluster(options))
+    throw new UsageError('--kubeconfig, --apiserver and --context need --from-cluster', 64);
+  if (options.fromCluster === true && paths.length > 0) throw new UsageError('name paths or use --from-cluster, not both', 64);
+  if (options.fromCluster === true) return readCluster(context, options, options.namespace);
+  if (paths.length === 0) throw new UsageError('name files, directories, or - for standard input, or use --from-cluster', 64);
+  return readSources(context, paths);
+}
+
+const hasCluster = ({ kubeconfig, apiserver, context }: CallerOptions): boolean =>
+  kubeconfig !== undefined || apiserver !== undefined || context !== undefined;
+
+function reportOf(found: readonly ImportedTool[], documents: readonly RawDocument[], unread: readonly string[]): ImportReport {
+  const services = importServices(documents);
+  const manifestsOf = found.flatMap((one) => one.documents).flatMap((one): readonly Manifest[] => one.manifests);
+  const reported = reportAddresses(documents, manifestsOf, services.services);
+  return { tools: found, services: { ...services, services: reported.services }, addresses: reported.addresses, unread };
 }
 
 /** Classes by which Services name another load balancer. */
 const knownClass = /^(?:kube-vip\.io|io\.cilium|purelb\.io|metallb)/;
-const hasKnownClass = (classes: ReadonlyMap<string, number>): boolean => [...classes.keys()].some((name) => knownClass.test(name));
+
+/** True for Services that ask another load balancer for something, have an address, or ask for one. */
+const hasRequests = ({ services: { services, classes }, addresses }: ImportReport): boolean =>
+  services.length > 0 || addresses.some(({ before }) => before.length > 0) || [...classes.keys()].some((name) => knownClass.test(name));
+
+const askingNothing = ({ addresses: { length } }: ImportReport): string =>
+  length === 0
+    ? ''
+    : `; ${length === 1 ? 'its Service' : `its ${length} Services`} of type LoadBalancer ask${length === 1 ? 's' : ''} for no address`;
 
 function metallbCommand(context: CommandContext): Command {
   const command = new Command('metallb')
     .description(
       'convert the objects of MetalLB to manifests of Herald, with a report of the differences (exit status 0: none, 2: some, 1: an object is refused)',
     )
-    .addOption(manifestsOption().conflicts(['kubeconfig', 'apiserver', 'context']))
+    .addOption(manifestsOption())
     .option('-n, --namespace <name>', 'namespace of MetalLB (default: metallb-system, or the only one in the files)')
     .addOption(outputOption())
     .addHelpText(
@@ -89,12 +125,14 @@ function metallbCommand(context: CommandContext): Command {
     .action(async (_: unknown, self: Command) => {
       // Options that `herald import` has too arrive at either command.
       const options = self.optsWithGlobals<MetalLBOptions>();
+      if (options.file !== undefined && hasCluster(options))
+        throw new UsageError('use --file, or --kubeconfig, --apiserver and --context, not both', 64);
       const { inputs, problems, secrets } = await read(context, options);
       const all = inputs.flatMap(withEmbedded);
       const own = all.filter((document) => metallb.recognises(document));
       const documents = uniqueNames(importMetalLB(own, { all, namespace: options.namespace, templates: [] }, secrets));
       const tool = { tool: metallb.name, documents };
-      const report: ImportReport = { tools: [tool], services: importServices(inputs), unread: problems };
+      const report = reportOf([tool], inputs, problems);
       write(context, options, report);
       const levels = levelsOf(report);
       context.setExitStatus(problems.length > 0 || levels.has('refused') ? 1 : levels.has('differs') ? 2 : 0);

@@ -1,12 +1,11 @@
 import { conflictsOf } from '../../../decisions/configuration/pool-conflicts.ts';
-import { coversPool } from '../../../decisions/announcement/advertisements.ts';
 import { defined } from '../../../lang/defined.ts';
 import { isRecord } from '../../../lang/is-record.ts';
 import { importServices } from '../../../model/metallb/import-services.ts';
 import type { Remark } from '../../../model/metallb/import.ts';
-import type { Snapshot } from '../../../model/store/snapshot.ts';
 import { readObjects } from '../../../sources/read-objects.ts';
 import { withOwnership } from './ownership.ts';
+import { PoolCoverage } from './pool-coverage.ts';
 import { withEmbedded, type RawDocument } from './sources/embedded.ts';
 import { unfinished } from './sources/templates.ts';
 import { tools } from './tools/all-tools.ts';
@@ -83,11 +82,12 @@ function checkTogether(found: readonly ImportedTool[]): ImportedTool[] {
   const manifests = found.flatMap(({ documents }) => documents.flatMap((one) => one.manifests));
   const { snapshot } = readObjects(manifests.map((raw) => ({ raw })));
   const conflicts = conflictsOf(snapshot.pools.values());
+  const coverage = new PoolCoverage(snapshot);
   return found.map(({ tool, documents }) => ({
     tool,
     documents: documents.map((document) => {
       const remarks = document.manifests
-        .flatMap((one) => poolRemarks(one, conflicts, snapshot))
+        .flatMap((one) => poolRemarks(one, conflicts, coverage))
         .filter(({ field }) => !isSaid(document, field));
       if (remarks.length === 0) return document;
       const verdict = document.verdict === 'exact' && remarks.some(({ level }) => level === 'differs') ? 'differs' : document.verdict;
@@ -98,23 +98,15 @@ function checkTogether(found: readonly ImportedTool[]): ImportedTool[] {
 
 const isSaid = (document: ImportedDocument, field: string): boolean => document.remarks.some((one) => one.field === field);
 
-function poolRemarks(
-  one: Manifest,
-  conflicts: ReadonlyMap<string, readonly string[]>,
-  { pools, advertisements, l2Advertisements }: Snapshot,
-): Remark[] {
-  const pool = one.kind === 'IPAddressPool' ? pools.get(nameOf(one)) : undefined;
-  if (pool === undefined) return [];
+function poolRemarks(one: Manifest, conflicts: ReadonlyMap<string, readonly string[]>, coverage: PoolCoverage): Remark[] {
+  if (one.kind !== 'IPAddressPool') return [];
   const overlaps = (conflicts.get(nameOf(one)) ?? []).map((other): Remark => ({
     level: 'differs',
     field: 'spec.addresses',
     message: `IPAddressPool "${nameOf(one)}" overlaps IPAddressPool "${other}": one of the two gives no addresses`,
     fix: 'make the pools disjoint',
   }));
-  const isAnnounced =
-    [...advertisements.values()].some((each) => each.addressTypes.includes('LoadBalancer') && coversPool(each, pool)) ||
-    [...l2Advertisements.values()].some((each) => coversPool(each, pool));
-  if (isAnnounced) return overlaps;
+  if (coverage.isAnnounced(nameOf(one))) return overlaps;
   const message = `IPAddressPool "${nameOf(one)}" is announced by nothing that was imported`;
   return [...overlaps, { level: 'note', field: 'spec', message, fix: 'add a BGPAdvertisement or an L2Advertisement' }];
 }

@@ -1,12 +1,14 @@
 import type { Remark } from '../../../model/metallb/import.ts';
 import type { ImportedService, ServiceImport } from '../../../model/metallb/import-services.ts';
 import type { ImportedTool } from './import-documents.ts';
+import { renderAddresses, type ServiceAddresses } from './service-addresses.ts';
 import type { ImportedDocument } from './tools/tool.ts';
 
 /** The result of an import. */
 export interface ImportReport {
   readonly tools: readonly ImportedTool[];
   readonly services: ServiceImport;
+  readonly addresses: readonly ServiceAddresses[];
   /** Lines about files and documents that were not read. */
   readonly unread: readonly string[];
 }
@@ -14,7 +16,7 @@ export interface ImportReport {
 const verdicts = ['refused', 'differs', 'exact'] as const;
 
 /** Returns the report of an import in lines. Refused objects come first, because a person must fix them. */
-export function renderImport({ tools, services: { services, classes }, unread }: ImportReport): string[] {
+export function renderImport({ tools, services: { services, classes }, addresses, unread }: ImportReport): string[] {
   const objects = tools.flatMap(({ documents }) => documents);
   const counts = verdicts.map((verdict) => `${objects.filter((one) => one.verdict === verdict).length} ${verdict}`).toReversed();
   const total = [...classes.values()].reduce((sum, count) => sum + count, 0);
@@ -25,16 +27,18 @@ export function renderImport({ tools, services: { services, classes }, unread }:
       ...verdicts.flatMap((verdict) => documents.filter((one) => one.verdict === verdict)).flatMap(renderObject),
     ]),
     ...services.flatMap(renderService),
+    ...renderAddresses(addresses),
     ...renderClasses(classes),
     `${objects.length} ${objects.length === 1 ? 'object' : 'objects'}: ${counts.join(', ')}${total === 0 ? '' : `; ${total} ${total === 1 ? 'Service' : 'Services'} of type LoadBalancer`}`,
   ];
 }
 
 /** Returns the report of an import for programs. */
-export function importData({ tools, services: { services, classes }, unread }: ImportReport): object {
+export function importData({ tools, services: { services, classes }, addresses, unread }: ImportReport): object {
   return {
     objects: tools.flatMap(({ tool, documents }) => documents.map(({ manifests: _manifests, ...one }) => ({ tool, ...one }))),
     services,
+    addresses,
     classes: Object.fromEntries(classes),
     problems: unread,
   };

@@ -157,7 +157,7 @@ describe('import across objects', () => {
     ['differs', [], { all: true, forbidden: new Set() }, 'which does not exist'],
     ['differs', [secret({ stringData: { username: 'a' } })], files, 'which has no key password'],
     ['exact', [], { all: true, forbidden: new Set(['s']) }, 'which you may not read'],
-    ['exact', [], files, 'which is not in the files'],
+    ['exact', [], files, 'which was not read'],
   ])('a peer is %s when its Secret is %j, read as %j', (verdict, objects, secrets, text) => {
     const lines = report([peer({ passwordSecret: { name: 's' } }), ...objects], secrets);
     expect(lines[0]).toBe(`${verdict} BGPPeer/tor1`);

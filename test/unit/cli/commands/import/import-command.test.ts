@@ -162,6 +162,22 @@ describe('herald import', () => {
     expect([code, stdout]).toEqual([0, expect.stringContaining('is written by MetalLB, and configures nothing')]);
   });
 
+  test('Services of files, which no API server has completed, are counted and listed with their addresses', async () => {
+    const service = (name: string, more: string): string =>
+      `---\napiVersion: v1\nkind: Service\nmetadata: {name: ${name}}\nspec: {type: LoadBalancer, ports: [{port: 80}]${more}}\n`;
+    const kept = `${pool}---\n${layer2}${service('web', ', loadBalancerIP: 192.0.2.7')}${service('dns', '')}`;
+    const { code, stdout } = await importingText(kept, '-o', 'report');
+    expect(code).toBe(0);
+    expect(stdout).toContain('  default/web (standard input:11): asks for 192.0.2.7; the same of IPAddressPool a: pinned');
+    expect(stdout).toContain('; 2 Services of type LoadBalancer');
+    const lost = await importingText(kept.replace('192.0.2.7', '203.0.113.7'), '-o', 'json');
+    expect(lost.code).toBe(3);
+    expect(JSON.parse(lost.stdout)).toMatchObject({ addresses: [{ service: 'default/web', outcome: 'none' }, { outcome: 'new' }] });
+    const alone = await importingText(service('web', ''), '-o', 'report');
+    expect([alone.code, alone.stderr]).toEqual([1, expect.stringContaining('; its Service of type LoadBalancer asks for no address')]);
+    expect(await importingText(service('web', ', loadBalancerIP: 192.0.2.7'), '-o', 'report')).toMatchObject({ code: 0 });
+  });
+
   test('-o json names the program of each object', async () => {
     const { stdout } = await importingText(`${pool}---\n${layer2}`, '-o', 'json');
     expect(JSON.parse(stdout)).toMatchObject({ objects: [{ tool: 'Cilium', object: 'CiliumLoadBalancerIPPool/a', verdict: 'exact' }, {}] });
