@@ -1,3 +1,4 @@
+import { formatCommunity } from '../../decisions/announcement/communities.ts';
 import { mergeRoutes } from '../../decisions/announcement/merge-routes.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
@@ -30,8 +31,8 @@ interface WantedPrefix {
 export class AnnouncedRoutes {
   readonly #peers = new Map<string, Map<string, WantedPrefix>>();
   readonly #services = new Map<ServiceKey, RoutesByPeer>();
-  /** When a prefix was last announced to a peer that did not have it, in milliseconds of the clock. */
-  readonly #announcedAt = new Map<string, Map<string, number>>();
+  /** When a prefix was last announced to a peer that did not have it, or had it with other communities, which routers act on. */
+  readonly #announcedAt = new Map<string, Map<string, { readonly at: number; readonly communities: string }>>();
   readonly #touched = new Map<string, Map<string, Prefix>>();
   /** How many Services announce each aggregate, counted for each peer. */
   readonly #aggregates = new Map<string, { readonly prefix: Prefix; wanted: number }>();
@@ -75,11 +76,20 @@ export class AnnouncedRoutes {
       const withdraw: Prefix[] = [];
       for (const [key, prefix] of prefixes) {
         const wanted = this.#peers.get(peer)?.get(key);
-        const announcedAt = getOrMake(this.#announcedAt, peer, () => new Map<string, number>());
-        if (wanted === undefined) announcedAt.delete(key);
-        else if (!announcedAt.has(key)) announcedAt.set(key, now);
-        if (wanted === undefined) withdraw.push(prefix);
-        else announce.push(...mergeRoutes(wanted.byService.values()));
+        const announcedAt = getOrMake(
+          this.#announcedAt,
+          peer,
+          () => new Map<string, { readonly at: number; readonly communities: string }>(),
+        );
+        if (wanted === undefined) {
+          announcedAt.delete(key);
+          withdraw.push(prefix);
+          continue;
+        }
+        const routes = mergeRoutes(wanted.byService.values());
+        const communities = routes.flatMap((route) => route.communities.map(formatCommunity)).join(' ');
+        if (announcedAt.get(key)?.communities !== communities) announcedAt.set(key, { at: now, communities });
+        announce.push(...routes);
       }
       changes.set(peer, { announce, withdraw });
     }
@@ -87,9 +97,9 @@ export class AnnouncedRoutes {
     return changes;
   }
 
-  /** Returns since when a prefix is announced to a peer, in milliseconds of the clock. Undefined: it is not. `prefix` is in text form. */
+  /** Returns since when a prefix is announced to a peer with its communities, in milliseconds of the clock. Undefined: it is not. `prefix` is in text form. */
   announcedAt(peer: string, prefix: string): number | undefined {
-    return this.#announcedAt.get(peer)?.get(prefix);
+    return this.#announcedAt.get(peer)?.get(prefix)?.at;
   }
 
   /** Returns the Services that announce a prefix to a peer. `prefix` is in text form. */

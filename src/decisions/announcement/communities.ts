@@ -4,6 +4,8 @@ import type { RouteCommunity } from './route.ts';
 
 /** Routers that get it pass the route on to nobody (RFC 1997). */
 export const noAdvertise = 0xffff_ff02;
+/** Routers that get it pass the route on to no other AS (RFC 1997). */
+export const noExport = 0xffff_ff01;
 
 /** The IANA registry "BGP Well-known Communities", under the names that router software uses. */
 const wellKnown: Readonly<Record<string, number>> = {
@@ -18,7 +20,7 @@ const wellKnown: Readonly<Record<string, number>> = {
   'llgr-stale': 0xffff_0006,
   'no-llgr': 0xffff_0007,
   blackhole: 0xffff_029a,
-  'no-export': 0xffff_ff01,
+  'no-export': noExport,
   'no-advertise': noAdvertise,
   'no-export-subconfed': 0xffff_ff03,
   'local-as': 0xffff_ff03,

@@ -5,7 +5,7 @@ import type { Service } from '../../model/objects/service.ts';
 import { causesOf, groupCauses, isAnnounced, lossesOf, portWithoutEndpoint, type Cause } from './causes.ts';
 import { doubtsOf, lossesOfTarget, type ClientReachability } from './client-reachability.ts';
 import { nodesOfViews, type NodeView } from './node-view.ts';
-import { areKeptByRouters, keptByRouters } from './kept-routes.ts';
+import { remedyOfKept } from './kept-routes.ts';
 import { verdictOf, type Verdict } from './verdict.ts';
 import { insideVerdict } from './inside-verdict.ts';
 import type { SeenConnections } from './seen-connections.ts';
@@ -247,7 +247,8 @@ function withoutProblem({ service, clients, seen, nodes }: VerdictFacts, via: st
         )}`;
   const heard = heardText(clients, seen);
   const check = `Check it: herald check service ${serviceKey(service.metadata)}.`;
-  const fix = areKeptByRouters(nodes, addresses) ? `${keptByRouters} ${check}` : check;
+  const kept = remedyOfKept(nodes, addresses);
+  const fix = kept === undefined ? check : `${kept} ${check}`;
   const doubts = doubtCauses(clients, nodes);
   const [doubt] = doubts;
   if (doubt !== undefined) {

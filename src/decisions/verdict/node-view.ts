@@ -13,7 +13,7 @@ import type { RouteIntent } from '../announcement/route.ts';
 import { frontendsOfAddress } from '../forwarding/scope.ts';
 import { decideForwarding } from '../forwarding/plan.ts';
 import { l2ViewsOf, type L2View, type L2Views } from './l2-view.ts';
-import { isKept } from './kept-routes.ts';
+import { keepingCommunity, type KeepingCommunity } from './kept-routes.ts';
 import { causeOf, heldBackFamily } from '../announcement/next-hops/hold-back.ts';
 import { chooseEndpoints, targetsOf } from '../forwarding/endpoints.ts';
 
@@ -59,8 +59,8 @@ export interface AddressView {
   readonly reason?: Reason;
   /** By peer name: the announced prefixes, or why none is announced. */
   readonly peers: readonly PeerView[];
-  /** Each route that the node sends carries no-advertise, so routers pass none on. */
-  readonly notPassedOn?: true;
+  /** Each route that the node sends carries it, so routers do not pass them on. */
+  readonly notPassedOn?: KeepingCommunity;
   /** The work of the node by ARP or NDP. Absent: no L2Advertisement announces the address. */
   readonly l2?: L2View;
   readonly refused: readonly RefusedAdvertisement[];
@@ -208,7 +208,7 @@ function viewAddress(
   });
   const { drain, lastResort, heldBack } = result.announce ? result : {};
   const why = result.announce ? {} : { reason: result.reason };
-  const kept = isKept(peers) ? { notPassedOn: true as const } : {};
+  const kept = defined({ notPassedOn: keepingCommunity(peers) });
   return { address: formatAddress(address), type, ...why, ...defined({ drain, lastResort, heldBack }), peers, ...kept, refused };
 }
 

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
-import { noAdvertise } from '../../../../src/decisions/announcement/communities.ts';
+import { noAdvertise, noExport } from '../../../../src/decisions/announcement/communities.ts';
 import type { RouteIntent } from '../../../../src/decisions/announcement/route.ts';
-import { areKeptByRouters, isKept } from '../../../../src/decisions/verdict/kept-routes.ts';
+import { keepingCommunity, remedyOfKept } from '../../../../src/decisions/verdict/kept-routes.ts';
 import type { AddressView, NodeView, PeerView } from '../../../../src/decisions/verdict/node-view.ts';
+import { defined } from '../../../../src/lang/defined.ts';
 import { reason, remedyText } from '../../../../src/model/reasons.ts';
 import { parsePrefix } from '../../../../src/net/prefix.ts';
 
@@ -22,16 +23,23 @@ function peer(values: readonly number[], down = false): PeerView {
 }
 
 const nodeWith = (...peers: readonly PeerView[]): Pick<NodeView, 'addresses'> => ({
-  addresses: [{ address, type: 'LoadBalancer', peers, refused: [], ...(isKept(peers) ? { notPassedOn: true } : {}) } satisfies AddressView],
+  addresses: [
+    { address, type: 'LoadBalancer', peers, refused: [], ...defined({ notPassedOn: keepingCommunity(peers) }) } satisfies AddressView,
+  ],
 });
 
-test('routers keep routes to themselves only if each that they have carries no-advertise', () => {
-  expect(areKeptByRouters([nodeWith(peer([noAdvertise]))], [address])).toBe(true);
-  expect(areKeptByRouters([nodeWith(peer([noAdvertise]), peer([65_000]))], [address])).toBe(false);
-  expect(areKeptByRouters([nodeWith(peer([noAdvertise])), nodeWith(peer([65_000]))], [address])).toBe(false);
-  expect(areKeptByRouters([nodeWith(peer([noAdvertise]), peer([65_000], true))], [address])).toBe(true);
-  expect(areKeptByRouters([nodeWith()], [address])).toBe(false);
-  expect(areKeptByRouters([nodeWith(peer([noAdvertise]))], ['192.0.2.2'])).toBe(false);
+test.each([
+  [noAdvertise, 'no-advertise'],
+  [noExport, 'no-export'],
+])('routers keep routes to themselves only if each that they have carries %s (%s)', (value, name) => {
+  const said = (nodes: Parameters<typeof remedyOfKept>[0], wanted = address): boolean =>
+    remedyOfKept(nodes, [wanted])?.includes(`carry ${name} (`) === true;
+  expect(said([nodeWith(peer([value]))])).toBe(true);
+  expect(said([nodeWith(peer([value]), peer([65_000]))])).toBe(false);
+  expect(said([nodeWith(peer([value])), nodeWith(peer([65_000]))])).toBe(false);
+  expect(said([nodeWith(peer([value]), peer([65_000], true))])).toBe(true);
+  expect(said([nodeWith()])).toBe(false);
+  expect(said([nodeWith(peer([value]))], '192.0.2.2')).toBe(false);
 });
 
 test.each([
