@@ -10,8 +10,8 @@ export const limits = {
   servicesOfRoute: 10,
   /** Names that a line of `herald status` lists. */
   names: 5,
-  /** Seconds after which connections that failed are told of in the past tense. */
-  presentSeconds: 30,
+  /** Seconds after which connections that failed are told of in the past tense. Agents may look every 30 s only, and after a failure is certain. */
+  presentSeconds: 90,
   /** Processes whose earlier entries `herald history --watch` remembers. */
   followedProcesses: 400,
 } as const;

@@ -39,14 +39,27 @@ function unknownName(advertisement: BGPAdvertisement | L2Advertisement, snapshot
   const pool = ipAddressPools.find((one) => !snapshot.pools.has(one));
   if (pool !== undefined) {
     const keeper = keeperOf(snapshot, advertisement, pool);
-    return reason('UnknownPool', { kind, advertisement: name, pool, ...defined({ keeper }), ...meant(pool, snapshot.pools) });
+    return reason('UnknownPool', {
+      kind,
+      advertisement: name,
+      pool,
+      ...defined({ keeper }),
+      ...meant(pool, snapshot.pools, ipAddressPools),
+    });
   }
-  const peer = kind === 'BGPAdvertisement' ? advertisement.peers.find((one) => !snapshot.peers.has(one)) : undefined;
-  return peer === undefined ? undefined : reason('UnknownPeer', { advertisement: name, peer, ...meant(peer, snapshot.peers) });
+  const peers = kind === 'BGPAdvertisement' ? advertisement.peers : [];
+  const peer = peers.find((one) => !snapshot.peers.has(one));
+  return peer === undefined ? undefined : reason('UnknownPeer', { advertisement: name, peer, ...meant(peer, snapshot.peers, peers) });
 }
 
-function meant(name: string, known: ReadonlyMap<string, unknown>): { readonly meant?: string } {
-  return defined({ meant: closestName(name, known.keys()) });
+/** A name that the advertisement has already is not what was meant. */
+function meant(name: string, known: ReadonlyMap<string, unknown>, named: readonly string[]): { readonly meant?: string } {
+  return defined({
+    meant: closestName(
+      name,
+      [...known.keys()].filter((one) => !named.includes(one)),
+    ),
+  });
 }
 
 function whatIsLacking(advertisement: BGPAdvertisement | L2Advertisement, snapshot: Snapshot): string | undefined {
