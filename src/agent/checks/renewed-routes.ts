@@ -32,18 +32,25 @@ export function answersCountFrom({ sessions, routes, isOnLink, clock }: RenewedR
       const at = renewed.get(`${peer} ${address.family}`);
       const covering = sent.filter(({ prefix }) => prefixContains(prefix, address));
       if (at === undefined || covering.length === 0) return [];
-      return [Math.max(at, Math.min(...covering.map(({ prefix }) => routes.announcedAt(peer, formatPrefix(prefix)) ?? at)))];
+      const announced = covering.map(({ prefix }) => routes.announcedAt(peer, formatPrefix(prefix)) ?? Number.NEGATIVE_INFINITY);
+      return [Math.max(at, Math.min(...announced) - ageError)];
     });
-    return times.length === 0 ? Number.NEGATIVE_INFINITY : Math.min(...times) + limits.renewalMilliseconds;
+    return times.length === 0 ? Number.NEGATIVE_INFINITY : Math.min(...times);
   };
 }
 
 /** Returns when the routes of each family of an established session were last sent anew. */
 function renewedAt({ peer, state, since, families = [] }: SessionStatus, offset: number): (readonly [string, number])[] {
   if (state !== 'Established') return [];
-  return families.map(({ family, refreshRequested = since }) => {
-    // oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
-    const at = Math.max(Date.parse(since), Date.parse(refreshRequested)) + offset;
-    return [`${peer} ${family.replace('IPv', '')}`, at] as const;
+  return families.map(({ family, refreshRequested }) => {
+    const began = millisecondsOf(since) - ageError;
+    const asked = refreshRequested === undefined ? began : millisecondsOf(refreshRequested) + limits.renewalMilliseconds;
+    return [`${peer} ${family.replace('IPv', '')}`, Math.max(began, asked) + offset] as const;
   });
 }
+
+// oxlint-disable-next-line no-restricted-globals -- reading a date from text is pure
+const millisecondsOf = (date: string): number => Date.parse(date);
+
+/** The kernel tells the age of a connection in whole seconds. One that came right after the route must not seem older. */
+const ageError = 1_000;

@@ -37,20 +37,35 @@ function countsFrom(
     isOnLink: () => onLink,
     clock,
   };
-  const found = answersCountFrom(sources)('a/b', { match: { kind: 'address', address: address(text), protocol: 'TCP', port: 80 } });
-  return found - limits.renewalMilliseconds;
+  return answersCountFrom(sources)('a/b', { match: { kind: 'address', address: address(text), protocol: 'TCP', port: 80 } });
 }
 
 const never = Number.NEGATIVE_INFINITY;
 
+/** The kernel tells the age of a connection in whole seconds. */
+const from = (milliseconds: number): number => milliseconds - 1_000;
+const after = (milliseconds: number): number => milliseconds + limits.renewalMilliseconds;
+
 test.each([
-  ['the sessions began, if no router has asked', countsFrom([session('tor1', 1_000), session('tor2', 2_000)]), 1_000],
-  ['the first of two routers asked', countsFrom([session('tor1', 1_000, { IPv4: 5_000 }), session('tor2', 2_000, { IPv4: 9_000 })]), 5_000],
-  ['a session began whose router has not asked', countsFrom([session('tor1', 1_000, { IPv4: 5_000 }), session('tor2', 2_000)]), 2_000],
-  ['a router asked for this family', countsFrom([session('tor1', 1_000, { IPv6: 5_000 })]), 1_000],
-  ['a router asked for IPv6', countsFrom([session('tor1', 1_000, { IPv6: 5_000 })], { text: '2001:db8::1' }), 5_000],
-  ['the route was announced', countsFrom([session('tor1', 1_000)], { announced: 7_000 }), 7_000],
-  ['a router asked that has a session', countsFrom([session('tor1', 8_000, {}, 'Active'), session('tor2', 2_000, { IPv4: 3_000 })]), 3_000],
+  ['the sessions began, if no router has asked', countsFrom([session('tor1', 1_000), session('tor2', 2_000)]), from(1_000)],
+  [
+    'the first of two routers asked',
+    countsFrom([session('tor1', 1_000, { IPv4: 5_000 }), session('tor2', 2_000, { IPv4: 9_000 })]),
+    after(5_000),
+  ],
+  [
+    'a session began whose router has not asked',
+    countsFrom([session('tor1', 1_000, { IPv4: 5_000 }), session('tor2', 2_000)]),
+    from(2_000),
+  ],
+  ['a router asked for this family', countsFrom([session('tor1', 1_000, { IPv6: 5_000 })]), from(1_000)],
+  ['a router asked for IPv6', countsFrom([session('tor1', 1_000, { IPv6: 5_000 })], { text: '2001:db8::1' }), after(5_000)],
+  ['the route was announced', countsFrom([session('tor1', 1_000)], { announced: 7_000 }), from(7_000)],
+  [
+    'a router asked that has a session',
+    countsFrom([session('tor1', 8_000, {}, 'Active'), session('tor2', 2_000, { IPv4: 3_000 })]),
+    after(3_000),
+  ],
   ['ever, without a session', countsFrom([session('tor1', 8_000, {}, 'Idle')]), never],
   ['ever, where no router has the route', countsFrom([session('tor1', 1_000)], { sent: ['192.0.2.2/32'] }), never],
   ['ever, where the node answers on a link as well', countsFrom([session('tor1', 1_000)], { onLink: true }), never],
