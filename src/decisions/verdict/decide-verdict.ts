@@ -118,10 +118,10 @@ function cutOffCauses(failed: readonly ClientReachability[], nodes: readonly Nod
 
 /** Returns why nodes that clients need do not reach endpoints. Alike failures on several nodes are one cause, the one on most nodes first. */
 function failureCauses(failed: readonly ClientReachability[], nodes: readonly NodeView[]): Cause[] {
-  const found = failed.flatMap(({ address, target, via }) =>
-    lossesOfTarget(nodes, via, address, portOf(target)).map(({ view, failure }) => ({ view, reason: failure.reason })),
-  );
-  return groupCauses(found);
+  const losses = failed.flatMap(({ address, target, via }) => lossesOfTarget(nodes, via, address, portOf(target)));
+  // A filter explains most. Then what one node lacks for both families stays together.
+  const rank = ({ view, isPassed }: (typeof losses)[number]): number => (isPassed ? -1 : nodes.indexOf(view));
+  return groupCauses(losses.toSorted((a, b) => rank(a) - rank(b)).map(({ view, failure }) => ({ view, reason: failure.reason })));
 }
 
 /** Returns why connections that endpoints answered are not completed. */
