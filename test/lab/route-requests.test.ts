@@ -55,12 +55,17 @@ const connect = async (): Promise<void> => {
 
 const firstLine = async (): Promise<string> => (await herald.explain('shop/web')).split('\n')[0] ?? '';
 
+/** Looks at connections are further apart on a busy machine, because each is paid for by a pause. */
 async function untilFirstLine(pattern: RegExp, send?: () => Promise<void>): Promise<string> {
-  return lab.until(`the first line is ${pattern}`, async (note) => {
-    await send?.();
-    const line = await firstLine();
-    return pattern.test(note(line)) ? line : undefined;
-  });
+  return lab.until(
+    `the first line is ${pattern}`,
+    async (note) => {
+      await send?.();
+      const line = await firstLine();
+      return pattern.test(note(line)) ? line : undefined;
+    },
+    240_000,
+  );
 }
 
 describe('FRR asks for all routes again', () => {
