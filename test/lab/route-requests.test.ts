@@ -105,20 +105,22 @@ describe('answers that were seen before', () => {
   };
 
   // It depends on when the agent looks, so it is not tried beside other suites.
-  const alone = test.runIf(process.env['TIER'] === 'full');
-  alone('count while one of two routers has not asked, not when both have, and those that were seen later do', async () => {
-    await untilFirstLine(/^Served/, connect);
-    await filter('tor1', true);
-    await lab.until('tor1 has asked', async (note) => note(await requests('tor1')).every((one) => one !== undefined));
-    await setTimeout(3000);
-    expect(await firstLine()).toMatch(/^Served/);
-    await filter('tor2', true);
-    expect(await untilFirstLine(/^Announced, not checked/)).toMatch(
-      /; no answer to a connection was seen since tor1-v4, tor1-v6, tor2-v4 and tor2-v6 asked for all routes again \d+ s ago: their policy may have changed\. Check it: herald check service shop\/web\.$/,
-    );
-    await connect();
-    expect(await firstLine()).toMatch(/^Announced, not checked/);
-    for (const tor of tors) await filter(tor, false);
-    await untilFirstLine(/^Served/, connect);
-  });
+  test.runIf(process.env['TIER'] === 'full')(
+    'count while one of two routers has not asked, not when both have, and those that were seen later do',
+    async () => {
+      await untilFirstLine(/^Served/, connect);
+      await filter('tor1', true);
+      await lab.until('tor1 has asked', async (note) => note(await requests('tor1')).every((one) => one !== undefined));
+      await setTimeout(3000);
+      expect(await firstLine()).toMatch(/^Served/);
+      await filter('tor2', true);
+      expect(await untilFirstLine(/^Announced, not checked/)).toMatch(
+        /; no answer to a connection was seen since tor1-v4, tor1-v6, tor2-v4 and tor2-v6 asked for all routes again \d+ s ago: their policy may have changed\. Check it: herald check service shop\/web\.$/,
+      );
+      await connect();
+      expect(await firstLine()).toMatch(/^Announced, not checked/);
+      for (const tor of tors) await filter(tor, false);
+      await untilFirstLine(/^Served/, connect);
+    },
+  );
 });
