@@ -112,7 +112,7 @@ export interface Preview {
   readonly waits: readonly string[];
   /** Errors and warnings. */
   readonly reasons: readonly Reason[];
-  /** What the provider has seen of the way of clients, such as the health of targets. Absent: nothing. */
+  /** The verdict of the provider, which has looked at what clients meet, such as the health of targets. Absent: it has not looked. */
   readonly seen?: Verdict;
   /** Why there is no preview: the API could not be asked. Also among `reasons`. */
   readonly failed?: Reason;

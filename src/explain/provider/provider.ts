@@ -17,7 +17,7 @@ export interface PreviewedService {
   readonly actions: readonly { readonly id: string; readonly operation: string; readonly reason: string }[];
   readonly waits: readonly string[];
   readonly reasons: readonly Reason[];
-  /** What the provider has seen of the way of clients. Absent: nothing. */
+  /** The verdict of the provider, which has looked at what clients meet. Absent: it has not looked. */
   readonly seen?: Verdict;
   /** Why the preview failed. */
   readonly failed?: Reason;

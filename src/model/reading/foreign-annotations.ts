@@ -9,7 +9,7 @@ export interface ForeignAnnotation {
   readonly ours?: string;
   /** Returns the value for `ours`. Undefined: this value has no equivalent. Absent: the value is the same. */
   readonly translate?: (value: string) => string | undefined;
-  /** What to do where there is no equivalent. */
+  /** Says what the owner of the Service does where Herald has no equivalent. */
   readonly fix: string;
 }
 

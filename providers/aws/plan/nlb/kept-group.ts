@@ -6,7 +6,7 @@ import { lastTargetsOf, planLastTargetsTag, type LastTargets } from '../steps/la
 import type { Steps } from '../steps/steps.ts';
 import { planTargets, type TargetsOfGroup } from './targets.ts';
 
-/** What the targets of an existing group depend on besides itself. */
+/** The planner reads these, beside the group itself, to decide on the targets of an existing group. */
 export type TargetsInput = Pick<PlanInput, 'zoneOf' | 'lastTargets' | 'now'>;
 
 /** Undefined for a group in which others have targets: they may serve. */

@@ -35,7 +35,7 @@ export interface ServiceAddresses {
   readonly reason?: string;
 }
 
-/** What `importServices` found, and the addresses. */
+/** The Services that `importServices` found, and the addresses that Herald would give them. */
 interface AddressReport {
   readonly services: readonly ImportedService[];
   readonly addresses: readonly ServiceAddresses[];
