@@ -20,6 +20,7 @@ const firstCommands: Commands = {
   drain: async () => (await import('./drain/drain-command.ts')).drainCommand,
   bgp: async () => (await import('./commands/trace/trace-command.ts')).bgpCommand,
   bundle: async () => (await import('./bundle/bundle-command.ts')).bundleCommand,
+  version: async () => (await import('./commands/version-command.ts')).versionCommand,
   completion: async () => (await import('./commands/completion/completion-command.ts')).completionCommand,
 };
 

@@ -7,6 +7,8 @@ import type * as processes from './processes.ts';
  */
 export const processCommands: typeof processes.processCommands = {};
 
+export const calledAs: typeof processes.calledAs = 'kubectl herald';
+
 export const example: typeof processes.example = 'kubectl herald explain service default/web';
 
 export const processLog: typeof processes.processLog = async () => silentLog;

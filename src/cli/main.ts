@@ -6,13 +6,15 @@ import type { Provider } from '../controller/provider.ts';
 import { systemClock } from '../system/clock.ts';
 import { silentLog } from '../system/log.ts';
 import { systemRandom } from '../system/random.ts';
-import { commandsFor } from './command-list.ts';
+import { commandAliases, commands, commandsFor } from './command-list.ts';
 import type { ClaimingProvider, ShippedProvider } from '../controller/provider-definition.ts';
 import { addDefinition } from './context/definitions.ts';
 import type { CommandContext, ProviderRequest } from './context/command-context.ts';
+import { exitStatus } from './context/exit-status.ts';
 import { makeProgram, runProgram } from './context/program.ts';
 import { completionRequest } from './commands/completion/scripts.ts';
-import { example, processLog } from './processes.ts';
+import { commandsAs } from './context/called-as.ts';
+import { calledAs, example, processLog } from './processes.ts';
 import { stopSignals } from './context/stop-signals.ts';
 import { version } from '../model/objects/version.ts';
 
@@ -25,18 +27,21 @@ let endAtOnce = false;
 /** The composition root: the only place that knows the process, the real clock and the providers. */
 async function main(argv: readonly string[]): Promise<number> {
   let status = 0;
+  // The plugin has no processes.
+  const terminal = Object.keys(commands()).filter((name) => !processNames.has(name));
+  const rewrite = commandsAs(calledAs, [...terminal, ...Object.keys(commandAliases)]);
   const context: CommandContext = {
     clock: systemClock,
     random: systemRandom,
     log: processLog,
-    print: (line) => void process.stdout.write(`${line}\n`),
+    print: (line) => void process.stdout.write(`${rewrite(line)}\n`),
     write: (octets) =>
       new Promise((resolve) => {
         if (process.stdout.write(octets)) resolve();
         else process.stdout.once('drain', resolve);
       }),
     isTerminal: process.stdout.isTTY,
-    printError: (line) => void process.stderr.write(`${line}\n`),
+    printError: (line) => void process.stderr.write(`${rewrite(line)}\n`),
     readInput: async () => text(process.stdin),
     setExitStatus: (code) => void (status = code),
     ...stopSignals(
@@ -65,12 +70,14 @@ async function main(argv: readonly string[]): Promise<number> {
   if (await addModuleDefinitions(words)) endAtOnce ||= !keepsRunning.has(words[0] ?? '');
   if (words[0] === completionRequest) {
     const { answerCompletion } = await import('./commands/completion/answer-completion.ts');
-    await answerCompletion(context, words.slice(1), async (first) => makeProgram(context, await commandsFor(first), { version, example }));
+    await answerCompletion(context, words.slice(1), async (first) =>
+      makeProgram(context, await commandsFor(first), { version, example, rewrite }),
+    );
     endAtOnce = true;
     return 0;
   }
   const makers = await commandsFor(words);
-  return (await runProgram((painting) => makeProgram(painting, makers, { version, example }), context, words)) ?? status;
+  return (await runProgram((painting) => makeProgram(painting, makers, { version, example, rewrite }), context, words)) ?? status;
 }
 
 /** Loads the providers that ship with Herald and that the options enable. */
@@ -85,6 +92,8 @@ async function shippedProviders(
   });
   return (await Promise.all(loaded)).flat();
 }
+
+const processNames: ReadonlySet<string> = new Set(['controller', 'agent', 'run']);
 
 /** Commands with `--provider` that do not end by themselves. */
 const keepsRunning: ReadonlySet<string> = new Set(['controller', 'run', 'ui']);
@@ -113,16 +122,18 @@ async function otherProviders(
   return loadProviders(modules, components, [...taken, ...shipped.map(({ name }) => name)], load, metrics);
 }
 
-/** Ends quietly when the reader of the output closes it early: `herald plan ... | head`. */
-function endWithReader(): void {
+/** Ends when output cannot be written: quietly when its reader has closed it (`herald plan ... | head`), else with one line, as on a full disk. */
+function endWithOutput(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-    process.exit(0);
+    if (error.code === 'EPIPE') process.exit(0);
+    process.stderr.write(`herald: standard output cannot be written: ${error.code ?? error.message}\n`);
+    process.exit(exitStatus.error);
   });
+  process.stderr.on('error', () => process.exit(exitStatus.error));
 }
 
 for (const provider of shipped) addDefinition(provider);
-endWithReader();
+endWithOutput();
 async function runMain(): Promise<void> {
   process.exitCode = await main(process.argv);
   if (endAtOnce) process.stdout.write('', () => process.exit());

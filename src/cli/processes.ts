@@ -2,6 +2,7 @@ import process from 'node:process';
 import { systemClock } from '../system/clock.ts';
 import type { Log } from '../system/log.ts';
 import type { MakeCommand } from './context/command-context.ts';
+import type { CalledAs } from './context/called-as.ts';
 import { textLog } from './process/text-log.ts';
 
 /**
@@ -12,6 +13,9 @@ export const processCommands: Readonly<Record<string, () => Promise<MakeCommand>
   agent: async () => (await import('./process/agent-command.ts')).agentCommand,
   run: async () => (await import('./process/run-command.ts')).runCommand,
 };
+
+/** bin/kubectl-herald says that kubectl runs this program. */
+export const calledAs: CalledAs = process.env['HERALD_CALLED_AS'] === 'kubectl herald' ? 'kubectl herald' : 'herald';
 
 export const example: string = 'herald run examples/one-host     controller and agent of this host, from a directory of manifests';
 
@@ -35,7 +39,8 @@ export async function processLog(level: string, format: 'json' | 'text' = 'json'
       lines.write(line, this.lastLevel >= warning);
     },
   };
-  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { error: stdSerializers.err } };
+  const formatters = { level: (name: string) => ({ level: name }) };
+  const options = { level, base: null, formatters, timestamp: pino.stdTimeFunctions.isoTime, serializers: { error: stdSerializers.err } };
   const log: Log = pino(options, stream);
   return log;
 }

@@ -1,6 +1,7 @@
 import { isKnownCode, reason, type Reason, type ReasonCode } from '../model/reasons.ts';
 import type { KindName, Snapshot } from '../model/store/snapshot.ts';
 import type { UnreadableKind } from '../model/store/unreadable-kind.ts';
+import { listText } from '../decisions/verdict/verdict-text.ts';
 
 /**
  * Kinds that a reason rests on. If objects of one of them could not be read, the decision may be wrong. Reasons that are not listed depend
@@ -98,10 +99,44 @@ const consequences: Readonly<Record<KindName, string>> = {
 
 /** Lists kinds that could not be read. Kinds that are not installed are listed only if they are Herald's own. */
 export function unreadLines(unread: readonly UnreadableKind[]): string[] {
-  return unread.flatMap(({ kind, resource, why, readableNamespace: except }) => {
-    if (why === 'absent')
-      return resource.endsWith('.herald.dev') ? [`not installed: ${resource} (install the CRDs of Herald, manifests/crds)`] : [];
-    const part = except === undefined ? '' : ` outside of namespace ${except}`;
-    return [`not read: ${resource}${part}: you may not list them; ${consequences[kind]}`];
-  });
+  const [absent, forbidden] = [ownAbsent(unread), unread.filter(({ why }) => why === 'forbidden')];
+  return [
+    ...forbidden.map(({ kind, resource, readableNamespace: except }) => {
+      const part = except === undefined ? '' : ` outside of namespace ${except}`;
+      return `not read: ${resource}${part}: you may not list them; ${consequences[kind]}`;
+    }),
+    ...(absent.length === 0 ? [] : [`not installed: ${listText(absent)} (install the CRDs of Herald, manifests/crds)`]),
+  ];
+}
+
+/**
+ * Says why nothing is shown of these kinds, if none of their objects could be read: they may well exist. Empty: they could be read, at least in
+ * one namespace.
+ */
+export function unshownLines(unread: readonly UnreadableKind[], kinds: readonly KindName[]): string[] {
+  const missing = unread.filter(({ kind, readableNamespace }) => kinds.includes(kind) && readableNamespace === undefined);
+  const [absent, forbidden] = [ownAbsent(missing), missing.filter(({ why }) => why === 'forbidden')];
+  const resources = forbidden.map(({ resource }) => resource);
+  return [
+    ...(forbidden.length === 0
+      ? []
+      : [
+          `Not known: ${callerText(forbidden)} may not list ${listText(resources)}. Fix: ask a person with the ClusterRole herald-explain, or have it bound to you.`,
+        ]),
+    ...(absent.length === 0
+      ? []
+      : [
+          `Herald is not installed in this cluster, or not all of it: there is no ${listText(absent)}. Fix: install the chart, or the CRDs of manifests/crds.`,
+        ]),
+  ];
+}
+
+function ownAbsent(unread: readonly UnreadableKind[]): string[] {
+  return unread.filter(({ why, resource }) => why === 'absent' && resource.endsWith('.herald.dev')).map(({ resource }) => resource);
+}
+
+/** Returns the name by which the API server knows the caller, as its messages of RBAC say it. */
+function callerText(forbidden: readonly UnreadableKind[]): string {
+  const [name] = forbidden.flatMap(({ message }) => /User "([^"]{1,253})"/.exec(message)?.[1] ?? []);
+  return name === undefined ? 'you' : `you (${name})`;
 }

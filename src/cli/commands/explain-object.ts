@@ -2,6 +2,7 @@ import { Argument, Command } from 'commander';
 import { explainNode, renderNodeOverview } from '../../explain/objects/node.ts';
 import { explainPeer, renderPeer } from '../../explain/objects/peer.ts';
 import { explainPool, renderPool } from '../../explain/pools/pool.ts';
+import type { KindName } from '../../model/store/snapshot.ts';
 import type { ReleasedAddress } from '../../model/parse/released-address.ts';
 import { unreadLines, markUndecided } from '../../explain/unread-objects.ts';
 import { problemText } from '../../sources/source.ts';
@@ -17,7 +18,7 @@ import { linesAbove, problemLines } from '../reading/problem-lines.ts';
 import { outputOption, type OutputOptions } from '../options/shared-options.ts';
 import { keptNow, type Reading } from '../reading/reading.ts';
 import { kindWords } from '../context/object-words.ts';
-import { unknownNameError } from '../context/unknown-name.ts';
+import { requireRead, unknownNameError } from '../context/unknown-name.ts';
 
 interface Options extends OutputOptions, ReadingOptions {
   readonly node?: string;
@@ -32,7 +33,7 @@ interface Explained {
 interface Subject {
   readonly command: 'pool' | 'peer' | 'node';
   /** The kind as problems name it. */
-  readonly kind: string;
+  readonly kind: KindName;
   readonly description: string;
   readonly example: string;
   /** Names of all objects of the kind. */
@@ -134,6 +135,7 @@ function print(context: CommandContext, reading: Reading, { subject, known, unas
   );
   const found = subject.explain(known, name, options);
   if (found === undefined) {
+    requireRead(subject.kind, name, unread);
     const because = [...about.map(problemText), ...unreadLines(unread)].map((line) => `\n  ${line}`).join('');
     throw new UsageError(`${unknownNameError(subject.kind, name, subject.names(reading)).message}${because}`);
   }

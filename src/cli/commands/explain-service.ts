@@ -40,7 +40,7 @@ import { previewBy } from './provider-preview.ts';
 import { podReaderOf } from '../reading/pod-reader.ts';
 import type { UnreachableProcess } from '../live/live-client.ts';
 import { keptNow, type Reading } from '../reading/reading.ts';
-import { similarServices, knownNamesText, suggestion } from '../context/unknown-name.ts';
+import { requireRead, similarServices, knownNamesText, suggestion } from '../context/unknown-name.ts';
 
 interface Narrowing {
   readonly node?: string;
@@ -83,6 +83,7 @@ async function explain(context: CommandContext, reading: Reading, key: ServiceKe
   const about = problems.filter((problem) => concerns(problem, key));
   const judged = await judgedExplanation(context, reading, key, options, options);
   if (judged === undefined) {
+    requireRead('Service', key, unread);
     const because = [...about.map(problemText), ...unreadLines(unread)].map((line) => `\n  ${line}`).join('');
     throw new UsageError(
       `there is no valid Service ${key} in ${from}${suggestion(key, snapshot.services.keys())}${knownNamesText(similarServices(key, snapshot.services.keys()))}${because}`,

@@ -6,8 +6,8 @@ import { exitStatus } from './exit-status.ts';
 /** Further words for the kinds of objects on a command line: plurals, and the names and short names that kubectl knows. */
 export const kindWords = {
   service: ['svc', 'services'],
-  pool: ['pools', 'ipaddresspool'],
-  peer: ['peers', 'bgppeer'],
+  pool: ['pools', 'ipaddresspool', 'ipaddresspools', 'ipaddresspools.herald.dev'],
+  peer: ['peers', 'bgppeer', 'bgppeers', 'bgppeers.herald.dev'],
   node: ['no', 'nodes'],
 } as const;
 

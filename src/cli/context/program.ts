@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { rewriteHelp } from './called-as.ts';
 import { addColourOption, painterFor, plain } from './colour.ts';
 import { hint, type CommandContext, type MakeCommand } from './command-context.ts';
 import { failureOf } from './exit-status.ts';
@@ -7,7 +8,7 @@ import { failureOf } from './exit-status.ts';
 export function makeProgram(
   context: CommandContext,
   makers: readonly MakeCommand[],
-  about: { readonly version: string; readonly example: string },
+  about: { readonly version: string; readonly example: string; readonly rewrite?: (text: string) => string },
 ): Command {
   const program = new Command('herald')
     .description('Gives Kubernetes Services of type LoadBalancer an address and makes it work.')
@@ -17,7 +18,27 @@ export function makeProgram(
     .addHelpText('after', `\nExample:\n  ${about.example}\n`);
   for (const make of makers) program.addCommand(make(context).exitOverride().showHelpAfterError(hint));
   addColourOption(program);
+  if (about.rewrite !== undefined) rewriteHelp(program, about.rewrite);
   return program;
+}
+
+/**
+ * Returns the words as commander takes them. As for kubectl, `svc/web` means `svc web`, and a command that only has further commands shows its help
+ * when none is named.
+ */
+function asParsed(program: Command, words: readonly string[]): readonly string[] {
+  let command = program;
+  for (const [at, word] of words.entries()) {
+    const named = (name: string): Command | undefined =>
+      command.commands.find((one) => one.name() === name || one.aliases().includes(name));
+    const next = named(word);
+    const [kind = '', ...rest] = word.split('/');
+    if (next === undefined && rest.length > 0 && command !== program && named(kind) !== undefined)
+      return [...words.slice(0, at), kind, rest.join('/'), ...words.slice(at + 1)];
+    if (next === undefined) return words;
+    command = next;
+  }
+  return command.commands.length > 0 ? [...words, '--help'] : words;
 }
 
 /**
@@ -29,7 +50,7 @@ export async function runProgram(make: MakeCommand, context: CommandContext, wor
   const program = make({ ...context, print: (line) => context.print(paint(line)) });
   program.hook('preAction', (_, action) => void (paint = painterFor(action.opts(), context)));
   try {
-    await program.parseAsync(words, { from: 'user' });
+    await program.parseAsync(asParsed(program, words), { from: 'user' });
     return undefined;
   } catch (error) {
     const failure = failureOf(error);

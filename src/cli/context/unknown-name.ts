@@ -1,3 +1,6 @@
+import { unshownLines } from '../../explain/unread-objects.ts';
+import type { KindName } from '../../model/store/snapshot.ts';
+import type { UnreadableKind } from '../../model/store/unreadable-kind.ts';
 import { closestName } from '../../lang/closest-name.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { UsageError } from './command-context.ts';
@@ -6,6 +9,12 @@ import { UsageError } from './command-context.ts';
 export function unknownNameError(kind: string, name: string, known: Iterable<string>): UsageError {
   const names = [...known].toSorted();
   return new UsageError(`there is no valid ${kind} ${name}${suggestion(name, names)}${knownNamesText(names) || ': there are none'}`);
+}
+
+/** Throws UsageError when no object of the kind could be read, so that nobody knows whether there is one of this name. */
+export function requireRead(kind: KindName, name: string, unread: readonly UnreadableKind[]): void {
+  const why = unshownLines(unread, [kind]);
+  if (why.length > 0) throw new UsageError([`whether ${kind} ${name} exists is not known`, ...why].join('\n  '));
 }
 
 /** Returns " (did you mean X?)" for the known name that is closest, or nothing when none is close. */

@@ -34,13 +34,27 @@ export function addClusterOptions(command: Command, otherwise = 'the cluster of 
 /** Options of a command that uses the caller's own credentials. They are found in the same places as kubectl finds them. */
 export interface CallerOptions extends ClusterOptions {
   readonly context?: string;
+  readonly as?: string;
+  readonly asGroup?: readonly string[];
+  readonly token?: string;
+  /** In seconds. */
+  readonly requestTimeout?: number;
 }
 
 /** Adds the options that choose the caller's cluster. They conflict with --source. */
 export function addCallerOptions(command: Command): Command {
-  return addClusterOptions(command, 'as kubectl finds it: $KUBECONFIG, ~/.kube/config, else the pod').addOption(
-    new Option('--context <name>', 'a context of the kubeconfig, in place of the current one').conflicts('source'),
-  );
+  const options = [
+    new Option('--context <name>', 'a context of the kubeconfig, in place of the current one'),
+    new Option('--as <user>', 'act as this user, who the caller must be allowed to impersonate'),
+    new Option('--as-group <group>', 'act as a member of this group; may be given several times').argParser(oneMore),
+    new Option('--token <token>', 'a bearer token, in place of the credentials of the kubeconfig'),
+    new Option('--request-timeout <duration>', 'the longest time for one request to the API server, such as 5s (default: 60s)').argParser(
+      readTimeout,
+    ),
+  ];
+  const all = addClusterOptions(command, 'as kubectl finds it: $KUBECONFIG, ~/.kube/config, else the pod');
+  for (const option of options) all.addOption(option.conflicts('source'));
+  return all;
 }
 
 export interface ElectionOptions {
@@ -96,6 +110,15 @@ export function readWait(text: string, mostSeconds: 86_400): number {
   if (seconds.value < 1 || seconds.value > mostSeconds) throw new InvalidArgumentError('Write a time from 1s to 24h.');
   return seconds.value;
 }
+
+function readTimeout(text: string): number {
+  const seconds = parseDuration(text);
+  if (!seconds.ok) throw new InvalidArgumentError(`${seconds.problem}.`);
+  if (seconds.value <= 0 || seconds.value > timeoutSeconds) throw new InvalidArgumentError('Write a time above 0 and up to 10m.');
+  return seconds.value;
+}
+
+const timeoutSeconds = 600;
 
 /** For an option that may be given several times. */
 export function oneMore(value: string, before: readonly string[] = []): readonly string[] {

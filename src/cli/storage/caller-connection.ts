@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { atServer, type Connection } from '../../kube/client/connection.ts';
 import { InCluster, inClusterServer } from '../../kube/client/in-cluster.ts';
 import { readKubeconfig } from '../../kube/client/kubeconfig.ts';
+import { defined } from '../../lang/defined.ts';
 import { KubeError } from '../../kube/error.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
 import type { CallerOptions } from '../options/shared-options.ts';
@@ -10,7 +11,11 @@ import type { CallerOptions } from '../options/shared-options.ts';
  * Finds the cluster and the credentials of the user as kubectl does: --kubeconfig, $KUBECONFIG, ~/.kube/config, else the service account of
  * the pod. --apiserver replaces the address only.
  */
-export async function connectAsCaller({ clock, variables }: CommandContext, options: CallerOptions): Promise<Connection> {
+export async function connectAsCaller(context: CommandContext, options: CallerOptions): Promise<Connection> {
+  return asAsked(await findCluster(context, options), options);
+}
+
+async function findCluster({ clock, variables }: CommandContext, options: CallerOptions): Promise<Connection> {
   const files = await kubeconfigs(variables, options);
   if (files.length === 0) {
     const server = options.apiserver ?? inClusterServer(variables);
@@ -21,6 +26,23 @@ export async function connectAsCaller({ clock, variables }: CommandContext, opti
     );
   }
   return connectByKubeconfig(files, options);
+}
+
+/** Adds what --token, --as, --as-group and --request-timeout ask for, with the meaning that they have for kubectl. */
+function asAsked(connection: Connection, { as, asGroup, token, requestTimeout }: CallerOptions): Connection {
+  const { server, whenUnreachable } = connection;
+  const headers = { ...defined({ 'Impersonate-User': as, 'Impersonate-Group': asGroup }) };
+  if (asGroup !== undefined && as === undefined) throw new UsageError('--as-group needs --as: groups are impersonated with a user', 64);
+  return {
+    server,
+    ...defined({ whenUnreachable, requestMilliseconds: requestTimeout === undefined ? undefined : requestTimeout * 1000 }),
+    credentials: async () => {
+      const { cert, key, passphrase, authorization, ...trust } = await connection.credentials();
+      const own = defined({ cert, key, passphrase, authorization });
+      return { ...trust, ...(token === undefined ? own : { authorization: `Bearer ${token}` }), headers };
+    },
+    expired: () => connection.expired(),
+  };
 }
 
 /** Connects as kubeconfigs say. `apiserver` replaces the address only. Rejects with UsageError. */

@@ -6,35 +6,39 @@ import { limits } from '../limits.ts';
 import { clockReason, type Overview } from './overview.ts';
 import { whyNoneLeads, type Leadership } from './leadership.ts';
 import { renderL2Overview } from '../l2/l2-overview.ts';
+import type { KindName } from '../../model/store/snapshot.ts';
+import { unshownLines } from '../unread-objects.ts';
+import type { UnreadableKind } from '../../model/store/unreadable-kind.ts';
 import { renderPools } from '../pools/render-pools.ts';
 import { nameSome, tableLines } from '../text/table-text.ts';
 
 /** Returns one screen of lines. `wide` lists all names where a few are listed otherwise. */
-export function renderOverview(overview: Overview, wide: boolean): string[] {
+export function renderOverview(overview: Overview, wide: boolean, unread: readonly UnreadableKind[] = []): string[] {
   const { controller, nodes, sessions, services, objects, pools } = overview;
+  const known = (kinds: readonly KindName[], text: string): string => (unshownLines(unread, kinds).length > 0 ? 'not known' : text);
   const some = wide ? Number.POSITIVE_INFINITY : limits.names;
   return [
     ...(controller === undefined ? [] : [`Controller  ${controllerText(controller)}`]),
     ...(overview.clockSkewSeconds === undefined ? [] : [`Clock       ${reasonText(clockReason(overview.clockSkewSeconds))}`]),
     ...(overview.unwritten ?? []).map(({ reason }) => `Records     ${reasonText(reason)}`),
     ...(overview.refused ?? []).map(({ reason }) => `Status      ${reasonText(reason)}. Fix: ${remedyText(reason)}`),
-    `Nodes       ${nodes.reporting} of ${nodes.total} report${nodes.draining.length === 0 ? '' : `, ${nodes.draining.length} drained or being drained`}`,
+    `Nodes       ${known(['Node'], `${nodes.reporting} of ${nodes.total} report${nodes.draining.length === 0 ? '' : `, ${nodes.draining.length} drained or being drained`}`)}`,
     ...first(nodes.troubled, some, ({ node, reason, reportedSecondsAgo: age }) => {
       const last = reason.code !== 'AgentSilent' || age === undefined ? '' : ` (last report ${shortAge(age)} ago)`;
       return `${node}: ${reasonText(reason)}${last}`;
     }),
     ...first(nodes.draining, some, ({ node, phase }) => `${node}: drain ${phase}`),
-    `Sessions    ${sessions.established} of ${sessions.expected} established`,
+    `Sessions    ${known(['Node', 'BGPPeer'], `${sessions.established} of ${sessions.expected} established`)}`,
     ...first(alikeSessions(sessions.down, some), some, (text) => text),
     ...(overview.l2 === undefined ? [] : renderL2Overview(overview.l2, wide)),
     ...(objects.length === 0 ? [] : [`Objects     ${objects.length} not as they should be`]),
     ...first(objects, some, ({ object, reason }) => `${object}: ${reason.code}: ${reasonText(reason)}`),
-    `Services    ${services.total} of type LoadBalancer, ${services.ours} of them Herald's`,
+    `Services    ${known(['Service'], `${services.total} of type LoadBalancer, ${services.ours} of them Herald's`)}`,
     ...renderUnclaimed(services.unclaimed, some),
     ...first(services.deniedExternalIPs, some, ({ service, reason }) => `${service}: ${reasonText(reason)}`),
     ...(services.conditions.length === 0 ? [] : ['', ...renderConditions(services.conditions, some)]),
     '',
-    ...renderPools({ pools, waiting: 0 }, wide),
+    ...renderPools({ pools, waiting: 0 }, wide, unread),
   ];
 }
 

@@ -1,9 +1,16 @@
 import { tableLines } from '../text/table-text.ts';
+import type { UnreadableKind } from '../../model/store/unreadable-kind.ts';
+import { unshownLines } from '../unread-objects.ts';
 import type { Problem } from './problem.ts';
 
 /** Returns one line for each problem. `wide` names all objects where the first is named otherwise. */
-export function renderProblems({ problems }: { readonly problems: readonly Problem[] }, wide: boolean): string[] {
-  if (problems.length === 0) return ['No problems.'];
+export function renderProblems(
+  { problems }: { readonly problems: readonly Problem[] },
+  wide: boolean,
+  unread: readonly UnreadableKind[] = [],
+): string[] {
+  const unshown = unshownLines(unread, ['Service', 'Node', 'IPAddressPool', 'BGPPeer']);
+  if (problems.length === 0) return unshown.length > 0 ? unshown : ['No problems.'];
   return tableLines(
     ['Object', 'Reason', 'Problem'],
     problems.map(({ object, others = [], code, line }) => {

@@ -1,13 +1,16 @@
 import { reasonText } from '../../model/reasons.ts';
 import { shortCount } from './pool.ts';
 import type { PoolRow, PoolReport } from './pool-report.ts';
+import type { UnreadableKind } from '../../model/store/unreadable-kind.ts';
+import { unshownLines } from '../unread-objects.ts';
 import { countsText, tableLines, type Cell } from '../text/table-text.ts';
 
 const titles = ['Pool', 'Family', 'Addresses', 'Given', 'Free', 'Announced By', 'Pending'];
 
 /** Returns a row for each family of each pool, with kept addresses if there are any. `wide` adds ranges, and why a pool gives no more. */
-export function renderPools({ pools, waiting }: PoolReport, wide: boolean): string[] {
-  if (pools.length === 0) return ['There are no IPAddressPools.', ...waitingLine(waiting)];
+export function renderPools({ pools, waiting }: PoolReport, wide: boolean, unread: readonly UnreadableKind[] = []): string[] {
+  const unshown = unshownLines(unread, ['IPAddressPool']);
+  if (pools.length === 0) return [...(unshown.length > 0 ? unshown : ['There are no IPAddressPools.']), ...waitingLine(waiting)];
   const keeps = pools.some(({ usage }) => usage.some(({ kept }) => kept > 0));
   const counted = keeps ? titles.toSpliced(4, 0, 'Kept') : titles;
   const all = wide ? [...counted, 'Ranges', 'Gives No More'] : counted;

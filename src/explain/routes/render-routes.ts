@@ -2,18 +2,21 @@ import { alikeUnqueried } from '../text/unqueried.ts';
 import { linkBandwidthText } from '../../decisions/announcement/next-hops/link-bandwidth.ts';
 import { reasonText } from '../../model/reasons.ts';
 import { tableLines } from '../text/table-text.ts';
+import type { UnreadableKind } from '../../model/store/unreadable-kind.ts';
+import { unshownLines } from '../unread-objects.ts';
 import type { RouteRow, RouteReport } from './route-report.ts';
 
 const titles = ['Node', 'Peer', 'Prefix', 'Next Hop', 'State', 'Communities', 'Service'];
 const wideTitles = [...titles.toSpliced(5, 0, 'Local Pref', 'MED', 'Bandwidth', 'AS Path'), 'Told By', 'Why Not'];
 
 /** Returns one row for each route to each peer. `wide` adds all attributes, and why a peer does not have the route. */
-export function renderRoutes({ routes, more, unasked = [] }: RouteReport, wide: boolean): string[] {
+export function renderRoutes({ routes, more, unasked = [] }: RouteReport, wide: boolean, unread: readonly UnreadableKind[] = []): string[] {
   const untold = alikeUnqueried(unasked).map(
     ({ who, why }) => `${who} could not be queried, so routes are as decided and reported: ${why}`,
   );
   const beside = untold.length === 0 ? [] : ['', ...untold];
-  if (routes.length === 0) return ['There are no routes.', ...beside];
+  const unshown = unshownLines(unread, ['Service', 'Node', 'BGPAdvertisement']);
+  if (routes.length === 0) return [...(unshown.length > 0 ? unshown : ['There are no routes.']), ...beside];
   return [
     ...tableLines(wide ? wideTitles : titles, routes.map(wide ? wideCells : cells)),
     ...(more === 0 ? [] : ['', `${more} more routes: use --node, --peer or --service.`]),

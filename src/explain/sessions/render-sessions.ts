@@ -1,13 +1,16 @@
 import { reasonText } from '../../model/reasons.ts';
 import { shortAge } from '../text/age.ts';
+import type { UnreadableKind } from '../../model/store/unreadable-kind.ts';
+import { unshownLines } from '../unread-objects.ts';
 import type { SessionRow, SessionReport } from './session-report.ts';
 import { tableLines, type Cell } from '../text/table-text.ts';
 
 const titles = ['Node', 'Peer', 'Local AS', 'Peer AS', 'Peer Address', 'Session', 'Uptime', 'Family', 'Received', 'Advertised'];
 
 /** Returns a row for each family; the first has the columns of the session. `wide` adds BFD, the age of the report, and why not. */
-export function renderSessions({ sessions }: SessionReport, wide: boolean): string[] {
-  if (sessions.length === 0) return ['There are no sessions.'];
+export function renderSessions({ sessions }: SessionReport, wide: boolean, unread: readonly UnreadableKind[] = []): string[] {
+  const unshown = unshownLines(unread, ['BGPPeer', 'Node']);
+  if (sessions.length === 0) return unshown.length > 0 ? unshown : ['There are no sessions.'];
   const all = wide ? [...titles, 'BFD', 'Reported', 'Why Not'] : titles;
   const rows = sessions.flatMap((row) => rowsOf(row).map((cells, index) => (index === 0 ? [...cells, ...widely(row)] : cells)));
   return tableLines(all, rows);

@@ -116,7 +116,7 @@ export class KubeClient {
   }
 
   async #exchange(request: Omit<HttpRequest, 'signal'>, outer: AbortSignal | undefined): Promise<Answer<Buffer>> {
-    const deadline = new StallTimeout(this.#clock, limits.answerMilliseconds, outer);
+    const deadline = new StallTimeout(this.#clock, this.#connection.requestMilliseconds ?? limits.answerMilliseconds, outer);
     try {
       return await this.#observed(request.method, async () => {
         const sent = this.#clock.date().getTime();

@@ -9,6 +9,8 @@ export interface Credentials {
   readonly rejectUnauthorized?: boolean;
   /** "Bearer ...". Never sent without TLS. */
   readonly authorization?: string;
+  /** Header fields of each request, such as Impersonate-User. */
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
 }
 
 /** The API server's address and our credentials there. */
@@ -16,6 +18,8 @@ export interface Connection {
   readonly server: URL;
   /** The fix for operators when no server answers at the address. */
   readonly whenUnreachable?: string;
+  /** How long a request may take. Absent: the bound of all clients. */
+  readonly requestMilliseconds?: number;
   /** Rejects with KubeError (credentials). Cheap, because implementations cache what they read. */
   credentials(): Promise<Credentials>;
   /** The API server rejected the credentials; the next call reads them again. */

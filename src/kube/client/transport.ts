@@ -68,7 +68,7 @@ export class HttpTransport {
   async request({ method, path, headers, body, signal }: HttpRequest): Promise<HttpResponse> {
     const credentials = await this.#connection.credentials();
     signal.throwIfAborted();
-    const { authorization } = credentials;
+    const { authorization, headers: asked } = credentials;
     const options = {
       method,
       ...this.#target,
@@ -79,6 +79,7 @@ export class HttpTransport {
         'Accept-Encoding': 'gzip',
         'User-Agent': this.#userAgent,
         ...headers,
+        ...asked,
         ...(body === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(body)) }),
         ...(authorization === undefined || !this.#secure ? {} : { Authorization: authorization }),
       },
@@ -112,7 +113,7 @@ export class HttpTransport {
   #tlsOf(credentials: Credentials): TlsIdentity['options'] {
     const before = this.#tls;
     if (before?.of === credentials) return before.options;
-    const { authorization: _, ...tls } = credentials;
+    const { authorization: _, headers: __, ...tls } = credentials;
     const text = JSON.stringify(tls);
     const identity = before?.text === text ? before.options.identity : String(++this.#identities);
     this.#tls = { of: credentials, text, options: { ...tls, identity } };
@@ -152,7 +153,7 @@ export class HttpTransport {
 interface TlsIdentity {
   readonly of: Credentials;
   readonly text: string;
-  readonly options: Omit<Credentials, 'authorization'> & { readonly identity: string };
+  readonly options: Omit<Credentials, 'authorization' | 'headers'> & { readonly identity: string };
 }
 
 /** Node names a connection by all options of TLS, certificates included, several times a request. All of ours go to one server. */

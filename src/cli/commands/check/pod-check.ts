@@ -40,11 +40,14 @@ export async function checkInPod(
   throw refusalOf(outcome.stderr, namespace, pod);
 }
 
-function clusterWords({ kubeconfig, context, apiserver }: CallerOptions): string[] {
+function clusterWords({ kubeconfig, context, apiserver, as, asGroup = [], token }: CallerOptions): string[] {
   return [
     ...(kubeconfig === undefined ? [] : ['--kubeconfig', kubeconfig]),
     ...(context === undefined ? [] : ['--context', context]),
     ...(apiserver === undefined ? [] : ['--server', apiserver.href]),
+    ...(as === undefined ? [] : ['--as', as]),
+    ...asGroup.flatMap((group) => ['--as-group', group]),
+    ...(token === undefined ? [] : ['--token', token]),
   ];
 }
 

@@ -48,9 +48,9 @@ const paths: Readonly<Record<ObjectKind, string>> = {
 
 /** Lists only the kind that is needed, with the caller's rights. */
 async function namesInCluster(context: CommandContext, kind: ObjectKind, given: ReadonlyMap<string, string>): Promise<Iterable<string>> {
-  const [kubeconfig, named, url] = ['kubeconfig', 'context', 'apiserver'].map((option) => given.get(option));
+  const [kubeconfig, named, url, as, token] = ['kubeconfig', 'context', 'apiserver', 'as', 'token'].map((option) => given.get(option));
   const apiserver = url === undefined ? undefined : new URL(url);
-  const connection = await connectAsCaller(context, defined({ kubeconfig, context: named, apiserver }));
+  const connection = await connectAsCaller(context, defined({ kubeconfig, context: named, apiserver, as, token }));
   const client = new KubeClient(connection, { clock: context.clock });
   const namespace = given.get('namespace');
   const path = kind === 'service' && namespace !== undefined ? `/api/v1/namespaces/${encodeURIComponent(namespace)}/services` : paths[kind];

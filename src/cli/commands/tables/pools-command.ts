@@ -4,11 +4,12 @@ import { allocatorOf } from '../../../explain/pools/allocation.ts';
 import { poolReport, type PoolReport } from '../../../explain/pools/pool-report.ts';
 import { renderPools } from '../../../explain/pools/render-pools.ts';
 import type { CommandContext } from '../../context/command-context.ts';
+import { selectedNames, selectorOption, type SelectorOption } from '../../options/selector-option.ts';
 import { keptNow } from '../../reading/reading.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
 import { unknownNameError } from '../../context/unknown-name.ts';
 
-interface Options extends TableOptions {
+interface Options extends TableOptions, SelectorOption {
   readonly pool?: string;
 }
 
@@ -23,13 +24,18 @@ export function poolsCommand(context: CommandContext): Command {
       'herald pools --pool public --watch 10  read again every ten seconds',
       'herald pools --source /etc/herald      a directory',
     ],
-    options: [new Option('--pool <name>', 'this IPAddressPool alone')],
-    async data(reading, { pool }) {
+    options: [new Option('--pool <name>', 'this IPAddressPool alone'), selectorOption('IPAddressPool')],
+    async data(reading, options) {
+      const { pool } = options;
       const { snapshot } = reading;
       if (pool !== undefined && !snapshot.pools.has(pool)) throw unknownNameError('IPAddressPool', pool, snapshot.pools.keys());
       const allocator = allocatorOf(snapshot, await keptNow(reading));
-      return poolReport(snapshot, { allocator, ...defined({ pool }) });
+      const { pools, waiting } = poolReport(snapshot, { allocator, ...defined({ pool }) });
+      const selected = selectedNames(options, 'IPAddressPool', snapshot.pools);
+      return { pools: pools.filter((row) => selected.has(row.pool)), waiting };
     },
+    names: ({ pools }) => pools.map(({ pool }) => `ipaddresspool/${pool}`),
+    needs: ['IPAddressPool'],
     lines: renderPools,
   });
 }

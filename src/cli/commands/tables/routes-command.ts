@@ -2,17 +2,20 @@ import { Option, type Command } from 'commander';
 import { defined } from '../../../lang/defined.ts';
 import { renderRoutes } from '../../../explain/routes/render-routes.ts';
 import { receivedReport, renderReceived, type ReceivedReport } from '../../../explain/routes/received-report.ts';
+import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import { routeReport, type RouteReport } from '../../../explain/routes/route-report.ts';
 import { UsageError } from '../../context/command-context.ts';
 import type { CommandContext } from '../../context/command-context.ts';
 import { namedService, namespaceOption, type NamespaceOption } from '../../context/object-words.ts';
 import { nodeOption, peerOption, requireKnownNames, type NameOptions } from './node-peer-options.ts';
 import { withLiveRoutes } from '../../../explain/service/live-routes.ts';
+import { selectedNames, selectorOption, type SelectorOption } from '../../options/selector-option.ts';
 import { askedView } from '../../reading/query-nodes.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
 import { unknownNameError } from '../../context/unknown-name.ts';
 
-interface Options extends NamespaceOption, TableOptions, NameOptions {
+interface Options extends NamespaceOption, TableOptions, NameOptions, SelectorOption {
+  readonly allNamespaces?: true;
   readonly service?: string;
   readonly received?: boolean;
 }
@@ -35,7 +38,9 @@ export function routesCommand(context: CommandContext): Command {
       peerOption(),
       new Option('--service <namespace/name>', 'only this Service'),
       new Option('--received', 'the routes that peers announced and `import` of their BGPPeer accepts; only running agents know them'),
-      namespaceOption(),
+      namespaceOption().conflicts('allNamespaces'),
+      new Option('-A, --all-namespaces', 'the Services of all namespaces, as without -n'),
+      selectorOption('Service'),
     ],
     async data({ snapshot, now }, options) {
       const { node, peer, service } = options;
@@ -53,9 +58,15 @@ export function routesCommand(context: CommandContext): Command {
       const wanted = defined({ peer, service: key });
       const view = await askedView(context, options, { snapshot, now }, { node, routes: { peer, service: key } });
       const decided = routeReport(view.snapshot, now, { ...defined({ node }), ...wanted });
-      const table = withLiveRoutes(decided, view.live, wanted);
+      const all = withLiveRoutes(decided, view.live, wanted);
+      const selected = selectedNames(options, 'Service', snapshot.services);
+      const { namespace } = options;
+      const isListed = (one: ServiceKey): boolean => selected.has(one) && (namespace === undefined || one.startsWith(`${namespace}/`));
+      const table = { ...all, routes: all.routes.filter(({ services }) => services.some(isListed)) };
       return view.unasked.length === 0 ? table : { ...table, unasked: view.unasked };
     },
-    lines: (data, wide) => ('received' in data ? renderReceived(data, wide) : renderRoutes(data, wide)),
+    names: (data) => ('received' in data ? [] : data.routes.flatMap(({ services }) => services.map((key) => `service/${key}`))),
+    needs: ['Service', 'Node', 'BGPAdvertisement'],
+    lines: (data, wide, unread) => ('received' in data ? renderReceived(data, wide) : renderRoutes(data, wide, unread)),
   });
 }

@@ -52,6 +52,21 @@ export function statusCommand(context: CommandContext): Command {
       context.setExitStatus(problems.length === 0 ? 0 : hasProblems);
       return { problems };
     },
-    lines: (data, wide) => ('problems' in data ? renderProblems(data, wide) : renderOverview(data, wide)),
+    names: (data) => namesOf(data),
+    needs: ['Service', 'Node', 'IPAddressPool', 'BGPPeer'],
+    lines: (data, wide, unread) => ('problems' in data ? renderProblems(data, wide, unread) : renderOverview(data, wide, unread)),
   });
 }
+
+/** Names what has a problem, and else what the overview counts as other than it should be. */
+function namesOf(data: Overview | { readonly problems: readonly Problem[] }): readonly string[] {
+  if ('problems' in data) return data.problems.flatMap(({ object, others = [] }) => [object, ...others]).map(lowerKind);
+  const unlike = data.services.conditions.filter(({ status }) => status !== 'True').flatMap(({ services }) => services);
+  return [
+    ...data.nodes.troubled.map(({ node }) => `node/${node}`),
+    ...data.objects.map(({ object }) => lowerKind(object)),
+    ...unlike.map((service) => `service/${service}`),
+  ];
+}
+
+const lowerKind = (object: string): string => object.replace(/^[^/]+/, (kind) => kind.toLowerCase());

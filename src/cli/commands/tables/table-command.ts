@@ -1,11 +1,14 @@
 import { Command, type Option } from 'commander';
-import { unreadLines, markUndecided } from '../../../explain/unread-objects.ts';
+import { unreadLines, unshownLines, markUndecided } from '../../../explain/unread-objects.ts';
+import type { KindName } from '../../../model/store/snapshot.ts';
+import type { UnreadableKind } from '../../../model/store/unreadable-kind.ts';
+import { exitStatus } from '../../context/exit-status.ts';
 import type { CommandContext } from '../../context/command-context.ts';
 import { addReadingOptions, openReading, type ReadingOptions } from '../../reading/open-reading.ts';
 import { inForceJson } from '../../reading/in-force.ts';
 import { linesAbove } from '../../reading/problem-lines.ts';
 import type { Reading } from '../../reading/reading.ts';
-import { asDocument, tableOutputOption, type TableOutputOptions } from './output-format.ts';
+import { asDocument, namedOutputOption, type TableOutputOptions } from './output-format.ts';
 import { answerAndWatch, watchOption, type CommandOutput, type WatchOptions } from './watch.ts';
 
 export interface TableOptions extends ReadingOptions, WatchOptions, TableOutputOptions {}
@@ -20,14 +23,18 @@ interface Table<O extends TableOptions, D extends object> {
   readonly options: readonly Option[];
   /** Throws UsageError for an unknown name. */
   readonly data: (reading: Reading, options: O) => D | Promise<D>;
-  readonly lines: (data: D, wide: boolean) => string[];
+  /** The objects of the table, such as "ipaddresspool/public". */
+  readonly names: (data: D) => readonly string[];
+  /** Kinds without which the table says nothing. If one cannot be read, the command fails, and shows what it can. */
+  readonly needs: readonly KindName[];
+  readonly lines: (data: D, wide: boolean, unread: readonly UnreadableKind[]) => string[];
 }
 
 /** Makes a command that prints a table once, or under --watch until it is stopped. */
 export function tableCommand<O extends TableOptions, D extends object>(context: CommandContext, table: Table<O, D>): Command {
   const command = new Command(table.command).description(table.description);
   if (table.alias !== undefined) command.alias(table.alias);
-  for (const option of [...table.options, tableOutputOption(), watchOption()]) command.addOption(option);
+  for (const option of [...table.options, namedOutputOption(), watchOption()]) command.addOption(option);
   command
     .addHelpText('after', `\nExample:\n${table.examples.map((line) => `  ${line}`).join('\n')}`)
     .action((options: O) => answerAndWatch(context, options, `herald ${table.command}`, () => answerOf(context, table, options)));
@@ -43,12 +50,15 @@ async function answerOf<O extends TableOptions, D extends object>(
   try {
     const { problems, unread } = reading;
     const data = markUndecided(await table.data(reading, options), reading, '');
+    const isBroken = !('problems' in data) && problems.some(({ severity, object }) => severity === 'error' && object === undefined);
+    if (isBroken || unshownLines(unread, table.needs).length > 0) context.setExitStatus(exitStatus.error);
     const document = asDocument(options, { problems, ...inForceJson(reading), unread, ...data });
     if (document !== undefined) return document;
+    if (options.output === 'name') return { lines: [...new Set(table.names(data))], separator: [''] };
     const beside = unreadLines(unread);
     const lines = [
       ...('problems' in data ? [] : linesAbove(problems, reading)),
-      ...table.lines(data, options.output === 'wide'),
+      ...table.lines(data, options.output === 'wide', unread),
       ...(beside.length === 0 ? [] : ['', ...beside]),
     ];
     return { lines, separator: [''] };
