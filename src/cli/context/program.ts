@@ -38,7 +38,8 @@ function asParsed(program: Command, words: readonly string[]): readonly string[]
     if (next === undefined) return words;
     command = next;
   }
-  return command.commands.length > 0 ? [...words, '--help'] : words;
+  const isGroup = command.commands.length > 0 && command.registeredArguments.length === 0;
+  return isGroup ? [...words, '--help'] : words;
 }
 
 /**

@@ -35,7 +35,7 @@ export const allocationReasons = {
   ClassNotSet: reasonEntry({
     brief: 'The Service has no load balancer class, and HeraldConfig/default leaves such Services to another controller',
     says: (d: Texts<'ours'>) =>
-      `spec.loadBalancerClass is not set, and HeraldConfig/default has defaultClass: false, so Herald ("${d.ours}") leaves the Service to another controller`,
+      `spec.loadBalancerClass is not set, and HeraldConfig/default does not set defaultClass: true, so Herald ("${d.ours}") leaves the Service to another controller`,
     fix: (d) =>
       `set spec.loadBalancerClass: ${d.ours} (the field is immutable: create the Service anew), or set defaultClass: true in HeraldConfig/default if no other controller serves Services without a class`,
   }),

@@ -49,6 +49,7 @@ describe('the process of each command', () => {
     drain: [['drain', 'none', ...source], 1, '', expect.stringContaining('none')],
     bgp: [['bgp', 'trace', '--peer', 'a', '--socket', '/no/such/socket'], 1, '', expect.stringContaining('/no/such/socket')],
     bundle: [['bundle', '--host', 'never', '--source', '/no/such/place', '-o', '/no/such/b.tar.gz'], 1, '', none],
+    version: [['version', '--client'], 0, expect.stringMatching(/^herald \d+\.\d+\.\d+ \(Node\.js v/), ''],
     completion: [['completion', 'bash'], 0, expect.stringContaining('complete '), ''],
     aws: [['aws', 'iam-policy', '--cluster', 'a'], 0, expect.stringContaining('"aws:ResourceTag/herald.dev/cluster": "a"'), ''],
     import: [['import', 'metallb', '-f', '/no/such/file'], 1, '', expect.stringContaining('/no/such/file')],
@@ -60,6 +61,24 @@ describe('the process of each command', () => {
 
   test.each(Object.entries(lines))('herald %s', async (_, [words, code, stdout, stderr]) => {
     expect(await heraldProcess(...words)).toEqual({ code, stdout, stderr });
+  });
+});
+
+describe('output that cannot be written', () => {
+  test.each([
+    [
+      'standard output on a full disk',
+      'bin/herald pools -f examples/fabric > /dev/full',
+      1,
+      'herald: standard output cannot be written: ENOSPC\n',
+    ],
+    ['a reader that has gone', 'bin/herald pools -f examples/fabric | true', 0, ''],
+    ['standard error on a full disk', 'bin/herald pools -f /no/such/file 2> /dev/full', 1, ''],
+  ])('%s is one line, and never a stack trace', async (_, line, code, told) => {
+    const ended = await new Promise<{ readonly code: unknown; readonly stderr: string }>((resolve) => {
+      execFile('sh', ['-c', line], { cwd: root }, (error, __, stderr) => resolve({ code: error?.code ?? 0, stderr }));
+    });
+    expect(ended).toEqual({ code, stderr: told });
   });
 });
 

@@ -290,7 +290,9 @@ describe('renderOverview', () => {
     const first = lines.findIndex((line) => line.startsWith('Services'));
     expect(lines.slice(first + 1, first + 4)).toEqual([
       '            2 served by no controller: shop/a, shop/b',
-      expect.stringMatching(/^ {12}ClassNotSet: spec\.loadBalancerClass is not set, and HeraldConfig\/default has defaultClass: false/),
+      expect.stringMatching(
+        /^ {12}ClassNotSet: spec\.loadBalancerClass is not set, and HeraldConfig\/default does not set defaultClass: true/,
+      ),
       expect.stringMatching(
         /^ {12}fix: set spec\.loadBalancerClass: herald\.dev\/herald .*, or set defaultClass: true in HeraldConfig\/default/,
       ),

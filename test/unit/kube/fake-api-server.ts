@@ -54,6 +54,8 @@ export class FakeApiServer {
   readonly absent = new Set<string>();
   /** Paths that are answered 403. */
   readonly forbidden = new Set<string>();
+  /** The user and the groups that each request asked to be taken for. */
+  readonly impersonations: string[][] = [];
   /** Paths answered with this text: a log, a pod's response, an object. */
   readonly texts = new Map<string, string>();
   /** Paths answered by these faults. */
@@ -201,6 +203,9 @@ export class FakeApiServer {
     this.authorizations.push(request.headers.authorization);
     this.userAgents.push(request.headers['user-agent']);
     this.accepts.push(request.headers.accept);
+    this.impersonations.push(
+      [request.headers['impersonate-user'], request.headers['impersonate-group']].flat().filter((one) => one !== undefined),
+    );
     const fault = this.#faults.shift() ?? this.faults.get(pathname);
     if (fault !== undefined) return fault(response, searchParams, request);
     if (this.refuseAll) return refuse(response, 503, 'shutting down');

@@ -257,7 +257,7 @@ export const allocationCases: readonly Misconfiguration[] = [
     mistake: 'The Service has no class, and defaultClass of HeraldConfig is false.',
     code: 'ClassNotSet',
     verdict:
-      'Not served by Herald: spec.loadBalancerClass is not set, and HeraldConfig/default has defaultClass: false, so Herald ("herald.dev/herald") leaves the Service to another controller. Set spec.loadBalancerClass: herald.dev/herald (the field is immutable: create the Service anew), or set defaultClass: true in HeraldConfig/default if no other controller serves Services without a class.',
+      'Not served by Herald: spec.loadBalancerClass is not set, and HeraldConfig/default does not set defaultClass: true, so Herald ("herald.dev/herald") leaves the Service to another controller. Set spec.loadBalancerClass: herald.dev/herald (the field is immutable: create the Service anew), or set defaultClass: true in HeraldConfig/default if no other controller serves Services without a class.',
     before: withoutService,
     after: (place) => [...withoutService(place), ...service(place, { spec: { loadBalancerClass: undefined } })],
   },

@@ -41,7 +41,7 @@ describe('completion', () => {
     ['the commands', ['st'], ['status', ':4']],
     ['the sub-commands', ['explain', 'p'], ['pool', 'peer', ':4']],
     ['the options of a sub-command', ['explain', 'service', '--pe'], ['--peer', ':4']],
-    ['the values of an option', ['status', '--output', ''], ['text', 'wide', 'json', 'yaml', ':4']],
+    ['the values of an option', ['status', '--output', ''], ['text', 'wide', 'json', 'yaml', 'name', ':4']],
     ['the values of a short option', ['status', '-o', 'j'], ['json', ':4']],
     ['the values after an equals sign', ['status', '--output=w'], ['--output=wide', ':4']],
     ['the names of Services', ['explain', 'service', '--source', fabric, ''], ['shop/ledger', 'shop/web', ':4']],
@@ -95,7 +95,7 @@ describe('completion', () => {
 
 /** Values that only the user knows. */
 const free = new Set(
-  'context apiserver fail-on timeout since count duration initial-config bgp-listen healthz-bind-address metrics-address health-address watch cluster port daemonset router'.split(
+  'context apiserver fail-on timeout since count duration initial-config bgp-listen healthz-bind-address metrics-address health-address watch cluster port daemonset router as as-group token request-timeout selector'.split(
     ' ',
   ),
 );

@@ -87,6 +87,115 @@ describe('names as options of tables', () => {
   });
 });
 
+describe('what a table cannot show', () => {
+  const needs = [
+    ['peers', peersCommand, 'BGPPeer', 'There are no'],
+    ['pools', poolsCommand, 'IPAddressPool', 'There are no'],
+    ['routes', routesCommand, 'BGPAdvertisement', 'There are no'],
+    ['status', statusCommand, 'IPAddressPool', 'There are no'],
+    ['status --problems', statusCommand, 'IPAddressPool', 'No problems'],
+  ] as const;
+
+  test.each(needs)(
+    'herald %s fails where it may not read a kind, and does not say that there is none',
+    async (name, command, kind, none) => {
+      const path = ours(kind);
+      const words = name.split(' ').slice(1);
+      cluster.server.forbidden.add(path);
+      const refused = await cluster.herald(command, words);
+      expect(refused.code).toBe(1);
+      expect(refused.stdout).toContain(`not read: ${path.replace(/.*\//, '')}.herald.dev: you may not list them`);
+      expect(refused.stdout).not.toContain(none);
+      cluster.server.forbidden.clear();
+      cluster.server.absent.add(path);
+      const absent = await cluster.herald(command, words);
+      expect(absent.code).toBe(1);
+      expect(absent.stdout).toContain('not installed: ');
+      expect(absent.stdout).not.toContain(none);
+    },
+  );
+
+  test('a kind that cannot be read is named with the caller and the fix', async () => {
+    cluster.server.forbidden.add(ours('IPAddressPool'));
+    expect((await cluster.herald(poolsCommand, [])).stdout).toContain(
+      'Not known: you may not list ipaddresspools.herald.dev. Fix: ask a person with the ClusterRole herald-explain, or have it bound to you.',
+    );
+    cluster.server.forbidden.clear();
+    cluster.server.absent.add(ours('IPAddressPool'));
+    expect((await cluster.herald(poolsCommand, [])).stdout).toContain(
+      'Herald is not installed in this cluster, or not all of it: there is no ipaddresspools.herald.dev. Fix: install the chart, or the CRDs of manifests/crds.',
+    );
+  });
+
+  test('nodes, sessions and Services that cannot be read are not counted as none', async () => {
+    for (const path of ['/api/v1/services', '/api/v1/nodes']) cluster.server.forbidden.add(path);
+    const { code, stdout } = await cluster.herald(statusCommand, []);
+    expect(code).toBe(1);
+    for (const row of ['Nodes       not known', 'Sessions    not known', 'Services    not known']) expect(stdout).toContain(row);
+  });
+
+  test('input that is no YAML fails', async () => {
+    for (const command of [poolsCommand, peersCommand, routesCommand, statusCommand])
+      expect(await inProcess(command, ['-f', '-'], { readInput: async () => 'a: [b' })).toMatchObject({ code: 1 });
+  });
+});
+
+describe('what a table is asked to show', () => {
+  const fabric = ['--source', 'examples/fabric'];
+
+  test.each([
+    ['pools', poolsCommand, ['ipaddresspool/public', 'ipaddresspool/tiny']],
+    ['peers', peersCommand, ['bgppeer/tor1-v4', 'bgppeer/tor1-v6', 'bgppeer/tor2-v4', 'bgppeer/tor2-v6']],
+    ['routes', routesCommand, ['service/shop/web']],
+    ['status', statusCommand, ['node/node1', 'node/node2', 'node/node3', 'service/shop/ledger', 'service/shop/web']],
+  ] as const)('herald %s -o name lists each object once', async (_, command, names) => {
+    const { stdout } = await inProcess(command, [...fabric, '-o', 'name']);
+    expect(stdout.trim().split('\n').toSorted()).toEqual(names);
+  });
+
+  test.each([
+    ['rack=a', 'public'],
+    ['rack!=a', 'tiny'],
+    ['rack in (a, b),tier notin (gold)', 'public'],
+    ['rack', 'public'],
+    ['!rack', 'tiny'],
+  ])('-l %s selects as kubectl does', async (selector, pool) => {
+    const labelled = (name: string, labels: object, addresses: string): string =>
+      `apiVersion: herald.dev/v1alpha1\nkind: IPAddressPool\nmetadata: ${JSON.stringify({ name, labels })}\nspec: {addresses: [${addresses}]}\n`;
+    const input = `${labelled('public', { rack: 'a' }, '192.0.2.0/28')}---\n${labelled('tiny', {}, '198.51.100.0/28')}`;
+    const { stdout } = await inProcess(poolsCommand, ['-f', '-', '-l', selector, '-o', 'name'], { readInput: async () => input });
+    expect(stdout.trim()).toBe(`ipaddresspool/${pool}`);
+  });
+
+  test('a selector without a match, or that is none, is a mistake', async () => {
+    for (const command of [poolsCommand, peersCommand, routesCommand]) {
+      expect(await inProcess(command, [...fabric, '-l', 'no=such'])).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('--selector'),
+      });
+      expect(await inProcess(command, [...fabric, '-l', 'a b'])).toMatchObject({
+        code: 64,
+        stderr: expect.stringContaining('"a b" is no term'),
+      });
+    }
+  });
+
+  test('routes of one namespace, or of all', async () => {
+    expect((await inProcess(routesCommand, [...fabric, '-n', 'other'])).stdout).toContain('There are no routes');
+    for (const words of [['-n', 'shop'], ['-A']])
+      expect((await inProcess(routesCommand, [...fabric, ...words])).stdout).toContain('shop/web');
+  });
+
+  test('--as, --as-group and --token reach the API server, and a request has its time', async () => {
+    const words = ['--as', 'jane', '--as-group', 'dev', '--as-group', 'ops', '--token', 'abc', '--request-timeout', '5s', '--no-ask'];
+    expect((await cluster.herald(poolsCommand, words)).code).toBe(0);
+    expect(new Set(cluster.server.impersonations.map(String))).toEqual(new Set(['jane,dev, ops']));
+    expect(await cluster.herald(poolsCommand, ['--as-group', 'dev'])).toMatchObject({ code: 64, stderr: expect.stringContaining('--as') });
+    for (const time of ['0s', '11m', '5'])
+      expect(await cluster.herald(poolsCommand, ['--request-timeout', time])).toMatchObject({ code: 64 });
+  });
+});
+
 describe('the controller in herald status', () => {
   const first = async (): Promise<string | undefined> => (await cluster.herald(statusCommand, [])).stdout.split('\n')[0];
 
