@@ -35,13 +35,13 @@ if (!/^https:\/\/\S+\.tar\.gz$/.test(uri)) {
   process.exit(2);
 }
 
-const { program, script, licences } = await bundle(root);
+const { program, parts, licences } = await bundle(root);
 mkdirSync(folder, { recursive: true });
 const nodes = values.node ?? (process.platform === 'linux' ? [process.execPath] : []);
 const linux: Record<string, { readonly uri: string; readonly sha256: string }> = {};
 let own: Buffer = Buffer.from(program);
 for (const node of nodes) {
-  const { architecture, content } = singleProgram(script, node);
+  const { architecture, content } = singleProgram(parts, node);
   linux[architecture] = writeArchive(`-linux-${architecture}.tar.gz`, content, `${licences}\n${'-'.repeat(80)}\n\n${licenceOfNode(node)}`);
   if (node === process.execPath) own = content;
 }

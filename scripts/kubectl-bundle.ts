@@ -6,8 +6,11 @@ import { bundleConsole, containedPage } from './console-bundle.ts';
 export interface Bundle {
   /** JavaScript with a `#!` line, so that a shell can run it where Node.js is installed. */
   readonly program: string;
-  /** The same as CommonJS, which a single executable application of Node.js 24 needs. */
-  readonly script: string;
+  /**
+   * The same as CommonJS modules, by name, of which a command loads only those that it needs: to compile one module of all would take longer than
+   * most commands run. The first is the entry.
+   */
+  readonly parts: ReadonlyMap<string, string>;
   /** Name, version and licence of every bundled package. */
   readonly licences: string;
 }
@@ -18,13 +21,15 @@ export async function bundle(root: string): Promise<Bundle> {
   const plugins = [leaveOut(root), containedPage(page.files)];
   const build = await rolldown({ input: join(root, 'src/cli/main.ts'), platform: 'node', plugins, logLevel: 'warn' });
   try {
-    const settings = { codeSplitting: false, minify: true } as const;
-    const { output } = await build.generate({ ...settings, format: 'esm', banner: firstLines });
+    const { output } = await build.generate({ codeSplitting: false, minify: true, format: 'esm', banner: firstLines });
     const [chunk, ...others] = output;
-    const { output: again } = await build.generate({ ...settings, format: 'cjs' });
-    const apart = [...others.map(({ fileName }) => fileName), ...foreignImports([chunk])];
-    if (apart.length > 0) throw new Error(`not everything is in one file: ${apart.join(', ')}`);
-    return { program: chunk.code, script: again[0].code, licences: joinLicences(licencesOf([chunk]), page.licences) };
+    const { output: split } = await build.generate({ minify: true, format: 'cjs' });
+    const chunks = split.filter((one) => one.type === 'chunk');
+    const assets = [...others, ...split].filter((one) => one.type === 'asset').map(({ fileName }) => fileName);
+    const apart = [...assets, ...foreignImports([chunk]), ...foreignImports(chunks)];
+    if (others.length > 0 || apart.length > 0) throw new Error(`not everything is in the program: ${apart.join(', ')}`);
+    const parts = new Map(chunks.map(({ fileName, code }) => [fileName, code]));
+    return { program: chunk.code, parts, licences: joinLicences(licencesOf([chunk]), page.licences) };
   } finally {
     await build.close();
   }

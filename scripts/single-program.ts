@@ -18,26 +18,49 @@ export interface SingleProgram {
 }
 
 /**
- * Makes a program of a bundle (CommonJS) and a Node.js 24 of Linux, which may be of another architecture. The same parts give the same octets:
+ * Makes a program of CommonJS modules and a Node.js 24 of Linux, which may be of another architecture. The same parts give the same octets:
  * without compiled code (useCodeCache), which would differ each time, and with a path that does not name this machine.
  */
-export function singleProgram(script: string, node: string): SingleProgram {
+export function singleProgram(parts: ReadonlyMap<string, string>, node: string): SingleProgram {
   const program = readFileSync(node);
   const architecture = architectures[program.readUInt16LE(18)];
   if (architecture === undefined) throw new Error(`${node} is for neither x86-64 nor arm64`);
-  const content = addNote(program, 'NODE_SEA_BLOB', applicationOf(script));
+  const content = addNote(program, 'NODE_SEA_BLOB', applicationOf(parts));
   const at = content.indexOf(`${fuse}0`);
   if (at === -1) throw new Error(`${node} is not a Node.js that can contain an application`);
   content.write('1', at + fuse.length);
   return { architecture, content };
 }
 
-/** Returns what Node.js reads from the note: the script and its settings. */
-function applicationOf(script: string): Buffer {
+/** Loads modules from the program itself, each when it is first required. `_compile` is what compiles each CommonJS module of Node.js. */
+const loader = (entry: string): string => `
+const { Module } = require('node:module');
+const { getAsset, getAssetKeys } = require('node:sea');
+const names = new Set(getAssetKeys());
+const loaded = new Map();
+function load(id) {
+  const name = id.replace(/^\\.\\//, '');
+  if (!names.has(name)) return require(id);
+  const known = loaded.get(name);
+  if (known !== undefined) return known.exports;
+  const module = new Module(process.execPath);
+  module.require = load;
+  loaded.set(name, module);
+  module._compile(getAsset(name, 'utf8'), process.execPath);
+  return module.exports;
+}
+load(${JSON.stringify(entry)});
+`;
+
+/** Returns what Node.js reads from the note: the modules, what loads them, and its settings. */
+function applicationOf(parts: ReadonlyMap<string, string>): Buffer {
   const folder = mkdtempSync(join(tmpdir(), 'herald-program-'));
   try {
-    const config = { main: 'kubectl-herald.cjs', output: 'application', disableExperimentalSEAWarning: true };
-    writeFileSync(join(folder, config.main), script);
+    const [entry = ''] = parts.keys();
+    const assets = Object.fromEntries([...parts.keys()].map((name) => [name, name]));
+    const config = { main: 'kubectl-herald.cjs', output: 'application', disableExperimentalSEAWarning: true, assets };
+    for (const [name, code] of parts) writeFileSync(join(folder, name), code);
+    writeFileSync(join(folder, config.main), loader(entry));
     writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
     execFileSync(process.execPath, ['--experimental-sea-config', 'config.json'], { cwd: folder, stdio: 'pipe' });
     return readFileSync(join(folder, config.output));
