@@ -34,7 +34,8 @@ import { inForceJson } from '../reading/in-force.ts';
 import { linesAbove, problemLines } from '../reading/problem-lines.ts';
 import { detailOption, type DetailOptions } from '../options/shared-options.ts';
 import { addProviderOptions, providerOption } from '../options/provider-option.ts';
-import { kindWords, namedService, namespaceOption, type NamespaceOption } from '../context/object-words.ts';
+import { callerService } from '../storage/caller-connection.ts';
+import { kindWords, namespaceOption, type NamespaceOption } from '../context/object-words.ts';
 import type { OutsideOptions } from './plan-outcome.ts';
 import { previewBy } from './provider-preview.ts';
 import { podReaderOf } from '../reading/pod-reader.ts';
@@ -66,7 +67,7 @@ export function explainServiceCommand(context: CommandContext): Command {
       `\nExample:\n  herald explain service shop/web                          in the cluster of $KUBECONFIG\n  herald explain svc web -n shop --node node1 --peer tor1\n  herald explain service shop/web --source /etc/herald     a directory, with the records of herald run\n  herald explain service shop/web -f manifests/            what would happen to manifests\n${exampleLines('explain')}  herald explain service shop/web --provider /opt/acme/provider.ts  with a provider of your own`,
     )
     .action(async (name: string, options: Options) => {
-      const key = namedService(name, options);
+      const key = await callerService(context, name, options);
       const [namespace = ''] = key.split('/');
       const reading = await openReading(context, options, namespace);
       try {

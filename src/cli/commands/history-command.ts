@@ -5,7 +5,8 @@ import { renderEntries, renderHistory } from '../../explain/history/render-histo
 import { defined } from '../../lang/defined.ts';
 import { livePaths, type HistoryEntry, type HistoryKind } from '../../live/contract.ts';
 import { hint, type CommandContext } from '../context/command-context.ts';
-import { kindWords, namedService, namespaceOption, type NamespaceOption } from '../context/object-words.ts';
+import { callerService } from '../storage/caller-connection.ts';
+import { kindWords, namespaceOption, type NamespaceOption } from '../context/object-words.ts';
 import { limits } from '../limits.ts';
 import { addFindProcessesOptions, findProcesses, type FindProcessesOptions } from '../live/find-processes.ts';
 import { askEach, fetchAllPages, type LiveClient, type UnreachableProcess } from '../live/live-client.ts';
@@ -89,10 +90,10 @@ function subjectCommand(context: CommandContext, subject: Subject): Command {
   return addCallerOptions(addFindProcessesOptions(command));
 }
 
-function tell(context: CommandContext, subject: Subject, given: string, all: Options): Promise<void> {
+async function tell(context: CommandContext, subject: Subject, given: string, all: Options): Promise<void> {
   const { kind } = subject;
   const options = kind === 'Node' ? { ...all, node: given } : all;
-  const name = kind === 'Service' ? namedService(given, options) : given;
+  const name = kind === 'Service' ? await callerService(context, given, options) : given;
   // Fixed once: the start does not move while the command watches.
   const query = { kind, name, ...sinceIn(context, options) };
   let followed = emptyCursor;

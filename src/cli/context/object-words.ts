@@ -16,7 +16,10 @@ export interface NamespaceOption {
 }
 
 export const namespaceOption = (): Option =>
-  new Option('-n, --namespace <name>', 'namespace of the Service, when its name has none (default: default)');
+  new Option(
+    '-n, --namespace <name>',
+    "namespace of the Service, when its name has none (default: that of the kubeconfig's context, else default)",
+  );
 
 /** Returns the Service that a word and --namespace name. Throws UsageError when they name two namespaces. */
 export function namedService(word: string, { namespace }: NamespaceOption): ServiceKey {

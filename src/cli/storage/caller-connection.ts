@@ -1,9 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { atServer, type Connection } from '../../kube/client/connection.ts';
 import { InCluster, inClusterServer } from '../../kube/client/in-cluster.ts';
-import { readKubeconfig } from '../../kube/client/kubeconfig.ts';
+import { contextNamespace, readKubeconfig } from '../../kube/client/kubeconfig.ts';
 import { defined } from '../../lang/defined.ts';
 import { KubeError } from '../../kube/error.ts';
+import { namedService, type NamespaceOption } from '../context/object-words.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { UsageError, type CommandContext } from '../context/command-context.ts';
 import type { CallerOptions } from '../options/shared-options.ts';
 
@@ -26,6 +28,22 @@ async function findCluster({ clock, variables }: CommandContext, options: Caller
     );
   }
   return connectByKubeconfig(files, options);
+}
+
+/**
+ * Returns the Service that a word and --namespace name. Without a namespace it is in the one of the kubeconfig's context, as for kubectl, and else in
+ * `default`. Throws UsageError when word and option name two namespaces.
+ */
+export async function callerService(
+  { variables }: CommandContext,
+  word: string,
+  options: CallerOptions & NamespaceOption & { readonly source?: string; readonly file?: unknown; readonly socket?: unknown },
+): Promise<ServiceKey> {
+  const isElsewhere = [options.source, options.file, options.socket].some((one) => one !== undefined);
+  if (options.namespace !== undefined || word.includes('/') || isElsewhere) return namedService(word, options);
+  // A file that cannot be read is a mistake, which is reported when it is needed.
+  const namespace = await contextNamespace(await kubeconfigs(variables, options), options.context).catch(() => undefined);
+  return namedService(word, { ...options, ...defined({ namespace }) });
 }
 
 /** Adds what --token, --as, --as-group and --request-timeout ask for, with the meaning that they have for kubectl. */

@@ -62,6 +62,21 @@ export async function readKubeconfig(files: string | readonly string[], context?
   };
 }
 
+/** Returns the namespace of a context, as `readKubeconfig` finds it. Undefined: the files have no such context, or it has none. */
+export async function contextNamespace(files: readonly string[], context?: string): Promise<string | undefined> {
+  const { KubeConfig: Config } = await import('@kubernetes/client-node');
+  const configs = await Promise.all(
+    files.map(async (file) => {
+      const config = new Config();
+      config.loadFromString(await readText(file));
+      return config;
+    }),
+  );
+  const name = context ?? configs.map((config) => config.getCurrentContext()).find((current) => current !== '' && current !== undefined);
+  const [found] = configs.flatMap((config) => config.getContexts().filter((one) => one.name === name));
+  return found?.namespace === '' ? undefined : found?.namespace;
+}
+
 /** False when a program, a provider of tokens or another file has a part of the credentials, which may then change at any time. */
 function areConstant(config: KubeConfig): boolean {
   const { certFile, keyFile, exec, authProvider } = config.getCurrentUser() ?? {};

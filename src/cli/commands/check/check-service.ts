@@ -14,7 +14,8 @@ import { formatAddress, parseAddress } from '../../../net/address.ts';
 import { prefixContains } from '../../../net/prefix.ts';
 import { UsageError, type CommandContext } from '../../context/command-context.ts';
 import { exitStatus } from '../../context/exit-status.ts';
-import { kindWords, namedService, namespaceOption, type NamespaceOption } from '../../context/object-words.ts';
+import { callerService } from '../../storage/caller-connection.ts';
+import { kindWords, namespaceOption, type NamespaceOption } from '../../context/object-words.ts';
 import { unknownNameError } from '../../context/unknown-name.ts';
 import { limits } from '../../limits.ts';
 import { addFindProcessesOptions } from '../../live/find-processes.ts';
@@ -63,7 +64,7 @@ export function checkServiceCommand(context: CommandContext): Command {
 
 async function check(context: CommandContext, name: string | undefined, options: Options): Promise<void> {
   if ((name === undefined) === (options.all === undefined)) throw new UsageError('name one Service, or use --all', exitStatus.usage);
-  const key = name === undefined ? undefined : namedService(name, options);
+  const key = name === undefined ? undefined : await callerService(context, name, options);
   const reading = await openReading(context, options, key?.split('/')[0]);
   reading.close();
   const { snapshot } = reading;

@@ -6,7 +6,8 @@ import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import { routeReport, type RouteReport } from '../../../explain/routes/route-report.ts';
 import { UsageError } from '../../context/command-context.ts';
 import type { CommandContext } from '../../context/command-context.ts';
-import { namedService, namespaceOption, type NamespaceOption } from '../../context/object-words.ts';
+import { callerService } from '../../storage/caller-connection.ts';
+import { namespaceOption, type NamespaceOption } from '../../context/object-words.ts';
 import { nodeOption, peerOption, requireKnownNames, type NameOptions } from './node-peer-options.ts';
 import { withLiveRoutes } from '../../../explain/service/live-routes.ts';
 import { selectedNames, selectorOption, type SelectorOption } from '../../options/selector-option.ts';
@@ -53,7 +54,7 @@ export function routesCommand(context: CommandContext): Command {
         const { live, unasked } = await askedView(context, options, { snapshot, now }, { node, received: { peer } });
         return receivedReport(live, unasked);
       }
-      const key = service === undefined ? undefined : namedService(service, options);
+      const key = service === undefined ? undefined : await callerService(context, service, options);
       if (key !== undefined && !snapshot.services.has(key)) throw unknownNameError('Service', key, snapshot.services.keys());
       const wanted = defined({ peer, service: key });
       const view = await askedView(context, options, { snapshot, now }, { node, routes: { peer, service: key } });

@@ -1,6 +1,8 @@
 import { addBuiltInProviders } from '../../../support/built-in-providers.ts';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { FabricCluster } from '../fabric-cluster.ts';
 import { herald as program } from '../in-process.ts';
 import { root, type Outcome } from '../program.ts';
 
@@ -31,6 +33,27 @@ describe('a Service on the command line', () => {
   test('two namespaces for one Service are a mistake on the command line', async () => {
     const { code, stderr } = await herald('explain', 'svc', 'shop/web', '-n', 'other');
     expect([code, stderr]).toEqual([64, 'herald: shop/web is not in the namespace other: leave out --namespace, or write web\n']);
+  });
+
+  test("a Service without a namespace is in the one of the kubeconfig's context", async () => {
+    const cluster = await FabricCluster.start();
+    try {
+      const config = JSON.parse(await readFile(cluster.kubeconfig, 'utf8')) as { contexts: { context: object }[] };
+      const [a, b] = config.contexts;
+      const contexts = [
+        { name: 'a', context: { ...a?.context, namespace: 'shop' } },
+        { ...b, context: { ...a?.context } },
+      ];
+      await writeFile(cluster.kubeconfig, JSON.stringify({ ...config, contexts }));
+      const explain = (...words: readonly string[]): Promise<Outcome> =>
+        program(['explain', 'svc', ...words, '--no-ask', '--kubeconfig', cluster.kubeconfig]);
+      expect((await explain('web')).stdout).toContain('Service shop/web');
+      expect((await explain('web', '-n', 'other')).stderr).toContain('no valid Service other/web');
+      expect((await explain('other/web')).stderr).toContain('no valid Service other/web');
+      expect((await explain('web', '--context', 'b')).stderr).toContain('no valid Service default/web');
+    } finally {
+      await cluster.stop();
+    }
   });
 
   test('a Service without a namespace is in the namespace default', async () => {
