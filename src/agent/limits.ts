@@ -149,6 +149,8 @@ export const limits = {
   quietMilliseconds: 30_000,
   /** Time in which routers decide about routes that they have asked for. Answers of then still come by the old ones. */
   renewalMilliseconds: 2_000,
+  /** Time after which the agent has read that a connection was refused. */
+  refusalMilliseconds: 2_000,
   /** Connections that failed in another way for this long show that an earlier cause is gone. */
   kindMilliseconds: 30_000,
   /** Frontends, and pairs of a frontend and an endpoint, of which the agent remembers connections. */
