@@ -12,7 +12,10 @@ export const askedLookPause = 3_000;
 /** Milliseconds without a look that pay for a millisecond of looking. */
 export const pauseFactor = 2_000;
 
-/** The same for looks that are asked for, which have a budget of their own. */
+/** Milliseconds of a processor that a look usually takes at a small table. The first one counts twice that at most. */
+export const usualLook = 10;
+
+/** The same as pauseFactor for looks that are asked for, which have a budget of their own. */
 export const askedFactor = 3_000;
 
 /** Milliseconds that may still be unpaid when a look that is asked for begins: some six looks in a row. */

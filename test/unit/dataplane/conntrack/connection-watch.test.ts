@@ -6,6 +6,7 @@ import { watchConnections, type WatchHandlers } from '../../../../src/dataplane/
 import { readFlow } from '../../../../src/dataplane/conntrack/flow-messages.ts';
 import { endedOutcomeOf, outcomeOf, type Timeouts } from '../../../../src/dataplane/conntrack/flow-outcome.ts';
 import type { Begun } from '../../../../src/dataplane/conntrack/dropped-connections.ts';
+import { LookBudget } from '../../../../src/dataplane/conntrack/look-budget.ts';
 import { FlowReader, pairKey } from '../../../../src/dataplane/conntrack/flow-reader.ts';
 import {
   askedFactor,
@@ -264,6 +265,30 @@ function bed({ cost = 10, events = (): Uint8Array[] => [], count = '5', begun = 
   };
   return { clock, state, blind, watch, advance };
 }
+
+describe('the budget of looks', () => {
+  test('counts a look as twice the one before at most, because other work of the process takes time as well', () => {
+    const budget = new LookBudget(0);
+    const pauses = [60, 10, 500, 500, 500, 500].map((spent, index) => {
+      budget.note({ began: budget.regular, ended: index * 1_000_000, spent });
+      return budget.regular - budget.ended;
+    });
+    expect(pauses).toEqual([40_000, 20_000, 40_000, 60_000, 60_000, 60_000]);
+  });
+
+  test('begins six looks in a row that are asked for, and then those of the other budget', () => {
+    const budget = new LookBudget(1_000_000);
+    let now = 0;
+    const times = Array.from({ length: 20 }, () => {
+      now = Math.min(budget.asked(now), budget.regular);
+      budget.note({ began: now, ended: now, spent: 10 });
+      return now;
+    });
+    expect(times.slice(0, 6)).toEqual([0, 3_000, 6_000, 9_000, 12_000, 15_000]);
+    // The others come meanwhile.
+    expect((times[19] ?? 0) - (times[18] ?? 0)).toBeGreaterThanOrEqual(lookPause);
+  });
+});
 
 describe('the watch', () => {
   test('looks soon after the start, then as often as its looks are cheap', async () => {
