@@ -13,6 +13,8 @@ export const limits = {
   reportEveryMilliseconds: 30_000,
   /** The same while the kubelet shows that the agent lives. Such a write repeats the last one, which changes nothing unless it was deleted. */
   reportRepeatMilliseconds: 1_800_000,
+  /** Shortest interval between two writes of which frontends were answered, when nothing else has changed. The agent varies it at random. */
+  answersEveryMilliseconds: 5_000,
   /** Delay between a change of a session or a Service and the write of the NodeState, so that a burst of changes causes one write. */
   reportPauseMilliseconds: 50,
   /** Writes of the NodeState at once, and the interval at which one more is allowed after them. */

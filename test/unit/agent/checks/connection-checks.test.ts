@@ -204,13 +204,13 @@ describe('the checks of connections', () => {
   });
 });
 
-test('a failing endpoint is reported at once, an answered frontend with the next details', async () => {
+test('a failing endpoint is reported at once, an answered frontend soon', async () => {
   const { clock, checks, watch } = await bed();
   const content = (): ReportContent => ({ sessions: [], differing: [], consumed: {}, ...checks.reportPart() });
   const before = content();
   watch().looked({ connections: [seen('answered', 0)], began: 0, share: 1 });
   const answered = content();
-  expect(writeUrgency(before, answered)).toBe('details');
+  expect(writeUrgency(before, answered)).toBe('answers');
   watch().ended([seen('refused', 1), seen('refused', 2)]);
   clock.advance(1_000);
   watch().looked({ connections: [], began: clock.now(), share: 1 });
