@@ -13,6 +13,8 @@ export const limits = {
   reportEveryMilliseconds: 30_000,
   /** The same while the kubelet shows that the agent lives. Such a write repeats the last one, which changes nothing unless it was deleted. */
   reportRepeatMilliseconds: 1_800_000,
+  /** Shortest interval between two writes of which frontends were answered, when nothing else has changed. The agent varies it at random. */
+  answersEveryMilliseconds: 5_000,
   /** Delay between a change of a session or a Service and the write of the NodeState, so that a burst of changes causes one write. */
   reportPauseMilliseconds: 50,
   /** Writes of the NodeState at once, and the interval at which one more is allowed after them. */
@@ -149,6 +151,8 @@ export const limits = {
   quietMilliseconds: 30_000,
   /** Time in which routers decide about routes that they have asked for. Answers of then still come by the old ones. */
   renewalMilliseconds: 2_000,
+  /** Time after which the agent has read that a connection was refused. */
+  refusalMilliseconds: 2_000,
   /** Connections that failed in another way for this long show that an earlier cause is gone. */
   kindMilliseconds: 30_000,
   /** Frontends, and pairs of a frontend and an endpoint, of which the agent remembers connections. */

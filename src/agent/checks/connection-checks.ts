@@ -155,7 +155,7 @@ export class ConnectionChecks {
     const { clock } = this.#components;
     return {
       ended: (connections) => {
-        // A look shows whether others are answered.
+        // A look shows whether others are answered. Where none are, it would show nothing new.
         if (this.#measured(() => this.evidence.take(connections, clock.now()))) this.#watch?.lookSoon();
       },
       looked: ({ connections, began, share }) =>
@@ -172,6 +172,7 @@ export class ConnectionChecks {
       },
       spent: (milliseconds) => (this.#milliseconds += milliseconds),
       isAnswered: (pair) => this.evidence.isAnswered(pair, clock.now()),
+      isAwaited: (pair, at) => this.evidence.isAwaited(pair, at, clock.now()),
     };
   }
 
@@ -190,6 +191,9 @@ export class ConnectionChecks {
       mode === 'off'
         ? nothing
         : this.evidence.judge({ began: this.#lookBegan, share: this.#share }, clock.now(), this.#options.countsFrom?.());
+    const { quietAt, areAwaited } = this.evidence.doubts;
+    this.#watch?.awaitConnections(mode !== 'off' && areAwaited);
+    if (mode !== 'off' && Number.isFinite(quietAt)) this.#watch?.lookSoon(quietAt);
     const report = checksReport(this.#options.node, mode, this.#blind, this.#judgement);
     const text = JSON.stringify(report);
     if (text === this.#text) return;

@@ -35,6 +35,14 @@ export interface Judgement {
   readonly failing: readonly FailingEndpoint[];
 }
 
+/** What another look may change of a judgement. */
+export interface Doubts {
+  /** When a look would show that a frontend is answered no longer whose latest answer was rather old at the last look. Infinite: there is none. */
+  readonly quietAt: number;
+  /** Connections failed, or are answered no longer. */
+  readonly areAwaited: boolean;
+}
+
 /** The evidence about one frontend. */
 export interface FrontendEvidence {
   readonly service: ServiceKey;
@@ -49,10 +57,13 @@ export interface FrontendEvidence {
 
 interface FrontendRecord {
   answered: number;
-  /** Number of answers that were later than all before, the first of them, and about the longest time between two in the last ten minutes. */
-  answers: number;
+  /** Number of looks that saw a later answer than all before, and the first answer. */
+  looks: number;
   first: number;
-  gap: number;
+  /** Milliseconds from the latest answer to the last look. */
+  quiet: number;
+  /** About the two longest of these times in the last ten minutes that ended with an answer, the longest first. */
+  readonly lulls: [number, number];
   /** The frontend as it was last. */
   frontend: Frontend;
   /** By endpoint. */
@@ -78,6 +89,7 @@ export class ConnectionEvidence {
   #counting: ReadonlySet<string> = new Set();
   /** By frontendKey. */
   readonly #records = new Map<string, FrontendRecord>();
+  #doubts = noDoubts;
   #size = 0;
   /** By the address of the endpoint, as text. */
   #ways: ReadonlyMap<string, NoWay> = new Map();
@@ -135,21 +147,23 @@ export class ConnectionEvidence {
   }
 
   /**
-   * Takes connections, also those that the agent opened itself. Returns whether one of them failed. `noticed`: now, or when the look began that
-   * saw them.
+   * Takes connections, also those that the agent opened itself. Returns whether one of them failed whose endpoint is not known to fail.
+   * `noticed`: now, or when the look began that saw them.
    */
   take(connections: Iterable<ObservedConnection>, now: number, noticed = now): boolean {
     let failed = false;
+    const answers = new Map<FrontendRecord, number>();
     for (const connection of connections) {
       const found = this.#recordOf(connection, now);
       if (found === undefined) continue;
       const { record, pair } = found;
       pair.take(connection, noticed);
+      const isAnswered = connection.outcome === 'answered' || connection.outcome === 'used';
       // A connection of our own goes to the endpoint, and not by the frontend.
-      const isAnswered = connection.own !== true && (connection.outcome === 'answered' || connection.outcome === 'used');
-      if (isAnswered) noteAnswer(record, connection.at);
-      failed ||= connection.outcome !== 'answered' && connection.outcome !== 'used';
+      if (isAnswered && connection.own !== true) answers.set(record, Math.max(connection.at, answers.get(record) ?? connection.at));
+      failed ||= !isAnswered && !pair.isFailing;
     }
+    for (const [record, at] of answers) noteAnswer(record, at);
     return failed;
   }
 
@@ -157,6 +171,7 @@ export class ConnectionEvidence {
   clear(): void {
     this.#records.clear();
     this.#size = 0;
+    this.#doubts = noDoubts;
   }
 
   /** Judges all evidence after the last look at connections, which would have seen those that were answered. */
@@ -164,8 +179,15 @@ export class ConnectionEvidence {
     this.#forget(now);
     const answered: string[] = [];
     const failures: Failures = new Map();
+    let quietAt = Number.POSITIVE_INFINITY;
+    let areAwaited = false;
     for (const { key, service, frontend, answered: at, unusual, pairs } of this.evidence(now)) {
-      if (at !== undefined && look.began - at < unusual && at >= countsFrom(service, frontend)) answered.push(key);
+      const quiet = at === undefined ? Number.POSITIVE_INFINITY : look.began - at;
+      this.#noteQuiet(key, quiet);
+      if (at !== undefined && quiet < unusual && at >= countsFrom(service, frontend)) {
+        answered.push(key);
+        if (quiet >= unusual / 2) quietAt = Math.min(quietAt, at + unusual);
+      } else areAwaited ||= at !== undefined;
       for (const [endpoint, pair] of pairs) {
         if (pair.failure(Number.NEGATIVE_INFINITY, look, now) === undefined) continue;
         const port = this.#frontends.portOf(service, frontend);
@@ -175,9 +197,27 @@ export class ConnectionEvidence {
           addFailure(failures, port, frontend.scope, { endpoint, kind, ...defined({ lost: this.#lostOf(kind, endpoint, pair) }) });
       }
     }
+    this.#doubts = { quietAt, areAwaited: areAwaited || failures.size > 0 };
     this.#addWays(failures);
     this.#counting = new Set(answered);
     return { answered: answered.toSorted(), failing: this.#failing(failures) };
+  }
+
+  /** The doubts about the last judgement. */
+  get doubts(): Doubts {
+    return this.#doubts;
+  }
+
+  /** True when it would be news that a connection of the pair was answered that began at this time. */
+  isAwaited(pair: Pair, at: number, now: number): boolean {
+    const found = this.#find(pair);
+    const record = found === undefined ? undefined : this.#records.get(found.key);
+    if (found === undefined || record === undefined) return false;
+    const evidence = record.pairs.get(found.endpoint);
+    const refused = evidence?.last('refused', now);
+    // The kernel reports refusals, a little later.
+    if (refused !== undefined && (refused >= at || now - at < limits.refusalMilliseconds)) return false;
+    return evidence?.isFailing === true || (!this.#counting.has(found.key) && !isOld(record.answered, now));
   }
 
   /** True when the last judgement counts the latest answer at the frontend, by frontendKey. */
@@ -192,7 +232,7 @@ export class ConnectionEvidence {
       if (found === undefined) continue;
       forgetOtherSources(record, found.frontend);
       const { answered, pairs } = record;
-      yield { ...found, key, answered: isOld(answered, now) ? undefined : answered, unusual: unusualGap(record), pairs };
+      yield { ...found, key, answered: isOld(answered, now) ? undefined : answered, unusual: unusualLull(record), pairs };
     }
   }
 
@@ -216,7 +256,7 @@ export class ConnectionEvidence {
     const found = this.#find(connection);
     if (found === undefined) return undefined;
     const { key, endpoint: text, frontend } = found;
-    const record = this.#records.get(key) ?? { ...unanswered, frontend, pairs: new Map() };
+    const record = this.#records.get(key) ?? { ...unanswered(), frontend, pairs: new Map() };
     forgetOtherSources(record, frontend);
     const known = record.pairs.get(text);
     if (known !== undefined) return { record, pair: known };
@@ -227,6 +267,11 @@ export class ConnectionEvidence {
     this.#records.set(key, record);
     this.#size++;
     return { record, pair };
+  }
+
+  #noteQuiet(key: string, quiet: number): void {
+    const record = this.#records.get(key);
+    if (record !== undefined && Number.isFinite(quiet)) record.quiet = Math.max(record.quiet, quiet);
   }
 
   #forget(now: number): void {
@@ -285,32 +330,44 @@ export class ConnectionEvidence {
   }
 }
 
+const noDoubts: Doubts = { quietAt: Number.POSITIVE_INFINITY, areAwaited: false };
+
 const sourcesOf = ({ sourceRanges = [] }: Frontend): string => sourceRanges.map(formatPrefix).join();
 
 /** Forgets answers when other clients may connect now: they tell nothing of these. A frontend is a new object when it changes. */
 function forgetOtherSources(record: FrontendRecord, frontend: Frontend): void {
   if (record.frontend === frontend) return;
-  if (sourcesOf(record.frontend) !== sourcesOf(frontend)) Object.assign(record, unanswered);
+  if (sourcesOf(record.frontend) !== sourcesOf(frontend)) Object.assign(record, unanswered());
   record.frontend = frontend;
 }
 
-const unanswered = { answered: Number.NEGATIVE_INFINITY, answers: 0, first: 0, gap: 0 } as const;
+const unanswered = () => ({ answered: Number.NEGATIVE_INFINITY, looks: 0, first: 0, quiet: 0, lulls: [0, 0] as [number, number] });
 
+/**
+ * Notes the latest answer of a look. A look sees the last packet of a connection only, and the latest connection of many, so the distance of two
+ * answers that were seen says little. How old the latest one was at each look does.
+ */
 function noteAnswer(record: FrontendRecord, at: number): void {
   if (at <= record.answered) return;
-  const gap = record.answers === 0 ? 0 : at - record.answered;
-  record.gap = Math.max(gap, record.gap * Math.max(0, 1 - gap / limits.evidenceMilliseconds));
-  if (record.answers++ === 0) record.first = at;
+  const [longest, second] = record.lulls.map((lull) => lull * Math.max(0, 1 - (at - record.answered) / limits.evidenceMilliseconds));
+  const sorted = [longest ?? 0, second ?? 0, record.quiet].toSorted((a, b) => b - a);
+  record.lulls.splice(0, 2, sorted[0] ?? 0, sorted[1] ?? 0);
+  if (record.looks++ === 0) record.first = at;
   record.answered = at;
+  record.quiet = 0;
 }
 
-/** Nothing is usual where few answers were seen, or all at once, as by a person who tries the Service. */
-function unusualGap({ answered, answers, first, gap }: FrontendRecord): number {
-  if (answers < usualAnswers || answered - first < usualMilliseconds) return Number.POSITIVE_INFINITY;
-  return Math.max(limits.quietMilliseconds, 3 * gap);
+/**
+ * Nothing is usual where few looks saw answers, or all at once, as by a person who tries the Service. One long lull, such as an outage, is not
+ * usual once there were others.
+ */
+function unusualLull({ answered, looks, first, lulls: [longest, second] }: FrontendRecord): number {
+  if (looks < fewLooks || answered - first < usualMilliseconds) return Number.POSITIVE_INFINITY;
+  return Math.max(limits.quietMilliseconds, 3 * (looks > severalLooks ? second : longest));
 }
 
-const usualAnswers = 4;
+const fewLooks = 3;
+const severalLooks = 4;
 const usualMilliseconds = 60_000;
 
 type Failure = Pick<FailingEndpoint, 'endpoint' | 'kind' | 'way' | 'lost'>;

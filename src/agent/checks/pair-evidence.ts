@@ -31,7 +31,6 @@ export class PairEvidence {
   #failures: Failure[] = [];
   /** Number of refused ones among them, with those between the first and the last. */
   #refused = 0;
-  /** Connections were found to fail, and none was answered since. */
   #fails = false;
 
   take({ outcome, at, id, own, client }: ObservedConnection, noticed: number): void {
@@ -78,6 +77,11 @@ export class PairEvidence {
   /** The agent opened the latest of these connections itself. */
   get isOwn(): boolean {
     return this.#isOwn;
+  }
+
+  /** Connections were found to fail, and none was answered since. */
+  get isFailing(): boolean {
+    return this.#fails;
   }
 
   isForgotten(now: number): boolean {

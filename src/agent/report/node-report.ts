@@ -109,8 +109,9 @@ export class NodeReport {
           repeatAt,
           Math.max(this.#turnAt(urgency, limits.reportSpreadMilliseconds), this.#budget.dueAt(now, limits.reportBurst / 2)),
         );
+      case 'answers':
       case 'details':
-        return Math.min(repeatAt, Math.max(this.#turnAt(urgency, limits.detailsSpreadMilliseconds), this.#detailsAt(last)));
+        return Math.min(repeatAt, Math.max(this.#turnAt(urgency, limits.detailsSpreadMilliseconds), this.#detailsAt(last, urgency)));
       case 'none':
         return repeatAt;
     }
@@ -122,9 +123,10 @@ export class NodeReport {
     return at + share * (this.#isVouchedFor && !failed ? reportRepeatMilliseconds : reportEveryMilliseconds);
   }
 
-  /** Returns when the interval of counts is over: agents that always have new ones write at it. */
-  #detailsAt({ at, share }: Attempt): number {
-    return at + share * Math.max(limits.reportEveryMilliseconds, this.#nodes * limits.detailsSpreadMilliseconds);
+  /** Returns when the interval of answers or counts is over: agents that always have new ones write at it. */
+  #detailsAt({ at, share }: Attempt, urgency: 'answers' | 'details'): number {
+    const shortest = urgency === 'answers' ? limits.answersEveryMilliseconds : limits.reportEveryMilliseconds;
+    return at + share * Math.max(shortest, this.#nodes * limits.detailsSpreadMilliseconds);
   }
 
   /** True while the kubelet shows that this process lives. */

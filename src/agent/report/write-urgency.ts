@@ -7,16 +7,17 @@ export type ReportContent = Omit<NodeState, 'kind' | 'metadata' | 'updated' | 'v
 
 /**
  * How soon a report must be written. `now`: decisions of others depend on the difference. `acknowledgement`: the agent has only acted on a
- * newer version of its Node, for which `herald drain` waits. `details`: counts, versions of Services, frontends that were answered, or the words
- * about a session that is down. `none`: the written report says the same.
+ * newer version of its Node, for which `herald drain` waits. `answers`: which frontends were answered, which the first line of an explanation says.
+ * `details`: counts, versions of Services, or the words about a session that is down. `none`: the written report says the same.
  */
-export type WriteUrgency = 'now' | 'acknowledgement' | 'details' | 'none';
+export type WriteUrgency = 'now' | 'acknowledgement' | 'answers' | 'details' | 'none';
 
 /** Compares the content of the written report with the present one. */
 export function writeUrgency(written: ReportContent, present: ReportContent): WriteUrgency {
   if (sameContent(written, present)) return 'none';
   if (!sameContent(decidingPart(written), decidingPart(present))) return 'now';
-  return written.consumed['Node'] === present.consumed['Node'] ? 'details' : 'acknowledgement';
+  if (written.consumed['Node'] !== present.consumed['Node']) return 'acknowledgement';
+  return sameContent(written.checks ?? {}, present.checks ?? {}) ? 'details' : 'answers';
 }
 
 /** Returns what decisions and conditions depend on. */

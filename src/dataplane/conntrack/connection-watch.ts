@@ -8,7 +8,9 @@ import { DroppedConnections, type ListBegun } from './dropped-connections.ts';
 import { EndedConnections } from './ended-connections.ts';
 import { readTimeouts, type Timeouts } from './flow-outcome.ts';
 import type { Pair } from './flow-reader.ts';
-import { askedLookPause, longestLookPause, lookPause, pauseFactor, timeoutsAge, unpaidPause } from './limits.ts';
+import { AwaitedConnections } from './awaited-connections.ts';
+import { askedLookPause, timeoutsAge } from './limits.ts';
+import { LookBudget } from './look-budget.ts';
 
 export interface ConnectionLook {
   readonly connections: readonly ObservedConnection[];
@@ -29,11 +31,15 @@ export interface WatchHandlers {
   readonly spent: (milliseconds: number) => void;
   /** True: connections of the pair were answered in the last minutes. */
   readonly isAnswered: (pair: Pair) => boolean;
+  /** True: it would be news that a connection of the pair was answered that began at this time. */
+  readonly isAwaited: (pair: Pair, at: number) => boolean;
 }
 
 export interface ConnectionWatch {
-  /** Requests a look within a few seconds, if looks have not cost too much lately. */
-  lookSoon(): void;
+  /** Requests a look within a few seconds, or at a later time of the clock, if looks have not cost too much lately. */
+  lookSoon(at?: number): void;
+  /** While `isOn`, a look soon follows connections that begin and are awaited. */
+  awaitConnections(isOn: boolean): void;
   /** No handler is called afterwards. */
   stop(): void;
 }
@@ -71,13 +77,14 @@ class KernelWatch implements ConnectionWatch {
   readonly #dropped: DroppedConnections;
   #timeouts: Timeouts | undefined;
   #timeoutsRead = Number.NEGATIVE_INFINITY;
-  #lookEnded = Number.NEGATIVE_INFINITY;
-  /** When so much time has passed that the looks cost little of it. */
-  #paid = Number.NEGATIVE_INFINITY;
+  readonly #awaited: AwaitedConnections;
+  readonly #budget: LookBudget;
   #due = Number.POSITIVE_INFINITY;
   #cancel: Cancel = () => undefined;
   #cancelEvents: Cancel = () => undefined;
   #isLooking = false;
+  /** The earliest time for which a look was requested during a look. */
+  #wanted = Number.POSITIVE_INFINITY;
   #stopped = false;
   #lookProblem: string | undefined;
   #eventProblem: string | undefined;
@@ -107,19 +114,35 @@ class KernelWatch implements ConnectionWatch {
       reportedSince: () => (this.#eventsOff ? Number.POSITIVE_INFINITY : this.#ended.since),
       isAnswered: handlers.isAnswered,
     });
+    this.#awaited = new AwaitedConnections({
+      clock,
+      listBegun: () => this.#dropped.listBegun(),
+      stopwatch: () => this.#stopwatch(),
+      spent: handlers.spent,
+      isAwaited: handlers.isAwaited,
+      found: (at) => this.lookSoon(at),
+      lookEnded: () => this.#budget.ended,
+    });
+    this.#budget = new LookBudget(clock.now() + askedLookPause);
     void this.#begin();
-    this.#schedule(clock.now() + askedLookPause);
+    this.#schedule(this.#budget.regular);
   }
 
-  lookSoon(): void {
-    const { clock } = this.#components;
-    const now = clock.now();
+  lookSoon(at?: number): void {
     // A connection must have waited for some seconds before it counts as unanswered.
-    this.#schedule(Math.max(now + askedLookPause, this.#lookEnded + askedLookPause, this.#paid - unpaidPause));
+    const wanted = at ?? this.#components.clock.now() + askedLookPause;
+    if (this.#isLooking) this.#wanted = Math.min(this.#wanted, wanted);
+    else this.#schedule(this.#budget.asked(wanted));
+  }
+
+  awaitConnections(isOn: boolean): void {
+    if (isOn && !this.#stopped) this.#awaited.start();
+    else this.#awaited.stop();
   }
 
   stop(): void {
     this.#stopped = true;
+    this.#awaited.stop();
     this.#cancel();
     this.#cancelEvents();
     this.#ended.stop();
@@ -157,13 +180,13 @@ class KernelWatch implements ConnectionWatch {
       this.#lookProblem = error.message;
       this.#tellBlind();
     }
-    const now = clock.now();
     const took = spent();
     this.#handlers.spent(took);
-    this.#lookEnded = now;
-    this.#paid = Math.max(this.#paid, now) + took * pauseFactor;
+    this.#budget.note({ began, ended: clock.now(), spent: took });
     this.#isLooking = false;
-    this.#schedule(Math.min(Math.max(now + lookPause, this.#paid), now + longestLookPause));
+    const wanted = this.#wanted;
+    this.#wanted = Number.POSITIVE_INFINITY;
+    this.#schedule(Math.min(this.#budget.regular, this.#budget.asked(wanted)));
   }
 
   async #listConnections(): Promise<Omit<ConnectionLook, 'began'>> {

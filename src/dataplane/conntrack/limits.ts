@@ -10,13 +10,28 @@ export const lookPause = 10_000;
 export const askedLookPause = 3_000;
 
 /** Milliseconds without a look that pay for a millisecond of looking. */
-export const pauseFactor = 3_000;
+export const pauseFactor = 2_000;
 
-/** Milliseconds that may still be unpaid when a look that is asked for begins. */
-export const unpaidPause = 60_000;
+/** Milliseconds of a processor that a look usually takes at a small table. The first one counts twice that at most. */
+export const usualLook = 10;
+
+/** The same as pauseFactor for looks that are asked for, which have a budget of their own. */
+export const askedFactor = 3_000;
+
+/** Milliseconds that may still be unpaid when a look that is asked for begins: some six looks in a row. */
+export const longestDebt = 180_000;
 
 /** The longest pause between two looks, in milliseconds, however long they take. */
-export const longestLookPause = 300_000;
+export const longestLookPause = 60_000;
+
+/** Milliseconds between two lists of the connections that begin, at least, while an answer to one of them would be news. */
+export const begunPause = 4_000;
+
+/** Milliseconds without such a list that pay for a millisecond of listing. */
+export const begunFactor = 10_000;
+
+/** Milliseconds after which a connection that began has been answered, most likely. */
+export const answerTime = 1_000;
 
 /** Octets of events about ended connections that may wait in the socket. */
 export const endedBufferBytes = 1024 * 1024;

@@ -4,6 +4,7 @@ import { liveChecks } from '../../../../src/agent/live/live-checks.ts';
 import { planService, type ServicePlan } from '../../../../src/agent/reconcile/service-plan.ts';
 import { writeUrgency, type ReportContent } from '../../../../src/agent/report/write-urgency.ts';
 import type { WatchHandlers } from '../../../../src/dataplane/conntrack/connection-watch.ts';
+import { limits } from '../../../../src/agent/limits.ts';
 import { LiveQuery } from '../../../../src/live/query.ts';
 import type { CheckMode } from '../../../../src/model/objects/node-state.ts';
 import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
@@ -28,12 +29,16 @@ async function bed() {
   const plans = new Map<ServiceKey, ServicePlan>([['default/web', planService(source.snapshot, 'default/web', 'n1').plan]]);
   const dataplane = new FakeDataplane();
   await dataplane.apply(new Map([['default/web', plans.get('default/web')?.forwarding]]));
-  const state = { changes: 0, watches: 0, stopped: 0, asked: 0 };
+  const state = { changes: 0, watches: 0, stopped: 0, asked: 0, askedAt: [] as number[], awaits: false };
   let handlers: WatchHandlers | undefined;
   const watchConnections = (given: WatchHandlers) => {
     handlers = given;
     state.watches++;
-    return { lookSoon: () => state.asked++, stop: () => state.stopped++ };
+    return {
+      lookSoon: (at?: number) => void (at === undefined ? state.asked++ : state.askedAt.push(at)),
+      awaitConnections: (isOn: boolean) => (state.awaits = isOn),
+      stop: () => state.stopped++,
+    };
   };
   const checks = new ConnectionChecks(
     { watchConnections, dataplane, clock, random: () => 0, log: silentLog },
@@ -92,6 +97,42 @@ describe('the checks of connections', () => {
     expect(checks.figures).toMatchObject({ failingEndpoints: 1, answeredFrontends: 0, isBlind: false });
     watch().looked({ connections: [seen('answered', clock.now())], began: clock.now(), share: 1 });
     expect(checks.reportPart().checks?.failing).toEqual([]);
+  });
+
+  test('ask for no look when connections are refused that are known to fail, and await those that clients open after a repair', async () => {
+    const { clock, state, watch } = await bed();
+    const refuse = (): void => watch().ended([seen('refused', clock.now())]);
+    const look = (...connections: ObservedConnection[]): void => watch().looked({ connections, began: clock.now(), share: 1 });
+    refuse();
+    refuse();
+    expect(state.awaits).toBe(false);
+    look();
+    expect(state.awaits).toBe(true);
+    const { asked } = state;
+    refuse();
+    expect(state.asked).toBe(asked);
+    look(seen('answered', clock.now()));
+    expect(state.awaits).toBe(false);
+    clock.advance(1_000);
+    refuse();
+    expect(state.asked).toBe(asked + 1);
+  });
+
+  test('ask for a look at the time at which a frontend is answered no longer, if its answers stopped', async () => {
+    const { clock, checks, state, watch } = await bed();
+    for (let looks = 0; looks < 10; looks++) {
+      clock.advance(20_000);
+      watch().looked({ connections: [seen('answered', clock.now())], began: clock.now(), share: 1 });
+    }
+    const last = clock.now();
+    expect(state.askedAt).toEqual([]);
+    clock.advance(20_000);
+    watch().looked({ connections: [], began: clock.now(), share: 1 });
+    expect(state.askedAt).toEqual([last + limits.quietMilliseconds]);
+    expect([checks.figures.answeredFrontends, state.awaits]).toEqual([1, false]);
+    clock.advance(11_000);
+    watch().looked({ connections: [], began: clock.now(), share: 1 });
+    expect([checks.figures.answeredFrontends, state.awaits]).toEqual([0, true]);
   });
 
   test('say why they are blind, and judge connections of the agent itself nevertheless', async () => {
@@ -163,13 +204,13 @@ describe('the checks of connections', () => {
   });
 });
 
-test('a failing endpoint is reported at once, an answered frontend with the next details', async () => {
+test('a failing endpoint is reported at once, an answered frontend soon', async () => {
   const { clock, checks, watch } = await bed();
   const content = (): ReportContent => ({ sessions: [], differing: [], consumed: {}, ...checks.reportPart() });
   const before = content();
   watch().looked({ connections: [seen('answered', 0)], began: 0, share: 1 });
   const answered = content();
-  expect(writeUrgency(before, answered)).toBe('details');
+  expect(writeUrgency(before, answered)).toBe('answers');
   watch().ended([seen('refused', 1), seen('refused', 2)]);
   clock.advance(1_000);
   watch().looked({ connections: [], began: clock.now(), share: 1 });

@@ -293,36 +293,136 @@ test('an answer tells nothing of other clients, to whom alone the Service is ope
 });
 
 describe('a frontend at which connections stopped', () => {
-  const judged = (evidence: ConnectionEvidence, now: number): readonly string[] => evidence.judge({ began: now, share: 1 }, now).answered;
   const frontends = ['192.0.2.1 TCP 80'];
-  const every = (milliseconds: number, until: number): ObservedConnection[] =>
-    Array.from({ length: until / milliseconds + 1 }, (_, index) => seen('answered', index * milliseconds));
 
-  test('is answered no longer after three times the usual time, and not before half a minute', () => {
-    const { evidence } = bed(web(), pods('10.1.0.1'));
-    evidence.take(every(4_000, minute), minute);
-    expect(judged(evidence, minute + 29_000)).toEqual(frontends);
-    expect(judged(evidence, minute + 31_000)).toEqual([]);
+  /** Evidence, and looks at `pause` milliseconds while one client connects each `distance` milliseconds to each of these endpoints. */
+  function watched(pause: number, distance: number, endpoints: readonly string[] = ['10.1.0.1']) {
+    const { evidence } = bed(web(), pods(...endpoints));
+    let now = 0;
+    let answeredUntil = Number.POSITIVE_INFINITY;
+    /** As a look: the latest connection of each endpoint and kind, in the order of the table. */
+    const look = (at: number): readonly string[] => {
+      const before = now;
+      now = at;
+      const latest = Math.floor(Math.min(now, answeredUntil) / distance) * distance;
+      const found = endpoints.flatMap((text, index) => {
+        const endpoint = address(text);
+        return [seen('answered', latest - index * 10, { endpoint }), seen('used', Math.min(latest, before), { endpoint })];
+      });
+      evidence.take(latest < 0 ? [] : found, now);
+      return evidence.judge({ began: now, share: 1 }, now).answered;
+    };
+    const lookUntil = (end: number): void => {
+      for (let at = now + pause; at <= end; at += pause) look(at);
+    };
+    const stop = (): void => void (answeredUntil = now);
+    const goOn = (): void => void (answeredUntil = Number.POSITIVE_INFINITY);
+    return { evidence, look, lookUntil, stop, goOn, now: () => now };
+  }
+
+  test.each([
+    [10_000, ['10.1.0.1']],
+    [30_000, ['10.1.0.1']],
+    [30_000, ['10.1.0.1', '10.1.0.2', '10.1.0.3']],
+    [60_000, ['10.1.0.3', '10.1.0.1']],
+  ] as const)('is answered no longer after half a minute with looks %i ms apart and endpoints %j', (pause, endpoints) => {
+    const { evidence, look, lookUntil, stop, now } = watched(pause, 250, endpoints);
+    lookUntil(4 * minute);
+    stop();
+    const stopped = now();
+    expect(look(stopped + 29_000)).toEqual(frontends);
     // A look that began earlier does not show it.
-    expect(evidence.judge({ began: minute, share: 1 }, minute + 31_000).answered).toEqual(frontends);
-    evidence.take([seen('answered', 2 * minute)], 2 * minute);
-    expect(judged(evidence, 2 * minute + 1)).toEqual(frontends);
-    // A pause of a minute is usual now.
-    expect(judged(evidence, 4 * minute)).toEqual(frontends);
-    expect(judged(evidence, 6 * minute)).toEqual([]);
+    expect(evidence.judge({ began: stopped + 29_000, share: 1 }, stopped + 60_000).answered).toEqual(frontends);
+    look(now());
+    expect(evidence.doubts).toEqual({ quietAt: stopped + limits.quietMilliseconds, areAwaited: false });
+    expect(look(stopped + 31_000)).toEqual([]);
+    expect(evidence.doubts).toEqual({ quietAt: Number.POSITIVE_INFINITY, areAwaited: true });
   });
 
-  test('counts as answered for ten minutes if it had few answers, answers within one minute only, or answers minutes apart', () => {
-    for (const [distance, until] of [
-      [1, 2],
-      [1000, 50_000],
-      [4 * minute, 16 * minute],
-    ] as const) {
-      const { evidence } = bed(web(), pods('10.1.0.1'));
-      evidence.take(every(distance, until), until);
-      expect(judged(evidence, until + 10 * minute - 1)).toEqual(frontends);
-      expect(judged(evidence, until + 10 * minute)).toEqual([]);
+  test('causes no doubt while answers are as old as usual', () => {
+    const { evidence, lookUntil, now } = watched(10_000, 250);
+    while (now() < 3 * minute) {
+      lookUntil(now() + 10_000);
+      expect(evidence.doubts).toEqual({ quietAt: Number.POSITIVE_INFINITY, areAwaited: false });
     }
+  });
+
+  test('is judged alike after an outage: that one was long does not make the next one usual', () => {
+    const { look, lookUntil, stop, goOn, now } = watched(10_000, 250);
+    lookUntil(3 * minute);
+    for (let outages = 0; outages < 2; outages++) {
+      stop();
+      const stopped = now();
+      lookUntil(stopped + 20_000);
+      expect(look(stopped + 25_000)).toEqual(frontends);
+      expect(look(stopped + 31_000)).toEqual([]);
+      goOn();
+      expect(look(stopped + 90_000)).toEqual(frontends);
+      lookUntil(now() + 2 * minute);
+      if (outages === 0) continue;
+      // Now lulls of a minute are usual.
+      stop();
+      lookUntil(now() + 50_000);
+      expect(look(now() + 1_000)).toEqual(frontends);
+    }
+  });
+
+  test.each([20_000, 45_000, 70_000])('counts as answered between connections that come every %i ms', (distance) => {
+    for (const pause of [10_000, 17_000, 30_000]) {
+      const { look, lookUntil, stop, now } = watched(pause, distance);
+      lookUntil(8 * distance);
+      for (let looks = 0; looks < 50; looks++) expect(look(now() + pause)).toEqual(frontends);
+      stop();
+      expect(look(now() + 5 * distance)).toEqual([]);
+    }
+  });
+
+  test('counts as answered for ten minutes if few looks saw answers, or within one minute only', () => {
+    for (const looks of [2, 6]) {
+      const { look, lookUntil, stop, now } = watched(9_000, 250);
+      lookUntil(looks * 9_000);
+      stop();
+      const stopped = now();
+      expect(look(stopped + 10 * minute - 1)).toEqual(frontends);
+      expect(look(stopped + 10 * minute)).toEqual([]);
+    }
+  });
+});
+
+describe('an answer to a connection that begins', () => {
+  const look = (evidence: ConnectionEvidence, now: number) => evidence.judge({ began: now, share: 1 }, now);
+
+  test('is news where connections fail, and where none is seen of one that was refused since', () => {
+    const { evidence } = bed(web(), pods('10.1.0.1', '10.1.0.2'));
+    const pair = seen('answered', 0);
+    const isAwaited = (at: number, now: number): boolean => evidence.isAwaited(pair, at, now);
+    evidence.take([seen('answered', 1_000)], 1_000);
+    look(evidence, 1_000);
+    expect(isAwaited(2_000, 5_000)).toBe(false);
+    evidence.take([seen('silent', 2_000), seen('silent', 3_000)], 6_000);
+    look(evidence, 6_000);
+    expect(isAwaited(6_000, 6_000)).toBe(true);
+    expect(evidence.isAwaited({ ...pair, endpoint: address('10.1.0.2') }, 6_000, 6_000)).toBe(false);
+    expect(evidence.isAwaited({ ...pair, endpoint: address('10.9.9.9') }, 6_000, 6_000)).toBe(false);
+    expect(evidence.isAwaited({ ...pair, destination: address('10.96.0.1') }, 6_000, 6_000)).toBe(false);
+    evidence.take([seen('refused', 7_000)], 7_000);
+    expect(isAwaited(6_500, 12_000)).toBe(false);
+    // Its refusal may still be unread.
+    expect(isAwaited(11_000, 12_000)).toBe(false);
+    expect(isAwaited(11_000, 13_000)).toBe(true);
+    evidence.take([seen('answered', 12_000)], 13_000);
+    look(evidence, 13_000);
+    expect(isAwaited(13_000, 16_000)).toBe(false);
+  });
+
+  test('is news where answers of before tell little of now, for ten minutes', () => {
+    const { evidence } = bed(web(), pods('10.1.0.1'));
+    const pair = seen('answered', 0);
+    evidence.take([pair], 0);
+    evidence.judge({ began: 1_000, share: 1 }, 1_000, () => 500);
+    expect(evidence.isAwaited(pair, 1_000, 2_000)).toBe(true);
+    expect(evidence.doubts.areAwaited).toBe(true);
+    expect(evidence.isAwaited(pair, 1_000, 10 * minute)).toBe(false);
   });
 });
 

@@ -41,6 +41,7 @@ async function bed(mode: CheckMode) {
   };
   // A look sees no connection of a client.
   const watchConnections: WatchConnections = ({ looked }) => ({
+    awaitConnections: () => undefined,
     lookSoon: () => void clock.after(1_000, () => looked({ connections: [], began: clock.now(), share: 1 })),
     stop: () => undefined,
   });

@@ -90,6 +90,32 @@ describe('the report of a node', () => {
     expect(written).toHaveLength(2);
   });
 
+  test.each([
+    [1, 5_000],
+    [100, 10_000],
+  ])(
+    'in a cluster of %i nodes, which frontends were answered is written after %i ms at most, and more often never',
+    async (nodes, pause) => {
+      const { report, set, written, advance } = bench(undefined, { nodes, random: () => 1 });
+      const checks = (...answered: string[]): Partial<ReportContent> => ({
+        consumed: { Node: '1' },
+        checks: { mode: 'passive', answered, failing: [] },
+      });
+      set(checks());
+      report.scheduleWrite();
+      await advance(50);
+      for (let writes = 1; writes < 4; writes++) {
+        expect(written).toHaveLength(writes);
+        set(checks(`192.0.2.${writes} TCP 80`));
+        report.scheduleWrite();
+        await advance(50);
+        await advance(pause - 51 - 50);
+        expect(written).toHaveLength(writes);
+        await advance(200);
+      }
+    },
+  );
+
   test('writes run one at a time; changes during a write cause one more', async () => {
     const ends: (() => void)[] = [];
     const { report, written, advance, clock } = bench(() => new Promise((resolve) => void ends.push(resolve)));

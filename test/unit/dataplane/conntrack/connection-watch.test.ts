@@ -6,8 +6,17 @@ import { watchConnections, type WatchHandlers } from '../../../../src/dataplane/
 import { readFlow } from '../../../../src/dataplane/conntrack/flow-messages.ts';
 import { endedOutcomeOf, outcomeOf, type Timeouts } from '../../../../src/dataplane/conntrack/flow-outcome.ts';
 import type { Begun } from '../../../../src/dataplane/conntrack/dropped-connections.ts';
+import { LookBudget } from '../../../../src/dataplane/conntrack/look-budget.ts';
 import { FlowReader, pairKey } from '../../../../src/dataplane/conntrack/flow-reader.ts';
-import { endedPause, endedPerSecond, pauseFactor, sampledConnections, unpaidPause } from '../../../../src/dataplane/conntrack/limits.ts';
+import {
+  askedFactor,
+  endedPause,
+  endedPerSecond,
+  longestDebt,
+  lookPause,
+  pauseFactor,
+  sampledConnections,
+} from '../../../../src/dataplane/conntrack/limits.ts';
 import { address, formatAddress } from '../../../../src/net/address.ts';
 import type { ObservedConnection } from '../../../../src/net/observed-connection.ts';
 import { MalformedNetlink, NetlinkError } from '../../../../src/system/netlink/error.ts';
@@ -197,8 +206,11 @@ function bed({ cost = 10, events = (): Uint8Array[] => [], count = '5', begun = 
   const state = {
     used: 0,
     looks: 0,
+    lists: 0,
     joined: 0,
     left: 0,
+    awaited: new Set<number>(),
+    onLook: (): void => undefined,
     refusal: undefined as string | undefined,
     ended: [] as ObservedConnection[],
     looked: [] as ObservedConnection[],
@@ -219,6 +231,7 @@ function bed({ cost = 10, events = (): Uint8Array[] => [], count = '5', begun = 
     let list: NetlinkSocket | undefined;
     const send = async (): Promise<void> => {
       state.looks++;
+      state.onLook();
       state.used += cost;
       clock.advance(cost);
       list = socketOf(listOf([{ id: state.looks }]));
@@ -231,19 +244,51 @@ function bed({ cost = 10, events = (): Uint8Array[] => [], count = '5', begun = 
     blind: (why) => blind.push(why),
     spent: () => undefined,
     isAnswered: () => false,
+    isAwaited: ({ port }) => state.awaited.has(port),
   };
-  const listBegun = async (): Promise<Map<string, Begun>> => new Map(begun.map((one) => [pairKey(one.pair), one]));
+  const listBegun = async (): Promise<Map<string, Begun>> => {
+    // After the step of the clock that began it.
+    await setImmediate();
+    state.lists++;
+    state.used += cost / 20;
+    clock.advance(cost / 20);
+    return new Map(begun.map((one) => [pairKey(one.pair), one]));
+  };
   const watch = watchConnections({ clock, listBegun, readSetting, processorMilliseconds: () => state.used, open })(handlers);
   /** The work is by promises, between steps of the clock. */
   const advance = async (milliseconds: number, step = 1_000, each: () => void = () => undefined): Promise<void> => {
     for (let passed = 0; passed < milliseconds; passed += step) {
       clock.advance(step);
       each();
-      await setImmediate();
+      for (let turns = 0; turns < 3; turns++) await setImmediate();
     }
   };
   return { clock, state, blind, watch, advance };
 }
+
+describe('the budget of looks', () => {
+  test('counts a look as twice the one before at most, because other work of the process takes time as well', () => {
+    const budget = new LookBudget(0);
+    const pauses = [60, 10, 500, 500, 500, 500].map((spent, index) => {
+      budget.note({ began: budget.regular, ended: index * 1_000_000, spent });
+      return budget.regular - budget.ended;
+    });
+    expect(pauses).toEqual([40_000, 20_000, 40_000, 60_000, 60_000, 60_000]);
+  });
+
+  test('begins six looks in a row that are asked for, and then those of the other budget', () => {
+    const budget = new LookBudget(1_000_000);
+    let now = 0;
+    const times = Array.from({ length: 20 }, () => {
+      now = Math.min(budget.asked(now), budget.regular);
+      budget.note({ began: now, ended: now, spent: 10 });
+      return now;
+    });
+    expect(times.slice(0, 6)).toEqual([0, 3_000, 6_000, 9_000, 12_000, 15_000]);
+    // The others come meanwhile.
+    expect((times[19] ?? 0) - (times[18] ?? 0)).toBeGreaterThanOrEqual(lookPause);
+  });
+});
 
 describe('the watch', () => {
   test('looks soon after the start, then as often as its looks are cheap', async () => {
@@ -251,26 +296,86 @@ describe('the watch', () => {
     await advance(4_000);
     expect(state.looks).toBe(1);
     await advance(600_000);
-    // 10 ms of work each 30 s.
-    expect(state.looks).toBeGreaterThanOrEqual(19);
-    expect(state.looks).toBeLessThanOrEqual(22);
+    // 10.5 ms of work each 21 s.
+    expect(state.looks).toBeGreaterThanOrEqual(27);
+    expect(state.looks).toBeLessThanOrEqual(31);
     watch.stop();
     const { looks } = state;
     await advance(60_000);
     expect(state.looks).toBe(looks);
   });
 
-  test.each([1, 10, 40])('costs no more when looks of %i ms are asked for all the time, and the first comes soon', async (cost) => {
+  test.each([1, 10, 29])('costs less than a thousandth of a core when looks of %i ms are asked for all the time', async (cost) => {
     const { state, watch, advance } = bed({ cost });
-    await advance(60_000);
-    const { looks } = state;
+    await advance(180_000);
+    const { looks, used } = state;
+    watch.awaitConnections(true);
     watch.lookSoon();
     await advance(4_000);
     expect(state.looks - looks).toBe(1);
     const hour = 3_600_000;
     await advance(hour, 1_000, () => watch.lookSoon());
-    expect(state.used).toBeLessThanOrEqual((hour + 64_000 + unpaidPause) / pauseFactor + 2 * cost);
-    expect(state.looks).toBeGreaterThan(cost > 30 ? 25 : 100);
+    // The debt is that of one hour only.
+    expect(state.used - used - longestDebt / askedFactor).toBeLessThan((hour + 4_000) / 1_000);
+    expect(state.looks - looks).toBeGreaterThan(hour / (cost * pauseFactor + 3_000));
+  });
+
+  test('looks every minute at least although its looks seem to take long, also after one that is asked for', async () => {
+    const { state, watch, advance } = bed({ cost: 500 });
+    await advance(600_000);
+    expect(state.looks).toBeGreaterThanOrEqual(9);
+    const { looks } = state;
+    await advance(600_000, 1_000, () => watch.lookSoon());
+    expect(state.looks - looks).toBeGreaterThanOrEqual(9);
+  });
+
+  test('looks at the time for which it was asked, also if it was asked during a look', async () => {
+    const { clock, state, watch, advance } = bed();
+    await advance(4_000);
+    watch.lookSoon(clock.now() + 8_000);
+    await advance(7_000);
+    expect(state.looks).toBe(1);
+    await advance(2_000);
+    expect(state.looks).toBe(2);
+    state.onLook = () => watch.lookSoon();
+    await advance(21_000);
+    expect(state.looks).toBe(3);
+    state.onLook = () => undefined;
+    await advance(5_000);
+    expect(state.looks).toBe(4);
+  });
+
+  const webPair = {
+    destination: address('192.0.2.1'),
+    protocol: 'TCP',
+    port: 80,
+    endpoint: address('10.1.0.1'),
+    endpointPort: 8080,
+  } as const;
+
+  test('looks soon after connections begin whose answer would be news, and at a distance while they are not answered', async () => {
+    const begun = { pair: webPair, at: 0, packets: 1 };
+    const { clock, state, watch, advance } = bed({ cost: 14, begun: [begun] });
+    await advance(10_000);
+    expect([state.looks, state.lists]).toEqual([1, 1]);
+    watch.awaitConnections(true);
+    // Once more changes nothing.
+    watch.awaitConnections(true);
+    await advance(9_000);
+    expect([state.looks, state.lists]).toEqual([1, 2]);
+    begun.at = clock.now();
+    state.awaited.add(80);
+    const times = [clock.now()];
+    state.onLook = () => void times.push(clock.now());
+    await advance(60_000);
+    const pauses = times.slice(1).map((time, index) => time - (times[index] ?? 0));
+    expect(pauses.length).toBeGreaterThanOrEqual(4);
+    expect(pauses[0]).toBeLessThan(9_000);
+    for (const pause of pauses.slice(1)) expect(pause > lookPause && pause < lookPause + 8_000).toBe(true);
+    watch.awaitConnections(false);
+    const { lists, looks } = state;
+    await advance(25_000);
+    expect([state.looks, state.lists]).toEqual([looks + 1, lists + 1]);
   });
 
   test('does not look while the table is empty, because that takes the kernel as long', async () => {
