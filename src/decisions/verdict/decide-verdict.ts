@@ -257,7 +257,7 @@ function withoutProblem({ service, clients, seen, nodes }: VerdictFacts, via: st
       causeText(doubts, countNodes(nodes)),
       doubt.reason,
     );
-    return { outcome: 'announced', line: `${line} ${check}`, fix: `${wayBack} ${check}` };
+    return { outcome: 'announced', line: `${line} ${check}`, doubt: doubt.reason.code, fix: `${wayBack} ${check}` };
   }
   const why = seen.unseen() ?? `${heard}no answer to a connection${where} was seen ${seen.since ?? 'lately'}`;
   return { outcome: 'announced', line: `Announced${to}, not checked${how}; ${why}. ${fix}`, fix };
