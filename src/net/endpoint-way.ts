@@ -16,6 +16,8 @@ export type NoWay =
 export interface DroppingInterface {
   readonly interface: string;
   readonly families: readonly Family[];
+  /** Packets for machines behind a gateway may not be dropped. */
+  readonly onLinkOnly?: true;
   readonly why: string;
   readonly remedy: string;
 }

@@ -38,8 +38,8 @@ export interface WayReader {
   readonly answers: (questions: readonly AnswerQuestion[]) => Promise<readonly AnswerWay[]>;
   /** Returns the machines on links of which the kernel knows. */
   readonly neighbors: () => Promise<readonly Neighbor[]>;
-  /** Returns the indexes of interfaces by name. Those that do not exist are left out. */
-  readonly indexes: (names: readonly string[]) => Promise<ReadonlyMap<string, number>>;
+  /** Returns the names of interfaces by index. */
+  readonly interfaces: () => Promise<ReadonlyMap<number, string>>;
   /** Calls `changed` when the kernel reports that routes may have changed, until the returned function is called. */
   readonly follow: (changed: (change: RouteChange) => void) => Cancel;
 }
@@ -76,11 +76,7 @@ export function wayReader(clock: Clock, networkNamespace?: string): WayReader | 
         const names = entries.some(({ state }) => state !== 'known') ? await linkNames(connection) : new Map<number, string>();
         return entries.map((entry) => ({ ...entry, interface: names.get(entry.index) ?? String(entry.index) }));
       }),
-    indexes: (names) =>
-      withConnection(async (connection) => {
-        const found = [...(await linkNames(connection))].map(([index, name]) => [name, index] as const);
-        return new Map(found.filter(([name]) => names.includes(name)));
-      }),
+    interfaces: () => withConnection(linkNames),
     follow: (changed) =>
       followChanges({ ...where, groups: wayGroups }, clock, {
         isChange(message) {

@@ -31,7 +31,7 @@ function bed(way: AnswerWay, neighbors: readonly Neighbor[] = [], uplinks = ['et
     },
     routes: async () => [],
     neighbors: async () => host.neighbors,
-    indexes: async () => new Map(),
+    interfaces: async () => new Map(),
     follow: () => () => undefined,
   };
   const clients = new ClientWays(
