@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../until.ts';
-import { clients, clusterIPs, connect, endpoints, families, podBehindNode } from './pod-behind-node.ts';
+import { clients, clusterIPs, connect, endpoints, families, pod, podBehindNode } from './pod-behind-node.ts';
 import type { Report, TwoNodes } from './two-nodes.ts';
 
 let lab: TwoNodes;
@@ -22,6 +22,9 @@ async function flood(): Promise<void> {
     setTimeout(() => process.exit(), 1500);`;
   await lab.exec('client', [process.execPath, '-e', program]);
 }
+
+const flag = (family: 4 | 6): string => (family === 6 ? '-6 ' : '');
+const ipOf = (family: 4 | 6): string => `ip ${flag(family)}`.trim();
 
 const elsewhere = (name: string) => families.map((family) => ({ clients: clients[family].network, interface: name, uplinks: 'uplink' }));
 
@@ -72,8 +75,65 @@ describe('the agent of a node', () => {
       {
         mistake: 'an unreachable route',
         make: families.map((family) => `route add unreachable ${clients[family].network}`),
-        mend: families.map((family) => `route del unreachable ${clients[family].network}`),
-        details: families.map((family) => ({ route: `route unreachable ${clients[family].network}` })),
+        details: families.map((family) => ({
+          route: `route unreachable ${clients[family].network}`,
+          remedy: `${ipOf(family)} route del unreachable ${clients[family].network}`,
+        })),
+      },
+      {
+        mistake: 'a rule of a VPN that takes everything but its own packets, as of wg-quick',
+        make: [
+          // An interface that asks for no machine on its link, as that of a tunnel.
+          'link add vpn0 type veth peer name vpn1',
+          'link set vpn1 up',
+          'link set vpn0 arp off up',
+          ...families.flatMap((family) => [
+            `${flag(family)}route add default dev vpn0 table 51820`,
+            `${flag(family)}rule add pref 32764 lookup main suppress_prefixlength 0`,
+            `${flag(family)}rule add pref 32765 not fwmark 51820 lookup 51820`,
+          ]),
+        ],
+        mend: families.map((family) => `${flag(family)}rule add pref 32764 from ${pod[family]} lookup main`),
+        after: [
+          ...families.flatMap((family) => [
+            `${flag(family)}rule del pref 32764 from ${pod[family]} lookup main`,
+            `${flag(family)}rule del pref 32764`,
+            `${flag(family)}rule del pref 32765`,
+          ]),
+          'link del vpn0',
+        ],
+        details: families.map((family) => ({
+          clients: family === 4 ? '0.0.0.0/0' : '::/0',
+          interface: 'vpn0',
+          uplinks: 'uplink',
+          rule: '32765 (not from all fwmark 0xca6c lookup 51820)',
+          table: '51820',
+          preference: 32_765,
+        })),
+      },
+      {
+        mistake: 'a rule that refuses answers',
+        isFull: true,
+        make: families.map((family) => `${flag(family)}rule add pref 100 from ${pod[family]} to ${clients[family].network} prohibit`),
+        details: families.map((family) => ({
+          route: `rule 100 (from ${pod[family]} to ${clients[family].network} prohibit)`,
+          remedy: `${ipOf(family)} rule del pref 100`,
+        })),
+      },
+      {
+        mistake: "a blackhole in a table of the pods' own",
+        make: families.flatMap((family) => [
+          `${flag(family)}route add blackhole default table 77`,
+          `${flag(family)}rule add pref 100 iif cali1 lookup 77`,
+        ]),
+        after: families.map((family) => `${flag(family)}rule del pref 100`),
+        details: families.map((family) => {
+          const all = family === 4 ? '0.0.0.0/0' : '::/0';
+          return {
+            route: `route blackhole ${all} of table 77, to which rule 100 (from all iif cali1 lookup 77) leads`,
+            remedy: `${ipOf(family)} route del blackhole ${all} table 77`,
+          };
+        }),
       },
       {
         mistake: 'a route by another gateway',
@@ -83,7 +143,7 @@ describe('the agent of a node', () => {
         details: elsewhere('cali1'),
       },
     ].filter(({ isFull }) => isFull !== true || process.env['TIER'] === 'full'),
-  )('names $mistake, and takes it back when it is mended', async ({ make, mend, details }) => {
+  )('names $mistake, and takes it back when it is mended', async ({ make, mend, after = [], details }) => {
     for (const line of make) await lab.exec('node1', ['ip', ...line.split(' ')]);
     const found = await untilFailing(
       'both families fail',
@@ -97,8 +157,11 @@ describe('the agent of a node', () => {
         { node: 'node1', endpoints: endpoints[family], ...details[at] },
       ]),
     );
-    for (const line of mend) await lab.exec('node1', ['ip', ...line.split(' ')]);
+    // Without other commands, those that the report prints.
+    const printed = details.map((one) => ('remedy' in one ? one.remedy.replace('ip ', '') : ''));
+    for (const line of mend ?? printed) await lab.exec('node1', ['ip', ...line.split(' ')]);
     await untilFailing('both are answered', (seen) => seen.length === 0);
+    for (const line of after) await lab.exec('node1', ['ip', ...line.split(' ')]);
   });
 
   test('claims no loss when forged clients do not complete connections', async () => {
