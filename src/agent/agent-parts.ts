@@ -109,10 +109,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   });
   const links = new NodeLinks(components, {
     ...place,
-    onChanged() {
-      void kernelAnswers.check();
-      events.requeueAll.emit();
-    },
+    onChanged: () => [void kernelAnswers.check(), events.requeueAll.emit()],
   });
   const l2: L2Announcer = new L2Announcer(
     { ...components, startL2: components.startL2 ?? refuseL2 },
@@ -168,6 +165,8 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     services: () => source.snapshot.config.services,
     plans: () => plans.byService,
     networks: () => checkNetworks(components, source.snapshot, node),
+    endpointInterfaces: () => checks.endpointInterfaces(),
+    onDroppingChanged: () => checks.droppingChanged(),
     servedPorts: () => new Map([...health.ports(), ...sessions.passivePorts()]),
     onForwardingChecked: () => [holdBack.check(), void identity.check()],
     onChecked: () => [health.onNodeChanged(), sessions.hostChecked(source.snapshot, node)],
@@ -189,7 +188,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     servicesAt: (address) => l2.servicesAt(address),
     onStatusChanged,
   });
-  const checks: ConnectionChecks = buildChecks(components, { ...place, plans, sessions, routes, l2 });
+  const checks: ConnectionChecks = buildChecks(components, { ...place, plans, sessions, routes, l2, hostCheck });
   return {
     node,
     ...defined({ history }),
@@ -225,14 +224,15 @@ interface CheckedParts {
   readonly sessions: BgpSessions;
   readonly routes: AnnouncedRoutes;
   readonly l2: L2Announcer;
+  readonly hostCheck: HostCheck;
 }
 
-function buildChecks(components: AgentComponents, { sessions, routes, l2, ...place }: CheckedParts): ConnectionChecks {
+function buildChecks(components: AgentComponents, { sessions, routes, l2, hostCheck, ...place }: CheckedParts): ConnectionChecks {
   const { node, snapshot } = place;
   const isOnLink = (address: Address): boolean => l2.interfaces(formatAddress(address)).length > 0;
   return new ConnectionChecks(components, {
     ...place,
-    dropping: () => findDroppingBridges(components, snapshot(), node, l2.interfaces()),
+    dropping: async () => [...hostCheck.dropping(), ...(await findDroppingBridges(components, snapshot(), node, l2.interfaces()))],
     uplinks: () => entryInterfaces(components.hostPaths, snapshot(), node, l2.interfaces()),
     countsFrom: () => answersCountFrom({ sessions: () => sessions.status(), routes, isOnLink, clock: components.clock }),
   });

@@ -33,7 +33,7 @@ export const limits = {
   hostReasons: 100,
   /** Rules of other programs that a NodeState lists as not judged. */
   undecidedFilters: 10,
-  /** Kernel settings that the agent checks: two for each interface that clients may use, and a few more. */
+  /** Kernel settings that the agent checks: two for each interface that clients may use, a few more, and one for each interface to endpoints as far as there is room. */
   hostSettings: 200,
   /** Time after the start of the host in which kube-proxy may install its rules before routes are announced without them. */
   foreignMilliseconds: 120_000,

@@ -16,6 +16,8 @@ export type NoWay =
 export interface DroppingInterface {
   readonly interface: string;
   readonly families: readonly Family[];
+  /** Packets for machines behind a gateway may not be dropped. */
+  readonly onLinkOnly?: true;
   readonly why: string;
   readonly remedy: string;
 }
@@ -62,13 +64,39 @@ export interface AnswerQuestion {
 export interface AnswerWay {
   /** Why they certainly go nowhere. */
   readonly problem?: string;
-  /** `interface`: the name of the one by which they leave. */
-  readonly route?: { readonly prefix: Prefix; readonly interface: string; readonly hop: LinkHop };
+  /** The command that ends the problem. Absent: it is not known. */
+  readonly remedy?: string;
+  readonly route?: AnswerRoute;
+}
+
+export interface AnswerRoute {
+  readonly prefix: Prefix;
+  /** Name of the interface by which they leave. */
+  readonly interface: string;
+  readonly hop: LinkHop;
+  /** The interface asks for no machine on a link, as that of a tunnel. */
+  readonly isTunnel?: true;
+  /** The rule that leads to the table of the route. Absent: it is a usual table. */
+  readonly rule?: LeadingRule;
+}
+
+/** A rule of the routing policy that leads packets to a table of their own. */
+export interface LeadingRule {
+  readonly preference: number;
+  /** "5270 (from all lookup 52)". */
+  readonly text: string;
+  readonly table: number;
 }
 
 /** Why answers to clients certainly do not arrive, by the routes of the host. */
 export type LostAnswers =
   /** "route unreachable 10.9.0.0/24". */
-  | { readonly kind: 'unroutable'; readonly route: string }
+  | { readonly kind: 'unroutable'; readonly route: string; readonly remedy?: string }
   /** They leave by an interface by which clients do not come. `uplinks`: those by which they do, sorted. */
-  | { readonly kind: 'elsewhere'; readonly clients: string; readonly interface: string; readonly uplinks: readonly string[] };
+  | {
+      readonly kind: 'elsewhere';
+      readonly clients: string;
+      readonly interface: string;
+      readonly uplinks: readonly string[];
+      readonly rule?: LeadingRule;
+    };

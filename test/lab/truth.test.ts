@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectTrue } from './diagnosis/agreement.ts';
-import { explain, firstLine, withoutTimes, type Explained } from './diagnosis/faces.ts';
+import { explain, firstLine, problems, withoutTimes, type Explained, type Problem } from './diagnosis/faces.ts';
 import { fabricOf } from './diagnosis/fabric.ts';
 import { observe, type Facts } from './diagnosis/facts.ts';
 import type { Scene } from './diagnosis/misconfiguration.ts';
@@ -84,6 +84,7 @@ describe('before the mistakes', () => {
 describe('after the mistakes', () => {
   let found: ReadonlyMap<string, Explained>;
   let facts: Facts;
+  let rows: readonly Problem[];
 
   beforeAll(async () => {
     await makeMistakes(scene, chosenTruths);
@@ -93,6 +94,7 @@ describe('after the mistakes', () => {
       ({ verdict }, { one }) => one.gap !== undefined || withoutTimes(verdict.line) === one.verdict,
     );
     facts = await observe(scene);
+    ({ problems: rows } = await problems(scene));
   });
 
   describe.each(chosenTruths)('$one.mistake', (placed) => {
@@ -103,6 +105,11 @@ describe('after the mistakes', () => {
     judged('the verdict is true', async () => {
       expect(withoutTimes(await firstLine(scene, `${one.name}/web`))).toBe(one.verdict);
       expect(found.get(one.name)?.verdict.code).toBe(one.code);
+    });
+
+    test.skipIf(one.gap !== undefined || one.code === undefined)('status lists the Service with its cause', () => {
+      const row = rows.find(({ object, others = [] }) => [object, ...others].includes(`Service/${one.name}/web`));
+      expect(row?.code).toBe(one.code);
     });
 
     test.skipIf(one.gap !== undefined)('explain agrees with kernel, router and client', async () => {

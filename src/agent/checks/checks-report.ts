@@ -35,9 +35,10 @@ function reasonOf(node: string, endpoints: string, { kind, way, lost }: FailingE
   if (way?.kind === 'unroutable')
     return reason('EndpointUnroutable', { node, endpoints, route: way.route, ...defined({ remedy: way.remedy }) });
   if (way?.kind === 'notOnLink') return reason('EndpointNotOnLink', { node, endpoints, interface: way.interface });
-  if (lost?.kind === 'unroutable') return reason('EndpointAnswersLost', { node, endpoints, route: lost.route });
+  if (lost?.kind === 'unroutable')
+    return reason('EndpointAnswersLost', { node, endpoints, route: lost.route, ...defined({ remedy: lost.remedy }) });
   if (lost !== undefined) {
-    const { clients, interface: name, uplinks } = lost;
+    const { clients, interface: name, uplinks, rule } = lost;
     const [uplink] = uplinks;
     return reason('EndpointAnswersLost', {
       node,
@@ -45,6 +46,7 @@ function reasonOf(node: string, endpoints: string, { kind, way, lost }: FailingE
       clients,
       interface: name,
       ...(uplink === undefined ? {} : { uplinks: listed(uplinks) }),
+      ...(rule === undefined ? {} : { rule: rule.text, table: String(rule.table), preference: rule.preference }),
     });
   }
   if (kind === 'unfinished') return reason('ClientsDoNotComplete', { node, endpoints });

@@ -1,5 +1,6 @@
+import { defined } from '../../lang/defined.ts';
 import { formatAddress } from '../../net/address.ts';
-import type { AnswerQuestion, AnswerWay, LostAnswers, Neighbor } from '../../net/endpoint-way.ts';
+import type { AnswerQuestion, AnswerRoute, AnswerWay, LostAnswers, Neighbor } from '../../net/endpoint-way.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
@@ -118,9 +119,9 @@ export function answerKey({ client, endpoint }: AnswerQuestion): string {
   return `${formatAddress(client)} ${formatAddress(endpoint)}`;
 }
 
-/** The default route, and a route by which clients come, may well lead back to them. */
-function isExpected({ prefix, interface: name }: NonNullable<AnswerWay['route']>, uplinks: readonly string[]): boolean {
-  return prefix.length === 0 || uplinks.includes(name);
+/** The default route, unless a rule leads to it, and a route by which clients come, may well lead back to them. */
+function isExpected({ prefix, interface: name, rule }: AnswerRoute, uplinks: readonly string[]): boolean {
+  return (prefix.length === 0 && rule === undefined) || uplinks.includes(name);
 }
 
 /**
@@ -128,15 +129,15 @@ function isExpected({ prefix, interface: name }: NonNullable<AnswerWay['route']>
  * machine on the link answers: a node may have several networks.
  */
 function lostAnswers(
-  { problem, route }: AnswerWay,
+  { problem, remedy, route }: AnswerWay,
   uplinks: readonly string[],
   isMissing: (hop: string) => boolean,
 ): LostAnswers | undefined {
-  if (problem !== undefined) return { kind: 'unroutable', route: problem };
+  if (problem !== undefined) return { kind: 'unroutable', route: problem, ...defined({ remedy }) };
   if (route === undefined || isExpected(route, uplinks)) return undefined;
-  const { prefix, interface: name, hop } = route;
-  const leadsElsewhere = isMissing(hopKey(hop)) || (hop.isGateway && uplinks.length > 0);
-  return leadsElsewhere ? { kind: 'elsewhere', clients: formatPrefix(prefix), interface: name, uplinks } : undefined;
+  const { prefix, interface: name, hop, isTunnel, rule } = route;
+  const leadsElsewhere = isMissing(hopKey(hop)) || ((hop.isGateway || isTunnel === true) && uplinks.length > 0);
+  return leadsElsewhere ? { kind: 'elsewhere', clients: formatPrefix(prefix), interface: name, uplinks, ...defined({ rule }) } : undefined;
 }
 
 const hopKey = ({ index, address }: { readonly index: number; readonly address: AnswerQuestion['client'] }): string =>

@@ -121,6 +121,16 @@ export class ConnectionChecks {
     if (this.#watch !== undefined) this.#judgeSoon();
   }
 
+  /** Returns the interfaces by which packets for IPv4 endpoints leave, those of most endpoints first. */
+  endpointInterfaces(): readonly string[] {
+    return this.#endpoints.interfaces;
+  }
+
+  /** Called when `dropping` may have changed. */
+  droppingChanged(): void {
+    this.#endpoints.droppingChanged();
+  }
+
   /** Takes the results of connections that the agent opened itself. */
   takeOwn(connections: readonly ObservedConnection[]): void {
     const now = this.#components.clock.now();

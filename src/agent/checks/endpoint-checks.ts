@@ -82,6 +82,16 @@ export class EndpointChecks {
     this.#probes?.targetsChanged();
   }
 
+  /** The interfaces by which packets for IPv4 endpoints leave, those of most endpoints first. */
+  get interfaces(): readonly string[] {
+    return this.#ways.interfaces;
+  }
+
+  /** Called when `dropping` may have changed. */
+  droppingChanged(): void {
+    this.#ways.droppingChanged();
+  }
+
   /** Called when clients were seen that did not complete their connections. */
   clientsChanged(): void {
     this.#clients.clientsChanged();

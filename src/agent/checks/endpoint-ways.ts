@@ -20,8 +20,8 @@ export interface ReadWays {
   /** The ways of answers to clients, in the order of the questions. */
   readonly answers: (questions: readonly AnswerQuestion[]) => Promise<readonly AnswerWay[]>;
   readonly neighbors: () => Promise<readonly Neighbor[]>;
-  /** The indexes of interfaces by name. */
-  readonly indexes: (names: readonly string[]) => Promise<ReadonlyMap<string, number>>;
+  /** The names of interfaces by index. */
+  readonly interfaces: () => Promise<ReadonlyMap<number, string>>;
   readonly follow: (changed: (change: RouteChange) => void) => Cancel;
 }
 
@@ -78,8 +78,10 @@ export class EndpointWays {
   readonly #first = new Set<Entry>();
   readonly #changed = new Set<Entry>();
   readonly #failedHops = new Map<string, FailedHop>();
-  /** By index of the interface. */
-  #dropping: ReadonlyMap<number, readonly DroppingInterface[]> = new Map();
+  #dropping: readonly DroppingInterface[] = [];
+  /** Names of interfaces by index. */
+  #names: ReadonlyMap<number, string> = new Map();
+  #interfaces: readonly string[] = [];
   #ways: ReadonlyMap<string, NoWay> = new Map();
   #isStale = true;
   #tookEndpointsAt = Number.NEGATIVE_INFINITY;
@@ -104,6 +106,11 @@ export class EndpointWays {
     return this.#ways;
   }
 
+  /** The interfaces by which packets for IPv4 endpoints leave, those of most endpoints first. */
+  get interfaces(): readonly string[] {
+    return this.#interfaces;
+  }
+
   start(): void {
     const { ways } = this.#components;
     if (ways === undefined || this.#isRunning) return;
@@ -120,7 +127,8 @@ export class EndpointWays {
     this.#cancel();
     this.#unfollow();
     for (const each of [this.#entries, this.#first, this.#changed, this.#failedHops]) each.clear();
-    this.#dropping = new Map();
+    this.#dropping = [];
+    this.#interfaces = [];
     this.#ways = new Map();
     this.#isStale = true;
     this.#roundAt = Number.NEGATIVE_INFINITY;
@@ -129,6 +137,12 @@ export class EndpointWays {
   /** Called when `endpoints` may have changed. New ones are looked at within about a second. */
   endpointsChanged(): void {
     this.#isStale = true;
+    this.#schedule();
+  }
+
+  /** Called when `dropping` may have changed. */
+  droppingChanged(): void {
+    this.#roundAt = Number.NEGATIVE_INFINITY;
     this.#schedule();
   }
 
@@ -182,22 +196,23 @@ export class EndpointWays {
     this.#isTurning = true;
     this.#turnedAt = clock.now();
     const isRound = this.#turnedAt >= this.#roundAt + this.#roundMilliseconds();
+    if (isRound) this.#roundAt = this.#turnedAt;
     let entries: readonly Entry[] = [];
     try {
       if (this.#isStale || this.#turnedAt - this.#tookEndpointsAt >= limits.wayRoundMilliseconds) this.#takeEndpoints();
       entries = this.#take(isRound);
       const answers = entries.length === 0 ? [] : await ways.routes(entries.map(({ address }) => address));
       for (const [at, entry] of entries.entries()) this.#judge(entry, answers[at] ?? {});
+      await this.#findInterfaces(ways);
       if (isRound) {
         this.#judgeNeighbors(await ways.neighbors());
-        await this.#findDropping(ways);
+        this.#dropping = (await this.#options.dropping?.()) ?? [];
       }
     } catch (error) {
       // The result of the last look stays valid.
       log.debug({ error }, 'the routes to endpoints cannot be read');
       for (const entry of entries) if (this.#entries.get(entry.key) === entry) this.#changed.add(entry);
     }
-    if (isRound) this.#roundAt = this.#turnedAt;
     this.#isTurning = false;
     if (!this.#isRunning) return;
     this.#publish();
@@ -278,10 +293,13 @@ export class EndpointWays {
     if (entry.failedLooks < failedLooksNeeded && this.#entries.get(entry.key) === entry) this.#first.add(entry);
   }
 
-  async #findDropping(ways: ReadWays): Promise<void> {
-    const found = (await this.#options.dropping?.()) ?? [];
-    const indexes = found.length === 0 ? new Map<string, number>() : await ways.indexes(found.map((one) => one.interface));
-    this.#dropping = Map.groupBy(found, (one) => indexes.get(one.interface) ?? 0);
+  async #findInterfaces(ways: ReadWays): Promise<void> {
+    const counts = new Map<number, number>();
+    for (const { address, hop } of this.#entries.values())
+      if (hop !== undefined) counts.set(hop.index, (counts.get(hop.index) ?? 0) + (address.family === 4 ? 1 : 0));
+    if ([...counts.keys()].some((index) => !this.#names.has(index))) this.#names = await ways.interfaces();
+    const inOrder = [...counts].filter(([, count]) => count > 0).toSorted(([a, first], [b, second]) => second - first || a - b);
+    this.#interfaces = inOrder.flatMap(([index]) => this.#names.get(index) ?? []);
   }
 
   #judgeNeighbors(neighbors: readonly Neighbor[]): void {
@@ -317,8 +335,10 @@ export class EndpointWays {
 
   #wayOf({ address, problem, failedLooks, hop }: Entry): NoWay | undefined {
     if (problem !== undefined) return failedLooks < failedLooksNeeded ? undefined : { kind: 'unroutable', route: problem };
-    const dropping =
-      hop === undefined ? undefined : this.#dropping.get(hop.index)?.find(({ families }) => families.includes(address.family));
+    const name = hop === undefined ? undefined : this.#names.get(hop.index);
+    const dropping = this.#dropping.find(
+      (one) => one.interface === name && one.families.includes(address.family) && !(one.onLinkOnly === true && hop?.isGateway === true),
+    );
     if (dropping !== undefined) return { kind: 'unroutable', route: dropping.why, remedy: dropping.remedy };
     const failed = hop === undefined ? undefined : this.#failedHops.get(hopKey(hop));
     if (hop === undefined || failed === undefined || failed.attempts < failedAttemptsNeeded) return undefined;

@@ -1,16 +1,16 @@
-import { type BlockedFamily, blockedBySettings, forwardingPaths } from '../../decisions/host/blocked-by-settings.ts';
+import type { BlockedFamily } from '../../decisions/host/blocked-by-settings.ts';
 import { planAllowances } from '../../decisions/host/filter-allowances.ts';
 import { blockedByFilters, judgeFilters, type ServedPorts } from '../../decisions/host/filters.ts';
 import { connectionTablePaths, judgeConnectionTable } from '../../decisions/host/connection-table.ts';
 import { judgeNats } from '../../decisions/host/foreign-nat.ts';
 import { servedElsewhere } from '../../decisions/host/node-interfaces.ts';
 import { judgeListeners, judgeOwnAddresses } from '../../decisions/host/node-port-listeners.ts';
-import { sysctlName, type KernelSetting } from '../../decisions/host/kernel-setting.ts';
-import { entriesOf, requiredSettings, uplinksOf } from '../../decisions/host/required-settings.ts';
+import { entriesOf } from '../../decisions/host/required-settings.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reason, reasonText, type Reason } from '../../model/reasons.ts';
 import type { ServicesScope } from '../../model/kinds/types.ts';
 import { formatAddress, type Family } from '../../net/address.ts';
+import type { DroppingInterface } from '../../net/endpoint-way.ts';
 import type { FrontendMatch } from '../../net/frontend.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import type { AllowanceChange, HostFilter } from '../../net/host-filter.ts';
@@ -20,7 +20,7 @@ import type { Host } from '../../system/host.ts';
 import { readSettings } from '../host-readings.ts';
 import { limits } from '../limits.ts';
 import type { RandomSurroundings } from '../../system/random.ts';
-import type { ObjectFacts } from './host-facts.ts';
+import { HostSettings, type HostSettingsOptions } from './host-settings.ts';
 import { ServiceFilters, type Forwarded } from './service-filters.ts';
 
 export interface HostCheckComponents extends RandomSurroundings {
@@ -37,20 +37,17 @@ export interface HostCheckComponents extends RandomSurroundings {
   readonly followSettings?: (changed: () => void) => Cancel;
 }
 
-interface HostCheckOptions {
+interface HostCheckOptions extends HostSettingsOptions {
   readonly node: string;
-  /** `set`: the check corrects kernel settings. `report`: it only reports them. */
-  readonly kernelSettings: 'set' | 'report';
   /** `allow`: the check has filters of other programs accept packets of Services. `report`: it only reports them. */
   readonly filters: 'allow' | 'report';
-  readonly facts: () => ObjectFacts;
-  /** Where Herald forwards nothing, the check leaves the host to the program that forwards. */
-  readonly services: () => ServicesScope;
   readonly servedPorts: () => ServedPorts;
   /** Finds what in the networks of the node keeps packets from pods or from clients. Rejects if the kernel does not answer. */
   readonly networks: () => Promise<readonly Reason[]>;
   /** The forwarding of each Service. */
   readonly plans: () => Forwarded;
+  /** Called when the result of `dropping` changed. */
+  readonly onDroppingChanged: () => void;
   /** Called after each check that follows the start: addresses of the node may have changed as well. */
   readonly onChecked: () => void;
   /** Called after each check of forwarding: once before the start, then every few seconds. `blocked` may have changed. */
@@ -63,21 +60,14 @@ interface HostCheckOptions {
 export class HostCheck {
   readonly #components: HostCheckComponents;
   readonly #options: HostCheckOptions;
-  #settings: readonly Reason[] = [];
+  readonly #settings: HostSettings;
   #filters: readonly Reason[] = [];
   #listeners: readonly Reason[] = [];
   #connections: readonly Reason[] = [];
   #networks: readonly Reason[] = [];
   #taken: ReturnType<typeof judgeNats> = [];
   readonly #serviceFilters = new ServiceFilters();
-  #blockedBySettings: readonly BlockedFamily[] = [];
   #blockedByFilters: readonly BlockedFamily[] = [];
-  /** The settings that the last check of all settings read, their values after it, and the interfaces that it saw, as text. */
-  #read: readonly string[] = [];
-  #values = '';
-  #interfaces = '';
-  /** The kernel has reported a change since the interfaces were last read: reading hundreds takes some milliseconds. */
-  #interfacesTouched = true;
   #settingsCompared = Number.NEGATIVE_INFINITY;
   #filtersChecked = Number.NEGATIVE_INFINITY;
   #cancel: Cancel | undefined;
@@ -93,17 +83,23 @@ export class HostCheck {
   constructor(components: HostCheckComponents, options: HostCheckOptions) {
     this.#components = components;
     this.#options = options;
+    this.#settings = new HostSettings(components, options);
   }
 
   problems(): Reason[] {
     const unserved = this.#components.unservedLocalhost?.() ?? [];
     const localhost = unserved.map(({ family, port, why }) => reason('LocalhostNodePortNotServed', { port, family: `IPv${family}`, why }));
-    return [...this.#settings, ...this.#filters, ...this.#listeners, ...this.#connections, ...this.#networks, ...localhost];
+    return [...this.#settings.problems, ...this.#filters, ...this.#listeners, ...this.#connections, ...this.#networks, ...localhost];
   }
 
   /** Returns the families that the host certainly does not forward, each with one problem that prevents it or several. */
   blocked(): readonly BlockedFamily[] {
-    return [...this.#blockedBySettings, ...this.#blockedByFilters];
+    return [...this.#settings.blocked, ...this.#blockedByFilters];
+  }
+
+  /** Returns the interfaces that certainly drop the answers of the endpoints to which they lead. */
+  dropping(): readonly DroppingInterface[] {
+    return this.#settings.dropping;
   }
 
   /** Returns the Services whose packets another program may translate before Herald does. */
@@ -125,33 +121,10 @@ export class HostCheck {
 
   /** Checks the kernel settings. Called before anything is forwarded or announced. */
   async checkSettings(): Promise<void> {
-    const { host } = this.#components;
-    if (this.#options.services() === 'none') {
-      this.#blockedBySettings = [];
-      this.#update(() => (this.#settings = []));
-      return;
-    }
-    this.#interfacesTouched = this.#components.followSettings === undefined;
-    const interfaces = host.interfaces();
-    const advertisedDefault = await host.interfacesWithAdvertisedDefault();
-    const facts = this.#options.facts();
-    const uplinks = uplinksOf({ interfaces, ...facts }).slice(0, limits.hostSettings);
-    const required = requiredSettings({ cores: host.cores(), interfaces, advertisedDefault, ...facts }).slice(0, limits.hostSettings);
-    const wrong = new Map<string, Reason>();
-    const reasons: Reason[] = [];
-    for (const setting of required) {
-      const isHeld = setting.after.some((path) => wrong.has(path));
-      const because = await this.#checkSetting(setting, isHeld);
-      if (because === undefined) continue;
-      wrong.set(setting.path, because);
-      reasons.push(because);
-    }
-    this.#read = [...new Set([...forwardingPaths(uplinks), ...required.flatMap(({ reads }) => reads)])];
-    const values = await readSettings(host, this.#read);
-    this.#values = textOf(values);
-    this.#interfaces = JSON.stringify(interfaces);
-    this.#blockedBySettings = blockedBySettings((path) => values.get(path), uplinks, wrong);
-    this.#update(() => (this.#settings = reasons));
+    const before = [JSON.stringify(this.problems()), JSON.stringify(this.#settings.dropping)];
+    await this.#settings.check();
+    if (JSON.stringify(this.#settings.dropping) !== before[1]) this.#options.onDroppingChanged();
+    this.#tellProblems(before[0] ?? '');
   }
 
   /** Checks everything now and about every minute from now on. */
@@ -195,7 +168,7 @@ export class HostCheck {
 
   /** The kernel reports a change of `ip_forward` once for each interface, and our own corrections as well. */
   #onSettingChanged(): void {
-    this.#interfacesTouched = true;
+    this.#settings.interfacesTouched();
     if (this.#stopped || this.#cancelCompare !== undefined) return;
     const { clock } = this.#components;
     // A program that keeps changing a setting must not keep the agent busy.
@@ -213,16 +186,9 @@ export class HostCheck {
   /** Checks all settings if one has another value than after the last check. Returns whether one had. */
   async #checkChangedSettings(): Promise<boolean> {
     this.#settingsCompared = this.#components.clock.now();
-    if (this.#options.services() === 'none' || textOf(await readSettings(this.#components.host, this.#read)) === this.#values) return false;
+    if (!(await this.#settings.haveChanged())) return false;
     await this.checkSettings();
     return true;
-  }
-
-  /** A new interface or address may make an uplink, whose settings no check has read. */
-  #haveInterfacesChanged(): boolean {
-    if (!this.#interfacesTouched || this.#options.services() === 'none') return false;
-    this.#interfacesTouched = this.#components.followSettings === undefined;
-    return JSON.stringify(this.#components.host.interfaces()) !== this.#interfaces;
   }
 
   /** Checks between the full checks only the settings, the filters less often, and whether there is room for connections. */
@@ -236,7 +202,7 @@ export class HostCheck {
   async #checkForwardingQuickly(): Promise<void> {
     if (this.#stopped) return;
     const { clock } = this.#components;
-    if (this.#haveInterfacesChanged()) await this.checkSettings();
+    if (this.#settings.haveInterfacesChanged()) await this.checkSettings();
     else await this.#checkChangedSettings();
     // A program that loads its rules again removes Herald's.
     const pause = this.#options.filters === 'allow' ? limits.forwardingCheckMilliseconds : limits.filterCheckMilliseconds;
@@ -361,30 +327,13 @@ export class HostCheck {
     return true;
   }
 
-  /** Corrects a setting that is wrong. Returns the reason if it is still wrong. */
-  async #checkSetting(setting: KernelSetting, held: boolean): Promise<Reason | undefined> {
-    const { host, log } = this.#components;
-    const { path, wanted, why, mayBeSet } = setting;
-    const before = await readSettings(host, setting.reads);
-    const value = before.get(path);
-    if (value === undefined || setting.holds((name) => before.get(name))) return undefined;
-    let error = '';
-    if (held) error = 'it is set only after the settings that it depends on';
-    else if (mayBeSet && this.#options.kernelSettings === 'set') {
-      const refused = await host.writeSetting(path, wanted);
-      const after = await readSettings(host, setting.reads);
-      if (setting.holds((name) => after.get(name))) {
-        log.info({ setting: sysctlName(setting), before: value, value: wanted }, 'corrected a kernel setting');
-        return undefined;
-      }
-      error = refused ?? 'the kernel kept its value';
-    }
-    return setting.judgedAs ?? reason('KernelSettingWrong', { setting: sysctlName(setting), value, wanted, why, error });
-  }
-
   #update(change: () => void): void {
     const before = JSON.stringify(this.problems());
     change();
+    this.#tellProblems(before);
+  }
+
+  #tellProblems(before: string): void {
     const problems = this.problems();
     if (JSON.stringify(problems) === before) return;
     this.#components.log.warn({ problems: problems.map(({ code }) => code) }, 'the problems of the host changed');
@@ -394,7 +343,3 @@ export class HostCheck {
 
 /** Services that a line of the log names. */
 const namedServices = 3;
-
-function textOf(values: ReadonlyMap<string, string>): string {
-  return JSON.stringify([...values]);
-}

@@ -30,7 +30,7 @@ export interface UnmetRequest {
 
 interface JudgedService {
   readonly conditions: readonly Condition[];
-  /** Absent: every condition is True and good news. */
+  /** Absent: every condition is True and good news, and nothing else suggests that clients are not answered. */
   readonly verdict?: Verdict;
 }
 
@@ -49,8 +49,32 @@ export function judgeService(snapshot: Snapshot, service: Service, unmet: UnmetR
   const { generation } = service.metadata;
   return {
     conditions: generation === undefined ? recorded : recorded.map((condition) => ({ ...condition, observedGeneration: generation })),
-    ...(conditions.every(isGood) ? {} : { verdict: judgement.verdict() }),
+    ...(conditions.every(isGood) && !mayBeUnserved(judgement) ? {} : { verdict: judgement.verdict() }),
   };
+}
+
+/**
+ * Judges a Service that pools do not serve, such as one of type ClusterIP or one with external IPs, if a node reports something of it. Undefined:
+ * none does, or another program serves it. `now`: milliseconds since the epoch.
+ */
+export function judgeOther(snapshot: Snapshot, service: Service, now: number): Verdict | undefined {
+  const judgement = judgementOf(snapshot, service, undefined, now);
+  const isForwarded = service.type === 'ClusterIP' || service.type === 'NodePort' || service.externalIPs.length > 0;
+  return isForwarded && isReported(judgement) ? judgement.verdict() : undefined;
+}
+
+function isReported({ service, reports }: Judgement): boolean {
+  const key = serviceKey(service.metadata);
+  return reports.failing.has(key) || reports.differing.has(key);
+}
+
+/** True when clients of some target may get no answer although every condition is good. The verdict decides; it costs more. */
+function mayBeUnserved(judgement: Judgement): boolean {
+  const { service, reports, views } = judgement;
+  const [state] = reports.running;
+  // A port without an endpoint is refused by every node alike.
+  const idle = state === undefined ? [] : (views.of(state.metadata.name).idle ?? []);
+  return service.externalIPs.length > 0 || idle.some(({ effect }) => effect === 'refused') || isReported(judgement);
 }
 
 /** Whatever the condition says, it records the pools of the addresses: nodes announce by them when a pool is gone. */

@@ -26,16 +26,16 @@ export function judgementOf(snapshot: Snapshot, service: Service, unmet: Reason 
   let verdict: Verdict | undefined;
   const decide = (): Verdict => {
     // Nodes neither forward nor announce a load balancer that has a hostname.
-    const isPlaced = assignedAddresses(service).length > 0 || service.externalIPs.length > 0;
+    const claim = decideAllocationClaim(service, snapshot.config);
+    const isPlaced = !claim.mine || assignedAddresses(service).length > 0 || service.externalIPs.length > 0;
     const nodes = isPlaced ? views.all() : [];
-    const ours = decideAllocationClaim(service, snapshot.config).mine;
     const seen = seenConnections(snapshot, now);
     return decideVerdict({
       service,
       nodes,
-      clients: clientReachability(service, nodes, ours, seen),
+      clients: clientReachability(service, nodes, claim.mine, seen),
       seen,
-      ...defined({ unmet }),
+      ...(claim.mine ? defined({ unmet }) : defined({ notOurs: claim.reason })),
     });
   };
   return { snapshot, service, now, reports: currentReportsOf(snapshot, now), views, verdict: () => (verdict ??= decide()) };

@@ -1,12 +1,13 @@
 import type { ConntrackConfig } from '../../model/kinds/types.ts';
-import { reason } from '../../model/reasons.ts';
+import { reason, type Reason } from '../../model/reasons.ts';
 import { isLinkLocal, parseAddressLeniently, type Family } from '../../net/address.ts';
+import type { DroppingInterface } from '../../net/endpoint-way.ts';
 import { dockerBridge } from '../../net/host-filter.ts';
 import { matchesInterface } from '../../net/interface-pattern.ts';
 import { prefixContains, type Prefix } from '../../net/prefix.ts';
 import type { HostInterface } from '../../system/host.ts';
 import { servedElsewhere } from './node-interfaces.ts';
-import type { KernelSetting, ReadSetting } from './kernel-setting.ts';
+import { sysctlName, type KernelSetting, type ReadSetting } from './kernel-setting.ts';
 
 export interface HostFacts {
   /** Families that the node may have to forward. */
@@ -20,6 +21,8 @@ export interface HostFacts {
   readonly linkInterfaces?: readonly string[];
   readonly podPrefixes: readonly Prefix[];
   readonly podInterfaces?: readonly string[];
+  /** Interfaces by which packets for IPv4 endpoints leave, in the order of their need. */
+  readonly endpointInterfaces?: readonly string[];
   /** Absent when connection tracking stays as the host has it. */
   readonly conntrack?: ConntrackConfig;
   readonly cores: number;
@@ -47,7 +50,33 @@ export function requiredSettings(facts: HostFacts): KernelSetting[] {
     ),
     ...(facts.conntrack === undefined ? [] : conntrackSettings(facts.conntrack, facts.cores)),
     routeLocalnet(facts.kubeProxy),
+    ...(facts.families.includes(4) ? answersOf(facts, uplinks) : []),
   ];
+}
+
+/** Last, because a node may have more of these interfaces than settings are checked. */
+function answersOf({ endpointInterfaces = [] }: HostFacts, uplinks: readonly string[]): KernelSetting[] {
+  const others = endpointInterfaces.filter((name) => !uplinks.includes(name));
+  return others.map((name) => forwardingOf(name, ', such as answers of endpoints'));
+}
+
+/**
+ * Returns the interfaces that drop the answers of the IPv4 endpoints to which they lead. With several uplinks, an answer of a machine behind a gateway
+ * may come in by another one than packets leave by. IPv6 has one setting for all interfaces. `wrong` has the reasons for wrong settings, by path.
+ */
+export function droppingAnswers(
+  interfaces: readonly string[],
+  uplinks: readonly string[],
+  wrong: ReadonlyMap<string, Reason>,
+): DroppingInterface[] {
+  return [...new Set([...uplinks, ...interfaces])].flatMap((name): DroppingInterface[] => {
+    const path = forwardingPathOf(name);
+    if (!wrong.has(path)) return [];
+    const setting = sysctlName({ path });
+    const why = `${name} drops what comes in by it, such as answers of endpoints, because ${setting} is 0`;
+    const mayComeByAnother = uplinks.length > 1 && uplinks.includes(name);
+    return [{ interface: name, families: [4], ...(mayComeByAnother ? { onLinkOnly: true } : {}), why, remedy: `sysctl -w ${setting}=1` }];
+  });
 }
 
 /** kube-proxy in iptables mode sets it, and NodePorts on localhost end without it. Its nftables mode serves none there. */
@@ -64,7 +93,10 @@ function setting(path: string, wanted: string, why: string): KernelSetting {
 }
 
 function forwarding4(uplinks: readonly string[]): KernelSetting[] {
-  return [setting(forwarding4Path, '1', 'the node drops every IPv4 packet that is not its own'), ...uplinks.map(forwardingOf)];
+  return [
+    setting(forwarding4Path, '1', 'the node drops every IPv4 packet that is not its own'),
+    ...uplinks.map((name) => forwardingOf(name)),
+  ];
 }
 
 /** With forwarding on, the kernel drops a default route from router advertisements unless `accept_ra` is 2: that comes first. */
@@ -123,10 +155,10 @@ function maximum({ maxPerCore, min }: ConntrackConfig, cores: number): KernelSet
 }
 
 /** Setting `all` sets every interface, so an interface that differs was changed on purpose or by mistake. */
-function forwardingOf(name: string): KernelSetting {
+function forwardingOf(name: string, example = ''): KernelSetting {
   const path = forwardingPathOf(name);
   return {
-    ...setting(path, '1', `the node drops what comes in by ${name} and is not its own`),
+    ...setting(path, '1', `the node drops what comes in by ${name} and is not its own${example}`),
     reads: [path, forwarding4Path],
     holds: (read) => read(path) === '1' || read(forwarding4Path) !== '1',
   };
@@ -154,7 +186,9 @@ function redirects(interfaces: readonly string[]): KernelSetting[] {
 }
 
 /** Returns where clients may arrive: interfaces with an IPv4 network beside the pods', of unnumbered peers, of ARP and NDP. */
-export function uplinksOf(facts: Omit<HostFacts, 'families' | 'advertisedDefault' | 'conntrack' | 'cores' | 'kubeProxy'>): string[] {
+export function uplinksOf(
+  facts: Omit<HostFacts, 'families' | 'advertisedDefault' | 'endpointInterfaces' | 'conntrack' | 'cores' | 'kubeProxy'>,
+): string[] {
   const { interfaces, peerInterfaces, linkInterfaces = [], podPrefixes, podInterfaces = [] } = facts;
   const numbered = interfaces.filter(({ name, address: text, length }) => {
     if (podInterfaces.some((pattern) => matchesInterface(name, pattern))) return false;

@@ -47,7 +47,9 @@ export function decideVerdict(facts: VerdictFacts): Verdict {
 
 /** " to clients in 10.9.0.0/24" where the cause concerns these only. */
 function clientsText(causes: readonly Cause[]): string {
-  const networks = causes.map(({ reason: { code, details } }) => (code === 'EndpointAnswersLost' ? details.clients : undefined));
+  const networks = causes.map(({ reason: { code, details } }) =>
+    code === 'EndpointAnswersLost' && details.clients?.endsWith('/0') !== true ? details.clients : undefined,
+  );
   const known = networks.filter((one) => typeof one === 'string');
   return known.length > 0 && known.length === networks.length ? ` to clients in ${listText([...new Set(known)])}` : '';
 }
@@ -257,7 +259,7 @@ function withoutProblem({ service, clients, seen, nodes }: VerdictFacts, via: st
       causeText(doubts, countNodes(nodes)),
       doubt.reason,
     );
-    return { outcome: 'announced', line: `${line} ${check}`, fix: `${wayBack} ${check}` };
+    return { outcome: 'announced', line: `${line} ${check}`, doubt: doubt.reason.code, fix: `${wayBack} ${check}` };
   }
   const why = seen.unseen() ?? `${heard}no answer to a connection${where} was seen ${seen.since ?? 'lately'}`;
   return { outcome: 'announced', line: `Announced${to}, not checked${how}; ${why}. ${fix}`, fix };

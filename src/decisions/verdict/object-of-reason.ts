@@ -37,6 +37,8 @@ const places: Partial<Record<ReasonCode, (details: Details) => Place>> = {
   NodeNetworkUnavailable: node(),
   NodeExcluded: node('metadata.labels'),
   EndpointsCutOff: node(),
+  EndpointUnroutable: node(),
+  EndpointAnswersLost: node(),
   ServiceFiltered: node(),
   PassedFiltered: node(),
   NodeDraining: node('metadata.annotations'),

@@ -17,6 +17,8 @@ export interface Verdict {
   readonly line: string;
   /** The cause. A served Service has one when something that it asks for is missing although clients are answered. */
   readonly code?: ReasonCode;
+  /** Why clients may get no answer, where nothing shows that they get none. `line` has it. Absent with a `code`. */
+  readonly doubt?: ReasonCode;
   /** The object to change: "IPAddressPool/public". */
   readonly object?: string;
   /** The field to change: "spec.addresses". */

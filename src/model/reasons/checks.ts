@@ -33,12 +33,19 @@ export const checkReasons = {
       if (clients === undefined || name === undefined)
         return `${endpoints} answer connections, and the answers do not reach the clients${d.route === undefined ? '' : `: ${d.route}`}`;
       const others = d.uplinks === undefined ? 'where nobody answers for their addresses' : `and clients come by ${d.uplinks}`;
-      return `answers of ${endpoints} do not reach clients in ${clients}: the route ${clients} of the node leads out by ${name}, ${others}`;
+      const by =
+        d.rule === undefined ? `the route ${clients} of the node` : `rule ${d.rule} of the node, with route ${clients} of its table,`;
+      return `answers of ${endpoints} do not reach clients in ${clients}: ${by} leads out by ${name}, ${others}`;
     },
-    fix: ({ node, clients, interface: name }) =>
-      clients === undefined || name === undefined
-        ? `repair the route to the clients on node "${node}": ip route get CLIENT shows it`
-        : `on node "${node}", remove the route, or give ${name} another network (of a bridge of Docker: bip in /etc/docker/daemon.json): ip ${clients.includes(':') ? '-6 ' : ''}route show ${clients} shows it`,
+    fix: ({ node, endpoints, clients, interface: name, ...d }) => {
+      if (d.remedy !== undefined) return `run on node "${node}", and have the program that set it not set it again: ${d.remedy}`;
+      if (clients === undefined || name === undefined)
+        return `repair the route to the clients on node "${node}": ip route get CLIENT shows it`;
+      const ip = `ip ${clients.includes(':') ? '-6 ' : ''}`;
+      if (d.preference !== undefined)
+        return `on node "${node}", have answers use the main table before the rule: ${ip}rule add pref ${Math.max(1, d.preference - 1)} from ${addressOf(endpoints)} lookup main; or remove the rule: ${ip}rule del pref ${d.preference} (${ip}route show table ${d.table} shows its routes)`;
+      return `on node "${node}", remove the route, or give ${name} another network (of a bridge of Docker: bip in /etc/docker/daemon.json): ${ip}route show ${clients} shows it`;
+    },
   }),
   ClientsDoNotComplete: lastingReason({
     brief: 'Clients do not complete connections that endpoints answer',
@@ -83,8 +90,12 @@ const declared = (d: Declared & Texts<'endpoints'>): string =>
 
 const last = ({ secondsAgo }: FailedConnections): string => (secondsAgo === undefined ? '' : `, the last one ${secondsAgo} s ago`);
 
-/** `clients`: their network, to which `interface` leads. `uplinks`: the interfaces by which they come. `route`: why answers go nowhere. */
-type AnswersLost = Texts<'node' | 'endpoints'> & Partial<Texts<'clients' | 'interface' | 'uplinks' | 'route'>>;
+/**
+ * `clients`: their network, to which `interface` leads. `uplinks`: the interfaces by which they come. `rule`: the rule that leads to `table`, with its
+ * `preference`. `route`: why answers go nowhere, with the command of `remedy`.
+ */
+type AnswersLost = Texts<'node' | 'endpoints'> &
+  Partial<Texts<'clients' | 'interface' | 'uplinks' | 'route' | 'remedy' | 'rule' | 'table'> & Numbers<'preference'>>;
 
 /** "port 8080" of "10.244.1.10:8080 and 2 others". */
 const portOf = (endpoints: string): string => `port ${/:(\d+)/.exec(endpoints.replaceAll(/\[[^\]]*\]/g, ''))?.[1] ?? ''}`;

@@ -1,58 +1,19 @@
-import { once } from 'node:events';
 import process from 'node:process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../until.ts';
-import { documents, dualStackService, endpointSlices, type Manifest } from './objects.ts';
-import { namespaceOf, nodeManifest, TwoNodes, type Report } from './two-nodes.ts';
+import { clients, clusterIPs, connect, endpoints, families, pod, podBehindNode } from './pod-behind-node.ts';
+import type { Report, TwoNodes } from './two-nodes.ts';
 
-/** The pod is in the namespace of node2 here, behind node1, which reaches clients by its default route. */
-const pod = { 4: '10.72.0.2', 6: 'fd72::2' } as const;
-const clusterIPs = { 4: '10.96.0.40', 6: 'fd00:96::40' } as const;
-/** A network of clients behind the router, and an address in it. */
-const clients = { 4: { network: '10.9.0.0/24', address: '10.9.0.66' }, 6: { network: 'fd09::/64', address: 'fd09::66' } } as const;
-const families = [4, 6] as const;
 let lab: TwoNodes;
 
-const peer: Manifest = {
-  apiVersion: 'herald.dev/v1alpha1',
-  kind: 'BGPPeer',
-  metadata: { name: 'router' },
-  spec: { myASN: 64_512, peerASN: 64_513, peerAddress: '10.71.1.2' },
-};
-
 beforeAll(async () => {
-  lab = await TwoNodes.build();
-  const ip = (place: 'client' | 'node1' | 'node2', ...lines: string[]) =>
-    Promise.all(lines.map((line) => lab.exec(place, ['ip', ...line.split(' ')])));
-  await ip('node1', `link add cali1 type veth peer name eth0 netns ${namespaceOf('node2')}`);
-  await ip('node1', 'addr add 10.72.0.1/24 dev cali1', 'addr add fd72::1/64 dev cali1 nodad', 'link set cali1 up');
-  await ip('node2', 'addr add 10.72.0.2/24 dev eth0', 'addr add fd72::2/64 dev eth0 nodad', 'link set eth0 up');
-  await ip('node2', 'route add default via 10.72.0.1', 'route add default via fd72::1');
-  await ip('node1', 'route add default via 10.71.1.2', 'route add default via fd71:1::2');
-  await ip('client', 'route add 10.96.0.0/16 via 10.71.1.1', 'route add fd00:96::/112 via fd71:1::1');
-  await ip('client', ...families.map((family) => `addr add ${clients[family].address}/${family === 4 ? 32 : 128} dev lo`));
-  const program = `require('node:net').createServer((socket) => socket.end()).listen(8080, '::', () => console.log('up'))`;
-  const running = lab.spawn('node2', [process.execPath, '-e', program]);
-  if (running.stdout !== null) await once(running.stdout, 'data');
-  await lab.write(
-    '10-objects.yaml',
-    documents(nodeManifest('node1'), peer, dualStackService('web', clusterIPs), ...endpointSlices('web', pod, 'node1')),
-  );
+  lab = await podBehindNode();
   await lab.startAgent('node1');
 });
 
 afterAll(async () => {
   await lab?.stop();
 });
-
-/** Opens connections from the clients' network over both families. */
-async function connect(count = 3): Promise<void> {
-  const targets = families.map((family) => ({ host: clusterIPs[family], localAddress: clients[family].address }));
-  const program = `const net = require('node:net');
-    for (const target of ${JSON.stringify(targets)}) for (let i = 0; i < ${count}; i++) net.connect({ port: 80, ...target }).on('error', () => {}).resume();
-    setTimeout(() => process.exit(), 1500);`;
-  await lab.exec('client', [process.execPath, '-e', program]);
-}
 
 /** Sends first packets of connections from addresses of a network that completes none, as a flood does. */
 async function flood(): Promise<void> {
@@ -62,13 +23,20 @@ async function flood(): Promise<void> {
   await lab.exec('client', [process.execPath, '-e', program]);
 }
 
+const flag = (family: 4 | 6): string => (family === 6 ? '-6 ' : '');
+const ipOf = (family: 4 | 6): string => `ip ${flag(family)}`.trim();
+
 const elsewhere = (name: string) => families.map((family) => ({ clients: clients[family].network, interface: name, uplinks: 'uplink' }));
 
 const failing = ({ checks }: Report): unknown[] =>
   (checks?.failing ?? []).map(({ family, areAll, reason }) => [family, areAll, reason.code, reason.details]);
 
 /** Lets clients connect until the report is as wanted. */
-const untilFailing = (what: string, isWanted: (found: unknown[]) => boolean, send = connect): Promise<unknown[]> =>
+const untilFailing = (
+  what: string,
+  isWanted: (found: unknown[]) => boolean,
+  send = (): Promise<unknown> => connect(lab),
+): Promise<unknown[]> =>
   until(
     what,
     async (note) => {
@@ -82,7 +50,7 @@ const untilFailing = (what: string, isWanted: (found: unknown[]) => boolean, sen
 describe('the agent of a node', () => {
   test('says that clients are answered while the default route leads back to them', async () => {
     await until('both families are answered', async (note) => {
-      await connect();
+      await connect(lab);
       return note(await lab.report('node1')).checks?.answered.length === 2;
     });
     expect(failing(await lab.report('node1'))).toEqual([]);
@@ -107,8 +75,65 @@ describe('the agent of a node', () => {
       {
         mistake: 'an unreachable route',
         make: families.map((family) => `route add unreachable ${clients[family].network}`),
-        mend: families.map((family) => `route del unreachable ${clients[family].network}`),
-        details: families.map((family) => ({ route: `route unreachable ${clients[family].network}` })),
+        details: families.map((family) => ({
+          route: `route unreachable ${clients[family].network}`,
+          remedy: `${ipOf(family)} route del unreachable ${clients[family].network}`,
+        })),
+      },
+      {
+        mistake: 'a rule of a VPN that takes everything but its own packets, as of wg-quick',
+        make: [
+          // An interface that asks for no machine on its link, as that of a tunnel.
+          'link add vpn0 type veth peer name vpn1',
+          'link set vpn1 up',
+          'link set vpn0 arp off up',
+          ...families.flatMap((family) => [
+            `${flag(family)}route add default dev vpn0 table 51820`,
+            `${flag(family)}rule add pref 32764 lookup main suppress_prefixlength 0`,
+            `${flag(family)}rule add pref 32765 not fwmark 51820 lookup 51820`,
+          ]),
+        ],
+        mend: families.map((family) => `${flag(family)}rule add pref 32764 from ${pod[family]} lookup main`),
+        after: [
+          ...families.flatMap((family) => [
+            `${flag(family)}rule del pref 32764 from ${pod[family]} lookup main`,
+            `${flag(family)}rule del pref 32764`,
+            `${flag(family)}rule del pref 32765`,
+          ]),
+          'link del vpn0',
+        ],
+        details: families.map((family) => ({
+          clients: family === 4 ? '0.0.0.0/0' : '::/0',
+          interface: 'vpn0',
+          uplinks: 'uplink',
+          rule: '32765 (not from all fwmark 0xca6c lookup 51820)',
+          table: '51820',
+          preference: 32_765,
+        })),
+      },
+      {
+        mistake: 'a rule that refuses answers',
+        isFull: true,
+        make: families.map((family) => `${flag(family)}rule add pref 100 from ${pod[family]} to ${clients[family].network} prohibit`),
+        details: families.map((family) => ({
+          route: `rule 100 (from ${pod[family]} to ${clients[family].network} prohibit)`,
+          remedy: `${ipOf(family)} rule del pref 100`,
+        })),
+      },
+      {
+        mistake: "a blackhole in a table of the pods' own",
+        make: families.flatMap((family) => [
+          `${flag(family)}route add blackhole default table 77`,
+          `${flag(family)}rule add pref 100 iif cali1 lookup 77`,
+        ]),
+        after: families.map((family) => `${flag(family)}rule del pref 100`),
+        details: families.map((family) => {
+          const all = family === 4 ? '0.0.0.0/0' : '::/0';
+          return {
+            route: `route blackhole ${all} of table 77, to which rule 100 (from all iif cali1 lookup 77) leads`,
+            remedy: `${ipOf(family)} route del blackhole ${all} table 77`,
+          };
+        }),
       },
       {
         mistake: 'a route by another gateway',
@@ -118,7 +143,7 @@ describe('the agent of a node', () => {
         details: elsewhere('cali1'),
       },
     ].filter(({ isFull }) => isFull !== true || process.env['TIER'] === 'full'),
-  )('names $mistake, and takes it back when it is mended', async ({ make, mend, details }) => {
+  )('names $mistake, and takes it back when it is mended', async ({ make, mend, after = [], details }) => {
     for (const line of make) await lab.exec('node1', ['ip', ...line.split(' ')]);
     const found = await untilFailing(
       'both families fail',
@@ -129,11 +154,14 @@ describe('the agent of a node', () => {
         `IPv${family}`,
         true,
         'EndpointAnswersLost',
-        { node: 'node1', endpoints: family === 4 ? '10.72.0.2:8080' : '[fd72::2]:8080', ...details[at] },
+        { node: 'node1', endpoints: endpoints[family], ...details[at] },
       ]),
     );
-    for (const line of mend) await lab.exec('node1', ['ip', ...line.split(' ')]);
+    // Without other commands, those that the report prints.
+    const printed = details.map((one) => ('remedy' in one ? one.remedy.replace('ip ', '') : ''));
+    for (const line of mend ?? printed) await lab.exec('node1', ['ip', ...line.split(' ')]);
     await untilFailing('both are answered', (seen) => seen.length === 0);
+    for (const line of after) await lab.exec('node1', ['ip', ...line.split(' ')]);
   });
 
   test('claims no loss when forged clients do not complete connections', async () => {

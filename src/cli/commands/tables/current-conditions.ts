@@ -1,6 +1,6 @@
 import { withoutPoolRecord } from '../../../model/objects/pool-record.ts';
 import { defined } from '../../../lang/defined.ts';
-import { judgeService } from '../../../controller/services/service-conditions.ts';
+import { judgeOther, judgeService } from '../../../controller/services/service-conditions.ts';
 import type { Allocator } from '../../../decisions/allocation/allocator.ts';
 import { decideAllocationClaim } from '../../../decisions/allocation/claim.ts';
 import { allocationRequest } from '../../../decisions/allocation/request.ts';
@@ -8,6 +8,7 @@ import { allocatorOf } from '../../../explain/pools/allocation.ts';
 import type { Condition } from '../../../model/objects/condition.ts';
 import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import { reason, tellsUnserved } from '../../../model/reasons.ts';
+import type { Verdict } from '../../../decisions/verdict/verdict.ts';
 import type { ServiceProblem } from '../../../explain/overview/problem.ts';
 import type { TimeSlice } from '../../../system/time-slice.ts';
 import { keptNow, type Reading } from '../../reading/reading.ts';
@@ -36,12 +37,12 @@ export async function currentConditions(
 }
 
 export function conditionsOf(states: ReadonlyMap<ServiceKey, CurrentState>): ReadonlyMap<ServiceKey, readonly Condition[]> {
-  return new Map([...states].map(([key, { conditions }]) => [key, conditions]));
+  return new Map([...states].flatMap(([key, { conditions }]) => (conditions.length === 0 ? [] : [[key, conditions] as const])));
 }
 
 /**
  * Returns the states of Services as they are now, before the controller's hold time. For pool Services they are computed by the
- * controller's own function. For other providers, and whenever objects could not be read, the recorded conditions are returned, because
+ * controller's own function. A Service whose clients get no answer, or perhaps none, has a problem, whatever its conditions. For other providers, and whenever objects could not be read, the recorded conditions are returned, because
  * computed ones would be wrong.
  */
 export async function currentStates(
@@ -58,20 +59,27 @@ export async function currentStates(
   const present = new Map(recorded);
   for (const [key, service] of snapshot.services) {
     if (slice?.isUsedUp === true) await slice.yield();
-    if (!decideAllocationClaim(service, snapshot.config).mine) continue;
+    if (!decideAllocationClaim(service, snapshot.config).mine) {
+      const problem = problemOf(judgeOther(snapshot, service, now));
+      const state = recorded.get(key) ?? { conditions: [] };
+      if (problem !== undefined && state.problem === undefined) present.set(key, { ...state, problem });
+      continue;
+    }
     const { reason: refusal } = allocator.decide(allocationRequest(service, snapshot));
     // The Service would get an address, but the controller has not reconciled it yet.
     const isLate = refusal === undefined && service.ingress.length === 0;
     const suspended = await whyAllocationSuspended(reading, service, recorded.get(key)?.conditions ?? []);
     const unmet = suspended ?? (isLate ? reason('NoAddress', undefined) : refusal);
     const { conditions, verdict } = judgeService(snapshot, service, { reason: unmet, details: [] }, now);
-    if (verdict?.code === undefined) present.set(key, { conditions });
-    else {
-      const { code, line, outcome, object: cause } = verdict;
-      present.set(key, { conditions, problem: { code, line, outcome, ...defined({ cause }) } });
-    }
+    present.set(key, { conditions, ...defined({ problem: problemOf(verdict) }) });
   }
   return present;
+}
+
+/** Undefined: the verdict names nothing that keeps clients from an answer, or perhaps does. */
+function problemOf(verdict: Verdict | undefined): ServiceProblem | undefined {
+  const { code = verdict?.doubt, line = '', outcome, object: cause } = verdict ?? {};
+  return code === undefined ? undefined : { code, line, ...defined({ outcome, cause }) };
 }
 
 /** The first negative condition has the line of the verdict; so has one that is True although nobody answers clients. */

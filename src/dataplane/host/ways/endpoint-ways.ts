@@ -1,7 +1,7 @@
 import { defined } from '../../../lang/defined.ts';
 import type { Address, Family } from '../../../net/address.ts';
 import type { AnswerQuestion, AnswerWay, Neighbor, RouteAnswer, RouteChange } from '../../../net/endpoint-way.ts';
-import { formatPrefix, maskedPrefix, type Prefix } from '../../../net/prefix.ts';
+import { formatPrefix, type Prefix } from '../../../net/prefix.ts';
 import type { Cancel, Clock } from '../../../system/clock.ts';
 import { NetlinkConnection, type Answer, type Request } from '../../../system/netlink/connection.ts';
 import { NetlinkError } from '../../../system/netlink/error.ts';
@@ -12,6 +12,7 @@ import { openNetlink, routeProtocol } from '../../../system/netlink/socket.ts';
 import { linkWatchRestart } from '../../limits.ts';
 import { routeProtocol as ourProtocol, routingTable, rulePreference } from '../../routes/unreachable-routes.ts';
 import { findAnswerWays } from './answer-ways.ts';
+import { RouteIndex } from './route-index.ts';
 import {
   droppingTypes,
   listNeighbors,
@@ -26,7 +27,6 @@ import {
   wayGroups,
   wayQuestion,
   type FoundRoute,
-  type ListedRoute,
   type ListedRule,
 } from './way-messages.ts';
 
@@ -34,12 +34,12 @@ import {
 export interface WayReader {
   /** Asks the kernel for the routes to the addresses, in their order. One question for each address, and a few more if one has no way. */
   readonly routes: (addresses: readonly Address[]) => Promise<readonly RouteAnswer[]>;
-  /** Asks by which ways answers of endpoints leave, in the order of the questions. Five questions for each, and a list of rules. */
+  /** Asks by which ways answers of endpoints leave, in the order of the questions. Five questions for each, and lists of links, of rules, and of routes that drop packets if one is dropped. */
   readonly answers: (questions: readonly AnswerQuestion[]) => Promise<readonly AnswerWay[]>;
   /** Returns the machines on links of which the kernel knows. */
   readonly neighbors: () => Promise<readonly Neighbor[]>;
-  /** Returns the indexes of interfaces by name. Those that do not exist are left out. */
-  readonly indexes: (names: readonly string[]) => Promise<ReadonlyMap<string, number>>;
+  /** Returns the names of interfaces by index. */
+  readonly interfaces: () => Promise<ReadonlyMap<number, string>>;
   /** Calls `changed` when the kernel reports that routes may have changed, until the returned function is called. */
   readonly follow: (changed: (change: RouteChange) => void) => Cancel;
 }
@@ -68,7 +68,7 @@ export function wayReader(clock: Clock, networkNamespace?: string): WayReader | 
           questions.map(({ client }) => client),
         );
         const ask = (requests: readonly Request[]): Promise<Answer[]> => askEach(connection, requests);
-        return findAnswerWays({ connection, ask, names: () => linkNames(connection) }, questions, direct);
+        return findAnswerWays({ connection, ask }, questions, direct);
       }),
     neighbors: () =>
       withConnection(async (connection) => {
@@ -76,11 +76,7 @@ export function wayReader(clock: Clock, networkNamespace?: string): WayReader | 
         const names = entries.some(({ state }) => state !== 'known') ? await linkNames(connection) : new Map<number, string>();
         return entries.map((entry) => ({ ...entry, interface: names.get(entry.index) ?? String(entry.index) }));
       }),
-    indexes: (names) =>
-      withConnection(async (connection) => {
-        const found = [...(await linkNames(connection))].map(([index, name]) => [name, index] as const);
-        return new Map(found.filter(([name]) => names.includes(name)));
-      }),
+    interfaces: () => withConnection(linkNames),
     follow: (changed) =>
       followChanges({ ...where, groups: wayGroups }, clock, {
         isChange(message) {
@@ -227,40 +223,6 @@ class FamilyRoutes {
       if (error instanceof NetlinkError && error.code === 'ENOENT') return new RouteIndex([]);
       throw error;
     }
-  }
-}
-
-/** Routes of several tables, by table, length and prefix. A table may have several of one prefix, with different metrics. */
-class RouteIndex {
-  readonly #tables = new Map<number, Map<number, Map<bigint, ListedRoute[]>>>();
-
-  constructor(routes: readonly ListedRoute[]) {
-    for (const route of routes) {
-      const { table, prefix } = route;
-      const lengths = this.#tables.get(table) ?? new Map<number, Map<bigint, ListedRoute[]>>();
-      this.#tables.set(table, lengths);
-      const values = lengths.get(prefix.length) ?? new Map<bigint, ListedRoute[]>();
-      lengths.set(prefix.length, values);
-      const alike = values.get(prefix.address.value);
-      if (alike === undefined) values.set(prefix.address.value, [route]);
-      else alike.push(route);
-    }
-    for (const [table, lengths] of this.#tables) this.#tables.set(table, new Map([...lengths].toSorted(([a], [b]) => b - a)));
-  }
-
-  get isEmpty(): boolean {
-    return this.#tables.size === 0;
-  }
-
-  /** Returns the routes with the longest prefix of each table that contains the address. */
-  longest(address: Address): ListedRoute[] {
-    return [...this.#tables.values()].flatMap((lengths) => {
-      for (const [length, values] of lengths) {
-        const routes = values.get(maskedPrefix(address, length).address.value);
-        if (routes !== undefined) return routes;
-      }
-      return [];
-    });
   }
 }
 

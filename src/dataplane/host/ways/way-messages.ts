@@ -71,6 +71,7 @@ export function answerQuestion(address: Address, source: Address, incoming: numb
 /** A route that answers a question. */
 export interface FoundRoute {
   readonly prefix: Prefix;
+  readonly table: number;
   readonly isLocal: boolean;
   readonly hop?: LinkHop;
   /** Index of the interface without a carrier by which it leaves. */
@@ -81,13 +82,14 @@ export function readFoundRoute(payload: Uint8Array, address: Address): FoundRout
   const attributes = readAttributes(payload.subarray(headerBytes));
   const prefix = routePrefix(payload, attributes) ?? maskedPrefix(address, 0);
   const index = readHostNumber(attributes.get(routeAttributes.outgoing));
+  const table = readHostNumber(attributes.get(routeAttributes.table)) ?? payload[4] ?? 0;
   const type = payload[7];
-  if (type !== routeTypes.unicast || index === undefined) return { prefix, isLocal: type === routeTypes.local };
+  if (type !== routeTypes.unicast || index === undefined) return { prefix, table, isLocal: type === routeTypes.local };
   const via = attributes.get(routeAttributes.gateway) ?? attributes.get(routeAttributes.via)?.subarray(2);
   const gateway = via?.length === 4 || via?.length === 16 ? addressFromBytes(via) : undefined;
   const hop = { index, address: gateway ?? address, isGateway: gateway !== undefined };
   const isDown = ((readHostNumber(payload.subarray(8, 12)) ?? 0) & linkDown) !== 0;
-  return { prefix, isLocal: false, hop, ...(isDown ? { downIndex: index } : {}) };
+  return { prefix, table, isLocal: false, hop, ...(isDown ? { downIndex: index } : {}) };
 }
 
 /** Lists the routes of a family in a table or of a type. Needs strict checking. */
@@ -107,6 +109,8 @@ export function listRoutes(family: Family, { table, type = 0 }: { readonly table
 export interface ListedRoute {
   readonly prefix: Prefix;
   readonly table: number;
+  /** The number of a type (RTN_...). */
+  readonly type: number;
   readonly protocol: number;
   /** It leads somewhere. */
   readonly isUsable: boolean;
@@ -118,7 +122,7 @@ export function readListedRoute(payload: Uint8Array): ListedRoute | undefined {
   const table = readHostNumber(attributes.get(routeAttributes.table)) ?? payload[4] ?? 0;
   const type = payload[7] ?? 0;
   if (prefix === undefined) return undefined;
-  return { prefix, table, protocol: payload[5] ?? 0, isUsable: type < routeTypes.blackhole };
+  return { prefix, table, type, protocol: payload[5] ?? 0, isUsable: type < routeTypes.blackhole };
 }
 
 export function listRules(family: Family): Request {
@@ -133,8 +137,6 @@ export interface ListedRule {
   readonly table: number;
   /** It matches packets by more than their destination, so a question about an address may not meet it. */
   readonly isConditional: boolean;
-  /** It matches packets by a mark, a port, a user or the outgoing interface, of which no question tells. */
-  readonly isHidden: boolean;
   /** It leads to the table of each interface in a VRF. */
   readonly isOfVrfs: boolean;
 }
@@ -157,7 +159,6 @@ export function readListedRule(payload: Uint8Array): ListedRule | undefined {
     preference: readHostNumber(attributes.get(ruleAttributes.preference)) ?? 0,
     table: readHostNumber(attributes.get(ruleAttributes.table)) ?? payload[4] ?? 0,
     isConditional: conditions.length > 0 || sourceLength > 0 || typeOfService > 0,
-    isHidden: conditions.some((each) => each !== incoming),
     isOfVrfs: (attributes.get(l3mdev)?.[0] ?? 0) > 0,
   };
 }

@@ -31,7 +31,7 @@ function bed(way: AnswerWay, neighbors: readonly Neighbor[] = [], uplinks = ['et
     },
     routes: async () => [],
     neighbors: async () => host.neighbors,
-    indexes: async () => new Map(),
+    interfaces: async () => new Map(),
     follow: () => () => undefined,
   };
   const clients = new ClientWays(
@@ -53,6 +53,14 @@ function bed(way: AnswerWay, neighbors: readonly Neighbor[] = [], uplinks = ['et
   return { clients, host, pass, found };
 }
 
+const vpn = { preference: 32_765, text: '32765 (not from all fwmark 0xca6c lookup 51820)', table: 51_820 } as const;
+
+/** A way by the tunnel of a VPN, to whose table a rule leads. */
+const byTunnel = (name: string): AnswerWay => {
+  const { route } = leads('0.0.0.0/0', name);
+  return route === undefined ? {} : { route: { ...route, isTunnel: true, rule: vpn } };
+};
+
 const elsewhere = { kind: 'elsewhere', clients: '10.9.0.0/24', interface: 'docker0', uplinks: ['eth0'] };
 
 test.each([
@@ -64,6 +72,19 @@ test.each([
   ['a link on which nobody has answered yet', leads('10.9.0.0/24', 'docker0'), [neighbor('asking')], elsewhere],
   ['a link on which the client answers', leads('10.9.0.0/24', 'docker0'), [neighbor('known')], undefined],
   ['a link of which the kernel has not asked', leads('10.9.0.0/24', 'docker0'), [], undefined],
+  [
+    'a rule',
+    { problem: 'rule 100 (from all prohibit)', remedy: 'ip rule del pref 100' },
+    [],
+    { kind: 'unroutable', route: 'rule 100 (from all prohibit)', remedy: 'ip rule del pref 100' },
+  ],
+  [
+    'the default route of a tunnel to which a rule leads',
+    byTunnel('wg0'),
+    [],
+    { ...elsewhere, clients: '0.0.0.0/0', interface: 'wg0', rule: vpn },
+  ],
+  ['the same by which clients come', byTunnel('eth0'), [], undefined],
   ['a gateway behind another interface', leads('10.9.0.0/24', 'docker0', '10.0.9.1'), [], elsewhere],
 ] as const)('%s decides whether answers reach a client', async (_, way, neighbors, expected) => {
   expect(await bed(way, neighbors).found()).toEqual(expected);

@@ -30,7 +30,7 @@ async function bed(mode: CheckMode) {
     routes: async (addresses) => addresses.map(() => host.route),
     answers: async (questions) => questions.map(() => ({})),
     neighbors: async () => [],
-    indexes: async () => new Map(),
+    interfaces: async () => new Map(),
     follow: () => () => undefined,
   };
   const probe: ProbeTcp = ({ address, port }, { onOutcome, onClosed }) => {

@@ -21,6 +21,8 @@ class Bed {
   broken = false;
   neighborReads = 0;
   dropping: readonly DroppingInterface[] = [];
+  readonly links = new Map([2, 3, 4, 9].map((index) => [index, `br${index}`]));
+  linkReads = 0;
   change: (change: RouteChange) => void = () => undefined;
   readonly ways = new EndpointWays(
     {
@@ -41,7 +43,10 @@ class Bed {
           this.neighborReads++;
           return this.neighbors;
         },
-        indexes: async (names) => new Map(names.map((name) => [name, Number(name.slice(2))])),
+        interfaces: async () => {
+          this.linkReads++;
+          return this.links;
+        },
         follow: (changed) => {
           this.change = changed;
           return () => (this.change = () => undefined);
@@ -307,9 +312,36 @@ test('an endpoint behind an interface that drops packets has no way while it doe
   bed.dropping = [{ interface: 'br3', families: [4], why: 'br3 drops', remedy: 'sysctl' }];
   await bed.start();
   expect([...bed.ways.ways]).toEqual([['10.0.1.1', { kind: 'unroutable', route: 'br3 drops', remedy: 'sysctl' }]]);
-  bed.dropping = [];
-  await bed.pass(limits.wayRoundMilliseconds);
+  bed.dropping = [{ interface: 'br3', families: [4], onLinkOnly: true, why: 'br3 drops', remedy: 'sysctl' }];
+  bed.ways.droppingChanged();
+  await bed.pass(2 * limits.wayTurnMilliseconds);
   expect(bed.found).toEqual([]);
+  bed.hops.set('10.0.1.1', { index: 3, address: address('10.0.1.1'), isGateway: false });
+  bed.change({ prefix: prefix('10.0.1.0/24') });
+  await bed.pass(2 * limits.wayTurnMilliseconds);
+  expect(bed.found).toEqual(['10.0.1.1: br3 drops']);
+  bed.dropping = [];
+  bed.ways.droppingChanged();
+  await bed.pass(2 * limits.wayTurnMilliseconds);
+  expect(bed.found).toEqual([]);
+});
+
+test('the interfaces of IPv4 endpoints are known, most used first, and links are read for a new one only', async () => {
+  const bed = new Bed('10.0.1.1', '10.0.2.1', '10.0.2.2', 'fd00::1');
+  const leaves = (at: string, index: number) => bed.hops.set(at, { index, address: address(at), isGateway: false });
+  leaves('10.0.1.1', 2);
+  leaves('10.0.2.1', 3);
+  leaves('10.0.2.2', 3);
+  leaves('fd00::1', 4);
+  await bed.start();
+  expect(bed.ways.interfaces).toEqual(['br3', 'br2']);
+  await bed.pass(3 * limits.wayRoundMilliseconds);
+  expect(bed.linkReads).toBe(1);
+  bed.endpoints = [address('10.0.9.1')];
+  leaves('10.0.9.1', 9);
+  bed.ways.endpointsChanged();
+  await bed.pass(2 * limits.wayTurnMilliseconds);
+  expect(bed.ways.interfaces).toEqual(['br9']);
 });
 
 test('a host that cannot be asked finds nothing', () => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { sysctlName } from '../../../../src/decisions/host/kernel-setting.ts';
-import { entriesOf, requiredSettings, type HostFacts } from '../../../../src/decisions/host/required-settings.ts';
+import { droppingAnswers, entriesOf, requiredSettings, type HostFacts } from '../../../../src/decisions/host/required-settings.ts';
 import { defaultConntrack } from '../../../../src/model/kinds/default-config.ts';
+import { reason } from '../../../../src/model/reasons.ts';
 import { prefix } from '../../../../src/net/prefix.ts';
 
 const facts: HostFacts = {
@@ -178,4 +179,34 @@ test('clients may come by every interface with an address of its own, but not by
   ] as const;
   const interfaces = addresses.map(([name, address]) => ({ name, address, length: name === 'wg0' || name === 'kube-ipvs0' ? 32 : 24 }));
   expect(entriesOf({ ...facts, interfaces, peerInterfaces: ['eth1'] })).toEqual(['eth0', 'eth1', 'eth2', 'wg0']);
+});
+
+describe('interfaces by which answers of endpoints come in', () => {
+  const off = { 'net/ipv4/conf/cali1/forwarding': '0', 'net/ipv4/conf/eth0/forwarding': '1' };
+
+  test('forward IPv4, after all other settings, and each interface is named once', () => {
+    expect(wrong(off, { endpointInterfaces: ['cali1', 'eth0'] })).toEqual(['net/ipv4/conf/cali1/forwarding=1']);
+    expect(requiredSettings({ ...facts, endpointInterfaces: ['cali1', 'eth0'] }).at(-1)?.path).toBe('net/ipv4/conf/cali1/forwarding');
+    expect(wrong(off)).toEqual([]);
+    expect(wrong(off, { families: [6], endpointInterfaces: ['cali1'] })).toEqual([]);
+  });
+
+  test('drop them, as the only uplink does, and one of several uplinks those of machines on its link', () => {
+    const why = reason('KernelSettingWrong', { setting: '', value: '0', wanted: '1', why: '', error: '' });
+    const notSet = new Map(['cali1', 'eth0', 'eth0.7'].map((name) => [`net/ipv4/conf/${name}/forwarding`, why]));
+    const found = (uplinks: string[]) =>
+      droppingAnswers(['cali1', 'eth0.7', 'sound'], uplinks, notSet).map((one) =>
+        one.onLinkOnly === true ? `${one.interface} on its link` : one.interface,
+      );
+    expect(found(['eth0'])).toEqual(['eth0', 'cali1', 'eth0.7']);
+    expect(found(['eth0', 'eth1'])).toEqual(['eth0 on its link', 'cali1', 'eth0.7']);
+    expect(droppingAnswers(['eth0.7'], [], notSet)).toEqual([
+      {
+        interface: 'eth0.7',
+        families: [4],
+        why: 'eth0.7 drops what comes in by it, such as answers of endpoints, because net.ipv4.conf.eth0/7.forwarding is 0',
+        remedy: 'sysctl -w net.ipv4.conf.eth0/7.forwarding=1',
+      },
+    ]);
+  });
 });
