@@ -1,34 +1,22 @@
+import type { Family } from '../../net/address.ts';
+import { requiredSettings, uplinksOf } from '../../decisions/host/required-settings.ts';
 import { type BlockedFamily, blockedBySettings, forwardingPaths } from '../../decisions/host/blocked-by-settings.ts';
-import { planAllowances } from '../../decisions/host/filter-allowances.ts';
-import { blockedByFilters, judgeFilters, type ServedPorts } from '../../decisions/host/filters.ts';
 import { connectionTablePaths, judgeConnectionTable } from '../../decisions/host/connection-table.ts';
 import { judgeNats } from '../../decisions/host/foreign-nat.ts';
 import { servedElsewhere } from '../../decisions/host/node-interfaces.ts';
 import { judgeListeners, judgeOwnAddresses } from '../../decisions/host/node-port-listeners.ts';
 import { sysctlName, type KernelSetting } from '../../decisions/host/kernel-setting.ts';
-import { entriesOf, requiredSettings, uplinksOf } from '../../decisions/host/required-settings.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reason, reasonText, type Reason } from '../../model/reasons.ts';
 import type { ServicesScope } from '../../model/kinds/types.ts';
-import { formatAddress, type Family } from '../../net/address.ts';
 import type { FrontendMatch } from '../../net/frontend.ts';
-import { formatPrefix } from '../../net/prefix.ts';
-import type { AllowanceChange, HostFilter } from '../../net/host-filter.ts';
 import type { HostNatRule } from '../../net/host-nat.ts';
 import type { Cancel } from '../../system/clock.ts';
-import type { Host } from '../../system/host.ts';
 import { readSettings } from '../host-readings.ts';
 import { limits } from '../limits.ts';
-import type { RandomSurroundings } from '../../system/random.ts';
-import type { ObjectFacts } from './host-facts.ts';
-import { ServiceFilters, type Forwarded } from './service-filters.ts';
+import { FilterCheck, type FilterCheckComponents, type FilterCheckOptions } from './filter-check.ts';
 
-export interface HostCheckComponents extends RandomSurroundings {
-  readonly host: Host;
-  /** Rejects if the filters cannot be listed. */
-  readonly hostFilters: () => Promise<readonly HostFilter[]>;
-  /** Changes Herald's rules in filters of other programs, and returns the errors. Absent: Herald has no rules there. */
-  readonly changeAllowances?: (changes: readonly AllowanceChange[]) => Promise<readonly string[]>;
+export interface HostCheckComponents extends FilterCheckComponents {
   /** Rejects if the rules cannot be listed. Absent: no other program translates packets before Herald. */
   readonly hostNats?: () => Promise<readonly HostNatRule[]>;
   /** NodePorts that should be served on localhost and are not. Absent: there are none. */
@@ -37,26 +25,15 @@ export interface HostCheckComponents extends RandomSurroundings {
   readonly followSettings?: (changed: () => void) => Cancel;
 }
 
-interface HostCheckOptions {
-  readonly node: string;
+interface HostCheckOptions extends FilterCheckOptions {
   /** `set`: the check corrects kernel settings. `report`: it only reports them. */
   readonly kernelSettings: 'set' | 'report';
-  /** `allow`: the check has filters of other programs accept packets of Services. `report`: it only reports them. */
-  readonly filters: 'allow' | 'report';
-  readonly facts: () => ObjectFacts;
-  /** Where Herald forwards nothing, the check leaves the host to the program that forwards. */
-  readonly services: () => ServicesScope;
-  readonly servedPorts: () => ServedPorts;
   /** Finds what in the networks of the node keeps packets from pods or from clients. Rejects if the kernel does not answer. */
   readonly networks: () => Promise<readonly Reason[]>;
-  /** The forwarding of each Service. */
-  readonly plans: () => Forwarded;
   /** Called after each check that follows the start: addresses of the node may have changed as well. */
   readonly onChecked: () => void;
   /** Called after each check of forwarding: once before the start, then every few seconds. `blocked` may have changed. */
   readonly onForwardingChecked: () => void;
-  /** Called when the result of `problems` changed. */
-  readonly onStatusChanged: () => void;
 }
 
 /** Checks at intervals what forwarding needs of the host: other programs change it. Corrects what it may and reports the rest. */
@@ -64,14 +41,12 @@ export class HostCheck {
   readonly #components: HostCheckComponents;
   readonly #options: HostCheckOptions;
   #settings: readonly Reason[] = [];
-  #filters: readonly Reason[] = [];
   #listeners: readonly Reason[] = [];
   #connections: readonly Reason[] = [];
   #networks: readonly Reason[] = [];
   #taken: ReturnType<typeof judgeNats> = [];
-  readonly #serviceFilters = new ServiceFilters();
+  readonly #filters: FilterCheck;
   #blockedBySettings: readonly BlockedFamily[] = [];
-  #blockedByFilters: readonly BlockedFamily[] = [];
   /** The settings that the last check of all settings read, their values after it, and the interfaces that it saw, as text. */
   #read: readonly string[] = [];
   #values = '';
@@ -79,7 +54,6 @@ export class HostCheck {
   /** The kernel has reported a change since the interfaces were last read: reading hundreds takes some milliseconds. */
   #interfacesTouched = true;
   #settingsCompared = Number.NEGATIVE_INFINITY;
-  #filtersChecked = Number.NEGATIVE_INFINITY;
   #cancel: Cancel | undefined;
   #cancelWatch: Cancel | undefined;
   #unfollow: Cancel | undefined;
@@ -93,17 +67,18 @@ export class HostCheck {
   constructor(components: HostCheckComponents, options: HostCheckOptions) {
     this.#components = components;
     this.#options = options;
+    this.#filters = new FilterCheck(components, options, (change) => this.#update(change));
   }
 
   problems(): Reason[] {
     const unserved = this.#components.unservedLocalhost?.() ?? [];
     const localhost = unserved.map(({ family, port, why }) => reason('LocalhostNodePortNotServed', { port, family: `IPv${family}`, why }));
-    return [...this.#settings, ...this.#filters, ...this.#listeners, ...this.#connections, ...this.#networks, ...localhost];
+    return [...this.#settings, ...this.#filters.problems(), ...this.#listeners, ...this.#connections, ...this.#networks, ...localhost];
   }
 
   /** Returns the families that the host certainly does not forward, each with one problem that prevents it or several. */
   blocked(): readonly BlockedFamily[] {
-    return [...this.#blockedBySettings, ...this.#blockedByFilters];
+    return [...this.#blockedBySettings, ...this.#filters.blocked()];
   }
 
   /** Returns the Services whose packets another program may translate before Herald does. */
@@ -112,14 +87,14 @@ export class HostCheck {
   }
 
   /** Returns the Services whose packets a filter of another program certainly drops. */
-  filtered(): ReturnType<ServiceFilters['filtered']> {
-    return this.#serviceFilters.filtered();
+  filtered(): ReturnType<FilterCheck['filtered']> {
+    return this.#filters.filtered();
   }
 
   /** Checks whether the host forwards, before anything is forwarded or announced. */
   async checkForwarding(): Promise<void> {
     await this.checkSettings();
-    await this.#checkFilters();
+    await this.#filters.check();
     this.#options.onForwardingChecked();
   }
 
@@ -181,7 +156,7 @@ export class HostCheck {
   async #checkAll(): Promise<void> {
     const { clock, random } = this.#components;
     await this.checkSettings();
-    await this.#checkFilters();
+    await this.#filters.check();
     await this.#checkNats();
     await this.#checkListeners();
     await this.#checkNetworks();
@@ -235,13 +210,10 @@ export class HostCheck {
 
   async #checkForwardingQuickly(): Promise<void> {
     if (this.#stopped) return;
-    const { clock } = this.#components;
     if (this.#haveInterfacesChanged()) await this.checkSettings();
     else await this.#checkChangedSettings();
-    // A program that loads its rules again removes Herald's.
-    const pause = this.#options.filters === 'allow' ? limits.forwardingCheckMilliseconds : limits.filterCheckMilliseconds;
-    if (clock.now() - this.#filtersChecked >= pause) {
-      await this.#checkFilters();
+    if (this.#filters.isDue()) {
+      await this.#filters.check();
       await this.#checkNats();
     }
     await this.#checkConnections();
@@ -300,65 +272,8 @@ export class HostCheck {
     }
   }
 
-  async #checkFilters(): Promise<void> {
-    const { hostFilters, clock, log } = this.#components;
-    this.#filtersChecked = clock.now();
-    try {
-      const forwards = this.#options.services() !== 'none';
-      const { passedPods } = this.#options.facts();
-      const listed = await hostFilters();
-      const isChanged = await this.#changeAllowances(planAllowances(listed, passedPods, forwards && this.#options.filters === 'allow'));
-      const all = isChanged ? await hostFilters() : listed;
-      const filters = all.filter(({ hook }) => forwards || hook === 'input');
-      this.#blockedByFilters = blockedByFilters(filters, passedPods);
-      this.#checkServiceFilters(forwards ? all : []);
-      const reasons = [...judgeFilters(filters, this.#options.servedPorts(), passedPods), ...this.#serviceFilters.undecided()];
-      this.#update(() => (this.#filters = reasons));
-    } catch (error) {
-      // The result of the last successful check stays valid.
-      log.debug({ error }, 'the filters of other programs cannot be listed');
-    }
-  }
-
   *#frontends(): Iterable<readonly [ServiceKey, readonly FrontendMatch[]]> {
     for (const [service, { forwarding }] of this.#options.plans()) yield [service, forwarding.frontends.map(({ match }) => match)];
-  }
-
-  #checkServiceFilters(filters: readonly HostFilter[]): void {
-    const { host, log } = this.#components;
-    const facts = { interfaces: host.interfaces(), ...this.#options.facts() };
-    const own = new Set(host.addresses());
-    const entries = entriesOf(facts);
-    const families = ([4, 6] as const).filter((family) => !this.#blockedByFilters.some((blocked) => blocked.family === family));
-    const before = this.#serviceFilters.filtered();
-    this.#serviceFilters.check(filters, this.#options.plans(), {
-      node: this.#options.node,
-      hasOthers: facts.hasOthers,
-      entries,
-      families,
-      isOwn: (address) => own.has(formatAddress(address)),
-      pods: facts.passedPods,
-      text: JSON.stringify([facts.hasOthers, entries, families, [...own], facts.passedPods.map(formatPrefix)]),
-    });
-    const filtered = this.#serviceFilters.filtered();
-    if (filtered === before || JSON.stringify(filtered) === JSON.stringify(before)) return;
-    const problems = filtered.slice(0, namedServices).map(({ service, reason: why }) => `${service}: ${reasonText(why)}`);
-    log.warn({ services: filtered.length, problems }, 'the Services whose packets a filter drops changed');
-    this.#options.onStatusChanged();
-  }
-
-  /** Returns whether there was something to change. */
-  async #changeAllowances(changes: readonly AllowanceChange[]): Promise<boolean> {
-    const { changeAllowances, log } = this.#components;
-    if (changeAllowances === undefined || changes.length === 0) return false;
-    const errors = await changeAllowances(changes);
-    const inserted = changes.flatMap(({ filter: { family, table }, to }) =>
-      to === undefined ? [] : [`${to.chain} of table ${family} ${table}`],
-    );
-    const removed = changes.flatMap(({ filter: { family, table }, to }) => (to === undefined ? [`table ${family} ${table}`] : []));
-    if (errors.length > 0) log.warn({ inserted, removed, errors }, 'rules that accept packets of Services could not be changed');
-    else log.info({ inserted, removed }, 'changed the rules that accept packets of Services in filters of other programs');
-    return true;
   }
 
   /** Corrects a setting that is wrong. Returns the reason if it is still wrong. */

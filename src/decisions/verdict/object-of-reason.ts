@@ -39,6 +39,7 @@ const places: Partial<Record<ReasonCode, (details: Details) => Place>> = {
   EndpointsCutOff: node(),
   ServiceFiltered: node(),
   PassedFiltered: node(),
+  ServiceLimited: node(),
   NodeDraining: node('metadata.annotations'),
   NodeDrained: node('metadata.annotations'),
   LastNextHop: node('metadata.annotations'),

@@ -136,6 +136,11 @@ export const hostReasons = {
       `chain ${d.chain} drops the packets of Services that none of its other rules accepts: ${d.how}`,
     fix: (d) => d.remedy,
   }),
+  FiltersUnread: reasonEntry({
+    brief: 'Herald cannot read the filters of other programs',
+    says: (d: Texts<'error'>) => `filters cannot be read: ${d.error}. Filters that were read before are still reported, new ones are not`,
+    fix: () => 'run on the node, as the user of the agent: nft -j list chains',
+  }),
   FilterNotDecided: reasonEntry({
     brief: 'Herald cannot judge a filter of another program',
     says: (d: Texts<'chain' | 'rule' | 'looksAt' | 'service' | 'target' | 'remedy'>) =>

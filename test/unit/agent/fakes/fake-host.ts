@@ -30,6 +30,8 @@ export class FakeHost implements Host {
   filters: readonly HostFilter[] = [];
   /** Why filters cannot be changed. */
   filtersRefused: string[] = [];
+  /** Why the filters cannot be listed. */
+  filtersError: Error | undefined;
   /** Changes of filters that were tried. */
   filterChanges = 0;
 
