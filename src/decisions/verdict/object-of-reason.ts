@@ -51,6 +51,7 @@ const places: Partial<Record<ReasonCode, (details: Details) => Place>> = {
   PeerFamilyNotNegotiated: peer(),
   PeerNotPossible: peer(),
   PeerIsOwnAddress: peer('spec.peerAddress'),
+  PeerSourceMissing: peer('spec.sourceInterface'),
   RouteNotPossible: peer(),
   SessionDown: peer(),
   PeerASMismatch: (details) => peer(typeof details['field'] === 'string' ? details['field'] : undefined)(details),

@@ -76,6 +76,13 @@ export class FakeHost implements Host {
     return this.list;
   }
 
+  /** Interfaces of `allInterfaces` besides `list`. */
+  loopbacks: HostInterface[] = [{ name: 'lo', address: '127.0.0.1', length: 8 }];
+
+  allInterfaces(): readonly HostInterface[] {
+    return [...this.loopbacks, ...this.list];
+  }
+
   /** Addresses besides those of `list`. */
   others: string[] = ['127.0.0.1', '::1', 'fd00::1'];
   /** Addresses of interfaces that are not running. */
