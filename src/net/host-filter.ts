@@ -22,6 +22,8 @@ export interface HostFilter {
   readonly table: string;
   readonly chain: string;
   readonly policy: 'accept' | 'drop';
+  /** Why `chains` is empty although the chain may have rules. Absent: they were read. */
+  readonly unread?: string;
   /** Rules by chain name: this chain and every chain that it leads to. A chain may be missing. */
   readonly chains: ReadonlyMap<string, readonly FilterRule[]>;
 }

@@ -5,7 +5,7 @@ import { ingressTableName } from '../direct-return/ingress-script.ts';
 import { tableName } from '../ruleset/layout.ts';
 import { destinationPriority } from '../ruleset/skeleton.ts';
 import { runCommand } from '../run-command.ts';
-import { iptablesTables, readLegacyTable, readTable } from './filters/legacy-filters.ts';
+import { iptablesTables, readLegacyTable, readTable, unreadLegacyTable } from './filters/legacy-filters.ts';
 import { limits } from './limits.ts';
 import { natChains, natRules } from './nft-nats.ts';
 import { devicesOf, filterChains, hasExtensions, rulesOf, type BaseChain } from './filters/nft-filters.ts';
@@ -38,8 +38,10 @@ export async function listHostFilters(
   for (const family of ['ip', 'ip6'] as const) {
     const inUse = await legacyTables(family);
     for (const table of iptablesTables.filter((name) => inUse.includes(name))) {
-      const text = await run(`${iptablesOf(family)}-legacy`, '-t', table, '-S').catch(() => undefined);
-      if (text !== undefined) filters.push(...readLegacyTable(text, family, table));
+      const command = `${iptablesOf(family)}-legacy`;
+      const text = await run(command, '-t', table, '-S').catch(() => undefined);
+      if (text === undefined) filters.push(...unreadLegacyTable(family, table, `${command} is not installed, or cannot list them`));
+      else filters.push(...readLegacyTable(text, family, table));
     }
   }
   return filters;

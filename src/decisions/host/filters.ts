@@ -16,10 +16,16 @@ export type ServedPorts = ReadonlyMap<number, string>;
  * judged, and the text says so. `pods`: prefixes of this node's pods to which other nodes pass connections that they have translated.
  */
 export function judgeFilters(filters: readonly HostFilter[], served: ServedPorts, pods: readonly Prefix[] = []): Reason[] {
-  return filters.flatMap((filter) => {
+  const unread = Map.groupBy(filters, (filter) => filter.unread);
+  const reasons = [...unread].flatMap(([why, some]) => {
+    const tables = new Set(some.map(({ family, table }) => `${table} of ${family === 'ip6' ? 'ip6tables' : 'iptables'}`));
+    return why === undefined ? [] : [reason('FilterTablesUnread', { tables: [...tables].join(' and '), why })];
+  });
+  const judged = filters.flatMap((filter) => {
     if (filter.hook === 'forward') return judgeForward(filter, pods);
     return filter.hook === 'input' ? judgeInput(filter, served) : [];
   });
+  return [...judged, ...reasons];
 }
 
 /**

@@ -126,10 +126,10 @@ function viewNode(
   const dropped = differing.flatMap((difference) => filteredFrontends(difference.reason, 'ServiceFiltered'));
   const unreached = differing.flatMap((difference) => filteredFrontends(difference.reason, 'PassedFiltered'));
   const seen = (state?.checks?.failing ?? []).filter((one) => one.service === serviceKey(service.metadata));
-  // A limit is the cause only of losses that were seen: the report does not say how many connections there are.
+  // A limit is the cause only of losses that were seen, of some connections: the report does not say how many there are.
   const limited = differing
     .flatMap((difference) => filteredFrontends(difference.reason, 'ServiceLimited'))
-    .filter(({ family, port }) => seen.some((one) => one.family === family && one.port === port));
+    .filter(({ family, port }) => seen.some((one) => one.family === family && one.port === port && !one.areAll));
   const filtered = [...dropped, ...limited];
   const failing = [...filtered, ...seen.filter((one) => !isExplained(one, filtered)).map((one) => withFilter(one, state?.host))];
   return {

@@ -1,7 +1,11 @@
 import { once } from 'node:events';
+import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import process from 'node:process';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { judgeServiceFilters, selectiveFilters, type ServiceFilterJudgement } from '../../../src/decisions/host/service-filters.ts';
+import { judgeFilters } from '../../../src/decisions/host/filters.ts';
 import { listHostFilters } from '../../../src/dataplane/host/filter-commands.ts';
 import { remedyText } from '../../../src/model/reasons.ts';
 import { address, formatAddress } from '../../../src/net/address.ts';
@@ -146,6 +150,36 @@ const netdev = (hook: 'ingress' | 'egress', ...rules: readonly string[]): string
 const iptables = (...lines: readonly string[]): string =>
   lines.flatMap((line) => [`iptables-nft ${line}`, `ip6tables-nft ${line}`]).join('\n');
 const forwarded = [web4, web6, dns4, dns6];
+
+describe('tables of legacy iptables', () => {
+  const inUse = async (family: 'ip' | 'ip6'): Promise<readonly string[]> => {
+    const { stdout } = await lab.exec('node1', ['cat', `/proc/net/${family}_tables_names`]);
+    return stdout.split('\n').filter((name) => name !== '');
+  };
+  const without = async (): Promise<unknown[]> => {
+    // A directory with the nft command only.
+    const hidden = await mkdtemp(join(tmpdir(), 'herald-lab-nft-'));
+    try {
+      await symlink(join('/usr/sbin', 'nft'), join(hidden, 'nft'));
+      const filters = await listHostFilters(inUse, inNamespace(namespaceOf('node1'), ['/usr/bin/env', `PATH=${hidden}`]));
+      return judgeFilters(filters, new Map()).map(({ code, details }) => [code, details]);
+    } finally {
+      await rm(hidden, { recursive: true });
+    }
+  };
+
+  test('are named as not judged where their tools are missing, and not where no table exists', async () => {
+    expect(await without()).toEqual([]);
+    await shell('iptables-legacy -A FORWARD -p udp -j DROP; ip6tables-legacy -t raw -A PREROUTING -p udp -j DROP');
+    expect(await unanswered()).toEqual([dns4, dns6]);
+    expect(await without()).toEqual([
+      ['FilterTablesUnread', { tables: 'filter of iptables', why: 'iptables-legacy is not installed, or cannot list them' }],
+      ['FilterTablesUnread', { tables: 'raw of ip6tables', why: 'ip6tables-legacy is not installed, or cannot list them' }],
+    ]);
+    await shell('iptables-legacy -F FORWARD; ip6tables-legacy -t raw -F PREROUTING');
+    expect(await unanswered()).toEqual([]);
+  });
+});
 
 describe('filters of the node', () => {
   test.each<[string, string, readonly string[]]>([

@@ -30,6 +30,21 @@ export function readLegacyTable(text: string, family: 'ip' | 'ip6', table: Iptab
   });
 }
 
+/** Returns a filter for each base chain of a table whose rules cannot be read, and why. */
+export function unreadLegacyTable(family: 'ip' | 'ip6', table: IptablesTable, unread: string): HostFilter[] {
+  return baseChains[table].map(([chain, hook, priority]) => ({
+    hook,
+    priority,
+    backend: 'iptables',
+    family,
+    table,
+    chain,
+    policy: 'accept',
+    unread,
+    chains: new Map(),
+  }));
+}
+
 /** Reads the rules of every chain from the output of `iptables -S`. */
 export function readTable(text: string): {
   readonly policies: ReadonlyMap<string, HostFilter['policy']>;
