@@ -85,7 +85,12 @@ export const limits = {
   forwardingCheckMilliseconds: 3_000,
   /** Pause between two readings of the settings because the kernel reported a change. */
   settingPauseMilliseconds: 250,
-  /** Interval at which the agent lists the filters of other programs. */
+  /** Characters of an error that a problem of the host repeats. */
+  hostErrorLength: 200,
+  /**
+   * Interval at which the agent lists the filters of other programs. While one of them is a problem, they are listed with every check of
+   * forwarding.
+   */
   filterCheckMilliseconds: 12_000,
   /** Number of links that a NodeState lists. */
   nodeLinks: 100,

@@ -6,16 +6,24 @@ import type { Prefix } from './prefix.ts';
  * must accept a packet; an accept ends only the chain that it is in.
  */
 export interface HostFilter {
-  /** prerouting: every packet that comes in. forward: packets on their way to pods. input: packets to the node itself. */
-  readonly hook: 'prerouting' | 'forward' | 'input';
+  /**
+   * ingress: every packet that comes in by one of `devices`, before everything else. prerouting: every packet that comes in. forward: packets on
+   * their way to pods. input: packets to the node itself. egress: every packet that leaves by one of `devices`, after everything else.
+   */
+  readonly hook: 'ingress' | 'prerouting' | 'forward' | 'input' | 'egress';
+  /** The interfaces of a chain of the hook ingress or egress. Absent: those of another hook, which sees the packets of every interface. */
+  readonly devices?: readonly string[];
   /** The kernel calls the chains of a hook in ascending order of priority. */
   readonly priority: number;
   /** iptables: the kernel's older tables, which nft does not list. */
   readonly backend: 'nft' | 'iptables';
-  readonly family: 'ip' | 'ip6' | 'inet';
+  /** netdev: both families, and frames that are no IP. */
+  readonly family: 'ip' | 'ip6' | 'inet' | 'netdev';
   readonly table: string;
   readonly chain: string;
   readonly policy: 'accept' | 'drop';
+  /** Why `chains` is empty although the chain may have rules. Absent: they were read. */
+  readonly unread?: string;
   /** Rules by chain name: this chain and every chain that it leads to. A chain may be missing. */
   readonly chains: ReadonlyMap<string, readonly FilterRule[]>;
 }
@@ -43,7 +51,8 @@ export type FilterCondition =
   | { readonly field: 'protocol'; readonly names: readonly string[]; readonly negated: boolean }
   | { readonly field: 'source'; readonly prefixes: readonly Prefix[]; readonly negated: boolean }
   | { readonly field: 'destination'; readonly prefixes: readonly Prefix[]; readonly negated: boolean }
-  /** The destination port. */
+  /** The destination port, and the source port. */
+  | { readonly field: 'sourcePort'; readonly ranges: readonly PortRange[]; readonly negated: boolean }
   | { readonly field: 'port'; readonly ranges: readonly PortRange[]; readonly negated: boolean }
   /** Names of interfaces, or their beginnings with a *: by which the packet comes, and by which it leaves. */
   | { readonly field: 'interface'; readonly names: readonly string[]; readonly negated: boolean }
@@ -52,8 +61,17 @@ export type FilterCondition =
   | { readonly field: 'state'; readonly states: readonly string[]; readonly negated: boolean }
   /** The destination of the connection was translated. */
   | { readonly field: 'translated'; readonly negated: boolean }
+  | RateCondition
   /** Anything else. `looksAt` names it in the words of the program: "meta mark". */
   | { readonly field: 'other'; readonly looksAt: string };
+
+/** Holds for a share of the packets that reach it: up to an amount, or all that are beyond it. */
+export interface RateCondition {
+  readonly field: 'rate';
+  /** "5 packets a second", "10 connections of one source at a time", "3 of 10 packets". */
+  readonly amount: string;
+  readonly isBeyond: boolean;
+}
 
 export interface PacketsTo {
   readonly to: readonly Prefix[];

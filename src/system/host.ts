@@ -17,6 +17,8 @@ export interface HostInterface {
 /** This host: its interfaces, listening sockets and kernel settings. */
 export interface Host {
   interfaces(): readonly HostInterface[];
+  /** The same with loopback interfaces. */
+  allInterfaces(): readonly HostInterface[];
   /** All addresses of this host, also those of loopback interfaces. */
   addresses(): readonly string[];
   /** True if the kernel lets a program bind to the address: it belongs to this host, also while its link has no carrier. */
@@ -56,13 +58,8 @@ export function systemHost({
   settings = `${root}/sys`,
 }: { readonly root?: string; readonly settings?: string } = {}): Host {
   return {
-    interfaces: () =>
-      Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) =>
-        addresses.flatMap(({ address, cidr, internal, mac }): HostInterface[] => {
-          const length = Number(cidr?.split('/')[1] ?? Number.NaN);
-          return internal || Number.isNaN(length) ? [] : [{ name, address, length, linkAddress: mac }];
-        }),
-      ),
+    interfaces: () => listInterfaces((internal) => !internal),
+    allInterfaces: () => listInterfaces(() => true),
     addresses: () => Object.values(networkInterfaces()).flatMap((addresses = []) => addresses.map(({ address }) => address)),
     canBind,
     uptimeMilliseconds: () => uptime() * 1000,
@@ -89,6 +86,15 @@ export function systemHost({
       }
     },
   };
+}
+
+function listInterfaces(isWanted: (internal: boolean) => boolean): HostInterface[] {
+  return Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) =>
+    addresses.flatMap(({ address, cidr, internal, mac }): HostInterface[] => {
+      const length = Number(cidr?.split('/')[1] ?? Number.NaN);
+      return !isWanted(internal) || Number.isNaN(length) ? [] : [{ name, address, length, linkAddress: mac }];
+    }),
+  );
 }
 
 /**

@@ -1,34 +1,22 @@
 import type { BlockedFamily } from '../../decisions/host/blocked-by-settings.ts';
-import { planAllowances } from '../../decisions/host/filter-allowances.ts';
-import { blockedByFilters, judgeFilters, type ServedPorts } from '../../decisions/host/filters.ts';
 import { connectionTablePaths, judgeConnectionTable } from '../../decisions/host/connection-table.ts';
 import { judgeNats } from '../../decisions/host/foreign-nat.ts';
 import { servedElsewhere } from '../../decisions/host/node-interfaces.ts';
 import { judgeListeners, judgeOwnAddresses } from '../../decisions/host/node-port-listeners.ts';
-import { entriesOf } from '../../decisions/host/required-settings.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reason, reasonText, type Reason } from '../../model/reasons.ts';
 import type { ServicesScope } from '../../model/kinds/types.ts';
-import { formatAddress, type Family } from '../../net/address.ts';
+import type { Family } from '../../net/address.ts';
 import type { DroppingInterface } from '../../net/endpoint-way.ts';
 import type { FrontendMatch } from '../../net/frontend.ts';
-import { formatPrefix } from '../../net/prefix.ts';
-import type { AllowanceChange, HostFilter } from '../../net/host-filter.ts';
 import type { HostNatRule } from '../../net/host-nat.ts';
 import type { Cancel } from '../../system/clock.ts';
-import type { Host } from '../../system/host.ts';
 import { readSettings } from '../host-readings.ts';
 import { limits } from '../limits.ts';
-import type { RandomSurroundings } from '../../system/random.ts';
+import { FilterCheck, type FilterCheckComponents, type FilterCheckOptions } from './filter-check.ts';
 import { HostSettings, type HostSettingsOptions } from './host-settings.ts';
-import { ServiceFilters, type Forwarded } from './service-filters.ts';
 
-export interface HostCheckComponents extends RandomSurroundings {
-  readonly host: Host;
-  /** Rejects if the filters cannot be listed. */
-  readonly hostFilters: () => Promise<readonly HostFilter[]>;
-  /** Changes Herald's rules in filters of other programs, and returns the errors. Absent: Herald has no rules there. */
-  readonly changeAllowances?: (changes: readonly AllowanceChange[]) => Promise<readonly string[]>;
+export interface HostCheckComponents extends FilterCheckComponents {
   /** Rejects if the rules cannot be listed. Absent: no other program translates packets before Herald. */
   readonly hostNats?: () => Promise<readonly HostNatRule[]>;
   /** NodePorts that should be served on localhost and are not. Absent: there are none. */
@@ -37,15 +25,9 @@ export interface HostCheckComponents extends RandomSurroundings {
   readonly followSettings?: (changed: () => void) => Cancel;
 }
 
-interface HostCheckOptions extends HostSettingsOptions {
-  readonly node: string;
-  /** `allow`: the check has filters of other programs accept packets of Services. `report`: it only reports them. */
-  readonly filters: 'allow' | 'report';
-  readonly servedPorts: () => ServedPorts;
+interface HostCheckOptions extends FilterCheckOptions, HostSettingsOptions {
   /** Finds what in the networks of the node keeps packets from pods or from clients. Rejects if the kernel does not answer. */
   readonly networks: () => Promise<readonly Reason[]>;
-  /** The forwarding of each Service. */
-  readonly plans: () => Forwarded;
   /** Called when the result of `dropping` changed. */
   readonly onDroppingChanged: () => void;
   /** Called after each check that follows the start: addresses of the node may have changed as well. */
@@ -61,15 +43,12 @@ export class HostCheck {
   readonly #components: HostCheckComponents;
   readonly #options: HostCheckOptions;
   readonly #settings: HostSettings;
-  #filters: readonly Reason[] = [];
+  readonly #filters: FilterCheck;
   #listeners: readonly Reason[] = [];
   #connections: readonly Reason[] = [];
   #networks: readonly Reason[] = [];
   #taken: ReturnType<typeof judgeNats> = [];
-  readonly #serviceFilters = new ServiceFilters();
-  #blockedByFilters: readonly BlockedFamily[] = [];
   #settingsCompared = Number.NEGATIVE_INFINITY;
-  #filtersChecked = Number.NEGATIVE_INFINITY;
   #cancel: Cancel | undefined;
   #cancelWatch: Cancel | undefined;
   #unfollow: Cancel | undefined;
@@ -84,17 +63,25 @@ export class HostCheck {
     this.#components = components;
     this.#options = options;
     this.#settings = new HostSettings(components, options);
+    this.#filters = new FilterCheck(components, options, (change) => this.#update(change));
   }
 
   problems(): Reason[] {
     const unserved = this.#components.unservedLocalhost?.() ?? [];
     const localhost = unserved.map(({ family, port, why }) => reason('LocalhostNodePortNotServed', { port, family: `IPv${family}`, why }));
-    return [...this.#settings.problems, ...this.#filters, ...this.#listeners, ...this.#connections, ...this.#networks, ...localhost];
+    return [
+      ...this.#settings.problems,
+      ...this.#filters.problems(),
+      ...this.#listeners,
+      ...this.#connections,
+      ...this.#networks,
+      ...localhost,
+    ];
   }
 
   /** Returns the families that the host certainly does not forward, each with one problem that prevents it or several. */
   blocked(): readonly BlockedFamily[] {
-    return [...this.#settings.blocked, ...this.#blockedByFilters];
+    return [...this.#settings.blocked, ...this.#filters.blocked()];
   }
 
   /** Returns the interfaces that certainly drop the answers of the endpoints to which they lead. */
@@ -108,14 +95,14 @@ export class HostCheck {
   }
 
   /** Returns the Services whose packets a filter of another program certainly drops. */
-  filtered(): ReturnType<ServiceFilters['filtered']> {
-    return this.#serviceFilters.filtered();
+  filtered(): ReturnType<FilterCheck['filtered']> {
+    return this.#filters.filtered();
   }
 
   /** Checks whether the host forwards, before anything is forwarded or announced. */
   async checkForwarding(): Promise<void> {
     await this.checkSettings();
-    await this.#checkFilters();
+    await this.#filters.check();
     this.#options.onForwardingChecked();
   }
 
@@ -154,7 +141,7 @@ export class HostCheck {
   async #checkAll(): Promise<void> {
     const { clock, random } = this.#components;
     await this.checkSettings();
-    await this.#checkFilters();
+    await this.#filters.check();
     await this.#checkNats();
     await this.#checkListeners();
     await this.#checkNetworks();
@@ -201,13 +188,10 @@ export class HostCheck {
 
   async #checkForwardingQuickly(): Promise<void> {
     if (this.#stopped) return;
-    const { clock } = this.#components;
     if (this.#settings.haveInterfacesChanged()) await this.checkSettings();
     else await this.#checkChangedSettings();
-    // A program that loads its rules again removes Herald's.
-    const pause = this.#options.filters === 'allow' ? limits.forwardingCheckMilliseconds : limits.filterCheckMilliseconds;
-    if (clock.now() - this.#filtersChecked >= pause) {
-      await this.#checkFilters();
+    if (this.#filters.isDue()) {
+      await this.#filters.check();
       await this.#checkNats();
     }
     await this.#checkConnections();
@@ -266,65 +250,8 @@ export class HostCheck {
     }
   }
 
-  async #checkFilters(): Promise<void> {
-    const { hostFilters, clock, log } = this.#components;
-    this.#filtersChecked = clock.now();
-    try {
-      const forwards = this.#options.services() !== 'none';
-      const { passedPods } = this.#options.facts();
-      const listed = await hostFilters();
-      const isChanged = await this.#changeAllowances(planAllowances(listed, passedPods, forwards && this.#options.filters === 'allow'));
-      const all = isChanged ? await hostFilters() : listed;
-      const filters = all.filter(({ hook }) => forwards || hook === 'input');
-      this.#blockedByFilters = blockedByFilters(filters, passedPods);
-      this.#checkServiceFilters(forwards ? all : []);
-      const reasons = [...judgeFilters(filters, this.#options.servedPorts(), passedPods), ...this.#serviceFilters.undecided()];
-      this.#update(() => (this.#filters = reasons));
-    } catch (error) {
-      // The result of the last successful check stays valid.
-      log.debug({ error }, 'the filters of other programs cannot be listed');
-    }
-  }
-
   *#frontends(): Iterable<readonly [ServiceKey, readonly FrontendMatch[]]> {
     for (const [service, { forwarding }] of this.#options.plans()) yield [service, forwarding.frontends.map(({ match }) => match)];
-  }
-
-  #checkServiceFilters(filters: readonly HostFilter[]): void {
-    const { host, log } = this.#components;
-    const facts = { interfaces: host.interfaces(), ...this.#options.facts() };
-    const own = new Set(host.addresses());
-    const entries = entriesOf(facts);
-    const families = ([4, 6] as const).filter((family) => !this.#blockedByFilters.some((blocked) => blocked.family === family));
-    const before = this.#serviceFilters.filtered();
-    this.#serviceFilters.check(filters, this.#options.plans(), {
-      node: this.#options.node,
-      hasOthers: facts.hasOthers,
-      entries,
-      families,
-      isOwn: (address) => own.has(formatAddress(address)),
-      pods: facts.passedPods,
-      text: JSON.stringify([facts.hasOthers, entries, families, [...own], facts.passedPods.map(formatPrefix)]),
-    });
-    const filtered = this.#serviceFilters.filtered();
-    if (filtered === before || JSON.stringify(filtered) === JSON.stringify(before)) return;
-    const problems = filtered.slice(0, namedServices).map(({ service, reason: why }) => `${service}: ${reasonText(why)}`);
-    log.warn({ services: filtered.length, problems }, 'the Services whose packets a filter drops changed');
-    this.#options.onStatusChanged();
-  }
-
-  /** Returns whether there was something to change. */
-  async #changeAllowances(changes: readonly AllowanceChange[]): Promise<boolean> {
-    const { changeAllowances, log } = this.#components;
-    if (changeAllowances === undefined || changes.length === 0) return false;
-    const errors = await changeAllowances(changes);
-    const inserted = changes.flatMap(({ filter: { family, table }, to }) =>
-      to === undefined ? [] : [`${to.chain} of table ${family} ${table}`],
-    );
-    const removed = changes.flatMap(({ filter: { family, table }, to }) => (to === undefined ? [`table ${family} ${table}`] : []));
-    if (errors.length > 0) log.warn({ inserted, removed, errors }, 'rules that accept packets of Services could not be changed');
-    else log.info({ inserted, removed }, 'changed the rules that accept packets of Services in filters of other programs');
-    return true;
   }
 
   #update(change: () => void): void {

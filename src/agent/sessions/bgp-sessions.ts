@@ -9,7 +9,7 @@ import {
   type StopOptions,
 } from '../../bgp/index.ts';
 import { defined } from '../../lang/defined.ts';
-import { ownAddress, withNextHopOnLink } from '../../decisions/announcement/peer-link.ts';
+import { ownAddress, withNextHopOnLink, withSourceOfInterface } from '../../decisions/announcement/peer-link.ts';
 import { peersOfNode, type SessionIntent } from '../../decisions/announcement/peers.ts';
 import { sessionFacts, type SessionFacts } from '../../decisions/announcement/sessions/session-facts.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
@@ -39,7 +39,7 @@ export interface BgpSessionsComponents extends BfdMonitorComponents {
   /** Absent: events of sessions are only logged. */
   readonly sessionHistory?: Pick<AgentHistory, 'recordSessionsOf' | 'peerRemoved'>;
   /** Absent: nothing is known of this host's interfaces. */
-  readonly host?: Pick<Host, 'interfaces'>;
+  readonly host?: Pick<Host, 'interfaces' | 'allInterfaces'>;
   /** Returns the number of routes of a peer that are in the kernel. Absent: none are. */
   readonly installedRoutes?: (peer: string) => PerFamily;
 }
@@ -76,6 +76,7 @@ export class BgpSessions {
   /** Why routers may not reach next hops, by name of the peer. */
   #nextHops: ReadonlyMap<string, Reason> = new Map();
   readonly #interfaces: () => readonly HostInterface[];
+  readonly #allInterfaces: () => readonly HostInterface[];
   /** The interfaces of the last decision, as text. */
   #decidedFor = '';
 
@@ -89,6 +90,7 @@ export class BgpSessions {
     const { speaker, log, clock, host, sessionHistory, installedRoutes = () => ({ ipv4: 0, ipv6: 0 }) } = components;
     this.#speaker = speaker;
     this.#interfaces = () => host?.interfaces() ?? [];
+    this.#allInterfaces = () => host?.allInterfaces() ?? [];
     this.#history = sessionHistory;
     this.#installedRoutes = installedRoutes;
     this.#listenForPassivePeers = listenForPassivePeers;
@@ -134,7 +136,7 @@ export class BgpSessions {
 
   /** Decides again if the addresses of this host have changed: next hops depend on them. */
   hostChecked(snapshot: Snapshot, node: string): void {
-    if (JSON.stringify(this.#interfaces()) !== this.#decidedFor) this.updateExisting(snapshot, node);
+    if (JSON.stringify(this.#allInterfaces()) !== this.#decidedFor) this.updateExisting(snapshot, node);
   }
 
   /** Announces every route as the routers' last resort (GRACEFUL_SHUTDOWN, RFC 8326). Returns false when no router has a route of ours. */
@@ -218,7 +220,7 @@ export class BgpSessions {
 
   #reconcile(snapshot: Snapshot, node: string, scope: 'existing' | 'all'): void {
     const { wanted, refused } = this.#decide(snapshot, node);
-    this.#facts = factsOf(snapshot, node, wanted.keys());
+    this.#facts = factsOf(snapshot, node, wanted);
     for (const name of this.#peers.keys())
       if (wanted.get(name)?.dynamicNeighbors !== undefined || !wanted.has(name)) this.#removePeer(name);
     for (const name of this.#dynamic.names()) if (wanted.get(name)?.dynamicNeighbors === undefined) this.#dynamic.remove(name);
@@ -246,21 +248,25 @@ export class BgpSessions {
     const refused = new Map<string, RefusedPeer>();
     const nextHops = new Map<string, Reason>();
     const interfaces = this.#interfaces();
+    const all = this.#allInterfaces();
+    const internalIPs = snapshot.nodes.get(node)?.internalIPs ?? [];
     for (const { peer, result } of peersOfNode(snapshot, node)) {
-      const { session, problem } =
+      const { session: decided, problem } =
         'session' in result
           ? this.#retained.resolve(result, peer, this.#peers.has(peer) || this.#dynamic.has(peer))
           : { problem: result.reason };
-      const own = session && ownAddress(session, interfaces, node);
-      const because = own ?? problem;
+      const sourced = decided && withSourceOfInterface(decided, all, node, internalIPs);
+      const own = decided && ownAddress(decided, interfaces, node);
+      const impossible = own ?? (sourced !== undefined && 'reason' in sourced ? sourced.reason : undefined);
+      const because = impossible ?? problem;
       if (because !== undefined) refused.set(peer, { ...configuredPeer(snapshot, peer), reason: because });
-      if (session === undefined || own !== undefined) continue;
-      const chosen = withNextHopOnLink(session, interfaces, node);
+      if (sourced === undefined || 'reason' in sourced || own !== undefined) continue;
+      const chosen = withNextHopOnLink(sourced.session, interfaces, node);
       wanted.set(peer, chosen.session);
       if (chosen.warning !== undefined) nextHops.set(peer, chosen.warning);
     }
     this.#nextHops = nextHops;
-    this.#decidedFor = JSON.stringify(interfaces);
+    this.#decidedFor = JSON.stringify(all);
     return { wanted, refused };
   }
 
@@ -314,11 +320,13 @@ export class BgpSessions {
   }
 }
 
-function factsOf(snapshot: Snapshot, nodeName: string, peers: Iterable<string>): Map<string, SessionFacts> {
+function factsOf(snapshot: Snapshot, nodeName: string, wanted: ReadonlyMap<string, SessionIntent>): Map<string, SessionFacts> {
   const node = snapshot.nodes.get(nodeName);
-  const facts = [...peers].flatMap((name) => {
+  const facts = [...wanted].flatMap(([name, { sourceAddress }]) => {
     const peer = snapshot.peers.get(name);
-    return peer === undefined || node === undefined ? [] : [[name, sessionFacts(peer, node)] as const];
+    return peer === undefined || node === undefined
+      ? []
+      : [[name, sessionFacts({ ...peer, ...defined({ sourceAddress }) }, node)] as const];
   });
   return new Map(facts);
 }

@@ -179,5 +179,7 @@ function cutOff({ views, verdict, reports }: Judgement): Reason[] {
 
 function notProgrammed({ differing }: CurrentReports, { metadata }: Service): Reason[] {
   const found = differing.get(serviceKey(metadata)) ?? [];
-  return found.filter(({ aspect, agentRuns }) => aspect === 'Programmed' && agentRuns).map(({ reason }) => reason);
+  const isMissing = ({ aspect, agentRuns, reason: { code } }: (typeof found)[number]): boolean =>
+    aspect === 'Programmed' && agentRuns && code !== 'ServiceLimited';
+  return found.filter(isMissing).map(({ reason }) => reason);
 }

@@ -1,16 +1,17 @@
 import type { FilterRule, HostFilter } from '../../net/host-filter.ts';
 import type { HostNatRule } from '../../net/host-nat.ts';
 import { DataplaneError } from '../dataplane.ts';
+import { ingressTableName } from '../direct-return/ingress-script.ts';
 import { tableName } from '../ruleset/layout.ts';
 import { destinationPriority } from '../ruleset/skeleton.ts';
 import { runCommand } from '../run-command.ts';
-import { iptablesTables, readLegacyTable, readTable } from './filters/legacy-filters.ts';
+import { iptablesTables, readLegacyTable, readTable, unreadLegacyTable } from './filters/legacy-filters.ts';
 import { limits } from './limits.ts';
 import { natChains, natRules } from './nft-nats.ts';
-import { filterChains, hasExtensions, rulesOf, type BaseChain } from './filters/nft-filters.ts';
+import { devicesOf, filterChains, hasExtensions, rulesOf, type BaseChain } from './filters/nft-filters.ts';
 
 /**
- * Lists the filters of other programs on the hooks prerouting, forward and input, with the nft command and, where legacy tables are in use
+ * Lists the filters of other programs on the hooks ingress, prerouting, forward, input and egress, with the nft command and, where legacy tables are in use
  * and iptables-legacy is installed, with that. Tables of iptables in nf_tables whose rules have extensions are read with iptables-nft where
  * that is installed: nft prints extensions without their arguments. `legacyTables` returns the names of the tables in use. Rejects with
  * DataplaneError when nft fails.
@@ -24,19 +25,29 @@ export async function listHostFilters(
   if (chains === undefined) throw new DataplaneError('failed', 'nft could not list the chains');
   const tables = new Map<string, ReturnType<typeof readTable>['chains']>();
   const filters: HostFilter[] = [];
-  for (const base of filterChains(JSON.parse(chains), tableName)) {
+  for (const base of filterChains(JSON.parse(chains), ownTables)) {
     const found = await chainsFrom(base, async (...args) => run('nft', '-j', 'list', 'chain', ...args));
-    filters.push({ ...base, chains: found.hasExtensions ? await chainsOfIptables(base, tables, run, found.chains) : found.chains });
+    const isOfDevices = base.hook === 'ingress' || base.hook === 'egress';
+    const text = isOfDevices ? ((await run('nft', 'list', 'chain', base.family, base.table, base.chain)) ?? '') : '';
+    filters.push({
+      ...base,
+      ...(isOfDevices ? { devices: devicesOf(text) } : {}),
+      chains: found.hasExtensions ? await chainsOfIptables(base, tables, run, found.chains) : found.chains,
+    });
   }
   for (const family of ['ip', 'ip6'] as const) {
     const inUse = await legacyTables(family);
     for (const table of iptablesTables.filter((name) => inUse.includes(name))) {
-      const text = await run(`${iptablesOf(family)}-legacy`, '-t', table, '-S').catch(() => undefined);
-      if (text !== undefined) filters.push(...readLegacyTable(text, family, table));
+      const command = `${iptablesOf(family)}-legacy`;
+      const text = await run(command, '-t', table, '-S').catch(() => undefined);
+      if (text === undefined) filters.push(...unreadLegacyTable(family, table, `${command} is not installed, or cannot list them`));
+      else filters.push(...readLegacyTable(text, family, table));
     }
   }
   return filters;
 }
+
+const ownTables: ReadonlySet<string> = new Set([tableName, ingressTableName]);
 
 const iptablesOf = (family: HostFilter['family']): string => (family === 'ip6' ? 'ip6tables' : 'iptables');
 
@@ -47,7 +58,7 @@ async function chainsOfIptables(
   run: (...command: string[]) => Promise<string | undefined>,
   otherwise: HostFilter['chains'],
 ): Promise<HostFilter['chains']> {
-  if (family === 'inet') return otherwise;
+  if (family !== 'ip' && family !== 'ip6') return otherwise;
   const known = tables.get(`${family} ${table}`);
   if (known !== undefined) return known;
   const text = await run(`${iptablesOf(family)}-nft`, '-t', table, '-S').catch(() => undefined);

@@ -31,6 +31,30 @@ export function ownAddress(session: SessionIntent, interfaces: readonly HostInte
 }
 
 /**
+ * Takes the source of the session from its sourceInterface: the Node's InternalIP if it is there, else the first address of the family of the
+ * peer. `interfaces`: also those of loopback. `own`: the InternalIPs of the Node.
+ */
+export function withSourceOfInterface(
+  session: SessionIntent,
+  interfaces: readonly HostInterface[],
+  node: string,
+  own: readonly Address[],
+): { readonly session: SessionIntent } | { readonly reason: Reason } {
+  const { peer, sourceInterface, peerAddress } = session;
+  if (sourceInterface === undefined || peerAddress === undefined) return { session };
+  const usable = addressesOf(interfaces).flatMap(({ interface: name, address }) =>
+    name === sourceInterface && address.family === peerAddress.family && !isOfOneLink(address) && !isOfHost(address) ? [address] : [],
+  );
+  const sourceAddress = usable.find((address) => own.some((one) => sameAddress(one, address))) ?? usable[0];
+  if (sourceAddress !== undefined) return { session: { ...session, sourceAddress } };
+  const exists = interfaces.some(({ name }) => name === sourceInterface);
+  const family = `IPv${peerAddress.family}`;
+  return {
+    reason: reason('PeerSourceMissing', { peer, node, interface: sourceInterface, family, what: exists ? 'address' : 'interface' }),
+  };
+}
+
+/**
  * Chooses the next hop of the family that the session does not run over, among the addresses of the link that leads to the peer: a router reaches
  * these. The Node's InternalIP comes first, then a network's address. Where the link has none, the InternalIP stays, with a warning; a peer that is on
  * no link of the node is left to the routes between.
@@ -71,6 +95,12 @@ function addressesOf(interfaces: readonly HostInterface[]): LinkAddress[] {
 /** An address without a network is often a service address that another program added. */
 function isHost({ network }: LinkAddress): boolean {
   return network.length === bitsOf(network.address.family);
+}
+
+const loopbacks: readonly Prefix[] = [prefix('127.0.0.0/8'), prefix('::1/128')];
+
+function isOfHost(address: Address): boolean {
+  return loopbacks.some((one) => prefixContains(one, address));
 }
 
 const linkLocal4 = prefix('169.254.0.0/16');

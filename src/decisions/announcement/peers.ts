@@ -50,6 +50,8 @@ export interface SessionIntent {
   readonly vrf?: string;
   readonly peerPort: number;
   readonly sourceAddress?: Address;
+  /** The interface whose address is the source. */
+  readonly sourceInterface?: string;
   readonly holdTimeSeconds: number;
   readonly keepaliveTimeSeconds: number;
   readonly connectTimeSeconds?: number;
@@ -182,7 +184,7 @@ function resolve(snapshot: Snapshot, node: Node, peer: BGPPeer, isRunning: boole
       peerASN: peer.peerASN ?? peer.dynamicASN ?? 'external',
       ...defined({ peerAddress: peer.peerAddress, interface: peer.interface, vrf: peer.vrf, dynamicNeighbors: peer.dynamicNeighbors }),
       peerPort: peer.peerPort,
-      ...defined({ sourceAddress: peer.sourceAddress }),
+      ...defined({ sourceAddress: peer.sourceAddress, sourceInterface: peer.sourceInterface }),
       holdTimeSeconds: peer.holdTimeSeconds,
       keepaliveTimeSeconds: peer.keepaliveTimeSeconds,
       ...defined({ connectTimeSeconds: peer.connectTimeSeconds }),

@@ -1,5 +1,6 @@
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Allowance, FilterRule, HostFilter, PacketsTo } from '../../net/host-filter.ts';
+import type { Family } from '../../net/address.ts';
 import { familyOf, formatPrefix, prefixContains, type Prefix } from '../../net/prefix.ts';
 import type { BlockedFamily } from './blocked-by-settings.ts';
 
@@ -15,10 +16,16 @@ export type ServedPorts = ReadonlyMap<number, string>;
  * judged, and the text says so. `pods`: prefixes of this node's pods to which other nodes pass connections that they have translated.
  */
 export function judgeFilters(filters: readonly HostFilter[], served: ServedPorts, pods: readonly Prefix[] = []): Reason[] {
-  return filters.flatMap((filter) => {
+  const unread = Map.groupBy(filters, (filter) => filter.unread);
+  const reasons = [...unread].flatMap(([why, some]) => {
+    const tables = new Set(some.map(({ family, table }) => `${table} of ${family === 'ip6' ? 'ip6tables' : 'iptables'}`));
+    return why === undefined ? [] : [reason('FilterTablesUnread', { tables: [...tables].join(' and '), why })];
+  });
+  const judged = filters.flatMap((filter) => {
     if (filter.hook === 'forward') return judgeForward(filter, pods);
     return filter.hook === 'input' ? judgeInput(filter, served) : [];
   });
+  return [...judged, ...reasons];
 }
 
 /**
@@ -29,7 +36,7 @@ export function blockedByFilters(filters: readonly HostFilter[], pods: readonly 
   return filters.flatMap((filter) => {
     const isCertain = filter.hook === 'forward' && dropsAll(filter, 'translated', filter.chain) !== 'maybe';
     const because = isCertain ? judgeTranslated(filter, pods) : undefined;
-    const families = filter.family === 'inet' ? ([4, 6] as const) : ([filter.family === 'ip' ? 4 : 6] as const);
+    const families = familiesOf(filter);
     return because === undefined ? [] : families.map((family) => ({ family, reason: because }));
   });
 }
@@ -105,10 +112,15 @@ function judgePassed(filter: HostFilter, pods: readonly Prefix[]): Reason | unde
   return reason('PodFilterDrops', { ...details, remedy: forwardRemedy(filter, how, passed, false) });
 }
 
+/** The families that a chain filters. */
+export const familiesOf = ({ family }: Pick<HostFilter, 'family'>): readonly Family[] =>
+  family === 'ip' ? [4] : family === 'ip6' ? [6] : [4, 6];
+
 /** Returns the prefixes of pods of each family that the chain filters. */
-function podsOf({ family }: HostFilter, pods: readonly Prefix[]): (readonly Prefix[])[] {
-  const filtered = ([4, 6] as const).filter((each) => family === 'inet' || (family === 'ip' ? 4 : 6) === each);
-  return filtered.map((each) => pods.filter((pod) => familyOf(pod) === each).slice(0, podsOfACommand)).filter(({ length }) => length > 0);
+function podsOf(filter: HostFilter, pods: readonly Prefix[]): (readonly Prefix[])[] {
+  return familiesOf(filter)
+    .map((each) => pods.filter((pod) => familyOf(pod) === each).slice(0, podsOfACommand))
+    .filter(({ length }) => length > 0);
 }
 
 /** Prefixes of pods of a family that a command names. A node has one. */
@@ -189,7 +201,7 @@ export const hasJump = ({ chains }: HostFilter, to: (name: string) => boolean): 
   [...chains.values()].flat().some(({ action }) => 'chain' in action && to(action.chain));
 export const isOfUfw = (filter: HostFilter): boolean => hasJump(filter, (name) => name.startsWith('ufw'));
 /** Tables made by iptables must not get nft rules: iptables could not read them any more. */
-export const isOfIptables = ({ table, family }: HostFilter): boolean => table === 'filter' && family !== 'inet';
+export const isOfIptables = ({ table, family }: HostFilter): boolean => table === 'filter' && (family === 'ip' || family === 'ip6');
 
 /**
  * Returns the fix for a chain on the forward hook, as a command of the program whose chain it is, as far as names reveal it. `pods`: prefixes

@@ -4,7 +4,7 @@ import { isLinkLocal, parseAddressLeniently, type Family } from '../../net/addre
 import type { DroppingInterface } from '../../net/endpoint-way.ts';
 import { dockerBridge } from '../../net/host-filter.ts';
 import { matchesInterface } from '../../net/interface-pattern.ts';
-import { prefixContains, type Prefix } from '../../net/prefix.ts';
+import { prefix, prefixContains, type Prefix } from '../../net/prefix.ts';
 import type { HostInterface } from '../../system/host.ts';
 import { servedElsewhere } from './node-interfaces.ts';
 import { sysctlName, type KernelSetting, type ReadSetting } from './kernel-setting.ts';
@@ -201,13 +201,17 @@ export function uplinksOf(
   return [...new Set(names)].toSorted();
 }
 
+/** Network plugins give it to the host's ends of pods' interfaces (RFC 3927). */
+const linkLocal4 = prefix('169.254.0.0/16');
+
 /** Returns every interface by which a client may come: `uplinksOf`, and any other with an address that is not one of pods or of Docker's networks. */
 export function entriesOf(facts: Parameters<typeof uplinksOf>[0]): string[] {
   const { interfaces, podPrefixes, podInterfaces = [] } = facts;
   const others = interfaces.filter(({ name, address: text }) => {
     if (servedElsewhere.has(name) || podInterfaces.some((pattern) => matchesInterface(name, pattern))) return false;
     const address = parseAddressLeniently(text);
-    return address.ok && !isLinkLocal(address.value) && !podPrefixes.some((prefix) => prefixContains(prefix, address.value));
+    if (!address.ok || isLinkLocal(address.value) || prefixContains(linkLocal4, address.value)) return false;
+    return !podPrefixes.some((prefix) => prefixContains(prefix, address.value));
   });
   return [...new Set([...uplinksOf(facts), ...others.map(({ name }) => name)])].filter((name) => !dockerBridge.test(name)).toSorted();
 }

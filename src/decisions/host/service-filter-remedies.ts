@@ -72,13 +72,14 @@ function accepting(filter: HostFilter, targets: readonly DroppedTarget[]): strin
       return `${iptablesFor(filter)} ${place} -d ${addresses.join(',')} -p ${protocol} -m multiport --dports ${ports.join(',')} -j ACCEPT`;
     }
     const word = some[0]?.address.family === 6 ? 'ip6' : 'ip';
-    return `nft insert rule ${family} ${table} ${chain} ${word} daddr ${nftSet(addresses)} ${protocol} dport ${nftSet(ports)} accept`;
+    const end = filter.hook === 'egress' ? 's' : 'd';
+    return `nft insert rule ${family} ${table} ${chain} ${word} ${end}addr ${nftSet(addresses)} ${protocol} ${end}port ${nftSet(ports)} accept`;
   });
 }
 
 /** Tables made by iptables must not get nft rules: iptables could not read them any more. */
 function isOfIptablesTable({ table, family, chain, backend }: HostFilter): boolean {
-  return backend === 'iptables' || (family !== 'inet' && tables.has(table) && /^[A-Z]+$/.test(chain));
+  return backend === 'iptables' || ((family === 'ip' || family === 'ip6') && tables.has(table) && /^[A-Z]+$/.test(chain));
 }
 
 const tables: ReadonlySet<string> = new Set(['raw', 'mangle', 'filter']);

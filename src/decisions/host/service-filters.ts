@@ -4,7 +4,7 @@ import { formatAddress, type Address, type Family } from '../../net/address.ts';
 import { frontendKey, type Backend, type Frontend, type FrontendMatch } from '../../net/frontend.ts';
 import type { HostFilter } from '../../net/host-filter.ts';
 import type { Prefix } from '../../net/prefix.ts';
-import { acceptsAll, fateOf, type ClientPacket, type Decider, type Fate } from './filter-walk.ts';
+import { acceptsAll, fateOf, type ClientPacket, type Decider, type Fate, type Limit } from './filter-walk.ts';
 import { filterName } from './filters.ts';
 import { serviceFilterRemedy, type DroppedTarget } from './service-filter-remedies.ts';
 
@@ -15,6 +15,11 @@ export interface FilteredHost {
   readonly hasOthers: boolean;
   /** Every interface by which clients may come. Empty: not known. */
   readonly entries: readonly string[];
+  /**
+   * The ways by which packets come in by an entry, each with the interfaces that it passes: "eth0" and "eth1", two ports of "bond0". Absent: the entry
+   * only.
+   */
+  readonly devicesOf?: (entry: string) => readonly (readonly string[])[];
   /** Families that the node forwards. The problem that keeps it from forwarding another one is that of the whole node. */
   readonly families: readonly Family[];
   /** True for addresses of the node itself, at which endpoints in its network are. */
@@ -24,7 +29,7 @@ export interface FilteredHost {
 }
 
 export interface ServiceFilterJudgement {
-  /** Why packets of the Service are certainly lost on this node. */
+  /** Why packets of the Service are certainly lost on this node, all or a share of them. */
   readonly filtered: readonly Reason[];
   /** What could not be judged. */
   readonly undecided: readonly Reason[];
@@ -42,11 +47,13 @@ export function selectiveFilters(filters: readonly HostFilter[]): HostFilter[] {
   return filters.filter((filter) => filter.priority !== translation && !([4, 6] as const).every((family) => isOpen(filter, family)));
 }
 
-const isUntracked = ({ hook, priority }: HostFilter): boolean => hook === 'prerouting' && priority <= tracking;
+/** Chains of an interface see no connections. */
+const isUntracked = ({ hook, priority }: HostFilter): boolean =>
+  hook === 'ingress' || hook === 'egress' || (hook === 'prerouting' && priority <= tracking);
 
 /**
  * Judges whether the filters let packets of clients through to the Service: before the translation to its address and port, after it to
- * those of each endpoint. A client may come by any of the host's entries. Judges also whether endpoints on this node get the packets that
+ * those of each endpoint, and on the way back the answer from the Service's address. A client may come by any of the host's entries. Judges also whether endpoints on this node get the packets that
  * other nodes have translated, by whichever interface they come. `filters`: by `selectiveFilters`.
  */
 export function judgeServiceFilters(
@@ -65,20 +72,27 @@ export function judgeServiceFilters(
     const fates = fatesOf(filters, match, backends, host);
     const passed = host.hasOthers && policy === 'Cluster' ? passedFates(filters, match, backends, host) : [];
     const isWhole = (lost: readonly TargetFate[]): boolean =>
-      lost.length === backends.length || lost.some(({ stage }) => stage === 'before');
-    for (const some of [fates, passed]) {
-      const lost = some.filter(({ fate }) => fate.kind !== 'undecided');
-      losses.push(...lost.map((one) => ({ ...one, match, areAll: isWhole(lost) })));
+      lost.length === backends.length || lost.some(({ stage }) => stage === 'before' || stage === 'answer');
+    for (const some of [fates, passed].flatMap(splitByLimit)) {
+      const lost = some.flatMap(({ fate, ...one }) => (fate.kind === 'undecided' ? [] : [{ ...one, fate }]));
+      losses.push(...lost.map((one) => ({ ...one, match, areAll: one.fate.limit === undefined && isWhole(lost) })));
     }
     const doubt = fates.find(({ fate }) => fate.kind === 'undecided');
     if (doubt !== undefined) undecided.push(doubtReason(service, doubt, host));
   }
   const groups = Map.groupBy(
     losses,
-    ({ filter, fate: { by }, areAll, stage }) => `${filterName(filter)} ${howText(filter, by)} ${areAll} ${stage}`,
+    ({ filter, fate, areAll, stage }) => `${filterName(filter)} ${howText(filter, fate)} ${areAll} ${stage}`,
   );
   return { filtered: [...groups.values()].map((group) => lossReason(group, host)), undecided };
 }
+
+/** Keeps packets of which a share is lost apart from those that are all lost. */
+function splitByLimit(fates: readonly TargetFate[]): TargetFate[][] {
+  return [true, false].map((isLimited) => fates.filter((one) => (limitOf(one.fate) !== undefined) === isLimited));
+}
+
+const limitOf = (fate: TargetFate['fate']): Limit | undefined => (fate.kind === 'undecided' ? undefined : fate.limit);
 
 const usableBackends = ({ policy, backends, localBackends }: Frontend): readonly Backend[] =>
   policy === 'Local' ? localBackends : backends;
@@ -88,8 +102,8 @@ type AddressMatch = Extract<FrontendMatch, { readonly kind: 'address' }>;
 /** The fate of packets to one target, and the filter that decides. */
 interface TargetFate {
   readonly target: DroppedTarget;
-  /** Where the packet is lost: before or after this node's translation; passed: another node has translated it. */
-  readonly stage: 'before' | 'after' | 'passed';
+  /** Where the packet is lost: before or after this node's translation; passed: another node has translated it; answer: on the way to the client. */
+  readonly stage: 'before' | 'after' | 'passed' | 'answer';
   readonly filter: HostFilter;
   readonly fate: Exclude<Fate, { readonly kind: 'accepted' }>;
 }
@@ -97,20 +111,25 @@ interface TargetFate {
 interface Loss extends TargetFate {
   readonly match: AddressMatch;
   readonly areAll: boolean;
+  readonly fate: Exclude<TargetFate['fate'], { readonly kind: 'undecided' }>;
 }
 
 /** Returns one fate for the frontend if the chains before the translation decide, else one for each backend that is not certainly reached. */
 function fatesOf(filters: readonly HostFilter[], match: AddressMatch, backends: readonly Backend[], host: FilteredHost): TargetFate[] {
   if (backends.length === 0) return [];
   const { protocol, address, port } = match;
-  const { entries } = host;
-  const before = filters.filter(({ hook, priority }) => hook === 'prerouting' && priority < translation);
-  const first = fateThrough(before, { target: { protocol, address, port }, stage: 'before', entries });
+  const { entries, devicesOf } = host;
+  const before = filters.filter(({ hook, priority }) => hook === 'ingress' || (hook === 'prerouting' && priority < translation));
+  const target = { protocol, address, port };
+  const after = filters.filter(({ hook }) => hook === 'egress');
+  const first =
+    fateThrough(before, { target, stage: 'before', entries, devicesOf }) ??
+    fateThrough(after, { target, stage: 'answer', entries, devicesOf });
   if (first !== undefined) return [first];
   return backends.flatMap((backend) => {
     const isOnWay = ({ hook, priority }: HostFilter): boolean =>
       hook === lastHook(backend, host) || (hook === 'prerouting' && priority > translation);
-    return fateThrough(filters.filter(isOnWay), { target: targetOf(match, backend), stage: 'after', entries }) ?? [];
+    return fateThrough(filters.filter(isOnWay), { target: targetOf(match, backend), stage: 'after', entries, devicesOf }) ?? [];
   });
 }
 
@@ -129,37 +148,42 @@ const targetOf = ({ protocol }: AddressMatch, { address, port, local }: Backend)
 type Way = Pick<TargetFate, 'target' | 'stage'> & {
   /** Interfaces by which the packet may come. Empty: any. */
   readonly entries: readonly string[];
+  readonly devicesOf?: FilteredHost['devicesOf'] | undefined;
 };
 
 /** Returns the first filter that does not let packets through, by whichever interface they come. Undefined: all do. */
-function fateThrough(filters: readonly HostFilter[], { target, stage, entries }: Way): TargetFate | undefined {
-  const { protocol, address, port } = target;
-  const ways = entries.length === 0 ? [undefined] : entries;
+function fateThrough(filters: readonly HostFilter[], way: Way): TargetFate | undefined {
+  const { target, stage, entries, devicesOf = (entry) => [[entry]] } = way;
+  const ways = entries.flatMap((entry) => devicesOf(entry).map((devices) => ({ interface: entry, devices })));
   const found = filters.flatMap((filter): TargetFate[] => {
-    const fates = ways.map((entry) => {
-      const packet: ClientPacket = {
-        family: address.family,
-        protocol: protocol.toLowerCase(),
-        destination: address,
-        port,
-        isTranslated: stage === 'after',
-        isUntracked: isUntracked(filter),
-        ...(entry === undefined ? {} : { interface: entry, isOnlyWay: entries.length === 1 }),
-      };
-      return fateOf(filter, packet);
-    });
-    const fate = onEveryWay(fates, entries);
+    const packet = { ...packetTo(target, stage), isTranslated: stage === 'after', isUntracked: isUntracked(filter) };
+    const isOnlyWay = entries.length === 1;
+    const fates = ways.length === 0 ? [fateOf(filter, packet)] : ways.map((one) => fateOf(filter, { ...packet, ...one, isOnlyWay }));
+    const fate = onEveryWay(
+      fates,
+      ways.map(({ devices }) => devices[0] ?? ''),
+    );
     return fate.kind === 'accepted' ? [] : [{ filter, fate, target, stage }];
   });
-  return found.find(({ fate }) => fate.kind !== 'undecided') ?? found[0];
+  const isWhole = ({ fate }: TargetFate): boolean => fate.kind !== 'undecided' && fate.limit === undefined;
+  return found.find(isWhole) ?? found.find(({ fate }) => fate.kind !== 'undecided') ?? found[0];
 }
 
-/** A packet is certainly lost only if it is on every way. */
+/** The packet to the target; for an answer the one from it. */
+function packetTo(
+  { protocol, address, port }: DroppedTarget,
+  stage: TargetFate['stage'],
+): Omit<ClientPacket, 'isTranslated' | 'isUntracked'> {
+  const of = { family: address.family, protocol: protocol.toLowerCase() };
+  return stage === 'answer' ? { ...of, source: address, sourcePort: port } : { ...of, destination: address, port };
+}
+
+/** A packet is certainly lost only if it is on every way. `entries`: one for each way. */
 function onEveryWay(fates: readonly Fate[], entries: readonly string[]): Fate {
   const lost = fates.flatMap((fate, index) =>
     fate.kind === 'dropped' || fate.kind === 'rejected' ? [{ fate, entry: entries[index] }] : [],
   );
-  const [first] = lost;
+  const first = lost.find(({ fate }) => fate.limit !== undefined) ?? lost[0];
   if (first === undefined || lost.length === fates.length)
     return first?.fate ?? fates.find(({ kind }) => kind === 'undecided') ?? { kind: 'accepted' };
   const by = lost.map(({ entry }) => entry).join(' and ');
@@ -170,25 +194,35 @@ const times: Readonly<Record<TargetFate['stage'], string>> = {
   before: 'before Herald translates them',
   after: '',
   passed: 'that other nodes pass on',
+  answer: '',
 };
 
 function lossReason(group: readonly Loss[], { node, hasOthers, pods }: FilteredHost): Reason {
   const [first] = group;
   if (first === undefined) throw new RangeError('a loss has a cause');
   const { filter, fate, stage } = first;
+  const { limit } = fate;
   const targets = [...new Map(group.map(({ target }) => [targetText(target), target])).values()];
   const frontends = [...new Set(group.map(({ match }) => frontendKey(match)))].slice(0, namedFrontends);
-  return reason(stage === 'passed' ? 'PassedFiltered' : 'ServiceFiltered', {
+  const code = limit !== undefined ? 'ServiceLimited' : stage === 'passed' ? 'PassedFiltered' : 'ServiceFiltered';
+  return reason(code, {
     node,
     chain: filterName(filter),
     hook: filter.hook,
     effect: fate.kind === 'rejected' ? 'rejects' : 'drops',
     targets: targetsText(targets),
     when: times[stage],
-    how: howText(filter, fate.by),
+    how: howText(filter, fate),
     frontends: frontends.join(', '),
     share: first.areAll ? 'all' : 'some',
-    remedy: serviceFilterRemedy({ filter, targets, isPassed: stage === 'passed', isPolicy: fate.by.rule === undefined, hasOthers, pods }),
+    remedy: serviceFilterRemedy({
+      filter,
+      targets,
+      isPassed: stage === 'passed',
+      isPolicy: fate.by.rule === undefined && limit === undefined,
+      hasOthers,
+      pods,
+    }),
   });
 }
 
@@ -204,9 +238,17 @@ function doubtReason(service: ServiceKey, { target, filter, fate }: TargetFate, 
   });
 }
 
-function howText(filter: HostFilter, by: Decider): string {
+function howText(filter: HostFilter, { by, limit }: Loss['fate']): string {
+  if (limit !== undefined) return `${limitText(limit)}, by ${ruleText(filter, limit.by)}`;
   const rule = ruleText(filter, by);
   return rule === undefined ? 'its policy is drop, and none of its rules accepts them' : `by ${rule}`;
+}
+
+/** "only 5 packets a second pass"; "1 of 4 packets is lost". */
+function limitText({ amount, isLost }: Limit): string {
+  const isOne = amount.startsWith('1 ');
+  if (isLost) return `${amount} ${isOne ? 'is' : 'are'} lost`;
+  return `only ${amount} ${isOne ? 'passes' : 'pass'}`;
 }
 
 /** "rule 2 (tcp dport 80 drop)"; "rule 1 of chain user (drop)". Undefined: the policy decides. */

@@ -56,6 +56,18 @@ export function lossesOf(nodes: readonly NodeView[], addresses: readonly string[
   return { causes: groupCauses(found), byNode: found.some(({ isLost }) => isLost) };
 }
 
+/** Returns the filters that let only a share of the packets through to the addresses, on nodes that announce them or have endpoints. */
+export function limitsOf(nodes: readonly NodeView[], addresses: readonly string[]): Cause[] {
+  const found = nodes.flatMap((view) =>
+    view.forwarding.flatMap((because) => {
+      if (because.code !== 'ServiceLimited') return [];
+      const limited = new Set(because.details.frontends.split(', ').map((frontend) => frontend.split(' ')[0]));
+      return addresses.some((one) => limited.has(one) && isAnnounced(view, one)) ? [{ view, reason: because }] : [];
+    }),
+  );
+  return groupCauses(found);
+}
+
 /** Returns the node that has an external IP itself, and serves it without an announcement. Undefined: the reason is about something else. */
 export function homeOf({ code, details }: Reason): string | undefined {
   return code === 'AddressInUseBy' && details.use === 'external' && details.kind === 'Node' ? details.object : undefined;

@@ -2,7 +2,7 @@ import { findEntry, reason, type Reason, type ReasonCode } from '../../model/rea
 import { familyOfText, type Family } from '../../net/address.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
 import type { Service } from '../../model/objects/service.ts';
-import { causesOf, groupCauses, isAnnounced, lossesOf, portWithoutEndpoint, type Cause } from './causes.ts';
+import { causesOf, groupCauses, isAnnounced, limitsOf, lossesOf, portWithoutEndpoint, type Cause } from './causes.ts';
 import { doubtsOf, lossesOfTarget, type ClientReachability } from './client-reachability.ts';
 import { nodesOfViews, type NodeView } from './node-view.ts';
 import { remedyOfKept } from './kept-routes.ts';
@@ -203,6 +203,8 @@ function servedVerdict(facts: VerdictFacts): Verdict {
       causes,
     );
   }
+  const limits = limitsOf(announcing, addresses);
+  if (limits.length > 0) return judge('not without a limit', limits);
   const atHome = clients.flatMap(({ via, why }) => (why === undefined ? [] : via));
   return withoutProblem(facts, listText([...new Set([...nodesOfViews(announcing), ...atHome])].toSorted()));
 }

@@ -126,7 +126,12 @@ function viewNode(
   const dropped = differing.flatMap((difference) => filteredFrontends(difference.reason, 'ServiceFiltered'));
   const unreached = differing.flatMap((difference) => filteredFrontends(difference.reason, 'PassedFiltered'));
   const seen = (state?.checks?.failing ?? []).filter((one) => one.service === serviceKey(service.metadata));
-  const failing = [...dropped, ...seen.filter((one) => !isExplained(one, dropped)).map((one) => withFilter(one, state?.host))];
+  // A limit is the cause only of losses that were seen, of some connections: the report does not say how many there are.
+  const limited = differing
+    .flatMap((difference) => filteredFrontends(difference.reason, 'ServiceLimited'))
+    .filter(({ family, port }) => seen.some((one) => one.family === family && one.port === port && !one.areAll));
+  const filtered = [...dropped, ...limited];
+  const failing = [...filtered, ...seen.filter((one) => !isExplained(one, filtered)).map((one) => withFilter(one, state?.host))];
   return {
     node,
     ...defined({ problem }),
@@ -148,7 +153,7 @@ function viewNode(
 }
 
 /** Returns the frontends whose packets a filter drops, by the agent's report. */
-function filteredFrontends(because: Reason, code: 'ServiceFiltered' | 'PassedFiltered'): ViewedFailure[] {
+function filteredFrontends(because: Reason, code: 'ServiceFiltered' | 'ServiceLimited' | 'PassedFiltered'): ViewedFailure[] {
   if (because.code !== code) return [];
   const { frontends, share } = because.details;
   return frontends.split(', ').map((frontend) => {

@@ -296,6 +296,15 @@ export const announcementReasons = {
     fix: (d) =>
       `set spec.peerAddress of BGPPeer "${d.peer}" to the address of the router, or let its nodeSelectors leave out node "${d.node}"`,
   }),
+  PeerSourceMissing: reasonEntry({
+    brief: 'The interface that gives the source of the session has no address for it',
+    says: (d: OnNode & Texts<'peer' | 'interface' | 'family' | 'what'>) =>
+      d.what === 'interface'
+        ? `node "${d.node}" has no interface ${d.interface} that is up and has an address, spec.sourceInterface of BGPPeer "${d.peer}"`
+        : `${d.interface} of node "${d.node}", spec.sourceInterface of BGPPeer "${d.peer}", has no ${d.family} address that a router can reach`,
+    fix: (d) =>
+      `give ${d.interface} of node "${d.node}" an ${d.family} address (ip address add ADDRESS dev ${d.interface}), or change spec.sourceInterface of BGPPeer "${d.peer}"`,
+  }),
   NextHopNotOnLink: reasonEntry({
     brief: 'The next hop of an address family is not on the link to the router',
     says: (d: OnNode & Texts<'peer' | 'family' | 'address' | 'interface'>) =>

@@ -3,8 +3,9 @@ import { lastingReason, reasonEntry, type Numbers, type Texts } from './entry.ts
 /** `frontends`: by frontendKey, as a list. `share`: all or some of the endpoints behind them. */
 type FilterDetails = Texts<'node' | 'chain' | 'hook' | 'effect' | 'targets' | 'when' | 'how' | 'frontends' | 'share' | 'remedy'>;
 
-const filterText = ({ chain, hook, effect, targets, when, how }: FilterDetails): string =>
-  `chain ${chain} (hook ${hook}) ${effect} connections to ${targets}${when === '' ? '' : ` ${when}`}: ${how}`;
+const filterText = ({ chain, hook, effect, targets, when, how }: FilterDetails, share = ''): string =>
+  `chain ${chain} (hook ${hook}) ${effect} ${share}${packetsOf(hook)} ${targets}${when === '' ? '' : ` ${when}`}: ${how}`;
+const packetsOf = (hook: string): string => (hook === 'egress' ? 'answers from' : 'connections to');
 
 /** Reasons why a node does not forward a Service, or not yet. */
 export const forwardingReasons = {
@@ -33,12 +34,17 @@ export const forwardingReasons = {
   }),
   ServiceFiltered: lastingReason({
     brief: 'A filter of the node drops packets of the Service',
-    says: filterText,
+    says: (d: FilterDetails) => filterText(d),
     fix: (d) => d.remedy,
+  }),
+  ServiceLimited: lastingReason({
+    brief: 'A filter of the node drops a share of the packets of the Service',
+    says: (d: FilterDetails) => filterText(d, 'a share of '),
+    fix: (d) => `if clients need more, raise the limit of this rule, or ${d.remedy}`,
   }),
   PassedFiltered: lastingReason({
     brief: 'A filter of the node drops packets that other nodes pass to its endpoints',
-    says: filterText,
+    says: (d: FilterDetails) => filterText(d),
     fix: (d) => d.remedy,
   }),
   FrontendTaken: reasonEntry({

@@ -136,6 +136,18 @@ export const hostReasons = {
       `chain ${d.chain} drops the packets of Services that none of its other rules accepts: ${d.how}`,
     fix: (d) => d.remedy,
   }),
+  FiltersUnread: reasonEntry({
+    brief: 'Herald cannot read the filters of other programs',
+    says: (d: Texts<'error'>) => `filters cannot be read: ${d.error}. Filters that were read before are still reported, new ones are not`,
+    fix: () => 'run on the node, as the user of the agent: nft -j list chains',
+  }),
+  FilterTablesUnread: reasonEntry({
+    brief: 'The node has tables of legacy iptables that Herald cannot read',
+    says: (d: Texts<'tables' | 'why'>) =>
+      `the kernel has tables of legacy iptables (${d.tables}), and their rules are not judged: ${d.why}. A rule that drops there would not be named`,
+    fix: () =>
+      'look on the node for rules that drop: iptables-legacy-save and ip6tables-legacy-save; to have them judged, install iptables-legacy where the agent runs; if nothing uses the tables, unload their modules (such as rmmod iptable_filter)',
+  }),
   FilterNotDecided: reasonEntry({
     brief: 'Herald cannot judge a filter of another program',
     says: (d: Texts<'chain' | 'rule' | 'looksAt' | 'service' | 'target' | 'remedy'>) =>

@@ -114,7 +114,10 @@ export function testbed(objects: readonly HeraldObject[], options: TestbedOption
     listenHttp: http.listen,
     host,
     foreign,
-    hostFilters: async () => host.filters,
+    hostFilters: async () => {
+      if (host.filtersError !== undefined) throw host.filtersError;
+      return host.filters;
+    },
     changeAllowances: host.changeAllowances,
     unservedLocalhost: () => host.unserved,
     followSettings: host.followSettings,

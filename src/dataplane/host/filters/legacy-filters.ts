@@ -1,6 +1,7 @@
 import type { FilterAction, FilterCondition, FilterRule, HostFilter, PortRange } from '../../../net/host-filter.ts';
 import { parsePrefix, prefix } from '../../../net/prefix.ts';
 import { limits } from '../limits.ts';
+import { rateExtensions, rateOfExtension } from './rate-conditions.ts';
 import { packetsOf } from './rule-packets.ts';
 
 /** The base chains of iptables' tables that filter, with their hooks and priorities (ip_tables, xtables). */
@@ -27,6 +28,21 @@ export function readLegacyTable(text: string, family: 'ip' | 'ip6', table: Iptab
     const policy = policies.get(chain);
     return policy === undefined ? [] : [{ hook, priority, backend: 'iptables', family, table, chain, policy, chains }];
   });
+}
+
+/** Returns a filter for each base chain of a table whose rules cannot be read, and why. */
+export function unreadLegacyTable(family: 'ip' | 'ip6', table: IptablesTable, unread: string): HostFilter[] {
+  return baseChains[table].map(([chain, hook, priority]) => ({
+    hook,
+    priority,
+    backend: 'iptables',
+    family,
+    table,
+    chain,
+    policy: 'accept',
+    unread,
+    chains: new Map(),
+  }));
 }
 
 /** Reads the rules of every chain from the output of `iptables -S`. */
@@ -85,6 +101,7 @@ function conditionsOf(words: readonly string[]): FilterCondition[] {
   const conditions: FilterCondition[] = [];
   let negated = false;
   let extension = '';
+  const options = new Map<string, string>();
   for (let at = 0; at < words.length; at++) {
     const word = words[at] ?? '';
     if (word === '!') {
@@ -94,20 +111,30 @@ function conditionsOf(words: readonly string[]): FilterCondition[] {
     const value = words[at + 1] ?? '';
     if (word === '-m') {
       extension = value;
-      if (!readExtensions.has(value)) conditions.push({ field: 'other', looksAt: `the extension ${value} of iptables` });
+      if (rateExtensions.has(value)) options.set('-m', value);
+      else if (!readExtensions.has(value)) conditions.push({ field: 'other', looksAt: `the extension ${value} of iptables` });
       at++;
     } else if (word.startsWith('-')) {
       const takesValue = value !== '' && value !== '!' && !value.startsWith('-');
       const isCovered = word === '--comment' || (extension !== '' && !readExtensions.has(extension) && word.startsWith('--'));
-      if (!isCovered) conditions.push(...conditionOf(word, value, negated));
-      if (takesValue) at++;
+      if (!isCovered) conditions.push(...conditionOf(word, value, negated, words[at + 2]));
+      if (rateExtensions.has(extension) && word.startsWith('--')) options.set(word, negated ? '' : value);
+      if (takesValue) at += word === '--tcp-flags' ? 2 : 1;
     }
     negated = false;
   }
-  return conditions;
+  return options.size === 0 ? conditions : [...conditions, shareOf(options)];
 }
 
-function conditionOf(option: string, value: string, negated: boolean): FilterCondition[] {
+function shareOf(options: ReadonlyMap<string, string>): FilterCondition {
+  return rateOfExtension(options) ?? { field: 'other', looksAt: `the extension ${options.get('-m')} of iptables` };
+}
+
+/** The flags that the first packet of a TCP connection has, among those that are looked at. */
+const isFirst = (mask: string, flags: string | undefined): boolean => flags === 'SYN' && mask.split(',').includes('SYN');
+
+/** `second`: the word after the value. */
+function conditionOf(option: string, value: string, negated: boolean, second: string | undefined): FilterCondition[] {
   const other: FilterCondition = { field: 'other', looksAt: option };
   if ((option === '-s' || option === '-d') && !parsePrefix(value).ok) return [other];
   switch (option) {
@@ -124,6 +151,13 @@ function conditionOf(option: string, value: string, negated: boolean): FilterCon
     case '--dport':
     case '--dports':
       return [{ field: 'port', ranges: value.split(',').map(rangeOf), negated }];
+    case '--sport':
+    case '--sports':
+      return [{ field: 'sourcePort', ranges: value.split(',').map(rangeOf), negated }];
+    case '--syn':
+      return negated ? [other] : [];
+    case '--tcp-flags':
+      return !negated && isFirst(value, second) ? [] : [other];
     case '--state':
     case '--ctstate':
       return [stateCondition(value, negated) ?? other];

@@ -10,11 +10,21 @@ import { portRange, record, valuesText, type NftRecord } from '../nft-json.ts';
  */
 export function conditionsOf(match: NftRecord): FilterCondition[] {
   const { op, left, right } = match;
+  if (isOfFirstPackets(match)) return impliedBy('tcp');
   const { protocol } = record(record(left)['payload']);
   const isNegated = op === '!=';
   const implied = impliedBy(protocol);
   const known = op === '==' || isNegated || op === 'in' || op === '!' ? knownCondition(match, isNegated, valuesOf(right)) : undefined;
   return [...implied, known ?? { field: 'other', looksAt: fieldText(left) }];
+}
+
+/** "tcp flags syn", and "tcp flags & (fin | syn | rst | ack) == syn": the first packet of every TCP connection is one. */
+function isOfFirstPackets({ op, left, right }: NftRecord): boolean {
+  const masked = record(left)['&'];
+  const [field, mask]: readonly unknown[] = Array.isArray(masked) ? (masked as readonly unknown[]) : [left];
+  const { protocol, field: name } = record(record(field)['payload']);
+  const flags = Array.isArray(mask) ? (mask as readonly unknown[]) : [mask ?? 'syn'];
+  return protocol === 'tcp' && name === 'flags' && right === 'syn' && (op === '==' || op === 'in') && flags.includes('syn');
 }
 
 /** Writes a match statement as nft does, with at most four values. */
@@ -46,7 +56,7 @@ function valuesOf(right: unknown): readonly unknown[] {
 }
 
 const families: Readonly<Record<string, Family>> = { ip: 4, ip6: 6, ipv4: 4, ipv6: 6 };
-const ofFamily = (family: Family, negated = false): FilterCondition => ({ field: 'family', family, negated });
+export const ofFamily = (family: Family, negated = false): FilterCondition => ({ field: 'family', family, negated });
 
 function impliedBy(protocol: unknown): FilterCondition[] {
   if (typeof protocol !== 'string' || protocol === 'th') return [];
@@ -60,16 +70,17 @@ const transports: ReadonlySet<string> = new Set(['tcp', 'udp', 'udplite', 'sctp'
 
 function knownCondition({ op, left }: NftRecord, negated: boolean, values: readonly unknown[]): FilterCondition | undefined {
   const [[name] = ['']] = Object.entries(record(left));
-  const { field, key, dir } = record(record(left)[name]);
+  const { protocol, field, key, dir } = record(record(left)[name]);
   if (name === 'ct') return dir === undefined ? connectionCondition(key, op, values) : undefined;
   if (op === 'in' || op === '!') return undefined;
   if (name === 'meta') return metaCondition(String(key), negated, values);
   if (name !== 'payload') return undefined;
   if (field === 'protocol' || field === 'nexthdr') return { field: 'protocol', names: values.map(String), negated };
-  if (field === 'dport') {
+  if (field === 'dport' || field === 'sport') {
     const ranges = values.map(portRange).filter((range) => range !== undefined);
-    return ranges.length === values.length ? { field: 'port', ranges, negated } : undefined;
+    return ranges.length === values.length ? { field: field === 'dport' ? 'port' : 'sourcePort', ranges, negated } : undefined;
   }
+  if (protocol === 'ether' && field === 'type') return familyCondition(values, negated);
   if (field !== 'saddr' && field !== 'daddr') return undefined;
   const prefixes = values.map(prefixesOf);
   if (prefixes.includes(undefined)) return undefined;
@@ -82,8 +93,12 @@ function metaCondition(key: string, negated: boolean, values: readonly unknown[]
   if (key === 'l4proto') return { field: 'protocol', names, negated };
   if (key === 'iif' || key === 'iifname') return { field: 'interface', names, negated };
   if (key === 'oif' || key === 'oifname') return { field: 'outInterface', names, negated };
-  const family = key === 'nfproto' || key === 'protocol' ? families[names[0] ?? ''] : undefined;
-  return family === undefined || names.length > 1 ? undefined : ofFamily(family, negated);
+  return key === 'nfproto' || key === 'protocol' ? familyCondition(values, negated) : undefined;
+}
+
+function familyCondition(values: readonly unknown[], negated: boolean): FilterCondition | undefined {
+  const family = families[String(values[0])];
+  return family === undefined || values.length > 1 ? undefined : ofFamily(family, negated);
 }
 
 /** "ct state new" holds for states in the list, and with "!" for all others. A comparison of status flags by value is not read. */

@@ -1,24 +1,40 @@
 import { allowanceChain, type FilterAction, type FilterCondition, type FilterRule, type HostFilter } from '../../../net/host-filter.ts';
 import { decidingTargets } from './legacy-filters.ts';
 import { limits } from '../limits.ts';
-import { conditionsOf, matchText } from './nft-conditions.ts';
+import { conditionsOf, matchText, ofFamily } from './nft-conditions.ts';
 import { entries, record, type NftRecord } from '../nft-json.ts';
+import { rateOfStatement } from './rate-conditions.ts';
 import { packetsOf } from './rule-packets.ts';
 
 /** Reads nft's JSON (libnftables-json(5)), as far as it decides about packets of Services and packets to the node. */
 
 export type BaseChain = Omit<HostFilter, 'chains'> & { readonly backend: 'nft' };
 
+const hooks = ['ingress', 'prerouting', 'forward', 'input', 'egress'] as const;
+const families = ['ip', 'ip6', 'inet', 'netdev'] as const;
+
 /**
- * Reads `nft -j list chains`. Returns the base chains that filter IP packets which come in or are forwarded, except those of `ownTable`.
+ * Reads `nft -j list chains`. Returns the base chains that filter IP packets which come in, are forwarded, or leave by an interface, except those
+ * of `ownTables`. Versions of nft leave out the interfaces of a chain: `devicesOf` reads them elsewhere.
  */
-export function filterChains(json: unknown, ownTable: string): BaseChain[] {
+export function filterChains(json: unknown, ownTables: ReadonlySet<string>): BaseChain[] {
   return entries(json).flatMap((entry): BaseChain[] => {
-    const { family, table, name, type, hook, policy, prio } = record(record(entry)['chain']);
-    if ((hook !== 'prerouting' && hook !== 'forward' && hook !== 'input') || type !== 'filter' || table === ownTable) return [];
-    if ((family !== 'ip' && family !== 'ip6' && family !== 'inet') || typeof table !== 'string' || typeof name !== 'string') return [];
+    const { family: ofTable, table, name, type, hook: at, policy, prio } = record(record(entry)['chain']);
+    const hook = hooks.find((one) => one === at);
+    const family = families.find((one) => one === ofTable);
+    if (hook === undefined || family === undefined || type !== 'filter') return [];
+    if (typeof table !== 'string' || typeof name !== 'string' || ownTables.has(table)) return [];
     const priority = typeof prio === 'number' ? prio : 0;
     return [{ hook, priority, backend: 'nft', family, table, chain: name, policy: policy === 'drop' ? 'drop' : 'accept' }];
+  });
+}
+
+/** Reads the interfaces of a chain from the text of `nft list chain`: `device "eth0"`, or `devices = { eth0, eth1 }`. */
+export function devicesOf(text: string): string[] {
+  const [, names = ''] = /^\s*type filter hook \w+ devices? (?:= \{)?([^;}]*?)\}? priority/m.exec(text) ?? [];
+  return names.split(',').flatMap((name) => {
+    const plain = name.trim().replaceAll('"', '');
+    return plain === '' ? [] : [plain];
   });
 }
 
@@ -73,7 +89,11 @@ function readRule(expressions: readonly unknown[], isOwn: boolean): Omit<FilterR
       return { packets: packetsOf(conditions), conditions, action, text };
     }
     const { type, name: extension } = record(value);
-    if (isOwn && extension === 'conntrack' && conditions.length === 0) conditions.push({ field: 'translated', negated: false });
+    const rate = rateOfStatement(name, value);
+    if (rate !== undefined) {
+      conditions.push(...(rate.family === undefined ? [] : [ofFamily(rate.family)]), rate.condition);
+      texts.push(rate.text);
+    } else if (isOwn && extension === 'conntrack' && conditions.length === 0) conditions.push({ field: 'translated', negated: false });
     else if (!passive.has(name) && extension !== 'comment' && (name !== 'xt' || type === 'match')) {
       conditions.push(...(name === 'match' ? conditionsOf(record(value)) : [otherCondition(name, extension)]));
       texts.push(name === 'match' ? matchText(record(value)) : name === 'xt' ? `-m ${String(extension)}` : name);

@@ -5,7 +5,7 @@ import { familyOf } from '../../../net/prefix.ts';
 export function packetsOf(conditions: readonly FilterCondition[]): FilterRule['packets'] {
   if (conditions.length === 0) return 'all';
   if (conditions.some(isOfOthers)) return 'others';
-  if (conditions.some((condition) => condition.field === 'other' || condition.negated)) return 'some';
+  if (conditions.some((condition) => condition.field === 'other' || condition.field === 'rate' || condition.negated)) return 'some';
   const isOnly = (...fields: readonly FilterCondition['field'][]): boolean => conditions.every(({ field }) => fields.includes(field));
   if (isOnly('translated')) return 'translated';
   const [to, ...others] = conditions.filter((one) => one.field === 'destination');
@@ -23,7 +23,7 @@ const includesNew = (one: FilterCondition): boolean => one.field !== 'state' || 
 
 /** True for packets of known connections only, and for those on a bridge of Docker. */
 function isOfOthers(condition: FilterCondition): boolean {
-  if (condition.field === 'other' || condition.negated) return false;
+  if (condition.field === 'other' || condition.field === 'rate' || condition.negated) return false;
   if (condition.field === 'state') return condition.states.length > 0 && condition.states.every((state) => known.has(state));
   if (condition.field !== 'interface' && condition.field !== 'outInterface') return false;
   return condition.names.length > 0 && condition.names.every((name) => dockerBridge.test(name));

@@ -6,7 +6,7 @@ import type { Snapshot } from '../../../model/store/snapshot.ts';
 import type { PeerAnnouncement } from '../peer-routes.ts';
 
 /** With these reasons packets are lost on the node, but it announces its routes. */
-const announced: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['ForeignNat', 'ServiceFiltered', 'PassedFiltered']);
+const announced: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['ForeignNat', 'ServiceFiltered', 'ServiceLimited', 'PassedFiltered']);
 
 /** True when routers have the node's routes: its agent is alive, a session carries them, and nothing holds them back. */
 export function isHeard(

@@ -106,6 +106,11 @@ export const bgpPeerFields = {
     description:
       'Source address of the session, of the same family as `peerAddress`. FRR with `capability extended-nexthop` sends router advertisements: a node that configures an address from them would connect from it, and the router does not know it. Then set the right address here, or turn `autoconf` of that interface off.',
   }),
+  sourceInterface: parsed(interfaceName, {
+    unset: "`sourceAddress`, or the kernel's choice",
+    description:
+      'Network interface of each node whose address, of the family of `peerAddress`, is the source of the session: "lo" for the address of a loopback, each node its own. An InternalIP of the Node comes first, then the order of the kernel; addresses of one link or of the host itself (127.0.0.0/8, ::1, fe80::/10) are not used. The session is not bound to the interface. It needs `peerAddress`; not together with `sourceAddress`.',
+  }),
   holdTime: parsed(seconds('0s, or from 3s to 65535s', 3), {
     unset: '90s, or three times `keepaliveTime`',
     description: 'Time without a message after which the session is down. Whole seconds; 0s means never.',

@@ -109,6 +109,22 @@ const addresses: readonly PeerRelation[] = [
     broken: { sourceAddress: '2001:db8::2' },
   },
   {
+    at: 'sourceInterface',
+    message: 'must not be set together with sourceAddress',
+    fix: 'remove one of the two',
+    cel: `!(${hasText('sourceInterface')} && ${hasText('sourceAddress')})`,
+    holds: (_, written) => !written('sourceInterface') || !written('sourceAddress'),
+    broken: { sourceInterface: 'lo', sourceAddress: '10.0.0.2' },
+  },
+  {
+    at: 'sourceInterface',
+    message: 'needs peerAddress, whose family says which address is used',
+    fix: 'set peerAddress, or remove sourceInterface',
+    cel: `!${hasText('sourceInterface')} || ${hasText('peerAddress')}`,
+    holds: (_, written) => !written('sourceInterface') || written('peerAddress'),
+    broken: { sourceInterface: 'lo', peerAddress: undefined, interface: 'eth1' },
+  },
+  {
     at: 'ebgpMultiHop',
     message: 'is for external sessions, and this one is internal',
     fix: 'remove ebgpMultiHop',

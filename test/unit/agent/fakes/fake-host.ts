@@ -30,6 +30,8 @@ export class FakeHost implements Host {
   filters: readonly HostFilter[] = [];
   /** Why filters cannot be changed. */
   filtersRefused: string[] = [];
+  /** Why the filters cannot be listed. */
+  filtersError: Error | undefined;
   /** Changes of filters that were tried. */
   filterChanges = 0;
 
@@ -72,6 +74,13 @@ export class FakeHost implements Host {
 
   interfaces(): readonly HostInterface[] {
     return this.list;
+  }
+
+  /** Interfaces of `allInterfaces` besides `list`. */
+  loopbacks: HostInterface[] = [{ name: 'lo', address: '127.0.0.1', length: 8 }];
+
+  allInterfaces(): readonly HostInterface[] {
+    return [...this.loopbacks, ...this.list];
   }
 
   /** Addresses besides those of `list`. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { hostFacts } from '../../../../src/agent/host/host-facts.ts';
 import { limits } from '../../../../src/agent/limits.ts';
 import { allowanceChain, type FilterRule, type HostFilter } from '../../../../src/net/host-filter.ts';
-import { remedyText } from '../../../../src/model/reasons.ts';
+import { reasonText, remedyText } from '../../../../src/model/reasons.ts';
 import type { HeraldObject } from '../../../../src/model/store/snapshot.ts';
 import { Store } from '../../../../src/model/store/store.ts';
 import type { HostInterface } from '../../../../src/system/host.ts';
@@ -301,6 +301,34 @@ describe('filters of other programs', () => {
     expect(reported(bed)).toMatchObject([['ForwardFilterDrops', { chain: 'forward of table inet filter', how: 'its policy is drop' }]]);
     bed.host.filters = [];
     await bed.advance(limits.hostCheckMilliseconds);
+    await bed.advance(limits.reportPauseMilliseconds);
+    expect(reported(bed)).toEqual([]);
+  });
+
+  test('a repaired filter is no problem any more after seconds', async () => {
+    const bed = await started(({ host }) => (host.filters = [dropping]));
+    bed.host.filters = [];
+    await bed.advance(limits.forwardingCheckMilliseconds);
+    await bed.advance(limits.reportPauseMilliseconds);
+    expect(reported(bed)).toEqual([]);
+  });
+
+  test('filters that cannot be read are a problem with the error, and those that were read before stay one', async () => {
+    const bed = await started(({ host }) => (host.filters = [dropping]));
+    bed.host.filtersError = new Error('cannot run nft: spawn nft ENOENT');
+    await bed.advance(limits.forwardingCheckMilliseconds);
+    await bed.advance(limits.reportPauseMilliseconds);
+    expect(reported(bed)).toMatchObject([
+      ['FiltersUnread', {}],
+      ['ForwardFilterDrops', {}],
+    ]);
+    expect(bed.states.at(-1)?.host?.map((one) => reasonText(one))).toEqual([
+      'filters cannot be read: cannot run nft: spawn nft ENOENT. Filters that were read before are still reported, new ones are not',
+      expect.stringContaining('chain forward of table inet filter drops the packets of Services'),
+    ]);
+    bed.host.filtersError = undefined;
+    bed.host.filters = [];
+    await bed.advance(limits.forwardingCheckMilliseconds);
     await bed.advance(limits.reportPauseMilliseconds);
     expect(reported(bed)).toEqual([]);
   });

@@ -40,13 +40,13 @@ describe('nft filters', () => {
         { chain: { family: 'inet', table: 'filter', name: 'regular', handle: 2 } },
       ],
     };
-    expect(filterChains(json, 'herald')).toEqual([
+    expect(filterChains(json, new Set(['herald']))).toEqual([
       { hook: 'forward', priority: 0, backend: 'nft', family: 'inet', table: 'filter', chain: 'f', policy: 'drop' },
       { hook: 'forward', priority: 0, backend: 'nft', family: 'ip6', table: 'filter', chain: 'open', policy: 'accept' },
       { hook: 'input', priority: 0, backend: 'nft', family: 'inet', table: 'filter', chain: 'in', policy: 'drop' },
       { hook: 'prerouting', priority: -300, backend: 'nft', family: 'inet', table: 'filter', chain: 'early', policy: 'drop' },
     ]);
-    expect(filterChains('nonsense', 'herald')).toEqual([]);
+    expect(filterChains('nonsense', new Set())).toEqual([]);
   });
 
   /** The JSON that nft 1.0.6 prints for these rules. */

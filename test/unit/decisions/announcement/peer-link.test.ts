@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { ownAddress, withNextHopOnLink } from '../../../../src/decisions/announcement/peer-link.ts';
+import { ownAddress, withNextHopOnLink, withSourceOfInterface } from '../../../../src/decisions/announcement/peer-link.ts';
 import { peersOfNode, type SessionIntent } from '../../../../src/decisions/announcement/peers.ts';
-import { reasonText } from '../../../../src/model/reasons.ts';
-import { formatAddress } from '../../../../src/net/address.ts';
+import { reasonText, remedyText } from '../../../../src/model/reasons.ts';
+import { address, formatAddress } from '../../../../src/net/address.ts';
 import type { HostInterface } from '../../../../src/system/host.ts';
 import { cluster } from '../fixtures.ts';
 
@@ -17,6 +17,45 @@ function sessionOf(peer: object, internalIPs: readonly string[]): SessionIntent 
   if (found === undefined || 'reason' in found.result) throw new Error('no session');
   return found.result.session;
 }
+
+describe('the source of a session by an interface', () => {
+  const lo = [at('lo', '127.0.0.1/8'), at('lo', '10.9.9.9/32'), at('lo', '10.9.9.1/32'), at('lo', '::1/128'), at('lo', 'fd09::1/128')];
+  const sourceOf = (peer: object, interfaces: readonly HostInterface[], internalIPs: readonly string[] = []): string => {
+    const session = sessionOf({ sourceInterface: 'lo', ...peer }, internalIPs);
+    const found = withSourceOfInterface(session, interfaces, 'n1', internalIPs.map(address));
+    if ('reason' in found) return `${reasonText(found.reason)}. ${remedyText(found.reason)}`;
+    return found.session.sourceAddress === undefined ? '' : formatAddress(found.session.sourceAddress);
+  };
+
+  test.each<[string, object, readonly HostInterface[], readonly string[], string]>([
+    ['is the first address of the kernel', { peerAddress: '10.0.0.254' }, lo, [], '10.9.9.9'],
+    ['is the InternalIP if it is there', { peerAddress: '10.0.0.254' }, lo, ['10.9.9.1'], '10.9.9.1'],
+    ['is of the family of the peer', { peerAddress: 'fd01::fe' }, lo, ['10.9.9.1'], 'fd09::1'],
+    [
+      'is not of another interface',
+      { peerAddress: '10.0.0.254', sourceInterface: 'eth0' },
+      [...lo, at('eth0', '10.0.0.1/24')],
+      [],
+      '10.0.0.1',
+    ],
+    ['is left to the kernel without the field', { peerAddress: '10.0.0.254', sourceInterface: undefined }, lo, [], ''],
+  ])('%s', (_, peer, interfaces, internalIPs, expected) => {
+    expect(sourceOf(peer, interfaces, internalIPs)).toBe(expected);
+  });
+
+  test.each<[string, readonly HostInterface[], string]>([
+    ['interface', [], 'node "n1" has no interface lo that is up and has an address, spec.sourceInterface of BGPPeer "tor1"'],
+    [
+      'address but those of the link or the host',
+      [...lo.slice(0, 1), at('lo', '169.254.1.1/32'), at('lo', 'fd09::1/128')],
+      'lo of node "n1", spec.sourceInterface of BGPPeer "tor1", has no IPv4 address that a router can reach',
+    ],
+  ])('is missing without an %s, and the reason has the fix', (_, interfaces, expected) => {
+    expect(sourceOf({ peerAddress: '10.0.0.254' }, interfaces)).toBe(
+      `${expected}. give lo of node "n1" an IPv4 address (ip address add ADDRESS dev lo), or change spec.sourceInterface of BGPPeer "tor1"`,
+    );
+  });
+});
 
 describe('the next hop of the other family', () => {
   const overIPv4 = { peerAddress: '10.0.0.254' };

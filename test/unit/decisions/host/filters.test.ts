@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { unreadLegacyTable } from '../../../../src/dataplane/host/filters/legacy-filters.ts';
 import { blockedByFilters, judgeFilters } from '../../../../src/decisions/host/filters.ts';
 import type { FilterAction, FilterRule, HostFilter } from '../../../../src/net/host-filter.ts';
 import { prefix } from '../../../../src/net/prefix.ts';
@@ -44,6 +45,21 @@ function filter(
 const nothing = new Map<number, string>();
 const closed = (policy: 'accept' | 'drop', forward: readonly string[], others: Readonly<Record<string, readonly string[]>> = {}): boolean =>
   judgeFilters([filter(policy, { forward, ...others })], nothing).length > 0;
+
+test('tables that cannot be read are named once for each cause, and nothing is claimed of them', () => {
+  const unread = (['ip', 'ip6'] as const).flatMap((family) =>
+    unreadLegacyTable(family, 'filter', `${family === 'ip' ? 'iptables' : 'ip6tables'}-legacy is not installed`),
+  );
+  const [first, second, ...others] = judgeFilters(
+    [...unread, ...unreadLegacyTable('ip', 'raw', 'iptables-legacy is not installed')],
+    nothing,
+  );
+  expect([first, second].map((one) => one?.details)).toEqual([
+    { tables: 'filter of iptables and raw of iptables', why: 'iptables-legacy is not installed' },
+    { tables: 'filter of ip6tables', why: 'ip6tables-legacy is not installed' },
+  ]);
+  expect([first?.code, others, blockedByFilters(unread)]).toEqual(['FilterTablesUnread', [], []]);
+});
 
 describe('a filter of another program', () => {
   test.each<[string, 'accept' | 'drop', readonly string[], Readonly<Record<string, readonly string[]>>, boolean]>([

@@ -174,10 +174,15 @@ test('clients may come by every interface with an address of its own, but not by
     ['eth2', '2001:db8::1'],
     ['wg0', '10.9.0.1'],
     ['cni0', '10.244.1.1'],
+    ['veth1', '169.254.1.1'],
     ['docker0', '172.17.0.1'],
     ['kube-ipvs0', '10.96.0.1'],
   ] as const;
-  const interfaces = addresses.map(([name, address]) => ({ name, address, length: name === 'wg0' || name === 'kube-ipvs0' ? 32 : 24 }));
+  const interfaces = addresses.map(([name, address]) => ({
+    name,
+    address,
+    length: ['wg0', 'kube-ipvs0', 'veth1'].includes(name) ? 32 : 24,
+  }));
   expect(entriesOf({ ...facts, interfaces, peerInterfaces: ['eth1'] })).toEqual(['eth0', 'eth1', 'eth2', 'wg0']);
 });
 

@@ -181,6 +181,124 @@ describe('packets that other nodes have translated', () => {
   });
 });
 
+describe('a rate', () => {
+  const first = both.slice(0, 1);
+  const byRule = (how: string): string => `some 192.0.2.1 TCP 80: ${how}`;
+  const limits = (one: HostFilter): string[] =>
+    judgeServiceFilters(selectiveFilters([one]), 'shop/web', first, host).filtered.map(({ code, details }) =>
+      code === 'ServiceLimited' ? `${details.share} ${details.frontends}: ${details.how}` : code,
+    );
+
+  test.each<[string, HostFilter, readonly string[]]>([
+    [
+      'that accepts before the policy drops',
+      filter(drop, '-m limit --limit 5/sec -j ACCEPT'),
+      [byRule('only 5 packets a second pass, by rule 1 (-m limit --limit 5/sec -j ACCEPT)')],
+    ],
+    [
+      'of one source that drops what is beyond it',
+      filter({}, '-p tcp --syn -m hashlimit --hashlimit-above 20/min --hashlimit-mode srcip --hashlimit-name x -j DROP'),
+      [
+        byRule(
+          'only 20 packets of one source a minute pass, by rule 1 (-p tcp --syn -m hashlimit --hashlimit-above 20/min --hashlimit-mode srcip --hashlimit-name x -j DROP)',
+        ),
+      ],
+    ],
+    [
+      'of connections at a time',
+      filter({}, '-p tcp --tcp-flags FIN,SYN,RST,ACK SYN -m connlimit --connlimit-above 1 --connlimit-mask 0 -j REJECT'),
+      [
+        byRule(
+          'only 1 connection at a time passes, by rule 1 (-p tcp --tcp-flags FIN,SYN,RST,ACK SYN -m connlimit --connlimit-above 1 --connlimit-mask 0 -j REJECT)',
+        ),
+      ],
+    ],
+    [
+      'that drops up to it',
+      filter({}, '-m statistic --mode random --probability 0.25 -j DROP'),
+      [byRule('25 % of the packets are lost, by rule 1 (-m statistic --mode random --probability 0.25 -j DROP)')],
+    ],
+    [
+      'that returns before a chain drops',
+      filter({}, '-j flood', 'flood: -m limit --limit 1/s -j RETURN', 'flood: -j DROP'),
+      [byRule('only 1 packet a second passes, by rule 1 of chain flood (-m limit --limit 1/s -j RETURN)')],
+    ],
+    [
+      'that leads to a chain that drops',
+      filter({}, '-m hashlimit --hashlimit-above 5/sec --hashlimit-name x -j user', 'user: -j LOG', 'user: -j DROP'),
+      [byRule('only 5 packets a second pass, by rule 1 (-m hashlimit --hashlimit-above 5/sec --hashlimit-name x -j user)')],
+    ],
+    ['that only logs', filter({}, '-m limit --limit 5/min -j LOG'), []],
+    ['that accepts what is accepted anyway', filter({}, '-m limit --limit 5/min -j ACCEPT'), []],
+    ['for another port', filter({}, '-p tcp -m tcp --dport 22 -m connlimit --connlimit-above 2 -j DROP'), []],
+    ['of other packets than first ones', filter({}, '-p tcp ! --syn -m limit --limit 1/s -j DROP'), []],
+    ['that drops a share of what is all dropped', filter(drop, '-m limit --limit 5/min -j DROP'), ['ServiceFiltered']],
+    ['behind a rule that accepts', filter({}, '-m conntrack --ctstate DNAT -j ACCEPT', '-m limit --limit 1/s -j DROP'), []],
+  ])('%s: a share is lost, never all', (_, one, expected) => {
+    expect(limits(one)).toEqual(expected);
+  });
+
+  test('is said as a share, with a command that lifts it', () => {
+    const [limited] = judgeServiceFilters(
+      selectiveFilters([filter(drop, '-m limit --limit 5/sec -j ACCEPT')]),
+      'shop/web',
+      first,
+      host,
+    ).filtered;
+    if (limited === undefined) throw new RangeError('there is a limit');
+    expect(reasonText(limited)).toBe(
+      'chain c of table inet fw (hook forward) drops a share of connections to 10.244.1.10:8080 (TCP): only 5 packets a second pass, by rule 1 (-m limit --limit 5/sec -j ACCEPT)',
+    );
+    expect(remedyText(limited)).toBe(
+      'if clients need more, raise the limit of this rule, or run: nft insert rule inet fw c ct status dnat accept',
+    );
+  });
+});
+
+describe('a chain of an interface', () => {
+  const at = (hook: 'ingress' | 'egress', devices: readonly string[], ...rules: readonly string[]): HostFilter =>
+    filter({ hook, family: 'netdev', devices }, ...rules);
+  const bonded: Partial<FilteredHost> = {
+    devicesOf: (entry) => [
+      ['eth1', entry],
+      ['eth2', entry],
+    ],
+  };
+
+  test.each<[string, HostFilter, Partial<FilteredHost>, readonly string[]]>([
+    ['drops the port of the Service', at('ingress', ['eth0'], '-p tcp -m tcp --dport 80 -j DROP'), {}, [all]],
+    ['drops one address', at('ingress', ['eth0'], '-d 2001:db8::1/128 -j DROP'), {}, [ipv6]],
+    ['sees no target port', at('ingress', ['eth0'], '-p tcp -m tcp --dport 8080 -j DROP'), {}, []],
+    ['of another interface sees no client', at('ingress', ['eth9'], '-j DROP'), {}, []],
+    ['of every port of the bond drops', at('ingress', ['eth1', 'eth2'], '-j DROP'), bonded, [all]],
+    ['of the bond drops', at('ingress', ['eth0'], '-j DROP'), bonded, [all]],
+    ['drops the answers', at('egress', ['eth0'], '-p tcp -m tcp --sport 80 -j DROP'), {}, [all]],
+    ['drops the answers of one address', at('egress', ['eth0'], '-s 192.0.2.1/32 -j DROP'), {}, [ipv4]],
+    ['drops no answer from the target port', at('egress', ['eth0'], '-p tcp -m tcp --sport 8080 -j DROP'), {}, []],
+  ])('%s', (_, one, more, expected) => {
+    expect(judge([one], both, more)).toMatchObject({ lost: expected, undecided: [] });
+  });
+
+  test('of one port of the bond leaves open which packets come by it', () => {
+    expect(judge([at('ingress', ['eth1'], '-p tcp -m tcp --dport 80 -j DROP')], both.slice(0, 1), bonded)).toMatchObject({
+      lost: [],
+      undecided: ['the interface by which packets come in: those that come by eth1 are lost'],
+    });
+  });
+
+  test('leaves open a loss where the entries of clients are unknown', () => {
+    const { lost, undecided } = judge([at('ingress', ['eth0'], '-p tcp -m tcp --dport 80 -j DROP')], both.slice(0, 1), { entries: [] });
+    expect({ lost, undecided }).toEqual({ lost: [], undecided: ['the interface by which packets come in'] });
+  });
+
+  test('has a command for the answers', () => {
+    const { texts } = judge([at('egress', ['eth0'], '-p tcp -m tcp --sport 80 -j DROP')], both.slice(0, 1));
+    expect(texts).toEqual([
+      'chain c of table netdev fw (hook egress) drops answers from 192.0.2.1:80 (TCP): by rule 1 (-p tcp -m tcp --sport 80 -j DROP). run: nft insert rule netdev fw c ip saddr 192.0.2.1 tcp sport 80 accept',
+    ]);
+  });
+});
+
 describe('a rule that cannot be judged', () => {
   test.each<[string, HostFilter, readonly string[]]>([
     ['may accept what the chain drops otherwise', filter(drop, '-s 10.0.0.0/8 -j ACCEPT'), ['the source address']],
@@ -193,7 +311,12 @@ describe('a rule that cannot be judged', () => {
     ['drops what comes from elsewhere', filter(early, '! -s 10.0.0.0/8 -j DROP'), ['the source address']],
     ['is in a chain that was not read', filter(drop, '-j gone'), ['chain gone, whose rules Herald has not read']],
     ['leaves packets to a program', filter(drop, '-p tcp -j NFQUEUE'), ['-p tcp -j NFQUEUE']],
-    ['is before the last rule', filter({}, '-m limit --limit 10/s -j ACCEPT', '-j DROP'), ['the extension limit of iptables']],
+    ['is before the last rule', filter({}, '-m mark --mark 0x1 -j ACCEPT', '-j DROP'), ['the extension mark of iptables']],
+    [
+      'may accept before a rate drops',
+      filter({}, '-s 10.0.0.0/8 -j ACCEPT', '-p tcp -m tcp --dport 8080 -m hashlimit --hashlimit-above 5/sec --hashlimit-name x -j DROP'),
+      ['a rate (5 packets a second)'],
+    ],
   ])('is told when it %s, and nothing is claimed', (_, one, looksAt) => {
     const { lost, undecided } = judge([one], both.slice(0, 1));
     expect({ lost, undecided }).toEqual({ lost: [], undecided: looksAt });

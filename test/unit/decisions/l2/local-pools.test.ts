@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { poolsToRecord } from '../../../../src/decisions/announcement/pool-of-address.ts';
 import { judgeLocalPools } from '../../../../src/decisions/l2/local-pools.ts';
 import { reasonText, remedyText } from '../../../../src/model/reasons.ts';
 import type { HostInterface } from '../../../../src/system/host.ts';
@@ -68,4 +69,18 @@ test('many Services of a pool are one reason, with its fix', () => {
     '10.1.0.200 of Service default/s0 (IPAddressPool "near") is announced by BGP only and lies in 10.1.0.0/24, the network of eth0: machines of that network ask for it by ARP, and Herald does not answer them',
     'create an L2Advertisement with spec.ipAddressPools: [near], beside the BGPAdvertisement; or give the pool addresses outside of 10.1.0.0/24',
   ]);
+});
+
+test('an address that its pool contains no longer is reported with the pool on record', () => {
+  const before = cluster(basics);
+  const service = before.services.get('default/web');
+  if (service === undefined) throw new RangeError('there is a Service');
+  const recordedPools = poolsToRecord(before, service);
+  const kept = (more: ClusterLiteral): unknown[] =>
+    judgeLocalPools(cluster({ ...basics, services: [{ name: 'web', ipFamilies: [4, 6], assigned, recordedPools }], ...more }), eth0).map(
+      ({ details }) => (details as { readonly pool: string; readonly protocol: string }).protocol,
+    );
+  expect(kept({ pools: [{ name: 'near', addresses: ['192.0.2.0/24'] }] })).toEqual(['ARP', 'NDP']);
+  expect(kept({ pools: [] })).toEqual(['ARP', 'NDP']);
+  expect(kept({ pools: [], l2Advertisements: [{ name: 'link', ipAddressPools: ['near'] }] })).toEqual([]);
 });

@@ -184,6 +184,52 @@ describe('connections that agents saw', () => {
       expect(verdict(fabric, states)).toMatchObject(expected);
     });
 
+    describe('beyond a rate', () => {
+      const limit = (frontend: string): NodeState['differing'][number] => {
+        const details = {
+          node: 'n1',
+          chain: 'c of table inet fw',
+          hook: 'forward',
+          effect: 'drops',
+          targets: '10.244.1.1:8080 (TCP)',
+          when: '',
+        };
+        const how = 'only 5 packets a second pass, by rule 1 (limit rate over 5/second drop)';
+        const because = reason('ServiceLimited', { ...details, how, frontends: frontend, share: 'some', remedy: 'run: nft insert rule' });
+        return { service: key, aspect: 'Programmed', reason: because };
+      };
+      const said =
+        'chain c of table inet fw (hook forward) drops a share of connections to 10.244.1.1:8080 (TCP): only 5 packets a second pass, by rule 1 (limit rate over 5/second drop) (on n1)';
+      const fix = 'If clients need more, raise the limit of this rule, or run: nft insert rule.';
+      const with1 = (frontend: string, checked: readonly FailingEndpoints[]): NodeState[] => [
+        { ...(seeing(frontends, checked)[0] as NodeState), differing: [limit(frontend)] },
+        ...seeing(frontends).slice(1),
+      ];
+
+      test('of which no loss was seen: announced or served, but not without a limit', () => {
+        expect(verdict(fabric, with1('192.0.2.1 TCP 80', []))).toMatchObject({
+          outcome: 'served',
+          code: 'ServiceLimited',
+          line: `Announced, but not without a limit: ${said}. ${fix}`,
+        });
+      });
+
+      test('of which losses were seen: not fully served', () => {
+        const silent = { ...failing(false), reason: reason('EndpointDropped', { node: 'n1', endpoints: '10.244.1.1:8080' }) };
+        expect(verdict(fabric, with1('192.0.2.1 TCP 80', [silent]))).toMatchObject({
+          outcome: 'partly',
+          line: `Not fully served: ${said}. ${fix}`,
+        });
+      });
+
+      test('at another port: served', () => {
+        expect(verdict(fabric, with1('192.0.2.9 TCP 80', []))).toMatchObject({
+          outcome: 'served',
+          line: expect.stringMatching(/^Served: /) as unknown,
+        });
+      });
+    });
+
     test('on the node of the endpoints, which explains why others get no answer: not served', () => {
       const details = {
         node: 'n3',

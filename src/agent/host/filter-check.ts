@@ -1,0 +1,147 @@
+import { planAllowances } from '../../decisions/host/filter-allowances.ts';
+import { blockedByFilters, judgeFilters, type ServedPorts } from '../../decisions/host/filters.ts';
+import type { BlockedFamily } from '../../decisions/host/blocked-by-settings.ts';
+import { entryDevices } from '../../decisions/host/entry-devices.ts';
+import { entriesOf } from '../../decisions/host/required-settings.ts';
+import type { ServicesScope } from '../../model/kinds/types.ts';
+import { reason, reasonText, type Reason } from '../../model/reasons.ts';
+import { formatAddress } from '../../net/address.ts';
+import type { AllowanceChange, HostFilter } from '../../net/host-filter.ts';
+import type { HostLink } from '../../net/host-link.ts';
+import { formatPrefix } from '../../net/prefix.ts';
+import type { Host } from '../../system/host.ts';
+import type { RandomSurroundings } from '../../system/random.ts';
+import { limits } from '../limits.ts';
+import type { ObjectFacts } from './host-facts.ts';
+import { ServiceFilters, type Forwarded } from './service-filters.ts';
+
+export interface FilterCheckComponents extends RandomSurroundings {
+  readonly host: Host;
+  /** Rejects if the filters cannot be listed. */
+  readonly hostFilters: () => Promise<readonly HostFilter[]>;
+  /** The links of this host. Absent: they cannot be read. */
+  readonly hostLinks?: () => Promise<readonly HostLink[]>;
+  /** Changes Herald's rules in filters of other programs, and returns the errors. Absent: Herald has no rules there. */
+  readonly changeAllowances?: (changes: readonly AllowanceChange[]) => Promise<readonly string[]>;
+}
+
+export interface FilterCheckOptions {
+  readonly node: string;
+  /** `allow`: the check has filters of other programs accept packets of Services. `report`: it only reports them. */
+  readonly filters: 'allow' | 'report';
+  readonly facts: () => ObjectFacts;
+  /** Where Herald forwards nothing, the check leaves the host to the program that forwards. */
+  readonly services: () => ServicesScope;
+  readonly servedPorts: () => ServedPorts;
+  /** The forwarding of each Service. */
+  readonly plans: () => Forwarded;
+  /** Called when the result of `filtered` changed. The owner reports a change of `problems`. */
+  readonly onStatusChanged: () => void;
+}
+
+/** Checks whether filters of other programs let packets of Services through. */
+export class FilterCheck {
+  readonly #components: FilterCheckComponents;
+  readonly #options: FilterCheckOptions;
+  /** Makes a change of `problems`. */
+  readonly #update: (change: () => void) => void;
+  readonly #serviceFilters = new ServiceFilters();
+  #judged: readonly Reason[] = [];
+  /** Why the filters cannot be read. Undefined: the last check read them. */
+  #unread: Reason | undefined;
+  #blocked: readonly BlockedFamily[] = [];
+  #checked = Number.NEGATIVE_INFINITY;
+
+  constructor(components: FilterCheckComponents, options: FilterCheckOptions, update: (change: () => void) => void) {
+    this.#components = components;
+    this.#options = options;
+    this.#update = update;
+  }
+
+  problems(): readonly Reason[] {
+    return this.#unread === undefined ? this.#judged : [this.#unread, ...this.#judged];
+  }
+
+  /** Returns the families that filters certainly drop. */
+  blocked(): readonly BlockedFamily[] {
+    return this.#blocked;
+  }
+
+  /** Returns the Services whose packets a filter certainly drops. */
+  filtered(): ReturnType<ServiceFilters['filtered']> {
+    return this.#serviceFilters.filtered();
+  }
+
+  /** A program that loads its rules again removes Herald's. A filter that was repaired is not called a cause for long. */
+  isDue(): boolean {
+    const isQuick = this.#options.filters === 'allow' || this.#judged.length > 0 || this.filtered().length > 0;
+    const pause = isQuick ? limits.forwardingCheckMilliseconds : limits.filterCheckMilliseconds;
+    return this.#components.clock.now() - this.#checked >= pause;
+  }
+
+  /** Lists the filters and judges them. */
+  async check(): Promise<void> {
+    const { hostFilters, clock, log } = this.#components;
+    this.#checked = clock.now();
+    try {
+      const forwards = this.#options.services() !== 'none';
+      const { passedPods } = this.#options.facts();
+      const listed = await hostFilters();
+      const isChanged = await this.#changeAllowances(planAllowances(listed, passedPods, forwards && this.#options.filters === 'allow'));
+      const all = isChanged ? await hostFilters() : listed;
+      const filters = all.filter(({ hook }) => forwards || hook === 'input');
+      this.#blocked = blockedByFilters(filters, passedPods);
+      await this.#checkServices(forwards ? all : []);
+      const reasons = [...judgeFilters(filters, this.#options.servedPorts(), passedPods), ...this.#serviceFilters.undecided()];
+      this.#update(() => ([this.#judged, this.#unread] = [reasons, undefined]));
+    } catch (error) {
+      // The result of the last successful check stays valid.
+      log.warn({ error }, 'the filters of other programs cannot be listed');
+      const why = error instanceof Error ? error.message : String(error);
+      this.#update(() => (this.#unread = reason('FiltersUnread', { error: why.slice(0, limits.hostErrorLength) })));
+    }
+  }
+
+  async #checkServices(filters: readonly HostFilter[]): Promise<void> {
+    const { host, hostLinks, log } = this.#components;
+    const facts = { interfaces: host.interfaces(), ...this.#options.facts() };
+    const own = new Set(host.addresses());
+    const entries = entriesOf(facts);
+    const families = ([4, 6] as const).filter((family) => !this.#blocked.some((blocked) => blocked.family === family));
+    const before = this.#serviceFilters.filtered();
+    const links = filters.some(({ devices }) => devices !== undefined) ? ((await hostLinks?.()) ?? []) : [];
+    const ways = new Map(entries.map((entry) => [entry, entryDevices(links, entry)]));
+    this.#serviceFilters.check(filters, this.#options.plans(), {
+      node: this.#options.node,
+      hasOthers: facts.hasOthers,
+      entries,
+      devicesOf: (entry) => ways.get(entry) ?? [[entry]],
+      families,
+      isOwn: (address) => own.has(formatAddress(address)),
+      pods: facts.passedPods,
+      text: JSON.stringify([facts.hasOthers, [...ways], families, [...own], facts.passedPods.map(formatPrefix)]),
+    });
+    const filtered = this.#serviceFilters.filtered();
+    if (filtered === before || JSON.stringify(filtered) === JSON.stringify(before)) return;
+    const problems = filtered.slice(0, namedServices).map(({ service, reason: why }) => `${service}: ${reasonText(why)}`);
+    log.warn({ services: filtered.length, problems }, 'the Services whose packets a filter drops changed');
+    this.#options.onStatusChanged();
+  }
+
+  /** Returns whether there was something to change. */
+  async #changeAllowances(changes: readonly AllowanceChange[]): Promise<boolean> {
+    const { changeAllowances, log } = this.#components;
+    if (changeAllowances === undefined || changes.length === 0) return false;
+    const errors = await changeAllowances(changes);
+    const inserted = changes.flatMap(({ filter: { family, table }, to }) =>
+      to === undefined ? [] : [`${to.chain} of table ${family} ${table}`],
+    );
+    const removed = changes.flatMap(({ filter: { family, table }, to }) => (to === undefined ? [`table ${family} ${table}`] : []));
+    if (errors.length > 0) log.warn({ inserted, removed, errors }, 'rules that accept packets of Services could not be changed');
+    else log.info({ inserted, removed }, 'changed the rules that accept packets of Services in filters of other programs');
+    return true;
+  }
+}
+
+/** Services that a line of the log names. */
+const namedServices = 3;
