@@ -379,6 +379,7 @@ export class HostCheck {
       }
       error = refused ?? 'the kernel kept its value';
     }
+    if (setting.isOptional === true) return undefined;
     return setting.judgedAs ?? reason('KernelSettingWrong', { setting: sysctlName(setting), value, wanted, why, error });
   }
 
