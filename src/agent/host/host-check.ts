@@ -142,7 +142,7 @@ export class HostCheck {
     for (const setting of required) {
       const isHeld = setting.after.some((path) => wrong.has(path));
       const because = await this.#checkSetting(setting, isHeld);
-      if (because === undefined) continue;
+      if (because === undefined || setting.isOptional === true) continue;
       wrong.set(setting.path, because);
       reasons.push(because);
     }
@@ -379,7 +379,6 @@ export class HostCheck {
       }
       error = refused ?? 'the kernel kept its value';
     }
-    if (setting.isOptional === true) return undefined;
     return setting.judgedAs ?? reason('KernelSettingWrong', { setting: sysctlName(setting), value, wanted, why, error });
   }
 
