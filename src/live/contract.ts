@@ -221,6 +221,10 @@ export interface LiveEndpointCheck {
   readonly dropped?: string;
   /** Answered, and the client did not go on. */
   readonly unfinished?: string;
+  /** Established, and the endpoint sent no data although the client did. */
+  readonly unheard?: string;
+  /** Established, and the client did not acknowledge data of the endpoint. */
+  readonly unacknowledged?: string;
   /** Why no packet leaves for the endpoint, or nobody takes it: "no route", "unreachable 10.244.3.0/24". Absent: there is a way. */
   readonly way?: string;
   /** True: the agent opened the latest of these connections itself. */

@@ -1,9 +1,9 @@
 import { defined } from '../../lang/defined.ts';
 import type { ChecksReport, CheckMode, FailingEndpoints } from '../../model/objects/node-state.ts';
-import { reason, type Reason } from '../../model/reasons.ts';
+import { reason, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import { limits } from '../limits.ts';
 import { portKey } from './checked-frontends.ts';
-import type { FailingEndpoint, Judgement } from './connection-evidence.ts';
+import type { FailingEndpoint, FailureKind, Judgement } from './connection-evidence.ts';
 
 /** Returns what a NodeState says of connections, with bounded lists. `blind`: why connections, or some of them, cannot be seen. */
 export function checksReport(node: string, mode: CheckMode, blind: string | undefined, { answered, failing }: Judgement): ChecksReport {
@@ -49,10 +49,22 @@ function reasonOf(node: string, endpoints: string, { kind, way, lost }: FailingE
       ...(rule === undefined ? {} : { rule: rule.text, table: String(rule.table), preference: rule.preference }),
     });
   }
-  if (kind === 'unfinished') return reason('ClientsDoNotComplete', { node, endpoints });
-  if (kind === 'dropped') return reason('EndpointDropped', { node, endpoints });
-  return reason(kind === 'refused' ? 'EndpointRefuses' : 'EndpointSilent', { node, endpoints });
+  return reason(codes[kind], { node, endpoints });
 }
+
+const codes = {
+  unfinished: 'ClientsDoNotComplete',
+  dropped: 'EndpointDropped',
+  refused: 'EndpointRefuses',
+  silent: 'EndpointSilent',
+  hangs: 'EndpointHangs',
+  onlyListens: 'EndpointSendsNothing',
+  largeUnacknowledged: 'LargeAnswersUnacknowledged',
+  unacknowledged: 'AnswersUnacknowledged',
+  // Both have a way that is named before.
+  unroutable: 'EndpointSilent',
+  notOnLink: 'EndpointSilent',
+} as const satisfies Record<FailureKind, ReasonCode>;
 
 /** Returns "a", "a and b", or "a, b, c and 2 others". */
 function listed(names: readonly string[]): string {

@@ -11,10 +11,11 @@ import { limits } from '../limits.ts';
 import { answerKey } from './client-ways.ts';
 import { chosenEndpoints, endpointText, portKey, type CheckedFrontends, type CheckedPort } from './checked-frontends.ts';
 import type { CountsFrom } from './renewed-routes.ts';
+import type { FailedData } from './data-evidence.ts';
 import { failuresNeeded, isOld, PairEvidence, type FailedConnections } from './pair-evidence.ts';
 
 /** How an endpoint fails: it has no way, or connections to it do. */
-export type FailureKind = NoWay['kind'] | FailedConnections;
+export type FailureKind = NoWay['kind'] | FailedConnections | FailedData;
 
 /** An endpoint that this node does not reach. */
 export interface FailingEndpoint extends CheckedPort {
@@ -188,11 +189,13 @@ export class ConnectionEvidence {
         answered.push(key);
         if (quiet >= unusual / 2) quietAt = Math.min(quietAt, at + unusual);
       } else areAwaited ||= at !== undefined;
+      const hasAnswered = [...pairs.values()].some(({ data }) => data.hasAnswered);
       for (const [endpoint, pair] of pairs) {
-        if (pair.failure(Number.NEGATIVE_INFINITY, look, now) === undefined) continue;
+        const data = pair.data.failure(hasAnswered, now);
+        if (data === undefined && pair.failure(Number.NEGATIVE_INFINITY, look, now) === undefined) continue;
         const port = this.#frontends.portOf(service, frontend);
         if (port === undefined) continue;
-        const kind = pair.failure(this.#answeredAt(port, frontend, endpoint), look, now);
+        const kind = pair.failure(this.#answeredAt(port, frontend, endpoint), look, now) ?? data;
         if (kind !== undefined)
           addFailure(failures, port, frontend.scope, { endpoint, kind, ...defined({ lost: this.#lostOf(kind, endpoint, pair) }) });
       }
@@ -376,7 +379,9 @@ type Failed = ReadonlyMap<string, Failure>;
 
 /** True when clients are certainly not answered. */
 const isCertain = (failure: Failure | undefined): boolean =>
-  failure !== undefined && (failure.kind !== 'unfinished' || failure.lost !== undefined);
+  failure !== undefined && (!mayBeFine.has(failure.kind) || failure.lost !== undefined);
+
+const mayBeFine: ReadonlySet<FailureKind> = new Set(['unfinished', 'onlyListens', 'largeUnacknowledged', 'unacknowledged']);
 
 /** By port, then by scope and endpoint. */
 type Failures = Map<
@@ -385,7 +390,18 @@ type Failures = Map<
 >;
 
 /** The first of these that applies to an endpoint is reported. */
-const kinds: readonly FailureKind[] = ['unroutable', 'notOnLink', 'dropped', 'refused', 'silent', 'unfinished'];
+const kinds: readonly FailureKind[] = [
+  'unroutable',
+  'notOnLink',
+  'dropped',
+  'refused',
+  'silent',
+  'hangs',
+  'largeUnacknowledged',
+  'unfinished',
+  'onlyListens',
+  'unacknowledged',
+];
 
 function addFailure(failures: Failures, port: CheckedPort, scope: Frontend['scope'], failure: Failure): void {
   const key = portKey(port);

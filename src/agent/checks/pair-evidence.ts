@@ -3,6 +3,7 @@ import { defined } from '../../lang/defined.ts';
 import type { ConnectionOutcome, ObservedConnection } from '../../net/observed-connection.ts';
 import type { ConnectionLook } from '../../dataplane/conntrack/connection-watch.ts';
 import { limits } from '../limits.ts';
+import { DataEvidence } from './data-evidence.ts';
 
 export type FailedConnections = 'refused' | 'silent' | 'unfinished' | 'dropped';
 
@@ -24,6 +25,7 @@ const failuresKept = 2 * failuresNeeded;
 
 /** What became of the connections to one frontend that led to one endpoint. Times are milliseconds of the clock. */
 export class PairEvidence {
+  readonly data = new DataEvidence();
   readonly #last: Partial<Record<ConnectionOutcome, number>> = {};
   #answeredClient = Number.NEGATIVE_INFINITY;
   #isOwn = false;
@@ -33,7 +35,9 @@ export class PairEvidence {
   #refused = 0;
   #fails = false;
 
-  take({ outcome, at, id, own, client }: ObservedConnection, noticed: number): void {
+  take(connection: ObservedConnection, noticed: number): void {
+    const { outcome, at, id, own, client } = connection;
+    this.data.take(connection);
     // The kernel deletes a refused connection, so it looks like one that was dropped.
     if (outcome === 'dropped' && this.#lastOf('refused') >= at) return;
     this.#isOwn = at >= this.latest ? own === true : this.#isOwn;
@@ -42,7 +46,7 @@ export class PairEvidence {
     // An answer to the agent itself does not show that clients are answered, whose packets go through the rules.
     if (outcome === 'answered' && isOwn) this.#failures = this.#failures.filter((failure) => !failure.isOwn || failure.at > at);
     else if (outcome === 'answered') this.#answeredClient = Math.max(this.#answeredClient, at);
-    if (outcome === 'answered' || outcome === 'used') return;
+    if (outcome === 'answered' || outcome === 'used' || outcome === 'unheard' || outcome === 'unacknowledged') return;
     const known = this.#failures.find((failure) => failure.id === id);
     if (known !== undefined) {
       known.at = Math.max(known.at, at);

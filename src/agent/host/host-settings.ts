@@ -87,7 +87,7 @@ export class HostSettings {
     for (const setting of required) {
       const isHeld = setting.after.some((path) => wrong.has(path));
       const because = await this.#checkSetting(setting, isHeld);
-      if (because === undefined) continue;
+      if (because === undefined || setting.isOptional === true) continue;
       wrong.set(setting.path, because);
       reasons.push(because);
     }

@@ -36,7 +36,7 @@ function wayText(way: NoWay | undefined): string | undefined {
   return way?.kind === 'notOnLink' ? `nobody answers on ${way.interface}` : way?.route;
 }
 
-const failures = ['refused', 'silent', 'dropped', 'unfinished'] as const;
+const failures = ['refused', 'silent', 'dropped', 'unfinished', 'unheard', 'unacknowledged'] as const;
 
 function timesOf(pair: PairEvidence, clock: Clock): Omit<LiveEndpointCheck, 'endpoint'> {
   const now = clock.now();

@@ -16,6 +16,7 @@ const flowMessage = 1 << 8;
 const flowAttributes = { status: 3, statusMask: 26 } as const;
 /** Two failed connections tell more than one. */
 const failuresEach = 2;
+const severalOf: ReadonlySet<ConnectionOutcome> = new Set(['silent', 'unfinished', 'unheard', 'unacknowledged']);
 /** struct nfgenmsg. */
 const headerBytes = 4;
 
@@ -48,6 +49,8 @@ export class ConnectionSample {
   readonly #reader = new FlowReader();
   /** The connections with a reply at the last look. Undefined: there was none. */
   #known: ReadonlySet<number> | undefined;
+  /** Those of them whose endpoint had sent no data. */
+  #silent: ReadonlySet<number> = new Set();
   /** The last look saw the whole table. */
   #wasWhole = false;
 
@@ -64,11 +67,12 @@ export class ConnectionSample {
     const entries: Entry[] = [];
     let listed = 0;
     const known = this.#known;
+    const silent = this.#silent;
     const isWhole = await this.#list(socket, (bytes, start, end) => {
       listed++;
       this.#reader.read(bytes, start, end);
       if (unseen.size > 0) unseen.delete(this.#reader.key);
-      const entry = entryOf(this.#reader, pairs, known, timeouts);
+      const entry = entryOf(this.#reader, pairs, { replied: known, silent }, timeouts);
       if (entry !== undefined) entries.push(entry);
     });
     // Before the last known entry, the last look saw all. Behind it, only if it saw the whole table.
@@ -76,14 +80,19 @@ export class ConnectionSample {
     const now = this.#clock.now();
     const latest = new LatestConnections();
     const replied = new Set<number>();
+    const stillSilent = new Set<number>();
     for (const [index, { pair, id, isReplied, client, ifNew, ifOld }] of entries.entries()) {
       if (isReplied) replied.add(id);
+      if (isReplied && ifOld?.data === 'none') stillSilent.add(id);
       const isNew = known !== undefined && index < lastKnown && !known.has(id);
-      const judged = isNew ? ifNew : ifOld;
-      if (judged !== undefined)
-        latest.add({ ...pair, id, outcome: judged.outcome, at: now - judged.quietSeconds * 1000, ...defined({ client }) }, pair);
+      const isFirstData = silent.has(id) && hasData(ifOld);
+      const judged = isNew || isFirstData ? ifNew : ifOld;
+      if (judged === undefined) continue;
+      const { quietSeconds, ...outcome } = judged;
+      latest.add({ ...pair, id, ...outcome, at: now - quietSeconds * 1000, ...defined({ client }) }, pair);
     }
     this.#known = replied;
+    this.#silent = stillSilent;
     this.#wasWhole = isWhole;
     return { connections: latest.connections(), listed, isWhole };
   }
@@ -136,14 +145,14 @@ function errorOf(datagram: Uint8Array): number {
 function entryOf(
   reader: FlowReader,
   pairs: Map<string, Pair>,
-  known: ReadonlySet<number> | undefined,
+  known: { readonly replied: ReadonlySet<number> | undefined; readonly silent: ReadonlySet<number> },
   timeouts: Timeouts,
 ): Entry | undefined {
   const { protocol, id } = reader;
   if (protocol === undefined || !reader.isComplete || (reader.status & statusBits.translated) === 0) return undefined;
   const ifOld = outcomeOf(reader, false, timeouts);
-  const isKnown = known?.has(id) === true;
-  const ifNew = isKnown ? undefined : outcomeOf(reader, true, timeouts);
+  const isKnown = known.replied?.has(id) === true;
+  const ifNew = isKnown && !(known.silent.has(id) && hasData(ifOld)) ? undefined : outcomeOf(reader, true, timeouts);
   if (!isKnown && ifNew === undefined && ifOld === undefined) return undefined;
   const { key } = reader;
   let pair = pairs.get(key);
@@ -152,31 +161,29 @@ function entryOf(
   return { pair, id, isReplied: isKnown || ifNew?.outcome === 'answered', client, ifNew, ifOld };
 }
 
+const hasData = (outcome: FlowOutcome | undefined): boolean => outcome?.data === 'some' || outcome?.data === 'large';
+
 export function pairOf({ destination, port, endpoint, endpointPort }: FlowReader, protocol: Protocol): Pair {
   return { destination, protocol, port, endpoint, endpointPort };
 }
 
 /** The latest connection of each kind, and two of those that failed. */
 class LatestConnections {
-  readonly #found: Readonly<Record<ConnectionOutcome, Map<Pair, ObservedConnection[]>>> = {
-    answered: new Map(),
-    used: new Map(),
-    refused: new Map(),
-    silent: new Map(),
-    unfinished: new Map(),
-    dropped: new Map(),
-  };
+  /** By outcome, and by data of answers. */
+  readonly #found = new Map<string, Map<Pair, ObservedConnection[]>>();
 
   add(connection: ObservedConnection, pair: Pair): void {
-    const { outcome, at } = connection;
-    const known = this.#found[outcome].get(pair);
-    const several = outcome === 'silent' || outcome === 'unfinished' ? failuresEach : 1;
-    if (known === undefined) this.#found[outcome].set(pair, [connection]);
-    else if (known.length < several) known.push(connection);
+    const { outcome, at, data } = connection;
+    const kind = `${outcome} ${data}`;
+    const alike = this.#found.get(kind) ?? new Map<Pair, ObservedConnection[]>();
+    this.#found.set(kind, alike);
+    const known = alike.get(pair);
+    if (known === undefined) alike.set(pair, [connection]);
+    else if (known.length < (severalOf.has(outcome) ? failuresEach : 1)) known.push(connection);
     else if ((known[0]?.at ?? 0) < at) known[0] = connection;
   }
 
   connections(): ObservedConnection[] {
-    return Object.values(this.#found).flatMap((pairs) => [...pairs.values()].flat());
+    return [...this.#found.values()].flatMap((pairs) => [...pairs.values()].flat());
   }
 }

@@ -240,4 +240,10 @@ class KernelWatch implements ConnectionWatch {
   }
 }
 
-const unknownTimeouts: Timeouts = { tcp: [], unacknowledged: Number.NaN, udp: Number.NaN, udpStream: Number.NaN };
+const unknownTimeouts: Timeouts = {
+  tcp: [],
+  unacknowledged: Number.NaN,
+  unacknowledgedLeast: Number.NaN,
+  udp: Number.NaN,
+  udpStream: Number.NaN,
+};

@@ -5,13 +5,18 @@ import { attributeHeaderBytes } from '../../system/netlink/attributes.ts';
 import { MalformedNetlink } from '../../system/netlink/error.ts';
 
 // Attributes of linux/netfilter/nfnetlink_conntrack.h. All numbers in values are in network byte order.
-const top = { original: 1, reply: 2, status: 3, protocolState: 4, timeout: 7, id: 12 } as const;
+const top = { original: 1, reply: 2, status: 3, protocolState: 4, timeout: 7, originalCounters: 9, replyCounters: 10, id: 12 } as const;
 const tuple = { addresses: 1, protocol: 2 } as const;
 const addresses = { source4: 1, destination4: 2, source6: 3, destination6: 4 } as const;
 const ports = { number: 1, source: 2, destination: 3 } as const;
 /** Of CTA_PROTOINFO: TCP and SCTP, whose first attribute is the state. */
 const stateOf = { tcp: 1, sctp: 3 } as const;
 const stateNumber = 1;
+/** CTA_PROTOINFO_TCP_FLAGS_REPLY: flags and their mask. Events lack it. */
+const replyFlags = 5;
+/** IP_CT_TCP_FLAG_DATA_UNACKNOWLEDGED. */
+const unacknowledgedFlag = 0x10;
+const counters = { packets: 1, octets: 2 } as const;
 const names = new Map<number, Protocol>([
   [6, 'TCP'],
   [17, 'UDP'],
@@ -32,6 +37,12 @@ export const tcpStates = {
   timeWait: 7,
   close: 8,
 } as const;
+
+/** Packets of one direction and their octets, from the IP header on. Both are 0 if the kernel does not count (nf_conntrack_acct). */
+export interface FlowCounters {
+  packets: number;
+  octets: number;
+}
 
 /** What connections with one destination and endpoint have in common. */
 export type Pair = Pick<ObservedConnection, 'destination' | 'protocol' | 'port' | 'endpoint' | 'endpointPort'>;
@@ -55,6 +66,10 @@ export class FlowReader {
   protocol: Protocol | undefined = undefined;
   /** The state of TCP or SCTP. 0: none. */
   state = 0;
+  /** The endpoint has sent TCP data that the client has not acknowledged. */
+  isReplyUnacknowledged = false;
+  readonly original: FlowCounters = { packets: 0, octets: 0 };
+  readonly reply: FlowCounters = { packets: 0, octets: 0 };
   port = 0;
   endpointPort = 0;
   #bytes: Uint8Array = new Uint8Array();
@@ -70,6 +85,8 @@ export class FlowReader {
     this.#bytes = bytes;
     this.status = this.id = this.state = this.port = this.endpointPort = 0;
     this.#destinationBytes = this.#sourceBytes = this.#clientBytes = 0;
+    this.original.packets = this.original.octets = this.reply.packets = this.reply.octets = 0;
+    this.isReplyUnacknowledged = false;
     this.secondsLeft = undefined;
     this.protocol = undefined;
     for (let at = start; at + attributeHeaderBytes <= end; at += this.#step(at, end)) {
@@ -82,7 +99,13 @@ export class FlowReader {
       else if (type === top.timeout) this.secondsLeft = this.#number(value, valueEnd);
       else if (type === top.id) this.id = this.#number(value, valueEnd);
       else if (type === top.protocolState) this.#readState(value, valueEnd);
+      else if (type === top.originalCounters) this.#readCounters(value, valueEnd, this.original);
+      else if (type === top.replyCounters) this.#readCounters(value, valueEnd, this.reply);
     }
+  }
+
+  get isIPv6(): boolean {
+    return this.#destinationBytes === 16;
   }
 
   get isComplete(): boolean {
@@ -157,9 +180,24 @@ export class FlowReader {
       if (type !== stateOf.tcp && type !== stateOf.sctp) continue;
       const inner = at + attributeHeaderBytes;
       const innerEnd = at + this.#length(at, end);
-      for (let place = inner; place + attributeHeaderBytes <= innerEnd; place += this.#step(place, innerEnd))
-        if (this.#type(place) === stateNumber)
-          this.state = this.#octet(place + attributeHeaderBytes, place + this.#length(place, innerEnd));
+      for (let place = inner; place + attributeHeaderBytes <= innerEnd; place += this.#step(place, innerEnd)) {
+        const value = place + attributeHeaderBytes;
+        const valueEnd = place + this.#length(place, innerEnd);
+        const attribute = this.#type(place);
+        if (attribute === stateNumber) this.state = this.#octet(value, valueEnd);
+        else if (attribute === replyFlags && type === stateOf.tcp)
+          this.isReplyUnacknowledged = (this.#octet(value, valueEnd) & unacknowledgedFlag) !== 0;
+      }
+    }
+  }
+
+  #readCounters(start: number, end: number, into: FlowCounters): void {
+    for (let at = start; at + attributeHeaderBytes <= end; at += this.#step(at, end)) {
+      const value = at + attributeHeaderBytes;
+      const valueEnd = at + this.#length(at, end);
+      const type = this.#type(at);
+      if (type === counters.packets) into.packets = this.#longNumber(value, valueEnd);
+      else if (type === counters.octets) into.octets = this.#longNumber(value, valueEnd);
     }
   }
 
@@ -187,6 +225,11 @@ export class FlowReader {
   #port(at: number, end: number): number {
     if (at + 2 !== end) throw new MalformedNetlink('a port does not have two octets');
     return ((this.#bytes[at] ?? 0) << 8) | (this.#bytes[at + 1] ?? 0);
+  }
+
+  #longNumber(at: number, end: number): number {
+    if (at + 8 !== end) throw new MalformedNetlink('a counter does not have eight octets');
+    return this.#number(at, at + 4) * 2 ** 32 + this.#number(at + 4, end);
   }
 
   #number(at: number, end: number): number {

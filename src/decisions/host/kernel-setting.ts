@@ -13,6 +13,8 @@ export interface KernelSetting {
   readonly why: string;
   /** False when other programs may need the present value: Herald then only reports it. */
   readonly mayBeSet: boolean;
+  /** True: forwarding does not need it. A value that cannot be set is no problem. */
+  readonly isOptional?: true;
   /** Paths of settings that must hold before this one may be set. */
   readonly after: readonly string[];
   /** Replaces KernelSettingWrong where another program needs the present value. */

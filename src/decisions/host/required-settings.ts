@@ -48,6 +48,10 @@ export function requiredSettings(facts: HostFacts): KernelSetting[] {
       '1',
       'a connection that routers move to this node in its middle is not picked up, and breaks',
     ),
+    {
+      ...setting('net/netfilter/nf_conntrack_acct', '1', 'the agent cannot see whether endpoints answer what clients send'),
+      isOptional: true as const,
+    },
     ...(facts.conntrack === undefined ? [] : conntrackSettings(facts.conntrack, facts.cores)),
     routeLocalnet(facts.kubeProxy),
     ...(facts.families.includes(4) ? answersOf(facts, uplinks) : []),

@@ -1,6 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
-import type { Reason } from '../../model/reasons.ts';
+import type { Reason, ReasonCode } from '../../model/reasons.ts';
 import { familyOfText, formatAddress } from '../../net/address.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import { causesOf, homeOf } from './causes.ts';
@@ -162,13 +162,16 @@ function isExplainedBy(seen: Reason, filter: Reason): boolean {
 
 /** Returns the endpoints of the port that the node does not reach. */
 export function failuresOf({ failing }: NodeView, address: string, port: string): readonly ViewedFailure[] {
-  return ofTarget(failing, address, port).filter(({ reason }) => reason.code !== 'ClientsDoNotComplete');
+  return ofTarget(failing, address, port).filter(({ reason }) => !doubts.has(reason.code));
 }
 
-/** Returns the endpoints of the port that answer clients through the node, which do not complete the connections. */
+/** Returns the endpoints of the port that clients may not be able to use through the node. */
 export function doubtsOf({ failing }: NodeView, address: string, port: string): readonly ViewedFailure[] {
-  return ofTarget(failing, address, port).filter(({ reason }) => reason.code === 'ClientsDoNotComplete');
+  return ofTarget(failing, address, port).filter(({ reason }) => doubts.has(reason.code));
 }
+
+/** The clients may be the reason, or what the program is for. */
+const doubts: ReadonlySet<string> = new Set<ReasonCode>(['ClientsDoNotComplete', 'EndpointSendsNothing', 'AnswersUnacknowledged']);
 
 function ofTarget(failures: readonly ViewedFailure[] = [], address: string, port: string): readonly ViewedFailure[] {
   const family = `IPv${familyOfText(address)}`;

@@ -46,6 +46,10 @@ const seenReasons: ReadonlySet<string> = new Set<ReasonCode>([
   'EndpointSilent',
   'EndpointAnswersLost',
   'ClientsDoNotComplete',
+  'EndpointHangs',
+  'EndpointSendsNothing',
+  'LargeAnswersUnacknowledged',
+  'AnswersUnacknowledged',
 ]);
 const isSeen = ({ code }: Reason): boolean => seenReasons.has(code);
 

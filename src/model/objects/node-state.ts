@@ -91,7 +91,7 @@ export interface FailingEndpoints {
   readonly port: string;
   /** True: all endpoints to which the node sends new connections for this port fail. */
   readonly areAll: boolean;
-  /** A code of `checkReasons`. ClientsDoNotComplete: the endpoints answer, and it is not known why clients do not go on. */
+  /** A code of `checkReasons`. Some say that clients may be at fault, as ClientsDoNotComplete: the endpoints answer, and it is not known why clients do not go on. */
   readonly reason: Reason;
 }
 

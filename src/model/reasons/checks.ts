@@ -54,6 +54,31 @@ export const checkReasons = {
     fix: (d) =>
       `check the way back from node "${d.node}" to the clients: ip route get CLIENT on that node, and filters of sources (uRPF, anti-spoofing) on the routers, which must let packets from the Service's address through`,
   }),
+  EndpointHangs: lastingReason({
+    brief: 'Endpoints accept connections and do not answer what clients send',
+    says: (d: Texts<'node' | 'endpoints'>) => `connections to ${d.endpoints} are established, and nothing answers what clients send`,
+    fix: hungFix,
+  }),
+  EndpointSendsNothing: lastingReason({
+    brief: 'Endpoints have sent nothing, and keep connections that clients have ended',
+    says: (d: Texts<'node' | 'endpoints'>) =>
+      `connections to ${d.endpoints} are established, nothing answers what clients send, and the program keeps the connections that clients end`,
+    fix: hungFix,
+  }),
+  LargeAnswersUnacknowledged: lastingReason({
+    brief: 'Clients do not acknowledge large packets of endpoints',
+    says: (d: Texts<'node' | 'endpoints'>) =>
+      `large packets of answers from ${d.endpoints} are sent again and again, and clients acknowledge none of them`,
+    fix: (d) =>
+      `find the link to the clients that takes smaller packets only, and the router or firewall that drops the ICMP messages about it: on node "${d.node}", ping -M do -s 1472 CLIENT (for IPv6 -s 1452), and smaller sizes until it answers; let ICMP type 3 code 4 and ICMPv6 type 2 pass, or limit the segments on that router (nft: tcp flags syn tcp option maxseg size set rt mtu)`,
+  }),
+  AnswersUnacknowledged: lastingReason({
+    brief: 'Clients do not acknowledge data of endpoints',
+    says: (d: Texts<'node' | 'endpoints'>) =>
+      `${d.endpoints} send data on established connections, and clients do not acknowledge it: it does not reach them, or they are gone`,
+    fix: (d) =>
+      `try it from a client; if large answers do not arrive, find the link that takes smaller packets only: on node "${d.node}", ping -M do -s 1472 CLIENT (for IPv6 -s 1452)`,
+  }),
   EndpointUnroutable: lastingReason({
     brief: 'A node has no route to endpoints',
     says: (d: { readonly node: string; readonly endpoints: string; readonly route: string; readonly remedy?: string }) =>
@@ -76,6 +101,10 @@ export const checkReasons = {
       'connection tracking must be readable by netlink (nf_conntrack_netlink, capability NET_ADMIN); until then only `herald check service` tells',
   }),
 };
+
+function hungFix({ endpoints }: Texts<'node' | 'endpoints'>): string {
+  return `look at the program of the pod: it may be stopped, blocked or overloaded (its log; ss -tn in the pod shows octets that it has not read in Recv-Q of ${portOf(endpoints)}); a readinessProbe that sends a request takes such a pod out of the Service, and a livenessProbe restarts it`;
+}
 
 /** `secondsAgo`: since the last one. Absent: they fail now, or it is not known. */
 type FailedConnections = Texts<'node' | 'endpoints'> & Partial<Numbers<'secondsAgo'>>;

@@ -18,6 +18,8 @@ import {
   type TruthCase,
 } from './truth-case.ts';
 
+const narrowFix =
+  'Find the link to the clients that takes smaller packets only, and the router or firewall that drops the ICMP messages about it: on node "node1", ping -M do -s 1472 CLIENT (for IPv6 -s 1452), and smaller sizes until it answers; let ICMP type 3 code 4 and ICMPv6 type 2 pass, or limit the segments on that router (nft: tcp flags syn tcp option maxseg size set rt mtu).';
 const one = podAt('node1');
 const three = podAt('node3');
 
@@ -159,8 +161,8 @@ export const podTruths: readonly TruthCase[] = [
   {
     name: 'pod-stopped',
     mistake: 'The program of the pod is stopped (SIGSTOP): the kernel accepts connections for it, and nothing answers requests.',
-    verdict: 'Served: 198.18.13.1 and 2001:db8:13::1 via node1 and node2; connections were answered in the last 10 minutes.',
-    isUnseen: true,
+    code: 'EndpointHangs',
+    verdict: `Not served: ${failuresText(targetsOf(one, 9213), 'are established, and nothing answers what clients send')}. ${hangsFix(9213)}`,
     before: (place) => serviceTo(place, [one], [{ port: 80, targetPort: 9213 }]),
     prepare: (scene) => serve(scene, 9213),
     act: () => Promise.resolve(programs.get(9213)?.kill('SIGSTOP')),
@@ -181,7 +183,37 @@ export const podTruths: readonly TruthCase[] = [
     after: (place) => serviceTo(place, [three], udpPort(9215)),
     prepare: (scene) => listenSilently(scene, 9215),
   },
+  {
+    name: 'narrow-link',
+    mistake: 'A link to the clients takes smaller packets only, and no ICMP message about it reaches the pod.',
+    code: 'LargeAnswersUnacknowledged',
+    verdict: `Not fully served: ${targetsOf(one, 9216)
+      .map(
+        (target) =>
+          `large packets of answers from ${target} are sent again and again, and clients acknowledge none of them (seen on node1 and node2)`,
+      )
+      .join('; ')}. ${narrowFix}`,
+    connect: async (scene, place) => void (await largeAnswers(scene, place)),
+    answers: largeAnswers,
+    before: (place) => serviceTo(place, [one], [{ port: 80, targetPort: 9216 }]),
+    prepare: serveLarge,
+    ...filter('spine', 'forward', (place) =>
+      poolAddresses(place, 1).map((address) => `${address.includes(':') ? 'ip6' : 'ip'} saddr ${address} meta length > 1300 drop`),
+    ),
+  },
+  {
+    name: 'log-collector',
+    mistake: 'None: the program of the pod takes what clients send over TCP and answers nothing, as a collector of logs does.',
+    verdict: 'Served: 198.18.17.1 and 2001:db8:17::1 via node1 and node2; connections were answered in the last 10 minutes.',
+    isUnseen: true,
+    before: (place) => serviceTo(place, [one], [{ port: 80, targetPort: 9217 }]),
+    prepare: collect,
+  },
 ];
+
+function hangsFix(port: number): string {
+  return `Look at the program of the pod: it may be stopped, blocked or overloaded (its log; ss -tn in the pod shows octets that it has not read in Recv-Q of port ${port}); a readinessProbe that sends a request takes such a pod out of the Service, and a livenessProbe restarts it.`;
+}
 
 const twoPorts = (second: number): Parameters<typeof serviceTo>[2] => [
   { port: 80, targetPort: 8080 },
@@ -230,6 +262,34 @@ export async function serve(scene: Scene, port: number, backlog = 511, where = '
       socket.on('error', () => undefined).on('data', () => socket.end(answer));
     }).listen({ port: ${port}, host: '::', backlog: ${backlog} }, () => console.log('listening'));`;
   await start(scene, where, port, program);
+}
+
+/** Starts a program in the pod of node1 whose answers are large. */
+async function serveLarge(scene: Scene): Promise<void> {
+  const program = `require('node:net').createServer((socket) => socket.on('error', () => undefined).once('data', () => socket.end(Buffer.alloc(100_000))))
+    .listen({ port: 9216, host: '::' }, () => console.log('listening'));`;
+  await start(scene, 'web-1', 9216, program);
+}
+
+/** Requests large answers, and returns how many came as a whole. */
+async function largeAnswers({ lab }: Scene, place: Place): Promise<number> {
+  const program = `const net = require('node:net');
+    let answers = 0;
+    for (const host of ${JSON.stringify(poolAddresses(place, 1))}) for (let i = 0; i < 12; i++) {
+      let octets = 0;
+      const socket = net.connect({ host, port: 80 }, () => socket.write('large\\n')).on('error', () => {}).on('data', (data) => (octets += data.length));
+      socket.on('end', () => (answers += octets === 100_000 ? 1 : 0));
+    }
+    setTimeout(() => (console.log(answers), process.exit()), 2500);`;
+  const { stdout } = await lab.machine('client').exec([process.execPath, '-e', program]);
+  return Number(stdout);
+}
+
+/** Starts a program in the pod of node1 that reads until its client ends the connection. */
+async function collect(scene: Scene): Promise<void> {
+  const program = `require('node:net').createServer((socket) => socket.on('error', () => undefined).resume())
+    .listen({ port: 9217, host: '::' }, () => console.log('listening'));`;
+  await start(scene, 'web-1', 9217, program);
 }
 
 async function listenSilently(scene: Scene, port: number): Promise<void> {

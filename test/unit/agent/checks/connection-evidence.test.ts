@@ -4,6 +4,7 @@ import { answerKey } from '../../../../src/agent/checks/client-ways.ts';
 import { CheckedFrontends } from '../../../../src/agent/checks/checked-frontends.ts';
 import { checksReport } from '../../../../src/agent/checks/checks-report.ts';
 import { ConnectionEvidence } from '../../../../src/agent/checks/connection-evidence.ts';
+import { defined } from '../../../../src/lang/defined.ts';
 import { limits } from '../../../../src/agent/limits.ts';
 import { planService, type ServicePlan } from '../../../../src/agent/reconcile/service-plan.ts';
 import type { ServiceKey } from '../../../../src/model/objects/metadata.ts';
@@ -498,6 +499,25 @@ test.each([
     'EndpointDropped',
     'connections to 10.1.0.1:8080 are dropped or rejected by a filter of the node that passes them on',
   ],
+  ['hangs', undefined, 'EndpointHangs', 'connections to 10.1.0.1:8080 are established, and nothing answers what clients send'],
+  [
+    'onlyListens',
+    undefined,
+    'EndpointSendsNothing',
+    'connections to 10.1.0.1:8080 are established, nothing answers what clients send, and the program keeps the connections that clients end',
+  ],
+  [
+    'largeUnacknowledged',
+    undefined,
+    'LargeAnswersUnacknowledged',
+    'large packets of answers from 10.1.0.1:8080 are sent again and again, and clients acknowledge none of them',
+  ],
+  [
+    'unacknowledged',
+    undefined,
+    'AnswersUnacknowledged',
+    '10.1.0.1:8080 send data on established connections, and clients do not acknowledge it: it does not reach them, or they are gone',
+  ],
 ] as const)('an endpoint that is %s has its own reason', (kind, way, code, sentence) => {
   const failing = {
     service: 'a/b',
@@ -511,4 +531,66 @@ test.each([
   const [entry] = checksReport('n1', 'passive', undefined, { answered: [], failing: [failing] }).failing;
   expect(entry?.reason.code).toBe(code);
   expect(reasonText(entry?.reason as Reason)).toBe(sentence);
+});
+
+describe('connections that were established', () => {
+  const answered = (at: number, data: ObservedConnection['data'], more = {}): ObservedConnection =>
+    seen('answered', at, { ...defined({ data }), ...more });
+  const unheard = (at: number, more: Partial<ObservedConnection> = {}): ObservedConnection =>
+    seen('unheard', at, { data: 'none', isEnded: true, ...more });
+  const waiting = (at: number): ObservedConnection => seen('unheard', at, { data: 'none' });
+  const lost = (at: number, data: ObservedConnection['data']): ObservedConnection => seen('unacknowledged', at, defined({ data }));
+  const hangs = 'default/web IPv4 80/TCP all: connections to 10.1.0.1:8080 are established, and nothing answers what clients send';
+
+  test('fail when the endpoint answered with data before and sends none to two clients, although it completes handshakes', () => {
+    const { evidence, say } = bed(web(), pods('10.1.0.1'));
+    evidence.take([answered(1_000, 'some'), unheard(10_000)], 11_000);
+    expect(say(11_000)).toEqual([]);
+    evidence.take([unheard(12_000), answered(13_000, 'none')], 14_000);
+    expect(say(14_000)).toEqual([hangs]);
+    evidence.take([answered(15_000, 'some')], 16_000);
+    expect(say(16_000)).toEqual([]);
+  });
+
+  test('fail while clients wait, and also when only another endpoint of the Service answered with data', () => {
+    const { evidence, say } = bed(web(), pods('10.1.0.1', '10.1.0.2'));
+    evidence.take([waiting(1_000), waiting(2_000)], 3_000);
+    expect(say(3_000)).toEqual([]);
+    evidence.take([answered(4_000, 'some', { endpoint: address('10.1.0.2') })], 5_000);
+    expect(say(5_000)).toEqual([hangs.replace('all', 'some')]);
+  });
+
+  test('of a program that never answered are doubted only when it also keeps those that clients ended', () => {
+    const { evidence, say } = bed(web(), pods('10.1.0.1'));
+    evidence.take([answered(1_000, 'none'), unheard(2_000), unheard(3_000)], 4_000);
+    expect(say(4_000)).toEqual([
+      `${hangs.replace('all', 'some').replace(', and nothing', ', nothing')}, and the program keeps the connections that clients end`,
+    ]);
+  });
+
+  test('lose large packets when two do, until a large answer is acknowledged; small ones tell nothing of them', () => {
+    const { evidence, say } = bed(web(), pods('10.1.0.1'));
+    evidence.take([lost(1_000, 'large')], 2_000);
+    expect(say(2_000)).toEqual([]);
+    evidence.take([lost(3_000, 'large'), answered(4_000, 'some')], 5_000);
+    expect(say(5_000)).toEqual([
+      'default/web IPv4 80/TCP some: large packets of answers from 10.1.0.1:8080 are sent again and again, and clients acknowledge none of them',
+    ]);
+    evidence.take([seen('used', 6_000, { data: 'large' })], 7_000);
+    expect(say(7_000)).toEqual([]);
+  });
+
+  test('whose clients acknowledge no data are doubted until another one is answered: clients may be gone', () => {
+    const { evidence, say } = bed(web(), pods('10.1.0.1'));
+    const [first, second] = [lost(1_000, undefined), lost(2_000, undefined)];
+    evidence.take([first, second], 3_000);
+    expect(say(3_000)).toEqual([
+      'default/web IPv4 80/TCP some: 10.1.0.1:8080 send data on established connections, and clients do not acknowledge it: it does not reach them, or they are gone',
+    ]);
+    evidence.take([answered(4_000, undefined)], 5_000);
+    // The endpoint sends again, on the same connection.
+    evidence.take([{ ...second, at: 6_000 }], 7_000);
+    expect(say(7_000)).toEqual([]);
+    expect(say(1_000 + limits.evidenceMilliseconds)).toEqual([]);
+  });
 });

@@ -27,7 +27,13 @@ import { VirtualClock } from '../../../../src/system/virtual-clock.ts';
 import { runs } from '../../../support/property.ts';
 import { listOf, writeEntry, type EntryLiteral } from './tracked-entry.ts';
 
-const timeouts: Timeouts = { tcp: [Number.NaN, 120, 60, 432_000, 120, 60, 30, 120, 10], unacknowledged: 300, udp: 30, udpStream: 120 };
+const timeouts: Timeouts = {
+  tcp: [Number.NaN, 120, 60, 432_000, 120, 60, 30, 120, 10],
+  unacknowledged: 300,
+  unacknowledgedLeast: 300,
+  udp: 30,
+  udpStream: 120,
+};
 const translated = 0x20;
 
 function payloadOf(literal: EntryLiteral): Uint8Array {

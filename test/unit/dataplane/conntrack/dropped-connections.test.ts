@@ -22,7 +22,13 @@ interface Element {
   readonly packets?: number;
 }
 
-const timeouts: Timeouts = { tcp: [Number.NaN, 120, 60, 432_000, 120, 60, 30, 120, 10], unacknowledged: 300, udp: 30, udpStream: 120 };
+const timeouts: Timeouts = {
+  tcp: [Number.NaN, 120, 60, 432_000, 120, 60, 30, 120, 10],
+  unacknowledged: 300,
+  unacknowledgedLeast: 300,
+  udp: 30,
+  udpStream: 120,
+};
 const listElements = (10 << 8) | 13;
 
 /** Answers lists of the set, of each family, and of connection tracking. */

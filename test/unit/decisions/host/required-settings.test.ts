@@ -21,6 +21,7 @@ const well: Readonly<Record<string, string>> = {
   'net/ipv6/conf/all/forwarding': '1',
   'net/netfilter/nf_conntrack_tcp_be_liberal': '1',
   'net/netfilter/nf_conntrack_tcp_loose': '1',
+  'net/netfilter/nf_conntrack_acct': '1',
   'net/ipv4/conf/all/route_localnet': '0',
 };
 
