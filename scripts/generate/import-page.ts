@@ -71,16 +71,26 @@ export function importPage(): string {
 
 /** Annotations of Services. Those of MetalLB are on the page about MetalLB. */
 function annotations(): string {
+  const code = (text: string | undefined): string => (text === undefined ? '' : `\`${text}\``);
   const rows = foreignAnnotations.map(
-    ({ name, tool, ours, fix }) => `| \`${name}\` | ${tool} | ${ours === undefined ? '' : `\`${ours}\``} | ${fix} |\n`,
+    ({ name, tool, ours, compat, fix }) =>
+      `| \`${name}\` | ${tool} | ${code(ours === undefined ? undefined : compat)} | ${code(ours)} | ${fix} |\n`,
   );
   return `## Annotations of Services
 
-Herald does not read these. A Service that has one of them and not Herald's own causes a warning with the fix, in the log and in \`herald plan\`, and the report
-of \`herald import\` has the command that annotates it. [MetalLB compatibility](metallb-compatibility.md#annotations-of-a-service) has those of MetalLB.
+Herald reads an annotation only when \`compat\` of [HeraldConfig](objects.md) names its program: \`compat: [cilium, kube-vip]\`. Otherwise a Service that has one of them
+and not Herald's own causes a warning with the fix, in the log and in \`herald plan\`, and the report of \`herald import\` has the command that annotates it. [MetalLB
+compatibility](metallb-compatibility.md#annotations-of-a-service) has those of MetalLB.
 
-| annotation | of | Herald's own | otherwise |
-|---|---|---|---|
+What is read has the meaning of Herald's own annotation, which wins over it; when two disagree, a warning names the one that is not used. Of several programs MetalLB
+counts first, then the order of \`compat\`. \`herald explain service\` and \`herald plan\` name the annotation that asked for an address or a pool. Beside
+\`spec.loadBalancerIP\` the annotation of kube-vip and of PureLB counts alone, and with Cilium's the Service gets both addresses, as in these programs.
+An address of DHCP (\`0.0.0.0\` or \`::\` with kube-vip) is refused with that reason. kube-vip lets Services share an address without a key, and PureLB across
+namespaces by the key alone; Herald needs [the key and the namespaces](annotations.md) on both. \`compat\` does not change which Services Herald serves, except with
+\`metallb\`: see \`defaultClass\`.
+
+| annotation | of | in \`compat\` | Herald's own | otherwise |
+|---|---|---|---|---|
 ${rows.join('')}`;
 }
 
