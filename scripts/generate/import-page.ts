@@ -28,6 +28,7 @@ herald import --from-cluster -o report     # the same for the objects of a clust
   \`valuesObject\`, \`parameters\`, of one or several sources), and in a HelmChart or HelmChartConfig of k3s (\`valuesContent\`).
 - A template (Helm, Jinja, \`\${VARIABLE}\`) is one line of the report: render it first. One that configures none of these programs is left
   out. An object that SOPS encrypted is one line too: decrypt it first.
+- Blocks of YAML and JSON in a Markdown file that is named. Below a directory they may be examples: one line names the files, and they are not read.
 - With \`--from-cluster\`: the objects of these programs' API groups that the cluster serves, the ConfigMaps of MetalLB before 0.13 and of kube-vip by their
   usual names, DaemonSets, one static Pod of kube-vip, and all Services, Nodes and Namespaces. A line names each list that you may not read. Secrets
   are not read.
@@ -71,16 +72,26 @@ export function importPage(): string {
 
 /** Annotations of Services. Those of MetalLB are on the page about MetalLB. */
 function annotations(): string {
+  const code = (text: string | undefined): string => (text === undefined ? '' : `\`${text}\``);
   const rows = foreignAnnotations.map(
-    ({ name, tool, ours, fix }) => `| \`${name}\` | ${tool} | ${ours === undefined ? '' : `\`${ours}\``} | ${fix} |\n`,
+    ({ name, tool, ours, compat, fix }) =>
+      `| \`${name}\` | ${tool} | ${code(ours === undefined ? undefined : compat)} | ${code(ours)} | ${fix} |\n`,
   );
   return `## Annotations of Services
 
-Herald does not read these. A Service that has one of them and not Herald's own causes a warning with the fix, in the log and in \`herald plan\`, and the report
-of \`herald import\` has the command that annotates it. [MetalLB compatibility](metallb-compatibility.md#annotations-of-a-service) has those of MetalLB.
+Herald reads an annotation only when \`compat\` of [HeraldConfig](objects.md) names its program: \`compat: [cilium, kube-vip]\`. Otherwise a Service that has one of them
+and not Herald's own causes a warning with the fix, in the log and in \`herald plan\`, and the report of \`herald import\` has the command that annotates it. [MetalLB
+compatibility](metallb-compatibility.md#annotations-of-a-service) has those of MetalLB.
 
-| annotation | of | Herald's own | otherwise |
-|---|---|---|---|
+What is read has the meaning of Herald's own annotation, which wins over it; when two disagree, a warning names the one that is not used. Of several programs MetalLB
+counts first, then the order of \`compat\`. \`herald explain service\` and \`herald plan\` name the annotation that asked for an address or a pool. Beside
+\`spec.loadBalancerIP\` the annotation of kube-vip and of PureLB counts alone, and with Cilium's the Service gets both addresses, as in these programs.
+An address of DHCP (\`0.0.0.0\` or \`::\` with kube-vip) is refused with that reason. kube-vip lets Services share an address without a key, and PureLB across
+namespaces by the key alone; Herald needs [the key and the namespaces](annotations.md) on both. \`compat\` does not change which Services Herald serves, except with
+\`metallb\`: see \`defaultClass\`.
+
+| annotation | of | in \`compat\` | Herald's own | otherwise |
+|---|---|---|---|---|
 ${rows.join('')}`;
 }
 

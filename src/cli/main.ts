@@ -24,6 +24,9 @@ const shipped: readonly ShippedProvider[] = [awsDefinition];
 /** Set by commands that only print: a provider module may hold a connection or a timer open, which would keep Node.js running. */
 let endAtOnce = false;
 
+/** Commands that only read, compute and print. No handler could run while they compute, so a signal ends them as it ends any program. */
+const computesOnly: ReadonlySet<string> = new Set(['import', 'plan', 'explain']);
+
 /** The composition root: the only place that knows the process, the real clock and the providers. */
 async function main(argv: readonly string[]): Promise<number> {
   let status = 0;
@@ -45,7 +48,7 @@ async function main(argv: readonly string[]): Promise<number> {
     readInput: async () => text(process.stdin),
     setExitStatus: (code) => void (status = code),
     ...stopSignals(
-      (signal, heard) => void process.on(signal, heard),
+      (signal, heard) => (computesOnly.has(argv[2] ?? '') ? undefined : void process.on(signal, heard)),
       () => process.exit(130),
     ),
     hostname: hostname(),

@@ -49,14 +49,17 @@ function keywords(schema: Schema): JsonSchema {
       return { type: 'boolean' };
     case 'choice':
       return { enum: schema.values };
-    case 'list':
-      return {
+    case 'list': {
+      const list = {
         type: 'array',
         items: ofSchema(schema.items),
         maxItems: schema.maxItems,
         ...(schema.required === undefined ? {} : { minItems: 1 }),
         ...(schema.unique === true || schema.key !== undefined ? { uniqueItems: true } : {}),
       };
+      if (schema.orText === undefined || schema.items.kind !== 'choice') return list;
+      return { anyOf: [{ enum: [schema.orText, ...schema.items.values] }, list] };
+    }
     case 'map':
       return { type: 'object', additionalProperties: ofSchema(schema.values), maxProperties: schema.maxEntries };
     case 'object': {

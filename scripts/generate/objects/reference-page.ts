@@ -78,7 +78,7 @@ function typeOf(schema: Schema): string {
     case 'choice':
       return schema.values.map((value) => `\`${value}\``).join(', ');
     case 'list':
-      return `list of ${pluralOf(schema.items)}`;
+      return `list of ${pluralOf(schema.items)}${schema.orText === undefined ? '' : `, or one of them, or \`${schema.orText}\``}`;
     case 'map':
       return 'mapping';
     case 'object':

@@ -68,7 +68,15 @@ function keywordsOf(schema: Schema, place: Place): StructuralSchema {
   }
 }
 
-function listKeywords({ items, maxItems, required, unique, key }: ListSchema, place: Place): StructuralSchema {
+function listKeywords({ items, maxItems, required, unique, key, orText }: ListSchema, place: Place): StructuralSchema {
+  if (orText !== undefined && items.kind === 'choice')
+    return {
+      // A structural schema has one type or none. Each keyword binds only values of its own type, and the reader refuses all other types.
+      'x-kubernetes-preserve-unknown-fields': true,
+      pattern: `^(${[orText, ...items.values].join('|')})$`,
+      items: structuralSchema(items, { ...place, needed: true }),
+      maxItems,
+    };
   const type = key !== undefined ? 'map' : unique === true && items.kind !== 'object' ? 'set' : 'atomic';
   return {
     type: 'array',

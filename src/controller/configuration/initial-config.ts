@@ -83,8 +83,9 @@ export class InitialConfig {
   /** Undefined when the manifest settles which controller serves Services without a class. */
   async #findOthers(): Promise<readonly string[] | undefined> {
     const { defaultClass, compat } = this.#manifest.spec ?? {};
-    // With compat: metallb, Herald serves them in MetalLB's place.
-    if (defaultClass !== undefined || compat === 'metallb') return undefined;
+    // With metallb in compat, Herald serves them in MetalLB's place.
+    const programs: readonly unknown[] = Array.isArray(compat) ? compat : [compat];
+    if (defaultClass !== undefined || programs.includes('metallb')) return undefined;
     return this.#components.otherLoadBalancers(this.#stop.signal);
   }
 

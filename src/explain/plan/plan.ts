@@ -42,6 +42,8 @@ interface AddressChange {
   readonly after: readonly string[];
   /** Why the Service does not get the address that it requests. */
   readonly reason?: Reason;
+  /** Annotations of another program by which it names addresses or a pool. Absent: there are none. */
+  readonly requestedBy?: readonly string[];
 }
 
 export interface SessionChange {
@@ -100,7 +102,7 @@ export function planChanges(current: Snapshot, proposed: Snapshot, { classify, r
   }
   return {
     pools: newlyRefused(current, proposed),
-    addresses: changedAddresses(current, expectedAddresses(current, current, released), expected),
+    addresses: changedAddresses({ current, proposed }, expectedAddresses(current, current, released), expected),
     owners: ownerMoves(current, after),
     routes: routesOfAll,
     rules: rulesOfAll,
@@ -116,14 +118,18 @@ export function isEmptyPlan(plan: Plan): boolean {
 }
 
 /** `unchanged` is what the current manifests lead to anyway. A Service that waits now and would go on waiting is not a change. */
-function changedAddresses(current: Snapshot, unchanged: ExpectedAddresses, expected: ExpectedAddresses): AddressChange[] {
+function changedAddresses(
+  { current, proposed }: { readonly current: Snapshot; readonly proposed: Snapshot },
+  unchanged: ExpectedAddresses,
+  expected: ExpectedAddresses,
+): AddressChange[] {
   return [...expected.keys()].toSorted().flatMap((key): AddressChange[] => {
     const service = current.services.get(key);
     const before = service === undefined ? [] : recordedAddresses(service);
     const { addresses: after = [], reason } = expected.get(key) ?? {};
     const saidBefore = JSON.stringify(unchanged.get(key)?.reason);
     if (sameAddresses(before, after) && JSON.stringify(reason) === saidBefore) return [];
-    return [{ service: key, before, after, ...defined({ reason }) }];
+    return [{ service: key, before, after, ...defined({ reason, requestedBy: proposed.services.get(key)?.requestedBy }) }];
   });
 }
 

@@ -30,10 +30,11 @@ export function planSections(plan: Plan): PlanSection[] {
     ...section('Pools', pools.flatMap(poolLines)),
     ...section(
       'Addresses',
-      addresses.map(({ service, before, after, reason }) => {
+      addresses.map(({ service, before, after, reason, requestedBy }) => {
         const kept = after.length === 0 ? 'none' : `keeps ${list(after)}`;
         const change = sameAddresses(before, after) ? kept : `${list(before)} -> ${list(after)}`;
-        return `  ${service}: ${change}${reason === undefined ? '' : `  (${reasonText(reason)})`}`;
+        const by = requestedBy === undefined ? '' : `  requested by ${requestedBy.join(' and ')}`;
+        return `  ${service}: ${change}${by}${reason === undefined ? '' : `  (${reasonText(reason)})`}`;
       }),
     ),
     ...section('Addresses that no node would announce', unannounced.flatMap(unannouncedLines)),

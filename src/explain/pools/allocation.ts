@@ -19,6 +19,8 @@ export interface AllocationExplanation {
   /** The addresses that the Service would get. Absent: it has an address, it would get none, or a controller decides. */
   readonly expected?: readonly { readonly address: string; readonly pool?: string }[];
   readonly reason?: Reason;
+  /** Annotations of another program by which the Service names addresses or a pool. Absent: there are none. */
+  readonly requestedBy?: readonly string[];
   /** Pool by pool, in the order in which the pools are tried. Empty when there is no reason. */
   readonly pools: readonly { readonly pool: string; readonly reason?: Reason }[];
 }
@@ -70,7 +72,8 @@ export function explainAllocation(snapshot: Snapshot, service: Service, released
     const pool = allocator.poolOf(address);
     return { address: formatAddress(address), ...defined({ pool }) };
   });
-  return { addresses, ...(reason === undefined ? { pools: [] } : { reason, pools: allocator.survey(request) }) };
+  const facts = { addresses, ...defined({ requestedBy: service.requestedBy }) };
+  return { ...facts, ...(reason === undefined ? { pools: [] } : { reason, pools: allocator.survey(request) }) };
 }
 
 export type ExpectedAddresses = ReadonlyMap<ServiceKey, { readonly addresses: readonly string[]; readonly reason?: Reason }>;

@@ -145,19 +145,23 @@ function ofModuleText(provider: string, status: readonly string[]): string {
   return `connections to ${status.join(' and ')} reach the resources of ${provider}, which decides where they go`;
 }
 
-function renderAllocation({ addresses, expected = [], reason, pools }: ServiceExplanation['allocation'], isBrief: boolean): string[] {
+function renderAllocation(allocation: ServiceExplanation['allocation'], isBrief: boolean): string[] {
+  const { addresses, expected = [], reason, pools, requestedBy } = allocation;
   const held = addresses.map(({ address, pool }) => (pool === undefined ? `${address} (in no pool)` : `${address} (pool ${pool})`));
   const given = expected.map(({ address, pool }) => (pool === undefined ? address : `${address} from pool ${pool}`));
-  if (given.length > 0) return [`Address    none yet: would get ${given.join(', ')}`];
+  const request = requestedBy === undefined ? [] : [`           requested by ${requestedBy.join(' and ')}`];
+  if (given.length > 0) return [`Address    none yet: would get ${given.join(', ')}`, ...request];
   const first = `Address    ${held.length > 0 ? held.join(', ') : 'none'}`;
-  if (reason === undefined) return held.length > 0 ? [first] : [`${first} yet: the controller has not assigned one; is it running?`];
+  if (reason === undefined)
+    return held.length > 0 ? [first, ...request] : [`${first} yet: the controller has not assigned one; is it running?`, ...request];
   const refusing = pools.filter((pool) => pool.reason !== undefined).length;
   const others = refusing > 1 ? [`           ${refusing} pools refuse it (-o wide lists them)`] : [];
-  if (isBrief) return [first, ...withFix('           ', reason), ...others];
+  if (isBrief) return [first, ...request, ...withFix('           ', reason), ...others];
   // When the reason of one pool is the whole reason, it is printed once.
   const summary = pools.some((pool) => pool.reason?.code === reason.code) ? [] : withFix('           ', reason);
   return [
     first,
+    ...request,
     ...summary,
     ...pools.flatMap(({ pool, reason: refusal }) => (refusal === undefined ? [] : withFix(`           pool ${pool}: `, refusal))),
   ];

@@ -6,6 +6,7 @@ import { cidr, interfacePattern, labelName, loadBalancerClass } from '../schema/
 import { defaultsOf, defineKind, type ObjectOfKind, type ReadContext } from '../schema/kind.ts';
 import { age, conditionColumns, conditions } from '../schema/status.ts';
 import type { ObjectValue, Value } from '../schema/value.ts';
+import { compatPrograms } from '../objects/compat-programs.ts';
 import { checkModes } from '../objects/node-state.ts';
 import { providerTables } from '../provider-tables.ts';
 
@@ -22,9 +23,6 @@ export type DirectReturnMode = (typeof directReturnModes)[number];
 
 /** withdraw: a node that cannot forward an address family withdraws its routes. report: it only reports the problem. */
 const hostProblemActions = ['withdraw', 'report'] as const;
-
-const compats = ['none', 'metallb'] as const;
-export type Compat = (typeof compats)[number];
 
 /** Differs from kube-proxy's default bit, which is 14 and was 15. Cilium and Calico use bits 8 to 11 and 16 to 31. */
 const besideKubeProxyBit = 13;
@@ -153,14 +151,16 @@ const fields = {
   }),
   loadBalancerClass: parsed(loadBalancerClass, { unset: '`herald.dev/herald`', description: 'Herald serves Services of this class.' }),
   defaultClass: boolean({
-    unset: 'true over a directory and with `compat: metallb`, else false',
+    unset: 'true over a directory and with `metallb` in `compat`, else false',
     description:
       'Herald also serves Services without a class. A Service that Herald no longer serves after a change of this field or `loadBalancerClass` is not announced, but keeps its address until the Service changes its type or class, or is deleted.',
   }),
-  compat: choice(compats, {
-    default: 'none',
+  compat: list(choice(compatPrograms), {
+    maxItems: compatPrograms.length,
+    orText: 'none',
+    unset: 'none',
     description:
-      "metallb: objects of `metallb.io` and annotations of MetalLB are read as if they were Herald's ([migrating](../how-to/migrate-from-metallb.md)).",
+      "Programs whose [annotations on Services](import.md#annotations-of-services) are read as if they were Herald's: `compat: [metallb, cilium]`. One program needs no list, and `none` is the empty list. `metallb` also reads objects of `metallb.io` ([migrating](../how-to/migrate-from-metallb.md)).",
   }),
   compatNamespace: parsed(labelName, {
     unset: 'metallb-system',
@@ -251,7 +251,7 @@ export function settings(written: ObjectValue<typeof ownFields>, { standalone }:
     masqueradeBit: spec.masqueradeBit ?? (spec.services === 'all' ? aloneBit : besideKubeProxyBit),
     loadBalancerClass: spec.loadBalancerClass ?? 'herald.dev/herald',
     // In a cluster a Service without a class may belong to another controller. MetalLB without --lb-class serves such Services.
-    defaultClass: spec.defaultClass ?? (standalone || spec.compat === 'metallb'),
+    defaultClass: spec.defaultClass ?? (standalone || spec.compat.includes('metallb')),
     nodeDrain: spec.nodeDrain ?? defaultsOf(nodeDrain),
     compatNamespace: spec.compatNamespace ?? 'metallb-system',
   };

@@ -26,7 +26,7 @@ export interface ServiceImport {
 }
 
 const { allowSharedIP, loadBalancerIPs } = annotations;
-const compat = { compat: 'metallb', namespace: '' } as const;
+const compat = { compat: ['metallb'], namespace: '' } as const;
 /** Files have no fields that an API server fills in. */
 const leftOpen = { unchosen: 'left open' } as const;
 

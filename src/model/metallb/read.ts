@@ -1,18 +1,21 @@
 import { isRecord } from '../../lang/is-record.ts';
 import { defined } from '../../lang/defined.ts';
-import type { Compat, HeraldConfig } from '../kinds/types.ts';
+import type { HeraldConfig } from '../kinds/types.ts';
+import type { CompatProgram } from '../objects/compat-programs.ts';
+import { annotations as names } from '../annotations.ts';
 import { defaultConfig } from '../kinds/default-config.ts';
 import type { TranslatedFrom } from '../objects/metadata.ts';
+import type { Service } from '../objects/service.ts';
 import { parseObject, type ParseResult } from '../parse.ts';
 import { addProblem, fieldText, type FieldPath, type FieldProblem } from '../reading/problem.ts';
 import type { ObjectIdentity, ParseOptions } from '../reading/result.ts';
-import { translateAnnotations, type TranslatedAnnotations } from '../reading/metallb-annotations.ts';
+import { translateRequest, type TranslatedRequest } from '../reading/requests-of-others.ts';
 import { metallbGroup } from '../parse/metallb-group.ts';
 import { translateObject } from './translate.ts';
 
 /** Determines whose objects are read: HeraldConfig.spec.compat and compatNamespace. */
 export interface ReadingMode {
-  readonly compat: Compat;
+  readonly compat: readonly CompatProgram[];
   readonly namespace: string;
 }
 
@@ -21,18 +24,25 @@ export function readingModeOf({ compat, compatNamespace }: Pick<HeraldConfig, 'c
   return { compat, namespace: compatNamespace };
 }
 
-/** True when objects are read the same way in both modes. The namespace matters only with compat: metallb. */
+/** True when objects are read the same way in both modes. The namespace matters only with MetalLB's objects. */
 export function sameReadingMode(a: ReadingMode, b: ReadingMode): boolean {
-  return a.compat === b.compat && (a.compat === 'none' || a.namespace === b.namespace);
+  const isSame = a.compat.length === b.compat.length && a.compat.every((program) => b.compat.includes(program));
+  return isSame && (!readsMetalLB(a) || a.namespace === b.namespace);
+}
+
+/** True when objects of metallb.io are read. */
+export function readsMetalLB({ compat }: Pick<ReadingMode, 'compat'>): boolean {
+  return compat.includes('metallb');
 }
 
 /**
- * Reads any object. Every object enters here: with compat: metallb it is translated first, and no later code knows of MetalLB. Problems and
- * warnings name the fields and annotations as they were written.
+ * Reads any object. Every object enters here: what is written for a program in `compat` is translated first, and no later code knows of that
+ * program. Problems and warnings name the fields and annotations as they were written.
  */
 export function parseAnyObject(raw: unknown, mode: ReadingMode, options: ParseOptions = {}): ParseResult {
-  if (mode.compat === 'none' || !isRecord(raw)) return parseObject(raw, options);
-  if (raw['kind'] === 'Service' && raw['apiVersion'] === 'v1') return readService(raw, options);
+  if (mode.compat.length === 0 || !isRecord(raw)) return parseObject(raw, options);
+  if (raw['kind'] === 'Service' && raw['apiVersion'] === 'v1') return readService(raw, mode, options);
+  if (!readsMetalLB(mode)) return parseObject(raw, options);
   const translation = translateObject(raw, mode.namespace);
   switch (translation.is) {
     case 'foreign':
@@ -57,25 +67,42 @@ export function parseAnyObject(raw: unknown, mode: ReadingMode, options: ParseOp
   }
 }
 
-function readService(raw: Readonly<Record<string, unknown>>, options: ParseOptions): ParseResult {
+function readService(raw: Readonly<Record<string, unknown>>, { compat }: ReadingMode, options: ParseOptions): ParseResult {
   const metadata = isRecord(raw['metadata']) ? raw['metadata'] : {};
-  const written = metadata['annotations'];
-  const translated = isRecord(written) ? translateAnnotations(written) : undefined;
+  const spec = isRecord(raw['spec']) ? raw['spec'] : {};
+  const written = isRecord(metadata['annotations']) ? metadata['annotations'] : {};
+  const translated = translateRequest(written, spec['loadBalancerIP'], compat);
   if (translated === undefined) return parseObject(raw, options);
-  const { annotations } = translated;
-  const result = parseObject({ ...raw, metadata: { ...metadata, annotations } }, options);
+  const { loadBalancerIP: _field, ...withoutField } = spec;
+  const { annotations, refusal } = translated;
+  const result = parseObject(
+    { ...raw, metadata: { ...metadata, annotations }, ...(translated.withoutField ? { spec: withoutField } : {}) },
+    options,
+  );
   const warnings = result.warnings.map((problem) => asWritten(problem, translated));
-  for (const { name, message, fix } of translated.findings) addProblem(warnings, ['metadata', 'annotations', name], message, fix);
+  for (const { name, message, fix } of translated.findings) addProblem(warnings, pathOf(name), message, fix);
   const problems = result.problems.map((problem) => asWritten(problem, translated));
+  if (refusal !== undefined) addProblem(problems, pathOf(refusal.name), refusal.problem, refusal.fix);
   const { object } = result;
-  if (object?.kind !== 'Service' || object.invalidRequest === undefined) return { ...result, problems, warnings };
-  const { field, problem } = object.invalidRequest;
-  const invalidRequest = { field: translated.from.get(field) ?? field, problem };
-  return { ...result, object: { ...object, invalidRequest }, problems, warnings };
+  if (object?.kind !== 'Service') return { ...result, problems, warnings };
+  return { ...result, object: { ...object, ...requestAsWritten(object, translated) }, problems, warnings };
 }
 
-/** Names the MetalLB annotation in a problem of the annotation that was translated from it. */
-function asWritten(problem: FieldProblem, { from }: TranslatedAnnotations): FieldProblem {
+const pathOf = (name: string): FieldPath => (name.startsWith('spec.') ? name.split('.') : ['metadata', 'annotations', name]);
+
+function requestAsWritten(
+  { invalidRequest }: Service,
+  { from, refusal }: TranslatedRequest,
+): Partial<Pick<Service, 'invalidRequest' | 'requestedAddresses' | 'requestedBy'>> {
+  if (invalidRequest !== undefined)
+    return { invalidRequest: { ...invalidRequest, field: from.get(invalidRequest.field) ?? invalidRequest.field } };
+  if (refusal !== undefined) return { invalidRequest: { field: refusal.name, problem: refusal.problem }, requestedAddresses: [] };
+  const requestedBy = [names.loadBalancerIPs, names.addressPool].flatMap((name) => from.get(name) ?? []);
+  return requestedBy.length === 0 ? {} : { requestedBy };
+}
+
+/** Names the annotation of the other program in a problem of the annotation that was translated from it. */
+function asWritten(problem: FieldProblem, { from }: TranslatedRequest): FieldProblem {
   const path = problem.path.map((step) => (typeof step === 'string' ? (from.get(step) ?? step) : step));
   return { ...problem, path, field: fieldText(path) };
 }

@@ -30,6 +30,8 @@ export interface Service {
   readonly requestedAddresses: readonly Address[];
   /** Annotation herald.dev/address-pool. */
   readonly requestedPool?: string;
+  /** The annotations of another program that name addresses or pool. Absent: they are Herald's, or there are none. */
+  readonly requestedBy?: readonly string[];
   /** Annotation herald.dev/allow-shared-ip. */
   readonly sharingKey?: string;
   /** Annotation herald.dev/allow-shared-ip-namespaces: names, or "*". It need not contain the Service's own namespace. */

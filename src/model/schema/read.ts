@@ -115,7 +115,7 @@ function readList(schema: ListSchema, fields: FieldReader, name: string): readon
   return values;
 }
 
-function readItems({ items, maxItems }: ListSchema, fields: FieldReader, name: string): readonly unknown[] {
+function readItems({ items, maxItems, orText }: ListSchema, fields: FieldReader, name: string): readonly unknown[] {
   switch (items.kind) {
     case 'object':
       return fields.objects(name, maxItems).map((item) => readSchema(items, item));
@@ -123,8 +123,11 @@ function readItems({ items, maxItems }: ListSchema, fields: FieldReader, name: s
       return fields.texts(name, maxItems, items.maxLength);
     case 'parsed':
       return fields.parsedList(name, maxItems, items.grammar.parse);
-    case 'choice':
-      return fields.manyOf(name, items.values);
+    case 'choice': {
+      if (orText === undefined || typeof fields.raw(name) !== 'string') return fields.manyOf(name, items.values);
+      const one = fields.oneOf(name, [orText, ...items.values]);
+      return one === undefined || one === orText ? [] : [one];
+    }
   }
 }
 

@@ -67,6 +67,11 @@ export interface ListSchema extends Common {
   readonly maxItems: number;
   /** Refuses equal elements. In a list of texts the order does not matter, and server-side apply may merge the elements one by one. */
   readonly unique?: true;
+  /**
+   * For a list of choices that was one choice before: a text may be written in place of the list, either one of the choices or this word, which
+   * means the empty list.
+   */
+  readonly orText?: string;
   /** The field that identifies an element. Its values must be unique, and server-side apply merges by it. */
   readonly key?: string;
 }

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import type { HeraldObject, Change, Snapshot } from '../../model/store/snapshot.ts';
 import { MergedObjects, sourceKey } from '../../model/metallb/merge.ts';
 import { identityText } from '../../model/reading/result.ts';
-import { readingModeOf, sameReadingMode, type ReadingMode } from '../../model/metallb/read.ts';
+import { readingModeOf, readsMetalLB, sameReadingMode, type ReadingMode } from '../../model/metallb/read.ts';
 import { Store } from '../../model/store/store.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
@@ -286,7 +286,7 @@ export class DirectorySource implements Source {
     const before = this.#applied.get(id) ?? [];
     const settled = this.#manifests.settle(id);
     // A broken file keeps its last good version, unless HeraldConfig no longer allows MetalLB's objects.
-    const foreign = this.#mode.compat === 'none' && settled.some(({ metadata }) => metadata.origin !== undefined);
+    const foreign = !readsMetalLB(this.#mode) && settled.some(({ metadata }) => metadata.origin !== undefined);
     const chosen = foreign ? [] : settled;
     if (chosen === this.#settled.get(id) || (chosen.length === 0 && before.length === 0)) return [];
     const after = chosen.map((object) => this.#poolsInForce.dated(object));

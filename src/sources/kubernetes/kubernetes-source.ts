@@ -4,7 +4,7 @@ import { clusterConfig } from '../../model/kinds/default-config.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { requestedDrain } from '../../model/kinds/requested-drain.ts';
 import { MergedObjects } from '../../model/metallb/merge.ts';
-import { parseAnyObject, type ReadingMode } from '../../model/metallb/read.ts';
+import { parseAnyObject, readsMetalLB, type ReadingMode } from '../../model/metallb/read.ts';
 import { parseObject, type ParseOptions, type ParseResult } from '../../model/parse.ts';
 import type { Change, KindName, Snapshot } from '../../model/store/snapshot.ts';
 import { Store } from '../../model/store/store.ts';
@@ -44,7 +44,7 @@ export interface KubernetesSourceOptions {
 const naming: ReadonlySet<KindName> = new Set<KindName>(['BGPPeer', 'Node']);
 
 /** Operators who have not applied the RBAC of the component still get addresses. */
-const metallbRefusal = { about: '', fix: 'apply manifests/components/metallb, or set compat: none in HeraldConfig' };
+const metallbRefusal = { about: '', fix: 'apply manifests/components/metallb, or take metallb out of compat in HeraldConfig' };
 
 /**
  * The API server as a source of objects. `start` waits for it as long as necessary. Afterwards the snapshot survives any loss of the
@@ -196,7 +196,7 @@ export class KubernetesSource implements Source {
   }
 
   #followMetalLB(): void {
-    if (this.#closed || this.#mode.compat === 'none') return;
+    if (this.#closed || !readsMetalLB(this.#mode)) return;
     const { namespace } = this.#mode;
     this.#metallb = kindsOfMetalLB(namespace).map((kind) => {
       const parse = (raw: RawObject): ParseResult => parseAnyObject(raw, this.#mode);

@@ -4,7 +4,7 @@ import { KubeError } from '../../kube/error.ts';
 import { listAll } from '../../kube/reflector/list-pages.ts';
 import { rawKey, type RawObject } from '../../kube/raw-object.ts';
 import { parseObject } from '../../model/parse.ts';
-import { readingModeOf, type ReadingMode } from '../../model/metallb/read.ts';
+import { readingModeOf, readsMetalLB, type ReadingMode } from '../../model/metallb/read.ts';
 import type { KindName } from '../../model/store/snapshot.ts';
 import type { UnreadableKind } from '../../model/store/unreadable-kind.ts';
 import { configKind, kindsOfController, kindsOfMetalLB, serviceKind, type WatchedKind } from './collections/watched-kinds.ts';
@@ -33,7 +33,7 @@ const namespaced: ReadonlySet<KindName> = new Set<KindName>(['Service', 'Endpoin
 export async function listObjects(client: Pick<KubeClient, 'get'>, options: ListOptions): Promise<ListedObjects> {
   const configs = await listKind(client, configKind, options);
   const mode = modeIn(options.config === undefined ? configs.objects : [options.config]);
-  const metallb = mode.compat === 'none' ? [] : kindsOfMetalLB(mode.namespace);
+  const metallb = readsMetalLB(mode) ? kindsOfMetalLB(mode.namespace) : [];
   const kinds = [serviceKind, ...kindsOfController, ...metallb];
   const listed = [configs, ...(await Promise.all(kinds.map((kind) => listKind(client, kind, options))))];
   const found = { objects: listed.flatMap(({ objects }) => objects), unread: listed.flatMap(({ unread }) => unread) };

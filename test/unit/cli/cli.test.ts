@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
@@ -24,6 +24,27 @@ describe('help', () => {
       expect(stdout).toMatch(/\nExample:\n {2}.*herald /);
     },
   );
+});
+
+describe('a command that only reads and computes', () => {
+  const pools = Array.from(
+    { length: 5000 },
+    (_, index) =>
+      `apiVersion: cilium.io/v2\nkind: CiliumLoadBalancerIPPool\nmetadata: {name: p${index}}\nspec: {blocks: [{cidr: 10.${index >> 8}.${index & 255}.0/24}]}\n`,
+  ).join('---\n');
+
+  test.each([
+    ['waits for input', false],
+    ['computes', true],
+  ])('ends at once by SIGTERM while it %s', async (_, isComplete) => {
+    const child = spawn(join(root, 'bin/herald'), ['import', '-', '-o', 'report'], { stdio: ['pipe', 'ignore', 'ignore'] });
+    // More than a pipe holds: the process has taken the rest when the last part is written.
+    await new Promise<void>((resolve, reject) => child.stdin.write(pools, (error) => (error ? reject(error) : resolve())));
+    if (isComplete) child.stdin.end();
+    const exit = once(child, 'exit');
+    child.kill('SIGTERM');
+    expect(await exit).toEqual([null, 'SIGTERM']);
+  });
 });
 
 /**

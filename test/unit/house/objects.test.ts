@@ -56,7 +56,7 @@ describe.each(kinds as readonly KindDefinition[])('$kind', (kind) => {
 
   test('schemas use only known options', () => {
     const known = new Set(
-      'kind description required unset rules maxLength default format secret grammar min max zeroIsUnset values items maxItems unique key maxEntries fields relations open impliedDefaults called'.split(
+      'kind description required unset rules maxLength default format secret grammar min max zeroIsUnset values items maxItems unique orText key maxEntries fields relations open impliedDefaults called'.split(
         ' ',
       ),
     );

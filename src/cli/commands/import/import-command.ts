@@ -64,13 +64,15 @@ export function importCommand(context: CommandContext): Command {
 const named = tools.map(({ name }) => name).join(', ');
 
 async function importAll(context: CommandContext, paths: readonly string[], options: ImportOptions): Promise<void> {
-  const { documents, unread } = await readInput(context, paths, options);
+  const { documents, unread, notes = [] } = await readInput(context, paths, options);
   const { tools: found, templates } = importDocuments(documents, options.namespace);
   const rendered = renderedServices(documents);
   const others = documents.filter(({ raw }) => isRecord(raw) && raw['kind'] !== 'Service');
-  const report = reportOf(found, [...others, ...rendered.services], [...unread, ...templates, ...rendered.templates]);
+  const lines = { unread: [...unread, ...templates, ...rendered.templates], notes };
+  const report = reportOf(found, [...others, ...rendered.services], lines);
   if (found.length === 0 && !hasRequests(report)) {
     for (const line of report.unread) context.printError(`problem: ${line}`);
+    for (const line of notes) context.printError(`note: ${line}`);
     const input = options.fromCluster === true ? 'the cluster' : paths.join(' and ');
     throw new UsageError(`${input} has no configuration of ${named}${askingNothing(report)}`);
   }
@@ -91,11 +93,15 @@ function readInput(context: CommandContext, paths: readonly string[], options: I
 const hasCluster = ({ kubeconfig, apiserver, context }: CallerOptions): boolean =>
   kubeconfig !== undefined || apiserver !== undefined || context !== undefined;
 
-function reportOf(found: readonly ImportedTool[], documents: readonly RawDocument[], unread: readonly string[]): ImportReport {
+function reportOf(
+  found: readonly ImportedTool[],
+  documents: readonly RawDocument[],
+  lines: Pick<ImportReport, 'unread' | 'notes'>,
+): ImportReport {
   const services = importServices(documents);
   const manifestsOf = found.flatMap((one) => one.documents).flatMap((one): readonly Manifest[] => one.manifests);
   const reported = reportAddresses(documents, manifestsOf, services.services);
-  return { tools: found, services: { ...services, services: reported.services }, addresses: reported.addresses, unread };
+  return { tools: found, services: { ...services, services: reported.services }, addresses: reported.addresses, ...lines };
 }
 
 /** Classes by which Services name another load balancer. */
@@ -132,7 +138,7 @@ function metallbCommand(context: CommandContext): Command {
       const own = all.filter((document) => metallb.recognises(document));
       const documents = uniqueNames(importMetalLB(own, { all, namespace: options.namespace, templates: [] }, secrets));
       const tool = { tool: metallb.name, documents };
-      const report = reportOf([tool], inputs, problems);
+      const report = reportOf([tool], inputs, { unread: problems, notes: [] });
       write(context, options, report);
       const levels = levelsOf(report);
       context.setExitStatus(problems.length > 0 || levels.has('refused') ? 1 : levels.has('differs') ? 2 : 0);

@@ -11,17 +11,20 @@ export interface ImportReport {
   readonly addresses: readonly ServiceAddresses[];
   /** Lines about files and documents that were not read. */
   readonly unread: readonly string[];
+  /** Lines about what was left out on purpose. */
+  readonly notes: readonly string[];
 }
 
 const verdicts = ['refused', 'differs', 'exact'] as const;
 
 /** Returns the report of an import in lines. Refused objects come first, because a person must fix them. */
-export function renderImport({ tools, services: { services, classes }, addresses, unread }: ImportReport): string[] {
+export function renderImport({ tools, services: { services, classes }, addresses, unread, notes }: ImportReport): string[] {
   const objects = tools.flatMap(({ documents }) => documents);
   const counts = verdicts.map((verdict) => `${objects.filter((one) => one.verdict === verdict).length} ${verdict}`).toReversed();
   const total = [...classes.values()].reduce((sum, count) => sum + count, 0);
   return [
     ...unread.map((line) => `problem: ${line}`),
+    ...notes.map((line) => `note: ${line}`),
     ...tools.flatMap(({ tool, documents }) => [
       `${tool}: ${documents.length} ${documents.length === 1 ? 'object' : 'objects'}`,
       ...verdicts.flatMap((verdict) => documents.filter((one) => one.verdict === verdict)).flatMap(renderObject),
@@ -34,13 +37,14 @@ export function renderImport({ tools, services: { services, classes }, addresses
 }
 
 /** Returns the report of an import for programs. */
-export function importData({ tools, services: { services, classes }, addresses, unread }: ImportReport): object {
+export function importData({ tools, services: { services, classes }, addresses, unread, notes }: ImportReport): object {
   return {
     objects: tools.flatMap(({ tool, documents }) => documents.map(({ manifests: _manifests, ...one }) => ({ tool, ...one }))),
     services,
     addresses,
     classes: Object.fromEntries(classes),
     problems: unread,
+    notes,
   };
 }
 

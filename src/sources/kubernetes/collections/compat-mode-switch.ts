@@ -56,7 +56,7 @@ export class CompatModeSwitch implements Destination {
   async #switch(): Promise<void> {
     this.#switching = true;
     for (let mode = readingModeOf(this.#latest); !sameReadingMode(mode, this.#mode); mode = readingModeOf(this.#latest)) {
-      if (mode.compat === 'none') this.#events.changed(this.#file());
+      if (mode.compat.every((program) => this.#mode.compat.includes(program))) this.#events.changed(this.#file());
       await this.#events.read(mode);
       this.#mode = mode;
     }

@@ -9,7 +9,7 @@ import { MergedObjects } from '../../../../src/model/metallb/merge.ts';
 import { parseAnyObject } from '../../../../src/model/metallb/read.ts';
 import { Store } from '../../../../src/model/store/store.ts';
 
-const mode = { compat: 'metallb', namespace: 'metallb-system' } as const;
+const mode = { compat: ['metallb'], namespace: 'metallb-system' } as const;
 const file = join(import.meta.dirname, '../../../../examples/metallb/installation.yaml');
 const installation = parseAllDocuments(readFileSync(file, 'utf8')).map((document) => document.toJS() as unknown);
 const node = {

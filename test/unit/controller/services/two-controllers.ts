@@ -1,6 +1,6 @@
 import { BareMetalProvider } from '../../../../providers/bare-metal/provider.ts';
 import { Controller } from '../../../../src/controller/controller.ts';
-import type { Compat } from '../../../../src/model/kinds/types.ts';
+import type { CompatProgram } from '../../../../src/model/objects/compat-programs.ts';
 import { parseAnyObject } from '../../../../src/model/metallb/read.ts';
 import { KubernetesStatusWriter } from '../../../../src/sources/kubernetes/records/status-writer.ts';
 import { silentLog } from '../../../../src/system/log.ts';
@@ -44,7 +44,7 @@ export class TwoControllers {
   readonly released: string[] = [];
   readonly #toHerald: Event[] = [];
   readonly #toMetalLB: Event[] = [];
-  #compat: Compat = 'none';
+  #compat: readonly CompatProgram[] = [];
   #controller: Controller | undefined;
   /** True while MetalLB's controller runs. When it starts, it sees every Service. */
   metallbRuns = true;
@@ -59,9 +59,10 @@ export class TwoControllers {
   }
 
   /** Changes `compat` as the source does: Services are read in the new way before HeraldConfig is on and until after it is off. */
-  compat(compat: Compat): void {
-    const settings = config({ defaultClass: compat === 'metallb', compat });
-    if (compat === 'none') this.source.put(settings);
+  compat(word: 'metallb' | 'none'): void {
+    const compat: readonly CompatProgram[] = word === 'none' ? [] : [word];
+    const settings = config({ defaultClass: compat.length > 0, compat });
+    if (compat.length === 0) this.source.put(settings);
     this.#compat = compat;
     for (const object of this.server.objects.values()) this.#show(object);
     this.source.put(settings);

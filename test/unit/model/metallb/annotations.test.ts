@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parseAnyObject } from '../../../../src/model/metallb/read.ts';
 import { service } from '../parse/manifests.ts';
 
-const mode = { compat: 'metallb', namespace: 'metallb-system' } as const;
+const mode = { compat: ['metallb'], namespace: 'metallb-system' } as const;
 const read = (annotations: object, spec: object = {}) => parseAnyObject(service({ type: 'LoadBalancer', ...spec }, { annotations }), mode);
 
 describe('MetalLB annotations of a Service', () => {
@@ -62,7 +62,7 @@ describe('MetalLB annotations of a Service', () => {
 
   test('without compat every annotation of MetalLB is ignored with a warning', () => {
     const raw = service({ type: 'LoadBalancer' }, { annotations: { 'metallb.io/address-pool': 'a' } });
-    const { object, warnings } = parseAnyObject(raw, { compat: 'none', namespace: 'metallb-system' });
+    const { object, warnings } = parseAnyObject(raw, { compat: [], namespace: 'metallb-system' });
     expect(object).not.toHaveProperty('requestedPool');
     expect(warnings).toHaveLength(1);
   });

@@ -7,7 +7,7 @@ import { ours } from '../parse/manifests.ts';
 import { metallb } from './metallb-manifests.ts';
 
 const read = (raw: unknown, namespace = 'metallb-system'): HeraldObject => {
-  const { object } = parseAnyObject(raw, { compat: 'metallb', namespace });
+  const { object } = parseAnyObject(raw, { compat: ['metallb'], namespace });
   if (object === undefined) throw new Error('cannot be read');
   return object;
 };

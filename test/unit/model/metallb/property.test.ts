@@ -7,7 +7,7 @@ import { parseObject } from '../../../../src/model/parse.ts';
 import { anyMetalLBObject } from './any-metallb-object.ts';
 import { runs } from '../../../support/property.ts';
 
-const mode = { compat: 'metallb', namespace: 'metallb-system' } as const;
+const mode = { compat: ['metallb'], namespace: 'metallb-system' } as const;
 
 test('an object that MetalLB accepts is read, or its problems are reported', () => {
   fc.assert(

@@ -4,7 +4,7 @@ import { translateObject } from '../../../../src/model/metallb/translate.ts';
 import { parseAnyObject } from '../../../../src/model/metallb/read.ts';
 import { metallb } from './metallb-manifests.ts';
 
-const mode = { compat: 'metallb', namespace: 'metallb-system' } as const;
+const mode = { compat: ['metallb'], namespace: 'metallb-system' } as const;
 const pool = { addresses: ['192.0.2.0/24'] };
 const peer = { myASN: 64_512, peerASN: 64_513, peerAddress: '192.0.2.1' };
 const objectOf = (raw: unknown): unknown => parseAnyObject(raw, mode).object;
@@ -262,7 +262,7 @@ describe('refused MetalLB objects', () => {
 
   test('every MetalLB kind is refused without compat: metallb', () => {
     for (const { kind, version } of metallbKinds) {
-      const { object, problems } = parseAnyObject(metallb(kind, {}, 'main', { version }), { compat: 'none', namespace: 'metallb-system' });
+      const { object, problems } = parseAnyObject(metallb(kind, {}, 'main', { version }), { compat: [], namespace: 'metallb-system' });
       expect([kind, object, problems.length]).toEqual([kind, undefined, 1]);
     }
   });

@@ -90,12 +90,18 @@ describe('objects of herald.dev', () => {
 
   test("compat: metallb makes Services without a class Herald's unless defaultClass is set", () => {
     const read = (spec: object) => parseObject(ours('HeraldConfig', spec, 'default')).object;
-    expect(read({})).toMatchObject({ compat: 'none', compatNamespace: 'metallb-system', defaultClass: false });
-    expect(read({ compat: 'none' })).toMatchObject({ compat: 'none', defaultClass: false });
-    expect(read({ compat: 'metallb' })).toMatchObject({ compat: 'metallb', defaultClass: true });
-    expect(read({ compat: 'metallb', defaultClass: false })).toMatchObject({ compat: 'metallb', defaultClass: false });
+    expect(read({})).toMatchObject({ compat: [], compatNamespace: 'metallb-system', defaultClass: false });
+    expect(read({ compat: 'none' })).toMatchObject({ compat: [], defaultClass: false });
+    expect(read({ compat: 'metallb' })).toMatchObject({ compat: ['metallb'], defaultClass: true });
+    expect(read({ compat: 'metallb', defaultClass: false })).toMatchObject({ compat: ['metallb'], defaultClass: false });
     expect(read({ compat: 'metallb', compatNamespace: 'lb' })).toMatchObject({ compatNamespace: 'lb' });
-    expect(problemsOf(ours('HeraldConfig', { compat: 'purelb' }, 'default'))).toEqual([expect.stringContaining('one of none, metallb')]);
+    expect(problemsOf(ours('HeraldConfig', { compat: 'openelb' }, 'default'))).toEqual([expect.stringContaining('one of none, metallb')]);
+    expect(read({ compat: ['metallb'] })).toMatchObject({ compat: ['metallb'], defaultClass: true });
+    expect(read({ compat: ['cilium', 'kube-vip'] })).toMatchObject({ compat: ['cilium', 'kube-vip'], defaultClass: false });
+    expect(read({ compat: 'purelb' })).toMatchObject({ compat: ['purelb'] });
+    expect(read({ compat: [] })).toMatchObject({ compat: [] });
+    for (const compat of [['openelb'], ['none'], 7, {}, true])
+      expect(problemsOf(ours('HeraldConfig', { compat }, 'default'))).toEqual([expect.stringContaining('spec.compat')]);
     expect(problemsOf(ours('HeraldConfig', { compatNamespace: 'a/b' }, 'default'))).toEqual([
       expect.stringContaining('spec.compatNamespace: '),
     ]);

@@ -15,10 +15,18 @@ describe('an annotation of another load balancer', () => {
     [
       'lbipam.cilium.io/ips',
       '192.0.2.7,2001:db8::7',
-      'of Cilium and is not read (write herald.dev/load-balancer-ips: "192.0.2.7,2001:db8::7")',
+      'of Cilium and is not read (write herald.dev/load-balancer-ips: "192.0.2.7,2001:db8::7", or add cilium to compat in HeraldConfig)',
     ],
-    ['io.cilium/lb-ipam-ips', '192.0.2.7', 'of Cilium and is not read (write herald.dev/load-balancer-ips: "192.0.2.7")'],
-    ['lbipam.cilium.io/sharing-key', 'dns', 'of Cilium and is not read (write herald.dev/allow-shared-ip: "dns")'],
+    [
+      'io.cilium/lb-ipam-ips',
+      '192.0.2.7',
+      'of Cilium and is not read (write herald.dev/load-balancer-ips: "192.0.2.7", or add cilium to compat in HeraldConfig)',
+    ],
+    [
+      'lbipam.cilium.io/sharing-key',
+      'dns',
+      'of Cilium and is not read (write herald.dev/allow-shared-ip: "dns", or add cilium to compat in HeraldConfig)',
+    ],
     [
       'projectcalico.org/loadBalancerIPs',
       '["192.0.2.7","2001:db8::7"]',
@@ -31,12 +39,24 @@ describe('an annotation of another load balancer', () => {
       '["192.0.2.0/24"]',
       'of Calico and is not read (write herald.dev/address-pool with the name of one pool)',
     ],
-    ['kube-vip.io/loadbalancerIPs', '192.0.2.7', 'of kube-vip and is not read (write herald.dev/load-balancer-ips: "192.0.2.7")'],
+    [
+      'kube-vip.io/loadbalancerIPs',
+      '192.0.2.7',
+      'of kube-vip and is not read (write herald.dev/load-balancer-ips: "192.0.2.7", or add kube-vip to compat in HeraldConfig)',
+    ],
     ['kube-vip.io/loadbalancerIPs', '0.0.0.0', 'of kube-vip and is not read (0.0.0.0 means an address from a DHCP server'],
     ['kube-vip.io/loadbalancerIPs', '192.0.2.7, ::', 'of kube-vip and is not read (0.0.0.0 means an address from a DHCP server'],
     ['kube-vip.io/egress', 'true', 'of kube-vip and is not read (Herald has no egress'],
-    ['purelb.io/addresses', '192.0.2.7', 'of PureLB and is not read (write herald.dev/load-balancer-ips: "192.0.2.7")'],
-    ['purelb.io/service-group', 'purelb/edge', 'of PureLB and is not read (write herald.dev/address-pool: "edge")'],
+    [
+      'purelb.io/addresses',
+      '192.0.2.7',
+      'of PureLB and is not read (write herald.dev/load-balancer-ips: "192.0.2.7", or add purelb to compat in HeraldConfig)',
+    ],
+    [
+      'purelb.io/service-group',
+      'purelb/edge',
+      'of PureLB and is not read (write herald.dev/address-pool: "edge", or add purelb to compat in HeraldConfig)',
+    ],
     ['kube-router.io/service.local', 'true', 'of kube-router and is not read (write externalTrafficPolicy: Local)'],
     ['eip.openelb.kubesphere.io/v1alpha2', 'edge', 'of OpenELB and is not read (write herald.dev/address-pool: "edge")'],
   ])('%s: %s causes a warning with the fix', (name, value, text) => {

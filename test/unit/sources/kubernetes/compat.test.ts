@@ -27,7 +27,9 @@ beforeEach(async () => {
   seen = [];
   source.onChange(() => {
     const { config, pools } = source.snapshot;
-    seen.push(`${config.compat} ${config.defaultClass} asks for ${asked() ?? 'any'} of ${[...pools.keys()].join(' and ') || 'none'}`);
+    seen.push(
+      `${config.compat.join() || 'none'} ${config.defaultClass} asks for ${asked() ?? 'any'} of ${[...pools.keys()].join(' and ') || 'none'}`,
+    );
   });
   server.put(services, 'web', web, 'shop');
 });
@@ -44,7 +46,8 @@ const web = {
 };
 const pool = { spec: { addresses: ['192.0.2.0/24'] } };
 const asked = (): string | undefined => source.snapshot.services.get('shop/web')?.requestedPool;
-const compat = (value: string, further: object = {}): void => server.put(configs, 'default', { spec: { compat: value, ...further } });
+const compat = (value: string | readonly string[], further: object = {}): void =>
+  server.put(configs, 'default', { spec: { compat: value, ...further } });
 const problems = (): string[] => source.problems().map(problemText);
 
 async function until(holds: () => boolean): Promise<void> {
@@ -81,7 +84,7 @@ describe('a cluster with objects of MetalLB', () => {
     server.put(theirPools, 'edge', pool, 'metallb-system');
     await source.start();
     compat('metallb');
-    await until(() => source.snapshot.config.compat === 'metallb');
+    await until(() => source.snapshot.config.compat.includes('metallb'));
     expect(seen.at(-1)).toBe('metallb true asks for edge of edge');
     expect(seen.filter((what) => what.startsWith('metallb') && what !== 'metallb true asks for edge of edge')).toEqual([]);
   });
@@ -99,6 +102,22 @@ describe('a cluster with objects of MetalLB', () => {
     compat('none', { drainSeconds: 3 });
     await until(() => source.snapshot.config.drainSeconds === 3);
     expect(source.snapshot.pools.size).toBe(0);
+  });
+
+  test('a program that leaves the list goes out of force at once, and one that joins comes into force after everything was read', async () => {
+    server.put(services, 'web', { ...web, metadata: { annotations: { 'purelb.io/service-group': 'edge' } } }, 'shop');
+    compat(['cilium']);
+    await source.start();
+    seen.length = 0;
+    compat(['cilium', 'purelb'], { defaultClass: true });
+    await until(() => source.snapshot.config.compat.length === 2);
+    expect(seen.filter((what) => what.includes('true'))).toEqual(['cilium,purelb true asks for edge of none']);
+    seen.length = 0;
+    compat(['cilium']);
+    await until(() => asked() === undefined);
+    expect(seen[0]).toBe('cilium false asks for edge of none');
+    compat('purelb');
+    await until(() => asked() === 'edge');
   });
 
   test('compat can be switched on and off in quick succession', async () => {
@@ -121,7 +140,7 @@ describe('a cluster with objects of MetalLB', () => {
     await source.start();
     server.silently(() => server.remove(services, 'old', 'shop'));
     compat('metallb');
-    await until(() => source.snapshot.config.compat === 'metallb');
+    await until(() => source.snapshot.config.compat.includes('metallb'));
     expect([...source.snapshot.services.keys()]).toEqual(['shop/web']);
   });
 

@@ -6,6 +6,7 @@ import { SourceError } from '../../../../sources/source.ts';
 import { limits } from '../../../limits.ts';
 import type { CommandContext } from '../../../context/command-context.ts';
 import type { RawDocument } from './embedded.ts';
+import { isMarkdownName, markdownBlocks } from './markdown.ts';
 import { isTemplate, isTemplateName, mentionsTool } from './templates.ts';
 
 /** What was found in files, directories and standard input. */
@@ -13,12 +14,17 @@ export interface Sources {
   readonly documents: readonly RawDocument[];
   /** A line for each file that was not read, with the reason. */
   readonly unread: readonly string[];
+  /** A line about configurations that were left out on purpose. */
+  readonly notes?: readonly string[];
 }
 
-/** Reads every document of files, directories and standard input ("-"), of any kind. Throws SourceError for a path that cannot be read. */
+/**
+ * Reads every document of files, directories and standard input ("-"), of any kind. Of Markdown it reads the blocks of YAML and JSON of a file that
+ * is named; below a directory they may be examples, and one line names the files. Throws SourceError for a path that cannot be read. */
 export async function readSources(context: CommandContext, paths: readonly string[]): Promise<Sources> {
   const documents: RawDocument[] = [];
   const unread: string[] = [];
+  const inMarkdown: string[] = [];
   const files = (await Array.fromAsync(paths, filesOf)).flat();
   const missing = files.length - limits.importFiles;
   if (missing > 0) unread.push(`${missing} files were not read: there are more than ${limits.importFiles}`);
@@ -26,9 +32,11 @@ export async function readSources(context: CommandContext, paths: readonly strin
     const read = file === '-' ? { kind: 'text' as const, text: await context.readInput() } : await readBounded(file);
     if (read.kind === 'gone') continue;
     if (read.kind === 'unreadable') unread.push(`${file} ${read.message}`);
-    else add(file === '-' ? 'standard input' : file, read.text);
+    else if (!isMarkdownName(file)) add(file === '-' ? 'standard input' : file, read.text);
+    else if (paths.includes(file)) add(file, markdownBlocks(read.text));
+    else if (mentionsTool(markdownBlocks(read.text))) inMarkdown.push(file);
   }
-  return { documents, unread };
+  return { documents, unread, notes: noteOfMarkdown(inMarkdown) };
 
   function add(file: string, text: string): void {
     if (isTemplateName(file) || (isTemplate(text) && hasLogic(text))) {
@@ -47,6 +55,17 @@ export async function readSources(context: CommandContext, paths: readonly strin
     else documents.push(...objects);
   }
 }
+
+function noteOfMarkdown(files: readonly string[]): string[] {
+  if (files.length === 0) return [];
+  const named = files.slice(0, namedFiles).join(', ');
+  const more = files.length > namedFiles ? ` and ${files.length - namedFiles} more files` : '';
+  return [
+    `blocks of YAML in Markdown are not read below a directory, because they may be examples: ${named}${more} (name the file to read it)`,
+  ];
+}
+
+const namedFiles = 3;
 
 /** True for blocks of Helm or Jinja, whose documents depend on values. A placeholder inside of a text is looked at where it is. */
 const hasLogic = (text: string): boolean => /^\s*(?:#\s*)?\{[{%]-?\s*(?:if|range|with|for|define|include|template|set|end)/m.test(text);
@@ -69,7 +88,7 @@ async function below(folder: string, levels: number): Promise<readonly string[]>
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     if (entry.name.startsWith('.') || files.length > limits.importFiles) continue;
     const path = join(folder, entry.name);
-    if (entry.isFile() && isManifest(entry.name)) files.push(path);
+    if (entry.isFile() && (isManifest(entry.name) || isMarkdownName(entry.name))) files.push(path);
     else if (entry.isDirectory() && entry.name !== 'node_modules' && levels > 0) files.push(...(await below(path, levels - 1)));
   }
   return files;

@@ -49,6 +49,43 @@ describe('herald import', () => {
     expect(stderr).toMatch(/^4 objects: 4 exact, 0 differs, 0 refused$/m);
   });
 
+  const markdown = (fence: string, indent = ''): string =>
+    [
+      '# Pools',
+      '',
+      `${indent}${fence}yaml title="a"`,
+      ...pool
+        .trimEnd()
+        .split('\n')
+        .map((line) => indent + line),
+      indent + fence,
+      '',
+      'kind: [broken',
+    ].join('\n');
+
+  test.each([
+    ['```', ''],
+    ['~~~~', ''],
+    ['```', '   '],
+  ])('reads the blocks of a Markdown file that is named: %s with indentation "%s"', async (fence, indent) => {
+    const path = await file('README.md', `${markdown(fence, indent)}\n${fence}sh\nkind: CiliumLoadBalancerIPPool\n${fence}\n`);
+    const { code, stdout, stderr } = await importing(path);
+    expect([code, stderr]).toEqual([0, expect.stringMatching(/^exact: CiliumLoadBalancerIPPool\/a \(.*README\.md:4\)$/m)]);
+    expect(parseAllDocuments(stdout)).toHaveLength(1);
+  });
+
+  test('says in one line that blocks in Markdown below a directory are not read', async () => {
+    for (const name of ['a', 'b', 'c', 'd']) await file(`docs/${name}.md`, markdown('```'));
+    await file('docs/other.md', '```yaml\nkind: Deployment\n```\nkind: CiliumLoadBalancerIPPool\n');
+    const alone = await importing(directory);
+    expect(alone.code).toBe(1);
+    expect(alone.stderr).toMatch(/^note: blocks of YAML in Markdown are not read .*a\.md, .*b\.md, .*c\.md and 1 more files/m);
+    await file('pool.yaml', `${pool}---\n${layer2}`);
+    const { code, stderr } = await importing(directory);
+    expect(code).toBe(0);
+    expect(stderr.match(/Markdown/g)).toHaveLength(1);
+  });
+
   test.each<[string, number, string, string]>([
     ['nothing lost', 0, `${pool}---\n${layer2}`, 'exact: CiliumLoadBalancerIPPool/a'],
     ['a lost field', 3, pool.replace('spec: {', 'spec: {priority: 1, '), 'spec.priority: is not a field of CiliumLoadBalancerIPPool'],
