@@ -4,7 +4,6 @@ import type { Pair } from '../../dataplane/conntrack/flow-reader.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { formatAddress } from '../../net/address.ts';
 import { frontendKey, type Frontend } from '../../net/frontend.ts';
-import { formatPrefix } from '../../net/prefix.ts';
 import type { ObservedConnection } from '../../net/observed-connection.ts';
 import type { AnswerQuestion, LostAnswers, NoWay } from '../../net/endpoint-way.ts';
 import { limits } from '../limits.ts';
@@ -12,6 +11,7 @@ import { answerKey } from './client-ways.ts';
 import { chosenEndpoints, endpointText, portKey, type CheckedFrontends, type CheckedPort } from './checked-frontends.ts';
 import type { CountsFrom } from './renewed-routes.ts';
 import type { FailedData } from './data-evidence.ts';
+import { forgetOtherSources, noteAnswer, unanswered, unusualLull, type FrontendRecord } from './frontend-record.ts';
 import { failuresNeeded, isOld, PairEvidence, type FailedConnections } from './pair-evidence.ts';
 
 /** How an endpoint fails: it has no way, or connections to it do. */
@@ -54,21 +54,6 @@ export interface FrontendEvidence {
   /** Milliseconds without an answer that are longer than usual: then connections stopped, or are not answered any more. */
   readonly unusual: number;
   readonly pairs: ReadonlyMap<string, PairEvidence>;
-}
-
-interface FrontendRecord {
-  answered: number;
-  /** Number of looks that saw a later answer than all before, and the first answer. */
-  looks: number;
-  first: number;
-  /** Milliseconds from the latest answer to the last look. */
-  quiet: number;
-  /** About the two longest of these times in the last ten minutes that ended with an answer, the longest first. */
-  readonly lulls: [number, number];
-  /** The frontend as it was last. */
-  frontend: Frontend;
-  /** By endpoint. */
-  readonly pairs: Map<string, PairEvidence>;
 }
 
 interface FoundPair {
@@ -334,44 +319,6 @@ export class ConnectionEvidence {
 }
 
 const noDoubts: Doubts = { quietAt: Number.POSITIVE_INFINITY, areAwaited: false };
-
-const sourcesOf = ({ sourceRanges = [] }: Frontend): string => sourceRanges.map(formatPrefix).join();
-
-/** Forgets answers when other clients may connect now: they tell nothing of these. A frontend is a new object when it changes. */
-function forgetOtherSources(record: FrontendRecord, frontend: Frontend): void {
-  if (record.frontend === frontend) return;
-  if (sourcesOf(record.frontend) !== sourcesOf(frontend)) Object.assign(record, unanswered());
-  record.frontend = frontend;
-}
-
-const unanswered = () => ({ answered: Number.NEGATIVE_INFINITY, looks: 0, first: 0, quiet: 0, lulls: [0, 0] as [number, number] });
-
-/**
- * Notes the latest answer of a look. A look sees the last packet of a connection only, and the latest connection of many, so the distance of two
- * answers that were seen says little. How old the latest one was at each look does.
- */
-function noteAnswer(record: FrontendRecord, at: number): void {
-  if (at <= record.answered) return;
-  const [longest, second] = record.lulls.map((lull) => lull * Math.max(0, 1 - (at - record.answered) / limits.evidenceMilliseconds));
-  const sorted = [longest ?? 0, second ?? 0, record.quiet].toSorted((a, b) => b - a);
-  record.lulls.splice(0, 2, sorted[0] ?? 0, sorted[1] ?? 0);
-  if (record.looks++ === 0) record.first = at;
-  record.answered = at;
-  record.quiet = 0;
-}
-
-/**
- * Nothing is usual where few looks saw answers, or all at once, as by a person who tries the Service. One long lull, such as an outage, is not
- * usual once there were others.
- */
-function unusualLull({ answered, looks, first, lulls: [longest, second] }: FrontendRecord): number {
-  if (looks < fewLooks || answered - first < usualMilliseconds) return Number.POSITIVE_INFINITY;
-  return Math.max(limits.quietMilliseconds, 3 * (looks > severalLooks ? second : longest));
-}
-
-const fewLooks = 3;
-const severalLooks = 4;
-const usualMilliseconds = 60_000;
 
 type Failure = Pick<FailingEndpoint, 'endpoint' | 'kind' | 'way' | 'lost'>;
 

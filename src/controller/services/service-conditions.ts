@@ -58,7 +58,7 @@ export function judgeService(snapshot: Snapshot, service: Service, unmet: UnmetR
  * none does, or another program serves it. `now`: milliseconds since the epoch.
  */
 export function judgeOther(snapshot: Snapshot, service: Service, now: number): Verdict | undefined {
-  const judgement = judgementOf(snapshot, service, undefined, now);
+  const judgement = judgementOf(snapshot, service, 'other', now);
   const isForwarded = service.type === 'ClusterIP' || service.type === 'NodePort' || service.externalIPs.length > 0;
   return isForwarded && isReported(judgement) ? judgement.verdict() : undefined;
 }

@@ -21,13 +21,14 @@ export interface Judgement {
   readonly verdict: () => Verdict;
 }
 
-export function judgementOf(snapshot: Snapshot, service: Service, unmet: Reason | undefined, now: number): Judgement {
+/** `unmet`: why the Service has not what it asks for. 'other': pools do not serve it, and nodes may forward it nevertheless. */
+export function judgementOf(snapshot: Snapshot, service: Service, unmet: Reason | 'other' | undefined, now: number): Judgement {
   const views = new NodeViews(snapshot, service, now);
   let verdict: Verdict | undefined;
   const decide = (): Verdict => {
     // Nodes neither forward nor announce a load balancer that has a hostname.
     const claim = decideAllocationClaim(service, snapshot.config);
-    const isPlaced = !claim.mine || assignedAddresses(service).length > 0 || service.externalIPs.length > 0;
+    const isPlaced = unmet === 'other' || assignedAddresses(service).length > 0 || service.externalIPs.length > 0;
     const nodes = isPlaced ? views.all() : [];
     const seen = seenConnections(snapshot, now);
     return decideVerdict({
@@ -35,7 +36,7 @@ export function judgementOf(snapshot: Snapshot, service: Service, unmet: Reason 
       nodes,
       clients: clientReachability(service, nodes, claim.mine, seen),
       seen,
-      ...(claim.mine ? defined({ unmet }) : defined({ notOurs: claim.reason })),
+      ...defined(unmet === 'other' ? { notOurs: claim.mine ? undefined : claim.reason } : { unmet }),
     });
   };
   return { snapshot, service, now, reports: currentReportsOf(snapshot, now), views, verdict: () => (verdict ??= decide()) };

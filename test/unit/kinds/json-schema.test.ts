@@ -28,7 +28,7 @@ const typeOf = (value: unknown): string =>
 /** Returns where a value violates a schema. Supports the keywords of draft 7 that our schemas use. */
 function wrongIn(schema: JsonSchema, value: unknown, at: string): string[] {
   const known =
-    '$schema title description type properties additionalProperties items required enum const default minimum maximum minLength maxLength minItems maxItems uniqueItems maxProperties format';
+    '$schema title description type properties additionalProperties items required enum const default minimum maximum minLength maxLength minItems maxItems uniqueItems maxProperties format anyOf';
   for (const keyword of Object.keys(schema)) if (!known.split(' ').includes(keyword)) throw new Error(`this test does not know ${keyword}`);
   const type = typeOf(value);
   const size = typeof value === 'string' ? Array.from(value).length : Array.isArray(value) ? value.length : undefined;
@@ -45,6 +45,8 @@ function wrongIn(schema: JsonSchema, value: unknown, at: string): string[] {
       Array.isArray(value) &&
       value.some((item, index) => value.slice(0, index).some((before) => isDeepStrictEqual(before, item))));
   if (wrong) return [at];
+  const choices = ((schema['anyOf'] ?? []) as readonly JsonSchema[]).map((one) => wrongIn(one, value, at));
+  if (choices.length > 0 && !choices.some((one) => one.length === 0)) return choices.flat();
   if (Array.isArray(value)) return value.flatMap((item, index) => wrongIn(schema.items ?? {}, item, `${at}[${index}]`));
   if (type !== 'object') return [];
   const fields = value as Readonly<Record<string, unknown>>;

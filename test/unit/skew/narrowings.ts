@@ -43,6 +43,7 @@ const fixed = [
 ] as const;
 
 function between(older: Raw, newer: Raw, at: string): string[] {
+  if (isListOrOne(older, newer)) return [];
   const found: string[] = [];
   const say = (what: string): void => void found.push(`${at === '' ? '.' : at}: ${what}`);
   for (const name of fixed) if (JSON.stringify(older[name]) !== JSON.stringify(newer[name])) say(`${name} is another one`);
@@ -73,8 +74,15 @@ const records = (value: unknown): Raw[] => (Array.isArray(value) ? value.filter(
 const texts = (value: unknown): string[] => [value].flat().map((one) => (typeof one === 'string' ? one : (JSON.stringify(one) ?? '')));
 const number = (value: unknown, absent: number): number => (typeof value === 'number' ? value : absent);
 
+/** True where a field that was one of some words may now be a list of them as well, or one of them as before. */
+function isListOrOne(older: Raw, newer: Raw): boolean {
+  const isOpen = newer['type'] === undefined && newer['x-kubernetes-preserve-unknown-fields'] === true && newer['minItems'] === undefined;
+  const [, words = ''] = /^\^\(([a-z|-]+)\)\$$/.exec(String(newer['pattern'])) ?? [];
+  return isOpen && older['type'] === 'string' && texts(older['enum']).every((word) => words.split('|').includes(word));
+}
+
 /** True for a rule about a field that the older version lacks: no object of that version breaks it. */
 function isOfNewField(rule: string, older: Readonly<Record<string, unknown>>): boolean {
-  const [, field] = /^!has\(self\.(\w+)\) \|\| /.exec(rule) ?? [];
+  const [, field] = /^!\(*has\(self\.(\w+)\)/.exec(rule) ?? [];
   return field !== undefined && !(field in record(older['properties']));
 }
