@@ -30,6 +30,15 @@ export const maximumReceivedRoutes = 100_000;
 /** Rules, and entries of each list of a rule, that a peer's import may have: a route is compared with each of them. */
 export const maximumImportRules = 1_000;
 
+/**
+ * Paths of each peer, longer than /24 and /48, that are kept to find those for prefixes of ours. Later ones are not looked at: another speaker of
+ * our prefix may then go unnoticed.
+ */
+export const maximumSpecificPaths = 1_024;
+
+/** Paths for prefixes of ours that the status of a peer lists. */
+export const maximumContendingPaths = 16;
+
 /** Seconds for which routes of an earlier session wait in a new one for the peer's End-of-RIB (RFC 4724 4.2). */
 export const endOfRibTime = 360;
 

@@ -11,6 +11,7 @@ import type { Problem } from './diagnosis/problem.ts';
 import { AdjRibOut } from './rib/adj-rib-out.ts';
 import { demandRoom, toPath, toRoutes, type PathInput, type RouteInput } from './options/route-input.ts';
 import { ReplacementRunner } from './rib/replace-routes.ts';
+import type { ContendingPath } from './rib/received/contending-paths.ts';
 import type { ReceivedRoute } from './rib/received/received-route.ts';
 import type { ReceivedStatus } from './rib/received/received-routes.ts';
 import type { SharedRoutes } from './rib/shared-routes.ts';
@@ -63,6 +64,8 @@ export interface PeerStatus {
   readonly refreshRequested: { readonly ipv4?: Date; readonly ipv6?: Date };
   /** The kept routes. Present with import rules. */
   readonly received?: ReceivedStatus;
+  /** Paths of the peer for prefixes that it also has from this speaker, at most `maximumContendingPaths`. */
+  readonly contending: readonly ContendingPath[];
   /** The local address of the current or latest connection, if it is known. */
   readonly localAddress?: string;
   /** Why the session is down, or why it was down last: the first cause, then the latest symptom. */
@@ -225,8 +228,8 @@ export class Peer {
       prefixesAdvertised: { ipv4: this.#rib.advertised(4), ipv6: this.#rib.advertised(6) },
       prefixesReceived: { ipv4: inbox.counts.announced[4], ipv6: inbox.counts.announced[6] },
       refreshRequested: defined({ ipv4: outbox.refreshRequested[4], ipv6: outbox.refreshRequested[6] }),
-      ...defined({ received: inbox.routes?.status() }),
-      ...(localAddress === undefined ? {} : { localAddress: formatAddress(localAddress) }),
+      contending: inbox.contendingPaths(),
+      ...defined({ received: inbox.routes?.status(), localAddress: localAddress && formatAddress(localAddress) }),
       ...defined({ lastError: error, lastNotification, outage: adminDown ? undefined : problem.outage }),
       notPossible: notPossible.map(({ prefix, ...rest }) => ({ prefix: formatPrefix(prefix), ...rest })),
       notPossibleCount: this.#rib.notPossibleCount(this.#session.outbox.format),

@@ -11,6 +11,7 @@ import {
 import { defined } from '../../lang/defined.ts';
 import { ownAddress, withNextHopOnLink, withSourceOfInterface } from '../../decisions/announcement/peer-link.ts';
 import { peersOfNode, type SessionIntent } from '../../decisions/announcement/peers.ts';
+import { ownSpeakers, type OwnSpeakers } from '../../decisions/announcement/sessions/contending-path.ts';
 import { sessionFacts, type SessionFacts } from '../../decisions/announcement/sessions/session-facts.ts';
 import type { RouteIntent } from '../../decisions/announcement/route.ts';
 import type { LiveSession } from '../../live/contract.ts';
@@ -28,6 +29,7 @@ import {
   refusedStatus,
   sessionStatus,
   unsupportedRoutesOf,
+  contendedRoutesOf,
   type RefusedPeer,
   type UnsupportedRoute,
 } from './session-status.ts';
@@ -72,6 +74,7 @@ export class BgpSessions {
   #isLastResort = false;
   /** By name of the peer, like `#refused`. */
   #facts: ReadonlyMap<string, SessionFacts> = new Map();
+  #ours: OwnSpeakers | undefined;
   #refused: ReadonlyMap<string, RefusedPeer> = new Map();
   /** Why routers may not reach next hops, by name of the peer. */
   #nextHops: ReadonlyMap<string, Reason> = new Map();
@@ -169,9 +172,12 @@ export class BgpSessions {
     }
   }
 
-  /** Returns the prefixes that an established session cannot carry, and why. */
+  /** Returns the prefixes that an established session cannot carry, or for which its router has another path, and why. */
   unsupportedRoutes(): UnsupportedRoute[] {
-    return [...this.senders].flatMap(([name, peer]) => unsupportedRoutesOf(peer.status(), this.#facts.get(name)));
+    return [...this.senders].flatMap(([name, peer]) => {
+      const [status, facts] = [peer.status(), this.#facts.get(name)];
+      return [...unsupportedRoutesOf(status, facts), ...contendedRoutesOf(status, facts, this.#ours)];
+    });
   }
 
   /** Returns the ports that accept connections of passive peers, each with its use. Empty without passive peers. */
@@ -191,6 +197,7 @@ export class BgpSessions {
         facts: this.#facts.get(name),
         nextHop: this.#nextHops.get(name),
         installed: this.#installedRoutes(name),
+        ...defined({ ours: this.#ours }),
         now: this.#clock.date().getTime(),
       }),
     );
@@ -221,6 +228,7 @@ export class BgpSessions {
   #reconcile(snapshot: Snapshot, node: string, scope: 'existing' | 'all'): void {
     const { wanted, refused } = this.#decide(snapshot, node);
     this.#facts = factsOf(snapshot, node, wanted);
+    this.#ours = ownSpeakers(snapshot);
     for (const name of this.#peers.keys())
       if (wanted.get(name)?.dynamicNeighbors !== undefined || !wanted.has(name)) this.#removePeer(name);
     for (const name of this.#dynamic.names()) if (wanted.get(name)?.dynamicNeighbors === undefined) this.#dynamic.remove(name);

@@ -1,4 +1,5 @@
 import type { DampingStatus, PeerStatus, PerFamily } from '../../bgp/index.ts';
+import { isOfOtherSpeaker, prefixContended, type OwnSpeakers } from '../../decisions/announcement/sessions/contending-path.ts';
 import { sessionCause } from '../../decisions/announcement/sessions/session-cause.ts';
 import { asksFor, familyNotNegotiated, whyIncomplete } from '../../decisions/announcement/sessions/session-down.ts';
 import type { SessionFacts } from '../../decisions/announcement/sessions/session-facts.ts';
@@ -16,7 +17,7 @@ export interface RefusedPeer {
   readonly reason: Reason;
 }
 
-/** A route that an established session cannot carry. */
+/** A route that an established session cannot carry, or for which its router has another path. */
 export interface UnsupportedRoute {
   readonly peer: string;
   readonly prefix: string;
@@ -31,6 +32,8 @@ export interface FailedSocket {
 }
 
 interface SessionCondition {
+  /** How speakers of this cluster appear in paths. Absent: not known. */
+  readonly ours?: OwnSpeakers;
   /** Why the peer's settings were refused, or why the session waits for BFD or has none. */
   readonly refusal: Reason | undefined;
   /** Set for a passive peer while the speaker cannot listen: the peer's connections never arrive. */
@@ -122,17 +125,16 @@ export function causeBefore(condition: Pick<SessionCondition, 'refusal' | 'faile
   return undefined;
 }
 
-function warningOf(
-  { state, since, negotiated, localAddress: local }: PeerStatus,
-  { refusal, bfd, facts, nextHop, now }: SessionCondition,
-): Reason | undefined {
+function warningOf(peer: PeerStatus, { refusal, bfd, facts, nextHop, now, ours }: SessionCondition): Reason | undefined {
+  const { state, since, negotiated, localAddress: local } = peer;
   if (state === 'Established' && refusal !== undefined) return refusal;
   if (facts === undefined || facts.adminDown) return undefined;
   const families = negotiated?.families.map((family) => ({ family: `IPv${family}` as const }));
   const gracefulRestart = negotiated && negotiated.gracefulRestart !== undefined;
   const parts = { state, since: since.toISOString(), ...defined({ bfd, families, gracefulRestart }) };
   const why = whyIncomplete({ ...facts, ...defined({ local }) }, parts, now);
-  return why ?? (state === 'Established' && families?.length === 2 ? nextHop : undefined);
+  const [contended] = contendedRoutesOf(peer, facts, ours);
+  return why ?? contended?.reason ?? (state === 'Established' && families?.length === 2 ? nextHop : undefined);
 }
 
 /** Returns why an established session cannot carry routes that it should. */
@@ -150,6 +152,17 @@ export function unsupportedRoutesOf(
         : reason('RouteNotPossible', { peer, prefix, why });
     return { peer, prefix, reason: because };
   });
+}
+
+/** Returns the routes of an established session for which its router has a path to a speaker outside of this cluster. */
+export function contendedRoutesOf(
+  { name: peer, state, contending, peerAsn }: PeerStatus,
+  facts: Pick<SessionFacts, 'peer' | 'router'> | undefined,
+  ours: OwnSpeakers | undefined,
+): UnsupportedRoute[] {
+  if (state !== 'Established' || facts === undefined || ours === undefined) return [];
+  const others = contending.filter((path) => isOfOtherSpeaker(path, peerAsn, ours));
+  return others.map((path) => ({ peer, prefix: path.own, reason: prefixContended(path, facts) }));
 }
 
 /** Counts the prefixes of each family that the two sides negotiated. */

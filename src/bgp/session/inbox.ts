@@ -1,11 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Family } from '../../net/address.ts';
+import type { Prefix } from '../../net/prefix.ts';
 import type { Counters } from '../diagnosis/counters.ts';
 import type { Problem } from '../diagnosis/problem.ts';
 import type { PeerEvents } from '../diagnosis/events.ts';
 import type { Negotiated } from '../negotiation/negotiate.ts';
 import type { BgpComponents } from '../options/components.ts';
 import type { ResolvedOptions } from '../options/peer-options.ts';
+import { announcedAround, ContendingPaths, type ContendingPath } from '../rib/received/contending-paths.ts';
 import { PrefixCounts, tooManyPrefixes } from '../rib/received/prefix-counts.ts';
 import { routerIdAddress, type ReceivedRoute } from '../rib/received/received-route.ts';
 import { ReceivedRoutes } from '../rib/received/received-routes.ts';
@@ -21,12 +23,17 @@ interface Components extends Pick<BgpComponents, 'clock'> {
   readonly events: PeerEvents;
   /** Returns the established connection, if any. */
   established(): ConnectionFsm | undefined;
+  /** Tells whether the peer has a route of ours for the prefix. */
+  announces(prefix: Prefix): boolean;
+  /** Called when the peer has another path for a prefix of ours, or has none any more. */
+  contended(): void;
 }
 
 /** Takes the routes of a session: counts them and, with import rules, keeps those that the rules accept. */
 export class Inbox {
   /** Prefixes that the peer has announced in this session. */
   counts = new PrefixCounts();
+  #contending = new ContendingPaths();
   readonly #components: Components;
   #options: ResolvedOptions;
   /** Absent without import rules. */
@@ -40,6 +47,10 @@ export class Inbox {
 
   get routes(): ReceivedRoutes | undefined {
     return this.#routes;
+  }
+
+  contendingPaths(): readonly ContendingPath[] {
+    return this.#contending.contending((prefix) => this.#components.announces(prefix));
   }
 
   *received(family: Family): Generator<ReceivedRoute> {
@@ -71,10 +82,11 @@ export class Inbox {
   }
 
   receive(fsm: ConnectionFsm, update: UpdateMessage): void {
-    const { counters, events } = this.#components;
+    const { counters, events, announces, contended } = this.#components;
     counters.toleratedFaults += update.faults.length;
     const exceeded = this.counts.recordUpdate(update) ?? this.#routes?.apply(update);
     if (exceeded !== undefined) fsm.post({ type: 'fault', fault: tooManyPrefixes(exceeded) });
+    if (this.#contending.take(update).some((prefix) => announcedAround(prefix, announces) !== undefined)) contended();
     if (update.endOfRib === undefined) return;
     this.#routes?.endOfRib(update.endOfRib);
     events.emit({ type: 'endOfRib', family: update.endOfRib });
@@ -88,6 +100,7 @@ export class Inbox {
 
   end(problem: Problem): void {
     this.counts = new PrefixCounts();
+    this.#contending = new ContendingPaths();
     this.#routes?.end((retention) => outlives(problem, retention));
   }
 

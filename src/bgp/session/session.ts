@@ -1,4 +1,5 @@
 import type { Address } from '../../net/address.ts';
+import type { Prefix } from '../../net/prefix.ts';
 import { restartsGracefully, hasRestartBit, connectionToKeep, type Direction } from '../negotiation/collision.ts';
 import type { BgpComponents } from '../options/components.ts';
 import { ConnectionFsm, type Opens, type SessionCallbacks } from './connection-fsm.ts';
@@ -90,11 +91,13 @@ export class Session {
     this.problem = new LastProblem(components);
     this.tap = new Tap(components.clock);
     const { clock, random } = components;
-    this.outbox = new Outbox({ clock, rib, counters: this.counters, established: () => this.established });
+    const parts = { clock, counters: this.counters, established: () => this.established };
+    this.outbox = new Outbox({ ...parts, rib });
     this.damper = new Damper({ clock, random, isOn: () => this.#options.flapDamping });
     this.#callbacks = this.#makeCallbacks();
     this.#primary = new ConnectionFsm(this.#callbacks, initialState);
-    this.inbox = new Inbox({ clock, counters: this.counters, events: this.events, established: () => this.established }, options);
+    const announces = (prefix: Prefix): boolean => rib.advertisedPrefix(prefix) !== undefined;
+    this.inbox = new Inbox({ ...parts, events: this.events, announces, contended: changed }, options);
   }
 
   /** State of the connection that has come furthest. */

@@ -21,9 +21,10 @@ export function missingRouteReason(
   return held ?? whySessionOf(state, peer);
 }
 
-/** Some reasons concern one prefix, or one prefix at one peer. Those of ARP and NDP concern no route. */
+/** Some reasons concern one prefix, or one prefix at one peer. Those of ARP and NDP concern no route, and one that
+ * another path contends with is at the peer. */
 function concerns({ code, details }: Reason, peer: string, prefixes: readonly string[]): boolean {
-  if (code.startsWith('L2')) return false;
+  if (code.startsWith('L2') || code === 'PrefixContended') return false;
   if (code === 'UnreachableRouteMissing') return prefixes.includes(details.prefix);
   if (code === 'PeerFamilyNotNegotiated') {
     return details.peer === peer && prefixes.some((prefix) => prefix.includes(':') === (details.family === 'IPv6'));

@@ -15,7 +15,7 @@ export interface ClientReachability {
   /**
    * answered: an agent saw a connection answered in the last ten minutes. announced: nothing is known to prevent it, and no agent saw one.
    * expected: decided, but no node reports that it is so. intercepted: another program may translate the packets before Herald does, on
-   * every node that receives them. contested: a foreign host answers for the address too, and receives some. partly: those to some
+   * every node that receives them. contested: a foreign host answers for the address too, or a router has a path to another speaker: these receive some. partly: those to some
    * endpoints fail. cutOff: those to all endpoints time out. failing: all that the nodes saw were refused, or got no answer.
    */
   readonly outcome:
@@ -103,6 +103,8 @@ function viewOf(
   const contested = serving.map(({ announced }) => contestOf(announced));
   const [contest] = contested;
   if (contest !== undefined && contested.every((one) => one !== undefined)) return { outcome: 'contested', via, why: contest };
+  const contention = serving.map(({ announced }) => contentionOf(announced)).find((one) => one !== undefined);
+  if (contention !== undefined) return { outcome: 'contested', via, why: contention };
   const [doubt] = serving.flatMap(({ node }) => doubtsOf(node, address, port));
   if (serving.length > 0 && doubt !== undefined) return { outcome: 'announced', via, doubt: doubt.reason };
   if (serving.length > 0) return { outcome: seen.answered(frontend) ? 'answered' : 'announced', via };
@@ -187,6 +189,11 @@ function isIdle({ idle = [], forwarding }: NodeView, frontend: string): boolean 
 function contestOf(announced: AddressView | undefined): Reason | undefined {
   if (announced === undefined || announced.peers.some(({ reason: why }) => why === undefined)) return undefined;
   return announced.l2?.warning?.code === 'L2AddressContested' ? announced.l2.warning : undefined;
+}
+
+/** Returns why a router sends packets for the address to another speaker. */
+function contentionOf(announced: AddressView | undefined): Reason | undefined {
+  return announced?.peers.find(({ reason: why, warning }) => why === undefined && warning?.code === 'PrefixContended')?.warning;
 }
 
 function interceptionOn({ forwarding }: NodeView, frontend: string): Reason | undefined {

@@ -145,7 +145,11 @@ function viewNode(
     ...defined({ reason: announcement.reason }),
     addresses: announcement.addresses.map((announced) =>
       withL2(
-        viewAddress(announced, obstacles(announced, { state, problem, differing, frontends }), (peer) => bfdWarning(state, peer)),
+        viewAddress(
+          announced,
+          obstacles(announced, { state, problem, differing, frontends }),
+          (peer, prefixes) => contentionOf(differing, peer, prefixes) ?? bfdWarning(state, peer),
+        ),
         announced.type === 'LoadBalancer' ? viewL2(announced.address, node) : undefined,
       ),
     ),
@@ -200,16 +204,24 @@ function bfdWarning(state: NodeState | undefined, peer: string): Reason | undefi
   return warning?.code === 'BFDDown' ? warning : undefined;
 }
 
+/** Returns why a router sends packets for one of the prefixes to another speaker, by the report. */
+function contentionOf(differing: NodeState['differing'], peer: string, prefixes: readonly string[]): Reason | undefined {
+  const found = differing.find(
+    ({ reason: { code, details } }) => code === 'PrefixContended' && details.peer === peer && prefixes.includes(details.prefix),
+  );
+  return found?.reason;
+}
+
 function viewAddress(
   { address, type, result, refused }: AddressAnnouncement,
   obstacleTo: Obstacles,
-  warningOf: (peer: string) => Reason | undefined,
+  warningOf: (peer: string, prefixes: readonly string[]) => Reason | undefined,
 ): AddressView {
   const peers = (result.peers ?? []).map(({ peer, result: toPeer }): PeerView => {
     if (!('routes' in toPeer)) return { peer, prefixes: [], reason: toPeer.reason };
     const { routes: intents, warning } = toPeer;
     const prefixes = intents.map(({ prefix }) => formatPrefix(prefix));
-    return { peer, prefixes, intents, ...defined({ reason: obstacleTo(peer, prefixes), warning: warning ?? warningOf(peer) }) };
+    return { peer, prefixes, intents, ...defined({ reason: obstacleTo(peer, prefixes), warning: warning ?? warningOf(peer, prefixes) }) };
   });
   const { drain, lastResort, heldBack } = result.announce ? result : {};
   const why = result.announce ? {} : { reason: result.reason };

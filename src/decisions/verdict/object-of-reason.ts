@@ -55,6 +55,7 @@ const places: Partial<Record<ReasonCode, (details: Details) => Place>> = {
   PeerIsOwnAddress: peer('spec.peerAddress'),
   PeerSourceMissing: peer('spec.sourceInterface'),
   RouteNotPossible: peer(),
+  PrefixContended: peer(),
   SessionDown: peer(),
   PeerASMismatch: (details) => peer(typeof details['field'] === 'string' ? details['field'] : undefined)(details),
   PeerPasswordRejected: peer('spec.passwordSecret'),

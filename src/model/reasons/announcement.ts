@@ -311,6 +311,13 @@ export const announcementReasons = {
       `the next hop of ${d.family} routes to "${d.peer}" is ${d.address}, and ${d.interface} of node "${d.node}", the link to the router, has no global ${d.family} address: the router may not reach the next hop`,
     fix: (d) => `give ${d.interface} of node "${d.node}" a global ${d.family} address, or let the router have a route to ${d.address}`,
   }),
+  PrefixContended: lastingReason({
+    brief: 'A router has a path to the address from another speaker',
+    says: (d: Contended) =>
+      `router ${d.router} (BGPPeer "${d.peer}") prefers another path for ${d.received}${d.received === d.prefix ? '' : `, which lies in ${d.prefix}`}: next hop ${d.nextHop}, ${d.asPath === '' ? 'an empty AS path' : `AS path ${d.asPath}`}: another speaker announces this address`,
+    fix: (d) =>
+      `find it on the router: show bgp ipv${d.received.includes(':') ? '6' : '4'} unicast ${d.received}; take the address out of the pool of the other cluster or speaker, or out of the pool here`,
+  }),
   RouteNotPossible: reasonEntry({
     brief: 'The session cannot carry the route',
     says: (d: Texts<'peer' | 'prefix' | 'why'>) => `${d.prefix} cannot be announced to "${d.peer}": ${d.why}`,
@@ -338,3 +345,6 @@ export const announcementReasons = {
 
 /** An agent runs in a Pod of a DaemonSet, or as a service of its host. */
 const agentOf = (node: string): string => `the pod of DaemonSet herald-agent on ${node}; outside a cluster, herald agent --node ${node}`;
+
+/** `prefix`: that of the node. `received`: that of the other path: the same, or a part of it. */
+type Contended = Texts<'peer' | 'router' | 'prefix' | 'received' | 'nextHop' | 'asPath'>;

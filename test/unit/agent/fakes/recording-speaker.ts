@@ -59,6 +59,7 @@ export class RecordingSpeaker {
         peerAsn: 64513,
         prefixesAdvertised: { ipv4: table.size, ipv6: 0 },
         damping: { penalty: 0, flapsInLastHour: 0 },
+        contending: [],
         notPossible: [],
       }),
     };
