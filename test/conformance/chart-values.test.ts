@@ -72,6 +72,21 @@ test.each([
   ['a registry with a port and a path', ['image.registry="r.example:5000/a/b"', 'image.tag="1"'], 'r.example:5000/a/b/herald:1'],
   ['the global registry first', ['image.registry="r.example"', 'global.imageRegistry="g.example"', 'image.tag="1"'], 'g.example/herald:1'],
   ['the registry before a digest', ['image.registry="r.example"', `image.digest="${digest}"`], `r.example/herald@${digest}`],
+  [
+    'the mirror of a published image',
+    ['image.repository="r.example/team/herald"', 'global.imageRegistry="g.example"', 'image.tag="1"'],
+    'g.example/team/herald:1',
+  ],
+  [
+    'the mirror of a registry with a port',
+    ['image.repository="localhost:5000/herald"', 'image.registry="g.example"', 'image.tag="1"'],
+    'g.example/herald:1',
+  ],
+  [
+    'the folder of a repository',
+    ['image.repository="team/herald"', 'image.registry="g.example"', 'image.tag="1"'],
+    'g.example/team/herald:1',
+  ],
   ['no registry', ['image.repository="r.example/team/herald"', 'image.tag="1"'], 'r.example/team/herald:1'],
 ])('both images have %s', async (_, values, image) => {
   expect((await pods(...values)).map(({ containers }) => containers[0].image)).toEqual([image, image]);
@@ -81,6 +96,61 @@ test('both pods have the pull secrets of the chart and of the umbrella chart, ea
   const values = ['imagePullSecrets=[{"name":"a"},{"name":"b"}]', 'global.imagePullSecrets=[{"name":"b"},{"name":"c"}]'];
   for (const { imagePullSecrets } of await pods(...values)) expect(imagePullSecrets).toEqual([{ name: 'a' }, { name: 'b' }, { name: 'c' }]);
   for (const pod of await pods()) expect(pod).not.toHaveProperty('imagePullSecrets');
+});
+
+type Container = Readonly<Record<`${'startup' | 'liveness' | 'readiness'}Probe`, object>>;
+interface Workload {
+  readonly strategy?: object;
+  readonly updateStrategy?: object;
+  readonly template: { readonly spec: Readonly<Record<string, unknown>> & { readonly containers: readonly [Container] } };
+}
+
+async function workload(kind: 'Deployment' | 'DaemonSet', ...values: readonly string[]): Promise<Workload> {
+  return (await rendered(chart, ...values)).find((object) => object.kind === kind)?.spec as unknown as Workload;
+}
+
+describe.each([
+  ['controller', 'Deployment', 'strategy', 'Recreate'],
+  ['agent', 'DaemonSet', 'updateStrategy', 'OnDelete'],
+] as const)('the %s', (component, kind, strategy, type) => {
+  test(`has the ${strategy} of the values, without fields of the default one`, async () => {
+    expect((await workload(kind, `${component}.${strategy}.type="${type}"`))[strategy]).toEqual({ type });
+    expect((await workload(kind))[strategy]).toMatchObject({ type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1 } });
+  });
+
+  test.each(['startup', 'liveness', 'readiness'] as const)('has the numbers of the %sProbe, and keeps its path', async (name) => {
+    const probe = `${name}Probe` as const;
+    const before = (await workload(kind)).template.spec.containers[0][probe];
+    const after = (await workload(kind, `${component}.${probe}.timeoutSeconds=17`)).template.spec.containers[0][probe];
+    expect(after).toEqual({ ...before, timeoutSeconds: 17 });
+    expect(after).toHaveProperty('httpGet.port', 'health');
+  });
+
+  test('has the dnsPolicy of the values', async () => {
+    const { dnsPolicy } = (await workload(kind, `${component}.dnsPolicy="ClusterFirstWithHostNet"`)).template.spec;
+    expect(dnsPolicy).toBe('ClusterFirstWithHostNet');
+  });
+
+  test.each(['updateStrateg="x"', 'livenessProbe.httpGet.path="/"', 'livenessProbe.periodSeconds=0', 'dnsPolicy="None"'])(
+    'is refused %s',
+    async (value) => {
+      expect((await helm('template', 'herald', chart, ...settings([`${component}.${value}`]))).code).toBe(1);
+    },
+  );
+});
+
+test('the controllers have the topologySpreadConstraints of the values', async () => {
+  const constraint = { maxSkew: 1, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'DoNotSchedule' };
+  const { spec } = (await workload('Deployment', `controller.topologySpreadConstraints=[${JSON.stringify(constraint)}]`)).template;
+  expect(spec['topologySpreadConstraints']).toEqual([constraint]);
+});
+
+test('extraObjects are part of the release, with their templates filled in', async () => {
+  const object = (name: string): object => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } });
+  const values = `extraObjects=${JSON.stringify([object('{{ .Release.Name }}-a'), object('b')])}`;
+  const [before, after] = [await rendered(chart), await rendered(chart, values)];
+  expect(after).toHaveLength(before.length + 2);
+  expect(after).toEqual(expect.arrayContaining([object('herald-a'), object('b')]));
 });
 
 describe('values that Helm refuses', () => {
