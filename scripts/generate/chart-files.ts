@@ -5,7 +5,8 @@ import { homepage } from '../homepage.ts';
 const manifests = join(import.meta.dirname, '../../manifests');
 
 /**
- * Returns the chart's files that repeat manifests/, by path below manifests/chart: CRDs, roles and monitoring. The other templates, which
+ * Returns the chart's files that repeat manifests/, by path below manifests/chart: CRDs, roles, monitoring and
+ * the schema of the values. The other templates, which
  * have values to fill in, are written by hand. A test compares both with manifests/base.
  */
 export function chartFiles(): ReadonlyMap<string, string> {
@@ -20,6 +21,7 @@ export function chartFiles(): ReadonlyMap<string, string> {
     ['templates/aws-rbac.yaml', where('.Values.aws.clusterName', roles('overlays/aws/controller-rbac.yaml', 'controller'))],
     ['templates/metallb-rbac.yaml', where('.Values.metallb.enabled', metallb())],
     ['templates/monitoring.yaml', where('.Values.monitoring.enabled', monitoring())],
+    ['values.schema.json', valuesSchema()],
     ['files/dashboard.json', readFileSync(join(manifests, 'monitoring/dashboard.json'), 'utf8')],
   ]);
 }
@@ -89,6 +91,16 @@ ${labels(`    grafana_dashboard: '1'\n`)}data:
     {{- .Files.Get "files/dashboard.json" | nindent 4 }}
 `;
   return origin('monitoring') + [...objects, dashboard].join('---\n');
+}
+
+/** Returns the schema of the values, with the one of HeraldConfig for config.spec, so that Helm refuses a field before anything is installed. */
+function valuesSchema(): string {
+  const schema = JSON.parse(readFileSync(join(import.meta.dirname, 'values.schema.json'), 'utf8')) as { definitions: object };
+  const config = JSON.parse(readFileSync(join(manifests, 'schema/herald.dev/heraldconfig_v1alpha1.json'), 'utf8')) as {
+    readonly properties: { readonly spec: object };
+  };
+  const configSpec = { ...config.properties.spec, required: ['services'] };
+  return `${JSON.stringify({ ...schema, definitions: { ...schema.definitions, configSpec } }, null, 2)}\n`;
 }
 
 function where(condition: string, text: string): string {

@@ -1,9 +1,20 @@
 {{- define "herald.image" -}}
 {{- $image := .Values.image -}}
+{{- $repository := $image.repository -}}
+{{- with .Values.global.imageRegistry | default $image.registry -}}
+{{- /* As for Docker, the first part is a registry if it has a dot or a port, or is localhost. */ -}}
+{{- $repository = printf "%s/%s" . (regexReplaceAll "^(localhost|[^/]*[.:][^/]*)/" $repository "") -}}
+{{- end -}}
 {{- if $image.digest -}}
-{{ $image.repository }}@{{ $image.digest }}
+{{ $repository }}@{{ $image.digest }}
 {{- else -}}
-{{ $image.repository }}:{{ $image.tag | default .Chart.AppVersion }}
+{{ $repository }}:{{ $image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+
+{{- define "herald.pullSecrets" -}}
+{{- with concat (.Values.imagePullSecrets | default list) (.Values.global.imagePullSecrets | default list) | uniq -}}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
 {{- end -}}
 {{- end -}}
 

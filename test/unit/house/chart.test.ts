@@ -29,7 +29,7 @@ test('values.schema.json and values.yaml have the same fields', () => {
   const compare = (of: Schema, value: unknown, path: string): string[] => {
     if (of.additionalProperties !== false || of.properties === undefined) return [];
     const has = Object.keys(value as object);
-    const known = Object.keys(of.properties).filter((name) => `${path}${name}` !== 'global');
+    const known = Object.keys(of.properties);
     return [
       ...has.filter((name) => !known.includes(name)).map((name) => `${path}${name} is not in the schema`),
       ...known.filter((name) => !has.includes(name)).map((name) => `${path}${name} is not in values.yaml`),
