@@ -211,7 +211,6 @@ export class Peer {
     const { interface: networkInterface, vrf, port, localAsn, peerAsn, routerId, adminDown } = this.#options;
     const { negotiated, problem, peerAddress, localAddress, opens, inbox, outbox } = this.#session;
     const notPossible = [...this.#rib.notPossible(this.#session.outbox.format).take(maximumNotPossible)];
-    const error = adminDown ? 'administratively down' : problem.text;
     const lastNotification = notificationOf(problem.last);
     return {
       name: this.name,
@@ -223,14 +222,14 @@ export class Peer {
       localAsn,
       peerAsn: negotiated?.peerAsn ?? (peerAsn === 'internal' ? localAsn : typeof peerAsn === 'number' ? peerAsn : 0),
       routerId: formatAddress(routerId),
-      ...(negotiated === undefined ? {} : { negotiated: negotiatedStatus(negotiated) }),
       capabilities: { sent: describeOpen(opens.sent), received: describeOpen(opens.received) },
       prefixesAdvertised: { ipv4: this.#rib.advertised(4), ipv6: this.#rib.advertised(6) },
       prefixesReceived: { ipv4: inbox.counts.announced[4], ipv6: inbox.counts.announced[6] },
       refreshRequested: defined({ ipv4: outbox.refreshRequested[4], ipv6: outbox.refreshRequested[6] }),
       contending: inbox.contendingPaths(),
-      ...defined({ received: inbox.routes?.status(), localAddress: localAddress && formatAddress(localAddress) }),
-      ...defined({ lastError: error, lastNotification, outage: adminDown ? undefined : problem.outage }),
+      ...defined({ negotiated: negotiated && negotiatedStatus(negotiated), received: inbox.routes?.status(), lastNotification }),
+      ...defined({ localAddress: localAddress && formatAddress(localAddress), outage: adminDown ? undefined : problem.outage }),
+      ...defined({ lastError: adminDown ? 'administratively down' : problem.text }),
       notPossible: notPossible.map(({ prefix, ...rest }) => ({ prefix: formatPrefix(prefix), ...rest })),
       notPossibleCount: this.#rib.notPossibleCount(this.#session.outbox.format),
       damping: this.#session.damper.status(),
@@ -239,9 +238,8 @@ export class Peer {
   }
 
   /**
-   * Yields the routes sent in this session and not withdrawn. The order has no meaning but is stable while the routes stay. `from`: the
-   * `at` of a route, to continue after it. Read them in one turn of the event loop: routes that change meanwhile may be missed or come
-   * twice.
+   * Yields the routes sent in this session and not withdrawn, in an order that is stable while they stay. `from`: the `at` of a route, to continue
+   * after it. Read them in one turn of the event loop: routes that change meanwhile may be missed or come twice.
    */
   *advertised(family: Family, from = 0): Generator<AdvertisedRoute> {
     const { format } = this.#session.outbox;

@@ -8,6 +8,7 @@ import type { Negotiated } from '../negotiation/negotiate.ts';
 import type { BgpComponents } from '../options/components.ts';
 import type { ResolvedOptions } from '../options/peer-options.ts';
 import { announcedAround, ContendingPaths, type ContendingPath } from '../rib/received/contending-paths.ts';
+import type { AdjRibOut } from '../rib/adj-rib-out.ts';
 import { PrefixCounts, tooManyPrefixes } from '../rib/received/prefix-counts.ts';
 import { routerIdAddress, type ReceivedRoute } from '../rib/received/received-route.ts';
 import { ReceivedRoutes } from '../rib/received/received-routes.ts';
@@ -23,10 +24,9 @@ interface Components extends Pick<BgpComponents, 'clock'> {
   readonly events: PeerEvents;
   /** Returns the established connection, if any. */
   established(): ConnectionFsm | undefined;
-  /** Tells whether the peer has a route of ours for the prefix. */
-  announces(prefix: Prefix): boolean;
+  readonly rib: Pick<AdjRibOut, 'advertisedPrefix'>;
   /** Called when the peer has another path for a prefix of ours, or has none any more. */
-  contended(): void;
+  readonly contended: () => void;
 }
 
 /** Takes the routes of a session: counts them and, with import rules, keeps those that the rules accept. */
@@ -50,7 +50,12 @@ export class Inbox {
   }
 
   contendingPaths(): readonly ContendingPath[] {
-    return this.#contending.contending((prefix) => this.#components.announces(prefix));
+    return this.#contending.contending((prefix) => this.#announces(prefix));
+  }
+
+  /** Tells whether the peer has a route of ours for the prefix. */
+  #announces(prefix: Prefix): boolean {
+    return this.#components.rib.advertisedPrefix(prefix) !== undefined;
   }
 
   *received(family: Family): Generator<ReceivedRoute> {
@@ -82,7 +87,8 @@ export class Inbox {
   }
 
   receive(fsm: ConnectionFsm, update: UpdateMessage): void {
-    const { counters, events, announces, contended } = this.#components;
+    const { counters, events, contended } = this.#components;
+    const announces = (prefix: Prefix): boolean => this.#announces(prefix);
     counters.toleratedFaults += update.faults.length;
     const exceeded = this.counts.recordUpdate(update) ?? this.#routes?.apply(update);
     if (exceeded !== undefined) fsm.post({ type: 'fault', fault: tooManyPrefixes(exceeded) });

@@ -1,5 +1,4 @@
 import type { Address } from '../../net/address.ts';
-import type { Prefix } from '../../net/prefix.ts';
 import { restartsGracefully, hasRestartBit, connectionToKeep, type Direction } from '../negotiation/collision.ts';
 import type { BgpComponents } from '../options/components.ts';
 import { ConnectionFsm, type Opens, type SessionCallbacks } from './connection-fsm.ts';
@@ -96,8 +95,7 @@ export class Session {
     this.damper = new Damper({ clock, random, isOn: () => this.#options.flapDamping });
     this.#callbacks = this.#makeCallbacks();
     this.#primary = new ConnectionFsm(this.#callbacks, initialState);
-    const announces = (prefix: Prefix): boolean => rib.advertisedPrefix(prefix) !== undefined;
-    this.inbox = new Inbox({ ...parts, events: this.events, announces, contended: changed }, options);
+    this.inbox = new Inbox({ ...parts, events: this.events, rib, contended: changed }, options);
   }
 
   /** State of the connection that has come furthest. */
