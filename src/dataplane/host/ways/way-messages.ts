@@ -17,6 +17,8 @@ const familyNumbers = { 4: 2, 6: 10 } as const;
 const headerBytes = 12;
 /** RTM_F_FIB_MATCH: the answer is the route itself, with its prefix and the state of its interface. RTM_F_CLONED: made for one address. */
 const fibMatch = 0x2000;
+/** RTM_F_LOOKUP_TABLE: otherwise the answer for IPv4 names the main table, whichever table has the route. IPv6 does so by itself, and refuses the flag. */
+const lookupTable = 0x1000;
 const cloned = 0x200;
 const linkDown = 16;
 
@@ -59,7 +61,7 @@ export function answerQuestion(address: Address, source: Address, incoming: numb
     write(writer) {
       const header = new Uint8Array(headerBytes);
       header.set([familyNumbers[address.family], bitsOf(address.family), bitsOf(source.family)]);
-      new DataView(header.buffer).setUint32(8, fibMatch, true);
+      new DataView(header.buffer).setUint32(8, address.family === 4 ? fibMatch | lookupTable : fibMatch, true);
       writer.raw(header);
       writer.bytesAttribute(routeAttributes.destination, addressBytes(address));
       writer.bytesAttribute(routeAttributes.source, addressBytes(source));
