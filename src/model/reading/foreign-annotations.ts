@@ -1,4 +1,5 @@
 import { annotations } from '../annotations.ts';
+import { loadBalancingOf, loadBalancings } from '../objects/load-balancing.ts';
 
 /** An annotation by which a Service asks another load balancer for something. Those that the other program writes are not here. */
 export interface ForeignAnnotation {
@@ -78,7 +79,13 @@ export const foreignAnnotations: readonly ForeignAnnotation[] = [
     ),
   ),
   none('kube-router', 'kube-router.io/service.local', 'write externalTrafficPolicy: Local'),
-  none('kube-router', 'kube-router.io/service.scheduler', `write ${annotations.loadBalancing} with a kind of balancing that Herald has`),
+  {
+    name: 'kube-router.io/service.scheduler',
+    tool: 'kube-router',
+    ours: annotations.loadBalancing,
+    translate: loadBalancingOf,
+    fix: `write ${annotations.loadBalancing} with one of ${loadBalancings.join(', ')}`,
+  },
   none('kube-router', 'kube-router.io/service.dsr', 'see direct server return, docs/explanation/direct-return.md'),
   ...same('OpenELB', addressPool, ['eip.openelb.kubesphere.io/v1alpha2']),
   none('OpenELB', 'lb.kubesphere.io/v1alpha1', 'set loadBalancerClass of the Service, or defaultClass in HeraldConfig'),
