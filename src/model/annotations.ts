@@ -1,3 +1,5 @@
+import { loadBalancings } from './objects/load-balancing.ts';
+
 /** One annotation that Herald reads, as shown in docs/reference/annotations.md. */
 export interface AnnotationEntry {
   readonly name: string;
@@ -96,11 +98,11 @@ export const annotationTable = {
   loadBalancing: {
     name: 'herald.dev/load-balancing',
     on: 'Service',
-    values: 'consistent or random',
-    example: 'consistent',
-    unset: '`consistentHashing` of HeraldConfig',
+    values: `${loadBalancings.join(', ')}; or a short name of IPVS`,
+    example: 'round-robin',
+    unset: '`loadBalancing` and `consistentHashing` of HeraldConfig',
     meaning:
-      'consistent: every node gives a connection to a load balancer address or an external IP to the same pod, see [consistent hashing](../explanation/consistent-hashing.md); random: not. Only with `externalTrafficPolicy: Cluster`.',
+      'How an endpoint is chosen for a new connection, at every address and NodePort of the Service. [Load balancing](../explanation/load-balancing.md) explains the values.',
   },
   hashSlots: {
     name: 'herald.dev/hash-slots',
@@ -109,7 +111,7 @@ export const annotationTable = {
     example: '4093',
     unset: '`hashSlots` of HeraldConfig',
     meaning:
-      'Number of slots for consistent hashing. When there are more than a quarter as many endpoints, the next larger number is used.',
+      'Number of slots for the hashes of `herald.dev/load-balancing`. When there are more than a quarter as many endpoints, the next larger number is used.',
   },
   directReturn: {
     name: 'herald.dev/direct-return',
@@ -144,7 +146,7 @@ export const annotationTable = {
     example: '10',
     unset: '1',
     meaning:
-      'The share of each endpoint of the slice relative to others, under consistent hashing and in `linkBandwidth` of BGPAdvertisements ([weighted ECMP](../how-to/weighted-ecmp.md)).',
+      'The share of each endpoint of the slice relative to others, under `weighted-round-robin` and the hashes of `herald.dev/load-balancing`, and in `linkBandwidth` of BGPAdvertisements ([weighted ECMP](../how-to/weighted-ecmp.md)).',
   },
   nodeDrain: {
     name: 'herald.dev/drain',

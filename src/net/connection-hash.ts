@@ -6,17 +6,20 @@ import { addressBytes, type Address } from './address.ts';
  */
 export const hashSeed = 0x68_65_72_61;
 
-/** The input of the hash: source address and port, or the source address alone, which keeps a client on one backend. */
-export type HashInput = 'connection' | 'client';
+/**
+ * The input of the hash: source address and port; the source address alone, which keeps a client on one backend; or the destination
+ * address alone, which keeps all connections to an address on one backend.
+ */
+export const hashInputs = ['connection', 'client', 'destination'] as const;
+export type HashInput = (typeof hashInputs)[number];
 
 /**
  * Returns the slot of a packet, computed as the kernel does for nft's "jhash ip saddr . th sport mod SIZE seed SEED". That is Bob Jenkins'
  * lookup3 hash over 32-bit words in host byte order, with the port in network order and padded to a word. The hash is scaled to the size by
- * multiplication, not by remainder.
+ * multiplication, not by remainder. `address` is the source or, for a hash of the destination, the destination of the packet.
  */
-export function slotOf(hashed: HashInput, source: Address, port: number, size: number): number {
-  const address = addressBytes(source);
-  const octets = hashed === 'client' ? address : Uint8Array.of(...address, port >>> 8, port & 0xff, 0, 0);
+export function slotOf(hashed: HashInput, address: Address, port: number, size: number): number {
+  const octets = hashed === 'connection' ? Uint8Array.of(...addressBytes(address), port >>> 8, port & 0xff, 0, 0) : addressBytes(address);
   return Number((BigInt(jenkinsHash(littleEndianWords(octets), hashSeed)) * BigInt(size)) >> 32n);
 }
 

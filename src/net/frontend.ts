@@ -29,13 +29,16 @@ export interface Backend {
 export const slotTableSizes = [251, 1021, 4093, 16_381] as const;
 export type SlotTableSize = (typeof slotTableSizes)[number];
 
+/** The most turns of a frontend's backends. */
+export const maximumTurns = 1024;
+
 /**
- * The table of consistent hashing. The hash of a packet's source (`slotOf`) selects a slot, and the slot selects a backend. Every node
- * computes the same table from the same objects, so a connection gets the same backend on every node.
+ * A table of hashing. The hash of a packet (`slotOf`) selects a slot, and the slot selects a backend. Every node computes the same table
+ * from the same objects, so a connection gets the same backend on every node.
  */
 export interface SlotTable {
   readonly hashed: HashInput;
-  /** The backend of each slot, as an index into `Frontend.backends`. Its length is one of `slotTableSizes`. */
+  /** The backend of each slot, as an index into the list of backends. Its length is one of `slotTableSizes`. */
   readonly backendOf: Uint16Array;
 }
 
@@ -61,12 +64,18 @@ export interface Frontend {
   readonly policy: 'Cluster' | 'Local';
   /** Sorted, without duplicates. When empty, new connections are rejected (TCP reset, ICMP port unreachable). */
   readonly backends: readonly Backend[];
-  /**
-   * Table for consistent hashing. Absent: backends are chosen at random. Only for external scope with policy Cluster and at least one
-   * backend.
-   */
+  /** The table by which a hash chooses among `backends`. Absent: they take turns (`turns`) or are drawn at random. */
   readonly slots?: SlotTable;
-  /** Backends on this node see the client's address. Only with `slots`, never for a NodePort. */
+  /** The same for `localBackends`. Present with `slots` when there is a local backend. */
+  readonly localSlots?: SlotTable;
+  /**
+   * The order in which `backends` take turns, as indexes, at most `maximumTurns`; after the last one the first follows. Connections to this frontend
+   * alone advance it. Never together with `slots`.
+   */
+  readonly turns?: Uint16Array;
+  /** The same for `localBackends`. Present with `turns` when there is a local backend. */
+  readonly localTurns?: Uint16Array;
+  /** Backends on this node see the client's address. Only with `slots` of an external address under policy Cluster. */
   readonly directReturn?: {
     /** Largest TCP segment (RFC 9293 3.7.1) in octets that clients may send, because their packets pass a tunnel. Absent: not limited. */
     readonly segmentSize?: number;
@@ -141,6 +150,11 @@ export interface NodeForwarding {
   readonly notesBegun?: boolean;
   /** Absent: no Service uses direct server return, or this node can neither pass packets on nor receive them. */
   readonly directReturn?: DirectReturnNode;
+}
+
+/** True when packets of the frontend may be passed on untranslated: every node must choose the same backend for a packet. */
+export function mayReturnDirectly({ match, scope, policy, slots }: Frontend): boolean {
+  return match.kind === 'address' && scope === 'external' && policy === 'Cluster' && slots !== undefined && slots.hashed !== 'destination';
 }
 
 /** Returns the text that identifies a frontend on a node: "192.0.2.1 TCP 80", "NodePort IPv4 UDP 30053". */

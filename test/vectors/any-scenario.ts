@@ -24,7 +24,7 @@ const service = (number: 1 | 2): fc.Arbitrary<ServiceLiteral> =>
       internalTrafficPolicy: policy,
       sourceRanges: fc.subarray(['$onlyclient', '$onlynode', '$pods'], { maxLength: 2 }),
       external: fc.boolean(),
-      loadBalancing: fc.constantFrom('random', 'consistent'),
+      loadBalancing: fc.constantFrom('random', 'consistent', 'round-robin', 'weighted-round-robin', 'source-hash', 'destination-hash'),
     })
     .map(({ type, external, sourceRanges, ...rest }) => ({
       name: `web${number}`,

@@ -116,21 +116,20 @@ export const scenarios: readonly Scenario[] = [
     ],
   },
   {
-    name: 'consistent hashing: external addresses use the backends of all nodes and ignore hints',
+    name: 'consistent hashing: external addresses and NodePorts use the backends of all nodes and ignore hints',
     services: [{ ...everywhere, loadBalancing: 'consistent' }],
     slices: endpoints('$pod1@here zone=a', '$pod3@there zone=b'),
     cluster: anyExternalIP,
     labels: { 'topology.kubernetes.io/zone': 'a' },
     packets: [
       'pod2 -> cluster1 80: pod1',
-      ...['pod2', 'client', 'node'].flatMap((from) => [
-        ...['external1 80', 'external2 80', 'external3 80'].map((to) => `${from} -> ${to}: pod1* pod3*`),
-        `${from} -> node 30001: pod1*`,
-      ]),
+      ...['pod2', 'client', 'node'].flatMap((from) =>
+        ['external1 80', 'external2 80', 'external3 80', 'node 30001'].map((to) => `${from} -> ${to}: pod1* pod3*`),
+      ),
     ],
   },
   {
-    name: 'consistent hashing does not apply to policy Local',
+    name: 'consistent hashing under policy Local chooses among the backends of the node',
     services: [{ ...everywhere, externalTrafficPolicy: 'Local', loadBalancing: 'consistent' }],
     slices: spread,
     cluster: anyExternalIP,

@@ -1,6 +1,6 @@
 import { formatAddress, sameAddress, type Address } from '../../src/net/address.ts';
 import { slotOf } from '../../src/net/connection-hash.ts';
-import { frontendFamily, type Backend, type Frontend, type NodeForwarding, type Protocol } from '../../src/net/frontend.ts';
+import { frontendFamily, type Backend, type Frontend, type NodeForwarding, type Protocol, type SlotTable } from '../../src/net/frontend.ts';
 import { prefixContains } from '../../src/net/prefix.ts';
 
 /** The first packet of a connection. */
@@ -84,24 +84,27 @@ function viewOf(
   isNode: boolean,
 ): { backends: readonly Backend[]; masquerade: boolean } {
   const local = frontend.policy === 'Local';
+  const any = chosen(frontend.backends, frontend.slots, packet);
+  const own = chosen(frontend.localBackends, frontend.localSlots, packet);
   if (frontend.scope === 'internal') {
     const family = frontendFamily(frontend.match);
     const knowsPods = node.podInterfaces !== undefined || node.podPrefixes.some((prefix) => prefix.address.family === family);
     const masquerade = node.masqueradeAll === true || (knowsPods && !isPod);
-    return { backends: local ? frontend.localBackends : frontend.backends, masquerade };
+    return { backends: local ? own : any, masquerade };
   }
-  if (!local) return { backends: hashedBackends(frontend, packet), masquerade: true };
-  if (isPod) return { backends: frontend.backends, masquerade: false };
-  if (isNode) return { backends: frontend.backends, masquerade: true };
-  return { backends: frontend.localBackends, masquerade: false };
+  if (!local) return { backends: any, masquerade: true };
+  if (isPod) return { backends: any, masquerade: false };
+  if (isNode) return { backends: any, masquerade: true };
+  return { backends: own, masquerade: false };
 }
 
 /** Returns the backend of the packet's slot. If the source port, which is hashed, is unknown, returns the backends of all slots. */
-function hashedBackends({ backends, slots }: Frontend, { source, sourcePort }: Packet): readonly Backend[] {
+function chosen(backends: readonly Backend[], slots: SlotTable | undefined, packet: Packet): readonly Backend[] {
   if (slots === undefined) return backends;
   const { hashed, backendOf } = slots;
-  if (hashed === 'connection' && sourcePort === undefined) return backends.filter((_, index) => backendOf.includes(index));
-  const index = backendOf[slotOf(hashed, source, sourcePort ?? 0, backendOf.length)];
+  if (hashed === 'connection' && packet.sourcePort === undefined) return backends.filter((_, index) => backendOf.includes(index));
+  const address = hashed === 'destination' ? packet.destination : packet.source;
+  const index = backendOf[slotOf(hashed, address, packet.sourcePort ?? 0, backendOf.length)];
   return backends.filter((_, other) => other === index);
 }
 

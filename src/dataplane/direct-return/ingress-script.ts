@@ -1,6 +1,6 @@
 import { hashSeed } from '../../net/connection-hash.ts';
 import { slotTableSizes } from '../../net/frontend.ts';
-import { hashedClass } from '../ruleset/classid.ts';
+import { directClass, directHashes } from '../ruleset/classid.ts';
 import { tableFamily } from '../ruleset/layout.ts';
 import type { Family } from '../../net/address.ts';
 
@@ -9,7 +9,7 @@ export const ingressTableName = 'herald_direct';
 export const ingressTable = `netdev ${ingressTableName}`;
 
 const families: readonly Family[] = [4, 6];
-const hashed = (['connection', 'client'] as const).flatMap((of) => slotTableSizes.map((slots) => [of, slots] as const));
+const hashed = directHashes.flatMap((of) => slotTableSizes.map((slots) => [of, slots] as const));
 
 /** One element: "frontends4", "192.0.2.1 . tcp . 80", "43:3fd". */
 export interface IngressElement {
@@ -43,7 +43,7 @@ export function ingressSkeleton(interfaces: readonly string[], linkAddresses: re
       lines.push(
         `add chain ${ingressTable} ${chain}`,
         `add rule ${ingressTable} ${chain} meta priority set jhash ${source} mod ${slots} seed 0x${hashSeed.toString(16)}`,
-        `add element ${ingressTable} hashes${family} { ${hashedClass(of, slots, true)} : jump ${chain} }`,
+        `add element ${ingressTable} hashes${family} { ${directClass(of, slots)} : jump ${chain} }`,
       );
     }
   }

@@ -3,7 +3,7 @@ import type { DirectReturnNode } from '../../net/direct-return.ts';
 import { frontendFamily, type Frontend } from '../../net/frontend.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { KernelSet, type KernelSetPorts } from '../kernel-set.ts';
-import { hashedClass, slotText } from '../ruleset/classid.ts';
+import { directClass, slotText } from '../ruleset/classid.ts';
 import { elementsPerStatement } from '../limits.ts';
 import { ingressChanges, ingressRemoval, ingressSkeleton, type IngressElement } from './ingress-script.ts';
 import { pathCheckInterval } from './limits.ts';
@@ -139,7 +139,7 @@ export class IngressSet extends KernelSet<IngressPorts> {
 
 /** Returns the elements of a frontend: none if no packet of it is forwarded at ingress. */
 function ingressElements({ match, slots, backends, directReturn }: Frontend): IngressElement[] {
-  if (directReturn === undefined || slots === undefined || match.kind !== 'address') return [];
+  if (directReturn === undefined || slots === undefined || slots.hashed === 'destination' || match.kind !== 'address') return [];
   const family = frontendFamily(match);
   const key = `${formatAddress(match.address)} . ${match.protocol.toLowerCase()} . ${match.port}`;
   const nodes = backends.map(({ node, path }) => (path?.ingress === true && node !== undefined ? formatAddress(node) : undefined));
@@ -149,5 +149,5 @@ function ingressElements({ match, slots, backends, directReturn }: Frontend): In
     if (value !== undefined) elements.push({ map: `nodes${family}`, key: `${key} . ${slotText(slot)}`, value });
   }
   if (elements.length === 0) return [];
-  return [{ map: `frontends${family}`, key, value: hashedClass(slots.hashed, slots.backendOf.length, true) }, ...elements];
+  return [{ map: `frontends${family}`, key, value: directClass(slots.hashed, slots.backendOf.length) }, ...elements];
 }

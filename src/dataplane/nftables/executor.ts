@@ -26,16 +26,16 @@ export interface Transaction {
   readonly create: readonly Skeleton[];
   /** Done before the additions, so that an element may change its value and a prefix its length. */
   readonly deletes: ElementList;
-  readonly adds: ElementList;
-  /** The chains of the parts whose elements are deleted, and of those whose elements are added. */
+  /** The chains that deleted elements take away, and those that added elements bring: a chain is there before an element refers to it. */
   readonly parts: { readonly remove: readonly TablePart[]; readonly add: readonly TablePart[] };
+  readonly adds: ElementList;
   /** The change to the revision set of the IPv4 table. */
   readonly revision: { readonly remove: readonly number[]; readonly add: number };
   /** The result of `generation` on which the transaction is based. If it has changed, the transaction fails with `GenerationMismatch`. */
   readonly generation?: number;
 }
 
-/** Chains of optional parts of one table. */
+/** Chains of one table that come and go with elements. */
 export interface TablePart {
   readonly family: Family;
   readonly chains: PartChains;

@@ -10,8 +10,7 @@ import { ElementList } from '../ruleset/element-list.ts';
 import { CommitOutcomeUnknown, GenerationMismatch, type NftExecutor, type TablePart } from './executor.ts';
 import { families } from '../ruleset/layout.ts';
 import { elementsPerTransaction } from '../limits.ts';
-import { chainsOfParts } from '../ruleset/parts.ts';
-import type { Skeleton } from '../ruleset/skeleton.ts';
+import { chainsOfElements, type Skeleton } from '../ruleset/skeleton.ts';
 import { addTargetElements, targetElements, targetFrontend, type Target } from './target.ts';
 import { allWithoutWaiting, TimeSlice } from '../../system/time-slice.ts';
 
@@ -305,11 +304,11 @@ export class KernelTable {
     if (this.#expected.size > 1_000) this.#expected.delete(this.#expected.values().next().value ?? add);
   }
 
-  /** Returns the chains of the parts whose elements are in the list. */
+  /** Returns the chains that elements of the list bring. */
   #partsOf(elements: ElementList): TablePart[] {
     return families.flatMap((family) => {
-      const chains = chainsOfParts(this.#skeletons.get(family)?.parts ?? new Map(), elements.packed(family, 'parts'));
-      assert(chains !== undefined, 'an unknown part of a table');
+      const chains = chainsOfElements(this.#skeletons.get(family) ?? { family, parts: new Map() }, elements);
+      assert(chains !== undefined, 'an element of an unknown part or chain');
       return chains.size === 0 ? [] : [{ family, chains }];
     });
   }

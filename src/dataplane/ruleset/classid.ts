@@ -5,7 +5,7 @@ import { exactSlots, maximumSlots } from '../limits.ts';
 /**
  * The kind of a frontend, as encoded in its class.
  *
- * `meta priority` carries 32-bit numbers of nft's type classid from lookup to lookup. There are five sorts: a class (major 0x1..0x53, minor
+ * `meta priority` carries 32-bit numbers of nft's type classid from lookup to lookup. There are five sorts: a class (major 0x1..0x84, minor
  * the number of slots), a slot (major 0), a remainder, an affinity id and a backend id.
  */
 export type Kind = 'internal' | 'internal_local' | 'external' | 'external_local';
@@ -13,8 +13,9 @@ export type Kind = 'internal' | 'internal_local' | 'external' | 'external_local'
 export const kinds: readonly Kind[] = ['internal', 'internal_local', 'external', 'external_local'];
 const majors: Readonly<Record<Kind, number>> = { internal: 1, internal_local: 2, external: 3, external_local: 4 };
 const stickyMajor = 0x10;
-const hashedMajors: Readonly<Record<HashInput, number>> = { connection: 0x20, client: 0x30 };
+const hashedMajors: Readonly<Record<HashInput, number>> = { connection: 0x20, client: 0x30, destination: 0x60 };
 const directMajor = 0x20;
+const turnsMajor = 0x70;
 
 /**
  * Say what the node does with a packet when the frontend has no backend for it. It refuses the packet when the frontend has no backend at all.
@@ -27,12 +28,23 @@ export function classOf(kind: Kind, sticky: boolean, slots: number): string {
   return `${(majors[kind] + (sticky ? stickyMajor : 0)).toString(16)}:${slots.toString(16)}`;
 }
 
-/**
- * Returns the class of an external frontend whose slot is a hash of the packet's source. `slots` is one of `slotTableSizes`. `direct`: with
- * direct server return.
- */
-export function hashedClass(hashed: HashInput, slots: number, direct: boolean): string {
-  return `${(majors.external + hashedMajors[hashed] + (direct ? directMajor : 0)).toString(16)}:${slots.toString(16)}`;
+/** Returns the class of a frontend whose slot is a hash of the packet. `slots` is one of `slotTableSizes`. */
+export function hashedClass(kind: Kind, hashed: HashInput, slots: number): string {
+  return `${(majors[kind] + hashedMajors[hashed]).toString(16)}:${slots.toString(16)}`;
+}
+
+/** Returns the class of an external frontend with direct server return, whose slot is a hash of the packet's source. */
+export function directClass(hashed: DirectHash, slots: number): string {
+  return `${(majors.external + hashedMajors[hashed] + directMajor).toString(16)}:${slots.toString(16)}`;
+}
+
+/** What direct server return can hash. A hash of the destination would lead every packet of an address to one node. */
+export type DirectHash = Exclude<HashInput, 'destination'>;
+export const directHashes: readonly DirectHash[] = ['connection', 'client'];
+
+/** Returns the class of a frontend whose backends take turns. Its minor is 0, because the frontend's own chain has the number of turns. */
+export function turnsClass(kind: Kind, sticky: boolean): string {
+  return `${(majors[kind] + turnsMajor + (sticky ? stickyMajor : 0)).toString(16)}:0`;
 }
 
 /** Returns a slot, 0..16380, as text. Also used as the class in the local maps, where only the number of slots matters. */

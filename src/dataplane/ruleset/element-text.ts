@@ -3,6 +3,7 @@ import { formatPrefix, hostPrefix, maskedPrefix } from '../../net/prefix.ts';
 import type { Element } from './element.ts';
 import { allSets, fieldsLength, fieldLength, type Field, type SetName, type SetShape } from './layout.ts';
 import { protocolNumbers, type Octets } from './octets.ts';
+import { turnChainName } from './turns.ts';
 
 /** Elements in nft's text form, for people: "192.0.2.1 . tcp . 80", "3:2". */
 
@@ -46,6 +47,8 @@ function fieldText(field: Field, first: Buffer, last: Buffer): string {
       return `${first.readUInt16LE(2).toString(16)}:${first.readUInt16LE(0).toString(16)}`;
     case 'mark':
       return `0x${first.readUInt32LE().toString(16).padStart(8, '0')}`;
+    case 'chain':
+      return `jump ${turnChainName(first.toString('latin1'))}`;
     case 'link':
       return Array.from(first, (octet) => octet.toString(16).padStart(2, '0')).join(':');
   }
@@ -60,4 +63,19 @@ function rangeText(first: Address, last: Address): string {
   const isPrefix = size > 0n && (size & (size - 1n)) === 0n && first.value % size === 0n;
   if (!isPrefix) return `${formatAddress(first)}-${formatAddress(last)}`;
   return formatPrefix(maskedPrefix(first, hostPrefix(first).length - (size.toString(2).length - 1)));
+}
+
+/** Returns the type of a key or value as nft declares it. */
+export function typeText(family: Family, fields: readonly Field[]): string {
+  const types: Record<Field, string> = {
+    address: family === 4 ? 'ipv4_addr' : 'ipv6_addr',
+    source: family === 4 ? 'ipv4_addr' : 'ipv6_addr',
+    protocol: 'inet_proto',
+    port: 'inet_service',
+    class: 'classid',
+    mark: 'mark',
+    link: 'ether_addr',
+    chain: 'verdict',
+  };
+  return fields.map((field) => types[field]).join(' . ');
 }

@@ -3,15 +3,29 @@ import { type Element, elementIdentity, type ElementSink } from './element.ts';
 import { formatAddress, type Family } from '../../net/address.ts';
 import {
   frontendFamily,
+  maximumTurns,
+  mayReturnDirectly,
   slotTableSizes,
   type Backend,
   type Frontend,
   type FrontendMatch,
   type NodeForwarding,
-  type SlotTable,
 } from '../../net/frontend.ts';
 import { comparePrefixes, prefix, prefixContains, withoutPrefix, type Prefix } from '../../net/prefix.ts';
-import { affinityId, backendId, classNumber, classOf, hashedClass, remainders, slotsFor, slotText, type Kind } from './classid.ts';
+import {
+  affinityId,
+  backendId,
+  classNumber,
+  classOf,
+  directClass,
+  hashedClass,
+  remainders,
+  slotsFor,
+  slotText,
+  turnsClass,
+  type Kind,
+} from './classid.ts';
+import { turnOctets } from './turns.ts';
 import { affinityLadder, type SetName, segmentLadder } from './layout.ts';
 import { partElement } from './parts.ts';
 import { maximumErrorReceivers, maximumSlots } from '../limits.ts';
@@ -73,9 +87,9 @@ export function addFrontendElements(frontend: Frontend, to: ElementSink): void {
     return;
   }
 
-  const { slots, affinity } = frontend;
-  const usable = slots === undefined ? frontend.backends.slice(0, maximumSlots) : frontend.backends;
-  const local = frontend.policy === 'Local' ? frontend.localBackends.slice(0, maximumSlots) : [];
+  const { affinity } = frontend;
+  const usable = usableBackends(frontend, frontend.backends);
+  const local = frontend.policy === 'Local' ? usableBackends(frontend, frontend.localBackends) : [];
   add(of('frontends'), key, classOctets(classOfFrontend(frontend, slotsFor(usable.length))));
   if (affinity !== undefined) {
     to.push(partElement(family, 'affinity'));
@@ -83,14 +97,13 @@ export function addFrontendElements(frontend: Frontend, to: ElementSink): void {
     addRemembered(add, of('backends'), key, usable);
     addRemembered(add, of('backends_local'), key, local);
   }
-  if (slots === undefined) to.pushSlots(family, of('backends'), key, drawnBackends(usable));
-  else {
-    to.pushSlots(family, of('backends'), key, hashedBackends(usable, slots));
-    for (const direct of directReturnElements(frontend, key)) add(direct.set, direct.key, direct.value);
-  }
+  if (frontend.turns !== undefined) add(of('turns'), key, turnOctets(family, key, 'any', frontend.turns.length));
+  to.pushSlots(family, of('backends'), key, slotBackends(usable, frontend.slots?.backendOf ?? frontend.turns));
+  for (const direct of directReturnElements(frontend, key)) add(direct.set, direct.key, direct.value);
   if (local.length > 0) {
-    add(of('frontends_local'), key, classOctets(slotText(slotsFor(local.length))));
-    to.pushSlots(family, of('backends_local'), key, drawnBackends(local));
+    if (frontend.localTurns === undefined) add(of('frontends_local'), key, classOctets(localClass(frontend, slotsFor(local.length))));
+    else add(of('turns_local'), key, turnOctets(family, key, 'local', frontend.localTurns.length));
+    to.pushSlots(family, of('backends_local'), key, slotBackends(local, frontend.localSlots?.backendOf ?? frontend.localTurns));
   } else if (frontend.policy === 'Local') {
     const remainder = frontend.scope === 'internal' ? remainders.dropped : remainders.droppedFromOutside;
     add(of('without_backends'), key, classOctets(remainder));
@@ -158,6 +171,8 @@ const nodePortSets = {
   frontends_local: 'nodeports_local',
   backends: 'nodeport_backends',
   backends_local: 'nodeport_backends_local',
+  turns: 'nodeport_turns',
+  turns_local: 'nodeport_turns_local',
   without_backends: 'nodeports_without_backends',
   affinity_ids: 'nodeport_affinity_ids',
   restricted: 'nodeport_restricted',
@@ -185,16 +200,31 @@ function addRemembered(add: Add, set: BackendSets, key: Octets, backends: readon
   for (const [id, backend] of ids) add(set, key + classOctets(id), backendOctets(backend));
 }
 
-/** Returns the backend of each slot of the table. */
-function hashedBackends(backends: readonly Backend[], { backendOf }: SlotTable): readonly Octets[] {
+/** Returns the backends that can have a slot. A table or an order of turns chooses among all. */
+function usableBackends({ slots, turns }: Frontend, backends: readonly Backend[]): readonly Backend[] {
+  return slots === undefined && turns === undefined ? backends.slice(0, maximumSlots) : backends;
+}
+
+/** Returns the backend of each slot. `backendOf`: by slot, as indexes. Undefined: the slots are drawn, and the backends have equal shares. */
+function slotBackends(backends: readonly Backend[], backendOf: Uint16Array | undefined): readonly Octets[] {
+  if (backendOf === undefined) return drawnBackends(backends);
   const octets = backends.map(backendOctets);
   return Array.from(backendOf, (backend) => octets[backend] ?? '');
 }
 
 function classOfFrontend(frontend: Frontend, drawn: number): string {
-  const { slots, affinity } = frontend;
-  if (slots !== undefined) return hashedClass(slots.hashed, slots.backendOf.length, frontend.directReturn !== undefined);
-  return classOf(kindOf(frontend), affinity !== undefined, drawn);
+  const { slots, turns, affinity } = frontend;
+  const kind = kindOf(frontend);
+  if (turns !== undefined) return turnsClass(kind, affinity !== undefined);
+  if (slots === undefined) return classOf(kind, affinity !== undefined, drawn);
+  const { hashed, backendOf } = slots;
+  if (frontend.directReturn === undefined || hashed === 'destination') return hashedClass(kind, hashed, backendOf.length);
+  return directClass(hashed, backendOf.length);
+}
+
+function localClass(frontend: Frontend, drawn: number): string {
+  const { localSlots } = frontend;
+  return localSlots === undefined ? slotText(drawn) : hashedClass(kindOf(frontend), localSlots.hashed, localSlots.backendOf.length);
 }
 
 function kindOf(frontend: Frontend): Kind {
@@ -218,7 +248,7 @@ export function frontendProblem(frontend: Frontend): string | undefined {
   const family = frontendFamily(match);
   if (!isPort(match.port)) return `port ${match.port} is outside 1..65535`;
   if (match.kind === 'nodePort' && frontend.scope === 'internal') return 'a NodePort is external';
-  const problem = frontend.slots === undefined ? undefined : slotsProblem(frontend, frontend.slots);
+  const problem = choiceProblem(frontend);
   if (problem !== undefined) return problem;
   if (frontend.echoFrom !== undefined && frontend.echoFrom.family !== family)
     return 'the address that answers echo requests is of the other address family';
@@ -233,11 +263,27 @@ function backendsProblem(backends: readonly Backend[], family: Family): string |
   return undefined;
 }
 
-function slotsProblem({ match, scope, policy, backends, affinity }: Frontend, { backendOf }: SlotTable): string | undefined {
-  if (match.kind === 'nodePort' || scope === 'internal' || policy === 'Local' || affinity !== undefined)
-    return 'slots are for an external address under policy Cluster without session affinity';
-  if (!slotTableSizes.some((size) => size === backendOf.length)) return `a slot table of ${backendOf.length} slots is not supported`;
-  return backendOf.every((backend) => backend < backends.length) ? undefined : 'a slot has no backend';
+/** Returns what is wrong with the tables or turns of a frontend. */
+function choiceProblem(frontend: Frontend): string | undefined {
+  const { slots, localSlots, turns, localTurns, affinity } = frontend;
+  if ((slots ?? localSlots ?? turns ?? localTurns ?? frontend.directReturn) === undefined) return undefined;
+  const { backends, localBackends } = frontend;
+  if (slots !== undefined && (turns ?? localTurns ?? affinity) !== undefined) return 'slots are without turns and session affinity';
+  if (frontend.directReturn !== undefined && !mayReturnDirectly(frontend))
+    return 'direct server return is for an external address under policy Cluster with a hash of the source';
+  for (const table of [slots, localSlots])
+    if (table !== undefined && !slotTableSizes.some((size) => size === table.backendOf.length))
+      return `a slot table of ${table.backendOf.length} slots is not supported`;
+  for (const order of [turns, localTurns])
+    if (order !== undefined && (order.length === 0 || order.length > maximumTurns)) return `${order.length} turns are not supported`;
+  const isWithin = (indexes: Uint16Array | undefined, of: readonly Backend[]): boolean =>
+    indexes === undefined || indexes.every((backend) => backend < of.length);
+  const isComplete =
+    isWithin(slots?.backendOf ?? turns, backends) &&
+    isWithin(localSlots?.backendOf ?? localTurns, localBackends) &&
+    (localBackends.length === 0 || (slots === undefined) === (localSlots === undefined)) &&
+    (localBackends.length === 0 || (turns === undefined) === (localTurns === undefined));
+  return isComplete || backends.length === 0 ? undefined : 'a slot has no backend';
 }
 
 const isPort = (port: number): boolean => Number.isInteger(port) && port >= 1 && port <= 65_535;

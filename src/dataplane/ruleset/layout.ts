@@ -7,7 +7,7 @@ export const families: readonly Family[] = [4, 6];
 export const tableFamily = (family: Family): 'ip' | 'ip6' => (family === 4 ? 'ip' : 'ip6');
 
 /** Raised with every change of the skeleton. A table of another version is replaced, one of this version is adopted. */
-const layoutVersion = 12;
+const layoutVersion = 13;
 
 /** Interfaces of pods. They are written into rules, because a set cannot hold the beginning of a name. */
 export interface PodInterfaces {
@@ -26,8 +26,11 @@ export function markerChain(masqueradeBit: number, { names, masqueraded }: PodIn
   return `layout_${layoutVersion}_bit_${masqueradeBit}${pods}`;
 }
 
-/** One part of a key or value. `address` has the table's family, `source` is an address or prefix, `link` is a link-layer address. */
-export type Field = 'address' | 'source' | 'protocol' | 'port' | 'class' | 'mark' | 'link';
+/**
+ * One part of a key or value. `address` has the table's family, `source` is an address or prefix, `link` is a link-layer address, `chain` is
+ * a jump to a chain, and always a whole value.
+ */
+export type Field = 'address' | 'source' | 'protocol' | 'port' | 'class' | 'mark' | 'link' | 'chain';
 
 /**
  * Returns the octets of a field in a key or value of several fields: a multiple of four. None of our sets has a protocol or a port alone,
@@ -35,8 +38,12 @@ export type Field = 'address' | 'source' | 'protocol' | 'port' | 'class' | 'mark
  */
 export function fieldLength(family: Family, field: Field): number {
   if (field === 'link') return 6;
+  if (field === 'chain') return chainNameLength[family];
   return (field === 'address' || field === 'source') && family === 6 ? 16 : 4;
 }
+
+/** Octets of a chain's name in a value, with the zero at its end (turns.ts). */
+export const chainNameLength: Readonly<Record<Family, number>> = { 4: 36, 6: 60 };
 
 export function fieldsLength(family: Family, fields: readonly Field[]): number {
   return fields.reduce((sum, field) => sum + fieldLength(family, field), 0);
@@ -83,6 +90,11 @@ const setShapes = {
   /** With session affinity: frontend to affinity id. */
   affinity_ids: { key: frontend, value: ['class'] },
   nodeport_affinity_ids: { key: nodePort, value: ['class'] },
+  /** Frontends whose backends take turns, to the chain that counts their connections. */
+  turns: { key: frontend, value: ['chain'] },
+  turns_local: { key: frontend, value: ['chain'] },
+  nodeport_turns: { key: nodePort, value: ['chain'] },
+  nodeport_turns_local: { key: nodePort, value: ['chain'] },
   cluster_ips: { key: ['address'] },
   /** External addresses that are Herald's, and the blocks of announced aggregates. What no frontend takes of their packets is refused. */
   own_addresses: { key: ['address'] },
@@ -163,6 +175,8 @@ export const revisionSet = 'revision';
 
 /** A chain of our tables in nft's text form. */
 export interface Chain {
+  /** True in a chain without a hook that is there while an element refers to it. */
+  readonly passing?: true;
   /** "type nat hook prerouting priority -100". Present in a base chain. */
   readonly hook?: string;
   readonly rules: readonly string[];

@@ -1,9 +1,20 @@
 import type { Family } from '../../net/address.ts';
-import { hashSeed, type HashInput } from '../../net/connection-hash.ts';
+import { hashInputs, hashSeed, type HashInput } from '../../net/connection-hash.ts';
 import { slotTableSizes } from '../../net/frontend.ts';
 import { affinityKey, affinityPart, affinityType, rememberChain, rememberChains, timeoutVerdicts } from './affinity.ts';
 import { begunChain, begunDeclaration, begunPart, begunSet } from './begun.ts';
-import { classOf, hashedClass, kinds, remainders, slotCounts, slotText, type Kind } from './classid.ts';
+import {
+  classOf,
+  directClass,
+  directHashes,
+  hashedClass,
+  kinds,
+  remainders,
+  slotCounts,
+  slotText,
+  turnsClass,
+  type Kind,
+} from './classid.ts';
 import {
   affinityMap,
   allSets,
@@ -12,15 +23,16 @@ import {
   noPodInterfaces,
   revisionSet,
   tableFamily,
-  type Field,
   type Chain,
   type NamedChain,
   type PodInterfaces,
 } from './layout.ts';
+import { typeText } from './element-text.ts';
 import { directReturnChains, directReturnHooks } from './direct-return-chains.ts';
 import { chainsOfParts, partsByKey, type PartChains } from './parts.ts';
 import { maximumAffinityClients } from '../limits.ts';
-import type { PackedSet } from './element-list.ts';
+import type { ElementList } from './element-list.ts';
+import { turnChains } from './turns.ts';
 import type { Octets } from './octets.ts';
 
 /** The constant part of one table: chains with their rules in order of creation, sets, and constant verdict maps. */
@@ -41,8 +53,8 @@ export interface Skeleton {
  * - before connection tracking, while a frontend has direct server return: packets for a backend of another node are sent there unchanged
  *   (direct-return-chains.ts);
  * - before translation, while a frontend has them: source ranges;
- * - nat prerouting and output: the class of the frontend selects a chain by kind, which marks for masquerade, draws a slot and
- *   translates to the backend of that slot;
+ * - nat prerouting and output: the class of the frontend selects a chain by kind, which marks for masquerade, draws a slot, computes
+ *   one or takes the next, and translates to the backend of that slot;
  * - nat prerouting and output, after every other program, while an address is Herald's: a packet to it that nothing has translated is
  *   refused. Such chains see the first packet of a connection only;
  * - filter: a packet that is still addressed to a frontend has no backend. It is refused, or dropped under policy Local.
@@ -108,10 +120,17 @@ export function skeleton(family: Family, masqueradeBit: number, pods = noPodInte
   };
 }
 
-/** Returns the chains of a table that has these parts. Undefined: there is an unknown part. */
-export function expectedChains({ chains, parts }: Skeleton, present: PackedSet | undefined): ReadonlyMap<string, Chain> | undefined {
-  const ofParts = chainsOfParts(parts, present);
-  return ofParts === undefined ? undefined : new Map([...chains, ...ofParts]);
+/** Returns the chains of a table that has these elements. Undefined: an element names an unknown part or chain. */
+export function expectedChains(skeleton: Skeleton, present: ElementList): ReadonlyMap<string, Chain> | undefined {
+  const ofElements = chainsOfElements(skeleton, present);
+  return ofElements === undefined ? undefined : new Map([...skeleton.chains, ...ofElements]);
+}
+
+/** Returns the chains that elements of the list bring into the table. Undefined: an element names an unknown part or chain. */
+export function chainsOfElements({ family, parts }: Pick<Skeleton, 'family' | 'parts'>, elements: ElementList): PartChains | undefined {
+  const ofParts = chainsOfParts(parts, elements.packed(family, 'parts'));
+  const ofTurns = turnChains(elements, family);
+  return ofParts === undefined || ofTurns === undefined ? undefined : new Map([...ofParts, ...ofTurns]);
 }
 
 /** Declares a map of verdicts. With a size, the kernel takes its quickest kind of set. */
@@ -128,12 +147,17 @@ interface View {
 const addressView = (ip: 'ip' | 'ip6'): View => ({ prefix: '', frontends: 'frontends', key: `${ip} daddr . meta l4proto . th dport` });
 const nodePortView: View = { prefix: 'nodeport_', frontends: 'nodeports', key: 'meta l4proto . th dport' };
 
-const hashedSlots = (['connection', 'client'] as const).flatMap((hashed) => slotTableSizes.map((slots) => [hashed, slots] as const));
+const hashedSlots = hashInputs.flatMap((hashed) => slotTableSizes.map((slots) => [hashed, slots] as const));
+
+const views = { all: ['', '_local'], turns: ['', '_turns'], sticky: ['', '_sticky'] } as const;
+/** Which backends a chain delivers to, and whether they take turns, as parts of its name. */
+type LocalView = (typeof views.all)[number];
+type TurnsView = (typeof views.turns)[number];
 
 /** The rule that computes the same hash as src/net/connection-hash.ts. */
 function hashRule(ip: 'ip' | 'ip6', hashed: HashInput, slots: number): string {
-  const source = hashed === 'client' ? `${ip} saddr` : `${ip} saddr . th sport`;
-  return `meta priority set jhash ${source} mod ${slots} seed 0x${hashSeed.toString(16)}`;
+  const input = { connection: `${ip} saddr . th sport`, client: `${ip} saddr`, destination: `${ip} daddr` }[hashed];
+  return `meta priority set jhash ${input} mod ${slots} seed 0x${hashSeed.toString(16)}`;
 }
 
 /**
@@ -147,14 +171,11 @@ function deliveryChains(ip: 'ip' | 'ip6', view: View): NamedChain[] {
   const { prefix, key } = view;
   const remembered = affinityKey(ip);
   const identify = `meta priority set ${key} map @${prefix}affinity_ids`;
-  const chains: NamedChain[] = [];
-  for (const local of ['', '_local'] as const) {
+  return views.all.flatMap((local) => {
     const deliver = `${prefix}deliver${local}`;
-    const draw = drawRule(view, local);
-    chains.push(
-      chain(deliver, [deliveryRule(ip, view, local)]),
-      chain(`${prefix}balance${local}`, balanceRules(ip, view, local)),
-      chain(`${prefix}balance${local}_sticky`, [
+    const balances = views.turns.flatMap((turns) => {
+      const draw = drawRule(view, local, turns);
+      const sticky = [
         identify,
         `meta priority set ${remembered} map @${affinityMap} jump ${deliver}`,
         // Back here, the client is new or its backend is gone. "update" would keep the remembered backend, so the entry is deleted first.
@@ -164,25 +185,28 @@ function deliveryChains(ip: 'ip' | 'ip6', view: View): NamedChain[] {
         `jump ${deliver}`,
         draw,
         `goto ${deliver}`,
-      ]),
-    );
-  }
-  return chains;
+      ];
+      const name = `${prefix}balance${local}${turns}`;
+      return [chain(name, balanceRules(ip, view, local, turns)), chain(`${name}_sticky`, sticky)];
+    });
+    return [chain(deliver, [deliveryRule(ip, view, local)]), ...balances];
+  });
 }
 
-function deliveryRule(ip: 'ip' | 'ip6', { prefix, key }: View, local: '' | '_local'): string {
+function deliveryRule(ip: 'ip' | 'ip6', { prefix, key }: View, local: LocalView): string {
   return `meta l4proto { tcp, udp, sctp } dnat ${ip} addr . port to ${key} . meta priority map @${prefix}backends${local}`;
 }
 
-function drawRule({ key, frontends }: View, local: '' | '_local'): string {
+function drawRule({ prefix, key, frontends }: View, local: LocalView, turns: TurnsView): string {
+  if (turns !== '') return `${key} vmap @${prefix}turns${local}`;
   return `meta priority set ${key} map @${frontends}${local} meta priority vmap @draws`;
 }
 
-/** Draws a slot and translates to its backend. The class is already in the register, except for the local view. */
-function balanceRules(ip: 'ip' | 'ip6', view: View, local: '' | '_local'): string[] {
-  const draw = drawRule(view, local);
+/** Finds a slot and translates to its backend. The class is already in the register, except for the local view. */
+function balanceRules(ip: 'ip' | 'ip6', view: View, local: LocalView, turns: TurnsView): string[] {
+  const draw = drawRule(view, local, turns);
   const deliver = deliveryRule(ip, view, local);
-  return [local === '' ? 'meta priority vmap @draws' : draw, deliver, draw, deliver];
+  return [local === '' && turns === '' ? 'meta priority vmap @draws' : draw, deliver, draw, deliver];
 }
 
 /** Returns the rule that requests masquerade unless a pod sent the packet. Only where pods have interfaces it needs a chain. */
@@ -210,15 +234,17 @@ interface KindParts {
 
 function kindChains(ip: 'ip' | 'ip6', view: View, of: readonly Kind[], parts: KindParts): NamedChain[] {
   return of.flatMap((kind) =>
-    ['', '_sticky'].map((sticky) => {
-      const rules = kindRules(kind, parts, {
-        // One jump less for most packets.
-        anyRules: sticky === '' ? balanceRules(ip, view, '') : [`goto ${view.prefix}balance_sticky`],
-        any: `${view.prefix}balance${sticky}`,
-        local: `${view.prefix}balance_local${sticky}`,
-      });
-      return chain(`${view.prefix}${kind}${sticky}`, rules);
-    }),
+    views.turns.flatMap((turns) =>
+      views.sticky.map((sticky) => {
+        const rules = kindRules(kind, parts, {
+          // One jump less for most packets.
+          anyRules: sticky === '' ? balanceRules(ip, view, '', turns) : [`goto ${view.prefix}balance${turns}_sticky`],
+          any: `${view.prefix}balance${turns}${sticky}`,
+          local: `${view.prefix}balance_local${turns}${sticky}`,
+        });
+        return chain(`${view.prefix}${kind}${turns}${sticky}`, rules);
+      }),
+    ),
   );
 }
 
@@ -326,18 +352,19 @@ const priorities = { before: -115, destination: -105, unserved: -80, filter: -5,
 /** Of several programs that translate the destination of a packet, the one whose chain has the lowest priority does. */
 export const destinationPriority = priorities.destination;
 
-function kindVerdicts(prefix: string, of: readonly Kind[]): ReadonlyMap<string, string> {
+function kindVerdicts(prefix: View['prefix'], of: readonly Kind[]): ReadonlyMap<string, string> {
   const verdicts = new Map<string, string>();
   for (const kind of of) {
+    const to = `goto ${prefix}${kind}`;
     for (const sticky of [false, true]) {
-      for (const slots of slotCounts) verdicts.set(classOf(kind, sticky, slots), `goto ${prefix}${kind}${sticky ? '_sticky' : ''}`);
+      const suffix = sticky ? '_sticky' : '';
+      for (const slots of slotCounts) verdicts.set(classOf(kind, sticky, slots), `${to}${suffix}`);
+      verdicts.set(turnsClass(kind, sticky), `${to}_turns${suffix}`);
     }
+    for (const [hashed, slots] of hashedSlots) verdicts.set(hashedClass(kind, hashed, slots), to);
   }
-  if (prefix !== '') return verdicts;
-  for (const [hashed, slots] of hashedSlots) {
-    verdicts.set(hashedClass(hashed, slots, false), 'goto external');
-    verdicts.set(hashedClass(hashed, slots, true), 'goto external_direct');
-  }
+  if (prefix === '')
+    for (const hashed of directHashes) for (const slots of slotTableSizes) verdicts.set(directClass(hashed, slots), 'goto external_direct');
   return verdicts;
 }
 
@@ -351,7 +378,9 @@ function drawVerdicts(): ReadonlyMap<string, string> {
     }
   }
   for (const [hashed, slots] of hashedSlots)
-    for (const direct of [false, true]) verdicts.set(hashedClass(hashed, slots, direct), `jump hash_${hashed}_${slots}`);
+    for (const kind of kinds) verdicts.set(hashedClass(kind, hashed, slots), `jump hash_${hashed}_${slots}`);
+  for (const hashed of directHashes)
+    for (const slots of slotTableSizes) verdicts.set(directClass(hashed, slots), `jump hash_${hashed}_${slots}`);
   return verdicts;
 }
 
@@ -361,16 +390,3 @@ const remainderVerdicts: ReadonlyMap<string, string> = new Map([
   [remainders.dropped, 'drop'],
   [remainders.droppedFromOutside, 'jump nothing_local'],
 ]);
-
-function typeText(family: Family, fields: readonly Field[]): string {
-  const types: Record<Field, string> = {
-    address: family === 4 ? 'ipv4_addr' : 'ipv6_addr',
-    source: family === 4 ? 'ipv4_addr' : 'ipv6_addr',
-    protocol: 'inet_proto',
-    port: 'inet_service',
-    class: 'classid',
-    mark: 'mark',
-    link: 'ether_addr',
-  };
-  return fields.map((field) => types[field]).join(' . ');
-}

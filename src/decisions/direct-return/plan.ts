@@ -5,7 +5,7 @@ import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { formatAddress } from '../../net/address.ts';
 import type { ForwardingPath } from '../../net/direct-return.ts';
-import { frontendFamily, type Frontend } from '../../net/frontend.ts';
+import { frontendFamily, mayReturnDirectly, type Frontend } from '../../net/frontend.ts';
 import { addressesOf, directReturnNotReported, forwardingPathTo, segmentThroughTunnels } from './forwarding-path.ts';
 
 interface DirectReturnPlan {
@@ -18,10 +18,10 @@ export function wantsDirectReturn(config: HeraldConfig, service: Service): boole
   return service.directReturn ?? config.directReturn;
 }
 
-/** Adds direct server return to a node's frontends of a Service, where they use consistent hashing. */
+/** Adds direct server return to a node's frontends of a Service, where every node finds the same backend by a hash. */
 export function planDirectReturn(snapshot: Snapshot, service: Service, nodeName: string, frontends: readonly Frontend[]): DirectReturnPlan {
   if (!wantsDirectReturn(snapshot.config, service)) return { frontends, reasons: [] };
-  if (!frontends.some(({ slots }) => slots !== undefined)) {
+  if (!frontends.some(mayReturnDirectly)) {
     const isMistake = service.directReturn === true && frontends.some(({ scope, backends }) => scope === 'external' && backends.length > 0);
     return { frontends, reasons: isMistake ? [reason('DirectReturnNeedsHashing', {})] : [] };
   }
@@ -30,7 +30,7 @@ export function planDirectReturn(snapshot: Snapshot, service: Service, nodeName:
   const { passing, reasons } = forwardingPathsOf(snapshot, service, nodeName);
   const sizes = new Map(service.ipFamilies.map((family) => [family, segmentThroughTunnels(snapshot, nodeName, family)]));
   const direct = frontends.map((frontend) =>
-    frontend.slots === undefined ? frontend : withForwardingPaths(frontend, passing, sizes.get(frontendFamily(frontend.match))),
+    mayReturnDirectly(frontend) ? withForwardingPaths(frontend, passing, sizes.get(frontendFamily(frontend.match))) : frontend,
   );
   return { frontends: direct, reasons };
 }

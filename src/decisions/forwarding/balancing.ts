@@ -1,5 +1,6 @@
 import type { HeraldConfig } from '../../model/kinds/types.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
+import type { LoadBalancing } from '../../model/objects/load-balancing.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { compareAddresses, formatAddress } from '../../net/address.ts';
@@ -8,22 +9,53 @@ import { slotTableSizes, type SlotTable, type SlotTableSize } from '../../net/fr
 import type { Target } from './endpoints.ts';
 import { fillSlots, type SlotCandidate } from './slot-table.ts';
 
-/** Consistent hashing of a Service's load balancer addresses and external IPs. */
-export interface ConsistentHashing {
-  /** The client alone when sessionAffinity is ClientIP: the client then keeps its backend without any stored state or time-out. */
+/** The hash by which backends are chosen. */
+export interface Hashing {
   readonly hashed: HashInput;
   /** Larger for many endpoints (`slotsFor`). */
   readonly slots: SlotTableSize;
 }
 
+/** Where a frontend is: HeraldConfig may ask for consistent hashing at load balancer addresses and external IPs alone. */
+type Place = 'external address' | 'elsewhere';
+
+/** Returns how backends are chosen for a Service's frontends at this place. */
+export function algorithmOf(config: HeraldConfig, service: Service, place: Place): LoadBalancing {
+  if (service.loadBalancing !== undefined) return service.loadBalancing;
+  const isHashed = config.consistentHashing && place === 'external address' && service.externalTrafficPolicy === 'Cluster';
+  return isHashed ? 'consistent' : config.loadBalancing;
+}
+
+/** Returns the hash of an algorithm. Undefined: it has none. */
+export function hashingOf(algorithm: LoadBalancing, config: HeraldConfig, service: Service): Hashing | undefined {
+  const hashed = hashInputOf(algorithm, service);
+  return hashed === undefined ? undefined : { hashed, slots: service.hashSlots ?? config.hashSlots };
+}
+
+function hashInputOf(algorithm: LoadBalancing, { affinitySeconds }: Service): HashInput | undefined {
+  switch (algorithm) {
+    case 'consistent':
+      // The client alone when sessionAffinity is ClientIP: it then keeps its backend without any stored state or time-out.
+      return affinitySeconds === undefined ? 'connection' : 'client';
+    case 'source-hash':
+      return 'client';
+    case 'destination-hash':
+      return 'destination';
+    case 'random':
+    case 'round-robin':
+    case 'weighted-round-robin':
+      return undefined;
+  }
+}
+
 /**
- * Returns undefined when backends are chosen at random. Under policy Local no two nodes have the same backends. NodePorts and ClusterIPs
- * are random too, because no router moves their connections between nodes.
+ * Returns the hash of the source by which every node finds the same backend for a packet to a load balancer address or external IP.
+ * Undefined when there is none. Under policy Local no two nodes have the same backends.
  */
-export function consistentHashing(config: HeraldConfig, service: Service): ConsistentHashing | undefined {
-  const wanted = service.loadBalancing === undefined ? config.consistentHashing : service.loadBalancing === 'consistent';
-  if (!wanted || service.externalTrafficPolicy === 'Local') return undefined;
-  return { hashed: service.affinitySeconds === undefined ? 'connection' : 'client', slots: service.hashSlots ?? config.hashSlots };
+export function consistentHashing(config: HeraldConfig, service: Service): Hashing | undefined {
+  if (service.externalTrafficPolicy === 'Local') return undefined;
+  const hashing = hashingOf(algorithmOf(config, service, 'external address'), config, service);
+  return hashing?.hashed === 'destination' ? undefined : hashing;
 }
 
 /**
@@ -35,7 +67,7 @@ export function slotsFor(backends: number, asked: SlotTableSize): SlotTableSize 
 }
 
 /** Builds the table for targets in backend order (`sortTargets`). Needs at least one target. */
-export function slotTable(service: Service, targets: readonly Target[], { hashed, slots }: ConsistentHashing): SlotTable {
+export function slotTable(service: Service, targets: readonly Target[], { hashed, slots }: Hashing): SlotTable {
   const candidates = targets.map((target, index): SlotCandidate => ({ name: nameOf(targets, index), weight: target.weight ?? 1 }));
   return { hashed, backendOf: filled(service, candidates, slotsFor(targets.length, slots)) };
 }
@@ -69,17 +101,17 @@ interface Filled {
   readonly table: Uint16Array;
 }
 
-/** Caches the last table of each family of a Service: its ports, frontends and plans share it as long as the endpoints stay. */
-const known = new WeakMap<Service, Map<boolean, Filled>>();
+/** Caches the last tables of a Service: its ports, frontends and plans share them as long as the endpoints stay. */
+const known = new WeakMap<Service, readonly Filled[]>();
+/** For both families: all endpoints of the cluster, those near the node, and those on the node. */
+const maximumKnown = 6;
 
 function filled(service: Service, candidates: readonly SlotCandidate[], size: number): Uint16Array {
-  const isIPv6 = candidates[0]?.name.includes(':') === true;
-  const ofService = known.get(service) ?? new Map<boolean, Filled>();
-  known.set(service, ofService);
-  const last = ofService.get(isIPv6);
-  if (last?.table.length === size && sameCandidates(last.candidates, candidates)) return last.table;
+  const ofService = known.get(service) ?? [];
+  const found = ofService.find((one) => one.table.length === size && sameCandidates(one.candidates, candidates));
+  if (found !== undefined) return found.table;
   const table = fillSlots(service.metadata.uid, candidates, size);
-  ofService.set(isIPv6, { candidates, table });
+  known.set(service, [{ candidates, table }, ...ofService.slice(0, maximumKnown - 1)]);
   return table;
 }
 

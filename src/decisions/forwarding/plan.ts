@@ -8,14 +8,15 @@ import {
   type FrontendMatch,
   type FrontendScope,
   type ServiceForwarding,
-  type SlotTable,
 } from '../../net/frontend.ts';
 import { familyOf, hostPrefix, prefixContains, type Prefix } from '../../net/prefix.ts';
+import type { HeraldConfig } from '../../model/kinds/types.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { assignedAddresses, type Service, type ServicePort } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import { consistentHashing, slotTable, sortTargets, type ConsistentHashing } from './balancing.ts';
+import { algorithmOf, hashingOf, sortTargets } from './balancing.ts';
+import { choosing, noChoices, type Choices } from './choosing.ts';
 import { whyHeldTwice } from '../allocation/held-twice.ts';
 import { planDirectReturn } from '../direct-return/plan.ts';
 import { chooseEndpoints, topologyOf, targetsOf, type NodeTopology, type Target } from './endpoints.ts';
@@ -51,10 +52,9 @@ export function decideForwarding(snapshot: Snapshot, service: Service, nodeName:
   ];
   const place = topologyOf(snapshot, nodeName);
   const nodeAddresses = snapshot.nodes.get(nodeName)?.internalIPs ?? [];
-  const hashing = listeners.some(({ scope }) => scope === 'external') ? consistentHashing(snapshot.config, service) : undefined;
   const frontends = new Map<string, Frontend>();
   for (const port of service.ports) {
-    const backends = backendsByFamily(snapshot, service, port, place, hashing);
+    const backends = backendsByFamily(snapshot, service, port, place);
     for (const { match, scope, guarded } of listenersOfPort(service, port, listeners)) {
       const choice = backends.get(frontendFamily(match));
       const key = frontendKey(match);
@@ -64,7 +64,10 @@ export function decideForwarding(snapshot: Snapshot, service: Service, nodeName:
         guarded || (scope === 'external' && snapshot.config.sourceRangesEverywhere)
           ? allowedSources(service, match, nodeAddresses)
           : undefined;
-      frontends.set(key, frontend(service, port, { match, scope }, choice, sources));
+      frontends.set(key, {
+        ...frontend({ config: snapshot.config, service, port }, { match, scope }, choice),
+        ...defined({ sourceRanges: sources }),
+      });
     }
   }
   const sorted = [...frontends].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, frontend]) => frontend);
@@ -87,13 +90,17 @@ interface PortListener extends Omit<Listener, 'address'> {
   readonly match: FrontendMatch;
 }
 
+/** The endpoints of one port in one family that new connections may get. */
 interface Backends {
-  readonly cluster: readonly Backend[];
-  readonly local: readonly Backend[];
-  /** By policy: serving endpoints that it does not choose, for protocols whose flows the kernel must forget. */
-  readonly retained: Readonly<Record<Frontend['policy'], readonly Backend[]>>;
-  /** For frontends with consistent hashing, the same on every node. Absent without hashing or backends. */
-  readonly hashed?: { readonly cluster: readonly Backend[]; readonly slots: SlotTable; readonly retained: readonly Backend[] };
+  readonly place: NodeTopology;
+  /** For policy Cluster: those near the node. */
+  readonly near: Choices;
+  /** For policy Cluster where every node must find the same backend by a hash: all, with the address of the node of each. */
+  readonly everywhere: () => Choices;
+  /** For policy Local. */
+  readonly local: Choices;
+  /** Serving endpoints that are in none of these lists, for protocols whose flows the kernel must forget. */
+  readonly retained: (...chosen: readonly Choices[]) => readonly Backend[];
 }
 
 function listen(addresses: readonly Address[], scope: FrontendScope, guarded: boolean): Listener[] {
@@ -129,45 +136,43 @@ function listenersOfPort(service: Service, { protocol, port, nodePort }: Service
   return [...onAddresses, ...onNode];
 }
 
-function backendsByFamily(
-  snapshot: Snapshot,
-  service: Service,
-  port: ServicePort,
-  place: NodeTopology,
-  hashing: ConsistentHashing | undefined,
-): Map<Family, Backends> {
+function backendsByFamily(snapshot: Snapshot, service: Service, port: ServicePort, place: NodeTopology): Map<Family, Backends> {
   return new Map(
     service.ipFamilies.map((family) => {
       const targets = targetsOf(snapshot, service, port, family);
       const { cluster, everywhere, local } = chooseEndpoints(targets, place);
-      const retainedBeside = (chosen: ReadonlySet<Target>): Backend[] => {
-        const forgets = port.protocol !== 'TCP' || service.resetOnRemoval === true;
-        const serving = !forgets ? [] : targets.filter((target) => (target.ready || target.serving) && !chosen.has(target));
-        return toBackends(serving, place);
-      };
-      const backends = {
-        cluster: toBackends(cluster, place),
-        local: toBackends(local, place),
-        retained: { Cluster: retainedBeside(new Set(cluster)), Local: retainedBeside(new Set([...cluster, ...local])) },
-      };
-      if (hashing === undefined || everywhere.length === 0) return [family, backends];
-      const sorted = sortTargets(everywhere);
-      const hashed = {
-        cluster: sorted.map((target) => ({ ...toBackend(target, place), ...nodeOf(snapshot, target, family) })),
-        slots: slotTable(service, sorted, hashing),
-        retained: retainedBeside(new Set(everywhere)),
-      };
-      return [family, { ...backends, hashed }];
+      const forgets = port.protocol !== 'TCP' || service.resetOnRemoval === true;
+      let all: Choices | undefined;
+      return [
+        family,
+        {
+          place,
+          near: choicesOf(cluster, place),
+          everywhere: () => (all ??= choicesOf(everywhere, place, (target) => nodeOf(snapshot, target, family))),
+          local: choicesOf(local, place),
+          retained(...chosen) {
+            if (!forgets) return [];
+            const taken = new Set(chosen.flatMap(({ targets }) => targets));
+            const serving = targets.filter((target) => (target.ready || target.serving) && !taken.has(target));
+            return choicesOf(serving, place).backends;
+          },
+        },
+      ];
     }),
   );
 }
 
-function toBackends(targets: readonly Target[], place: NodeTopology): Backend[] {
-  return sortTargets(targets).map((target) => toBackend(target, place));
-}
-
-function toBackend({ address, port, nodeName }: Target, place: NodeTopology): Backend {
-  return { address, port, local: nodeName === place.name };
+function choicesOf(targets: readonly Target[], place: NodeTopology, more: (target: Target) => Pick<Backend, 'node'> = () => ({})): Choices {
+  const sorted = sortTargets(targets);
+  return {
+    targets: sorted,
+    backends: sorted.map((target) => ({
+      address: target.address,
+      port: target.port,
+      local: target.nodeName === place.name,
+      ...more(target),
+    })),
+  };
 }
 
 function nodeOf(snapshot: Snapshot, { nodeName }: Target, family: Family): Pick<Backend, 'node'> {
@@ -185,26 +190,27 @@ function allowedSources(service: Service, match: FrontendMatch, nodeAddresses: r
 }
 
 function frontend(
-  service: Service,
-  port: ServicePort,
+  { config, service, port }: { readonly config: HeraldConfig; readonly service: Service; readonly port: ServicePort },
   { match, scope }: Pick<PortListener, 'match' | 'scope'>,
-  choice: Backends,
-  sourceRanges: readonly Prefix[] | undefined,
+  { near, everywhere, local, retained, place }: Backends,
 ): Frontend {
   const policy = scope === 'internal' ? service.internalTrafficPolicy : service.externalTrafficPolicy;
-  const hashed = scope === 'external' && match.kind === 'address' ? choice.hashed : undefined;
-  const retained = hashed?.retained ?? choice.retained[policy];
+  const isExternalAddress = scope === 'external' && match.kind === 'address';
+  const algorithm = algorithmOf(config, service, isExternalAddress ? 'external address' : 'elsewhere');
+  const hashing = hashingOf(algorithm, config, service);
+  const any = hashing !== undefined && scope === 'external' && policy === 'Cluster' ? everywhere() : near;
+  const own = policy === 'Local' ? local : noChoices;
+  const kept = retained(any, own);
   return {
     match,
     scope,
     policy,
-    backends: (hashed ?? choice).cluster,
-    ...(hashed === undefined ? {} : { slots: hashed.slots }),
-    localBackends: policy === 'Local' ? choice.local : [],
-    ...(hashed === undefined ? affinityOf(service, port) : {}),
-    ...(retained.length === 0 ? {} : { retained }),
+    backends: any.backends,
+    localBackends: own.backends,
+    ...choosing(service, { algorithm, hashing, node: place.name }, any, own),
+    ...(hashing === undefined || any.backends.length === 0 ? affinityOf(service, port) : {}),
+    ...(kept.length === 0 ? {} : { retained: kept }),
     ...(service.resetOnRemoval === true && port.protocol === 'TCP' ? { resetRemoved: true as const } : {}),
-    ...defined({ sourceRanges }),
   };
 }
 

@@ -181,15 +181,15 @@ function renderBalancing(balancing: BalancingExplanation): string {
   return `Balancing  ${balancingText(balancing)}`;
 }
 
-/** "a client stays at its endpoint until it was silent for 10800 s". With consistent hashing its address decides, however long it is silent. */
+/** "a client stays at its endpoint until it was silent for 10800 s". Under a hash its address decides, however long it is silent. */
 export function affinityText(seconds: number, balancing?: BalancingExplanation): string {
-  if (balancing?.algorithm === 'consistent' && balancing.hashed === 'client')
-    return 'a client from outside stays at its endpoint while the endpoints stay, by its address';
-  return `a client stays at its endpoint until it was silent for ${seconds} s`;
+  if (balancing?.hash === undefined) return `a client stays at its endpoint until it was silent for ${seconds} s`;
+  return `a client${balancing.elsewhere === undefined ? '' : ' from outside'} stays at its endpoint while the endpoints stay, by its address`;
 }
 
-export function balancingText(balancing: BalancingExplanation): string {
-  if (balancing.algorithm === 'random') return 'random';
-  const source = balancing.hashed === 'client' ? 'source address' : 'source address and port';
-  return `consistent: by ${source}, the same on every node (${balancing.slots} slots); NodePorts and ClusterIPs random`;
+export function balancingText({ algorithm, elsewhere, hash }: BalancingExplanation): string {
+  const rest = elsewhere === undefined ? '' : `; NodePorts and ClusterIPs ${elsewhere}`;
+  if (hash === undefined) return `${algorithm}${rest}`;
+  const input = { connection: 'source address and port', client: 'source address', destination: 'destination address' }[hash.hashed];
+  return `${algorithm}: by ${input}${hash.onEveryNode ? ', the same on every node' : ''} (${hash.slots} slots)${rest}`;
 }

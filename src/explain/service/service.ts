@@ -1,6 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import { decideAllocationClaim } from '../../decisions/allocation/claim.ts';
-import { consistentHashing } from '../../decisions/forwarding/balancing.ts';
+import { algorithmOf, hashingOf } from '../../decisions/forwarding/balancing.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
 import { whyNotForwarded } from '../../decisions/forwarding/service-proxy-name.ts';
 import { clientReachability, type ClientReachability } from '../../decisions/verdict/client-reachability.ts';
@@ -17,6 +17,7 @@ import type { Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { familyOfText, formatAddress, type Family } from '../../net/address.ts';
 import { ageText } from '../text/age.ts';
+import type { LoadBalancing } from '../../model/objects/load-balancing.ts';
 import type { HashInput } from '../../net/connection-hash.ts';
 import { explainL2, type L2AddressExplanation } from '../l2/l2-address.ts';
 import { explainAllocation, type AllocationExplanation } from '../pools/allocation.ts';
@@ -66,10 +67,20 @@ export interface SeenExplanation {
   readonly since?: string;
 }
 
-export type BalancingExplanation =
-  | { readonly algorithm: 'random' }
-  /** `slots` may exceed the configured number when there are many endpoints. */
-  | { readonly algorithm: 'consistent'; readonly hashed: HashInput; readonly slots: number };
+/** How endpoints are chosen. */
+export interface BalancingExplanation {
+  /** At load balancer addresses and external IPs; without any, at the ClusterIPs. */
+  readonly algorithm: LoadBalancing;
+  /** At ClusterIPs and NodePorts. Absent: the same. */
+  readonly elsewhere?: LoadBalancing;
+  readonly hash?: {
+    readonly hashed: HashInput;
+    /** May exceed the configured number when there are many endpoints. */
+    readonly slots: number;
+    /** At the addresses for clients outside, every node chooses the same endpoint. */
+    readonly onEveryNode: boolean;
+  };
+}
 
 /** Knowledge that is not in the snapshot. */
 export interface BesideSnapshot {
@@ -171,9 +182,18 @@ export function narrowToNodeAndPeer(
 
 function explainBalancing(snapshot: Snapshot, service: Service): Pick<ServiceExplanation, 'balancing'> {
   const external = service.type === 'LoadBalancer' || service.type === 'NodePort' || service.externalIPs.length > 0;
-  if (!external || whyNotForwarded(service, snapshot.config.serviceProxyName) !== undefined) return {};
-  const hashing = consistentHashing(snapshot.config, service);
-  if (hashing === undefined) return { balancing: { algorithm: 'random' } };
+  if (whyNotForwarded(service, snapshot.config.serviceProxyName) !== undefined) return {};
+  const [algorithm, elsewhere] = (['external address', 'elsewhere'] as const).map((place) => algorithmOf(snapshot.config, service, place));
+  if (algorithm === undefined || elsewhere === undefined) return {};
+  if (!external) return elsewhere === 'random' ? {} : { balancing: withHash(snapshot, service, elsewhere) };
+  const balancing = withHash(snapshot, service, algorithm);
+  return { balancing: algorithm === elsewhere ? balancing : { ...balancing, elsewhere } };
+}
+
+function withHash(snapshot: Snapshot, service: Service, algorithm: LoadBalancing): BalancingExplanation {
+  const hashing = hashingOf(algorithm, snapshot.config, service);
+  if (hashing === undefined) return { algorithm };
   const tables = decideForwarding(snapshot, service, '').forwarding?.frontends.flatMap(({ slots }) => slots?.backendOf.length ?? []) ?? [];
-  return { balancing: { algorithm: 'consistent', hashed: hashing.hashed, slots: Math.max(hashing.slots, ...tables) } };
+  const onEveryNode = service.type !== 'ClusterIP' && service.externalTrafficPolicy === 'Cluster';
+  return { algorithm, hash: { hashed: hashing.hashed, slots: Math.max(hashing.slots, ...tables), onEveryNode } };
 }

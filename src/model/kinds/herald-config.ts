@@ -1,6 +1,7 @@
 import { pathKinds } from '../../net/direct-return.ts';
 import { slotTableSizes } from '../../net/frontend.ts';
 import { limits } from '../limits.ts';
+import { loadBalancingNames, loadBalancingOf } from '../objects/load-balancing.ts';
 import { boolean, choice, integer, list, object, parsed, text, type ObjectOf } from '../schema/fields.ts';
 import { cidr, interfacePattern, labelName, loadBalancerClass } from '../schema/grammars.ts';
 import { defaultsOf, defineKind, type ObjectOfKind, type ReadContext } from '../schema/kind.ts';
@@ -177,14 +178,19 @@ const fields = {
     description:
       'How agents find out whether connections are answered. `passive`: they watch those of clients, and the way to each endpoint. `active`: they also open TCP connections to endpoints without traffic, which programs such as databases log. `off`: they do not look.',
   }),
+  loadBalancing: choice(loadBalancingNames, {
+    default: 'random',
+    description:
+      'How an endpoint is chosen for a new connection to Services that do not say otherwise (`herald.dev/load-balancing`), at every address and NodePort. [Load balancing](../explanation/load-balancing.md) explains the values.',
+  }),
   consistentHashing: boolean({
     default: false,
     description:
-      'Services with `externalTrafficPolicy: Cluster` that do not say otherwise use [consistent hashing](../explanation/consistent-hashing.md).',
+      'Load balancer addresses and external IPs of Services with `externalTrafficPolicy: Cluster` that do not say otherwise use [consistent hashing](../explanation/consistent-hashing.md), whatever `loadBalancing` is.',
   }),
   hashSlots: choice(slotTableSizes, {
     default: 1021,
-    description: 'Number of slots for each address and port, for Services that do not say otherwise.',
+    description: 'Number of slots for each address and port under a hash, for Services that do not say otherwise.',
   }),
   directReturn: boolean({
     default: false,
@@ -248,6 +254,7 @@ export function settings(written: ObjectValue<typeof ownFields>, { standalone }:
   return {
     ...spec,
     parts,
+    loadBalancing: loadBalancingOf(spec.loadBalancing) ?? 'random',
     masqueradeBit: spec.masqueradeBit ?? (spec.services === 'all' ? aloneBit : besideKubeProxyBit),
     loadBalancerClass: spec.loadBalancerClass ?? 'herald.dev/herald',
     // In a cluster a Service without a class may belong to another controller. MetalLB without --lb-class serves such Services.

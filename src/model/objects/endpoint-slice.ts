@@ -11,7 +11,7 @@ export interface EndpointSlice {
   readonly family: Family;
   readonly ports: readonly EndpointPort[];
   readonly endpoints: readonly Endpoint[];
-  /** Annotation herald.dev/weight: the share of each endpoint relative to others under consistent hashing. Absent: 1. */
+  /** Annotation herald.dev/weight: the share of each endpoint relative to others (src/model/annotations.ts). Absent: 1. */
   readonly weight?: number;
 }
 

@@ -1,5 +1,6 @@
 import type { Address, Family } from '../../net/address.ts';
 import type { SlotTableSize } from '../../net/frontend.ts';
+import type { LoadBalancing } from './load-balancing.ts';
 import type { Prefix } from '../../net/prefix.ts';
 import type { EndpointPort } from './endpoint-slice.ts';
 import type { Metadata } from './metadata.ts';
@@ -76,9 +77,6 @@ export interface Service {
   /** The pools of the addresses on record. Absent: not known. An address that no pool contains any more is announced as one of its recorded pool. */
   readonly recordedPools?: readonly RecordedPool[];
 }
-
-export const loadBalancings = ['consistent', 'random'] as const;
-type LoadBalancing = (typeof loadBalancings)[number];
 
 /** The name is "" when the Service has one port without a name. */
 export interface ServicePort extends EndpointPort {

@@ -1,6 +1,7 @@
 import { defined } from '../../lang/defined.ts';
 import { annotations } from '../annotations.ts';
 import type { CompatProgram } from '../objects/compat-programs.ts';
+import { loadBalancingOf, loadBalancings } from '../objects/load-balancing.ts';
 
 /** An annotation by which a Service asks another load balancer for something. Those that the other program writes are not here. */
 export interface ForeignAnnotation {
@@ -95,7 +96,12 @@ const kubeRouter: readonly Row[] = [
     none(`kube-router.io/service.advertise.${kind}`, 'write a BGPAdvertisement with addressTypes, and serviceSelectors for this Service'),
   ),
   none('kube-router.io/service.local', 'write externalTrafficPolicy: Local'),
-  none('kube-router.io/service.scheduler', `write ${annotations.loadBalancing} with a kind of balancing that Herald has`),
+  {
+    name: 'kube-router.io/service.scheduler',
+    ours: annotations.loadBalancing,
+    translate: loadBalancingOf,
+    fix: `write ${annotations.loadBalancing} with one of ${loadBalancings.join(', ')}`,
+  },
   none('kube-router.io/service.dsr', 'see direct server return, docs/explanation/direct-return.md'),
 ];
 

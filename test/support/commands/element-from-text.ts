@@ -81,6 +81,8 @@ function singleOctets(family: Family, field: Exclude<Field, 'source'>, text: str
       return markOctets(markFromText(text));
     case 'link':
       return linkOctets(text);
+    case 'chain':
+      return `${text.replace('jump ', '')}\0`;
   }
 }
 

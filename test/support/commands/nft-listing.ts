@@ -41,7 +41,7 @@ export function readListing(json: unknown, skeleton: Skeleton): TableListing {
     }
   }
   const expected = [...skeleton.sets.keys(), ...skeleton.maps.keys(), ...skeleton.verdicts.keys()];
-  const chains = expectedChains(skeleton, elements.packed(skeleton.family, 'parts'));
+  const chains = expectedChains(skeleton, elements);
   const intact =
     chains !== undefined &&
     sets.size === expected.length &&
@@ -108,6 +108,11 @@ function readField(part: unknown, field: Field): string | undefined {
       return typeof part === 'number' ? `0x${part.toString(16)}` : undefined;
     case 'link':
       return typeof part === 'string' ? part : undefined;
+    case 'chain': {
+      const target = (part as { jump?: { target?: unknown } } | string | null) ?? '';
+      if (typeof target === 'string') return target;
+      return typeof target.jump?.target === 'string' ? `jump ${target.jump.target}` : undefined;
+    }
     case 'class':
       // nft prints TC_H_UNSPEC and TC_H_ROOT by name.
       return part === 'none' ? '0:0' : part === 'root' ? 'ffff:ffff' : typeof part === 'string' ? classText(part) : undefined;

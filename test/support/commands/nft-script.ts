@@ -13,10 +13,10 @@ export function transactionScript({ create, deletes, adds, parts, revision }: Tr
   const where = `element ip ${tableName} ${revisionSet}`;
   return [
     ...create.flatMap(skeletonScript),
-    ...parts.remove.flatMap(({ family, chains }) => partScript('remove', family, chains)),
     ...statements('delete', deletes),
-    ...statements('add', adds),
+    ...parts.remove.flatMap(({ family, chains }) => partScript('remove', family, chains)),
     ...parts.add.flatMap(({ family, chains }) => partScript('add', family, chains)),
+    ...statements('add', adds),
     ...(revision.remove.length === 0 ? [] : [`delete ${where} { ${revision.remove.join(' , ')} }`]),
     `add ${where} { ${revision.add} }`,
   ];
@@ -63,15 +63,17 @@ export function skeletonScript(skeleton: Skeleton): string[] {
 const chainScript = (table: string, name: string, { hook }: Chain): string =>
   hook === undefined ? `add chain ${table} ${name}` : `add chain ${table} ${name} { ${hook} ; }`;
 
-/** Returns the commands that add or remove the chains of parts. */
+const comesAndGoes = ({ hook, passing }: Chain): boolean => hook !== undefined || passing === true;
+
+/** Returns the commands that add or remove chains that come and go with elements. */
 export function partScript(verb: 'add' | 'remove', family: Family, chains: PartChains): string[] {
   const table = `${tableFamily(family)} ${tableName}`;
   return [...chains].flatMap(([name, chain]) =>
     verb === 'add'
       ? [
-          ...(chain.hook === undefined ? [] : [chainScript(table, name, chain)]),
+          ...(comesAndGoes(chain) ? [chainScript(table, name, chain)] : []),
           ...chain.rules.map((rule) => `add rule ${table} ${name} ${rule}`),
         ]
-      : [`flush chain ${table} ${name}`, ...(chain.hook === undefined ? [] : [`delete chain ${table} ${name}`])],
+      : [`flush chain ${table} ${name}`, ...(comesAndGoes(chain) ? [`delete chain ${table} ${name}`] : [])],
   );
 }

@@ -150,10 +150,10 @@ async function writeTransaction(batch: Batch, transaction: Transaction, flags: n
     await writeSkeleton(batch, skeleton, flags, () => ++id, timeSlice);
     if (timeSlice.isUsedUp) await timeSlice.yield();
   }
-  for (const { family, chains } of parts.remove) writePartRemoval(batch, family, chains);
   await writeElements(batch, 'delete', deletes, timeSlice);
-  await writeElements(batch, 'add', adds, timeSlice);
+  for (const { family, chains } of parts.remove) writePartRemoval(batch, family, chains);
   for (const { family, chains } of parts.add) writePart(batch, family, chains, () => ++id);
+  await writeElements(batch, 'add', adds, timeSlice);
   writeRevisions(batch, messages.delElement, revision.remove);
   writeRevisions(batch, messages.newElement, [revision.add]);
   if (batch.length > maximumBatchBytes)

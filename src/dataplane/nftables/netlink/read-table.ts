@@ -7,6 +7,7 @@ import { classOctets } from '../../ruleset/octets.ts';
 import { allSets, revisionSet, slotMaps, tableName, type Chain, type SetName } from '../../ruleset/layout.ts';
 import { maximumListedBackends, maximumListedElements } from '../../limits.ts';
 import { expectedChains, type Skeleton } from '../../ruleset/skeleton.ts';
+import { turnSets } from '../../ruleset/turns.ts';
 import type { TimeSlice } from '../../../system/time-slice.ts';
 import {
   chainAttributes,
@@ -57,11 +58,12 @@ export class TableReader {
     const tables = await this.#connection.list(messages.getTable, this.#family, []);
     if (!tables.some((table) => attributeText(readAttributes(table), tableAttributes.name) === tableName)) return undefined;
     const elements = new ElementList();
-    if (!(await this.#hasSets()) || !(await this.#readSet('parts', elements))) return broken;
-    const chains = expectedChains(this.#skeleton, elements.packed(this.#family, 'parts'));
+    if (!(await this.#hasSets())) return broken;
+    for (const set of chainSets) if (!(await this.#readSet(set, elements))) return broken;
+    const chains = expectedChains(this.#skeleton, elements);
     if (chains === undefined || !(await this.#hasChains(chains)) || !(await this.#hasRules(chains)) || !(await this.#hasVerdicts()))
       return broken;
-    for (const set of allSets.keys()) if (set !== 'parts' && !(await this.#readSet(set, elements))) return broken;
+    for (const set of allSets.keys()) if (!chainSets.includes(set) && !(await this.#readSet(set, elements))) return broken;
     const revisions = this.#skeleton.sets.has(revisionSet) ? (await this.#payloads(revisionSet)).flatMap(parseSetElements) : [];
     return {
       intact: true,
@@ -203,6 +205,9 @@ export class TableReader {
     }
   }
 }
+
+/** The sets whose elements bring chains. */
+const chainSets: readonly SetName[] = ['parts', ...turnSets];
 
 const EAGAIN = 11;
 

@@ -82,20 +82,23 @@ export async function writeSkeleton(
 /** Adds the chains of parts, or the rules of chains that are always there. */
 export function writePart(batch: Batch, family: Family, chains: PartChains, nextId: () => number): void {
   for (const [name, chain] of chains) {
-    if (chain.hook !== undefined) writeChain(batch, family, name, chain);
+    if (comesAndGoes(chain)) writeChain(batch, family, name, chain);
     for (const rule of chain.rules) writeRule(batch, family, name, rule, nextId);
   }
 }
 
+/** False: only the rules of the chain come and go. */
+const comesAndGoes = ({ hook, passing }: Chain): boolean => hook !== undefined || passing === true;
+
 /** Removes what `writePart` adds. */
 export function writePartRemoval(batch: Batch, family: Family, chains: PartChains): void {
-  for (const [name, { hook }] of chains) {
+  for (const [name, chain] of chains) {
     const about = `chain ${tableFamily(family)} ${tableName} ${name}`;
     batch.appendMessage(messages.delRule, 0, family, `rules of ${about}`, [
       [ruleAttributes.table, tableName],
       [ruleAttributes.chain, name],
     ]);
-    if (hook !== undefined)
+    if (comesAndGoes(chain))
       batch.appendMessage(messages.delChain, 0, family, about, [
         [chainAttributes.table, tableName],
         [chainAttributes.name, name],

@@ -41,7 +41,7 @@ export function readService(fields: FieldReader, options: ParseOptions): ReadRes
     spec.problem('healthCheckNodePort', 'is only for type LoadBalancer with externalTrafficPolicy Local', 'remove it');
   }
   const internalTrafficPolicy = spec.oneOf('internalTrafficPolicy', ['Cluster', 'Local']) ?? 'Cluster';
-  const balancing = readBalancing(fields, metadata?.annotations ?? {}, externalTrafficPolicy ?? 'Cluster');
+  const balancing = readBalancing(fields, metadata?.annotations ?? {});
   const status = fields.object('status');
   const ingress = readIngress(status.object('loadBalancer'));
   if (metadata === undefined) return {};

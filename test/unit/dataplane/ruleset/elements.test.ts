@@ -74,6 +74,35 @@ describe('elements of a frontend', () => {
       ],
     ],
     [
+      'turns: a chain of its own counts them',
+      { turns: Uint16Array.of(0, 1, 0) },
+      [
+        'frontends 192.0.2.1 . tcp . 80 = 73:0',
+        'turns 192.0.2.1 . tcp . 80 = jump turns_c00002010600000000500000_0003',
+        ...slots,
+        'backends 192.0.2.1 . tcp . 80 . 0:2 = 10.0.0.1 . 8080',
+        hairpin,
+      ],
+    ],
+    [
+      'turns of a NodePort under policy Local with session affinity',
+      {
+        match: { kind: 'nodePort', family: 4, protocol: 'UDP', port: 30_000 },
+        policy: 'Local',
+        backends: backends('10.0.0.2'),
+        localBackends: backends('10.0.0.1!'),
+        turns: Uint16Array.of(0),
+        localTurns: Uint16Array.of(0),
+        affinity: { seconds: 60, servicePort: 'a/b http UDP' },
+      },
+      expect.arrayContaining([
+        'nodeports udp . 30000 = 84:0',
+        'nodeport_turns udp . 30000 = jump turns_000000001100000075300000_0001',
+        'nodeport_turns_local udp . 30000 = jump local_000000001100000075300000_0001',
+        'nodeport_backends_local udp . 30000 . 0:0 = 10.0.0.1 . 8080',
+      ]) as string[],
+    ],
+    [
       'source ranges: nested prefixes are one',
       { backends: [], sourceRanges: [prefix('10.1.0.0/16'), prefix('10.0.0.0/8'), prefix('11.0.0.1/32'), prefix('fd00::/8')] },
       [
@@ -165,9 +194,20 @@ describe('elements of a frontend', () => {
   test.each<[string, Partial<Frontend>]>([
     ['a table of another size', slotsOf(256, 0)],
     ['a slot without a backend', slotsOf(251, 2)],
-    ['slots under policy Local', { ...slotsOf(251, 0), policy: 'Local' }],
-    ['slots of a ClusterIP', { ...slotsOf(251, 0), scope: 'internal' }],
-    ['slots of a NodePort', { ...slotsOf(251, 0), match: { kind: 'nodePort', family: 4, protocol: 'TCP', port: 30_000 } }],
+    ['slots under policy Local without those of the node', { ...slotsOf(251, 0), policy: 'Local', localBackends: backends('10.0.0.1!') }],
+    ['slots beside turns', { ...slotsOf(251, 0), turns: Uint16Array.of(0) }],
+    ['turns of no backend', { turns: Uint16Array.of(0, 2) }],
+    ['no turns', { turns: new Uint16Array() }],
+    ['too many turns', { turns: new Uint16Array(1_025) }],
+    [
+      'turns under policy Local without those of the node',
+      { turns: Uint16Array.of(0), policy: 'Local', localBackends: backends('10.0.0.1!') },
+    ],
+    ['direct server return of a ClusterIP', { ...slotsOf(251, 0), scope: 'internal', directReturn: {} }],
+    [
+      'direct server return with a hash of the destination',
+      { slots: { hashed: 'destination', backendOf: new Uint16Array(251) }, directReturn: {} },
+    ],
     ['slots beside session affinity', { ...slotsOf(251, 0), affinity }],
     ['echo by the other family', { echoFrom: address('fd00::1') }],
     ['a backend of the other family', { backends: backends('fd00::1') }],

@@ -45,8 +45,11 @@ const owners = (...args: Parameters<typeof frontends>): string[] => {
 };
 
 describe('consistent hashing', () => {
-  test('external addresses have slots, and ClusterIPs and NodePorts have none', () => {
-    expect(hashed(web)).toEqual(['192.0.2.1 TCP 80: connection in 251', '198.51.100.1 TCP 80: connection in 251']);
+  test('every frontend has slots when the Service asks for them, and external addresses alone for consistentHashing', () => {
+    const external = ['192.0.2.1 TCP 80: connection in 251', '198.51.100.1 TCP 80: connection in 251'];
+    expect(hashed(web)).toEqual(['10.96.0.1 TCP 80: connection in 251', ...external, 'NodePort IPv4 TCP 30080: connection in 251']);
+    const { loadBalancing: _, ...silent } = web;
+    expect(hashed(silent, [endpoints], { config: { consistentHashing: true } })).toEqual(external);
   });
 
   test.each([
@@ -54,15 +57,43 @@ describe('consistent hashing', () => {
     ['HeraldConfig asks for them', {}, { consistentHashing: true }, ['192.0.2.1 TCP 80: connection in 251']],
     ['HeraldConfig asks for more of them', {}, { consistentHashing: true, hashSlots: 4093 }, ['192.0.2.1 TCP 80: connection in 4093']],
     ['the Service refuses them', { loadBalancing: 'random' }, { consistentHashing: true }, []],
-    ['the Service asks for them', { loadBalancing: 'consistent' }, {}, ['192.0.2.1 TCP 80: connection in 251']],
+    [
+      'the Service asks for them',
+      { loadBalancing: 'consistent' },
+      {},
+      ['10.96.0.1 TCP 80: connection in 251', '192.0.2.1 TCP 80: connection in 251'],
+    ],
+    [
+      'HeraldConfig asks for them everywhere',
+      {},
+      { loadBalancing: 'source-hash' },
+      ['10.96.0.1 TCP 80: client in 251', '192.0.2.1 TCP 80: client in 251'],
+    ],
+    [
+      'the Service asks for another hash',
+      { loadBalancing: 'destination-hash' },
+      { consistentHashing: true },
+      ['10.96.0.1 TCP 80: destination in 251', '192.0.2.1 TCP 80: destination in 251'],
+    ],
     [
       'the Service has its own number of slots',
       { loadBalancing: 'consistent', hashSlots: 1021 },
       {},
-      ['192.0.2.1 TCP 80: connection in 1021'],
+      ['10.96.0.1 TCP 80: connection in 1021', '192.0.2.1 TCP 80: connection in 1021'],
     ],
-    ['the policy is Local', { loadBalancing: 'consistent', externalTrafficPolicy: 'Local' }, {}, []],
-    ['the Service has session affinity', { loadBalancing: 'consistent', affinitySeconds: 60 }, {}, ['192.0.2.1 TCP 80: client in 251']],
+    ['the policy is Local, for which HeraldConfig does not ask', { externalTrafficPolicy: 'Local' }, { consistentHashing: true }, []],
+    [
+      'the policy is Local',
+      { loadBalancing: 'consistent', externalTrafficPolicy: 'Local' },
+      {},
+      ['10.96.0.1 TCP 80: connection in 251', '192.0.2.1 TCP 80: connection in 251'],
+    ],
+    [
+      'the Service has session affinity',
+      { loadBalancing: 'consistent', affinitySeconds: 60 },
+      {},
+      ['10.96.0.1 TCP 80: client in 251', '192.0.2.1 TCP 80: client in 251'],
+    ],
   ] as const)('the slots when %s', (_what, service, config, expected) => {
     expect(hashed({ name: 'web', assigned: ['192.0.2.1'], ...service }, [endpoints], { config })).toEqual(expected);
   });
@@ -75,10 +106,10 @@ describe('consistent hashing', () => {
   test('a frontend with slots does not remember clients', () => {
     const sticky = frontends({ ...web, affinitySeconds: 60 });
     expect([...sticky].map(([key, { affinity }]) => [key, affinity?.seconds])).toEqual([
-      ['10.96.0.1 TCP 80', 60],
+      ['10.96.0.1 TCP 80', undefined],
       ['192.0.2.1 TCP 80', undefined],
       ['198.51.100.1 TCP 80', undefined],
-      ['NodePort IPv4 TCP 30080', 60],
+      ['NodePort IPv4 TCP 30080', undefined],
     ]);
   });
 
@@ -175,5 +206,51 @@ describe('consistent hashing', () => {
     [9999, 251, 16_381],
   ] as const)('%i backends with %i configured slots get %i slots', (backends, asked, slots) => {
     expect(slotsFor(backends, asked)).toBe(slots);
+  });
+});
+
+describe('turns', () => {
+  const taking = (service: Partial<ServiceLiteral>, slices: readonly SliceLiteral[] = [endpoints], node = 'here', config = {}): string[] =>
+    [...frontends({ ...web, ...service }, slices, { config }, node)].map(
+      ([key, { turns, localTurns, backends, localBackends, affinity }]) => {
+        const names = (order: Uint16Array | undefined, of: Frontend['backends']): string =>
+          [...(order ?? [])]
+            .map((index) => formatAddress((of[index] as Frontend['backends'][number]).address).slice(-1))
+            .toSorted()
+            .join('');
+        return `${key}: ${names(turns, backends)} ${names(localTurns, localBackends)}${affinity === undefined ? '' : ' sticky'}`.trim();
+      },
+    );
+
+  test.each(['round-robin', 'weighted-round-robin'] as const)('%s: the backends of every frontend take turns', (loadBalancing) => {
+    const every = ['10.96.0.1 TCP 80', '192.0.2.1 TCP 80', '198.51.100.1 TCP 80', 'NodePort IPv4 TCP 30080'];
+    expect(taking({ loadBalancing })).toEqual(every.map((key) => `${key}: 123`));
+    const { loadBalancing: _, ...silent } = web;
+    expect([...frontends(silent, [endpoints], { config: { loadBalancing } })].every(([, { turns }]) => turns?.length === 3)).toBe(true);
+  });
+
+  test('weights count with weighted-round-robin alone', () => {
+    const slices = [
+      { service: 'web', name: 'light', endpoints: ['10.1.0.1@here'] },
+      { service: 'web', name: 'heavy', endpoints: ['10.1.0.2@two'], weight: 3 },
+    ];
+    expect(taking({ loadBalancing: 'weighted-round-robin' }, slices)[0]).toBe('10.96.0.1 TCP 80: 1222');
+    expect(taking({ loadBalancing: 'round-robin' }, slices)[0]).toBe('10.96.0.1 TCP 80: 12');
+  });
+
+  test('under policy Local the endpoints of the node take turns of their own, and clients are remembered', () => {
+    const local = { loadBalancing: 'round-robin', externalTrafficPolicy: 'Local', affinitySeconds: 9 } as const;
+    expect(taking(local, [endpoints], 'two')).toEqual([
+      '10.96.0.1 TCP 80: 123  sticky',
+      '192.0.2.1 TCP 80: 123 23 sticky',
+      '198.51.100.1 TCP 80: 123 23 sticky',
+      'NodePort IPv4 TCP 30080: 123 23 sticky',
+    ]);
+  });
+
+  test('nodes do not all begin with the same endpoint', () => {
+    const firstOf = (node: string): number | undefined =>
+      frontends({ ...web, loadBalancing: 'round-robin' }, [endpoints], {}, node).get('192.0.2.1 TCP 80')?.turns?.[0];
+    expect(new Set(Array.from({ length: 20 }, (_, index) => firstOf(`node-${index}`))).size).toBe(3);
   });
 });

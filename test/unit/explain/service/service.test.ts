@@ -142,14 +142,22 @@ describe('explainService', () => {
         line.startsWith('Balancing'),
       );
     expect(said({})).toBe('Balancing  random');
-    const consistent = 'the same on every node (251 slots); NodePorts and ClusterIPs random';
+    const consistent = 'the same on every node (251 slots)';
     expect(said({ loadBalancing: 'consistent' })).toBe(`Balancing  consistent: by source address and port, ${consistent}`);
     const many = Array.from({ length: 63 }, (_, index) => `10.244.3.${index}@n1`);
     const slices = [{ service: key, ports: ['http:8080/TCP'], endpoints: many }];
     expect(renderService(explain({ ...fabric, services: [{ ...web, name: key, loadBalancing: 'consistent' }], slices }, []))).toContain(
       `Balancing  consistent: by source address and port, ${consistent.replace('251', '1021')}`,
     );
-    expect(said({ affinitySeconds: 60 }, { consistentHashing: true })).toBe(`Balancing  consistent: by source address, ${consistent}`);
+    expect(said({ affinitySeconds: 60 }, { consistentHashing: true })).toBe(
+      `Balancing  consistent: by source address, ${consistent}; NodePorts and ClusterIPs random`,
+    );
+    expect(said({ loadBalancing: 'consistent', externalTrafficPolicy: 'Local' })).toBe(
+      'Balancing  consistent: by source address and port (251 slots)',
+    );
+    expect(said({ loadBalancing: 'round-robin' })).toBe('Balancing  round-robin');
+    expect(said({}, { loadBalancing: 'destination-hash' })).toBe(`Balancing  destination-hash: by destination address, ${consistent}`);
+    expect(said({ type: 'ClusterIP' }, { loadBalancing: 'weighted-round-robin' })).toBe('Balancing  weighted-round-robin');
     expect(said({ externalTrafficPolicy: 'Local' }, { consistentHashing: true })).toBe('Balancing  random');
     expect(said({ type: 'ClusterIP' }, { consistentHashing: true })).toBeUndefined();
     expect(said({ headless: true })).toBeUndefined();

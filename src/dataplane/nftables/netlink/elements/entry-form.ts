@@ -1,7 +1,8 @@
 import { aligned } from '../../../../system/netlink/attributes.ts';
 import { MessageWriter } from '../../../../system/netlink/message-writer.ts';
 import type { PackedSet } from '../../../ruleset/element-list.ts';
-import { dataAttributes, elementAttributes, listElement } from '../constants.ts';
+import { dataAttributes, elementAttributes, listElement, verdictAttributes } from '../constants.ts';
+import { jumpCode } from '../rules/expressions.ts';
 
 /** Octets of an entry that come from the record of its element. */
 interface Blank {
@@ -21,8 +22,10 @@ export class EntryForm {
   constructor({ shape, keyLength, valueLength }: PackedSet, content: 'key' | 'key and value') {
     const writer = new MessageWriter();
     const entry = writer.beginNested(listElement);
+    const isJump = shape.value?.[0] === 'chain';
     const blank = (type: number, from: number, length: number): Blank => {
-      writeData(writer, type, new Uint8Array(length));
+      if (type === elementAttributes.data && isJump) writeJump(writer, type, new Uint8Array(length));
+      else writeData(writer, type, new Uint8Array(length));
       return { at: writer.length - aligned(length), from, length };
     };
     const firstLength = shape.interval ? keyLength / 2 : keyLength;
@@ -54,6 +57,16 @@ export class EntryForm {
       }
     }
   }
+}
+
+/** Writes a verdict that jumps to the chain of this name, which ends with a zero. */
+function writeJump(writer: MessageWriter, type: number, chain: Uint8Array): void {
+  const nested = writer.beginNested(type);
+  const verdict = writer.beginNested(dataAttributes.verdict);
+  writer.numberAttribute(verdictAttributes.code, jumpCode);
+  writer.bytesAttribute(verdictAttributes.chain, chain);
+  writer.endNested(verdict);
+  writer.endNested(nested);
 }
 
 export function writeData(writer: MessageWriter, type: number, value: Uint8Array): void {

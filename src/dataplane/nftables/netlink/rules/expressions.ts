@@ -45,6 +45,8 @@ export const expressions = {
   /** Loads the type of the source or destination address, such as local. */
   addressType: (flag: number, to: number): Expression => expression('fib', [1, register(to)], [2, 3], [3, flag]),
   random: (modulus: number, to: number): Expression => expression('numgen', [1, register(to)], [2, modulus], [3, 1], [4, 0]),
+  /** Counts from 0 to the modulus - 1, and then from 0 again. */
+  next: (modulus: number, to: number): Expression => expression('numgen', [1, register(to)], [2, modulus], [3, 0], [4, 0]),
   hash: (from: number, length: number, modulus: number, seed: number, to: number): Expression =>
     expression('hash', [1, register(from)], [2, register(to)], [3, length], [4, modulus], [5, seed], [6, 0], [7, 0]),
   /** (register and mask) xor other. */
@@ -90,7 +92,8 @@ export const expressions = {
 const bitwise = (mask: Uint8Array, other: Uint8Array): Expression =>
   expression('bitwise', [1, register(0)], [2, register(0)], [3, mask.length], [6, 0], [4, data(mask)], [5, data(other)]);
 
-const verdictCodes: Readonly<Record<string, number>> = { drop: 0, accept: 1, jump: -3, goto: -4, return: -5 };
+export const jumpCode = -3;
+const verdictCodes: Readonly<Record<string, number>> = { drop: 0, accept: 1, jump: jumpCode, goto: -4, return: -5 };
 
 /** Encodes "accept", "goto refuse". Throws for anything else. */
 export function verdictData(verdict: string): Attributes {

@@ -349,8 +349,7 @@ class RuleCompiler implements CompiledRule {
         return { length: 4, kind: 'addressType' };
       }
       case 'numgen':
-        this.#skip('random', 'mod');
-        this.#emit(expressions.random(this.#number(), octet));
+        this.#numberGenerator(octet);
         return { length: 4, kind: 'number' };
       case 'jhash': {
         const from = nextWhole(octet + 4);
@@ -364,6 +363,14 @@ class RuleCompiler implements CompiledRule {
       default:
         return this.#fail(`unknown term: ${word}`);
     }
+  }
+
+  /** numgen random mod NUMBER, numgen inc mod NUMBER */
+  #numberGenerator(octet: number): void {
+    const isRandom = this.#accept('random');
+    this.#skip(...(isRandom ? [] : ['inc']), 'mod');
+    const modulus = this.#number();
+    this.#emit(isRandom ? expressions.random(modulus, octet) : expressions.next(modulus, octet));
   }
 
   /** ct original ip daddr, ct original proto-dst */

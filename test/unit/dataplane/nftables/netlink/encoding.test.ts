@@ -42,14 +42,21 @@ async function batchOf(fill: (batch: Batch) => void | Promise<void>): Promise<re
 function readBack(sent: readonly Message[], family: 4 | 6): Element[] {
   const bySet = new Map<string, ReturnType<typeof parseSetElements>>();
   const lists = sent.filter(({ type }) => type === messages.newElement);
+  const jumps = new ElementList();
   for (const { payload } of lists) {
     const attributes = payload.subarray(netfilterHeaderBytes);
     const set = [...allSets.keys()].find((name) => Buffer.from(attributes).includes(`\0${name}\0`)) ?? '';
+    if (allSets.get(set as SetName)?.value?.[0] === 'chain') {
+      const packed = new PackedSet(family, set as SetName);
+      expect(appendElements(attributes, packed)).toBe(true);
+      jumps.append(packed);
+      continue;
+    }
     bySet.set(set, [...(bySet.get(set) ?? []), ...parseSetElements(attributes)]);
   }
   const elements = new ElementList();
   for (const [set, entries] of bySet) expect(readElements(family, set as SetName, entries, elements)).toBe(true);
-  return [...elements];
+  return [...elements, ...jumps];
 }
 
 const turn = new TimeSlice(new VirtualClock());

@@ -4,6 +4,10 @@ import { elementFromText, valueText } from '../../../../support/commands/element
 import { keyText } from '../../../../../src/dataplane/ruleset/element-text.ts';
 import { elementIdentity, type Element } from '../../../../../src/dataplane/ruleset/element.ts';
 import { allSets, type Field } from '../../../../../src/dataplane/ruleset/layout.ts';
+import { turnChainName, turnOctets } from '../../../../../src/dataplane/ruleset/turns.ts';
+
+const octetsBelow = (below: (bound: number) => number, length: number): string =>
+  Array.from({ length }, () => String.fromCharCode(below(256))).join('');
 
 /** Returns elements for every set of the table, the same for the same seed. Prefixes do not overlap. */
 export function randomElements(family: Family, perSet: number, seed = 1): Element[] {
@@ -37,6 +41,8 @@ export function randomElements(family: Family, perSet: number, seed = 1): Elemen
         return `${below(0x1_0000).toString(16)}:${below(0x1_0000).toString(16)}`;
       case 'mark':
         return `0x${below(0x1_0000_0000).toString(16).padStart(8, '0')}`;
+      case 'chain':
+        return `jump ${turnChainName(turnOctets(family, octetsBelow(below, family === 4 ? 12 : 24), 'any', 1 + below(1_024)))}`;
       case 'link':
         return ['02', ...Array.from({ length: 5 }, () => below(256).toString(16).padStart(2, '0'))].join(':');
     }

@@ -29,7 +29,16 @@ describe('load-balancing annotations of a Service', () => {
   });
 
   test.each([
-    ['herald.dev/load-balancing', 'maglev', 'write one of consistent, random'],
+    [
+      'herald.dev/load-balancing',
+      'maglev',
+      'write one of random, round-robin, weighted-round-robin, consistent, source-hash, destination-hash, rr, wrr, mh, sh, dh',
+    ],
+    [
+      'herald.dev/load-balancing',
+      'lblc',
+      'write one of random, round-robin, weighted-round-robin, consistent, source-hash, destination-hash, rr, wrr, mh, sh, dh',
+    ],
     ['herald.dev/hash-slots', '1024', 'write one of 251, 1021, 4093, 16381'],
   ])('%s: %s is reported and left out, and the Service stays usable', (name, value, fix) => {
     const raw = annotated({ [name]: value });
@@ -37,13 +46,31 @@ describe('load-balancing annotations of a Service', () => {
     expect(parseObject(raw).object).not.toHaveProperty(name === 'herald.dev/hash-slots' ? 'hashSlots' : 'loadBalancing');
   });
 
-  test('consistent hashing under policy Local gets a warning because it has no effect', () => {
-    const { warnings } = told(annotated({ 'herald.dev/load-balancing': 'consistent' }, { externalTrafficPolicy: 'Local' }));
-    expect(warnings).toMatchObject([expect.stringContaining('has no effect under externalTrafficPolicy Local')]);
+  test.each([
+    ['rr', 'round-robin'],
+    ['wrr', 'weighted-round-robin'],
+    ['mh', 'consistent'],
+    ['sh', 'source-hash'],
+    ['dh', 'destination-hash'],
+  ])('the short name %s of IPVS means %s, in the annotation and in HeraldConfig', (short, loadBalancing) => {
+    expect(parseObject(annotated({ 'herald.dev/load-balancing': short })).object).toMatchObject({ loadBalancing });
+    expect(parseObject(ours('HeraldConfig', { loadBalancing: short }, 'default')).object).toMatchObject({ loadBalancing });
+  });
+
+  test.each([
+    ['wlc', undefined],
+    ['rr', 'round-robin'],
+  ])('the annotation of kube-router with %s gets the warning that says what to write', (written, ours) => {
+    const { warnings } = told(annotated({ 'kube-router.io/service.scheduler': written }));
+    expect(warnings).toEqual([expect.stringContaining(`herald.dev/load-balancing${ours === undefined ? ' with one of' : ''}`)]);
   });
 
   test('HeraldConfig sets the default algorithm', () => {
-    expect(parseObject(ours('HeraldConfig', {}, 'default')).object).toMatchObject({ consistentHashing: false, hashSlots: 1021 });
+    expect(parseObject(ours('HeraldConfig', {}, 'default')).object).toMatchObject({
+      consistentHashing: false,
+      loadBalancing: 'random',
+      hashSlots: 1021,
+    });
     const spec = { consistentHashing: true, hashSlots: 251 };
     expect(parseObject(ours('HeraldConfig', spec, 'default')).object).toMatchObject(spec);
     expect(told(ours('HeraldConfig', { hashSlots: 1024 }, 'default')).problems).toEqual([
