@@ -7,7 +7,7 @@ import { cidr, interfacePattern, labelName, loadBalancerClass } from '../schema/
 import { defaultsOf, defineKind, type ObjectOfKind, type ReadContext } from '../schema/kind.ts';
 import { age, conditionColumns, conditions } from '../schema/status.ts';
 import type { ObjectValue, Value } from '../schema/value.ts';
-import { compatPrograms } from '../objects/compat-programs.ts';
+import { compatPrograms } from '../reading/compat-programs.ts';
 import { checkModes } from '../objects/node-state.ts';
 import { providerTables } from '../provider-tables.ts';
 

@@ -1,7 +1,7 @@
 import { isRecord } from '../../lang/is-record.ts';
 import { defined } from '../../lang/defined.ts';
 import type { HeraldConfig } from '../kinds/types.ts';
-import type { CompatProgram } from '../objects/compat-programs.ts';
+import type { CompatProgram } from '../reading/compat-programs.ts';
 import { annotations as names } from '../annotations.ts';
 import { defaultConfig } from '../kinds/default-config.ts';
 import type { TranslatedFrom } from '../objects/metadata.ts';

@@ -1,6 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import { annotations } from '../annotations.ts';
-import type { CompatProgram } from '../objects/compat-programs.ts';
+import type { CompatProgram } from './compat-programs.ts';
 import { loadBalancingOf, loadBalancings } from '../objects/load-balancing.ts';
 
 /** An annotation by which a Service asks another load balancer for something. Those that the other program writes are not here. */

@@ -1,4 +1,4 @@
-import type { CompatProgram } from '../objects/compat-programs.ts';
+import type { CompatProgram } from './compat-programs.ts';
 import { annotations } from '../annotations.ts';
 import type { Labels } from '../objects/metadata.ts';
 import { asksForLease, foreignAnnotations, translateForeign } from './foreign-annotations.ts';

@@ -1,6 +1,6 @@
 import { BareMetalProvider } from '../../../../providers/bare-metal/provider.ts';
 import { Controller } from '../../../../src/controller/controller.ts';
-import type { CompatProgram } from '../../../../src/model/objects/compat-programs.ts';
+import type { CompatProgram } from '../../../../src/model/reading/compat-programs.ts';
 import { parseAnyObject } from '../../../../src/model/metallb/read.ts';
 import { KubernetesStatusWriter } from '../../../../src/sources/kubernetes/records/status-writer.ts';
 import { silentLog } from '../../../../src/system/log.ts';
