@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { examples, HeraldInLab } from './herald.ts';
-import { Lab } from './lab.ts';
-import { standardTopology } from './standard-topology.ts';
+import type { HeraldInLab } from './herald.ts';
+import type { Lab } from './lab.ts';
+import { startOneNodeFabric } from './one-node-fabric.ts';
 
 /** PrefixContended: another speaker announces the addresses of a Service: the routers prefer its paths, and send them to the nodes. */
 let lab: Lab;
@@ -9,13 +9,7 @@ let herald: HeraldInLab;
 let addresses: readonly string[];
 
 beforeAll(async () => {
-  lab = await Lab.start(standardTopology({ nodes: 1, pods: [{ name: 'web-1', node: 'node1' }] }));
-  herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml']);
-  await herald.prolongHoldTimes();
-  await herald.edit('30-web.yaml', (text) => text.replaceAll(/.*nodeName: node[23].*\n/g, ''));
-  await herald.edit('10-cluster.yaml', (text) => text.replaceAll(/---\n(?:(?!---)[^])*name: node[23],(?:(?!---)[^])*/g, ''));
-  await herald.start(['node1']);
-  addresses = await herald.untilAssigned('shop/web', 2);
+  ({ lab, herald, addresses } = await startOneNodeFabric());
 });
 
 afterAll(async () => {

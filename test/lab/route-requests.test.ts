@@ -1,9 +1,9 @@
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { examples, HeraldInLab } from './herald.ts';
-import { Lab } from './lab.ts';
-import { standardTopology } from './standard-topology.ts';
+import type { HeraldInLab } from './herald.ts';
+import type { Lab } from './lab.ts';
+import { startOneNodeFabric } from './one-node-fabric.ts';
 
 /** What routers send when their policy for received routes changes, and what Herald says of answers that were seen before. */
 const torAsn = { tor1: 65_101, tor2: 65_102 } as const;
@@ -16,13 +16,7 @@ let herald: HeraldInLab;
 let addresses: readonly string[];
 
 beforeAll(async () => {
-  lab = await Lab.start(standardTopology({ nodes: 1, pods: [{ name: 'web-1', node: 'node1' }] }));
-  herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml']);
-  await herald.prolongHoldTimes();
-  await herald.edit('30-web.yaml', (text) => text.replaceAll(/.*nodeName: node[23].*\n/g, ''));
-  await herald.edit('10-cluster.yaml', (text) => text.replaceAll(/---\n(?:(?!---)[^])*name: node[23],(?:(?!---)[^])*/g, ''));
-  await herald.start(['node1']);
-  addresses = await herald.untilAssigned('shop/web', 2);
+  ({ lab, herald, addresses } = await startOneNodeFabric());
 });
 
 afterAll(async () => {

@@ -1,9 +1,9 @@
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { examples, HeraldInLab } from './herald.ts';
-import { Lab } from './lab.ts';
-import { standardTopology } from './standard-topology.ts';
+import type { HeraldInLab } from './herald.ts';
+import type { Lab } from './lab.ts';
+import { startOneNodeFabric } from './one-node-fabric.ts';
 
 /** How soon the first line of `herald explain service` follows what a client gets that connects several times a second. */
 // Four minutes, and bounds on time, are too much beside other suites.
@@ -18,13 +18,8 @@ let round = { requests: 0, failed: 0 };
 
 beforeAll(async () => {
   if (!isFull) return;
-  lab = await Lab.start(standardTopology({ nodes: 1, pods: [{ name: 'web-1', node: 'node1' }] }));
-  herald = await HeraldInLab.prepare(lab, examples, ['10-cluster.yaml', '20-herald.yaml', '30-web.yaml']);
-  await herald.prolongHoldTimes();
-  await herald.edit('30-web.yaml', (text) => text.replaceAll(/.*nodeName: node[23].*\n/g, ''));
-  await herald.edit('10-cluster.yaml', (text) => text.replaceAll(/---\n(?:(?!---)[^])*name: node[23],(?:(?!---)[^])*/g, ''));
-  await herald.start(['node1']);
-  addresses = (await herald.untilAssigned('shop/web', 2)).concat('192.0.2.10', '2001:db8:2::10');
+  ({ lab, herald, addresses } = await startOneNodeFabric());
+  addresses = addresses.concat('192.0.2.10', '2001:db8:2::10');
   connecting = connect();
   await untilFirstLine(/^Served:/, 90_000);
   // Answers are usual only after a minute.

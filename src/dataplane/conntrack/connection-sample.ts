@@ -49,7 +49,7 @@ export class ConnectionSample {
   readonly #reader = new FlowReader();
   /** The connections with a reply at the last look. Undefined: there was none. */
   #known: ReadonlySet<number> | undefined;
-  /** Those of them whose endpoint had sent no data. */
+  /** The connections of `#known` in which the endpoint had sent no data. */
   #silent: ReadonlySet<number> = new Set();
   /** The last look saw the whole table. */
   #wasWhole = false;

@@ -4,7 +4,7 @@ import type { Overview } from '../../../explain/overview/overview.ts';
 import { allocatorOf } from '../../../explain/pools/allocation.ts';
 import type { Problem } from '../../../explain/overview/problem.ts';
 import { renderOverview } from '../../../explain/overview/render-overview.ts';
-import { renderProblems } from '../../../explain/overview/render-problems.ts';
+import { kindsOfProblems, renderProblems } from '../../../explain/overview/render-problems.ts';
 import { defaultNamespace } from '../../options/shared-options.ts';
 import type { CommandContext } from '../../context/command-context.ts';
 import { askedView } from '../../reading/query-nodes.ts';
@@ -53,7 +53,7 @@ export function statusCommand(context: CommandContext): Command {
       return { problems };
     },
     names: (data) => namesOf(data),
-    needs: ['Service', 'Node', 'IPAddressPool', 'BGPPeer'],
+    needs: kindsOfProblems,
     lines: (data, wide, unread) => ('problems' in data ? renderProblems(data, wide, unread) : renderOverview(data, wide, unread)),
   });
 }
