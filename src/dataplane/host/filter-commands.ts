@@ -4,7 +4,7 @@ import { DataplaneError } from '../dataplane.ts';
 import { ingressTableName } from '../direct-return/ingress-script.ts';
 import { tableName } from '../ruleset/layout.ts';
 import { destinationPriority } from '../ruleset/skeleton.ts';
-import { runCommand } from '../run-command.ts';
+import { runCommand, type CommandOutcome } from '../run-command.ts';
 import { iptablesTables, readLegacyTable, readTable, unreadLegacyTable } from './filters/legacy-filters.ts';
 import { limits } from './limits.ts';
 import { natChains, natRules } from './nft-nats.ts';
@@ -26,7 +26,7 @@ export async function listHostFilters(
   const tables = new Map<string, ReturnType<typeof readTable>['chains']>();
   const filters: HostFilter[] = [];
   for (const base of filterChains(JSON.parse(chains), ownTables)) {
-    const found = await chainsFrom(base, async (...args) => run('nft', '-j', 'list', 'chain', ...args));
+    const found = await chainsFrom(base, chainLister(commandPrefix));
     const isOfDevices = base.hook === 'ingress' || base.hook === 'egress';
     const text = isOfDevices ? ((await run('nft', 'list', 'chain', base.family, base.table, base.chain)) ?? '') : '';
     filters.push({
@@ -76,10 +76,10 @@ export async function listHostNats(commandPrefix: readonly string[] = []): Promi
   const run = commandsWith(commandPrefix);
   const chains = await run('nft', '-j', 'list', 'chains');
   if (chains === undefined) throw new DataplaneError('failed', 'nft could not list the chains');
+  const listed = chainLister(commandPrefix);
   const rules: HostNatRule[] = [];
   for (const base of natChains(JSON.parse(chains), tableName, destinationPriority)) {
-    const list = async (chain: string): Promise<unknown> =>
-      JSON.parse((await run('nft', '-j', 'list', 'chain', base.family, base.table, chain)) ?? '{}');
+    const list = async (chain: string): Promise<unknown> => JSON.parse((await listed(base.family, base.table, chain)) ?? '{}');
     rules.push(...(await natRules(base, list, limits.natRules - rules.length)));
   }
   return rules;
@@ -88,10 +88,27 @@ export async function listHostNats(commandPrefix: readonly string[] = []): Promi
 /** Returns a function that runs a command and returns its output; undefined when it fails. */
 function commandsWith(prefix: readonly string[]): (...command: string[]) => Promise<string | undefined> {
   return async (...command) => {
-    const [first = '', ...others] = [...prefix, ...command];
-    const outcome = await runCommand([first, ...others], '', { timeout: limits.commandTimeout, outputBytes: limits.outputBytes });
+    const outcome = await runWith(prefix, command);
     return outcome.status === 0 ? outcome.stdout : undefined;
   };
+}
+
+/**
+ * Returns a function that lists one chain with nft as JSON; undefined for a chain that is not there any more. It rejects with DataplaneError
+ * when nft fails for another reason: what was not read must not count as empty.
+ */
+function chainLister(prefix: readonly string[]): (family: string, table: string, chain: string) => Promise<string | undefined> {
+  return async (family, table, chain) => {
+    const { status, stdout, stderr } = await runWith(prefix, ['nft', '-j', 'list', 'chain', family, table, chain]);
+    if (status === 0) return stdout;
+    if (stderr.includes('No such file or directory')) return undefined;
+    throw new DataplaneError('failed', `nft could not list chain ${chain} of table ${family} ${table}: ${stderr.trim()}`);
+  };
+}
+
+function runWith(prefix: readonly string[], command: readonly string[]): Promise<CommandOutcome> {
+  const [first = '', ...others] = [...prefix, ...command];
+  return runCommand([first, ...others], '', { timeout: limits.commandTimeout, outputBytes: limits.outputBytes });
 }
 
 /**
