@@ -7,6 +7,7 @@ import { bundleConsole, containedPage } from './console-bundle.ts';
 const threads = [
   { name: 'bfd-thread', starter: 'src/bfd/bfd.ts', module: 'src/bfd/worker/thread.ts' },
   { name: 'l2-thread', starter: 'src/l2/l2.ts', module: 'src/l2/worker/thread.ts' },
+  { name: 'election-thread', starter: 'src/kube/election/election-thread.ts', module: 'src/kube/election/worker/thread.ts' },
 ] as const;
 
 /** How a starter names the file of its thread. */

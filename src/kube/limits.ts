@@ -37,21 +37,21 @@ export const limits = {
   absentMilliseconds: 30_000,
   /** A kind with known objects counts as removed when it was not found this often in a row. */
   absentLooks: 3,
+  /** A waiting process takes the Lease when it saw no change of it for this long: client-go's value, as are the next two. */
+  leaseMilliseconds: 15_000,
+  /** A leader that could not renew for this long stops leading. It ends 5 s before another process may lead. */
+  renewDeadlineMilliseconds: 10_000,
   /**
-   * A waiting process takes the Lease when it saw no change of it for this long. Shorter than client-go's 15 s: nothing is assigned
-   * meanwhile.
-   */
-  leaseMilliseconds: 8000,
-  /** A leader that could not renew for this long stops leading. It ends 2 s before another process may lead. */
-  renewDeadlineMilliseconds: 6000,
-  /**
-   * Pause between renewals, client-go's, so that a leader writes no more often. A waiting process adds up to this fraction of it at random,
-   * so that not all ask at once.
+   * Pause between renewals. A waiting process adds up to this fraction of it at random, so that not all ask at once.
    */
   leaseRetryMilliseconds: 2000,
   leaseRetryJitter: 1.2,
   /** A request about a Lease is abandoned after this, so that there is time for another one before the deadline. */
-  leaseAnswerMilliseconds: 3000,
+  leaseAnswerMilliseconds: 5000,
+  /** Pause between two messages of the main thread, with its credentials, to the thread that renews the Lease. */
+  credentialsSentMilliseconds: 20_000,
+  /** The Lease is not renewed after the main thread said nothing for this long: it hangs, and another process shall lead. */
+  mainThreadMilliseconds: 60_000,
   /** A difference between this host's clock and the API server's that counts, and below which it ends. */
   skewMilliseconds: 5000,
   skewEndMilliseconds: 2000,

@@ -27,6 +27,11 @@ export const systemClock: Clock = {
   },
 };
 
+/** Microseconds of the host's monotonic clock. All threads of a process have this scale; `performance.now` counts from the start of each. */
+export function sharedMicroseconds(): bigint {
+  return process.hrtime.bigint() / 1000n;
+}
+
 /** Returns the wall-clock time of a moment on the scale of `now`. */
 export function dateAt(clock: Clock, at: number): Date {
   return new Date(clock.date().getTime() - (clock.now() - at));

@@ -14,7 +14,7 @@ import { KubernetesServiceMetadata } from '../../sources/kubernetes/records/serv
 import { defined } from '../../lang/defined.ts';
 import type { AgentPodName } from '../../model/objects/agent-pod.ts';
 import type { Log } from '../../system/log.ts';
-import type { Election } from '../../kube/election/election.ts';
+import type { Candidacy } from '../../kube/election/election.ts';
 import { version } from '../../model/objects/version.ts';
 import { connectByKubeconfig } from './caller-connection.ts';
 import { acquireLease } from './leader-election.ts';
@@ -55,7 +55,7 @@ export async function openClusterStorage(
     apiGroups: (signal) => apiGroups(client, signal),
     events: new EventRecorder({ client, isBusy: () => writer.isBusy, clock, random, log }, reporter),
   });
-  let campaign: Election | undefined;
+  let campaign: Candidacy | undefined;
   const release = async (): Promise<void> => undefined;
   return {
     source,
@@ -63,7 +63,7 @@ export async function openClusterStorage(
     refused: () => campaign?.refusal(),
     async acquireLeadership() {
       if (options.leaderElect === 'false') return { ...writersBy(client), release };
-      const election = await acquireLease(context, client, namespace, log, (election) => (campaign = election));
+      const election = await acquireLease(context, { connection, userAgent, clock, log }, namespace, (candidacy) => (campaign = candidacy));
       if (election === undefined) return undefined;
       return {
         ...writersBy(fencedClient(client, election)),

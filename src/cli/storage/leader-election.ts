@@ -1,21 +1,17 @@
-import type { KubeClient } from '../../kube/client/client.ts';
-import { Election } from '../../kube/election/election.ts';
-import { leaseWatch } from '../../kube/election/watch-lease.ts';
-import type { Log } from '../../system/log.ts';
+import { ElectionThread, type ElectionThreadComponents } from '../../kube/election/election-thread.ts';
+import type { Candidacy } from '../../kube/election/election.ts';
 import type { CommandContext } from '../context/command-context.ts';
 
 export const leaseName = 'herald-controller';
 
 /** Waits until this process leads. Returns undefined when it is stopped before that. */
 export async function acquireLease(
-  { clock, random, hostname, stopped }: CommandContext,
-  client: KubeClient,
+  { random, hostname, stopped }: CommandContext,
+  components: ElectionThreadComponents,
   namespace: string,
-  log: Log,
-  campaigning: (election: Election) => void,
-): Promise<Election | undefined> {
-  const components = { client, watch: leaseWatch({ client, clock, random, log }), clock, random, log };
-  const election = new Election(components, {
+  campaigning: (candidacy: Candidacy) => void,
+): Promise<Candidacy | undefined> {
+  const election = new ElectionThread(components, {
     lease: { namespace, name: leaseName },
     identity: `${hostname}_${digits(random)}${digits(random)}`,
   });

@@ -15,13 +15,20 @@ export interface ElectionComponents {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** Called after each event, when what the election tells may have changed. */
+  readonly changed?: () => void;
 }
 
-interface ElectionOptions {
+export interface ElectionOptions {
   readonly lease: LeaseName;
   /** Unique to this process; no earlier process with our name had it. */
   readonly identity: string;
+  /** Default: the shipped one. */
+  readonly timing?: LeaseTiming;
 }
+
+/** What the rest of the process knows of its candidate. */
+export type Candidacy = Pick<Election, 'mayWrite' | 'term' | 'refusal' | 'lost' | 'resign'>;
 
 /**
  * Executes the effects of the state machine in lease.ts: requests, timers, log. Serves one term: a process that lost the Lease does not
@@ -30,6 +37,7 @@ interface ElectionOptions {
 export class Election {
   readonly #components: ElectionComponents;
   readonly #options: ElectionOptions;
+  readonly #timing: LeaseTiming;
   readonly #elected = Promise.withResolvers<boolean>();
   readonly #ended = Promise.withResolvers<void>();
   readonly #lost = Promise.withResolvers<void>();
@@ -45,6 +53,7 @@ export class Election {
   constructor(components: ElectionComponents, options: ElectionOptions) {
     this.#components = components;
     this.#options = options;
+    this.#timing = options.timing ?? shippedTiming;
   }
 
   /** Resolves to true when we lead, however long it takes, and to false when `resign` came first. */
@@ -60,9 +69,14 @@ export class Election {
    */
   mayWrite(): boolean {
     const { clock } = this.#components;
-    const until = leadsUntil(this.#state, timing);
-    const elapsed = clock.date().getTime() - this.#renewedAt;
-    return until !== undefined && clock.now() < until && elapsed < timing.renewDeadlineMilliseconds;
+    const until = this.writesUntil();
+    return until !== undefined && clock.now() < until.now && clock.date().getTime() < until.date;
+  }
+
+  /** Returns until when a write may begin, in milliseconds by the monotonic and by the wall clock. Undefined when we do not lead. */
+  writesUntil(): { readonly now: number; readonly date: number } | undefined {
+    const now = leadsUntil(this.#state, this.#timing);
+    return now === undefined ? undefined : { now, date: this.#renewedAt + this.#timing.renewDeadlineMilliseconds };
   }
 
   /** Aborts when we no longer lead. */
@@ -91,13 +105,14 @@ export class Election {
 
   #post(event: LeaseEvent): void {
     const { clock, random } = this.#components;
-    const context = { identity: this.#options.identity, timing, now: clock.now(), random: random() };
+    const context = { identity: this.#options.identity, timing: this.#timing, now: clock.now(), random: random() };
     const before = this.#state;
     const { state, effects } = step(before, event, context);
     this.#state = state;
     if (event.type === 'read') this.#logHolder(event.lease);
     if (before.phase === 'leading' && state.phase !== 'leading')
       this.#term.abort(new KubeError('notLeading', 'given up: another controller may lead by now'));
+    this.#components.changed?.();
     for (const effect of effects) this.#do(effect);
   }
 
@@ -215,7 +230,7 @@ export function leasesPath({ namespace }: Pick<LeaseName, 'namespace'>): string 
   return `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(namespace)}/leases`;
 }
 
-const timing: LeaseTiming = {
+const shippedTiming: LeaseTiming = {
   leaseMilliseconds: limits.leaseMilliseconds,
   renewDeadlineMilliseconds: limits.renewDeadlineMilliseconds,
   retryMilliseconds: limits.leaseRetryMilliseconds,

@@ -60,7 +60,7 @@ describe('an election', () => {
     expect(server.lease).toMatchObject({
       spec: {
         holderIdentity: 'one',
-        leaseDurationSeconds: 8,
+        leaseDurationSeconds: 15,
         leaseTransitions: 0,
         acquireTime: '2026-01-01T00:00:00.000000Z',
         renewTime: '2026-01-01T00:00:20.000000Z',
@@ -68,18 +68,18 @@ describe('an election', () => {
     });
   });
 
-  test('a waiting process takes over 8 s after it saw the last renewal, when the leader has stopped writing', async () => {
+  test('a waiting process takes over 15 s after it saw the last renewal, when the leader has stopped writing', async () => {
     const one = candidate('one');
     await pass(1000);
     const other = candidate('other');
     await pass(9000);
     expect([one.leads, other.leads]).toEqual([true, false]);
     one.client.cut = true;
-    await pass(6000);
+    await pass(10_000);
     expect(one.lost).toBe(true);
     expect(one.election.mayWrite()).toBe(false);
     expect(other.leads).toBe(false);
-    await pass(4000);
+    await pass(7000);
     expect(other.leads).toBe(true);
     expect(server.lease).toMatchObject({ spec: { holderIdentity: 'other', leaseTransitions: 1 } });
   });
@@ -192,14 +192,14 @@ describe('the fence', () => {
   const write = { method: 'PATCH', path: '/x', body: {} } as const;
   const reads = { get: async () => ({}), page: async () => ({ items: [], resourceVersion: '1' }) };
 
-  test('the fence lets no write begin after six seconds without renewal, by our own clock', async () => {
+  test('the fence lets no write begin after ten seconds without renewal, by our own clock', async () => {
     const one = candidate('one');
     await pass(3000);
     const written: unknown[] = [];
     const client = fencedClient({ ...reads, write: async (write) => written.push(write) }, one.election);
     await client.write(write);
     one.client.cut = true;
-    await pass(4900);
+    await pass(8900);
     await client.write(write);
     expect(written).toHaveLength(2);
     await pass(200);
@@ -214,7 +214,7 @@ describe('the fence', () => {
     const one = candidate('one', own);
     await pass(100);
     expect(one.election.mayWrite()).toBe(true);
-    asleep = 6100;
+    asleep = 10_100;
     expect(one.election.mayWrite()).toBe(false);
   });
 
