@@ -9,7 +9,7 @@ import type { AnnouncedRoutes } from '../reconcile/announced-routes.ts';
 
 interface RenewedRoutesSources {
   readonly sessions: () => readonly SessionStatus[];
-  readonly routes: Pick<AnnouncedRoutes, 'announcedAt' | 'routesOf'>;
+  readonly routes: Pick<AnnouncedRoutes, 'announcement' | 'routesOf'>;
   /** True when this node announces the address by ARP or NDP as well. */
   readonly isOnLink: (address: Address) => boolean;
   readonly clock: Clock;
@@ -20,7 +20,8 @@ export type CountsFrom = (service: ServiceKey, frontend: Pick<Frontend, 'match'>
 
 /**
  * Reads the sessions and returns a function about frontends. Answers of before say little once every router that has the route has asked for all
- * routes again, has a new session, or has got the route anew: its policy may have changed. Without such a router, all answers count.
+ * routes again, has a new session, or has got the route anew: its policy may have changed. Without such a router, all answers count. Until
+ * routers have acted on what replaces a route, answers still come by the old one.
  */
 export function answersCountFrom({ sessions, routes, isOnLink, clock }: RenewedRoutesSources): CountsFrom {
   const offset = clock.now() - clock.date().getTime();
@@ -32,8 +33,12 @@ export function answersCountFrom({ sessions, routes, isOnLink, clock }: RenewedR
       const at = renewed.get(`${peer} ${address.family}`);
       const covering = sent.filter(({ prefix }) => prefixContains(prefix, address));
       if (at === undefined || covering.length === 0) return [];
-      const announced = covering.map(({ prefix }) => routes.announcedAt(peer, formatPrefix(prefix)) ?? Number.NEGATIVE_INFINITY);
-      return [Math.max(at, Math.min(...announced) - ageError)];
+      const announced = covering.map(({ prefix }) => {
+        const announcement = routes.announcement(peer, formatPrefix(prefix));
+        if (announcement === undefined) return Number.NEGATIVE_INFINITY;
+        return announcement.isReplacement ? announcement.at + limits.renewalMilliseconds : announcement.at - ageError;
+      });
+      return [Math.max(at, Math.min(...announced))];
     });
     return times.length === 0 ? Number.NEGATIVE_INFINITY : Math.min(...times);
   };

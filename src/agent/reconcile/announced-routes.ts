@@ -19,6 +19,14 @@ export interface PeerRouteChanges {
   readonly withdraw: readonly Prefix[];
 }
 
+/** When a prefix was announced to a peer with its communities. */
+interface Announcement {
+  /** Milliseconds of the clock. */
+  readonly at: number;
+  /** True when the peer had the prefix with other communities until then. */
+  readonly isReplacement: boolean;
+}
+
 interface WantedPrefix {
   readonly prefix: Prefix;
   readonly byService: Map<ServiceKey, RouteIntent>;
@@ -32,7 +40,7 @@ export class AnnouncedRoutes {
   readonly #peers = new Map<string, Map<string, WantedPrefix>>();
   readonly #services = new Map<ServiceKey, RoutesByPeer>();
   /** When a prefix was last announced to a peer that did not have it, or had it with other communities, which routers act on. */
-  readonly #announcedAt = new Map<string, Map<string, { readonly at: number; readonly communities: string }>>();
+  readonly #announcements = new Map<string, Map<string, Announcement & { readonly communities: string }>>();
   readonly #touched = new Map<string, Map<string, Prefix>>();
   /** How many Services announce each aggregate, counted for each peer. */
   readonly #aggregates = new Map<string, { readonly prefix: Prefix; wanted: number }>();
@@ -76,19 +84,20 @@ export class AnnouncedRoutes {
       const withdraw: Prefix[] = [];
       for (const [key, prefix] of prefixes) {
         const wanted = this.#peers.get(peer)?.get(key);
-        const announcedAt = getOrMake(
-          this.#announcedAt,
+        const announcements = getOrMake(
+          this.#announcements,
           peer,
-          () => new Map<string, { readonly at: number; readonly communities: string }>(),
+          () => new Map<string, Announcement & { readonly communities: string }>(),
         );
         if (wanted === undefined) {
-          announcedAt.delete(key);
+          announcements.delete(key);
           withdraw.push(prefix);
           continue;
         }
         const routes = mergeRoutes(wanted.byService.values());
         const communities = routes.flatMap((route) => route.communities.map(formatCommunity)).join(' ');
-        if (announcedAt.get(key)?.communities !== communities) announcedAt.set(key, { at: now, communities });
+        const before = announcements.get(key);
+        if (before?.communities !== communities) announcements.set(key, { at: now, isReplacement: before !== undefined, communities });
         announce.push(...routes);
       }
       changes.set(peer, { announce, withdraw });
@@ -97,9 +106,9 @@ export class AnnouncedRoutes {
     return changes;
   }
 
-  /** Returns since when a prefix is announced to a peer with its communities, in milliseconds of the clock. Undefined: it is not. `prefix` is in text form. */
-  announcedAt(peer: string, prefix: string): number | undefined {
-    return this.#announcedAt.get(peer)?.get(prefix)?.at;
+  /** Returns since when a prefix is announced to a peer with its communities. Undefined: it is not. `prefix` is in text form. */
+  announcement(peer: string, prefix: string): Announcement | undefined {
+    return this.#announcements.get(peer)?.get(prefix);
   }
 
   /** Returns the Services that announce a prefix to a peer. `prefix` is in text form. */

@@ -27,13 +27,13 @@ function session(peer: string, since: number, asked: Asked = {}, state: SessionS
 
 function countsFrom(
   sessions: readonly SessionStatus[],
-  { text = '192.0.2.1', announced = 0, onLink = false, sent = ['192.0.2.1/32', '2001:db8::/48'] } = {},
+  { text = '192.0.2.1', announced = 0, isReplacement = false, onLink = false, sent = ['192.0.2.1/32', '2001:db8::/48'] } = {},
 ): number {
   const route = (one: string) => ({ prefix: prefix(one), communities: [], asPathPrepend: 0, aggregate: false });
   const routes: RoutesByPeer = new Map(['tor1', 'tor2'].map((peer) => [peer, sent.map(route)]));
   const sources = {
     sessions: () => sessions,
-    routes: { routesOf: () => routes, announcedAt: () => announced },
+    routes: { routesOf: () => routes, announcement: () => ({ at: announced, isReplacement }) },
     isOnLink: () => onLink,
     clock,
   };
@@ -61,6 +61,7 @@ test.each([
   ['a router asked for this family', countsFrom([session('tor1', 1_000, { IPv6: 5_000 })]), from(1_000)],
   ['a router asked for IPv6', countsFrom([session('tor1', 1_000, { IPv6: 5_000 })], { text: '2001:db8::1' }), after(5_000)],
   ['the route was announced', countsFrom([session('tor1', 1_000)], { announced: 7_000 }), from(7_000)],
+  ['routers replaced the route', countsFrom([session('tor1', 1_000)], { announced: 7_000, isReplacement: true }), after(7_000)],
   [
     'a router asked that has a session',
     countsFrom([session('tor1', 8_000, {}, 'Active'), session('tor2', 2_000, { IPv4: 3_000 })]),

@@ -58,13 +58,14 @@ describe('announced routes', () => {
     table.replaceRoutes('a/a', toTor1(route('192.0.2.1/32', [7])));
     table.replaceRoutes('a/b', new Map([['tor2', [route('192.0.2.1/32')]]]));
     table.takeChanges(2_000);
-    expect([table.announcedAt('tor1', '192.0.2.1/32'), table.announcedAt('tor2', '192.0.2.1/32')]).toEqual([2_000, 2_000]);
+    expect(table.announcement('tor1', '192.0.2.1/32')).toMatchObject({ at: 2_000, isReplacement: true });
+    expect(table.announcement('tor2', '192.0.2.1/32')).toMatchObject({ at: 2_000, isReplacement: false });
     table.replaceRoutes('a/a', new Map());
     table.takeChanges(3_000);
-    expect(table.announcedAt('tor1', '192.0.2.1/32')).toBeUndefined();
+    expect(table.announcement('tor1', '192.0.2.1/32')).toBeUndefined();
     table.replaceRoutes('a/a', toTor1(route('192.0.2.1/32')));
     table.takeChanges(4_000);
-    expect(table.announcedAt('tor1', '192.0.2.1/32')).toBe(4_000);
+    expect(table.announcement('tor1', '192.0.2.1/32')).toMatchObject({ at: 4_000, isReplacement: false });
   });
 
   test('a new session gets every route once', () => {
