@@ -4,6 +4,7 @@ import { clientReachability } from '../../decisions/verdict/client-reachability.
 import { seenConnections } from '../../decisions/verdict/seen-connections.ts';
 import { NodeViews } from '../../decisions/verdict/node-views.ts';
 import { decideVerdict } from '../../decisions/verdict/decide-verdict.ts';
+import { endpointPlaces } from '../../decisions/verdict/silent-endpoints.ts';
 import type { Verdict } from '../../decisions/verdict/verdict.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
@@ -36,6 +37,7 @@ export function judgementOf(snapshot: Snapshot, service: Service, unmet: Reason 
       nodes,
       clients: clientReachability(service, nodes, claim.mine, seen),
       seen,
+      placeOf: endpointPlaces(snapshot, service),
       ...defined(unmet === 'other' ? { notOurs: claim.mine ? undefined : claim.reason } : { unmet }),
     });
   };

@@ -75,7 +75,15 @@ export function judgeServiceFilters(
       lost.length === backends.length || lost.some(({ stage }) => stage === 'before' || stage === 'answer');
     for (const some of [fates, passed].flatMap(splitByLimit)) {
       const lost = some.flatMap(({ fate, ...one }) => (fate.kind === 'undecided' ? [] : [{ ...one, fate }]));
-      losses.push(...lost.map((one) => ({ ...one, match, areAll: one.fate.limit === undefined && isWhole(lost) })));
+      const isPassedOn = host.hasOthers && policy === 'Cluster';
+      losses.push(
+        ...lost.map((one) => ({
+          ...one,
+          match,
+          areAll: one.fate.limit === undefined && isWhole(lost),
+          alike: isPassedOn ? localTargetsAlike(one.filter, match, backends, host) : [],
+        })),
+      );
     }
     const doubt = fates.find(({ fate }) => fate.kind === 'undecided');
     if (doubt !== undefined) undecided.push(doubtReason(service, doubt, host));
@@ -112,6 +120,8 @@ interface Loss extends TargetFate {
   readonly match: AddressMatch;
   readonly areAll: boolean;
   readonly fate: Exclude<TargetFate['fate'], { readonly kind: 'undecided' }>;
+  /** Endpoints on this node whose packets from other nodes may have the same fate, if they come by the same interfaces. */
+  readonly alike: readonly DroppedTarget[];
 }
 
 /** Returns one fate for the frontend if the chains before the translation decide, else one for each backend that is not certainly reached. */
@@ -140,6 +150,18 @@ function passedFates(filters: readonly HostFilter[], match: AddressMatch, backen
     const onWay = filters.filter(({ hook }) => hook === lastHook(backend, host) || hook === 'prerouting');
     return fateThrough(onWay, { target: targetOf(match, backend), stage: 'passed', entries: [] }) ?? [];
   });
+}
+
+/** Returns the endpoints on this node to which an ingress chain does not let all packets through either. Those in tunnels do not meet it. */
+function localTargetsAlike(
+  filter: HostFilter,
+  match: AddressMatch,
+  backends: readonly Backend[],
+  { entries, devicesOf }: FilteredHost,
+): readonly DroppedTarget[] {
+  if (filter.hook !== 'ingress') return [];
+  const targets = backends.flatMap((backend) => (backend.local ? [targetOf(match, backend)] : []));
+  return targets.filter((target) => fateThrough([filter], { target, stage: 'passed', entries, devicesOf }) !== undefined);
 }
 
 const lastHook = ({ address }: Backend, { isOwn }: FilteredHost): HostFilter['hook'] => (isOwn(address) ? 'input' : 'forward');
@@ -217,7 +239,7 @@ function lossReason(group: readonly Loss[], { node, hasOthers, pods }: FilteredH
     share: first.areAll ? 'all' : 'some',
     remedy: serviceFilterRemedy({
       filter,
-      targets,
+      targets: [...targets, ...new Map(group.flatMap(({ alike }) => alike).map((target) => [targetText(target), target])).values()],
       isPassed: stage === 'passed',
       isPolicy: fate.by.rule === undefined && limit === undefined,
       hasOthers,

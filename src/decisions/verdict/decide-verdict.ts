@@ -9,6 +9,7 @@ import { remedyOfKept } from './kept-routes.ts';
 import { verdictOf, type Verdict } from './verdict.ts';
 import { insideVerdict } from './inside-verdict.ts';
 import type { SeenConnections } from './seen-connections.ts';
+import { explainSilent, type PlaceOf } from './silent-endpoints.ts';
 import { causeText, leadOfLoadBalancer, listText, problemLine, targetsText } from './verdict-text.ts';
 
 interface VerdictFacts {
@@ -23,6 +24,7 @@ interface VerdictFacts {
   /** The result for clients of each target, by `clientReachability` for the same nodes. */
   readonly clients: readonly ClientReachability[];
   readonly seen: SeenConnections;
+  readonly placeOf: PlaceOf;
 }
 
 export function decideVerdict(facts: VerdictFacts): Verdict {
@@ -76,12 +78,12 @@ function withoutAddress({ service, notOurs, unmet, nodes, seen }: VerdictFacts):
 /** An allocation that holds back every announcement, although the Service keeps an address. */
 const allocationCauses: ReadonlySet<ReasonCode> = new Set<ReasonCode>(['AddressNotFromPool']);
 
-function causesOfFailure({ service, unmet, nodes }: VerdictFacts, failed: readonly ClientReachability[]): Cause[] {
+function causesOfFailure({ service, unmet, nodes, placeOf }: VerdictFacts, failed: readonly ClientReachability[]): Cause[] {
   const [first] = failed.toSorted((a, b) => order.indexOf(a.outcome) - order.indexOf(b.outcome));
   if (first === undefined) throw new RangeError('at least one client is not answered');
   if (first.outcome === 'refused') return refusals(service, nodes, first);
   if (first.outcome === 'cutOff' || first.outcome === 'partly' || first.outcome === 'failing')
-    return [...cutOffCauses(failed, nodes), ...failureCauses(failed, nodes)];
+    return [...cutOffCauses(failed, nodes), ...explainSilent(failureCauses(failed, nodes), nodes, list(failed), placeOf)];
   if ((first.outcome === 'intercepted' || first.outcome === 'contested') && first.why !== undefined)
     return [{ reason: first.why, nodes: first.via }];
   const causes = causesOf(nodes, first.address);

@@ -5,6 +5,7 @@ import { decideForwarding } from '../../decisions/forwarding/plan.ts';
 import { whyNotForwarded } from '../../decisions/forwarding/service-proxy-name.ts';
 import { clientReachability, type ClientReachability } from '../../decisions/verdict/client-reachability.ts';
 import { decideVerdict } from '../../decisions/verdict/decide-verdict.ts';
+import { endpointPlaces } from '../../decisions/verdict/silent-endpoints.ts';
 import type { Verdict } from '../../decisions/verdict/verdict.ts';
 import { nodeNames } from '../../decisions/verdict/node-names.ts';
 import { nodeViewsOf } from '../../decisions/verdict/node-view.ts';
@@ -154,7 +155,7 @@ function conclusionOf(
   };
   const clients = clientReachability(service, nodes, claim.mine, seenBy);
   const why = { ...defined({ noNodes }), ...(claim.mine ? defined({ unmet }) : { notOurs: claim.reason }) };
-  return { verdict: decideVerdict({ service, nodes, clients, seen: seenBy, ...why }), clients };
+  return { verdict: decideVerdict({ service, nodes, clients, seen: seenBy, placeOf: endpointPlaces(snapshot, service), ...why }), clients };
 }
 
 function latestAnswer({ answered }: SeenExplanation, family: Family): string | undefined {

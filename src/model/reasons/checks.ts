@@ -14,10 +14,9 @@ export const checkReasons = {
   }),
   EndpointSilent: lastingReason({
     brief: 'Endpoints do not answer connections',
-    says: (d: FailedConnections & Declared) =>
-      `connections to ${d.endpoints} ${d.secondsAgo === undefined ? 'get' : 'got'} no answer${last(d)}${declared(d)}`,
-    fix: (d) =>
-      `find what loses the packets between node "${d.node}" and the pod: a filter or a NetworkPolicy (nft list ruleset, on both nodes and in the pod), the network plugin's routes, the pod's own routes (ip route get CLIENT in the pod), an address that no pod has any more, or a program that accepts no connections (ss -ltn in the pod); herald check service shows from which nodes the endpoints answer`,
+    says: (d: FailedConnections & Declared & Placed) =>
+      `connections to ${d.endpoints}${d.slice === undefined ? '' : ` (EndpointSlice ${d.slice})`} ${d.secondsAgo === undefined ? 'get' : 'got'} no answer${last(d)}${declared(d)}`,
+    fix: silentFix,
   }),
   EndpointDropped: lastingReason({
     brief: 'A filter of the node drops connections to endpoints',
@@ -102,12 +101,26 @@ export const checkReasons = {
   }),
 };
 
+function silentFix(d: FailedConnections & Placed): string {
+  const inPod = `the pod's own routes (ip route get CLIENT in the pod), or a program that accepts no connections (ss -ltn in the pod)`;
+  const check = 'herald check service shows from which nodes the endpoints answer';
+  const address = addressOf(d.endpoints);
+  const ip = address.includes(':') ? 'ip -6' : 'ip';
+  if (d.home !== undefined && d.home === d.node)
+    return `look on node "${d.home}", where they are by ${d.slice === undefined ? 'their EndpointSlice' : `EndpointSlice ${d.slice}`}: is there still a pod with this address, with a route to it that does not lead away (${ip} route get ${address}) and the right neighbor (${ip} neigh show ${address}); then a filter or a NetworkPolicy (nft list ruleset, on the node and in the pod), ${inPod}; ${check}`;
+  const pod = d.home === undefined ? 'the pod' : `the pod on node "${d.home}"`;
+  return `find what loses the packets between node "${d.node}" and ${pod}: a filter or a NetworkPolicy (nft list ruleset, on both nodes and in the pod), the network plugin's routes (${ip} route get ${address}), ${inPod}, or an address that no pod has any more; ${check}`;
+}
+
 function hungFix({ endpoints }: Texts<'node' | 'endpoints'>): string {
   return `look at the program of the pod: it may be stopped, blocked or overloaded (its log; ss -tn in the pod shows octets that it has not read in Recv-Q of ${portOf(endpoints)}); a readinessProbe that sends a request takes such a pod out of the Service, and a livenessProbe restarts it`;
 }
 
 /** `secondsAgo`: since the last one. Absent: they fail now, or it is not known. */
 type FailedConnections = Texts<'node' | 'endpoints'> & Partial<Numbers<'secondsAgo'>>;
+
+/** The node on which their EndpointSlices have the endpoints, if it is one, and the slice, if others have more of the Service. */
+type Placed = Partial<Texts<'home' | 'slice'>>;
 
 /** A Pod of these endpoints and the TCP ports that its containers declare, if theirs is not among them. Absent: it is, or Pods were not read. */
 type Declared = Partial<Texts<'pod' | 'declared'>>;

@@ -291,6 +291,16 @@ describe('a chain of an interface', () => {
     expect({ lost, undecided }).toEqual({ lost: [], undecided: ['the interface by which packets come in'] });
   });
 
+  test('gets a command that also accepts what other nodes pass on to endpoints of this one', () => {
+    const limit = at('ingress', ['eth0'], '-p tcp -m tcp --tcp-flags SYN,ACK SYN -m limit --limit 10/minute -j ACCEPT', '-p tcp -j DROP');
+    const backends = [{ ...backend('10.244.1.10'), local: true }, backend('10.244.2.10')];
+    const ofNode = (hasOthers: boolean): string | undefined => judge([limit], [frontend('192.0.2.1', backends)], { hasOthers }).texts[0];
+    expect(ofNode(false)).toMatch(/run: nft insert rule netdev fw c ip daddr 192\.0\.2\.1 tcp dport 80 accept$/);
+    expect(ofNode(true)).toMatch(
+      /run: nft insert rule netdev fw c ip daddr \{ 192\.0\.2\.1, 10\.244\.1\.10 \} tcp dport \{ 80, 8080 \} accept$/,
+    );
+  });
+
   test('has a command for the answers', () => {
     const { texts } = judge([at('egress', ['eth0'], '-p tcp -m tcp --sport 80 -j DROP')], both.slice(0, 1));
     expect(texts).toEqual([

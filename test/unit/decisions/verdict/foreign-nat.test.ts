@@ -31,7 +31,7 @@ function verdictOf(nodes: readonly NodeView[]): {
   readonly clients: string[];
 } {
   const clients = clientReachability(web, nodes, true, seen);
-  const { outcome, code } = decideVerdict({ service: web, nodes, clients, seen });
+  const { outcome, code } = decideVerdict({ service: web, nodes, clients, seen, placeOf: () => undefined });
   return { outcome, code, clients: clients.map((client) => client.outcome) };
 }
 

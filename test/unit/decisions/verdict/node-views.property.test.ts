@@ -171,7 +171,7 @@ function shared(view: NodeView): unknown {
 const seen = { answered: () => true, unseen: () => undefined };
 
 function verdictOf(service: Service, nodes: readonly NodeView[]): Verdict {
-  return decideVerdict({ service, nodes, seen, clients: clientReachability(service, nodes, true, seen) });
+  return decideVerdict({ service, nodes, seen, placeOf: () => undefined, clients: clientReachability(service, nodes, true, seen) });
 }
 
 test('nodes that share a view do the same for the same reasons, and the verdict is unchanged by it', () => {
