@@ -3,6 +3,7 @@ import type { LabProcess } from '../../lab-process.ts';
 import type { Misconfiguration, Scene } from '../misconfiguration.ts';
 import { advertisement, namespace, pool, service, soundNodes, type Change, type Manifest } from '../objects.ts';
 import { poolAddresses, type Place } from '../place.ts';
+import { silentFix } from '../truth/truth-case.ts';
 
 /** The only endpoint of each of these Services: the pod of node1, at a port of the case. */
 const node = 'node1';
@@ -71,7 +72,7 @@ function refused(port: number): Pick<Misconfiguration, 'code' | 'condition' | 'v
 }
 
 function silent(port: number): Pick<Misconfiguration, 'code' | 'condition' | 'verdict'> {
-  const fix = `Find what loses the packets between node "${node}" and the pod: a filter or a NetworkPolicy (nft list ruleset, on both nodes and in the pod), the network plugin's routes, the pod's own routes (ip route get CLIENT in the pod), an address that no pod has any more, or a program that accepts no connections (ss -ltn in the pod); herald check service shows from which nodes the endpoints answer.`;
+  const fix = silentFix(podIPv4, node, soundNodes[0]);
   return { code: 'EndpointSilent', condition: 'Answered', verdict: `Not served: ${bothFamilies(port, 'get no answer')}. ${fix}` };
 }
 

@@ -104,7 +104,7 @@ export const podTruths: readonly TruthCase[] = [
     name: 'answers-dropped',
     mistake: "A rule in the pod's network namespace drops what the pod answers.",
     code: 'EndpointSilent',
-    verdict: `Not served: ${failuresText(['10.244.1.108:8080', '[fd00:244:1::108]:8080'], isSilent)}. ${silentFix()}`,
+    verdict: `Not served: ${failuresText(['10.244.1.108:8080', '[fd00:244:1::108]:8080'], isSilent)}. ${silentFix('10.244.1.108', 'node1', 'node1')}`,
     ...withAlias('node1'),
     ...filter('web-1', 'output', (place) => {
       const [ipv4, ipv6] = aliasAt(place, 'node1').addresses;
@@ -115,7 +115,7 @@ export const podTruths: readonly TruthCase[] = [
     name: 'policy-lets-one-node-in',
     mistake: 'A NetworkPolicy at the pod lets one node in, and not the other.',
     code: 'EndpointSilent',
-    verdict: `Not fully served: ${failuresText(['10.244.3.109:8080', '[fd00:244:3::109]:8080'], isSilent, 'node2')}. ${silentFix('node2')}`,
+    verdict: `Not fully served: ${failuresText(['10.244.3.109:8080', '[fd00:244:3::109]:8080'], isSilent, 'node2')}. ${silentFix('10.244.3.109', 'node3', 'node2')}`,
     ...withAlias('node3'),
     ...filter('node3', 'forward', (place) => {
       const [ipv4, ipv6] = aliasAt(place, 'node3').addresses;
@@ -139,7 +139,7 @@ export const podTruths: readonly TruthCase[] = [
     name: 'pod-removed',
     mistake: 'The pod is gone with its interface, and its EndpointSlice still says ready.',
     code: 'EndpointSilent',
-    verdict: `Not served: ${failuresText(['10.244.3.111:8080', '[fd00:244:3::111]:8080'], isSilent)}. ${silentFix()}`,
+    verdict: `Not served: ${failuresText(['10.244.3.111:8080', '[fd00:244:3::111]:8080'], isSilent)}. ${silentFix('10.244.3.111', 'node3', 'node1')}`,
     ...withAlias('node3'),
     act: ({ lab }, place) => setAlias(lab, place, 'del'),
     undo: ({ lab }, place) => setAlias(lab, place, 'add'),
@@ -148,7 +148,7 @@ export const podTruths: readonly TruthCase[] = [
     name: 'full-queue',
     mistake: 'The program of the pod accepts no connections any more, and its queue is full.',
     code: 'EndpointSilent',
-    verdict: `Not served: ${failuresText(targetsOf(one, 9212), isSilent)}. ${silentFix()}`,
+    verdict: `Not served: ${failuresText(targetsOf(one, 9212), isSilent)}. ${silentFix(one.addresses[0], one.node, 'node1')}`,
     before: (place) => serviceTo(place, [one], [{ port: 80, targetPort: 9212 }]),
     prepare: (scene) => serve(scene, 9212, 8),
     act: async (scene, place) => {

@@ -137,8 +137,15 @@ export const isSilent = 'get no answer';
 
 export const refusedFix = (port: number): string =>
   `Let the program of the pod listen at port ${port} of all addresses (0.0.0.0 and ::, not 127.0.0.1), or correct targetPort of the Service; if it listens, a rule on the way rejects packets.`;
-export const silentFix = (node = 'node1'): string =>
-  `Find what loses the packets between node "${node}" and the pod: a filter or a NetworkPolicy (nft list ruleset, on both nodes and in the pod), the network plugin's routes, the pod's own routes (ip route get CLIENT in the pod), an address that no pod has any more, or a program that accepts no connections (ss -ltn in the pod); herald check service shows from which nodes the endpoints answer.`;
+/** The remedy for an endpoint on `home` that does not answer. `seen`: the first node that saw it. */
+export function silentFix(address: string, home: string, seen: string): string {
+  const ip = address.includes(':') ? 'ip -6' : 'ip';
+  const end = `the pod's own routes (ip route get CLIENT in the pod), or a program that accepts no connections (ss -ltn in the pod)`;
+  const check = 'herald check service shows from which nodes the endpoints answer.';
+  return seen === home
+    ? `Look on node "${home}", where they are by their EndpointSlice: is there still a pod with this address, with a route to it that does not lead away (${ip} route get ${address}) and the right neighbor (${ip} neigh show ${address}); then a filter or a NetworkPolicy (nft list ruleset, on the node and in the pod), ${end}; ${check}`
+    : `Find what loses the packets between node "${seen}" and the pod on node "${home}": a filter or a NetworkPolicy (nft list ruleset, on both nodes and in the pod), the network plugin's routes (${ip} route get ${address}), ${end}, or an address that no pod has any more; ${check}`;
+}
 
 /** Adds a table of nftables rules that is called after the case, and removes it. */
 export function filter(

@@ -19,7 +19,7 @@ export const wayTruths: readonly TruthCase[] = [
     name: 'no-such-address-routed',
     mistake: 'The EndpointSlice has an address that no pod has, on another node.',
     code: 'EndpointSilent',
-    verdict: `Not served: ${failuresText(['10.244.3.199:8080', '[fd00:244:3::199]:8080'], isSilent)}. ${silentFix()}`,
+    verdict: `Not served: ${failuresText(['10.244.3.199:8080', '[fd00:244:3::199]:8080'], isSilent)}. ${silentFix('10.244.3.199', 'node3', 'node1')}`,
     before: (place) => serviceTo(place, [aliasAt(place, 'node3')]),
     prepare: withAlias('node3').prepare,
     after: (place) => serviceTo(place, [{ node: 'node3', addresses: ['10.244.3.199', 'fd00:244:3::199'] }]),
@@ -58,7 +58,7 @@ export const wayTruths: readonly TruthCase[] = [
     name: 'route-missing',
     mistake: "The network plugin's route to one node's pods is missing on another, which sends packets to its default gateway.",
     code: 'EndpointSilent',
-    verdict: `Not fully served: ${failuresText(['10.245.1.126:8080', '[fd00:245:1::126]:8080'], isSilent, 'node2')}. ${silentFix('node2')}`,
+    verdict: `Not fully served: ${failuresText(['10.245.1.126:8080', '[fd00:245:1::126]:8080'], isSilent, 'node2')}. ${silentFix('10.245.1.126', 'node1', 'node2')}`,
     ...overlay(),
     act: ({ lab }, place) => lab.node('node2').ip(...overlayRoutes(place, 'del')),
     undo: ({ lab }, place) => lab.node('node2').ip(...overlayRoutes(place, 'add')),
@@ -115,7 +115,7 @@ export const wayTruths: readonly TruthCase[] = [
     mistake: "A rule on the pod's node drops answers.",
     isFull: true,
     code: 'EndpointSilent',
-    verdict: `Not served: ${failuresText(['10.244.3.134:8080', '[fd00:244:3::134]:8080'], isSilent)}. ${silentFix()}`,
+    verdict: `Not served: ${failuresText(['10.244.3.134:8080', '[fd00:244:3::134]:8080'], isSilent)}. ${silentFix('10.244.3.134', 'node3', 'node1')}`,
     ...withAlias('node3'),
     ...filter('node3', 'forward', (place) => {
       const [ipv4, ipv6] = aliasAt(place, 'node3').addresses;
@@ -126,7 +126,7 @@ export const wayTruths: readonly TruthCase[] = [
     name: 'reverse-path',
     mistake: 'Packets to the pod arrive at a second interface, which checks the reverse path strictly (rp_filter).',
     code: 'EndpointSilent',
-    verdict: `Announced over IPv6, but not served over IPv4 at 198.18.35.1: ${failuresText(['10.244.3.135:8080'], isSilent)}. ${silentFix()}`,
+    verdict: `Announced over IPv6, but not served over IPv4 at 198.18.35.1: ${failuresText(['10.244.3.135:8080'], isSilent)}. ${silentFix('10.244.3.135', 'node3', 'node1')}`,
     ...withAlias('node3'),
     act: async ({ lab }, place) => {
       const [ipv4] = aliasAt(place, 'node3').addresses;
