@@ -108,7 +108,7 @@ export const limits = {
   twoOwnersMilliseconds: 5_000,
   /** Interval at which the agent looks for better placed nodes while an address waits to be given back to one (`failback: after`). */
   failbackCheckMilliseconds: 1_000,
-  /** Interval at which the agent reads the links of the node while there is an L2Advertisement, beside the kernel's events. */
+  /** Interval at which the agent reads the links of the node while addresses are answered on links, beside the kernel's events. */
   linkCheckMilliseconds: 10_000,
   /** Time for which a node does not forward before it withdraws its routes. */
   holdBackMilliseconds: 10_000,

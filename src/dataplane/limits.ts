@@ -101,7 +101,7 @@ export const retriesPerBatch = 64;
 export const maximumQuietSeconds = 120;
 
 /**
- * Other nodes that get a copy of an ICMP error about an answer under direct server return: those on the same link, the first by address in
- * each family.
+ * Other nodes that get a copy of an ICMP error about an answer under direct server return, the first by address in each family: so many on the
+ * same link, and so many behind the tunnel.
  */
 export const maximumErrorReceivers = 64;

@@ -1,6 +1,6 @@
 import { anySelects } from '../model/objects/label-selector.ts';
 import { requestedDrain } from '../model/kinds/requested-drain.ts';
-import type { BGPAdvertisement, BGPPeer, IPAddressPool, L2Advertisement } from '../model/kinds/types.ts';
+import type { BGPAdvertisement, BGPPeer, IPAddressPool } from '../model/kinds/types.ts';
 import type { Namespace, Node, Secret } from '../model/objects/cluster.ts';
 import { recordedPoolOf } from '../model/objects/pool-record.ts';
 import { assignedAddresses, type Service } from '../model/objects/service.ts';
@@ -13,6 +13,7 @@ import { containsAddress } from './allocation/pools/pools.ts';
 import { allocationRequest } from './allocation/request.ts';
 import { coversPool, type NamedPool } from './announcement/advertisements.ts';
 import { poolsOfAddress } from './announcement/pool-of-address.ts';
+import { linkAdvertisements, type LinkAdvertisement } from './l2/link-advertisements.ts';
 
 /** Who decides about a Service: the agent of a node, or the controller, which decides for all nodes. */
 interface Decision {
@@ -99,7 +100,7 @@ function isAdvertisedBy(decision: Decision, advertisement: BGPAdvertisement): bo
   return types.includes('ClusterIP') && (service.advertiseClusterIP ?? snapshot.config.advertiseClusterIPs);
 }
 
-function isOnLinksBy(decision: Decision, advertisement: L2Advertisement): boolean {
+function isOnLinksBy(decision: Decision, advertisement: LinkAdvertisement): boolean {
   if (!anySelects(advertisement.serviceSelectors, decision.service.metadata.labels)) return false;
   return hasAddressIn(decision, (pool) => coversPool(advertisement, pool));
 }
@@ -133,7 +134,7 @@ function hasPasswordIn({ passwordSecret }: BGPPeer, { metadata: { namespace, nam
 function dependsOnNode(decision: Decision, { metadata: { name, labels } }: Node): boolean {
   const { snapshot, node } = decision;
   if (node?.metadata.name === name) return true;
-  const onLinks = [...snapshot.l2Advertisements.values()].filter((one) => isOnLinksBy(decision, one));
+  const onLinks = linkAdvertisements(snapshot).filter((one) => isOnLinksBy(decision, one));
   if (onLinks.some(({ nodeSelectors }) => anySelects(nodeSelectors, labels))) return true;
   if (node === undefined) return advertisementsOf(decision).some(({ nodeSelectors }) => anySelects(nodeSelectors, labels));
   if (advertisementsOf(decision).some((one) => one.maxNextHops !== undefined && anySelects(one.nodeSelectors, labels))) return true;

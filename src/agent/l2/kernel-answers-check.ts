@@ -66,7 +66,7 @@ export class KernelAnswersCheck {
     );
   }
 
-  /** Checks all addresses now, and again at intervals while there is an L2Advertisement. Called when the links of the node have changed. */
+  /** Checks all addresses now, and again at intervals while addresses are answered on links. Called when the links of the node have changed. */
   async check(): Promise<void> {
     const { clock, log } = this.#components;
     this.#cancel?.();

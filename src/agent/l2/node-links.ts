@@ -1,3 +1,4 @@
+import { reportsLinks, usesLinks } from '../../decisions/l2/link-advertisements.ts';
 import { eligibleLinks } from '../../decisions/l2/eligible-links.ts';
 import { nodeInterfaces } from '../../decisions/host/node-interfaces.ts';
 import { addressesText, type NodeInterface, type NodeLink, type NodeState } from '../../model/objects/node-state.ts';
@@ -26,7 +27,7 @@ interface NodeLinksOptions {
 }
 
 /**
- * Knows the addresses of this node's interfaces and, while there is an L2Advertisement, the links on which it can announce addresses by ARP
+ * Knows the addresses of this node's interfaces and, while there is an advertisement, the links on which it can announce addresses by ARP
  * and NDP.
  */
 export class NodeLinks {
@@ -36,8 +37,9 @@ export class NodeLinks {
   #hostLinks: readonly HostLink[] = [];
   #text = '';
   #interfaces: readonly NodeInterface[] = [];
-  /** There was an L2Advertisement at the last `reconcile`. */
+  /** Addresses were answered on links at the last `reconcile`. */
   #wasWanted = false;
+  #wasReported = false;
   #cancel: Cancel | undefined;
   #reading: Promise<void> | undefined;
   #isStale = false;
@@ -49,9 +51,9 @@ export class NodeLinks {
     this.#options = options;
   }
 
-  /** The links. Undefined: there is no L2Advertisement, or they were not read yet. */
+  /** The links. Undefined: no address is answered on links, or they were not read yet. */
   get links(): readonly NodeLink[] | undefined {
-    return this.#links;
+    return usesLinks(this.#options.snapshot()) ? this.#links : undefined;
   }
 
   /** All interfaces of this host, as they were read last. */
@@ -67,15 +69,16 @@ export class NodeLinks {
     };
   }
 
-  /** Begins reading. Returns the first reading since there are L2Advertisements, for which the plans wait. */
+  /** Begins reading. Returns the first reading since addresses are answered on links, for which the plans wait. */
   reconcile(): Promise<void> | undefined {
-    const isWanted = this.#options.snapshot().l2Advertisements.size > 0;
-    if (!isWanted) {
+    const [isWanted, isReported] = [usesLinks(this.#options.snapshot()), reportsLinks(this.#options.snapshot())];
+    if (!isReported) {
       this.#links = undefined;
       this.#text = '';
     }
-    const begins = this.#cancel === undefined || (isWanted && !this.#wasWanted);
+    const begins = this.#cancel === undefined || (isWanted && !this.#wasWanted) || (isReported && !this.#wasReported);
     this.#wasWanted = isWanted;
+    this.#wasReported = isReported;
     if (!begins) return undefined;
     this.#unfollow ??= this.#components.followLinks?.(() => void this.check());
     const reading = this.check();
@@ -108,12 +111,12 @@ export class NodeLinks {
     try {
       this.#hostLinks = (await hostLinks?.()) ?? [];
       this.#updateInterfaces();
-      if (this.#options.snapshot().l2Advertisements.size > 0) this.#updateLinks();
+      if (reportsLinks(this.#options.snapshot())) this.#updateLinks();
     } catch (error) {
       // The last links stay in force.
       log.warn({ error }, 'the links of this host cannot be read');
     }
-    const pause = this.#links === undefined ? limits.hostCheckMilliseconds : limits.linkCheckMilliseconds;
+    const pause = this.#wasWanted ? limits.linkCheckMilliseconds : limits.hostCheckMilliseconds;
     if (!this.#stopped) this.#cancel = clock.after(pause, () => void this.check());
   }
 
@@ -136,7 +139,7 @@ export class NodeLinks {
     this.#text = text;
     this.#components.log.info({ links: links.map(({ name }) => name) }, 'links that can carry announcements by ARP and NDP');
     this.#options.onStatusChanged();
-    this.#options.onChanged();
+    if (usesLinks(snapshot())) this.#options.onChanged();
   }
 }
 

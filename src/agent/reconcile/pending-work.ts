@@ -1,3 +1,4 @@
+import { usesLinks } from '../../decisions/l2/link-advertisements.ts';
 import { reachesBackendsAt } from '../../decisions/forwarding/balancing.ts';
 import { wantsDirectReturn } from '../../decisions/direct-return/plan.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
@@ -112,9 +113,9 @@ export class PendingWork {
       const isCandidate =
         kind === 'NodeState' &&
         key !== this.#node &&
-        snapshot.l2Advertisements.size > 0 &&
+        usesLinks(snapshot) &&
         saysOther(this.#links, key, linksText(snapshot.nodeStates.get(key)));
-      const isRoster = kind === 'Node' && (key === this.#node || snapshot.l2Advertisements.size > 0);
+      const isRoster = kind === 'Node' && (key === this.#node || usesLinks(snapshot));
       if (kind === 'NodeState' && key !== this.#node) this.#addClaimed(key, snapshot);
       if (shared.has(kind) || isCandidate || isRoster) this.addAll(snapshot);
       if (kind === 'Service') this.#recordVersion(snapshot.services.get(key as ServiceKey));

@@ -1,3 +1,5 @@
+import { unansweredAddresses } from '../../decisions/l2/local-pools.ts';
+import { usesLinks } from '../../decisions/l2/link-advertisements.ts';
 import { causesOf, isAnnounced } from '../../decisions/verdict/causes.ts';
 import { waysOf, type AddressView, type NodeView } from '../../decisions/verdict/node-view.ts';
 import { secondAnswers, type L2View } from '../../decisions/verdict/l2-view.ts';
@@ -27,19 +29,27 @@ export function assessAnnounced(judgement: Judgement): Assessment {
   if (draining !== undefined) return { type, status: 'True', reason: draining.code, message: conditionText(draining) };
   const both = assignedAddresses(service).every((address) => isAnnouncedBothWays(judgement, formatAddress(address)));
   const message = `Every address of the Service is announced by at least one node${both ? ', by BGP and by ARP or NDP' : ''}`;
-  return withSecondAnswer(withHeldBackNodes({ type, status: 'True', reason: 'Announced', message }, judgement), judgement);
+  const announced = withUnanswered({ type, status: 'True', reason: 'Announced', message }, judgement);
+  return withSecondAnswer(withHeldBackNodes(announced, judgement), judgement);
 }
 
 /** True when a router and a link get the address. */
 function isAnnouncedBothWays(judgement: Judgement, address: string): boolean {
   const { snapshot } = judgement;
-  if (snapshot.l2Advertisements.size === 0 || snapshot.advertisements.size === 0) return false;
+  if (!usesLinks(snapshot) || snapshot.advertisements.size === 0) return false;
   const hasWay = (isWay: (announced: AddressView) => boolean): boolean =>
     isTrueOfANode(judgement, ({ addresses }) => addresses.some((one) => one.address === address && isWay(one)));
   return (
     hasWay(({ l2 }) => l2 !== undefined && l2.reason === undefined) &&
     hasWay(({ peers }) => peers.some(({ reason: why }) => why === undefined))
   );
+}
+
+/** Adds that machines of the nodes' own network get no answer for an address that only routers know. */
+function withUnanswered(condition: Condition, { snapshot, service }: Judgement): Condition {
+  const [first] = unansweredAddresses(snapshot, service);
+  if (first === undefined) return condition;
+  return { ...condition, message: `${condition.message}. But ${reasonText(first)}. Fix: ${remedyText(first)}` };
 }
 
 /** Adds that a foreign host, or the kernel of another node, answers for an address too. Costs nothing while no node reports that. */

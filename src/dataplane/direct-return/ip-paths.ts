@@ -3,7 +3,7 @@ import { tunnelOverhead } from '../../net/direct-return.ts';
 import { DataplaneError } from '../dataplane.ts';
 import { routeProtocol } from '../routes/unreachable-routes.ts';
 import { runCommand, type CommandOutcome } from '../run-command.ts';
-import { preferences, tunnelIdentity, tunnelName, tunnelPrefix } from '../ruleset/direct-return-identity.ts';
+import { preferences, tunnelIdentity, tunnelIndex, tunnelName, tunnelPrefix } from '../ruleset/direct-return-identity.ts';
 import { commandTimeout, maximumOutputBytes } from './limits.ts';
 import { tunnelText, type PathItem, type PathTable } from './paths.ts';
 
@@ -121,6 +121,8 @@ interface Listed {
   readonly fwmask?: string;
   readonly not?: null;
   readonly iif?: string;
+  readonly oif?: string;
+  readonly ifindex?: number;
   readonly goto?: number;
   readonly action?: string;
   readonly nop?: null;
@@ -128,10 +130,11 @@ interface Listed {
 }
 
 /** Returns the text of a tunnel. Another device of that name gets a text that no plan contains, so it is removed. */
-function tunnelOf(family: Family, { address = '', linkinfo, flags }: Listed): string {
+function tunnelOf(family: Family, { address = '', linkinfo, flags, ifindex }: Listed): string {
   const { id, port, local, local6, learning } = linkinfo?.info_data ?? {};
   const text = tunnelText(family, address, canonical(local ?? local6 ?? ''));
-  const asOurs = linkinfo?.info_kind === 'vxlan' && id === tunnelIdentity && text.includes(`dstport ${port} `) && learning === false;
+  const isNumbered = id === tunnelIdentity && ifindex === tunnelIndex(family);
+  const asOurs = linkinfo?.info_kind === 'vxlan' && isNumbered && text.includes(`dstport ${port} `) && learning === false;
   return asOurs && flags?.includes('UP') === true ? text : `${tunnelName(family)} of another kind`;
 }
 
@@ -139,17 +142,19 @@ function tunnelOf(family: Family, { address = '', linkinfo, flags }: Listed): st
 function routeOf({ dst, gateway = '', dev = '', table = '', flags }: Listed): string | undefined {
   if (dst !== 'default' || Number(table) >>> 24 !== 0x68) return undefined;
   const throughTunnel = dev.startsWith(tunnelPrefix) ? ` dev ${dev}${flags?.includes('onlink') === true ? ' onlink' : ''}` : '';
-  return `default via ${canonical(gateway)}${throughTunnel} table ${table} protocol ${routeProtocol}`;
+  const via = gateway === '' ? '' : ` via ${canonical(gateway)}`;
+  return `default${via}${throughTunnel} table ${table} protocol ${routeProtocol}`;
 }
 
 function ruleOf(rule: Listed): string | undefined {
   const { priority = 0, fwmark = '', fwmask, table = '', protocol } = rule;
-  if (protocol !== String(routeProtocol) || priority < preferences.own || priority > preferences.end) return undefined;
+  if (protocol !== String(routeProtocol) || priority < preferences.copies || priority > preferences.end) return undefined;
   const masked = fwmask === undefined ? fwmark : `${fwmark}/${fwmask}`;
   const words = [
     `pref ${priority}`,
     ...('not' in rule ? ['not'] : []),
     ...(rule.iif === undefined ? [] : [`iif ${rule.iif}`]),
+    ...(rule.oif === undefined ? [] : [`oif ${rule.oif}`]),
     ...(fwmark === '' ? [] : [`fwmark ${masked}`]),
     ...(rule.goto === undefined ? [] : [`goto ${rule.goto}`]),
     ...(table === '' ? [] : [`lookup ${table}`]),

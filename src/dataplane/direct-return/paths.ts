@@ -6,6 +6,7 @@ import {
   nodeMark,
   preferences,
   tunnelIdentity,
+  tunnelIndex,
   tunnelLinkAddress,
   tunnelName,
   tunnelNextHop,
@@ -47,7 +48,7 @@ export function planPaths(node: DirectReturnNode): PathPlan {
   const items = new Map<string, PathItem>();
   const byTarget = new Map<string, readonly PathItem[]>();
   const tunnels = node.tunnels ? node.addresses.map(tunnelItem) : [];
-  for (const tunnel of tunnels) items.set(itemKey(tunnel), tunnel);
+  for (const tunnel of tunnels) for (const item of [tunnel, ...copyItems(tunnel)]) items.set(itemKey(item), item);
   const taken = new Set<string>();
   for (const target of node.targets) {
     const { family } = target.node;
@@ -101,7 +102,17 @@ export function tunnelItem(own: Address): PathItem {
 }
 
 export function tunnelText(family: Family, linkAddress: string, local: string): string {
-  return `${tunnelName(family)} address ${linkAddress} type vxlan id ${tunnelIdentity} dstport ${tunnelPort} local ${local} nolearning`;
+  return `${tunnelName(family)} index ${tunnelIndex(family)} address ${linkAddress} type vxlan id ${tunnelIdentity} dstport ${tunnelPort} local ${local} nolearning`;
+}
+
+/** The kernel asks a route for the next hop of a copy, over IPv6 the one of link-local addresses that every interface has. */
+function copyItems({ family }: PathItem): PathItem[] {
+  if (family === 6) return [];
+  const [device, number] = [tunnelName(family), tunnelIndex(family)];
+  return [
+    { kind: 'route', family, text: `default dev ${device} table ${number} protocol ${routeProtocol}` },
+    { kind: 'rule', family, text: `pref ${preferences.copies} oif ${device} lookup ${number} protocol ${routeProtocol}` },
+  ];
 }
 
 function tunnelItems(node: Address): PathItem[] {
@@ -109,7 +120,7 @@ function tunnelItems(node: Address): PathItem[] {
   const [device, linkAddress] = [tunnelName(family), tunnelLinkAddress(node)];
   return [
     { kind: 'fdb', family, text: `${linkAddress} dev ${device} dst ${formatAddress(node)}` },
-    { kind: 'neigh', family, text: `${tunnelNextHop(node)} lladdr ${linkAddress} dev ${device} nud permanent` },
+    { kind: 'neigh', family, text: `${formatAddress(tunnelNextHop(node))} lladdr ${linkAddress} dev ${device} nud permanent` },
   ];
 }
 
@@ -117,7 +128,8 @@ function routeItems({ node, routed }: PathTarget): PathItem[] {
   const { family } = node;
   const number = nodeMark(node);
   const onlink = family === 4 ? ' onlink' : '';
-  const way = routed === 'vxlan' ? `via ${tunnelNextHop(node)} dev ${tunnelName(family)}${onlink}` : `via ${formatAddress(node)}`;
+  const way =
+    routed === 'vxlan' ? `via ${formatAddress(tunnelNextHop(node))} dev ${tunnelName(family)}${onlink}` : `via ${formatAddress(node)}`;
   const mark = `0x${number.toString(16)}`;
   return [
     { kind: 'route', family, text: `default ${way} table ${number} protocol ${routeProtocol}` },

@@ -1,7 +1,7 @@
 import { maximumErrorReceivers } from '../limits.ts';
 import { slotText } from './classid.ts';
 import { chain, segmentLadder, type NamedChain } from './layout.ts';
-import { markMask, tunnelPrefix } from './direct-return-identity.ts';
+import { markMask, tunnelIndex, tunnelPrefix } from './direct-return-identity.ts';
 import type { PartChains } from './parts.ts';
 
 /**
@@ -15,7 +15,7 @@ import type { PartChains } from './parts.ts';
  *   bit by which Herald or kube-proxy masquerades. That would give the tunnel packet another source, and over IPv6 a wrong checksum.
  * - Replies tell clients the segment size that fits into the tunnel.
  * - An ICMP error that says that an answer was too long arrives at any node. This one need not track the connection, so it sends a copy to
- *   each other node on the link. The node of the pod finds its connection and delivers the error to the pod.
+ *   each other node, on the link or through the tunnel. The node of the pod finds its connection and delivers the error to the pod.
  *
  * `key`: the key of a frontend in a rule. `podMatches`: matches for packets of pods.
  */
@@ -67,13 +67,12 @@ export function directReturnHooks(ip: 'ip' | 'ip6'): PartChains {
   const answers = [`tcp flags syn ${ip} saddr @direct_addresses jump segments`];
   const errorsOn = [
     // Another node has sent the copy.
+    `iifname "${tunnelPrefix}*" return`,
     'ether saddr @node_links return',
     `limit rate over ${errorsPerSecond}/second burst ${errorsPerSecond} packets return`,
     // A number without a receiver ends its rule only.
-    ...Array.from(
-      { length: maximumErrorReceivers },
-      (_, number) => `meta priority set ${slotText(number + 1)} dup to meta priority map @error_receivers`,
-    ),
+    ...copies('dup to meta priority map @error_receivers'),
+    ...copies(`dup to meta priority map @error_tunnels device ${tunnelIndex(ip === 'ip' ? 4 : 6)}`),
   ];
   return new Map([
     chain('errors_on', errorsOn),
@@ -84,4 +83,8 @@ export function directReturnHooks(ip: 'ip' | 'ip6'): PartChains {
     // After the source was translated back (100). The segment size is only ever reduced.
     chain('direct_answers', answers, 'type filter hook postrouting priority 110'),
   ]);
+}
+
+function copies(statement: string): string[] {
+  return Array.from({ length: maximumErrorReceivers }, (_, number) => `meta priority set ${slotText(number + 1)} ${statement}`);
 }

@@ -40,7 +40,7 @@ import {
   linkOctets,
   markOctets,
 } from './octets.ts';
-import { nodeMark } from './direct-return-identity.ts';
+import { nodeMark, tunnelNextHop } from './direct-return-identity.ts';
 
 /**
  * Returns the elements that make the constant rules treat packets as the frontend specifies. Pure: equal frontends give equal elements. The
@@ -323,8 +323,11 @@ function* directReturnNodeElements({ directReturn }: NodeForwarding): Generator<
   for (const link of directReturn?.linkAddresses ?? [])
     for (const family of [4, 6] as const) yield { family, set: 'node_links', key: linkOctets(link) };
   for (const family of [4, 6] as const) {
-    const onLink = (directReturn?.targets ?? []).filter((target) => target.node.family === family && target.routed !== 'vxlan');
-    for (const [index, { node }] of onLink.slice(0, maximumErrorReceivers).entries())
+    const targets = (directReturn?.targets ?? []).filter(({ node }) => node.family === family);
+    const [behind, onLink] = [true, false].map((isTunneled) => targets.filter(({ routed }) => (routed === 'vxlan') === isTunneled));
+    for (const [index, { node }] of (onLink ?? []).slice(0, maximumErrorReceivers).entries())
       yield { family, set: 'error_receivers', key: slotOctets(index + 1), value: addressOctets(node) };
+    for (const [index, { node }] of (behind ?? []).slice(0, maximumErrorReceivers).entries())
+      yield { family, set: 'error_tunnels', key: slotOctets(index + 1), value: addressOctets(tunnelNextHop(node)) };
   }
 }

@@ -117,6 +117,8 @@ const setShapes = {
   node_links: { key: ['link'] },
   /** Number to the address of another node on the same link, which may have the connection that an ICMP error is about. */
   error_receivers: { key: ['class'], value: ['address'] },
+  /** The same of a node that is reached through the tunnel: its next hop there. */
+  error_tunnels: { key: ['class'], value: ['address'] },
   /** A local backend as source and destination: a connection of a pod to itself. */
   hairpins: { key: ['address', 'address', 'protocol', 'port'] },
   /** Frontends with source ranges, and the sources that may use them. */

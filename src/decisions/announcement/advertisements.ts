@@ -93,9 +93,13 @@ export function resolveAdvertisement(
 /** A reason names no more advertisements than this. */
 const mostNames = 3;
 
-/** Returns "BGPAdvertisement a", "BGPAdvertisements a, b" or "BGPAdvertisements a, b, c and others", all of one kind. */
+/** Returns "BGPAdvertisement a", "BGPAdvertisements a, b" or "BGPAdvertisements a, b, c and others", for each kind. */
 export function namesOf(advertisements: readonly Pick<BGPAdvertisement | L2Advertisement, 'kind' | 'metadata'>[]): string {
-  const names = advertisements.map(({ metadata }) => metadata.name).toSorted();
-  const others = names.length > mostNames ? ' and others' : '';
-  return `${advertisements[0]?.kind ?? 'BGPAdvertisement'}${names.length === 1 ? '' : 's'} ${names.slice(0, mostNames).join(', ')}${others}`;
+  const kinds = Map.groupBy(advertisements, ({ kind }) => kind);
+  const texts = [...kinds].map(([kind, some]) => {
+    const names = some.map(({ metadata }) => metadata.name).toSorted();
+    const others = names.length > mostNames ? ' and others' : '';
+    return `${kind}${names.length === 1 ? '' : 's'} ${names.slice(0, mostNames).join(', ')}${others}`;
+  });
+  return texts.join(' and ');
 }

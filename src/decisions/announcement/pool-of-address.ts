@@ -34,13 +34,16 @@ export function poolsOfAddress(snapshot: Snapshot, services: readonly Service[],
   return [...containing, ...former];
 }
 
+/** The part of an advertisement of either kind that selects pools and Services. */
+type Selecting = Pick<BGPAdvertisement, 'ipAddressPools' | 'ipAddressPoolSelectors' | 'serviceSelectors'>;
+
 /**
  * Returns the first of the pools that an advertisement covers, at best one that selects one of the Services: overlapping pools do not reveal
  * which one gave an address, and a pool created later must not withdraw it. Undefined: no advertisement covers any of them.
  */
 export function announcedPool<P extends NamedPool>(
   pools: readonly P[],
-  advertisements: readonly (BGPAdvertisement | L2Advertisement)[],
+  advertisements: readonly Selecting[],
   services: readonly Service[],
 ): P | undefined {
   const selecting = advertisements.filter((one) => services.some(({ metadata }) => anySelects(one.serviceSelectors, metadata.labels)));

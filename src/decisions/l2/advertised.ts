@@ -1,6 +1,5 @@
 import { defined } from '../../lang/defined.ts';
 import { anySelects } from '../../model/objects/label-selector.ts';
-import type { L2Advertisement } from '../../model/kinds/types.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
@@ -12,25 +11,29 @@ import { whyInUse } from '../announcement/address-in-use.ts';
 import { namesOf, coversPool } from '../announcement/advertisements.ts';
 import { announcedPool, poolsOfAddress } from '../announcement/pool-of-address.ts';
 import { whyNotForwarded } from '../forwarding/service-proxy-name.ts';
+import { linkAdvertisements, type LinkAdvertisement } from './link-advertisements.ts';
 
 /** The Services of an address that are announced by ARP and NDP, and the advertisements that do it, by name. */
 export interface Advertised {
   readonly services: readonly Service[];
   /** Not empty. Those of all Services together: one address has one owner. */
-  readonly advertisements: readonly L2Advertisement[];
+  readonly advertisements: readonly LinkAdvertisement[];
 }
 
-/** Returns which of the Services at an address are announced, or why the first of them is not. */
-export function advertisedAt(snapshot: Snapshot, address: Address): Advertised | { readonly reason: Reason } {
+/**
+ * Returns which of the Services at an address are announced, or why the first of them is not. `isOnLink`: a network of a node contains the
+ * address, so that `answerOnLocalLinks` applies to it.
+ */
+export function advertisedAt(snapshot: Snapshot, address: Address, isOnLink = false): Advertised | { readonly reason: Reason } {
   const holders = [...snapshot.holdersOf(address)].sort().flatMap((key) => snapshot.services.get(key) ?? []);
-  const covering = coveringAdvertisements(snapshot, holders, address);
+  const covering = coveringAdvertisements(snapshot, holders, address, isOnLink);
   if ('reason' in covering) return whyAddressInUse(snapshot, holders, address) ?? covering;
   const services: Service[] = [];
-  const advertisements = new Set<L2Advertisement>();
+  const advertisements = new Set<LinkAdvertisement>();
   let refused: Reason | undefined;
   for (const service of holders) {
     const why = whyServiceIsNot(snapshot, service, address);
-    const selecting = covering.advertisements.filter(({ serviceSelectors }) => anySelects(serviceSelectors, service.metadata.labels));
+    const selecting = decisive(covering.advertisements.filter((one) => anySelects(one.serviceSelectors, service.metadata.labels)));
     if (why === undefined && selecting.length > 0) {
       services.push(service);
       for (const one of selecting) advertisements.add(one);
@@ -40,6 +43,12 @@ export function advertisedAt(snapshot: Snapshot, address: Address): Advertised |
   }
   if (services.length > 0) return { services, advertisements: covering.advertisements.filter((one) => advertisements.has(one)) };
   return { reason: refused ?? reason('NoAddress', undefined) };
+}
+
+/** An L2Advertisement that selects the Service decides alone: its nodes and interfaces were chosen for it. */
+function decisive(selecting: readonly LinkAdvertisement[]): readonly LinkAdvertisement[] {
+  const written = selecting.filter(({ kind }) => kind === 'L2Advertisement');
+  return written.length > 0 ? written : selecting;
 }
 
 /** An address that belongs to something else needs no pool and no advertisement, but another address in its place. */
@@ -53,10 +62,11 @@ function coveringAdvertisements(
   snapshot: Snapshot,
   services: readonly Service[],
   address: Address,
-): { readonly advertisements: readonly L2Advertisement[] } | { readonly reason: Reason } {
-  const { pools, l2Advertisements } = snapshot;
+  isOnLink: boolean,
+): { readonly advertisements: readonly LinkAdvertisement[] } | { readonly reason: Reason } {
+  const { pools } = snapshot;
   const candidates = poolsOfAddress(snapshot, services, address);
-  const all = [...l2Advertisements.values()].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  const all = linkAdvertisements(snapshot).filter(({ kind }) => isOnLink || kind === 'L2Advertisement');
   const announced = announcedPool(candidates, all, services);
   if (announced !== undefined) return { advertisements: all.filter((advertisement) => coversPool(advertisement, announced)) };
   const [first] = candidates;

@@ -1,6 +1,7 @@
 import { requestedDrain } from '../../model/kinds/requested-drain.ts';
 import type { L2Advertisement } from '../../model/kinds/types.ts';
 import { isExcludedNode } from '../../model/objects/cluster.ts';
+import type { Labels } from '../../model/objects/metadata.ts';
 import { anySelects, selects } from '../../model/objects/label-selector.ts';
 import { notReportedBy, type AddressClaim, type HeldBackFamily, type NodeLink } from '../../model/objects/node-state.ts';
 import { reason, reasonText, remedyText, type Reason, type ReasonCode } from '../../model/reasons.ts';
@@ -14,6 +15,7 @@ import { drainsInFavourOf } from '../announcement/last-resort.ts';
 import { advertisedAt, type Advertised } from './advertised.ts';
 import { lostCarrier } from './link-troubles.ts';
 import { lastClaims, type LastClaim } from './last-claims.ts';
+import { hasPeerFor } from './link-advertisements.ts';
 import { linksFor, linksText, wantedText } from './node-links.ts';
 import type { Service } from '../../model/objects/service.ts';
 import { nodesOfEndpoints, reachability, topologyOf } from '../forwarding/endpoints.ts';
@@ -74,12 +76,13 @@ export interface L2AddressDecision {
 
 /**
  * Decides for all addresses of a snapshot. What is alike for many addresses is computed once, so the result is valid only until a Node, a
- * NodeState, an L2Advertisement or a HeraldConfig changes. Node readiness does not matter: the nodes themselves notice who lives.
+ * NodeState, an advertisement, a BGPPeer or a HeraldConfig changes. Node readiness does not matter: the nodes themselves notice who lives.
  */
 export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisions {
   const linksOf = (node: string): readonly NodeLink[] | undefined =>
     node === own?.node ? own.links : snapshot.nodeStates.get(node)?.links;
   const networks = networksOf(snapshot, linksOf);
+  const isOnLink = (address: Address): boolean => networks.around(address).length > 0;
   let claims: ReadonlyMap<string, LastClaim> | undefined;
   const lastClaim = (address: Address): LastClaim | undefined => (claims ??= lastClaims(snapshot, own)).get(formatAddress(address));
   const groups = new Map<string, readonly L2Candidate[]>();
@@ -90,6 +93,7 @@ export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisio
     const { labels } = object.metadata;
     const selecting = advertisements.filter(({ nodeSelectors }) => anySelects(nodeSelectors, labels));
     if (selecting.length === 0) return { reason: reason('NodeNotSelected', { node, advertisements: namesOf(advertisements) }) };
+    if (!selecting.some((one) => hasPeerFor(one, snapshot.peers.values(), labels))) return { reason: reason('NoPeers', { node }) };
     if (object.networkUnavailable) return { reason: reason('NodeNetworkUnavailable', { node }) };
     if (isExcludedNode(object)) return { reason: reason('NodeExcluded', { node }) };
     const report = snapshot.nodeStates.get(node);
@@ -102,11 +106,7 @@ export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisio
     if (links.length === 0)
       return { reason: lostCarrier(report?.host, selecting, address) ?? noInterface(node, selecting, known, address) };
     const lastResort = drain === undefined ? whyHeldBack(node, address.family) : reason('NodeDraining', { node });
-    const weight = advertisements
-      .flatMap(({ preferredNodeSelectors }) => preferredNodeSelectors)
-      .filter(({ preference }) => selects(preference, labels))
-      .reduce((sum, one) => sum + one.weight, 0);
-    return { node, weight, links, ...(lastResort === undefined ? {} : { lastResort }) };
+    return { node, weight: weightOf(advertisements, labels), links, ...(lastResort === undefined ? {} : { lastResort }) };
   };
 
   const whyHeldBack = (node: string, family: Family): Reason | undefined => {
@@ -123,7 +123,7 @@ export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisio
   /** The nodes that stand ready for all addresses with the same advertisements and networks. */
   const groupOf = (advertised: Advertised, address: Address): readonly L2Candidate[] => {
     const around = networks.around(address).map(formatPrefix);
-    const key = JSON.stringify([address.family, advertised.advertisements.map(({ metadata }) => metadata.name), around]);
+    const key = JSON.stringify([address.family, advertised.advertisements.map(({ kind, metadata }) => [kind, metadata.name]), around]);
     const known = groups.get(key);
     if (known !== undefined) return known;
     const group = inOrderOfRank(judgeAll(advertised, address, snapshot.nodes.keys()), key).slice(0, mostCandidates);
@@ -132,7 +132,7 @@ export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisio
   };
 
   const decide = (address: Address): L2Decision => {
-    const advertised = advertisedAt(snapshot, address);
+    const advertised = advertisedAt(snapshot, address, isOnLink(address));
     if ('reason' in advertised) return advertised;
     const nodes = nodesWithEndpoints(snapshot, advertised.services, address.family);
     if (typeof nodes === 'object' && 'reason' in nodes) return nodes;
@@ -166,7 +166,7 @@ export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisio
     lastClaim,
     about(address) {
       const decision = decide(address);
-      const advertised = advertisedAt(snapshot, address);
+      const advertised = advertisedAt(snapshot, address, isOnLink(address));
       if ('reason' in advertised) return { decision, whyNot: () => undefined };
       const nodes = nodesWithEndpoints(snapshot, advertised.services, address.family);
       const chosen = new Set('reason' in decision ? [] : decision.candidates.map(({ node }) => node));
@@ -184,8 +184,15 @@ export function createL2Decisions(snapshot: Snapshot, own?: OwnLinks): L2Decisio
   };
 }
 
+function weightOf(advertisements: Advertised['advertisements'], labels: Labels): number {
+  const preferences = advertisements.flatMap(({ preferredNodeSelectors }) => preferredNodeSelectors);
+  return preferences.filter(({ preference }) => selects(preference, labels)).reduce((sum, { weight }) => sum + weight, 0);
+}
+
 function noInterface(node: string, selecting: Advertised['advertisements'], links: readonly NodeLink[], address: Address): Reason {
-  return reason('L2NoInterface', { node, address: formatAddress(address), wanted: wantedText(selecting, address), has: linksText(links) });
+  const details = { node, address: formatAddress(address), wanted: wantedText(selecting, address), has: linksText(links) };
+  const isDerived = selecting.every(({ kind }) => kind === 'BGPAdvertisement');
+  return reason('L2NoInterface', isDerived ? { ...details, setting: 'answerOnLocalLinks' } : details);
 }
 
 /** Reasons of a node that the L2Advertisement itself may answer: its fix names all ways. */

@@ -20,7 +20,7 @@ export interface L2View {
   readonly warning?: Reason;
 }
 
-/** Returns what a node does for an address. Undefined: no L2Advertisement announces it. */
+/** Returns what a node does for an address. Undefined: it has no part in answering on links. */
 export type L2Views = (address: Address, node: string) => L2View | undefined;
 
 /** Prepares the views of the addresses of a Service. Each address is decided once, however many nodes are asked about. */
@@ -51,7 +51,12 @@ function viewL2(snapshot: Snapshot, service: Service, { decision, owner, whyNot 
   if ('reason' in decision) return decision.reason.code === 'NoAdvertisement' ? undefined : { links: [], reason: decision.reason };
   const own = decision.candidates.find((candidate) => candidate.node === node);
   const kernel = answerBeside('L2KernelAnswers', snapshot, service, place);
-  if (own === undefined) return { links: [], reason: kernel ?? whyNot(node) ?? reason('NodeUnknown', { node }) };
+  if (own === undefined) {
+    const why = whyNot(node);
+    // A BGPAdvertisement concerns nodes without a link to the address too: those announce it to routers only.
+    if (kernel === undefined && why?.code === 'L2NoInterface' && why.details.setting !== undefined) return undefined;
+    return { links: [], reason: kernel ?? why ?? reason('NodeUnknown', { node }) };
+  }
   const because = whyNotAnswered(snapshot, service, owner, place);
   // The kernel of the owner answers as the owner does. That of another node is a second one, and so is a node that the owner does not hear.
   const second = answerBeside('L2TwoOwners', snapshot, service, place) ?? kernel;

@@ -2,6 +2,7 @@ import { assignedAddresses, type Service } from '../../model/objects/service.ts'
 import type { Reason } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { nextHopChoices } from '../announcement/decision.ts';
+import { usesLinks } from '../l2/link-advertisements.ts';
 import { alikeNodes } from './alike-nodes.ts';
 import { causeKey } from './causes.ts';
 import { l2ViewsOf, type L2View, type L2Views } from './l2-view.ts';
@@ -40,7 +41,7 @@ export class NodeViews {
   }
 
   #groups(): string[][] {
-    const addresses = this.#snapshot.l2Advertisements.size === 0 ? [] : assignedAddresses(this.#service);
+    const addresses = !usesLinks(this.#snapshot) ? [] : assignedAddresses(this.#service);
     const onLinks = (node: string): string => addresses.map((address) => l2Text(this.#viewL2(address, node))).join('');
     const choices = nextHopChoices(this.#snapshot, this.#service, this.#now);
     const besides = (node: string): string => `${onLinks(node)} ${choices.map(({ includes }) => Number(includes(node))).join('')}`;

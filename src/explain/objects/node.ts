@@ -1,3 +1,4 @@
+import { usesLinks } from '../../decisions/l2/link-advertisements.ts';
 import { defined } from '../../lang/defined.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
 import { l2ViewsOf, type L2View } from '../../decisions/verdict/l2-view.ts';
@@ -97,7 +98,7 @@ export function explainNode(
 /** Returns the node's work by ARP and NDP for each address of the Service that an L2Advertisement covers. */
 function onLinksOf(snapshot: Snapshot, key: ServiceKey, node: string, now: number): readonly L2View[] {
   const service = snapshot.services.get(key);
-  if (service === undefined || snapshot.l2Advertisements.size === 0) return [];
+  if (service === undefined || !usesLinks(snapshot)) return [];
   const viewOf = l2ViewsOf(snapshot, service, now);
   return assignedAddresses(service).flatMap((address) => viewOf(address, node) ?? []);
 }

@@ -19,7 +19,7 @@ export interface OwnerMove {
   readonly after?: string;
   /** Why no node would answer any more. */
   readonly reason?: Reason;
-  /** Who would answer is not known: nodes report their links only while there is an L2Advertisement. */
+  /** Who would answer is not known: nodes report their links only while there is an advertisement. */
   readonly unknown?: true;
 }
 

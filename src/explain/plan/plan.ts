@@ -17,7 +17,8 @@ import { withExpectedIngress, withIngress } from '../pools/with-ingress.ts';
 import { ownerMoves, type OwnerMove } from './owner-moves.ts';
 import { newlyRefused, type RefusedPoolChange } from './refused-pools.ts';
 import { differences, routeChanges, routesLostBy, type DrainChange, type NodeChange, type RouteChanges } from './route-changes.ts';
-import { DivertedAddresses, unannouncedAddresses, type DivertedAddress, type UnannouncedAddress } from './unannounced.ts';
+import type { UnansweredPool } from '../../decisions/l2/local-pools.ts';
+import { DivertedAddresses, newlyUnanswered, unannouncedAddresses, type DivertedAddress, type UnannouncedAddress } from './unannounced.ts';
 
 /** The differences that would follow if one snapshot replaced another. Plain data, sorted. */
 export interface Plan {
@@ -32,6 +33,8 @@ export interface Plan {
   readonly drains: readonly DrainChange[];
   /** New addresses, and addresses announced now, that no node would announce. */
   readonly unannounced: readonly UnannouncedAddress[];
+  /** Pools inside a network of nodes that only routers would know, and do not now. */
+  readonly unanswered: readonly UnansweredPool[];
   /** Routes that would divert traffic for Nodes and routers. */
   readonly diverted: readonly DivertedAddress[];
 }
@@ -109,6 +112,7 @@ export function planChanges(current: Snapshot, proposed: Snapshot, { classify, r
     sessions: sessionsOfAll,
     drains,
     unannounced: unannouncedAddresses(current, after, announced),
+    unanswered: newlyUnanswered(current, after),
     diverted: diverted.all,
   };
 }

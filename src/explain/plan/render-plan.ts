@@ -25,7 +25,7 @@ export function renderPlan(plan: Plan, { unsure = false }: { readonly unsure?: b
  * without a change are left out.
  */
 export function planSections(plan: Plan): PlanSection[] {
-  const { pools, addresses, owners, routes, rules, sessions, drains, unannounced, diverted } = plan;
+  const { pools, addresses, owners, routes, rules, sessions, drains, unannounced, unanswered, diverted } = plan;
   return [
     ...section('Pools', pools.flatMap(poolLines)),
     ...section(
@@ -38,6 +38,10 @@ export function planSections(plan: Plan): PlanSection[] {
       }),
     ),
     ...section('Addresses that no node would announce', unannounced.flatMap(unannouncedLines)),
+    ...section(
+      "Addresses that machines of the nodes' own network would not reach",
+      unanswered.flatMap((because) => withFix('  ! ', because)),
+    ),
     ...section('Routes that contain an address of a Node or router', diverted.map(divertedText)),
     ...section('Owners by ARP and NDP', owners.flatMap(ownerLines)),
     ...section('Drains', drains.map(drainText)),
@@ -76,9 +80,7 @@ function ownerLines(move: OwnerMove): string[] {
   const { address, services, before = 'none', after = 'none', reason, unknown } = move;
   const names = services.length > namedServices ? `${services.length} Services` : services.join(', ');
   if (unknown === true)
-    return [
-      `  ${address} (${names}): ${before} -> not known before nodes report their links, which the first L2Advertisement makes them do`,
-    ];
+    return [`  ${address} (${names}): ${before} -> not known before nodes report their links, which the first advertisement makes them do`];
   const lead = `  ${address} (${names}): ${isMove(move) ? `${before} -> ${after}` : 'none, as now'}`;
   return reason === undefined ? [lead] : withFix(`${lead}: `, reason);
 }

@@ -1,5 +1,6 @@
 import { decideAnnouncement } from '../../decisions/announcement/decision.ts';
 import { l2DecisionsOf } from '../../decisions/l2/decisions-of.ts';
+import { onceEach, placeOf, unansweredAddresses, type UnansweredPool } from '../../decisions/l2/local-pools.ts';
 import { groupCauses } from '../../decisions/verdict/causes.ts';
 import { networkAddresses, type NetworkAddress } from '../../decisions/addresses-of-others.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
@@ -52,6 +53,17 @@ export function unannouncedAddresses(current: Snapshot, proposed: Snapshot, { be
     });
   });
   return found.toSorted((a, b) => (a.service < b.service ? -1 : a.service > b.service ? 1 : 0));
+}
+
+/**
+ * Returns the pools that would be announced to routers only although nodes have a link in the network of an address, and are not now. Nodes
+ * report links while there is an advertisement, so before that nothing is found.
+ */
+export function newlyUnanswered(current: Snapshot, proposed: Snapshot): UnansweredPool[] {
+  const ofAll = (snapshot: Snapshot): UnansweredPool[] =>
+    onceEach([...snapshot.services.values()].flatMap((service) => unansweredAddresses(snapshot, service)));
+  const known = new Set(ofAll(current).map(placeOf));
+  return ofAll(proposed).filter((one) => !known.has(placeOf(one)));
 }
 
 /** Before nodes report their links, their answers are not known: `owners` of the plan says so. */

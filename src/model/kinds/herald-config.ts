@@ -136,6 +136,11 @@ const fields = {
     default: true,
     description: 'The same for external IPs (`herald.dev/advertise-external-ips`).',
   }),
+  answerOnLocalLinks: boolean({
+    default: false,
+    description:
+      'Load balancer addresses that a BGPAdvertisement announces are also answered by ARP and NDP on the links whose network contains them, as by an L2Advertisement with the same pools, nodes and Services: machines of the network of the nodes ask the link for such an address, and not a router. One node answers for an address, among those that its BGPAdvertisement selects and that have a peer for it. An L2Advertisement for the address decides instead. [When this is needed](host.md#a-pool-inside-the-network-of-the-nodes).',
+  }),
   conntrack,
   nodeDrain,
   hostProblems: choice(hostProblemActions, {

@@ -2,10 +2,10 @@ import { limits } from '../limits.ts';
 import { boolean, choice, integer, list, object, parsed, text } from '../schema/fields.ts';
 import { matches } from '../schema/cel.ts';
 import { durationPattern, interfaceName, seconds } from '../schema/grammars.ts';
-import { defineKind, type ObjectOfKind } from '../schema/kind.ts';
+import { defaultsOf, defineKind, type ObjectOfKind } from '../schema/kind.ts';
 import { selector, selectors } from '../schema/selector.ts';
 import { age, conditionColumns, conditions } from '../schema/status.ts';
-import type { Value } from '../schema/value.ts';
+import type { ObjectValue, Value } from '../schema/value.ts';
 
 /** Reaction to a host outside of the cluster that uses the address too (RFC 5227 section 2.4). */
 const conflictPolicies = ['defend', 'withdraw'] as const;
@@ -80,6 +80,12 @@ const fields = {
   }),
 };
 
+const spec = object(fields);
+const settings = ({ refreshInterval = defaultRefresh, ...rest }: ObjectValue<typeof fields>) => ({ ...rest, refreshInterval });
+
+/** What an L2Advertisement without a field says. */
+export const l2AdvertisementDefaults = settings(defaultsOf(spec));
+
 /** Fields of MetalLB's L2Advertisement (v1beta1) with its names and defaults, plus Herald's additions. */
 export const l2Advertisement = defineKind({
   kind: 'L2Advertisement',
@@ -87,7 +93,7 @@ export const l2Advertisement = defineKind({
   shortNames: ['hl2adv'],
   description:
     'Which addresses nodes announce on their own link by ARP and NDP. One node answers for an address at a time; others take over when it fails. A pool may have BGPAdvertisements as well.',
-  spec: object(fields),
+  spec,
   status: object({ conditions }),
   columns: [
     { name: 'IPAddressPools', type: 'string', path: '.spec.ipAddressPools' },
@@ -98,7 +104,7 @@ export const l2Advertisement = defineKind({
     age,
   ],
   example: {},
-  object: ({ refreshInterval = defaultRefresh, ...rest }) => ({ ...rest, refreshInterval }),
+  object: settings,
 });
 
 export type L2Advertisement = ObjectOfKind<typeof l2Advertisement>;

@@ -47,7 +47,7 @@ export interface NodeState {
   readonly drain?: NodeDrainReport;
   /** Absent: no Service asked for direct server return when this was written. */
   readonly directReturn?: DirectReturnReport;
-  /** The links on which the node can announce addresses by ARP and NDP. Absent: there was no L2Advertisement when this was written. */
+  /** The links on which the node can announce addresses by ARP and NDP. Absent: there was no advertisement when this was written. */
   readonly links?: readonly NodeLink[];
   /** The node's interfaces with their addresses. Absent: none could be read, or an agent of an older version. */
   readonly interfaces?: readonly NodeInterface[];

@@ -102,7 +102,7 @@ export const hostReasons = {
     says: (d: Texts<'example' | 'pool' | 'network' | 'interface' | 'protocol'>) =>
       `${d.example} (IPAddressPool "${d.pool}") is announced by BGP only and lies in ${d.network}, the network of ${d.interface}: machines of that network ask for it by ${d.protocol}, and Herald does not answer them`,
     fix: (d) =>
-      `create an L2Advertisement with spec.ipAddressPools: [${d.pool}], beside the BGPAdvertisement; or give the pool addresses outside of ${d.network}`,
+      `create an L2Advertisement with spec.ipAddressPools: [${d.pool}], beside the BGPAdvertisement; or set answerOnLocalLinks: true in HeraldConfig/default, for all such pools; or give the pool addresses outside of ${d.network}`,
   }),
   BridgeDropsForwarded: reasonEntry({
     brief: 'The kernel drops packets for other nodes in a bridge',

@@ -22,9 +22,13 @@ export const l2Reasons = {
   }),
   L2NoInterface: reasonEntry({
     brief: 'The node has no interface for the address',
-    says: (d: OnNode & Texts<'address' | 'wanted' | 'has'>) =>
+    // `setting`: the field of HeraldConfig by which the address is answered, without an L2Advertisement.
+    says: (d: OnNode & Texts<'address' | 'wanted' | 'has'> & { readonly setting?: string }) =>
       `node "${d.node}" has no interface for ${d.address}: ${d.wanted}; its links: ${d.has}`,
-    fix: (d) => `connect node "${d.node}" to the network of ${d.address}, or name its interface in spec.interfaces of the L2Advertisement`,
+    fix: (d) =>
+      d.setting === undefined
+        ? `connect node "${d.node}" to the network of ${d.address}, or name its interface in spec.interfaces of the L2Advertisement`
+        : `connect node "${d.node}" to the network of ${d.address}; without it the node announces the address to routers only`,
   }),
   L2LinksNotReported: reasonEntry({
     brief: 'The node has not reported its links yet',

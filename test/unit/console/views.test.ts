@@ -308,6 +308,7 @@ describe('a plan', () => {
     sessions: [],
     drains: [],
     unannounced: [],
+    unanswered: [],
     diverted: [],
   };
   const drawn = (changes: Plan, outside: readonly string[] = []) =>

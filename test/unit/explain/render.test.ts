@@ -170,6 +170,7 @@ describe('renderPlan', () => {
     routes: [],
     drains: [],
     unannounced: [],
+    unanswered: [],
     diverted: [],
   };
 

@@ -27,6 +27,8 @@ function bed() {
   const onChanged = vi.fn<() => void>();
   const onStatusChanged = vi.fn<() => void>();
   const advertisements = new Map([['pool', { interfaces: [] }]]);
+  const config = { answerOnLocalLinks: false };
+  const forRouters = new Map<string, object>();
   const links = new NodeLinks(
     {
       hostLinks: async () => {
@@ -42,7 +44,7 @@ function bed() {
     },
     {
       node: 'n1',
-      snapshot: () => ({ l2Advertisements: advertisements, nodes: new Map() }) as unknown as Snapshot,
+      snapshot: () => ({ l2Advertisements: advertisements, advertisements: forRouters, nodes: new Map(), config }) as unknown as Snapshot,
       onChanged,
       onStatusChanged,
     },
@@ -52,7 +54,7 @@ function bed() {
     await vi.waitFor(() => undefined);
     await Promise.resolve();
   };
-  return { clock, host, links, onChanged, onStatusChanged, advertisements, tell };
+  return { clock, host, links, onChanged, onStatusChanged, advertisements, forRouters, config, tell };
 }
 
 test('L2-28 a link that loses its carrier is left out as soon as the kernel reports it', async () => {
@@ -82,7 +84,7 @@ test('without an event the links are read again after a while', async () => {
   await vi.waitFor(() => expect(links.links).toEqual([]));
 });
 
-test('the links are not known any more when the last L2Advertisement is gone, and are when there is one again', async () => {
+test('the links are not known any more when the last advertisement is gone, and are when there is one again', async () => {
   const { host, links, advertisements } = bed();
   await links.reconcile();
   advertisements.clear();
@@ -104,7 +106,19 @@ test('nothing is followed or read any more when the agent stops', async () => {
   expect(host.readings).toBe(readings);
 });
 
-test('without an L2Advertisement the addresses of the interfaces are reported, and again after each change', async () => {
+test('a BGPAdvertisement alone has the links reported, because its addresses may lie in their networks', async () => {
+  const { links, advertisements, forRouters, config, onChanged } = bed();
+  advertisements.clear();
+  forRouters.set('routers', {});
+  expect(links.reconcile()).toBeUndefined();
+  await vi.waitFor(() => expect(links.reportPart().links?.map(({ name }) => name)).toEqual(['eth0']));
+  expect([links.links, onChanged.mock.calls.length]).toEqual([undefined, 0]);
+  config.answerOnLocalLinks = true;
+  await links.reconcile();
+  expect(links.links?.map(({ name }) => name)).toEqual(['eth0']);
+});
+
+test('without an advertisement the addresses of the interfaces are reported, and again after each change', async () => {
   const { host, links, advertisements, onStatusChanged, onChanged, tell } = bed();
   advertisements.clear();
   expect(links.reconcile()).toBeUndefined();

@@ -36,12 +36,26 @@ test('the condition Announced names both ways while routers and links have every
 
 test.each([
   ['there is no BGPAdvertisement', { advertisements: [] }],
-  ['there is no L2Advertisement', { l2Advertisements: [] }],
   ['no node has a session', { running: { a: {}, b: {} } }],
   ['no node has an interface in the network', { links: { a: {}, b: {} } }],
   ['the L2Advertisement names an interface that no node has', { l2Advertisements: [{ name: 'office', interfaces: ['eth1'] }] }],
 ] as [string, ClusterLiteral][])('the condition Announced names none when %s', (_, more) => {
   expect(announced(more)).toEqual(['True', plain]);
+});
+
+test('Announced says that machines of the link get no answer while there is no L2Advertisement, with both remedies', () => {
+  const [status, message] = announced({ l2Advertisements: [] });
+  expect(status).toBe('True');
+  expect(message).toMatch(
+    /^Every address .*by at least one node\. But 192\.0\.2\.1 of Service default\/web .*Herald does not answer them\. Fix: /,
+  );
+  expect(message).toMatch(/create an L2Advertisement with spec\.ipAddressPools: \[prod\].*or set answerOnLocalLinks: true in HeraldConfig/);
+});
+
+test('Announced names both ways without an L2Advertisement when HeraldConfig has answerOnLocalLinks', () => {
+  const more = { l2Advertisements: [], config: { answerOnLocalLinks: true } };
+  expect(announced(more)).toEqual(['True', `${plain}, by BGP and by ARP or NDP`]);
+  expect(announced({ ...more, links: { a: {}, b: {} } })).toEqual(['True', plain]);
 });
 
 test('Announced names both ways when the owner of the address has no session and another node has one', () => {

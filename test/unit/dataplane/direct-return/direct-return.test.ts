@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { defined } from '../../../../src/lang/defined.ts';
 import { DataplaneError } from '../../../../src/dataplane/dataplane.ts';
 import { DirectReturn } from '../../../../src/dataplane/direct-return/direct-return.ts';
-import { nodeMark, preferences, tunnelNextHop } from '../../../../src/dataplane/ruleset/direct-return-identity.ts';
+import { nodeMark, preferences, tunnelIndex, tunnelNextHop } from '../../../../src/dataplane/ruleset/direct-return-identity.ts';
 import { pathCheckInterval } from '../../../../src/dataplane/direct-return/limits.ts';
 import { itemKey, pathDifference, planPaths } from '../../../../src/dataplane/direct-return/paths.ts';
-import { address } from '../../../../src/net/address.ts';
+import { address, formatAddress } from '../../../../src/net/address.ts';
 import type { DirectReturnNode, PathTarget } from '../../../../src/net/direct-return.ts';
 import { frontendKey, type Frontend } from '../../../../src/net/frontend.ts';
 import { silentLog } from '../../../../src/system/log.ts';
@@ -77,7 +77,7 @@ describe('planned paths', () => {
       `rule 4 pref ${preferences.node} fwmark ${mark('10.0.0.2')} lookup ${nodeMark(address('10.0.0.2'))} protocol 152`,
     );
     expect(texts).toContain(`route 4 default via 10.0.0.2 table ${nodeMark(address('10.0.0.2'))} protocol 152`);
-    const hop = tunnelNextHop(address('fd00::3'));
+    const hop = formatAddress(tunnelNextHop(address('fd00::3')));
     expect(hop).toMatch(/^fe80::98:/);
     expect(texts).toContain(`route 6 default via ${hop} dev herald-vx6 table ${nodeMark(address('fd00::3'))} protocol 152`);
     expect(byTarget.get('fd00::3')?.map(({ kind }) => kind)).toEqual([
@@ -105,15 +105,25 @@ describe('planned paths', () => {
       'neigh',
       'route',
       'route',
+      'route',
       preferences.end,
       preferences.lost,
       preferences.node,
       preferences.node,
       preferences.skip,
       preferences.own,
+      preferences.copies,
     ]);
     expect(extra.map(({ kind }) => kind)).toEqual(missing.map(({ kind }) => kind).toReversed());
     expect(pathDifference(items, items)).toEqual({ missing: [], extra: [] });
+  });
+
+  test('a copy that is sent out by the IPv4 tunnel has a route there', () => {
+    const texts = planPaths(node(target('10.0.0.3', 'vxlan'))).items.map(itemKey);
+    const number = tunnelIndex(4);
+    expect(texts).toContain(`rule 4 pref ${preferences.copies} oif herald-vx4 lookup ${number} protocol 152`);
+    expect(texts).toContain(`route 4 default dev herald-vx4 table ${number} protocol 152`);
+    expect(texts.find((text) => text.startsWith('tunnel 4'))).toContain(`herald-vx4 index ${number} `);
   });
 
   test('a node whose number another node has is not reached', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { nodeMark } from '../../../../src/dataplane/ruleset/direct-return-identity.ts';
+import { nodeMark, tunnelNextHop } from '../../../../src/dataplane/ruleset/direct-return-identity.ts';
 import { frontendElements, frontendProblem, nodeElements } from '../../../../src/dataplane/ruleset/elements.ts';
-import { address } from '../../../../src/net/address.ts';
+import { address, formatAddress } from '../../../../src/net/address.ts';
 import type { Frontend } from '../../../../src/net/frontend.ts';
 import { elementTexts } from '../nftables/netlink/random-elements.ts';
 
@@ -76,7 +76,7 @@ test('link addresses of other nodes are in both families', () => {
   expect(links(nodeElements(node))).toEqual([]);
 });
 
-test('ICMP errors are copied to the first nodes of each family on the link, and not through a tunnel', () => {
+test('ICMP errors are copied to the first nodes of each family on the link, and to the first ones behind the tunnel', () => {
   const node = { nodePortAddresses: [], podPrefixes: [], servicePrefixes: [], masqueradeBit: 14 };
   const onLink = Array.from({ length: 70 }, (_, index) => ({
     node: address(`10.0.0.${index + 1}`),
@@ -89,7 +89,10 @@ test('ICMP errors are copied to the first nodes of each family on the link, and 
     { node: address('fd00::2'), ingress: true },
   ];
   const directReturn = { addresses: [], interfaces: [], targets, linkAddresses: [], tunnels: false };
-  const receivers = elementTexts(nodeElements({ ...node, directReturn })).filter((text) => text.includes('error_receivers'));
+  const texts = elementTexts(nodeElements({ ...node, directReturn }));
+  const receivers = texts.filter((text) => text.includes('error_receivers'));
+  const behind = texts.filter((text) => text.includes('error_tunnels'));
+  expect(behind).toEqual([`6 error_tunnels 0:1 : ${formatAddress(tunnelNextHop(address('fd00::1')))}`]);
   expect(receivers).toHaveLength(65);
   expect(receivers).toContain('4 error_receivers 0:1 : 10.0.0.1');
   expect(receivers).toContain('4 error_receivers 0:40 : 10.0.0.64');

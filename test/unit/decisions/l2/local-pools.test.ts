@@ -40,6 +40,7 @@ test.each<[what: string, more: ClusterLiteral, interfaces: readonly HostInterfac
     eth0,
     [expect.anything(), expect.anything()],
   ],
+  ['answerOnLocalLinks', { config: { answerOnLocalLinks: true } }, eth0, []],
   ['no BGPAdvertisement', { advertisements: [] }, eth0, []],
   ['a BGPAdvertisement of external IPs', { advertisements: [{ name: 'all', addressTypes: ['ExternalIP'] }] }, eth0, []],
   ['no Service with an address', { services: [{ name: 'web' }] }, eth0, []],
@@ -67,7 +68,7 @@ test('many Services of a pool are one reason, with its fix', () => {
   expect(others).toEqual([]);
   expect(because && [reasonText(because), remedyText(because)]).toEqual([
     '10.1.0.200 of Service default/s0 (IPAddressPool "near") is announced by BGP only and lies in 10.1.0.0/24, the network of eth0: machines of that network ask for it by ARP, and Herald does not answer them',
-    'create an L2Advertisement with spec.ipAddressPools: [near], beside the BGPAdvertisement; or give the pool addresses outside of 10.1.0.0/24',
+    'create an L2Advertisement with spec.ipAddressPools: [near], beside the BGPAdvertisement; or set answerOnLocalLinks: true in HeraldConfig/default, for all such pools; or give the pool addresses outside of 10.1.0.0/24',
   ]);
 });
 

@@ -322,3 +322,35 @@ describe('a plan that changes maxNextHops', () => {
     );
   });
 });
+
+describe('a pool inside the network of the nodes', () => {
+  const lan = { eth0: ['192.0.2.0/24'] };
+  const onLink: ClusterLiteral = { ...running, links: { n1: lan, n2: lan } };
+  const title = "Addresses that machines of the nodes' own network would not reach";
+  const remedies = /fix: create an L2Advertisement .*: \[main\], beside .*answerOnLocalLinks: true in HeraldConfig/;
+
+  test('is named with both remedies by the plan that begins to announce it by BGP only', () => {
+    const lines = renderPlan(plan({ ...onLink, advertisements: [] }, onLink));
+    expect(lines.slice(lines.indexOf(title), lines.indexOf(title) + 3)).toEqual([
+      title,
+      expect.stringMatching(/^ {2}! 192\.0\.2\.1 of Service shop\/web .*lies in 192\.0\.2\.0\/24, the network of eth0/),
+      expect.stringMatching(remedies),
+    ]);
+  });
+
+  test('is not named by a plan that leaves it as it is', () => {
+    expect(plan(onLink, { ...onLink, config: { drainSeconds: 7 } }).unanswered).toEqual([]);
+  });
+
+  test('has an owner by the plan that sets answerOnLocalLinks, and loses it by the plan that takes the field away', () => {
+    const answered: ClusterLiteral = { ...onLink, config: { answerOnLocalLinks: true } };
+    const forecast = plan(onLink, answered);
+    expect(forecast.unanswered).toEqual([]);
+    expect(forecast.owners.map(({ address, before, after }) => [address, before, after?.replace(/n\d/, 'n')])).toEqual([
+      ['192.0.2.1', undefined, 'n (eth0)'],
+      ['192.0.2.2', undefined, 'n (eth0)'],
+    ]);
+    expect(plan(answered, onLink).unanswered).toHaveLength(1);
+    expect(plan(answered, onLink).owners).toHaveLength(2);
+  });
+});

@@ -50,6 +50,7 @@ describe('a plan of the same manifests', () => {
       sessions: [],
       drains: [],
       unannounced: [],
+      unanswered: [],
       diverted: [],
     });
     expect(isEmptyPlan(same)).toBe(true);

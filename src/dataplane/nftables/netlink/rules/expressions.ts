@@ -53,7 +53,7 @@ export const expressions = {
   bitwise: (mask: number, other: number): Expression => bitwise(hostNumber(mask), hostNumber(other)),
   /** Masks one octet. */
   bits: (mask: number): Expression => bitwise(Uint8Array.of(mask), Uint8Array.of(0)),
-  constant: (value: Uint8Array): Expression => expression('immediate', [1, register(0)], [2, data(value)]),
+  constant: (value: Uint8Array, to = 0): Expression => expression('immediate', [1, register(to)], [2, data(value)]),
   notrack: (): Expression => expression('notrack'),
   /** Writes two octets of a TCP option, if the packet has it. */
   setTcpOption: (kind: number, offset: number): Expression =>
@@ -82,8 +82,9 @@ export const expressions = {
   masquerade: (fullyRandom: boolean): Expression => expression('masq', ...optional(1, fullyRandom ? 0x10 : undefined)),
   /** Ends the rule for packets within the rate. `rate`: packets a second. `burst`: packets. */
   limitOver: (rate: bigint, burst: number): Expression => expression('limit', [1, rate], [2, 1n], [3, burst], [4, 0], [5, 1]),
-  /** Sends a copy of the packet by the route to the address at the first register. */
-  duplicate: (): Expression => expression('dup', [1, register(0)]),
+  /** Sends a copy of the packet by the route to the address at the first register, on the interface whose number is at another, if any. */
+  duplicate: (device?: number): Expression =>
+    expression('dup', [1, register(0)], ...optional(2, device === undefined ? undefined : register(device))),
   rejectWithReset: (): Expression => expression('reject', [1, 1], [2, Uint8Array.of(0)]),
   /** `code`: the ICMP code for "port unreachable" of the family. */
   reject: (code: number): Expression => expression('reject', [1, 0], [2, Uint8Array.of(code)]),

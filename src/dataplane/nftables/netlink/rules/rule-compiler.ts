@@ -60,6 +60,8 @@ interface Term {
 }
 
 const padded = (length: number): number => (length + 3) & ~3;
+/** An address is at the first registers; what follows it is at this offset. */
+const addressRegisters = 16;
 const nextWhole = (octet: number): number => (octet + 15) & ~15;
 
 class RuleCompiler implements CompiledRule {
@@ -189,13 +191,15 @@ class RuleCompiler implements CompiledRule {
     this.#skip('packets');
   }
 
-  /** dup to KEY map @NAME */
+  /** dup to KEY map @NAME; dup to KEY map @NAME device NUMBER */
   #duplicate(): void {
     this.#skip('dup', 'to');
     this.#key(0);
     this.#skip('map');
     this.#emit(expressions.mapLookup(this.#setName()));
-    this.#emit(expressions.duplicate());
+    const hasDevice = this.#accept('device');
+    if (hasDevice) this.#emit(expressions.constant(hostNumber(this.#number()), addressRegisters));
+    this.#emit(expressions.duplicate(hasDevice ? addressRegisters : undefined));
   }
 
   /** dnat to KEY map @NAME; dnat ip addr . port to KEY map @NAME */

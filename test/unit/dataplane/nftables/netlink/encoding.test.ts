@@ -246,6 +246,9 @@ describe('skeleton messages', () => {
     );
     expect(names('limit rate over 100/second burst 100 packets return')).toBe('limit immediate');
     expect(names('meta priority set 0:1 dup to meta priority map @error_receivers')).toBe('immediate meta meta lookup dup');
+    expect(names('meta priority set 0:1 dup to meta priority map @error_tunnels device 7')).toBe(
+      'immediate meta meta lookup immediate dup',
+    );
     expect(names('meta l4proto tcp meta priority set ct original ip daddr . meta l4proto . ct original proto-dst map @ids')).toBe(
       'meta cmp ct meta ct lookup meta',
     );
