@@ -46,6 +46,7 @@ Herald serves; this report assumes all of them.
 | would get another address, would not get it | a loss; the command of the report pins the address |
 | none | a loss that no annotation mends, with the reason: no pool has the address, or another Service has it |
 
+Where a list of addresses replaces \`spec.loadBalancerIP\`, the command removes the field in the same request, because Herald refuses a Service with both.
 Services with equal addresses share them. The commands give them a key, and let their namespaces admit each other. A Service that is in several
 files is looked at once for each.
 
@@ -86,8 +87,9 @@ compatibility](metallb-compatibility.md#annotations-of-a-service) has those of M
 What is read has the meaning of Herald's own annotation, which wins over it; when two disagree, a warning names the one that is not used. Of several programs MetalLB
 counts first, then the order of \`compat\`. \`herald explain service\` and \`herald plan\` name the annotation that asked for an address or a pool. Beside
 \`spec.loadBalancerIP\` the annotation of kube-vip and of PureLB counts alone, and with Cilium's the Service gets both addresses, as in these programs.
-An address of DHCP (\`0.0.0.0\` or \`::\` with kube-vip) is refused with that reason. kube-vip lets Services share an address without a key, and PureLB across
-namespaces by the key alone; Herald needs [the key and the namespaces](annotations.md) on both. \`compat\` does not change which Services Herald serves, except with
+An address of DHCP (\`0.0.0.0\` or \`::\` with kube-vip) is refused with that reason. kube-vip lets Services share an address without a key: with
+\`compat\` those of one namespace that ask for it by its annotation do. Across namespaces kube-vip needs no key, and PureLB the key alone; Herald needs [the key and the
+namespaces](annotations.md) on both. \`compat\` does not change which Services Herald serves, except with
 \`metallb\`: see \`defaultClass\`.
 
 | annotation | of | in \`compat\` | Herald's own | otherwise |

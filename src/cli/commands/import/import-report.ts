@@ -58,10 +58,15 @@ function renderObject({ object, where, verdict, remarks }: ImportedDocument): st
   return [`${verdict}: ${object}${where === undefined ? '' : ` (${where})`}`, ...remarks.map(renderRemark)];
 }
 
-function renderService({ service, where, annotations, remarks }: ImportedService): string[] {
-  const [namespace = '', name = ''] = service.split('/', 2);
+function renderService({ service, where, annotations, withoutField, remarks }: ImportedService): string[] {
+  const [namespace = '', name = ''] = service.split('/', 2).map(shellWord);
   const added = Object.entries(annotations).map(([key, value]) => shellWord(`${key}=${value}`));
-  const command = `  kubectl annotate service -n ${shellWord(namespace)} ${shellWord(name)} ${added.join(' ')}`;
+  // One request, so that the Service never has both.
+  const patch = JSON.stringify({ metadata: { annotations }, spec: { loadBalancerIP: null } });
+  const command =
+    withoutField === true
+      ? `  kubectl patch service -n ${namespace} ${name} --type merge --patch ${shellWord(patch)}`
+      : `  kubectl annotate service -n ${namespace} ${name} ${added.join(' ')}`;
   return [
     `annotated: Service ${service}${where === undefined ? '' : ` (${where})`}`,
     ...(added.length === 0 ? [] : [command]),

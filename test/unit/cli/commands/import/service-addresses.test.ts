@@ -119,10 +119,32 @@ describe('two requests in one Service', () => {
     }
   });
 
-  test('spec.loadBalancerIP beside another list is a loss, and no command makes the request invalid', () => {
-    const asking = both('kube-vip.io/loadbalancerIPs', '192.0.2.1,2001:db8::1');
-    expect(losses(asking)).toEqual(['of kube-vip is not used: spec.loadBalancerIP has 192.0.2.1, and Herald reads one of the two']);
-    expect(commands(asking)).toEqual({ 'shop/web': {} });
+  test.each<[string, string, string]>([
+    ['kube-vip.io/loadbalancerIPs', '192.0.2.1,2001:db8::1', '192.0.2.1,2001:db8::1'],
+    ['kube-vip.io/loadbalancerIPs', '2001:db8::1, 192.0.2.1', '2001:db8::1,192.0.2.1'],
+    ['kube-vip.io/loadbalancerIPs', '192.0.2.2', '192.0.2.2'],
+    ['purelb.io/addresses', '192.0.2.1,2001:db8::1', '192.0.2.1,2001:db8::1'],
+    ['projectcalico.org/loadBalancerIPs', '["192.0.2.1","2001:db8::1"]', '192.0.2.1,2001:db8::1'],
+    ['lbipam.cilium.io/ips', '192.0.2.1,2001:db8::1', '192.0.2.1,2001:db8::1'],
+    ['lbipam.cilium.io/ips', '2001:db8::1', '192.0.2.1,2001:db8::1'],
+  ])('spec.loadBalancerIP beside %s: %s is replaced by the command', (name, value, list) => {
+    const asking = both(name, value);
+    const [imported] = report(asking).services;
+    const requested = (imported?.annotations[ips] ?? '').split(',').map((text) => text.trim());
+    expect([requested.join(), imported?.withoutField]).toEqual([list, true]);
+    expect(report(asking).addresses.map(({ after }) => after.map(({ address }) => address))).toEqual([requested]);
+    expect(losses(asking)).toEqual([expect.stringContaining(`asks for ${requested.join(' and ')}`)]);
+  });
+
+  test('a field that asks for a part of the addresses in the status is replaced by all of them', () => {
+    const one = service({ status: ['192.0.2.1', '2001:db8::1'], spec: { loadBalancerIP: '192.0.2.1' } });
+    expect(lines([one])).toEqual([expect.stringContaining('would get another address: pin it, then the same of IPAddressPool main')]);
+    expect(report([one]).services).toMatchObject([{ annotations: { [ips]: '192.0.2.1,2001:db8::1' }, withoutField: true }]);
+  });
+
+  test('a list of Herald stays as it is', () => {
+    const one = service({ status: ['192.0.2.1', '2001:db8::1'], annotations: { [ips]: '192.0.2.1' } });
+    expect(commands([one])).toEqual({ 'shop/web': {} });
   });
 });
 
