@@ -17,7 +17,7 @@ herald import --from-cluster -o report     # the same for the objects of a clust
 |---|---|
 | 0 | everything was translated |
 | 3 | something is lost: a field, an object, or a file that is a template. The report names each one, with what to do |
-| 1 | nothing was recognised, or a path cannot be read |
+| 1 | nothing was recognised, or only templates; or a path cannot be read |
 | 64 | the command line is wrong |
 
 ## Where configurations are found
@@ -28,6 +28,8 @@ herald import --from-cluster -o report     # the same for the objects of a clust
   \`valuesObject\`, \`parameters\`, of one or several sources), and in a HelmChart or HelmChartConfig of k3s (\`valuesContent\`).
 - A template (Helm, Jinja, \`\${VARIABLE}\`) is one line of the report: render it first. One that configures none of these programs is left
   out. An object that SOPS encrypted is one line too: decrypt it first.
+- Annotations for Services that a chart or another controller makes (Helm values, a Gateway, an EnvoyProxy) ask these programs for addresses, and the Service is not in the
+  files: the report names object, field and Herald's annotation, and it counts as a loss. With \`--from-cluster\` the Services themselves are read.
 - Blocks of YAML and JSON in a Markdown file that is named. Below a directory they may be examples: one line names the files, and they are not read.
 - With \`--from-cluster\`: the objects of these programs' API groups that the cluster serves, the ConfigMaps of MetalLB before 0.13 and of kube-vip by their
   usual names, DaemonSets, one static Pod of kube-vip, and all Services, Nodes and Namespaces. A line names each list that you may not read. Secrets

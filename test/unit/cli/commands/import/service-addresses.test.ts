@@ -197,6 +197,12 @@ test('a Service without an address takes none that another one asks for, and 0.0
   ]);
 });
 
+test.each(['0.0.0.0', '::', '127.0.0.1', 'ff02::1'])('a request for %s has no advice to add it to a pool', (loadBalancerIP) => {
+  const found = lines([service({ spec: { loadBalancerIP } })]);
+  expect(found).toEqual([expect.stringContaining('is in no valid IPAddressPool')]);
+  expect(found.join()).not.toMatch(/add \S+ to spec\.addresses|create an IPAddressPool/);
+});
+
 test('a Service that is in two files is looked at twice', () => {
   const twice = [service({ spec: { loadBalancerIP: '192.0.2.1' } }), service({ spec: { loadBalancerIP: '203.0.113.1' } })];
   expect(lines(twice)).toEqual([expect.stringMatching(/services\.yaml:1\).*pinned/), expect.stringMatching(/services\.yaml:2\).*none/)]);
