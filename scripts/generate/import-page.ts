@@ -17,7 +17,7 @@ herald import --from-cluster -o report     # the same for the objects of a clust
 |---|---|
 | 0 | everything was translated |
 | 3 | something is lost: a field, an object, or a file that is a template. The report names each one, with what to do |
-| 1 | nothing was recognised, or a path cannot be read |
+| 1 | nothing was recognised, or only templates; or a path cannot be read |
 | 64 | the command line is wrong |
 
 ## Where configurations are found
@@ -28,6 +28,8 @@ herald import --from-cluster -o report     # the same for the objects of a clust
   \`valuesObject\`, \`parameters\`, of one or several sources), and in a HelmChart or HelmChartConfig of k3s (\`valuesContent\`).
 - A template (Helm, Jinja, \`\${VARIABLE}\`) is one line of the report: render it first. One that configures none of these programs is left
   out. An object that SOPS encrypted is one line too: decrypt it first.
+- Annotations for Services that a chart or another controller makes (Helm values, a Gateway, an EnvoyProxy) ask these programs for addresses, and the Service is not in the
+  files: the report names object, field and Herald's annotation, and it counts as a loss. With \`--from-cluster\` the Services themselves are read.
 - Blocks of YAML and JSON in a Markdown file that is named. Below a directory they may be examples: one line names the files, and they are not read.
 - With \`--from-cluster\`: the objects of these programs' API groups that the cluster serves, the ConfigMaps of MetalLB before 0.13 and of kube-vip by their
   usual names, DaemonSets, one static Pod of kube-vip, and all Services, Nodes and Namespaces. A line names each list that you may not read. Secrets
@@ -46,6 +48,7 @@ Herald serves; this report assumes all of them.
 | would get another address, would not get it | a loss; the command of the report pins the address |
 | none | a loss that no annotation mends, with the reason: no pool has the address, or another Service has it |
 
+Where a list of addresses replaces \`spec.loadBalancerIP\`, the command removes the field in the same request, because Herald refuses a Service with both.
 Services with equal addresses share them. The commands give them a key, and let their namespaces admit each other. A Service that is in several
 files is looked at once for each.
 
@@ -86,8 +89,9 @@ compatibility](metallb-compatibility.md#annotations-of-a-service) has those of M
 What is read has the meaning of Herald's own annotation, which wins over it; when two disagree, a warning names the one that is not used. Of several programs MetalLB
 counts first, then the order of \`compat\`. \`herald explain service\` and \`herald plan\` name the annotation that asked for an address or a pool. Beside
 \`spec.loadBalancerIP\` the annotation of kube-vip and of PureLB counts alone, and with Cilium's the Service gets both addresses, as in these programs.
-An address of DHCP (\`0.0.0.0\` or \`::\` with kube-vip) is refused with that reason. kube-vip lets Services share an address without a key, and PureLB across
-namespaces by the key alone; Herald needs [the key and the namespaces](annotations.md) on both. \`compat\` does not change which Services Herald serves, except with
+An address of DHCP (\`0.0.0.0\` or \`::\` with kube-vip) is refused with that reason. kube-vip lets Services share an address without a key: with
+\`compat\` those of one namespace that ask for it by its annotation do. Across namespaces kube-vip needs no key, and PureLB the key alone; Herald needs [the key and the
+namespaces](annotations.md) on both. \`compat\` does not change which Services Herald serves, except with
 \`metallb\`: see \`defaultClass\`.
 
 | annotation | of | in \`compat\` | Herald's own | otherwise |

@@ -32,6 +32,11 @@ export const beds: Readonly<Record<string, 'checkout' | 'fabric' | 'router' | 'h
   'docs/how-to/upgrade.md': 'quickStart',
   'docs/how-to/peer-with-bird.md': 'router',
   'docs/how-to/peer-with-frr.md': 'router',
+  'docs/how-to/peer-with-openwrt.md': 'router',
+  'docs/how-to/peer-with-opnsense.md': 'router',
+  'docs/how-to/peer-with-pfsense.md': 'router',
+  'docs/how-to/peer-with-unifi.md': 'router',
+  'docs/how-to/peer-with-vyos.md': 'router',
 };
 
 export function pagesOf(bed: (typeof beds)[string]): readonly string[] {

@@ -1,4 +1,4 @@
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { stringify } from 'yaml';
@@ -7,7 +7,8 @@ import { Frr } from '../lab/frr.ts';
 import type { Topology } from '../lab/topology.ts';
 import { until } from '../lab/until.ts';
 import { ClusterBed, herald } from './cluster-bed.ts';
-import { follow } from './follow.ts';
+import { blocksOf } from './blocks.ts';
+import { follow, root } from './follow.ts';
 import { pagesOf } from './pages.ts';
 
 /**
@@ -97,14 +98,38 @@ function program(name: string, command: string): void {
   chmodSync(path, 0o755);
 }
 
+/** Starts FRR without a configuration. The reader gives it one. */
+async function startFrr(): Promise<void> {
+  const router = bed.lab.machine('router');
+  const frr = new Frr(router, new Map((['zebra', 'bgpd', 'staticd', 'bfdd'] as const).map((daemon) => [daemon, ''])));
+  await frr.prepare();
+  await frr.start();
+  program('vtysh', `/usr/bin/vtysh -N ${router.namespace}`);
+}
+
+async function load(lines: string): Promise<void> {
+  const router = bed.lab.machine('router');
+  const file = join(await bed.lab.scratch('frr-lines'), 'frr.conf');
+  writeFileSync(file, `${lines}\n`);
+  const { code, stdout, stderr } = await router.exec(['/usr/bin/vtysh', '-N', router.namespace, '-f', file]);
+  expect([code, stdout + stderr]).toEqual([0, expect.not.stringMatching(/Unknown|%|line \d+/)]);
+}
+
+/** Starts FRR with the lines that the page shows for `frr.conf`: the reader's router writes or loads them itself. */
+const startLoaded = (page: string) => async (): Promise<void> => {
+  await startFrr();
+  const blocks = blocksOf(page, readFileSync(join(root, page), 'utf8'));
+  const lines = blocks.find(({ before }) => /[Ww]rites? this into `frr\.conf`[^`]*(?:`[^`]*`[^`]*)?:\s*$/.test(before))?.text;
+  if (lines === undefined) throw new RangeError(`${page} has no frr.conf`);
+  await load(lines);
+};
+
+const loaded = ['opnsense', 'pfsense', 'unifi', 'vyos'].map((name) => `docs/how-to/peer-with-${name}.md`);
+
 const daemons: Readonly<Record<string, () => Promise<void>>> = {
-  'docs/how-to/peer-with-frr.md': async () => {
-    const router = bed.lab.machine('router');
-    const frr = new Frr(router, new Map((['zebra', 'bgpd', 'staticd', 'bfdd'] as const).map((daemon) => [daemon, ''])));
-    await frr.prepare();
-    await frr.start();
-    program('vtysh', `/usr/bin/vtysh -N ${router.namespace}`);
-  },
+  'docs/how-to/peer-with-frr.md': startFrr,
+  'docs/how-to/peer-with-openwrt.md': startFrr,
+  ...Object.fromEntries(loaded.map((page) => [page, startLoaded(page)])),
   'docs/how-to/peer-with-bird.md': async () => {
     const router = bed.lab.machine('router');
     const directory = await bed.lab.scratch('bird');
@@ -119,4 +144,46 @@ const daemons: Readonly<Record<string, () => Promise<void>>> = {
 test.each(pagesOf('router'))('%s', async (page) => {
   await daemons[page]?.();
   expect(await follow(page, bed)).toBeGreaterThan(0);
+});
+
+/** One connection of iBGP for each node, as on the page about RouterOS, with FRR in its place. */
+const bothFamilies = `
+router bgp 64512
+ bgp router-id 10.1.0.1
+ no bgp default ipv4-unicast
+${nodes.map((node) => ` neighbor fd00:1::${last(node)} remote-as 64512\n neighbor fd00:1::${last(node)} passive\n neighbor fd00:1::${last(node)} bfd`).join('\n')}
+${['ipv4', 'ipv6'].map((family) => ` address-family ${family} unicast\n  maximum-paths ibgp 16\n${nodes.map((node) => `  neighbor fd00:1::${last(node)} activate`).join('\n')}\n exit-address-family`).join('\n')}
+exit
+`;
+
+test('docs/how-to/peer-with-mikrotik.md: one session of iBGP with an IPv6 address carries both families', async () => {
+  await startFrr();
+  await load(bothFamilies);
+  const wanted = new Set(['BGPPeer/mikrotik', 'BFDProfile/nodes', 'IPAddressPool/public', 'BGPAdvertisement/both-families']);
+  const page = 'docs/how-to/peer-with-mikrotik.md';
+  const manifests = blocksOf(page, readFileSync(join(root, page), 'utf8'))
+    .filter(({ info }) => info === 'yaml')
+    .flatMap(({ text }) => text.split(/^---$/m))
+    .filter((text) => wanted.has(/^kind: (\w+)\nmetadata: \{ name: ([\w-]+)/m.exec(text)?.slice(1).join('/') ?? ''));
+  expect(manifests).toHaveLength(wanted.size);
+  await bed.kubectl(['apply', '-f', '-'], { input: manifests.join('---\n') });
+
+  const router = bed.lab.machine('router');
+  for (const [family, prefix, ways] of [
+    ['-4', '198.51.100.1', ['via 10.1.0.11', 'via 10.1.0.12']],
+    ['-6', '2001:db8:100::', ['via fd00:1::11', 'via fd00:1::12']],
+  ] as const)
+    await until(`the router has both nodes for ${prefix}`, async (note) => {
+      const { stdout } = await router.exec(['ip', family, 'route', 'show', prefix]);
+      note(stdout);
+      return ways.every((way) => stdout.includes(`${way} `));
+    });
+  const summary = await router.exec(['/usr/bin/vtysh', '-N', router.namespace, '-c', 'show bgp ipv4 unicast summary json']);
+  const { peers } = JSON.parse(summary.stdout) as { readonly peers: Readonly<Record<string, { readonly state: string }>> };
+  expect(Object.entries(peers).map(([name, { state }]) => [name, state])).toEqual([
+    ['fd00:1::11', 'Established'],
+    ['fd00:1::12', 'Established'],
+  ]);
+  for (const url of ['http://198.51.100.1/', 'http://[2001:db8:100::]/'])
+    expect((await router.exec(['curl', '-sS', '-m', '2', url])).stdout).toContain('"pod":"web-');
 });

@@ -1,3 +1,4 @@
+import { specialAddress } from '../../model/reading/special-address.ts';
 import { inUseBy, type AddressOwner } from '../addresses-of-others.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { formatAddress, type Address, type Family } from '../../net/address.ts';
@@ -54,7 +55,7 @@ function whyNotThisAddress(ledger: Ledger, request: AllocationRequest, address: 
   if (pool === undefined && owner !== undefined) return inUseBy(owner, address, 'requested');
   if (pool === undefined)
     return refusedPool === undefined
-      ? reason('AddressNotInPools', { address: text, ...nearestRange(space.pools, address) })
+      ? reason('AddressNotInPools', { address: text, ...nearestRange(space.pools, address), ...unusable(address) })
       : refusedPool.reason;
   const { name } = pool.metadata;
   if (owner !== undefined) return inUseBy(owner, address, 'requested', name);
@@ -69,6 +70,8 @@ function whyNotThisAddress(ledger: Ledger, request: AllocationRequest, address: 
     return reason('AddressAvoided', { pool: name, address: text });
   return taken;
 }
+
+const unusable = (address: Address): { isUnusable?: true } => (specialAddress(address) === undefined ? {} : { isUnusable: true });
 
 /** A Service may ask for an address that it has in its own spec as well. */
 function otherService(owner: AddressOwner | undefined, service: ServiceKey): AddressOwner | undefined {

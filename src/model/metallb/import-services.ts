@@ -16,6 +16,8 @@ export interface ImportedService {
   readonly where?: string;
   /** Annotations to add beside those that are there. */
   readonly annotations: Readonly<Record<string, string>>;
+  /** The annotations replace spec.loadBalancerIP: Herald refuses a Service with both. */
+  readonly withoutField?: true;
   readonly remarks: readonly Remark[];
 }
 
@@ -39,9 +41,15 @@ export function importServices(inputs: readonly RawInput[]): ServiceImport {
     if (!isRecord(raw) || raw['kind'] !== 'Service' || raw['apiVersion'] !== 'v1') continue;
     const metadata = isRecord(raw['metadata']) ? raw['metadata'] : {};
     const own = isRecord(metadata['annotations']) ? metadata['annotations'] : {};
-    const foreign = requestsOfOthers(own, isRecord(raw['spec']) ? raw['spec']['loadBalancerIP'] : undefined);
+    const { loadBalancerIP, ...otherFields } = isRecord(raw['spec']) ? raw['spec'] : {};
+    const foreign = requestsOfOthers(own, loadBalancerIP);
+    const spec = foreign.withoutField ? otherFields : raw['spec'];
     const written: Readonly<Record<string, unknown>> = { ...own, ...Object.fromEntries(foreign.added) };
-    const { object, problems, warnings } = parseAnyObject({ ...raw, metadata: { ...metadata, annotations: written } }, compat, leftOpen);
+    const { object, problems, warnings } = parseAnyObject(
+      { ...raw, metadata: { ...metadata, annotations: written }, spec },
+      compat,
+      leftOpen,
+    );
     if (isRecord(raw['spec']) && raw['spec']['type'] === 'LoadBalancer') {
       const { loadBalancerClass } = raw['spec'];
       const name = typeof loadBalancerClass === 'string' ? loadBalancerClass : '';
@@ -59,6 +67,7 @@ export function importServices(inputs: readonly RawInput[]): ServiceImport {
       service: serviceKey({ namespace: String(namespace), name: String(name) }),
       ...defined({ where }),
       annotations: { ...Object.fromEntries(foreign.added), ...Object.fromEntries(added) },
+      ...(foreign.withoutField ? { withoutField: true } : {}),
       remarks: [
         ...problems
           .filter((one) => isOfMetalLB(one) || isAdded(one))
@@ -86,8 +95,9 @@ const leased: Remark = {
 function requestsOfOthers(
   written: Readonly<Record<string, unknown>>,
   loadBalancerIP: unknown,
-): { readonly added: ReadonlyMap<string, string>; readonly remarks: readonly Remark[] } {
+): { readonly added: ReadonlyMap<string, string>; readonly remarks: readonly Remark[]; readonly withoutField: boolean } {
   const added = new Map<string, string>();
+  let withoutField = false;
   const remarks: Remark[] = loadBalancerIP === '0.0.0.0' || loadBalancerIP === '::' ? [leased] : [];
   for (const [name, value] of Object.entries(written)) {
     const annotation = foreignAnnotation(name, value);
@@ -97,23 +107,30 @@ function requestsOfOthers(
     const translated = translateForeign(annotation, value);
     if (translated === undefined || ours === undefined)
       remarks.push({ level: 'differs', field, message: `of ${tool} has no equivalent`, fix: annotation.fix });
-    else if (ours === loadBalancerIPs && isAddress(loadBalancerIP)) remarks.push(...besideField(field, tool, translated, loadBalancerIP));
-    else if (!Object.hasOwn(written, ours) && (added.get(ours) ?? translated) === translated) added.set(ours, translated);
+    else if (ours === loadBalancerIPs && isAddress(loadBalancerIP) && !Object.hasOwn(written, ours) && !added.has(ours)) {
+      const list = listWithField(tool, translated, loadBalancerIP);
+      if (list === undefined) continue;
+      added.set(ours, list);
+      withoutField = true;
+      const message = `has ${loadBalancerIP} beside the annotation of ${tool}, and Herald reads one of the two`;
+      remarks.push({ level: 'note', field: 'spec.loadBalancerIP', message, fix: 'the command removes it' });
+    } else if (!Object.hasOwn(written, ours) && (added.get(ours) ?? translated) === translated) added.set(ours, translated);
     else if ((written[ours] ?? added.get(ours)) !== translated)
       remarks.push({ level: 'differs', field, message: `of ${tool} is not used: ${ours} has another value`, fix: 'remove one of the two' });
   }
-  return { added, remarks };
+  return { added, remarks, withoutField };
 }
 
 const isAddress = (value: unknown): value is string => typeof value === 'string' && parseAddressLeniently(value).ok;
 
-/** kube-vip's cloud provider writes the address in both. Herald refuses two requests, and spec.loadBalancerIP is one already. */
-function besideField(field: string, tool: string, list: string, single: string): Remark[] {
+/**
+ * Returns the addresses of a Service with both. Undefined: the field has them all. Cilium gives the address of the field too; in kube-vip,
+ * whose cloud provider writes the first address of the list into the field, in PureLB and Calico the annotation counts alone.
+ */
+function listWithField(tool: string, list: string, single: string): string | undefined {
   const asked = list.split(',').map((text) => text.trim());
-  if (asked.every((text) => sameText(text, single))) return [];
-  const message = `of ${tool} is not used: spec.loadBalancerIP has ${single}, and Herald reads one of the two`;
-  const fix = `remove spec.loadBalancerIP, and write ${loadBalancerIPs}: ${JSON.stringify(list.slice(0, 200))}`;
-  return [{ level: 'differs', field, message, fix }];
+  if (asked.every((text) => sameText(text, single))) return undefined;
+  return tool === 'Cilium' && !asked.some((text) => sameText(text, single)) ? `${single},${list}` : list;
 }
 
 function sameText(one: string, other: string): boolean {

@@ -12,7 +12,7 @@ export interface TranslatedRequest extends TranslatedAnnotations {
   readonly refusal?: { readonly name: string; readonly problem: string; readonly fix: string };
 }
 
-const { loadBalancerIPs } = annotations;
+const { loadBalancerIPs, allowSharedIP } = annotations;
 const singleField = 'spec.loadBalancerIP';
 
 /**
@@ -28,6 +28,7 @@ export function translateRequest(
   const request = new Request(ofMetalLB ?? { annotations: written as Labels, from: new Map(), findings: [] });
   for (const program of compat) if (program !== 'metallb') request.read(program);
   request.settleField(single, compat);
+  request.shareAsKubeVip();
   return ofMetalLB !== undefined || request.isChanged ? request.result() : undefined;
 }
 
@@ -60,6 +61,13 @@ class Request {
       } else if (before === undefined) this.#refusal ??= { name, problem, fix };
       else if (before !== translated) this.#notUsed(name, `${this.#from.get(ours) ?? ours} has another value`);
     }
+  }
+
+  /** In kube-vip Services with the same address and different ports share it. As in Herald, those of other namespaces need consent. */
+  shareAsKubeVip(): void {
+    const name = 'kube-vip.io/loadbalancerIPs';
+    if (this.#from.get(loadBalancerIPs) !== name || Object.hasOwn(this.#annotations, allowSharedIP)) return;
+    this.#annotations[allowSharedIP] = name;
   }
 
   /** Cilium gives a Service the address of the field too. kube-vip and PureLB look at it only where there is no annotation. */

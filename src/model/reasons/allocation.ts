@@ -132,11 +132,14 @@ export const allocationReasons = {
   }),
   AddressNotInPools: lastingReason({
     brief: 'The requested address is in no pool',
-    says: (d: OutsidePools) => `requested address ${d.address} is in no valid IPAddressPool${nearestText(d)}`,
-    fix: (d) =>
-      d.pool === ''
-        ? `create an IPAddressPool that contains ${d.address}, or request no address`
-        : `request an address of ${d.range}, or add ${d.address} to spec.addresses of IPAddressPool ${d.pool}`,
+    // `isUnusable`: no pool may have the address.
+    says: (d: OutsidePools & { readonly isUnusable?: true }) =>
+      `requested address ${d.address} is in no valid IPAddressPool${nearestText(d)}`,
+    fix: (d) => {
+      if (d.isUnusable === true) return d.pool === '' ? 'request no address' : `request an address of ${d.range}, or none`;
+      if (d.pool === '') return `create an IPAddressPool that contains ${d.address}, or request no address`;
+      return `request an address of ${d.range}, or add ${d.address} to spec.addresses of IPAddressPool ${d.pool}`;
+    },
   }),
   HeldOutsidePools: lastingReason({
     brief: 'The address that the Service holds is in no pool',

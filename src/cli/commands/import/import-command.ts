@@ -10,6 +10,7 @@ import { importData, levelsOf, renderImport, type ImportReport } from './import-
 import { addCallerOptions, type CallerOptions } from '../../options/shared-options.ts';
 import { manifestsOption } from '../../reading/open-reading.ts';
 import { readFiles } from '../../reading/read-manifests.ts';
+import { requestsElsewhere } from './requests-elsewhere.ts';
 import { readCluster } from './read-cluster.ts';
 import { readMetalLBObjects } from './read-metallb.ts';
 import { reportAddresses } from './service-addresses.ts';
@@ -64,8 +65,8 @@ export function importCommand(context: CommandContext): Command {
 const named = tools.map(({ name }) => name).join(', ');
 
 async function importAll(context: CommandContext, paths: readonly string[], options: ImportOptions): Promise<void> {
-  const { documents, unread, notes = [] } = await readInput(context, paths, options);
-  const { tools: found, templates } = importDocuments(documents, options.namespace);
+  const { documents, unread, notes = [], templates: unreadable = [] } = await readInput(context, paths, options);
+  const { tools: found, templates } = importDocuments(documents, options.namespace, unreadable);
   const rendered = renderedServices(documents);
   const others = documents.filter(({ raw }) => isRecord(raw) && raw['kind'] !== 'Service');
   const lines = { unread: [...unread, ...templates, ...rendered.templates], notes };
@@ -74,6 +75,7 @@ async function importAll(context: CommandContext, paths: readonly string[], opti
     for (const line of report.unread) context.printError(`problem: ${line}`);
     for (const line of notes) context.printError(`note: ${line}`);
     const input = options.fromCluster === true ? 'the cluster' : paths.join(' and ');
+    if (report.unread.length > 0) throw new UsageError(`${input} has nothing that could be imported: see the problems above`);
     throw new UsageError(`${input} has no configuration of ${named}${askingNothing(report)}`);
   }
   write(context, options, report);
@@ -101,15 +103,19 @@ function reportOf(
   const services = importServices(documents);
   const manifestsOf = found.flatMap((one) => one.documents).flatMap((one): readonly Manifest[] => one.manifests);
   const reported = reportAddresses(documents, manifestsOf, services.services);
-  return { tools: found, services: { ...services, services: reported.services }, addresses: reported.addresses, ...lines };
+  const elsewhere = requestsElsewhere(documents);
+  return { tools: found, services: { ...services, services: reported.services }, addresses: reported.addresses, elsewhere, ...lines };
 }
 
 /** Classes by which Services name another load balancer. */
 const knownClass = /^(?:kube-vip\.io|io\.cilium|purelb\.io|metallb)/;
 
 /** True for Services that ask another load balancer for something, have an address, or ask for one. */
-const hasRequests = ({ services: { services, classes }, addresses }: ImportReport): boolean =>
-  services.length > 0 || addresses.some(({ before }) => before.length > 0) || [...classes.keys()].some((name) => knownClass.test(name));
+const hasRequests = ({ services: { services, classes }, addresses, elsewhere }: ImportReport): boolean =>
+  services.length > 0 ||
+  elsewhere.length > 0 ||
+  addresses.some(({ before }) => before.length > 0) ||
+  [...classes.keys()].some((name) => knownClass.test(name));
 
 const askingNothing = ({ addresses: { length } }: ImportReport): string =>
   length === 0

@@ -9,6 +9,7 @@ import { PoolCoverage } from './pool-coverage.ts';
 import { withEmbedded, type RawDocument } from './sources/embedded.ts';
 import { unfinished } from './sources/templates.ts';
 import { tools } from './tools/all-tools.ts';
+import { containersOf, environmentOf, flagsOf } from './tools/workload.ts';
 import { nameOf, type ImportedDocument, type Manifest, type SourceDocument } from './tools/tool.ts';
 
 /** What was imported from one program. */
@@ -23,20 +24,35 @@ export interface ImportResult {
   readonly templates: readonly string[];
 }
 
-/** Translates everything that configures a known program. `namespace`: MetalLB's own, if it is known. Pure. */
-export function importDocuments(raws: readonly RawDocument[], namespace: string | undefined): ImportResult {
+/**
+ * Translates everything that configures a known program. `namespace`: MetalLB's own, if it is known. `unreadable`: kind and name of objects in
+ * templates that could not be read. Pure.
+ */
+export function importDocuments(
+  raws: readonly RawDocument[],
+  namespace: string | undefined,
+  unreadable: readonly SourceDocument[] = [],
+): ImportResult {
   const all = raws.flatMap(withEmbedded);
   const templates: string[] = [];
   const names = new Set<string>();
   const found = tools.flatMap((tool): ImportedTool[] => {
     const own = all.filter((document) => tool.recognises(document));
-    const ofTemplates = new Set(own.filter(({ raw }) => unfinished(raw) !== undefined));
+    const ofTemplates = new Set(own.filter(({ raw }) => unfinished(settingsOf(raw)) !== undefined));
     const usable = own.filter((document) => !ofTemplates.has(document));
-    templates.push(...[...ofTemplates].map((one) => templateLine(one, one.raw)));
+    templates.push(...[...ofTemplates].map((one) => templateLine(one, settingsOf(one.raw))));
     if (usable.length === 0) return [];
-    return [{ tool: tool.name, documents: uniqueNames(tool.translate(usable, { all, namespace, templates: [...ofTemplates] }), names) }];
+    const input = { all, namespace, templates: [...ofTemplates, ...unreadable] };
+    return [{ tool: tool.name, documents: uniqueNames(tool.translate(usable, input), names) }];
   });
   return { tools: checkTogether(found), templates };
+}
+
+/** What a program reads of a document. The scripts of a workload have variables of the shell, which are no placeholders. */
+function settingsOf(raw: Readonly<Record<string, unknown>>): unknown {
+  const containers = containersOf(raw);
+  if (containers.length === 0) return raw;
+  return { metadata: raw['metadata'], containers: containers.map((one) => [flagsOf(one), environmentOf(one)]) };
 }
 
 /** Leaves out marks of ownership, and objects whose kind and name were there before. */

@@ -149,9 +149,11 @@ const textOf = (because: Reason | undefined): string | undefined => {
 function withPin(one: ImportedService, request: ServiceRequest | undefined, found: ServiceAddresses | undefined): ImportedService {
   if (request === undefined || found === undefined) return one;
   const remark = remarkOf(found);
+  const isPinned = found.before.length > 0 && found.outcome !== 'none';
   return {
     ...one,
-    annotations: { ...one.annotations, ...(found.before.length === 0 || found.outcome === 'none' ? {} : request.annotations) },
+    annotations: { ...one.annotations, ...(isPinned ? request.annotations : {}) },
+    ...(isPinned && request.withoutField ? { withoutField: true } : {}),
     remarks: remark === undefined ? one.remarks : [...one.remarks, remark],
   };
 }

@@ -22,6 +22,8 @@ export interface ServiceRequest {
   readonly isPinned: boolean;
   /** To add, so that it keeps its addresses. */
   readonly annotations: Annotations;
+  /** The annotations replace spec.loadBalancerIP. */
+  readonly withoutField: boolean;
   readonly raw: Values;
   readonly pinned: Values;
   /** Why Herald cannot read the Service. */
@@ -106,24 +108,31 @@ function served(raw: Values, translated: Annotations): Values {
   return { ...raw, spec: { ...policy, ...spec, ipFamilies: families } };
 }
 
+/** Without spec.loadBalancerIP where an annotation replaces it. */
 function annotated(raw: Values, added: Annotations): Values {
   const metadata = partOf(raw, 'metadata');
-  return { ...raw, metadata: { ...metadata, annotations: { ...partOf(metadata, 'annotations'), ...added } } };
+  const { loadBalancerIP: _field, ...spec } = partOf(raw, 'spec');
+  const annotations = { ...partOf(metadata, 'annotations'), ...added };
+  return { ...raw, metadata: { ...metadata, annotations }, ...(Object.hasOwn(added, names.loadBalancerIPs) ? { spec } : {}) };
 }
 
 /** `users`: other Services with one of its addresses. */
 function finished({ object, translated, ...one }: Read, users: readonly Read[]): ServiceRequest {
   const annotations: Record<string, string> = { ...translated };
   const requested = (object?.requestedAddresses ?? []).map(formatAddress);
-  if (one.before.length > 0 && requested.length === 0) annotations[names.loadBalancerIPs] = one.before.join(',');
+  const isPart = requested.length < one.before.length && requested.every((address) => one.before.includes(address));
+  if (isPart && !hasOwnRequest(one.raw)) annotations[names.loadBalancerIPs] = one.before.join(',');
   if (users.length > 0 && object !== undefined) Object.assign(annotations, sharingOf(object, one.before, users));
   return {
     ...one,
     sharedWith: [...new Set(users.map(({ service }) => service))].toSorted(),
     annotations,
+    withoutField: Object.hasOwn(annotations, names.loadBalancerIPs) && Boolean(partOf(one.raw, 'spec')['loadBalancerIP']),
     pinned: annotated(one.raw, annotations),
   };
 }
+
+const hasOwnRequest = (raw: Values): boolean => Object.hasOwn(partOf(partOf(raw, 'metadata'), 'annotations'), names.loadBalancerIPs);
 
 /** Services of other programs may share by the equal address alone. In Herald both have a key, and each admits the namespace of the other. */
 function sharingOf(object: Service, addresses: readonly string[], users: readonly Read[]): Annotations {

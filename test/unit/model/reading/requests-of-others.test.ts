@@ -29,6 +29,14 @@ describe('annotations of a program in compat', () => {
     });
   });
 
+  test('Services that ask for an address by the annotation of kube-vip have one sharing key, unless they have their own', () => {
+    const ips = { 'kube-vip.io/loadbalancerIPs': '192.0.2.7' };
+    expect(read(['kube-vip'], ips).object).toMatchObject({ sharingKey: 'kube-vip.io/loadbalancerIPs', sharingNamespaces: [] });
+    expect(read(['kube-vip'], { ...ips, 'herald.dev/allow-shared-ip': 'web' }).object).toMatchObject({ sharingKey: 'web' });
+    for (const one of [read(['kube-vip'], {}), read(['kube-vip'], {}, { loadBalancerIP: '192.0.2.7' }), read(['cilium'], ips)])
+      expect(one.object).not.toHaveProperty('sharingKey');
+  });
+
   test('the pool of PureLB and the namespaces of Cilium are read', () => {
     expect(read(['purelb'], { 'purelb.io/service-group': 'purelb/edge' }).object).toMatchObject({
       requestedPool: 'edge',

@@ -21,7 +21,7 @@ export function withEmbedded({ raw, where }: RawDocument): SourceDocument[] {
   if (!isRecord(raw)) return [];
   const at = where === undefined ? {} : { where };
   const object = nameOf(raw);
-  const own: SourceDocument = { raw, object: object === '' ? unnamed : object, ...at };
+  const own: SourceDocument = { raw, object: object || unnamed, ...at };
   const inside = contained(raw).flatMap(({ path, value }) =>
     settingsIn(value, path, depth).map((one): SourceDocument => ({ raw: one.value, object: joined(object, one.path), ...at })),
   );
@@ -36,7 +36,8 @@ interface Found {
   readonly value: Values;
 }
 
-function contained(raw: Values): Found[] {
+/** Returns the values inside of a document, decoded where they are text. */
+export function contained(raw: Values): Found[] {
   const { kind } = raw;
   const spec = isRecord(raw['spec']) ? raw['spec'] : {};
   switch (kind) {
@@ -127,6 +128,9 @@ function settingsIn(value: Values, path: string, levels: number): Found[] {
     }),
   ];
 }
+
+/** Returns "Kind/namespace/name". "configuration": a document without a kind. */
+export const withName = (raw: Values): string => nameOf(raw) || unnamed;
 
 function nameOf(raw: Values): string {
   const { kind, metadata } = raw;

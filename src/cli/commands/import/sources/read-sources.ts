@@ -7,7 +7,8 @@ import { limits } from '../../../limits.ts';
 import type { CommandContext } from '../../../context/command-context.ts';
 import type { RawDocument } from './embedded.ts';
 import { isMarkdownName, markdownBlocks } from './markdown.ts';
-import { isTemplate, isTemplateName, mentionsTool } from './templates.ts';
+import type { SourceDocument } from '../tools/tool.ts';
+import { isTemplate, isTemplateName, mentionsTool, objectsInTemplate } from './templates.ts';
 
 /** What was found in files, directories and standard input. */
 export interface Sources {
@@ -16,6 +17,8 @@ export interface Sources {
   readonly unread: readonly string[];
   /** A line about configurations that were left out on purpose. */
   readonly notes?: readonly string[];
+  /** Kind and name of objects in templates that could not be read. */
+  readonly templates?: readonly SourceDocument[];
 }
 
 /**
@@ -25,6 +28,7 @@ export async function readSources(context: CommandContext, paths: readonly strin
   const documents: RawDocument[] = [];
   const unread: string[] = [];
   const inMarkdown: string[] = [];
+  const templates: SourceDocument[] = [];
   const files = (await Array.fromAsync(paths, filesOf)).flat();
   const missing = files.length - limits.importFiles;
   if (missing > 0) unread.push(`${missing} files were not read: there are more than ${limits.importFiles}`);
@@ -36,23 +40,23 @@ export async function readSources(context: CommandContext, paths: readonly strin
     else if (paths.includes(file)) add(file, markdownBlocks(read.text));
     else if (mentionsTool(markdownBlocks(read.text))) inMarkdown.push(file);
   }
-  return { documents, unread, notes: noteOfMarkdown(inMarkdown) };
+  return { documents, unread, notes: noteOfMarkdown(inMarkdown), templates };
 
   function add(file: string, text: string): void {
-    if (isTemplateName(file) || (isTemplate(text) && hasLogic(text))) {
-      if (mentionsTool(text)) unread.push(`${file} is a template: render it first`);
-      return;
-    }
+    if (isTemplateName(file) || (isTemplate(text) && hasLogic(text))) return leaveOut(file, text);
     const { objects, problems } = decodeObjects(file, text);
     const [first] = problems;
-    if (first !== undefined && isTemplate(text)) {
-      if (mentionsTool(text)) unread.push(`${file} is a template: render it first`);
-      return;
-    }
+    if (first !== undefined && isTemplate(text)) return leaveOut(file, text);
     if (first !== undefined && mentionsTool(text)) unread.push(`${file}:${first.line ?? 1} is ${first.message}`);
     if (documents.length + objects.length > limits.importDocuments)
       unread.push(`${file} was not read: there are more than ${limits.importDocuments} documents`);
     else documents.push(...objects);
+  }
+
+  function leaveOut(file: string, text: string): void {
+    if (!mentionsTool(text)) return;
+    unread.push(`${file} is a template: render it first`);
+    templates.push(...objectsInTemplate(text).map((one) => ({ ...one, where: file })));
   }
 }
 

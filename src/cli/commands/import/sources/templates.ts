@@ -30,3 +30,13 @@ export const mentionsTool = (text: string): boolean => words.test(text);
 
 /** Names of files that are templates, whatever they contain. */
 export const isTemplateName = (name: string): boolean => /\.(?:j2|jinja2?|tpl|tmpl|gotmpl)$/.test(name);
+
+/** Returns kind and name of the objects whose names are no placeholders, of a text that is no valid YAML as it stands. */
+export function objectsInTemplate(text: string): { readonly raw: Readonly<Record<string, unknown>>; readonly object: string }[] {
+  return text.split(/^---/m).flatMap((part) => {
+    const kind = /^kind:\s*(\w{1,63})\s*$/m.exec(part)?.[1];
+    const name = /^metadata:[^\S\n]*\n(?:[^\S\n].*\n)*?[^\S\n]+name:\s*["']?([\w.-]{1,253})["']?\s*$/m.exec(part)?.[1];
+    const apiVersion = /^apiVersion:\s*(\S{1,253})\s*$/m.exec(part)?.[1] ?? '';
+    return kind === undefined || name === undefined ? [] : [{ raw: { apiVersion, kind, metadata: { name } }, object: `${kind}/${name}` }];
+  });
+}

@@ -29,6 +29,113 @@ const pool = 'apiVersion: cilium.io/v2\nkind: CiliumLoadBalancerIPPool\nmetadata
 const layer2 = 'apiVersion: cilium.io/v2alpha1\nkind: CiliumL2AnnouncementPolicy\nmetadata: {name: a}\nspec: {loadBalancerIPs: true}\n';
 const legacy = 'address-pools: [{name: b, protocol: layer2, addresses: [198.51.100.0/28]}]\n';
 
+describe('annotations for Services that are not in the files', () => {
+  const object = (kind: string, rest: string): string =>
+    `apiVersion: example.com/v1\nkind: ${kind}\nmetadata: {name: plex, namespace: media}\n${rest}\n`;
+  const asking = '{lbipam.cilium.io/ips: "192.0.2.7,2001:db8::7"}';
+
+  test.each<[string, string, string]>([
+    ['HelmRelease', `spec: {values: {service: {app: {annotations: ${asking}}}}}`, 'spec.values.service.app.annotations'],
+    ['Gateway', `spec: {infrastructure: {annotations: ${asking}}}`, 'spec.infrastructure.annotations'],
+    ['EnvoyProxy', `spec: {provider: {kubernetes: {envoyService: {annotations: ${asking}}}}}`, 'envoyService.annotations'],
+    ['ConfigMap', `data: {values.yaml: 'service: {annotations: ${asking}}'}`, 'data.values.yaml.service.annotations'],
+    ['HelmChart', `spec: {valuesContent: 'service: {annotations: ${asking}}'}`, 'spec.valuesContent.service.annotations'],
+    ['Application', `spec: {source: {helm: {valuesObject: {service: {annotations: ${asking}}}}}}`, 'valuesObject.service.annotations'],
+  ])('%s: is a loss with the annotation to write', async (kind, rest, field) => {
+    const { code, stderr } = await importingText(`${pool}---\n${object(kind, rest)}`);
+    const name = `${kind}/media/plex (standard input:6)`;
+    expect(stderr).toContain(`not read: ${name} has annotations of a Service that is not in the input`);
+    expect(stderr).toContain(field);
+    expect(stderr.split('asks Cilium for')).toHaveLength(2);
+    expect(stderr).toContain(
+      'asks Cilium for 192.0.2.7,2001:db8::7 (write herald.dev/load-balancer-ips: "192.0.2.7,2001:db8::7" beside it)',
+    );
+    expect(code).toBe(3);
+  });
+
+  test.each<[string, string]>([
+    [
+      'metallb.universe.tf/loadBalancerIPs: 192.0.2.7',
+      'asks MetalLB for 192.0.2.7 (write herald.dev/load-balancer-ips: "192.0.2.7" beside it)',
+    ],
+    ['metallb.io/address-pool: edge', 'asks MetalLB for edge (write herald.dev/address-pool: "edge" beside it)'],
+    ['kube-vip.io/loadbalancerIPs: 0.0.0.0', 'asks kube-vip for 0.0.0.0 (0.0.0.0 means an address from a DHCP server'],
+    ['kube-vip.io/egress: "true"', 'asks kube-vip for true (Herald has no egress'],
+    ['purelb.io/allow-shared-ip: dns', 'asks PureLB for dns (write herald.dev/allow-shared-ip: "dns" beside it)'],
+    ['projectcalico.org/loadBalancerIPs: \'["192.0.2.7"]\'', '(write herald.dev/load-balancer-ips: "192.0.2.7" beside it)'],
+  ])('%s', async (annotation, line) => {
+    const { code, stderr } = await importingText(object('HelmRelease', `spec: {values: {annotations: {${annotation}}}}`));
+    expect([code, stderr]).toEqual([3, expect.stringContaining(line)]);
+  });
+
+  test('other annotations and empty ones ask for nothing', async () => {
+    const text = object('HelmRelease', 'spec: {values: {annotations: {example.com/ips: 192.0.2.7, lbipam.cilium.io/ips: ""}}}');
+    expect(await importingText(text)).toMatchObject({ code: 1, stderr: expect.stringContaining('has no configuration of') as string });
+  });
+
+  test('-o json has them', async () => {
+    const { stdout } = await importingText(object('Gateway', `spec: {infrastructure: {annotations: ${asking}}}`), '-o', 'json');
+    expect(JSON.parse(stdout)).toMatchObject({
+      elsewhere: [{ object: 'Gateway/media/plex', tool: 'Cilium', value: '192.0.2.7,2001:db8::7' }],
+    });
+  });
+});
+
+describe('what is only in templates', () => {
+  const advertisement = 'apiVersion: metallb.io/v1beta1\nkind: L2Advertisement\nmetadata: {name: a}\nspec: {ipAddressPools: [edge]}\n';
+  const template =
+    'apiVersion: metallb.io/v1beta1\nkind: IPAddressPool\nmetadata:\n  namespace: metallb-system\n  name: edge\nspec:\n  addresses:\n  {% for one in ranges %}\n  - {{ one }}\n  {% endfor %}\n';
+
+  test('is not said to be missing', async () => {
+    await file('advertisement.yaml', advertisement);
+    await file('pool.yaml', template);
+    const { code, stderr } = await importing(directory);
+    expect(stderr).toContain('pool.yaml is a template: render it first');
+    expect(stderr).toContain('names IPAddressPool "edge", which was not imported');
+    expect(stderr).not.toContain('create IPAddressPool');
+    expect(code).toBe(3);
+  });
+
+  test('is lost, and not said to be no configuration when nothing else is there', async () => {
+    const { code, stdout, stderr } = await importing(await file('pool.yaml.j2', template));
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('pool.yaml.j2 is a template: render it first')]);
+    expect(stderr).toContain('has nothing that could be imported: see the problems above');
+    expect(stderr).not.toContain('has no configuration of');
+  });
+
+  test('peers that a CiliumBGPAdvertisement needs are named as templates', async () => {
+    const cluster = `apiVersion: cilium.io/v2\nkind: CiliumBGPClusterConfig\nmetadata: {name: main}\nspec: {bgpInstances: [{name: a, localASN: "\${ASN}"}]}\n`;
+    const announced = `apiVersion: cilium.io/v2\nkind: CiliumBGPAdvertisement\nmetadata: {name: a, labels: {a: b}}\nspec: {advertisements: [{advertisementType: Service, service: {addresses: [LoadBalancerIP]}, selector: {matchLabels: {}}}]}\n`;
+    const { stderr } = await importingText(`${cluster}---\n${announced}`);
+    expect(stderr).toContain(
+      'is selected by no peer of the input: no BGPAdvertisement is written (render CiliumBGPClusterConfig/main first)',
+    );
+  });
+
+  test('variables of the shell in the scripts of a workload are no placeholders', async () => {
+    const script = `initContainers: [{name: cni, image: busybox, command: [sh, -c, 'mv "\${TMP}" /etc/cni']}]`;
+    const container = (router: string): string =>
+      `containers: [{name: kube-router, image: cloudnativelabs/kube-router, args: [--run-router=true, --peer-router-ips=${router}, --peer-router-asns=64513, --cluster-asn=64512, --advertise-loadbalancer-ip=true]}]`;
+    const workload = (router: string): string =>
+      `apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: kube-router, namespace: kube-system}\nspec: {template: {spec: {${script}, ${container(router)}}}}\n`;
+    const read = await importingText(workload('192.0.2.1'));
+    expect(read.stderr).not.toContain('is a template');
+    expect(parseAllDocuments(read.stdout).map((one) => (one.toJS() as { kind: string }).kind)).toContain('BGPPeer');
+    expect((await importingText(workload('"<CHANGE ME>"'))).stderr).toContain('is a template');
+  });
+});
+
+test('two clusters with peers of one name in one input have one advertisement', async () => {
+  const cluster = `apiVersion: cilium.io/v2\nkind: CiliumBGPClusterConfig\nmetadata: {name: main}\nspec: {bgpInstances: [{name: a, localASN: 64512, peers: [{name: tor, peerASN: 65101, peerAddress: 192.0.2.1, peerConfigRef: {name: tor}}]}]}\n`;
+  const config = `apiVersion: cilium.io/v2\nkind: CiliumBGPPeerConfig\nmetadata: {name: tor}\nspec: {families: [{afi: ipv4, safi: unicast, advertisements: {matchLabels: {a: b}}}]}\n`;
+  const announced = `apiVersion: cilium.io/v2\nkind: CiliumBGPAdvertisement\nmetadata: {name: a, labels: {a: b}}\nspec: {advertisements: [{advertisementType: Service, service: {addresses: [LoadBalancerIP]}, selector: {matchLabels: {}}}]}\n`;
+  const one = [cluster, config, announced].join('---\n');
+  const { stdout, stderr } = await importingText(`${one}---\n${one}`);
+  const kinds = parseAllDocuments(stdout).map((each) => (each.toJS() as { kind: string }).kind);
+  expect(kinds.toSorted()).toEqual(['BGPAdvertisement', 'BGPPeer']);
+  expect(stderr).not.toContain('appears twice');
+});
+
 describe('herald import', () => {
   test('reads a directory with several programs, and names each', async () => {
     await file('cilium/pool.yaml', `${pool}---\n${layer2}`);

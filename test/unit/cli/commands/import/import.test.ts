@@ -185,6 +185,15 @@ describe('herald import metallb of a cluster', () => {
     expect(server.methods).toEqual(new Set(['GET']));
   });
 
+  test('a field that a list replaces goes with the same command', async () => {
+    const fields = { type: 'LoadBalancer', clusterIP: '10.96.0.11', loadBalancerIP: '192.0.2.7', ports: [{ port: 80 }] };
+    const annotations = { 'kube-vip.io/loadbalancerIPs': '192.0.2.7,2001:db8::7' };
+    server.put('/api/v1/services', 'api', { spec: fields, metadata: { annotations } }, 'shop');
+    const { stderr } = await cluster();
+    const patch = '{"metadata":{"annotations":{"herald.dev/load-balancer-ips":"192.0.2.7,2001:db8::7"}},"spec":{"loadBalancerIP":null}}';
+    expect(stderr).toContain(`  kubectl patch service -n shop api --type merge --patch '${patch}'`);
+  });
+
   test('import works without some CRDs, and names the namespace when it finds nothing', async () => {
     server.absent.add('/apis/metallb.io/v1beta1/namespaces/metallb-system/bfdprofiles');
     expect(documents((await cluster()).stdout).map(named)).not.toContain('BFDProfile/fast');

@@ -119,10 +119,32 @@ describe('two requests in one Service', () => {
     }
   });
 
-  test('spec.loadBalancerIP beside another list is a loss, and no command makes the request invalid', () => {
-    const asking = both('kube-vip.io/loadbalancerIPs', '192.0.2.1,2001:db8::1');
-    expect(losses(asking)).toEqual(['of kube-vip is not used: spec.loadBalancerIP has 192.0.2.1, and Herald reads one of the two']);
-    expect(commands(asking)).toEqual({ 'shop/web': {} });
+  test.each<[string, string, string]>([
+    ['kube-vip.io/loadbalancerIPs', '192.0.2.1,2001:db8::1', '192.0.2.1,2001:db8::1'],
+    ['kube-vip.io/loadbalancerIPs', '2001:db8::1, 192.0.2.1', '2001:db8::1,192.0.2.1'],
+    ['kube-vip.io/loadbalancerIPs', '192.0.2.2', '192.0.2.2'],
+    ['purelb.io/addresses', '192.0.2.1,2001:db8::1', '192.0.2.1,2001:db8::1'],
+    ['projectcalico.org/loadBalancerIPs', '["192.0.2.1","2001:db8::1"]', '192.0.2.1,2001:db8::1'],
+    ['lbipam.cilium.io/ips', '192.0.2.1,2001:db8::1', '192.0.2.1,2001:db8::1'],
+    ['lbipam.cilium.io/ips', '2001:db8::1', '192.0.2.1,2001:db8::1'],
+  ])('spec.loadBalancerIP beside %s: %s is replaced by the command', (name, value, list) => {
+    const asking = both(name, value);
+    const [imported] = report(asking).services;
+    const requested = (imported?.annotations[ips] ?? '').split(',').map((text) => text.trim());
+    expect([requested.join(), imported?.withoutField]).toEqual([list, true]);
+    expect(report(asking).addresses.map(({ after }) => after.map(({ address }) => address))).toEqual([requested]);
+    expect(losses(asking)).toEqual([expect.stringContaining(`asks for ${requested.join(' and ')}`)]);
+  });
+
+  test('a field that asks for a part of the addresses in the status is replaced by all of them', () => {
+    const one = service({ status: ['192.0.2.1', '2001:db8::1'], spec: { loadBalancerIP: '192.0.2.1' } });
+    expect(lines([one])).toEqual([expect.stringContaining('would get another address: pin it, then the same of IPAddressPool main')]);
+    expect(report([one]).services).toMatchObject([{ annotations: { [ips]: '192.0.2.1,2001:db8::1' }, withoutField: true }]);
+  });
+
+  test('a list of Herald stays as it is', () => {
+    const one = service({ status: ['192.0.2.1', '2001:db8::1'], annotations: { [ips]: '192.0.2.1' } });
+    expect(commands([one])).toEqual({ 'shop/web': {} });
   });
 });
 
@@ -173,6 +195,12 @@ test('a Service without an address takes none that another one asks for, and 0.0
     expect.stringContaining('lease (services.yaml:2): no address; none: requested address 0.0.0.0 is in no valid IPAddressPool'),
     expect.stringContaining('last (services.yaml:3): asks for 192.0.2.0; the same of IPAddressPool main: pinned'),
   ]);
+});
+
+test.each(['0.0.0.0', '::', '127.0.0.1', 'ff02::1'])('a request for %s has no advice to add it to a pool', (loadBalancerIP) => {
+  const found = lines([service({ spec: { loadBalancerIP } })]);
+  expect(found).toEqual([expect.stringContaining('is in no valid IPAddressPool')]);
+  expect(found.join()).not.toMatch(/add \S+ to spec\.addresses|create an IPAddressPool/);
 });
 
 test('a Service that is in two files is looked at twice', () => {

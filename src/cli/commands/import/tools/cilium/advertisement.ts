@@ -33,8 +33,12 @@ export const cAdvertisement: SourceKind = {
 
 const addressTypes: Readonly<Record<string, string>> = { LoadBalancerIP: 'LoadBalancer', ClusterIP: 'ClusterIP', ExternalIP: 'ExternalIP' };
 
-/** Translates a CiliumBGPAdvertisement for the peers whose configurations select it. */
-export function ciliumAdvertisement(document: SourceDocument, peers: readonly CiliumPeer[]): ImportedDocument {
+/** Translates a CiliumBGPAdvertisement for the peers whose configurations select it. `leftOut`: such configurations that are templates. */
+export function ciliumAdvertisement(
+  document: SourceDocument,
+  peers: readonly CiliumPeer[],
+  leftOut: readonly string[] = [],
+): ImportedDocument {
   const { name, labels, spec } = partsOf(document.raw);
   const fields = Fields.of(cAdvertisement, spec);
   const users = peers.filter(({ settings }) => settings.advertisements.some(({ selector }) => matches(selector, labels)));
@@ -44,7 +48,9 @@ export function ciliumAdvertisement(document: SourceDocument, peers: readonly Ci
     fields.refuse(
       '',
       'is selected by no peer of the input: no BGPAdvertisement is written',
-      'import it together with the CiliumBGPClusterConfig and CiliumBGPPeerConfig',
+      leftOut.length === 0
+        ? 'import it together with the CiliumBGPClusterConfig and CiliumBGPPeerConfig'
+        : `render ${leftOut.slice(0, 3).join(' and ')} first`,
     );
     return imported(document, fields, []);
   }
@@ -80,7 +86,8 @@ function announcement(fields: Fields, name: string, users: readonly CiliumPeer[]
     communities: communitiesOf(attributes.within('communities')),
     localPref: attributes.number('localPreference'),
     serviceSelectors,
-    peers: users.flatMap(({ names }) => names),
+    // Two clusters in one input may have peers of one name.
+    peers: [...new Set(users.flatMap(({ names }) => names))],
   };
   if (!isSelective) {
     fields.note('selector', 'is not set: Cilium announces nothing by this advertisement, so no BGPAdvertisement is written');

@@ -1,4 +1,4 @@
-import { partsOf, type ImportedDocument, type SourceDocument, type Tool } from '../tool.ts';
+import { partsOf, type ImportedDocument, type Input, type SourceDocument, type Tool } from '../tool.ts';
 import { cAdvertisement, ciliumAdvertisement } from './advertisement.ts';
 import { cClusterConfig, ciliumNodeConfig, ciliumPeerConfigs, ciliumPeers, cNodeOverride } from './cluster-config.ts';
 import { ciliumLayer2, cLayer2 } from './layer2.ts';
@@ -17,15 +17,17 @@ export const cilium: Tool = {
     const { group, kind } = partsOf(raw);
     return group === 'cilium.io' && (written.includes(kind) || kinds.some((one) => one.kind === kind));
   },
-  translate(documents: readonly SourceDocument[]): ImportedDocument[] {
+  translate(documents: readonly SourceDocument[], { templates }: Input): ImportedDocument[] {
     const of = (kind: string): SourceDocument[] => documents.filter(({ raw }) => partsOf(raw).kind === kind);
+    const selecting = new Set([cClusterConfig.kind, cPeerConfig.kind]);
+    const leftOut = templates.filter(({ raw }) => selecting.has(partsOf(raw).kind)).map(({ object }) => object);
     const configs = ciliumPeerConfigs(of(cPeerConfig.kind));
     const { documents: clusters, peers } = ciliumPeers(of(cClusterConfig.kind), of(cNodeOverride.kind), configs.settings);
     return [
       ...of(cPool.kind).map(ciliumPool),
       ...clusters,
       ...configs.documents,
-      ...of(cAdvertisement.kind).map((one) => ciliumAdvertisement(one, peers)),
+      ...of(cAdvertisement.kind).map((one) => ciliumAdvertisement(one, peers, leftOut)),
       ...of(cPeeringPolicy.kind).map(ciliumPeeringPolicy),
       ...of(cLayer2.kind).map(ciliumLayer2),
       ...written.flatMap(of).map(ciliumNodeConfig),
