@@ -4,6 +4,7 @@ import type { L2Segment } from '../explain/l2/l2-segments.ts';
 import type { Overview } from '../explain/overview/overview.ts';
 import type { Problem } from '../explain/overview/problem.ts';
 import type { SessionRow } from '../explain/sessions/session-report.ts';
+import type { ReasonCode } from '../model/reasons.ts';
 import type { OutsideResource } from '../model/objects/outside-resource.ts';
 import type { PoolRow } from '../explain/pools/pool-report.ts';
 
@@ -70,8 +71,20 @@ export interface Note {
   readonly line: string;
 }
 
-/** How a Service is served, in one word. `other`: another program or provider has it. */
-export type ServiceOutcome = Verdict['outcome'] | 'other';
+/**
+ * How a Service is served, by the verdict of `herald explain`: the words and the health that every view shows, the worst first. limited: clients
+ * may be answered, but the Service is not announced as it asks. other: it belongs to another program. The others are those of the verdict.
+ */
+export const serviceOutcomes = {
+  notServed: { words: 'Not served', health: 'bad' },
+  partly: { words: 'Not fully served', health: 'doubtful' },
+  limited: { words: 'Announced, with a problem', health: 'doubtful' },
+  unknown: { words: 'Not known', health: 'unknown' },
+  announced: { words: 'Announced, not checked', health: 'unknown' },
+  served: { words: 'Served', health: 'good' },
+  other: { words: 'Of another program', health: 'off' },
+} as const satisfies Record<Verdict['outcome'] | 'limited' | 'other', { readonly words: string; readonly health: Health }>;
+export type ServiceOutcome = keyof typeof serviceOutcomes;
 
 export interface ServiceRow {
   readonly namespace: string;
@@ -83,8 +96,8 @@ export interface ServiceRow {
   /** The pool of its first address. */
   readonly pool?: string;
   /** The code of the first cause. */
-  readonly reason?: string;
-  /** The place in `lines` of the sentence with the cause and the fix. */
+  readonly reason?: ReasonCode;
+  /** The place in `lines` of the verdict with the cause and the fix. Absent: there is no cause. */
   readonly line?: number;
 }
 
@@ -137,12 +150,17 @@ export interface FabricGroup {
   readonly sessions: readonly { readonly peer: string; readonly health: Health; readonly words: string }[];
 }
 
+/** `outcome`: how its Service is served. Absent: the problem is that of another object. */
+export interface FabricProblem extends Problem {
+  readonly outcome?: ServiceOutcome;
+}
+
 /** A load balancer outside the cluster that serves a Service. */
 export interface FabricCloud {
   readonly service: string;
   readonly hostnames: readonly string[];
   readonly outcome: ServiceOutcome;
-  /** The first cause and the fix. */
+  /** The verdict. Absent: the Service could not be judged. */
   readonly line?: string;
 }
 
@@ -179,7 +197,7 @@ export interface FabricView extends ReadingFacts {
   readonly peers: readonly FabricPeer[];
   readonly sessions: readonly FabricSession[];
   /** As `herald status --problems` lists them. */
-  readonly problems: readonly Problem[];
+  readonly problems: readonly FabricProblem[];
   readonly counts: {
     readonly services: Overview['services']['total'];
     readonly ours: number;
@@ -292,6 +310,7 @@ export interface PathArrow {
 export interface ServiceView extends Pick<ReadingFacts, 'from' | 'kind' | 'at'> {
   readonly service: string;
   readonly verdict: Verdict;
+  readonly outcome: ServiceOutcome;
   readonly type: string;
   readonly path: ServicePath;
   /** `herald explain service` prints these lines, and under `-o wide` the others. */

@@ -23,16 +23,17 @@ export interface Picture {
   readonly now: number;
   readonly notes: readonly Note[];
   readonly services: ReadonlyMap<ServiceKey, ServiceState>;
+  /** By `herald explain`, of each Service of type LoadBalancer and each with a state. Absent: there are too many to explain. */
+  readonly verdicts: ReadonlyMap<ServiceKey, Verdict>;
   /** Addresses that pools keep for a Service of the same name. They may have expired. */
   readonly released: readonly ReleasedAddress[];
   readonly overview: Overview;
   readonly problems: readonly Problem[];
 }
 
-/** The conditions of a Service, and its first cause if it has a problem. */
+/** The recorded or computed state of a Service. */
 export interface ServiceState {
   readonly conditions: readonly Condition[];
-  readonly problem?: { readonly code: string; readonly line: string; readonly outcome?: Verdict['outcome'] };
 }
 
 /** A Service as `herald explain service` explains it. */

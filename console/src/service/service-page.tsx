@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
-import { consolePaths, type Health, type ServiceView } from '../../../src/console/contract.ts';
+import { consolePaths, serviceOutcomes, type ServiceView } from '../../../src/console/contract.ts';
 import { Link } from '../parts/link.tsx';
-import { Mark } from '../parts/mark.tsx';
+import { Mark, Outcome } from '../parts/mark.tsx';
 import { Answered } from '../parts/message.tsx';
 import { CopyButton, Tree } from '../parts/tree.tsx';
 import { useAnswer } from '../state/answer.ts';
@@ -23,25 +23,17 @@ export function ServicePage({ name, query }: { readonly name: string; readonly q
   );
 }
 
-const healthOfVerdict: Readonly<Record<ServiceView['verdict']['outcome'], Health>> = {
-  served: 'good',
-  announced: 'unknown',
-  partly: 'doubtful',
-  notServed: 'bad',
-  unknown: 'unknown',
-};
-
 function Service({ view, isWide }: { readonly view: ServiceView; readonly isWide: boolean }) {
-  const { service, type, verdict, path, lines, wideLines } = view;
+  const { service, type, verdict, outcome, path, lines, wideLines } = view;
   const shown = isWide ? wideLines : lines;
-  const isUp = verdict.outcome === 'served' || verdict.outcome === 'announced';
-  const health = isUp && verdict.code !== undefined ? 'doubtful' : healthOfVerdict[verdict.outcome];
+  const { health } = serviceOutcomes[outcome];
   // Another key makes the branches anew, folded or unfolded.
   const [fold, setFold] = useState({ isOpen: true, turn: 0 });
   return (
     <>
       <div class="title">
         <h1>{service}</h1>
+        <Outcome outcome={outcome} />
         <span class="muted">{type}</span>
         <Link to={historyPath('Service', service)} class="button">
           What happened to it

@@ -64,7 +64,7 @@ describe('the Services', () => {
     const row = visitor.page.locator('[data-index] ');
     await row.first().waitFor();
     expect(await row.count()).toBe(1);
-    expect(await row.first().textContent()).toMatch(/Not checked.*shop\/web.*198\.51\.100\.10.*public/);
+    expect(await row.first().textContent()).toMatch(/Announced, not checked.*shop\/web.*198\.51\.100\.10.*public/);
     expect(
       await row
         .first()

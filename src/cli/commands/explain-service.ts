@@ -18,6 +18,7 @@ import { whyAllocationSuspended } from '../reading/suspended-allocation.ts';
 import { unreadLines } from '../../explain/unread-objects.ts';
 import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
 import type { Service } from '../../model/objects/service.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { problemText, type SourceProblem } from '../../sources/source.ts';
 import { silentLog } from '../../system/log.ts';
 import type { ClaimingProvider, OptionValues } from '../../controller/provider-definition.ts';
@@ -235,10 +236,8 @@ async function explainProvider(
   const key = serviceKey(service.metadata);
   const { provider: modules = [] } = options ?? {};
   const all = await context.claims({ options: options ?? {}, modules });
-  const claimed = explainClaims(all, service, snapshot);
-  const holder = all.find((one) => one.name !== claimed.provider && one.holds?.(key, service) === true)?.name;
-  const claims = holder === undefined ? claimed : { ...claimed, holder };
-  const name = [claims.provider, holder].find((one) => one !== 'bare-metal' && one !== undefined);
+  const claims = claimsOn(all, service, snapshot);
+  const name = [claims.provider, claims.holder].find((one) => one !== 'bare-metal' && one !== undefined);
   const acting = all.find((one) => one.name === name);
   if (acting === undefined) return claims;
   const unread = isBuiltIn(acting.name) && !enabledDefinitions(options ?? {}).some(({ name: enabled }) => enabled === acting.name);
@@ -250,6 +249,14 @@ async function explainProvider(
   if (preview !== undefined) return { ...claims, preview: { ...preview, provider: acting.name } };
   const noPreview = `${externalResourceText(acting.name)} and its pending changes are unknown: it has no preview`;
   return { ...claims, noPreview };
+}
+
+/** Explains which provider serves the Service, and which other one still has resources of it. */
+export function claimsOn(providers: readonly ClaimingProvider[], service: Service, snapshot: Snapshot): ProviderExplanation {
+  const claimed = explainClaims(providers, service, snapshot);
+  const key = serviceKey(service.metadata);
+  const holder = providers.find((one) => one.name !== claimed.provider && one.holds?.(key, service) === true)?.name;
+  return holder === undefined ? claimed : { ...claimed, holder };
 }
 
 /** Returns the provider itself for a claim that was decided without loading the provider. */

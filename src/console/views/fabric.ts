@@ -3,13 +3,16 @@ import { reasonLine } from '../../decisions/verdict/verdict-text.ts';
 import { l2Segments } from '../../explain/l2/l2-segments.ts';
 import { isUp, sessionReport, type SessionRow } from '../../explain/sessions/session-report.ts';
 import { sessionText } from '../../explain/sessions/session.ts';
+import type { Problem } from '../../explain/overview/problem.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { currentReport } from '../../model/objects/node-state.ts';
-import type { FabricCloud, FabricNode, FabricPeer, FabricSession, FabricView, Health } from '../contract.ts';
+import type { FabricCloud, FabricNode, FabricPeer, FabricProblem, FabricSession, FabricView, Health } from '../contract.ts';
 import type { Picture } from '../picture.ts';
 import { endHealths, type EndHealths } from './fabric-health.ts';
 import { readingFacts, timeText } from './reading-facts.ts';
 import { nodeGroups } from './node-groups.ts';
-import { countOutcomes, outcomeOf } from './services.ts';
+import { outcomeOf } from './service-outcome.ts';
+import { countOutcomes } from './services.ts';
 
 /** Draws routers, sessions and nodes. */
 export function fabricView(picture: Picture): FabricView {
@@ -24,7 +27,7 @@ export function fabricView(picture: Picture): FabricView {
     nodes,
     peers,
     sessions: drawn,
-    problems,
+    problems: problems.map((problem) => withOutcome(problem, picture)),
     groups: nodeGroups(nodes, peers, drawn),
     segments: l2Segments(snapshot, now),
     clouds: cloudsOf(picture),
@@ -37,6 +40,11 @@ export function fabricView(picture: Picture): FabricView {
     },
     ...(overview.controller === undefined ? {} : { controller: { holder: overview.controller.holder } }),
   };
+}
+
+function withOutcome(problem: Problem, { verdicts }: Picture): FabricProblem {
+  const verdict = verdicts.get(problem.object.replace(/^Service\//, '') as ServiceKey);
+  return verdict === undefined ? problem : { ...problem, outcome: outcomeOf(verdict) };
 }
 
 function sessionOf(row: SessionRow, now: number): FabricSession {
@@ -112,12 +120,11 @@ function peersOf({ snapshot, overview }: Picture, rows: readonly SessionRow[], e
 }
 
 /** Services whose address is a name: a load balancer outside the cluster has it. */
-function cloudsOf(picture: Picture): FabricCloud[] {
-  const { snapshot, services } = picture;
+function cloudsOf({ snapshot, verdicts }: Picture): FabricCloud[] {
   return [...snapshot.services].flatMap(([key, service]): FabricCloud[] => {
     const hostnames = service.ingress.flatMap(({ hostname }) => hostname ?? []);
     if (hostnames.length === 0) return [];
-    const state = services.get(key);
-    return [{ service: key, hostnames, outcome: outcomeOf(picture, service, state, false), ...defined({ line: state?.problem?.line }) }];
+    const verdict = verdicts.get(key);
+    return [{ service: key, hostnames, outcome: outcomeOf(verdict), ...defined({ line: verdict?.line }) }];
   });
 }

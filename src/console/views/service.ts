@@ -6,12 +6,13 @@ import type { Health, PathAddress, ServicePath, ServiceView } from '../contract.
 import type { ExplainedService } from '../picture.ts';
 import { nodesOfPath } from './path-nodes.ts';
 import { routersOfPath } from './path-routers.ts';
+import { outcomeOf } from './service-outcome.ts';
 import { whyOf } from './why.ts';
 
 /** Draws the way from clients to the pods of one Service. */
 export function serviceView({ explanation, lines, wideLines, from, kind, at }: ExplainedService): ServiceView {
   const { service, verdict, type } = explanation;
-  return { from, kind, at, service, verdict, type, path: pathOf(explanation), lines, wideLines };
+  return { from, kind, at, service, verdict, outcome: outcomeOf(verdict), type, path: pathOf(explanation), lines, wideLines };
 }
 
 function pathOf(explanation: ServiceExplanation): ServicePath {

@@ -31,6 +31,7 @@ import { proposeTyped } from '../proposal.ts';
 import { conditionsOf, currentStates } from '../tables/current-conditions.ts';
 import { readOverview, readProblems, refusedBy, unwrittenBy } from '../tables/status-facts.ts';
 import { OutsideReading } from './outside-reading.ts';
+import { currentVerdicts } from './current-verdicts.ts';
 import { openReadings, type Readings } from './readings.ts';
 
 /** An explanation with resources of a cloud is kept for this time: a page that follows changes must not exhaust the cloud's API. */
@@ -112,6 +113,7 @@ class ConsoleFacts implements Facts {
     };
     const asked = { ...reading, snapshot: view.snapshot };
     const states = await currentStates(asked, { slice, allocator });
+    const verdicts = await this.#verdicts(asked, { states, processes: view.processes, slice });
     const overview = markUndecided(await readOverview(asked, {}, conditionsOf(states), known), reading, '');
     const picture: Picture = {
       from: reading.from,
@@ -121,12 +123,25 @@ class ConsoleFacts implements Facts {
       now: reading.now,
       notes: notesOf(reading, view.unasked),
       services: states,
+      verdicts,
       released: await reading.released(),
       overview,
       problems: markUndecided(readProblems(asked, states, overview, known), reading, ''),
     };
     this.#last = { reading, picture, heard };
     return picture;
+  }
+
+  /** Does not wait for resources outside the cluster: the next picture has them. */
+  async #verdicts(
+    reading: Reading,
+    known: Pick<Parameters<typeof currentVerdicts>[1], 'states' | 'processes' | 'slice'>,
+  ): ReturnType<typeof currentVerdicts> {
+    const outside = this.#outsideReading;
+    void outside?.read(reading);
+    const { provider: modules = [] } = this.#outside ?? {};
+    const providers = await this.#context.claims({ options: this.#outside ?? {}, modules });
+    return currentVerdicts(reading, { ...known, providers, previewOf: (service) => outside?.previewOf(service) });
   }
 
   async explain(key: ServiceKey): Promise<ExplainedService | undefined> {
