@@ -37,6 +37,8 @@ export type ListName = (typeof lists)[number];
 export interface Pulse {
   /** When the objects were last read, RFC 3339. Absent: not yet. */
   readonly at?: string;
+  /** What is shown: "context prod, the cluster at 192.0.2.1:6443", "/etc/herald". Absent: nothing was read yet. */
+  readonly from?: string;
   /** Changes whenever the content of a list changes, apart from ages. */
   readonly versions: Readonly<Partial<Record<ListName, string>>>;
   /** Why the last attempt to read failed. The picture is then older than `at` says it should be. */
@@ -57,7 +59,7 @@ export interface ConsoleProblem {
 
 /** Facts about a reading that every view shows. */
 export interface ReadingFacts {
-  /** "the cluster at 192.0.2.1:6443", "/etc/herald". */
+  /** "context prod, the cluster at 192.0.2.1:6443", "/etc/herald". */
   readonly from: string;
   readonly kind: 'cluster' | 'directory' | 'manifests';
   /** RFC 3339. Ages in the view are counted to this time. */
@@ -316,6 +318,8 @@ export interface ServiceView extends Pick<ReadingFacts, 'from' | 'kind' | 'at'> 
   /** `herald explain service` prints these lines, and under `-o wide` the others. */
   readonly lines: readonly string[];
   readonly wideLines: readonly string[];
+  /** Why it shows the last picture, of the time `at`. Absent: it shows what is there now. */
+  readonly stale?: string;
 }
 
 /** Changes that manifests would make. */

@@ -24,12 +24,15 @@ export interface Picture {
   readonly notes: readonly Note[];
   readonly services: ReadonlyMap<ServiceKey, ServiceState>;
   /** By `herald explain`, of each Service of type LoadBalancer and each with a state. Absent: there are too many to explain. */
-  readonly verdicts: ReadonlyMap<ServiceKey, Verdict>;
+  readonly verdicts: ReadonlyMap<ServiceKey, BriefVerdict>;
   /** Addresses that pools keep for a Service of the same name. They may have expired. */
   readonly released: readonly ReleasedAddress[];
   readonly overview: Overview;
   readonly problems: readonly Problem[];
 }
+
+/** A verdict, without its line where that says no more than addresses and nodes. */
+export type BriefVerdict = Omit<Verdict, 'line'> & Partial<Pick<Verdict, 'line'>>;
 
 /** The recorded or computed state of a Service. */
 export interface ServiceState {
@@ -42,6 +45,8 @@ export interface ExplainedService extends Pick<ReadingFacts, 'from' | 'kind' | '
   /** The command prints these lines, and under `-o wide` the others. */
   readonly lines: readonly string[];
   readonly wideLines: readonly string[];
+  /** Why it is explained from the last picture, of the time `at`. Absent: from what is there now. */
+  readonly stale?: string;
 }
 
 /** Effects of manifests if they were applied, as `herald plan` computes them. */

@@ -6,6 +6,7 @@ import { Answered } from '../parts/message.tsx';
 import { CopyButton, Tree } from '../parts/tree.tsx';
 import { useAnswer } from '../state/answer.ts';
 import { useLink } from '../state/pulse.ts';
+import { ageText, clockText, useNow } from '../state/time.ts';
 import { historyPath, setQuery } from '../state/url.ts';
 import { Path } from './path.tsx';
 
@@ -24,7 +25,8 @@ export function ServicePage({ name, query }: { readonly name: string; readonly q
 }
 
 function Service({ view, isWide }: { readonly view: ServiceView; readonly isWide: boolean }) {
-  const { service, type, verdict, outcome, path, lines, wideLines } = view;
+  const { service, type, verdict, outcome, path, lines, wideLines, stale, at } = view;
+  const now = useNow();
   const shown = isWide ? wideLines : lines;
   const { health } = serviceOutcomes[outcome];
   // Another key makes the branches anew, folded or unfolded.
@@ -39,6 +41,14 @@ function Service({ view, isWide }: { readonly view: ServiceView; readonly isWide
           What happened to it
         </Link>
       </div>
+      {stale !== undefined && (
+        <p class="banner doubtful" role="alert">
+          <Mark health="doubtful" />
+          <span>
+            This is the last picture, of {clockText(at)}, {ageText(at, now)} ago, without Pods and Events: {stale}
+          </span>
+        </p>
+      )}
       <p class={`banner verdict ${health}`} role="status">
         <Mark health={health} />
         <span>{verdict.line}</span>

@@ -1,9 +1,9 @@
-import type { Verdict } from '../../decisions/verdict/verdict.ts';
 import { findEntry } from '../../model/reasons.ts';
 import type { ServiceOutcome } from '../contract.ts';
+import type { BriefVerdict } from '../picture.ts';
 
 /** Classifies a verdict, for every view alike. Undefined: the Service could not be judged. */
-export function outcomeOf(verdict: Verdict | undefined): ServiceOutcome {
+export function outcomeOf(verdict: BriefVerdict | undefined): ServiceOutcome {
   if (verdict === undefined) return 'unknown';
   const { outcome, code } = verdict;
   if (code === undefined) return outcome;

@@ -10,9 +10,21 @@ import { outcomeOf } from './service-outcome.ts';
 import { whyOf } from './why.ts';
 
 /** Draws the way from clients to the pods of one Service. */
-export function serviceView({ explanation, lines, wideLines, from, kind, at }: ExplainedService): ServiceView {
+export function serviceView({ explanation, lines, wideLines, from, kind, at, stale }: ExplainedService): ServiceView {
   const { service, verdict, type } = explanation;
-  return { from, kind, at, service, verdict, outcome: outcomeOf(verdict), type, path: pathOf(explanation), lines, wideLines };
+  return {
+    from,
+    kind,
+    at,
+    service,
+    verdict,
+    outcome: outcomeOf(verdict),
+    type,
+    path: pathOf(explanation),
+    lines,
+    wideLines,
+    ...defined({ stale }),
+  };
 }
 
 function pathOf(explanation: ServiceExplanation): ServicePath {

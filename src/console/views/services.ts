@@ -1,11 +1,10 @@
 import { defined } from '../../lang/defined.ts';
-import type { Verdict } from '../../decisions/verdict/verdict.ts';
 import type { Condition } from '../../model/objects/condition.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { ingressTexts, type Service } from '../../model/objects/service.ts';
 import type { ReasonCode } from '../../model/reasons.ts';
 import type { ServiceOutcome, ServiceRow, ServicesView } from '../contract.ts';
-import type { Picture } from '../picture.ts';
+import type { BriefVerdict, Picture } from '../picture.ts';
 import { poolLookup } from './pool-lookup.ts';
 import { readingFacts } from './reading-facts.ts';
 import { outcomeOf } from './service-outcome.ts';
@@ -40,9 +39,9 @@ export function servicesView(picture: Picture): ServicesView {
 }
 
 /** Without a cause, the sentence of a Service that is served or announced says only its address and nodes. */
-function causeOf(verdict: Verdict | undefined): { readonly line: string; readonly code?: ReasonCode } | undefined {
+function causeOf(verdict: BriefVerdict | undefined): { readonly line: string; readonly code?: ReasonCode } | undefined {
   if (verdict === undefined) return { line: unjudged };
-  const { outcome, doubt, code = doubt, line } = verdict;
+  const { outcome, doubt, code = doubt, line = '' } = verdict;
   if (code === undefined && (outcome === 'served' || outcome === 'announced')) return undefined;
   return { line, ...defined({ code }) };
 }

@@ -28,7 +28,7 @@ export interface UnmetRequest {
   readonly remark?: Reason | undefined;
 }
 
-interface JudgedService {
+export interface JudgedService {
   readonly conditions: readonly Condition[];
   /** Absent: every condition is True and good news, and nothing else suggests that clients are not answered. */
   readonly verdict?: Verdict;

@@ -78,7 +78,7 @@ describe('the pictures', () => {
     const { at } = pictures.pulse();
     state.failure = new Error('the API server refuses hunter2');
     await pass(clock, 1000);
-    expect(pictures.pulse()).toMatchObject({ at, trouble: { message: 'the API server refuses REMOVED' } });
+    expect(pictures.pulse()).toMatchObject({ at, from: 'a test', trouble: { message: 'the API server refuses REMOVED' } });
     expect(await pictures.list('services')).toBeDefined();
     state.failure = undefined;
     await pass(clock, 1000);

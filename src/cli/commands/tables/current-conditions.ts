@@ -1,6 +1,6 @@
 import { withoutPoolRecord } from '../../../model/objects/pool-record.ts';
 import { defined } from '../../../lang/defined.ts';
-import { judgeOther, judgeService } from '../../../controller/services/service-conditions.ts';
+import { judgeOther, judgeService, type JudgedService } from '../../../controller/services/service-conditions.ts';
 import type { Allocator } from '../../../decisions/allocation/allocator.ts';
 import { decideAllocationClaim } from '../../../decisions/allocation/claim.ts';
 import { allocationRequest } from '../../../decisions/allocation/request.ts';
@@ -19,8 +19,8 @@ export interface CurrentState {
   readonly conditions: readonly Condition[];
   /** Its first cause. */
   readonly problem?: ServiceProblem;
-  /** Decides its verdict from the same objects. Absent: the conditions are the recorded ones. */
-  readonly judge?: () => Verdict;
+  /** Its verdict from the same objects. Absent: the conditions are the recorded ones. */
+  readonly judged?: Pick<JudgedService, 'verdict' | 'judge'>;
 }
 
 interface StateOptions {
@@ -72,8 +72,8 @@ export async function currentStates(
     const isLate = refusal === undefined && service.ingress.length === 0;
     const suspended = await whyAllocationSuspended(reading, service, recorded.get(key)?.conditions ?? []);
     const unmet = suspended ?? (isLate ? reason('NoAddress', undefined) : refusal);
-    const { conditions, verdict, judge } = judgeService(snapshot, service, { reason: unmet, details: [] }, now);
-    present.set(key, { conditions, judge, ...defined({ problem: problemOf(verdict) }) });
+    const { conditions, ...judged } = judgeService(snapshot, service, { reason: unmet, details: [] }, now);
+    present.set(key, { conditions, judged, ...defined({ problem: problemOf(judged.verdict) }) });
   }
   return present;
 }

@@ -18,13 +18,14 @@ import type { Snapshot } from '../../../model/store/snapshot.ts';
 import { problemText } from '../../../sources/source.ts';
 import { TimeSlice } from '../../../system/time-slice.ts';
 import type { CommandContext } from '../../context/command-context.ts';
+import { callerContext } from '../../storage/caller-connection.ts';
 import type { UnreachableProcess } from '../../live/live-client.ts';
 import { openReading, type ReadingOptions } from '../../reading/open-reading.ts';
 import { linesAbove, problemLines } from '../../reading/problem-lines.ts';
 import { askedView } from '../../reading/query-nodes.ts';
 import { keptNow, type Reading } from '../../reading/reading.ts';
 import { Redaction } from '../../reading/redaction.ts';
-import { explanationLines, judgedExplanation } from '../explain-service.ts';
+import { explanationLines, judgedExplanation, type JudgedExplanation } from '../explain-service.ts';
 import { recallHistory } from '../history-command.ts';
 import { outsideLines, planLines, planOutcome, summaryLines, type OutsideOptions } from '../plan-outcome.ts';
 import { proposeTyped } from '../proposal.ts';
@@ -47,7 +48,9 @@ export async function openConsoleFacts(
 ): Promise<Facts & { readonly close: () => Promise<void> }> {
   const readings = await openReadings(context, options);
   try {
-    return new ConsoleFacts(context, options, { readings, first: await readings.next(), outside });
+    const first = await readings.next();
+    const kubeContext = first.reading.kind === 'cluster' ? await callerContext(context.variables, options) : undefined;
+    return new ConsoleFacts(context, options, { readings, first, outside, kubeContext: kubeContext?.name });
   } catch (error) {
     await readings.close();
     throw error;
@@ -58,6 +61,14 @@ interface Parts {
   readonly readings: Readings;
   readonly first: Awaited<ReturnType<Readings['next']>>;
   readonly outside: OutsideOptions | undefined;
+  readonly kubeContext: string | undefined;
+}
+
+interface LastPicture {
+  readonly reading: Reading;
+  readonly picture: Picture;
+  /** The answers of processes, as text. */
+  readonly heard: string;
 }
 
 class ConsoleFacts implements Facts {
@@ -67,7 +78,7 @@ class ConsoleFacts implements Facts {
   readonly #readings: Readings;
   readonly #outside: OutsideOptions | undefined;
   readonly #redaction = new Redaction();
-  #last: { readonly reading: Reading; readonly picture: Picture; readonly heard: string } | undefined;
+  #last: LastPicture | undefined;
 
   readonly #outsideReading: OutsideReading | undefined;
 
@@ -77,12 +88,18 @@ class ConsoleFacts implements Facts {
   /** The reading at the start, while no picture has it. */
   #first: Awaited<ReturnType<Readings['next']>> | undefined;
 
-  constructor(context: CommandContext, options: ReadingOptions, { readings, first, outside }: Parts) {
+  /** Why the last reading failed. Undefined: it did not. */
+  #trouble: string | undefined;
+
+  readonly #kubeContext: string | undefined;
+
+  constructor(context: CommandContext, options: ReadingOptions, { readings, first, outside, kubeContext }: Parts) {
     this.#context = context;
     this.#options = options;
     this.#readings = readings;
     this.#first = first;
     this.#outside = outside;
+    this.#kubeContext = kubeContext;
     this.#outsideReading = outside === undefined ? undefined : new OutsideReading(context, outside);
     this.intervalMilliseconds = readings.intervalMilliseconds;
   }
@@ -96,6 +113,17 @@ class ConsoleFacts implements Facts {
   }
 
   async read(): Promise<Picture> {
+    try {
+      const picture = await this.#readNow();
+      this.#trouble = undefined;
+      return picture;
+    } catch (error) {
+      this.#trouble = messageOf(error);
+      throw error;
+    }
+  }
+
+  async #readNow(): Promise<Picture> {
     const { reading, isNew } = this.#first ?? (await this.#readings.next());
     this.#first = undefined;
     const view = await askedView(this.#context, this.#options, reading, { of: ['agent', 'controller'] });
@@ -116,7 +144,7 @@ class ConsoleFacts implements Facts {
     const verdicts = await this.#verdicts(asked, { states, processes: view.processes, slice });
     const overview = markUndecided(await readOverview(asked, {}, conditionsOf(states), known), reading, '');
     const picture: Picture = {
-      from: reading.from,
+      from: this.#kubeContext === undefined ? reading.from : `context ${this.#kubeContext}, ${reading.from}`,
       kind: reading.kind,
       snapshot: view.snapshot,
       live: view.live,
@@ -144,7 +172,25 @@ class ConsoleFacts implements Facts {
     return currentVerdicts(reading, { ...known, providers, previewOf: (service) => outside?.previewOf(service) });
   }
 
+  /** While nothing can be read, explains from the last picture. */
   async explain(key: ServiceKey): Promise<ExplainedService | undefined> {
+    const last = this.#last;
+    if (last !== undefined && this.#trouble !== undefined) return this.#explainLast(key, last, this.#trouble);
+    try {
+      return await this.#explainPresent(key);
+    } catch (error) {
+      if (last === undefined) throw error;
+      return this.#explainLast(key, last, messageOf(error));
+    }
+  }
+
+  async #explainLast(key: ServiceKey, { reading, picture }: LastPicture, stale: string): Promise<ExplainedService | undefined> {
+    const kept = { ...withoutServer(reading), snapshot: picture.snapshot, now: picture.now };
+    const judged = await judgedExplanation(this.#context, kept, key, { ...this.#options, ask: false }, undefined);
+    return judged === undefined ? undefined : { ...explainedOf(kept, judged), stale };
+  }
+
+  async #explainPresent(key: ServiceKey): Promise<ExplainedService | undefined> {
     const kept = this.#previewed;
     const now = this.#context.clock.now();
     if (kept?.of.explanation.service === key && now - kept.at < previewMilliseconds) return kept.of;
@@ -170,16 +216,7 @@ class ConsoleFacts implements Facts {
     const now = last.kind === 'manifests' ? last.now : this.#context.clock.date().getTime();
     const reading = { ...last, now };
     const judged = await judgedExplanation(this.#context, reading, key, this.#options, this.#outside);
-    if (judged === undefined) return undefined;
-    const { explanation } = judged;
-    return {
-      from: reading.from,
-      kind: reading.kind,
-      at: new Date(now).toISOString(),
-      explanation,
-      lines: explanationLines(reading, judged, 'brief'),
-      wideLines: explanationLines(reading, judged, 'whole'),
-    };
+    return judged === undefined ? undefined : explainedOf(reading, judged);
   }
 
   async outside(): Promise<OutsideResources> {
@@ -215,6 +252,31 @@ class ConsoleFacts implements Facts {
   close(): Promise<void> {
     return this.#readings.close();
   }
+}
+
+function explainedOf(reading: Reading, judged: JudgedExplanation): ExplainedService {
+  const { from, kind, now } = reading;
+  return {
+    from,
+    kind,
+    at: new Date(now).toISOString(),
+    explanation: judged.explanation,
+    lines: explanationLines(reading, judged, 'brief'),
+    wideLines: explanationLines(reading, judged, 'whole'),
+  };
+}
+
+/** The same objects, without what is read of each Service when it is explained: its Pods and its Events. */
+function withoutServer(reading: Reading): Reading {
+  return {
+    ...reading,
+    pods: async () => undefined,
+    record: async (key) => ({ conditions: (await reading.conditions()).get(key) ?? [], events: [] }),
+  };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function notesOf(reading: Reading, unasked: readonly UnreachableProcess[]): Note[] {

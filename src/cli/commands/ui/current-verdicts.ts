@@ -3,6 +3,9 @@ import { judgeOther } from '../../../controller/services/service-conditions.ts';
 import type { ClaimingProvider } from '../../../controller/provider-definition.ts';
 import { defined } from '../../../lang/defined.ts';
 import { decideAllocationClaim } from '../../../decisions/allocation/claim.ts';
+import { outsideFrontends, seenConnections } from '../../../decisions/verdict/seen-connections.ts';
+import type { BriefVerdict } from '../../../console/picture.ts';
+import { isFabricWhole } from '../../../explain/overview/whole-fabric.ts';
 import type { Verdict } from '../../../decisions/verdict/verdict.ts';
 import { withUnnamed } from '../../../explain/provider/provider.ts';
 import { forecastService } from '../../../explain/service/forecast.ts';
@@ -36,11 +39,12 @@ interface Beside {
  * Returns the verdict of `herald explain` on each Service of type LoadBalancer and on each that has a state. Objects that could not be read, and
  * manifests without a controller, need the whole explanation: then at most `limits.explainedServices` Services have a verdict.
  */
-export async function currentVerdicts(reading: Reading, beside: Beside): Promise<ReadonlyMap<ServiceKey, Verdict>> {
+export async function currentVerdicts(reading: Reading, beside: Beside): Promise<ReadonlyMap<ServiceKey, BriefVerdict>> {
   const { states, slice } = beside;
   const released = await keptNow(reading);
   const recorded = await reading.conditions();
-  const verdicts = new Map<ServiceKey, Verdict>();
+  const verdicts = new Map<ServiceKey, BriefVerdict>();
+  const isWholeFabric = isFabricWhole(reading.snapshot, reading.now);
   let explained = 0;
   for (const [key, service] of reading.snapshot.services) {
     if (slice.isUsedUp) await slice.yield();
@@ -48,7 +52,7 @@ export async function currentVerdicts(reading: Reading, beside: Beside): Promise
     if (service.type !== 'LoadBalancer' && state === undefined) continue;
     const isWhole = needsExplanation(reading, service);
     if (isWhole && ++explained > limits.explainedServices) continue;
-    const decided = isWhole ? explainedVerdict(reading, key, released) : judgedVerdict(reading, service, state);
+    const decided = isWhole ? explainedVerdict(reading, key, released) : judgedVerdict(reading, service, state, isWholeFabric);
     const said =
       refusedVerdict({ service: key, status: ingressTexts(service) }, beside.processes) ??
       verdictOfProvider(reading, { key, service, conditions: recorded.get(key) ?? [] }, beside) ??
@@ -63,9 +67,19 @@ function needsExplanation({ kind, snapshot, unread }: Reading, { ingress }: Serv
   return kind === 'manifests' && ingress.length === 0 && snapshot.nodeStates.size === 0;
 }
 
-function judgedVerdict({ snapshot, now }: Reading, service: Service, state: CurrentState | undefined): Verdict | undefined {
-  if (decideAllocationClaim(service, snapshot.config).mine) return state?.judge?.();
-  return judgeOther(snapshot, service, now).judge();
+function judgedVerdict(
+  { snapshot, now }: Reading,
+  service: Service,
+  state: CurrentState | undefined,
+  isWholeFabric: boolean,
+): BriefVerdict | undefined {
+  if (!decideAllocationClaim(service, snapshot.config).mine) return judgeOther(snapshot, service, now).judge();
+  const { verdict, judge } = state?.judged ?? {};
+  if (verdict !== undefined || !isWholeFabric) return verdict ?? judge?.();
+  // To judge each of 50,000 Services takes as long as half a minute, and would find only whether it was seen.
+  const { answered } = seenConnections(snapshot, now);
+  const frontends = outsideFrontends(service);
+  return { outcome: frontends.length > 0 && frontends.every(answered) ? 'served' : 'announced' };
 }
 
 function explainedVerdict(reading: Reading, key: ServiceKey, released: readonly ReleasedAddress[]): Verdict | undefined {
