@@ -90,6 +90,8 @@ export interface Facts {
   readonly changed?: (() => Promise<void>) | undefined;
   /** Explains a Service. Undefined: there is none of this name. */
   explain(service: ServiceKey): Promise<ExplainedService | undefined>;
+  /** Returns why a Service that exists is not explained: its errors, or the kinds that may not be read. Empty: nothing is known of it. */
+  whyUnexplained(service: ServiceKey): readonly string[];
   /** Reads the resources of providers outside the cluster. It may return those of the last reading. */
   outside(): Promise<OutsideResources>;
   /** Plans manifests (YAML or JSON) against what was read last. They are written nowhere. */

@@ -136,6 +136,8 @@ class Answers {
     return this.#told(async () => {
       const explained = await this.#facts.explain(name as ServiceKey);
       if (explained !== undefined) return json(200, this.#facts.redact(serviceView(explained)) as object);
+      const whys = this.#facts.whyUnexplained(name as ServiceKey).map((line) => this.#facts.redact(line));
+      if (whys.length > 0) return json(404, { error: `Service ${name} cannot be explained: ${whys.join(' ')}`, fix: '' });
       return json(404, { error: `there is no Service ${name}`, fix: 'it may have been deleted: go back to the list' });
     }, repeated);
   }

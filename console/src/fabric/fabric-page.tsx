@@ -2,7 +2,8 @@ import { useMemo } from 'preact/hooks';
 import { consolePaths, serviceOutcomes, type FabricView, type Health, type ServiceOutcome } from '../../../src/console/contract.ts';
 import { Link } from '../parts/link.tsx';
 import { Mark, Outcome, outcomes } from '../parts/mark.tsx';
-import { Answered, Message } from '../parts/message.tsx';
+import { peerExample } from '../parts/examples.ts';
+import { Answered, Example, Message } from '../parts/message.tsx';
 import { Notes } from '../parts/notes.tsx';
 import { useAnswer } from '../state/answer.ts';
 import { useLink } from '../state/pulse.ts';
@@ -34,7 +35,8 @@ function Fabric({ view, chosen }: { readonly view: FabricView; readonly chosen: 
       <>
         <Notes notes={notes} />
         <Message title="There are no nodes and no routers">
-          <p>{from} has neither a Node nor a BGPPeer. They appear here as soon as they exist.</p>
+          <p>{from} has neither a Node nor a BGPPeer. They appear here as soon as they exist. A router, with its address and AS number:</p>
+          <Example manifests={peerExample} />
         </Message>
       </>
     );

@@ -1,3 +1,4 @@
+import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import type { PathArrow, ServicePath, Why } from '../../../src/console/contract.ts';
 import { Diagram, type Arrow } from '../parts/diagram.tsx';
@@ -86,8 +87,20 @@ export function Path({ path }: { readonly path: ServicePath }) {
         ))}
       </ul>
       {unmet !== undefined && <Gap title="Address" whys={[unmet]} isChosen={false} />}
-      {gaps.map(({ id, title, whys }) => (
-        <Gap key={id} title={title} whys={whys} isChosen={chosen === id} />
+      {foldedGaps(gaps).map(([first, ...others]) => (
+        <Fragment key={first.id}>
+          <Gap title={first.title} whys={first.whys} isChosen={chosen === first.id} />
+          {others.length > 0 && (
+            <details class="alike" open={others.some(({ id }) => id === chosen)}>
+              <summary>
+                {others.length} more of this kind: {others.map(({ title }) => title).join('; ')}
+              </summary>
+              {others.map(({ id, title, whys }) => (
+                <Gap key={id} title={title} whys={whys} isChosen={chosen === id} />
+              ))}
+            </details>
+          )}
+        </Fragment>
       ))}
     </section>
   );
@@ -127,6 +140,12 @@ function gapsOf({ nodes, routes, forwarding, endpoints }: ServicePath): readonly
     ({ whys }) => JSON.stringify(whys.map(({ text }) => text)),
   );
   return [...byReason.values()].flatMap((alike) => alike.slice(0, 1).map(({ id, whys }) => ({ id, title: placesText(alike), whys })));
+}
+
+/** Puts gaps with the same reasons, such as several sessions of one router that are down, behind the first of them. */
+function foldedGaps(gaps: readonly GapInPath[]): readonly (readonly [GapInPath, ...GapInPath[]])[] {
+  const alike = Map.groupBy(gaps, ({ whys }) => whys.map(({ code }) => code).join(' '));
+  return [...alike.values()].flatMap(([first, ...others]) => (first === undefined ? [] : [[first, ...others] as const]));
 }
 
 interface Place {

@@ -2,7 +2,8 @@ import { useMemo } from 'preact/hooks';
 import { consolePaths, serviceOutcomes, type ServiceRow, type ServicesView } from '../../../src/console/contract.ts';
 import { Link } from '../parts/link.tsx';
 import { Mark, Outcome, outcomes } from '../parts/mark.tsx';
-import { Answered, Message } from '../parts/message.tsx';
+import { servicesExample } from '../parts/examples.ts';
+import { Answered, Example, Message } from '../parts/message.tsx';
 import { Notes } from '../parts/notes.tsx';
 import { VirtualRows } from '../parts/virtual-rows.tsx';
 import { useAnswer } from '../state/answer.ts';
@@ -43,8 +44,9 @@ function Services({ view, filter }: { readonly view: ServicesView; readonly filt
         <Notes notes={notes} />
         <Message title="There is no Service of type LoadBalancer">
           <p>
-            Nothing in {from} asks for an address. A Service with <code>type: LoadBalancer</code> appears here as soon as it exists.
+            Nothing in {from} asks for an address. A Service with <code>type: LoadBalancer</code> appears here as soon as it exists:
           </p>
+          <Example manifests={servicesExample} />
         </Message>
       </>
     );

@@ -3,6 +3,7 @@ import { reasonLine } from '../../decisions/verdict/verdict-text.ts';
 import { l2Segments } from '../../explain/l2/l2-segments.ts';
 import { isUp, sessionReport, type SessionRow } from '../../explain/sessions/session-report.ts';
 import { sessionText } from '../../explain/sessions/session.ts';
+import { ageText, secondsSince } from '../../explain/text/age.ts';
 import type { Problem } from '../../explain/overview/problem.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { currentReport } from '../../model/objects/node-state.ts';
@@ -22,8 +23,11 @@ export function fabricView(picture: Picture): FabricView {
   const ends = endHealths(drawn);
   const nodes = nodesOf(picture, ends);
   const peers = peersOf(picture, sessions, ends);
+  const facts = readingFacts(picture);
   return {
-    ...readingFacts(picture),
+    ...facts,
+    // The list of problems has the errors of objects.
+    notes: facts.notes.filter(({ line }) => !problems.some((problem) => line === `problem: ${problem.line}`)),
     nodes,
     peers,
     sessions: drawn,
@@ -50,21 +54,39 @@ function withOutcome(problem: Problem, { verdicts }: Picture): FabricProblem {
 function sessionOf(row: SessionRow, now: number): FabricSession {
   const { node, peer, address, state, secondsInState, prefixesSent, bfd, reason, warning, source } = row;
   const why = reason ?? warning;
+  const down = isUp(row) ? undefined : secondsDown(row, now);
   return {
     node,
     peer,
     address,
     health: healthOf(row),
     isLive: source === 'asked now',
-    words: sessionText(row),
+    words: wordsOf(row, down),
     ...defined({
       state,
       prefixesSent,
       bfd,
-      since: secondsInState === undefined ? undefined : timeText(now - secondsInState * 1000),
+      since:
+        down === undefined
+          ? secondsInState === undefined
+            ? undefined
+            : timeText(now - secondsInState * 1000)
+          : timeText(now - down * 1000),
       why: why === undefined ? undefined : reasonLine(why),
     }),
   };
+}
+
+/** A session that is down tries again and again, so its state is always new. Its cause has the time when it went down. */
+function secondsDown({ reason: because }: SessionRow, now: number): number | undefined {
+  const { since } = (because?.details ?? {}) as { readonly since?: unknown };
+  return typeof since === 'string' ? secondsSince(since, now) : undefined;
+}
+
+function wordsOf(row: SessionRow, down: number | undefined): string {
+  if (down === undefined) return sessionText(row);
+  const { secondsInState: _, ...session } = row;
+  return `${sessionText(session)}; down for ${ageText(down)}`;
 }
 
 /** Reasons that say that nobody knows the state of a session. */

@@ -39,6 +39,7 @@ const facts: Facts = {
   intervalMilliseconds: 50,
   read: async () => pictureOf({ services: [{ name: 'shop/web' }] }),
   explain: async () => undefined,
+  whyUnexplained: () => [],
   plan: async (manifests) => (given.push(manifests), planned),
   history: async () => ({ entries: [], told: [], unasked: [] }),
   outside: async () => ({ services: [], notes: [] }),

@@ -24,6 +24,7 @@ function following(first: Picture, { intervalMilliseconds = 1000, changed }: Par
       return state.picture;
     },
     explain: async () => undefined,
+    whyUnexplained: () => [],
     plan: () => Promise.reject(new Error('nothing is planned here')),
     history: async () => ({ entries: [], told: [], unasked: [] }),
     outside: async () => ({ services: [], notes: [] }),

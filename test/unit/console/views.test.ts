@@ -8,6 +8,7 @@ import { servicesView } from '../../../src/console/views/services.ts';
 import { serviceView } from '../../../src/console/views/service.ts';
 import type { Plan } from '../../../src/explain/plan/plan.ts';
 import { explainService } from '../../../src/explain/service/service.ts';
+import { reason } from '../../../src/model/reasons.ts';
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { cluster, type ClusterLiteral } from '../decisions/fixtures.ts';
 import { pictureOf } from './picture-of.ts';
@@ -150,6 +151,39 @@ describe('the fabric', () => {
     expect(nodes).toMatchObject(['n1', 'n2'].map((node) => ({ node, health: 'bad', lines: ['rp_filter of eth0 is 1.'] })));
   });
 
+  test('says for how long a session is down, although each attempt has a new state', () => {
+    const picture = pictureOf(fabric, now);
+    const report = picture.snapshot.nodeStates.get('n1');
+    if (report === undefined) throw new RangeError('n1 does not report');
+    const cause = reason('HoldTimeExpired', {
+      peer: 'tor',
+      router: '10.0.0.254',
+      since: '2025-12-31T23:56:00Z',
+      latest: '',
+      seconds: 90,
+    } as never);
+    const sessions = report.sessions.map((one) => ({ ...one, state: 'Active' as const, since: '2026-01-01T00:01:00Z', cause }));
+    const nodeStates = new Map([...picture.snapshot.nodeStates, ['n1', { ...report, sessions }]]);
+    const { sessions: drawn } = fabricView({ ...picture, snapshot: { ...picture.snapshot, nodeStates } });
+    const session = drawn.find(({ node }) => node === 'n1');
+    expect(session?.since).toBe('2025-12-31T23:56:00.000Z');
+    expect(session?.words).toBe('tor (10.0.0.254, AS 64513): Active; down for 5 min');
+  });
+
+  test('has an error of an object once, in its list of problems', () => {
+    const line = 'a.yaml:4: IPAddressPool/bent: spec.addresses: must be a list';
+    const notes = [
+      { severity: 'error', line: `problem: ${line}` },
+      { severity: 'error', line: 'problem: nothing of IPAddressPool/bent is in force: no earlier good version is known' },
+      { severity: 'warning', line: 'warning: something else' },
+    ] as const;
+    const problems = [{ object: 'IPAddressPool/bent', code: 'ObjectUnreadable', line }];
+    const view = fabricView({ ...pictureOf(fabric, now), notes, problems });
+    expect(view.notes).toEqual(notes.slice(1));
+    expect(view.problems).toEqual(problems);
+    expect(servicesView({ ...pictureOf(fabric, now), notes, problems }).notes).toEqual(notes);
+  });
+
   test('does not call the session of a silent node broken, but unknown', () => {
     const { nodes, sessions } = fabricView(pictureOf({ ...fabric, running: { n1: { tor: '10.0.0.254' } } }, now));
     expect(nodes.find(({ node }) => node === 'n2')).toMatchObject({ health: 'unknown', lines: [expect.stringContaining('n2') as string] });
@@ -176,6 +210,14 @@ describe('the path of a Service', () => {
       ['node n2', 'good'],
     ]);
     expect(endpoints).toMatchObject({ ready: 2, unusable: 0 });
+  });
+
+  test('says of a node without a report what it should do, not that it does', () => {
+    const { nodes } = pathOf({ ...fabric, running: { n1: { tor: '10.0.0.254' } } });
+    expect(nodes.map(({ detail }) => detail)).toEqual([
+      'forwards 2 frontends to 2 of 2 endpoints',
+      'should forward 2 frontends to 2 of 2 endpoints',
+    ]);
   });
 
   test('says how connections are spread, and which way packets go back', () => {

@@ -219,9 +219,9 @@ describe('table of pools', () => {
   test('each family has a row with its advertisements and the waiting Services by reason', () => {
     expect(told(renderPools(plain(poolReport(snapshot())), true))).toMatchInlineSnapshot(`
       "
-      Pool  Family  Addresses  Given  Free        Announced By  Pending             Ranges                             Gives No More
-      full  IPv4    1          1      0           all           PoolFull 1          192.0.2.9/32                       pool full is full (1 of 1 IPv4 addresses)
-      main  IPv4    2          1      1           all           PoolNotRequested 1  192.0.2.1-192.0.2.2,2001:db8::/64  -
+      Pool  Family  Addresses  Given  Free        Announced By  Pending     Ranges                             Gives No More
+      full  IPv4    1          1      0           all           PoolFull 1  192.0.2.9/32                       pool full is full (1 of 1 IPv4 addresses)
+      main  IPv4    2          1      1           all           -           192.0.2.1-192.0.2.2,2001:db8::/64  -
             IPv6    2^64       1      about 2^64
 
       1 Service waits for an address.
@@ -275,7 +275,7 @@ describe('renderOverview', () => {
 
       Pool  Family  Addresses  Given  Free        Announced By  Pending
       full  IPv4    1          1      0           all           PoolFull 1
-      main  IPv4    2          1      1           all           PoolNotRequested 1
+      main  IPv4    2          1      1           all           -
             IPv6    2^64       1      about 2^64
       "
     `);

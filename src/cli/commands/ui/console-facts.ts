@@ -219,6 +219,13 @@ class ConsoleFacts implements Facts {
     return judged === undefined ? undefined : explainedOf(reading, judged);
   }
 
+  whyUnexplained(key: ServiceKey): readonly string[] {
+    const reading = this.#last?.reading ?? this.#first?.reading;
+    if (reading === undefined || reading.snapshot.services.has(key)) return [];
+    const own = reading.problems.filter(({ object, severity }) => severity === 'error' && object === `Service/${key}`);
+    return own.length > 0 ? own.map(problemText) : unreadLines(reading.unread.filter(({ kind }) => kind === 'Service'));
+  }
+
   async outside(): Promise<OutsideResources> {
     return (await this.#outsideReading?.read(await this.#latest())) ?? { services: [], notes: [] };
   }

@@ -74,6 +74,20 @@ describe('the facts of the console', () => {
     await facts.close();
   });
 
+  test('a Service with an error is not called deleted: its error is told', async () => {
+    await writeFile(
+      join(directory, '93-broken.yaml'),
+      'apiVersion: v1\nkind: Service\nmetadata: { namespace: shop, name: broken }\nspec: { type: LoadBalancer, clusterIP: 10.96.0.78, ports: 7 }\n',
+    );
+    const facts = await openConsoleFacts(collecting().context, { source: directory, socket });
+    expect(fabricView(await facts.read()).problems.map(({ object }) => object)).toContain('Service/shop/broken');
+    expect(await facts.explain('shop/broken')).toBeUndefined();
+    expect(facts.whyUnexplained('shop/broken')).toEqual([expect.stringMatching(/^93-broken\.yaml:4.*Service\/shop\/broken: spec\.ports/)]);
+    expect(facts.whyUnexplained('shop/nothing')).toEqual([]);
+    expect(facts.whyUnexplained('shop/web')).toEqual([]);
+    await facts.close();
+  });
+
   test.each(['a directory', 'manifests'])('an address that the status of a pool keeps is shown as kept: %s', async (kind) => {
     const status = `status:\n  released: [{ service: shop/gone, address: 100.64.9.7, until: "2999-01-01T00:00:00Z" }]\n`;
     const kept = `${pool('keeping', '[100.64.9.0/28], keepReleasedSeconds: 600')}${status}`;
