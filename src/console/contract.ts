@@ -270,11 +270,38 @@ export interface ServicePath {
   readonly unmet?: Why;
   readonly routers: readonly PathRouter[];
   readonly nodes: readonly PathNode[];
-  readonly endpoints: { readonly ready: number; readonly terminating: number; readonly unusable: number; readonly whys: readonly Why[] };
+  readonly endpoints: PathEndpoints;
   /** From a router to a node: the route. A route that is missing has a reason. */
   readonly routes: readonly PathArrow[];
   /** From a node to the endpoints. */
   readonly forwarding: readonly PathArrow[];
+}
+
+/** The endpoints by node. The counts are of pods, each of which may have an address of each family. */
+export interface PathEndpoints {
+  readonly ready: number;
+  readonly terminating: number;
+  readonly unusable: number;
+  readonly whys: readonly Why[];
+  /** At most `limits.drawnEndpoints`. */
+  readonly nodes: readonly PathEndpointNode[];
+  readonly moreNodes: number;
+}
+
+export interface PathEndpointNode {
+  /** "": the endpoints do not say on which node they are. */
+  readonly node: string;
+  readonly health: Health;
+  /** Empty when there are more than `limits.drawnEndpoints` of all nodes: `summary` counts them. */
+  readonly endpoints: readonly PathEndpoint[];
+  readonly summary: string;
+}
+
+export interface PathEndpoint {
+  readonly address: string;
+  readonly health: Health;
+  /** What agents last saw of connections to it, and when: "refused 5 s ago on node2, answered 12 s ago on node1". */
+  readonly look: string;
 }
 
 export interface PathAddress {
@@ -290,6 +317,14 @@ export interface PathRouter {
   /** A BGP peer, or a link on which a node answers ARP or NDP. */
   readonly kind: 'peer' | 'link';
   readonly detail: string;
+  readonly health: Health;
+  /** Of a router: its sessions, by BGPPeer. */
+  readonly sessions: readonly PathSession[];
+}
+
+export interface PathSession {
+  readonly peer: string;
+  readonly address: string;
   readonly health: Health;
 }
 

@@ -27,6 +27,8 @@ export const limits = {
   groupNames: 20,
   /** Nodes of a Service's path that are drawn one by one. With more, alike nodes share a box. */
   drawnNodes: 12,
+  /** Endpoints of a Service's path that are drawn one by one. With more, each node has a summary; and the nodes that have one. */
+  drawnEndpoints: 20,
   /** Octets of manifests in one request, and plans that are computed at the same time. */
   manifestBytes: 1_048_576,
   plans: 2,

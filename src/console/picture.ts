@@ -11,6 +11,7 @@ import type { OutsideResource } from '../model/objects/outside-resource.ts';
 import type { ReleasedAddress } from '../model/parse/released-address.ts';
 import type { Snapshot } from '../model/store/snapshot.ts';
 import type { ServiceExplanation } from '../explain/service/service.ts';
+import type { LookedAtEndpoint } from '../explain/service/endpoint-looks.ts';
 import type { Note, ReadingFacts } from './contract.ts';
 
 /** Everything that was read at one moment, with the answers of agents in place of their reports. */
@@ -42,6 +43,7 @@ export interface ServiceState {
 /** A Service as `herald explain service` explains it. */
 export interface ExplainedService extends Pick<ReadingFacts, 'from' | 'kind' | 'at'> {
   readonly explanation: ServiceExplanation;
+  readonly endpoints: readonly LookedAtEndpoint[];
   /** The command prints these lines, and under `-o wide` the others. */
   readonly lines: readonly string[];
   readonly wideLines: readonly string[];

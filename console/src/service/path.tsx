@@ -1,6 +1,6 @@
 import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
-import type { PathArrow, ServicePath, Why } from '../../../src/console/contract.ts';
+import type { PathArrow, PathEndpointNode, ServicePath, Why } from '../../../src/console/contract.ts';
 import { Diagram, type Arrow } from '../parts/diagram.tsx';
 import { healthWords, Mark } from '../parts/mark.tsx';
 
@@ -46,13 +46,22 @@ export function Path({ path }: { readonly path: ServicePath }) {
         <div class="column">
           <h3>Routers and links</h3>
           {routers.length === 0 && <div class="box off">none has the address</div>}
-          {routers.map(({ id, name, detail, health }) => (
+          {routers.map(({ id, name, detail, health, sessions }) => (
             <div key={id} class={`box ${health}`} data-box={id}>
               <p class="line">
                 <Mark health={health} label={healthWords[health]} />
                 <strong>{name}</strong>
+                <span class="muted">{detail}</span>
               </p>
-              <p class="muted">{detail}</p>
+              {sessions.map((session) => (
+                <p key={session.peer} class={`line session ${session.health}`}>
+                  {sessions.length > 1 && <Mark health={session.health} label={healthWords[session.health]} />}
+                  <span class="muted">
+                    {sessions.length > 1 && `${session.peer} `}
+                    <span class="mono">{session.address}</span>
+                  </span>
+                </p>
+              ))}
             </div>
           ))}
         </div>
@@ -78,6 +87,10 @@ export function Path({ path }: { readonly path: ServicePath }) {
             </p>
             {endpoints.terminating > 0 && <p>{endpoints.terminating} terminating but serving</p>}
             {endpoints.unusable > 0 && <p class="bad">{endpoints.unusable} not usable</p>}
+            {endpoints.nodes.map((node) => (
+              <EndpointsOfNode key={node.node} of={node} />
+            ))}
+            {endpoints.moreNodes > 0 && <p class="muted">and {endpoints.moreNodes} more nodes</p>}
           </div>
         </div>
       </Diagram>
@@ -103,6 +116,27 @@ export function Path({ path }: { readonly path: ServicePath }) {
         </Fragment>
       ))}
     </section>
+  );
+}
+
+/** The endpoints of a node, each with the last look at it. */
+function EndpointsOfNode({ of: { node, health, endpoints, summary } }: { readonly of: PathEndpointNode }) {
+  return (
+    <div class="endpoints">
+      <p class={`line ${health}`}>
+        {endpoints.length === 0 && <Mark health={health} label={healthWords[health]} />}
+        <span>{node === '' ? 'on no known node' : node}</span>
+      </p>
+      {summary !== '' && <p class="muted">{summary}</p>}
+      {endpoints.map(({ address, health: own, look }) => (
+        <p key={address} class={`line ${own}`}>
+          <Mark health={own} label={healthWords[own]} />
+          <span>
+            <span class="mono">{address}</span> <span class="muted">{look}</span>
+          </span>
+        </p>
+      ))}
+    </div>
   );
 }
 

@@ -105,9 +105,27 @@ describe('a Service', () => {
   test('is drawn from its address to its endpoints, with the words of explain', async () => {
     expect(await untilSameExplanation('shop/web')).toMatch(/^(?:Served|Announced, not checked): /);
     const boxes = await visitor.page.locator('.box strong').allTextContents();
-    expect(boxes).toEqual(expect.arrayContaining(['198.51.100.10', 'tor1-v4', 'tor2-v6', 'node1', 'node2', 'node3', '3 ready']));
-    // Four routers, twelve routes, three nodes to the endpoints.
-    expect(await visitor.page.locator('.arrow.good').count()).toBe(4 + 12 + 3);
+    expect(boxes).toEqual(expect.arrayContaining(['198.51.100.10', 'tor1', 'tor2', 'node1', 'node2', 'node3', '3 ready']));
+    // Two routers with two sessions each, an arrow from each to each node, three nodes to the endpoints.
+    expect(await visitor.page.locator('.arrow.good').count()).toBe(2 + 6 + 3);
+    expect(await visitor.page.locator('.session').allTextContents()).toEqual(
+      ['tor1-v4 10.1.0.1', 'tor1-v6 fd00:1::1', 'tor2-v4 10.2.0.1', 'tor2-v6 fd00:2::1'].map(
+        (text) => expect.stringContaining(text) as string,
+      ),
+    );
+  });
+
+  test('has its endpoints by node, with the last look of the agents', async () => {
+    const endpoints = visitor.page.locator('.endpoints');
+    expect(await endpoints.count()).toBe(3);
+    await stage.lab.client.tcp({ address: '198.51.100.10', port: 80, count: 30 });
+    await until('an endpoint of each node answered', async (note) => {
+      await visitor.page.reload();
+      await endpoints.first().waitFor();
+      const texts = await endpoints.allTextContents();
+      note(texts);
+      return texts.every((text, index) => text.startsWith(`node${index + 1}`) && / answered \d+ s ago on node\d/.test(text));
+    });
   });
 
   test('has a history', async () => {
@@ -155,6 +173,8 @@ describe('faults', () => {
       await visitor.open('/fabric');
       await until('the four sessions of node3 are red', async () => (await visitor.page.locator('.arrow.bad').count()) === 4);
       expect(await untilSameExplanation('shop/web')).toContain('node3');
+      // Alike sessions are folded behind the first one.
+      expect(await visitor.page.locator('.gap').filter({ visible: true }).count()).toBeLessThan(3);
       expect(await visitor.page.locator('.gap h3').allTextContents()).toEqual(
         expect.arrayContaining([expect.stringContaining('node3') as string]),
       );

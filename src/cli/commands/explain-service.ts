@@ -28,6 +28,7 @@ import { findProvider } from '../../model/provider-tables.ts';
 import { forecastService } from '../../explain/service/forecast.ts';
 import { alikeUnqueried } from '../../explain/text/unqueried.ts';
 import { withoutSelfReference } from '../../explain/text/self-reference.ts';
+import type { LiveNodes } from '../../explain/sessions/live-view.ts';
 import { explainLiveService } from '../../explain/service/live-service.ts';
 import { queryNodes } from '../reading/query-nodes.ts';
 import { addReadingOptions, openReading, type ReadingOptions } from '../reading/open-reading.ts';
@@ -105,6 +106,8 @@ export interface JudgedExplanation {
   readonly explanation: ServiceExplanation;
   /** Agents that could not be queried. */
   readonly unasked: readonly UnreachableProcess[];
+  /** The answers of the others. */
+  readonly live: LiveNodes;
 }
 
 /**
@@ -146,13 +149,14 @@ export async function judgedExplanation(
       ...defined({ verdict: refusedVerdict(concluded, processes) ?? providerVerdict(concluded, knowsEndpoints) }),
     },
     unasked,
+    live,
   };
 }
 
 /** Returns the lines that the command prints. */
 export function explanationLines(
   reading: Reading,
-  { explanation, unasked }: JudgedExplanation,
+  { explanation, unasked }: Pick<JudgedExplanation, 'explanation' | 'unasked'>,
   detail: 'brief' | 'whole',
 ): readonly string[] {
   const { service: key } = explanation;

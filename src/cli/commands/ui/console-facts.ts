@@ -9,6 +9,7 @@ import type {
   PlannedChanges,
   RecalledHistory,
 } from '../../../console/picture.ts';
+import { lookedAtEndpoints } from '../../../explain/service/endpoint-looks.ts';
 import { allocatorInSlices } from '../../../explain/pools/allocation.ts';
 import { withoutSelfReference } from '../../../explain/text/self-reference.ts';
 import { alikeUnqueried } from '../../../explain/text/unqueried.ts';
@@ -268,6 +269,7 @@ function explainedOf(reading: Reading, judged: JudgedExplanation): ExplainedServ
     kind,
     at: new Date(now).toISOString(),
     explanation: judged.explanation,
+    endpoints: lookedAtEndpoints(reading.snapshot.endpointSlices(judged.explanation.service), judged.live, now),
     lines: explanationLines(reading, judged, 'brief'),
     wideLines: explanationLines(reading, judged, 'whole'),
   };
