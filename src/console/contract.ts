@@ -22,12 +22,15 @@ export const consolePaths = {
   service: '/api/service',
   /** With `kind` and `name`, or of everything. `since`: RFC 3339. `at`: a moment for which the path of the Service is drawn. */
   history: '/api/history',
-  /** The only path that takes POST: the body is manifests, of the type `manifestType`. */
+  /** Takes POST only: the body is manifests, of the type `manifestType`. */
   plan: '/api/plan',
+  /** Takes POST only: the body is `{"service": "namespace/name"}`, of the type `checkType`. */
+  check: '/api/check',
 } as const;
 
 /** No form of another site can send this type, so the browser asks the server before it sends such a request from there. */
 export const manifestType = 'application/yaml';
+export const checkType = 'application/json';
 
 /** The lists that are computed from one reading of all objects. */
 export const lists = ['services', 'fabric', 'addresses'] as const;
@@ -355,6 +358,29 @@ export interface ServiceView extends Pick<ReadingFacts, 'from' | 'kind' | 'at'> 
   readonly wideLines: readonly string[];
   /** Why it shows the last picture, of the time `at`. Absent: it shows what is there now. */
   readonly stale?: string;
+  /** True when the caller may have the nodes check it. */
+  readonly mayCheck: boolean;
+}
+
+/** What connections to a Service showed, as `herald check service` prints it. */
+export interface CheckView {
+  /** When it ended, RFC 3339. */
+  readonly at: string;
+  readonly service: string;
+  readonly verdict: string;
+  readonly health: Health;
+  /** Failures first. */
+  readonly rows: readonly {
+    readonly from: string;
+    readonly to: string;
+    readonly result: string;
+    readonly time: string;
+    readonly health: Health;
+  }[];
+  /** `fix`: "" when there is none. */
+  readonly unchecked: readonly { readonly what: string; readonly why: string; readonly fix: string }[];
+  /** The command prints these lines. */
+  readonly lines: readonly string[];
 }
 
 /** Changes that manifests would make. */

@@ -32,6 +32,9 @@ export const limits = {
   /** Octets of manifests in one request, and plans that are computed at the same time. */
   manifestBytes: 1_048_576,
   plans: 2,
+  /** Octets of a request for a check, and checks at the same time: each opens connections from every node. */
+  checkBytes: 2048,
+  checks: 1,
   /** Rows of one section of a plan. The text to copy has all. */
   planRows: 500,
   /** Nodes of a plan that are drawn. With more there is no drawing. */

@@ -1,4 +1,6 @@
 import type { Verdict } from '../decisions/verdict/verdict.ts';
+import type { CheckReport } from '../explain/check/facts.ts';
+import type { NameOf } from '../explain/check/matrix.ts';
 import type { MergedHistory } from '../explain/history/merged-history.ts';
 import type { Overview } from '../explain/overview/overview.ts';
 import type { Problem } from '../explain/overview/problem.ts';
@@ -47,8 +49,20 @@ export interface ExplainedService extends Pick<ReadingFacts, 'from' | 'kind' | '
   /** The command prints these lines, and under `-o wide` the others. */
   readonly lines: readonly string[];
   readonly wideLines: readonly string[];
+  /** True when the caller may have the nodes check it. */
+  readonly mayCheck: boolean;
   /** Why it is explained from the last picture, of the time `at`. Absent: from what is there now. */
   readonly stale?: string;
+}
+
+/** What connections to a Service showed. */
+export interface CheckedService {
+  readonly report: CheckReport;
+  readonly nameOf: NameOf;
+  /** `herald check service` prints these lines. */
+  readonly lines: readonly string[];
+  /** When it ended, RFC 3339. */
+  readonly at: string;
 }
 
 /** Effects of manifests if they were applied, as `herald plan` computes them. */
@@ -96,6 +110,8 @@ export interface Facts {
   whyUnexplained(service: ServiceKey): readonly string[];
   /** Reads the resources of providers outside the cluster. It may return those of the last reading. */
   outside(): Promise<OutsideResources>;
+  /** Has the nodes open connections to a Service, with the rights of the caller. It changes nothing. Undefined: there is none of this name. */
+  check(service: ServiceKey): Promise<CheckedService | undefined>;
   /** Plans manifests (YAML or JSON) against what was read last. They are written nowhere. */
   plan(manifests: string): Promise<PlannedChanges>;
   /** Returns what running processes remember. */

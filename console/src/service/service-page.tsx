@@ -8,6 +8,7 @@ import { useAnswer } from '../state/answer.ts';
 import { useLink } from '../state/pulse.ts';
 import { ageText, clockText, useNow } from '../state/time.ts';
 import { historyPath, setQuery } from '../state/url.ts';
+import { CheckResult, useCheck } from './check.tsx';
 import { Path } from './path.tsx';
 
 export function ServicePage({ name, query }: { readonly name: string; readonly query: URLSearchParams }) {
@@ -25,7 +26,8 @@ export function ServicePage({ name, query }: { readonly name: string; readonly q
 }
 
 function Service({ view, isWide }: { readonly view: ServiceView; readonly isWide: boolean }) {
-  const { service, type, verdict, outcome, path, lines, wideLines, stale, at } = view;
+  const { service, type, verdict, outcome, path, lines, wideLines, stale, at, mayCheck } = view;
+  const check = useCheck(service);
   const now = useNow();
   const shown = isWide ? wideLines : lines;
   const { health } = serviceOutcomes[outcome];
@@ -37,9 +39,16 @@ function Service({ view, isWide }: { readonly view: ServiceView; readonly isWide
         <h1>{service}</h1>
         <Outcome outcome={outcome} />
         <span class="muted">{type}</span>
-        <Link to={historyPath('Service', service)} class="button">
-          What happened to it
-        </Link>
+        <div class="tools">
+          {mayCheck && (
+            <button type="button" disabled={check.isRunning} onClick={check.start}>
+              {check.isRunning ? 'Checking' : 'Check now'}
+            </button>
+          )}
+          <Link to={historyPath('Service', service)} class="button">
+            What happened to it
+          </Link>
+        </div>
       </div>
       {stale !== undefined && (
         <p class="banner doubtful" role="alert">
@@ -53,6 +62,7 @@ function Service({ view, isWide }: { readonly view: ServiceView; readonly isWide
         <Mark health={health} />
         <span>{verdict.line}</span>
       </p>
+      <CheckResult {...check} />
       <Path path={path} />
       <section class="card" aria-labelledby="explanation">
         <div class="card-head">

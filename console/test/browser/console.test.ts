@@ -21,6 +21,22 @@ afterAll(async () => {
   await stage?.stop();
 });
 
+/** A Service inside the cluster, with the pods of shop/web. */
+const inside = `apiVersion: v1
+kind: Service
+metadata: { namespace: shop, name: inside }
+spec: { type: ClusterIP, clusterIP: 10.96.0.60, ports: [{ name: http, protocol: TCP, port: 80, targetPort: 8080 }] }
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { namespace: shop, name: inside-v4, labels: { kubernetes.io/service-name: inside } }
+addressType: IPv4
+ports: [{ name: http, protocol: TCP, port: 8080 }]
+endpoints:
+  - { addresses: [10.244.1.10], nodeName: node1, conditions: { ready: true } }
+  - { addresses: [10.244.2.10], nodeName: node2, conditions: { ready: true } }
+`;
+
 /** The text of an explanation as the page shows it, line by line and without indentation. */
 async function explanationOnPage(): Promise<readonly string[]> {
   const lines = visitor.page.locator('.tree summary, .tree li:not(:has(details))');
@@ -126,6 +142,24 @@ describe('a Service', () => {
       note(texts);
       return texts.every((text, index) => text.startsWith(`node${index + 1}`) && / answered \d+ s ago on node\d/.test(text));
     });
+  });
+
+  test('is checked from every node when the button is pressed, with the words of herald check', async () => {
+    // Without an address outside, this host opens no connection.
+    await stage.herald.write('62-inside.yaml', inside);
+    await untilSameExplanation('shop/inside');
+    const { page } = visitor;
+    await page.getByRole('button', { name: 'Check now' }).click();
+    const result = page.locator('section[aria-labelledby=check]');
+    await result.locator('tbody tr').first().waitFor({ timeout: 60_000 });
+    const [verdict] = (await command(stage, 'check', 'service', 'shop/inside')).split('\n');
+    expect(await result.locator('.banner').textContent()).toBe(verdict);
+    const rows = await result.locator('tbody tr').allTextContents();
+    expect(rows.filter((row) => row.startsWith('every node') && row.includes('answered')).length).toBeGreaterThan(0);
+    expect(rows.join()).not.toMatch(/refused|no answer within|unreachable/);
+    expect(await result.textContent()).toContain('the client here: the Service has no address for clients outside');
+    await stage.herald.remove('62-inside.yaml');
+    await visitor.open('/service?name=shop/web');
   });
 
   test('has a history', async () => {

@@ -11,7 +11,7 @@ import { outcomeOf } from './service-outcome.ts';
 import { whyOf } from './why.ts';
 
 /** Draws the way from clients to the pods of one Service. */
-export function serviceView({ explanation, endpoints, lines, wideLines, from, kind, at, stale }: ExplainedService): ServiceView {
+export function serviceView({ explanation, endpoints, lines, wideLines, from, kind, at, stale, mayCheck }: ExplainedService): ServiceView {
   const { service, verdict, type } = explanation;
   return {
     from,
@@ -24,6 +24,7 @@ export function serviceView({ explanation, endpoints, lines, wideLines, from, ki
     path: pathOf({ explanation, endpoints }),
     lines,
     wideLines,
+    mayCheck,
     ...defined({ stale }),
   };
 }

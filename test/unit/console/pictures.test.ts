@@ -25,6 +25,7 @@ function following(first: Picture, { intervalMilliseconds = 1000, changed }: Par
     },
     explain: async () => undefined,
     whyUnexplained: () => [],
+    check: async () => undefined,
     plan: () => Promise.reject(new Error('nothing is planned here')),
     history: async () => ({ entries: [], told: [], unasked: [] }),
     outside: async () => ({ services: [], notes: [] }),

@@ -3,10 +3,13 @@ import type { ServicePath } from '../../../src/console/contract.ts';
 import { limits } from '../../../src/console/limits.ts';
 import { addressesView } from '../../../src/console/views/addresses.ts';
 import { fabricView } from '../../../src/console/views/fabric.ts';
+import { checkView } from '../../../src/console/views/check.ts';
 import { planView } from '../../../src/console/views/plan.ts';
 import { servicesView } from '../../../src/console/views/services.ts';
 import { serviceView } from '../../../src/console/views/service.ts';
 import type { Plan } from '../../../src/explain/plan/plan.ts';
+import { checkReport } from '../../../src/explain/check/check-report.ts';
+import { renderCheck } from '../../../src/explain/check/render-check.ts';
 import { lookedAtEndpoints } from '../../../src/explain/service/endpoint-looks.ts';
 import { explainService } from '../../../src/explain/service/service.ts';
 import { reason } from '../../../src/model/reasons.ts';
@@ -40,7 +43,7 @@ function pathOf(
   const explanation = explainService(snapshot, key, now);
   if (explanation === undefined) throw new RangeError(`no Service ${key}`);
   const endpoints = lookedAtEndpoints(snapshot.endpointSlices(key), live, now);
-  return serviceView({ explanation, endpoints, lines: [], wideLines: [], from: 'a test', kind: 'directory', at: '' }).path;
+  return serviceView({ explanation, endpoints, lines: [], wideLines: [], from: 'a test', kind: 'directory', at: '', mayCheck: false }).path;
 }
 
 describe('the list of Services', () => {
@@ -307,7 +310,16 @@ describe('the path of a Service', () => {
       );
       const explanation = explainService({ ...snapshot, nodeStates }, 'shop/web', now);
       if (explanation === undefined) throw new RangeError('no Service');
-      const view = serviceView({ explanation, endpoints: [], lines: [], wideLines: [], from: 'a test', kind: 'directory', at: '' });
+      const view = serviceView({
+        explanation,
+        endpoints: [],
+        lines: [],
+        wideLines: [],
+        from: 'a test',
+        kind: 'directory',
+        at: '',
+        mayCheck: false,
+      });
       expect(view.path.routers.map(({ name }) => name)).toEqual(two.map(({ name }) => name));
     });
   });
@@ -402,6 +414,7 @@ describe('the path of a Service', () => {
       from: '',
       kind: 'directory',
       at: '',
+      mayCheck: false,
     });
     expect(path.balancing).toEqual(['balancing random', 'a client stays at its endpoint until it was silent for 600 s']);
     expect(path.nodes[0]?.detail).toMatch(/; direct return: passes on by nothing, receives by dsr$/);
@@ -585,5 +598,36 @@ describe('a plan', () => {
     const { sections, map } = drawn({ ...nothing, routes });
     expect([sections[0]?.rows.length, sections[0]?.more]).toEqual([limits.planRows, 7]);
     expect(map.links).toEqual([]);
+  });
+});
+
+describe('a check', () => {
+  const probe = { type: 'probe', what: 'endpoint', protocol: 'TCP' } as const;
+  const input = {
+    service: 'shop/web',
+    nodes: [
+      { node: 'n1', lines: [{ ...probe, to: '10.1.0.1:8080', result: 'answered', milliseconds: 1 }, { type: 'end' }] },
+      { node: 'n2', lines: [{ ...probe, to: '10.1.0.1:8080', result: 'refused', milliseconds: 2 }, { type: 'end' }] },
+    ],
+    expected: ['n1', 'n2'],
+    external: new Set(),
+    routers: [],
+    received: [],
+    unchecked: [{ what: 'the client here', why: '--no-client' }],
+    hasEndpoints: true,
+  };
+
+  test('has the rows of the command, failures first, and what was not checked', () => {
+    const nameOf = (): undefined => undefined;
+    const report = checkReport(input as never, nameOf);
+    const lines = renderCheck(report, nameOf, false);
+    const view = checkView({ report, nameOf, lines, at: '2026-01-01T00:00:00Z' });
+    expect(view.rows).toEqual([
+      { from: 'n2', to: '10.1.0.1:8080/TCP', result: 'refused', time: '2.0 ms', health: 'bad' },
+      { from: 'n1', to: '10.1.0.1:8080/TCP', result: 'answered', time: '1.0 ms', health: 'good' },
+    ]);
+    expect([view.verdict, view.health]).toEqual([lines[0], 'bad']);
+    expect(view.unchecked).toEqual([{ what: 'the client here', why: '--no-client', fix: '' }]);
+    for (const { from, result } of view.rows) expect(lines.join('\n')).toMatch(new RegExp(`^${from} .* ${result} `, 'm'));
   });
 });

@@ -3,6 +3,7 @@ import { defaultLocalPref } from '../../../src/bgp/route.ts';
 import { shortAge } from '../../../src/explain/text/age.ts';
 import { overviewOf } from '../../../src/explain/overview/overview.ts';
 import { problemsOf } from '../../../src/explain/overview/problems.ts';
+import { explainService } from '../../../src/explain/service/service.ts';
 import { poolReport } from '../../../src/explain/pools/pool-report.ts';
 import { renderOverview } from '../../../src/explain/overview/render-overview.ts';
 import { renderPools } from '../../../src/explain/pools/render-pools.ts';
@@ -227,6 +228,15 @@ describe('table of pools', () => {
       1 Service waits for an address.
       "
     `);
+  });
+
+  test('a Service that asks for another pool does not wait for this one', () => {
+    const explained = explainService(snapshot(), 'shop/waits', now)?.allocation.pools;
+    expect(explained?.find(({ pool }) => pool === 'main')?.reason?.code).toBe('PoolNotRequested');
+    expect(poolReport(snapshot()).pools.map(({ pool, pending }) => [pool, pending])).toEqual([
+      ['full', [{ code: 'PoolFull', count: 1 }]],
+      ['main', []],
+    ]);
   });
 
   test('one pool that is not announced, and no pools at all', () => {

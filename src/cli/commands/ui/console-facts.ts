@@ -1,6 +1,7 @@
 import { defined } from '../../../lang/defined.ts';
 import type { Note } from '../../../console/contract.ts';
 import type {
+  CheckedService,
   ExplainedService,
   Facts,
   HistoryQuestion,
@@ -33,11 +34,14 @@ import { proposeTyped } from '../proposal.ts';
 import { conditionsOf, currentStates } from '../tables/current-conditions.ts';
 import { readOverview, readProblems, refusedBy, unwrittenBy } from '../tables/status-facts.ts';
 import { OutsideReading } from './outside-reading.ts';
+import { checkOne } from '../check/check-service.ts';
+import { mayCheck } from './check-rights.ts';
 import { currentVerdicts } from './current-verdicts.ts';
 import { openReadings, type Readings } from './readings.ts';
 
 /** An explanation with resources of a cloud is kept for this time: a page that follows changes must not exhaust the cloud's API. */
 const previewMilliseconds = 15_000;
+const rightsMilliseconds = 60_000;
 /** After this time a picture is computed again although nothing was heard: agents may have become silent. */
 const staleMilliseconds = 5000;
 
@@ -93,6 +97,8 @@ class ConsoleFacts implements Facts {
   #trouble: string | undefined;
 
   readonly #kubeContext: string | undefined;
+
+  #rights: { readonly at: number; readonly may: Promise<boolean> } | undefined;
 
   constructor(context: CommandContext, options: ReadingOptions, { readings, first, outside, kubeContext }: Parts) {
     this.#context = context;
@@ -188,7 +194,7 @@ class ConsoleFacts implements Facts {
   async #explainLast(key: ServiceKey, { reading, picture }: LastPicture, stale: string): Promise<ExplainedService | undefined> {
     const kept = { ...withoutServer(reading), snapshot: picture.snapshot, now: picture.now };
     const judged = await judgedExplanation(this.#context, kept, key, { ...this.#options, ask: false }, undefined);
-    return judged === undefined ? undefined : { ...explainedOf(kept, judged), stale };
+    return judged === undefined ? undefined : { ...explainedOf(kept, judged, false), stale };
   }
 
   async #explainPresent(key: ServiceKey): Promise<ExplainedService | undefined> {
@@ -217,7 +223,22 @@ class ConsoleFacts implements Facts {
     const now = last.kind === 'manifests' ? last.now : this.#context.clock.date().getTime();
     const reading = { ...last, now };
     const judged = await judgedExplanation(this.#context, reading, key, this.#options, this.#outside);
-    return judged === undefined ? undefined : explainedOf(reading, judged);
+    return judged === undefined ? undefined : explainedOf(reading, judged, await this.#mayCheck());
+  }
+
+  async check(key: ServiceKey): Promise<CheckedService | undefined> {
+    const reading = await this.#latest();
+    if (!reading.snapshot.services.has(key)) return undefined;
+    const checked = await checkOne(this.#context, this.#options, reading, key);
+    return { ...checked, at: this.#context.clock.date().toISOString() };
+  }
+
+  /** Asks again only now and then: rights seldom change. */
+  async #mayCheck(): Promise<boolean> {
+    const now = this.#context.clock.now();
+    if (this.#rights === undefined || now - this.#rights.at >= rightsMilliseconds)
+      this.#rights = { at: now, may: mayCheck(this.#context, this.#options).catch(() => false) };
+    return this.#rights.may;
   }
 
   whyUnexplained(key: ServiceKey): readonly string[] {
@@ -262,12 +283,13 @@ class ConsoleFacts implements Facts {
   }
 }
 
-function explainedOf(reading: Reading, judged: JudgedExplanation): ExplainedService {
+function explainedOf(reading: Reading, judged: JudgedExplanation, isCheckable: boolean): ExplainedService {
   const { from, kind, now } = reading;
   return {
     from,
     kind,
     at: new Date(now).toISOString(),
+    mayCheck: isCheckable,
     explanation: judged.explanation,
     endpoints: lookedAtEndpoints(reading.snapshot.endpointSlices(judged.explanation.service), judged.live, now),
     lines: explanationLines(reading, judged, 'brief'),

@@ -8,6 +8,7 @@ import type { OutsideOptions } from '../../../../../src/cli/commands/plan-outcom
 import type { Provider } from '../../../../../src/controller/provider.ts';
 import type { Service } from '../../../../../src/model/objects/service.ts';
 import { planCommand } from '../../../../../src/cli/commands/plan-command.ts';
+import { checkCommand } from '../../../../../src/cli/commands/check/check-command.ts';
 import { explainCommand } from '../../../../../src/cli/commands/explain-command.ts';
 import { poolsCommand } from '../../../../../src/cli/commands/tables/pools-command.ts';
 import { statusCommand } from '../../../../../src/cli/commands/tables/status-command.ts';
@@ -71,6 +72,16 @@ describe('the facts of the console', () => {
         { timeout: 20_000 },
       )
       .toEqual(expect.arrayContaining([expect.stringMatching(/^problem: 90-wrong\.yaml:4.*IPAddressPool\/bent/)]));
+    await facts.close();
+  });
+
+  test('a check has the lines of the command, and is offered where agents can be asked', async () => {
+    const facts = await openConsoleFacts(collecting().context, { source: directory, socket });
+    const checked = await facts.check('shop/ledger');
+    const { stdout } = await inProcess(checkCommand, ['service', 'shop/ledger', '--source', directory, '--socket', 'none']);
+    expect(`${checked?.lines.join('\n')}\n`).toBe(stdout);
+    expect(await facts.check('shop/nothing')).toBeUndefined();
+    expect((await facts.explain('shop/ledger'))?.mayCheck).toBe(true);
     await facts.close();
   });
 
