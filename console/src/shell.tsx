@@ -45,7 +45,10 @@ export function Shell() {
             </Link>
           ))}
         </nav>
-        <Freshness link={link} />
+        <div class="place">
+          {link.pulse.from !== undefined && <p title={link.pulse.from}>{link.pulse.from}</p>}
+          <Freshness link={link} />
+        </div>
       </header>
       <main id="content" tabIndex={-1}>
         <View place={place} />
@@ -112,7 +115,7 @@ function Freshness({ link }: { readonly link: ServerLink }) {
   return (
     <p class={isOld ? 'freshness doubtful' : 'freshness good'} role="status">
       <Mark health={isOld ? 'doubtful' : 'good'} />
-      <span>{isOld ? picture : 'Live'}</span>
+      <span>{isOld ? picture : at === undefined ? 'Reading' : `Live, of ${clockText(at)}, ${ageText(at, now)} ago`}</span>
     </p>
   );
 }

@@ -55,6 +55,8 @@ export const limits = {
   bundleItems: 100_000,
   /** How long one request to a pod, a socket or a program of the host may take. */
   bundleAnswerMilliseconds: 20_000,
+  /** Most Services of a picture of the console that are explained as a whole, because objects could not be read or no controller runs. */
+  explainedServices: 2000,
   /** The longest trace of `herald bgp trace`. */
   traceMaximumSeconds: 86_400,
   /** Octets of one line of a trace from the agent: a message of 65,535 octets takes 88 KB. */

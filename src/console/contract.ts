@@ -4,6 +4,7 @@ import type { L2Segment } from '../explain/l2/l2-segments.ts';
 import type { Overview } from '../explain/overview/overview.ts';
 import type { Problem } from '../explain/overview/problem.ts';
 import type { SessionRow } from '../explain/sessions/session-report.ts';
+import type { ReasonCode } from '../model/reasons.ts';
 import type { OutsideResource } from '../model/objects/outside-resource.ts';
 import type { PoolRow } from '../explain/pools/pool-report.ts';
 
@@ -21,12 +22,15 @@ export const consolePaths = {
   service: '/api/service',
   /** With `kind` and `name`, or of everything. `since`: RFC 3339. `at`: a moment for which the path of the Service is drawn. */
   history: '/api/history',
-  /** The only path that takes POST: the body is manifests, of the type `manifestType`. */
+  /** Takes POST only: the body is manifests, of the type `manifestType`. */
   plan: '/api/plan',
+  /** Takes POST only: the body is `{"service": "namespace/name"}`, of the type `checkType`. */
+  check: '/api/check',
 } as const;
 
 /** No form of another site can send this type, so the browser asks the server before it sends such a request from there. */
 export const manifestType = 'application/yaml';
+export const checkType = 'application/json';
 
 /** The lists that are computed from one reading of all objects. */
 export const lists = ['services', 'fabric', 'addresses'] as const;
@@ -36,6 +40,8 @@ export type ListName = (typeof lists)[number];
 export interface Pulse {
   /** When the objects were last read, RFC 3339. Absent: not yet. */
   readonly at?: string;
+  /** What is shown: "context prod, the cluster at 192.0.2.1:6443", "/etc/herald". Absent: nothing was read yet. */
+  readonly from?: string;
   /** Changes whenever the content of a list changes, apart from ages. */
   readonly versions: Readonly<Partial<Record<ListName, string>>>;
   /** Why the last attempt to read failed. The picture is then older than `at` says it should be. */
@@ -56,7 +62,7 @@ export interface ConsoleProblem {
 
 /** Facts about a reading that every view shows. */
 export interface ReadingFacts {
-  /** "the cluster at 192.0.2.1:6443", "/etc/herald". */
+  /** "context prod, the cluster at 192.0.2.1:6443", "/etc/herald". */
   readonly from: string;
   readonly kind: 'cluster' | 'directory' | 'manifests';
   /** RFC 3339. Ages in the view are counted to this time. */
@@ -70,8 +76,20 @@ export interface Note {
   readonly line: string;
 }
 
-/** How a Service is served, in one word. `other`: another program or provider has it. */
-export type ServiceOutcome = Verdict['outcome'] | 'other';
+/**
+ * How a Service is served, by the verdict of `herald explain`: the words and the health that every view shows, the worst first. limited: clients
+ * may be answered, but the Service is not announced as it asks. other: it belongs to another program. The others are those of the verdict.
+ */
+export const serviceOutcomes = {
+  notServed: { words: 'Not served', health: 'bad' },
+  partly: { words: 'Not fully served', health: 'doubtful' },
+  limited: { words: 'Announced, with a problem', health: 'doubtful' },
+  unknown: { words: 'Not known', health: 'unknown' },
+  announced: { words: 'Announced, not checked', health: 'unknown' },
+  served: { words: 'Served', health: 'good' },
+  other: { words: 'Of another program', health: 'off' },
+} as const satisfies Record<Verdict['outcome'] | 'limited' | 'other', { readonly words: string; readonly health: Health }>;
+export type ServiceOutcome = keyof typeof serviceOutcomes;
 
 export interface ServiceRow {
   readonly namespace: string;
@@ -83,8 +101,8 @@ export interface ServiceRow {
   /** The pool of its first address. */
   readonly pool?: string;
   /** The code of the first cause. */
-  readonly reason?: string;
-  /** The place in `lines` of the sentence with the cause and the fix. */
+  readonly reason?: ReasonCode;
+  /** The place in `lines` of the verdict with the cause and the fix. Absent: there is no cause. */
   readonly line?: number;
 }
 
@@ -137,12 +155,17 @@ export interface FabricGroup {
   readonly sessions: readonly { readonly peer: string; readonly health: Health; readonly words: string }[];
 }
 
+/** `outcome`: how its Service is served. Absent: the problem is that of another object. */
+export interface FabricProblem extends Problem {
+  readonly outcome?: ServiceOutcome;
+}
+
 /** A load balancer outside the cluster that serves a Service. */
 export interface FabricCloud {
   readonly service: string;
   readonly hostnames: readonly string[];
   readonly outcome: ServiceOutcome;
-  /** The first cause and the fix. */
+  /** The verdict. Absent: the Service could not be judged. */
   readonly line?: string;
 }
 
@@ -179,7 +202,7 @@ export interface FabricView extends ReadingFacts {
   readonly peers: readonly FabricPeer[];
   readonly sessions: readonly FabricSession[];
   /** As `herald status --problems` lists them. */
-  readonly problems: readonly Problem[];
+  readonly problems: readonly FabricProblem[];
   readonly counts: {
     readonly services: Overview['services']['total'];
     readonly ours: number;
@@ -250,11 +273,38 @@ export interface ServicePath {
   readonly unmet?: Why;
   readonly routers: readonly PathRouter[];
   readonly nodes: readonly PathNode[];
-  readonly endpoints: { readonly ready: number; readonly terminating: number; readonly unusable: number; readonly whys: readonly Why[] };
+  readonly endpoints: PathEndpoints;
   /** From a router to a node: the route. A route that is missing has a reason. */
   readonly routes: readonly PathArrow[];
   /** From a node to the endpoints. */
   readonly forwarding: readonly PathArrow[];
+}
+
+/** The endpoints by node. The counts are of pods, each of which may have an address of each family. */
+export interface PathEndpoints {
+  readonly ready: number;
+  readonly terminating: number;
+  readonly unusable: number;
+  readonly whys: readonly Why[];
+  /** At most `limits.drawnEndpoints`. */
+  readonly nodes: readonly PathEndpointNode[];
+  readonly moreNodes: number;
+}
+
+export interface PathEndpointNode {
+  /** "": the endpoints do not say on which node they are. */
+  readonly node: string;
+  readonly health: Health;
+  /** Empty when there are more than `limits.drawnEndpoints` of all nodes: `summary` counts them. */
+  readonly endpoints: readonly PathEndpoint[];
+  readonly summary: string;
+}
+
+export interface PathEndpoint {
+  readonly address: string;
+  readonly health: Health;
+  /** What agents last saw of connections to it, and when: "refused 5 s ago on node2, answered 12 s ago on node1". */
+  readonly look: string;
 }
 
 export interface PathAddress {
@@ -270,6 +320,14 @@ export interface PathRouter {
   /** A BGP peer, or a link on which a node answers ARP or NDP. */
   readonly kind: 'peer' | 'link';
   readonly detail: string;
+  readonly health: Health;
+  /** Of a router: its sessions, by BGPPeer. */
+  readonly sessions: readonly PathSession[];
+}
+
+export interface PathSession {
+  readonly peer: string;
+  readonly address: string;
   readonly health: Health;
 }
 
@@ -292,11 +350,37 @@ export interface PathArrow {
 export interface ServiceView extends Pick<ReadingFacts, 'from' | 'kind' | 'at'> {
   readonly service: string;
   readonly verdict: Verdict;
+  readonly outcome: ServiceOutcome;
   readonly type: string;
   readonly path: ServicePath;
   /** `herald explain service` prints these lines, and under `-o wide` the others. */
   readonly lines: readonly string[];
   readonly wideLines: readonly string[];
+  /** Why it shows the last picture, of the time `at`. Absent: it shows what is there now. */
+  readonly stale?: string;
+  /** True when the caller may have the nodes check it. */
+  readonly mayCheck: boolean;
+}
+
+/** What connections to a Service showed, as `herald check service` prints it. */
+export interface CheckView {
+  /** When it ended, RFC 3339. */
+  readonly at: string;
+  readonly service: string;
+  readonly verdict: string;
+  readonly health: Health;
+  /** Failures first. */
+  readonly rows: readonly {
+    readonly from: string;
+    readonly to: string;
+    readonly result: string;
+    readonly time: string;
+    readonly health: Health;
+  }[];
+  /** `fix`: "" when there is none. */
+  readonly unchecked: readonly { readonly what: string; readonly why: string; readonly fix: string }[];
+  /** The command prints these lines. */
+  readonly lines: readonly string[];
 }
 
 /** Changes that manifests would make. */

@@ -27,9 +27,14 @@ export const limits = {
   groupNames: 20,
   /** Nodes of a Service's path that are drawn one by one. With more, alike nodes share a box. */
   drawnNodes: 12,
+  /** Endpoints of a Service's path that are drawn one by one. With more, each node has a summary; and the nodes that have one. */
+  drawnEndpoints: 20,
   /** Octets of manifests in one request, and plans that are computed at the same time. */
   manifestBytes: 1_048_576,
   plans: 2,
+  /** Octets of a request for a check, and checks at the same time: each opens connections from every node. */
+  checkBytes: 2048,
+  checks: 1,
   /** Rows of one section of a plan. The text to copy has all. */
   planRows: 500,
   /** Nodes of a plan that are drawn. With more there is no drawing. */

@@ -1,4 +1,6 @@
 import type { Verdict } from '../decisions/verdict/verdict.ts';
+import type { CheckReport } from '../explain/check/facts.ts';
+import type { NameOf } from '../explain/check/matrix.ts';
 import type { MergedHistory } from '../explain/history/merged-history.ts';
 import type { Overview } from '../explain/overview/overview.ts';
 import type { Problem } from '../explain/overview/problem.ts';
@@ -11,6 +13,7 @@ import type { OutsideResource } from '../model/objects/outside-resource.ts';
 import type { ReleasedAddress } from '../model/parse/released-address.ts';
 import type { Snapshot } from '../model/store/snapshot.ts';
 import type { ServiceExplanation } from '../explain/service/service.ts';
+import type { LookedAtEndpoint } from '../explain/service/endpoint-looks.ts';
 import type { Note, ReadingFacts } from './contract.ts';
 
 /** Everything that was read at one moment, with the answers of agents in place of their reports. */
@@ -23,24 +26,43 @@ export interface Picture {
   readonly now: number;
   readonly notes: readonly Note[];
   readonly services: ReadonlyMap<ServiceKey, ServiceState>;
+  /** By `herald explain`, of each Service of type LoadBalancer and each with a state. Absent: there are too many to explain. */
+  readonly verdicts: ReadonlyMap<ServiceKey, BriefVerdict>;
   /** Addresses that pools keep for a Service of the same name. They may have expired. */
   readonly released: readonly ReleasedAddress[];
   readonly overview: Overview;
   readonly problems: readonly Problem[];
 }
 
-/** The conditions of a Service, and its first cause if it has a problem. */
+/** A verdict, without its line where that says no more than addresses and nodes. */
+export type BriefVerdict = Omit<Verdict, 'line'> & Partial<Pick<Verdict, 'line'>>;
+
+/** The recorded or computed state of a Service. */
 export interface ServiceState {
   readonly conditions: readonly Condition[];
-  readonly problem?: { readonly code: string; readonly line: string; readonly outcome?: Verdict['outcome'] };
 }
 
 /** A Service as `herald explain service` explains it. */
 export interface ExplainedService extends Pick<ReadingFacts, 'from' | 'kind' | 'at'> {
   readonly explanation: ServiceExplanation;
+  readonly endpoints: readonly LookedAtEndpoint[];
   /** The command prints these lines, and under `-o wide` the others. */
   readonly lines: readonly string[];
   readonly wideLines: readonly string[];
+  /** True when the caller may have the nodes check it. */
+  readonly mayCheck: boolean;
+  /** Why it is explained from the last picture, of the time `at`. Absent: from what is there now. */
+  readonly stale?: string;
+}
+
+/** What connections to a Service showed. */
+export interface CheckedService {
+  readonly report: CheckReport;
+  readonly nameOf: NameOf;
+  /** `herald check service` prints these lines. */
+  readonly lines: readonly string[];
+  /** When it ended, RFC 3339. */
+  readonly at: string;
 }
 
 /** Effects of manifests if they were applied, as `herald plan` computes them. */
@@ -84,8 +106,12 @@ export interface Facts {
   readonly changed?: (() => Promise<void>) | undefined;
   /** Explains a Service. Undefined: there is none of this name. */
   explain(service: ServiceKey): Promise<ExplainedService | undefined>;
+  /** Returns why a Service that exists is not explained: its errors, or the kinds that may not be read. Empty: nothing is known of it. */
+  whyUnexplained(service: ServiceKey): readonly string[];
   /** Reads the resources of providers outside the cluster. It may return those of the last reading. */
   outside(): Promise<OutsideResources>;
+  /** Has the nodes open connections to a Service, with the rights of the caller. It changes nothing. Undefined: there is none of this name. */
+  check(service: ServiceKey): Promise<CheckedService | undefined>;
   /** Plans manifests (YAML or JSON) against what was read last. They are written nowhere. */
   plan(manifests: string): Promise<PlannedChanges>;
   /** Returns what running processes remember. */

@@ -70,6 +70,7 @@ export class Pictures {
     return {
       versions,
       ...(this.#at === undefined ? {} : { at: this.#at }),
+      ...(this.#picture === undefined ? {} : { from: this.#picture.from }),
       ...(this.#trouble === undefined ? {} : { trouble: this.#trouble }),
     };
   }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { defined } from '../lang/defined.ts';
+import { isRecord } from '../lang/is-record.ts';
 import { historyKinds, type HistoryKind } from '../live/contract.ts';
 import type { ServiceKey } from '../model/objects/metadata.ts';
 import type { Clock } from '../system/clock.ts';
@@ -12,6 +13,7 @@ import { limits } from './limits.ts';
 import { enteringPage, messagePage } from './pages.ts';
 import type { Facts, HistoryQuestion } from './picture.ts';
 import { Pictures } from './pictures.ts';
+import { checkView } from './views/check.ts';
 import { historyView, momentView } from './views/history.ts';
 import { outsideView } from './views/outside.ts';
 import { planView } from './views/plan.ts';
@@ -69,6 +71,7 @@ class Answers {
   readonly #files: ReadonlyMap<string, PageFile>;
   #followers = 0;
   #plans = 0;
+  #checks = 0;
 
   constructor(guard: Guard, pictures: Pictures, { facts, files, clock }: Pick<ConsoleParts, 'facts' | 'files' | 'clock'>) {
     this.#guard = guard;
@@ -102,6 +105,7 @@ class Answers {
     if (path === consolePaths.outside)
       return this.#told(async () => json(200, this.#facts.redact(outsideView(await this.#facts.outside())) as object), repeated);
     if (path === consolePaths.plan) return this.#plan(request);
+    if (path === consolePaths.check) return this.#check(request);
     const name = lists.find((one) => consolePaths[one] === path);
     if (name === undefined) return json(404, { error: `there is nothing at ${path}`, fix: 'load the page again' });
     const list = await this.#pictures.list(name);
@@ -131,11 +135,12 @@ class Answers {
   }
 
   async #service(name: string): Promise<LocalAnswer> {
-    if (name.length > limits.name || !/^[^/]+\/[^/]+$/.test(name))
-      return json(400, { error: 'no Service is named', fix: 'choose one of the list' });
+    if (!isServiceName(name)) return json(400, { error: 'no Service is named', fix: 'choose one of the list' });
     return this.#told(async () => {
-      const explained = await this.#facts.explain(name as ServiceKey);
+      const explained = await this.#facts.explain(name);
       if (explained !== undefined) return json(200, this.#facts.redact(serviceView(explained)) as object);
+      const whys = this.#facts.whyUnexplained(name).map((line) => this.#facts.redact(line));
+      if (whys.length > 0) return json(404, { error: `Service ${name} cannot be explained: ${whys.join(' ')}`, fix: '' });
       return json(404, { error: `there is no Service ${name}`, fix: 'it may have been deleted: go back to the list' });
     }, repeated);
   }
@@ -173,6 +178,23 @@ class Answers {
     }
   }
 
+  async #check({ readBody }: LocalRequest): Promise<LocalAnswer> {
+    if (this.#checks >= limits.checks)
+      return json(503, { error: 'a check is running already', fix: 'wait until it is done, and check again' });
+    this.#checks++;
+    try {
+      const name = serviceIn((await readBody(limits.checkBytes)) ?? new Uint8Array());
+      if (name === undefined) return json(400, { error: 'no Service is named', fix: 'choose one of the list' });
+      return await this.#told(async () => {
+        const checked = await this.#facts.check(name);
+        if (checked !== undefined) return json(200, this.#facts.redact(checkView(checked)) as object);
+        return json(404, { error: `there is no Service ${name}`, fix: 'it may have been deleted: go back to the list' });
+      }, `check again, or run herald check service ${name}`);
+    } finally {
+      this.#checks--;
+    }
+  }
+
   async #told(work: () => Promise<LocalAnswer>, fix: string): Promise<LocalAnswer> {
     try {
       return await work();
@@ -180,6 +202,21 @@ class Answers {
       const message = String(this.#facts.redact(error instanceof Error ? error.message : String(error)));
       return json(503, { error: message, fix });
     }
+  }
+}
+
+function isServiceName(name: unknown): name is ServiceKey {
+  return typeof name === 'string' && name.length <= limits.name && /^[^/\s]+\/[^/\s]+$/.test(name) && !name.startsWith('-');
+}
+
+/** Returns the Service that a request for a check names. Undefined: none. */
+function serviceIn(octets: Uint8Array): ServiceKey | undefined {
+  try {
+    const content: unknown = JSON.parse(textIn(octets) ?? '');
+    const name = isRecord(content) ? content['service'] : undefined;
+    return isServiceName(name) ? name : undefined;
+  } catch {
+    return undefined;
   }
 }
 

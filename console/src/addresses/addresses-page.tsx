@@ -1,7 +1,8 @@
 import { consolePaths, type AddressesView, type PoolView } from '../../../src/console/contract.ts';
 import { Link } from '../parts/link.tsx';
 import { healthWords, Mark } from '../parts/mark.tsx';
-import { Answered, Message } from '../parts/message.tsx';
+import { poolExample } from '../parts/examples.ts';
+import { Answered, Example, Message } from '../parts/message.tsx';
 import { Notes } from '../parts/notes.tsx';
 import { useAnswer } from '../state/answer.ts';
 import { useLink } from '../state/pulse.ts';
@@ -20,7 +21,11 @@ export function AddressesPage() {
             <Notes notes={notes} />
             {pools.length === 0 ? (
               <Message title="There is no IPAddressPool">
-                <p>{from} has no pool, so no Service gets an address from Herald. Write an IPAddressPool, and it appears here.</p>
+                <p>
+                  {from} has no pool, so no Service gets an address from Herald. Write an IPAddressPool with addresses of yours, and
+                  announce it:
+                </p>
+                <Example manifests={poolExample} />
               </Message>
             ) : (
               <>

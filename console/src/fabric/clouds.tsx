@@ -1,6 +1,6 @@
-import type { FabricView } from '../../../src/console/contract.ts';
+import { serviceOutcomes, type FabricView } from '../../../src/console/contract.ts';
 import { Link } from '../parts/link.tsx';
-import { Mark, outcomeHealth, outcomeWords } from '../parts/mark.tsx';
+import { Mark } from '../parts/mark.tsx';
 import { servicePath } from '../state/url.ts';
 import { OutsideMap } from './outside-map.tsx';
 
@@ -17,10 +17,11 @@ export function Clouds({ clouds }: Pick<FabricView, 'clouds'>) {
       <ul class="problems">
         {clouds.slice(0, listed).map(({ service, hostnames, outcome, line }) => (
           <li key={service}>
-            <Mark health={outcomeHealth[outcome]} label={outcomeWords[outcome]} />
+            <Mark health={serviceOutcomes[outcome].health} />
             <div>
               <p>
-                <Link to={servicePath(service)}>{service}</Link> <span class="mono">{hostnames.join(', ')}</span>
+                <Link to={servicePath(service)}>{service}</Link> {serviceOutcomes[outcome].words}{' '}
+                <span class="mono">{hostnames.join(', ')}</span>
               </p>
               {line !== undefined && <p>{line}</p>}
             </div>

@@ -1,8 +1,9 @@
 import { useMemo } from 'preact/hooks';
-import { consolePaths, type FabricView } from '../../../src/console/contract.ts';
+import { consolePaths, serviceOutcomes, type FabricView, type Health, type ServiceOutcome } from '../../../src/console/contract.ts';
 import { Link } from '../parts/link.tsx';
-import { Mark } from '../parts/mark.tsx';
-import { Answered, Message } from '../parts/message.tsx';
+import { Mark, Outcome, outcomes } from '../parts/mark.tsx';
+import { peerExample } from '../parts/examples.ts';
+import { Answered, Example, Message } from '../parts/message.tsx';
 import { Notes } from '../parts/notes.tsx';
 import { useAnswer } from '../state/answer.ts';
 import { useLink } from '../state/pulse.ts';
@@ -34,7 +35,8 @@ function Fabric({ view, chosen }: { readonly view: FabricView; readonly chosen: 
       <>
         <Notes notes={notes} />
         <Message title="There are no nodes and no routers">
-          <p>{from} has neither a Node nor a BGPPeer. They appear here as soon as they exist.</p>
+          <p>{from} has neither a Node nor a BGPPeer. They appear here as soon as they exist. A router, with its address and AS number:</p>
+          <Example manifests={peerExample} />
         </Message>
       </>
     );
@@ -46,23 +48,19 @@ function Fabric({ view, chosen }: { readonly view: FabricView; readonly chosen: 
         <Figure
           title="Sessions up"
           value={`${counts.sessions.established} of ${counts.sessions.expected}`}
-          isGood={counts.sessions.established === counts.sessions.expected}
+          health={counts.sessions.established === counts.sessions.expected ? 'good' : 'bad'}
         />
         <Figure
           title="Nodes that report"
           value={`${counts.nodes.reporting} of ${counts.nodes.total}`}
-          isGood={counts.nodes.reporting === counts.nodes.total}
+          health={counts.nodes.reporting === counts.nodes.total ? 'good' : 'bad'}
         />
-        <Figure
-          title="Services served"
-          value={`${counts.outcomes.served} of ${counts.services}`}
-          isGood={counts.outcomes.notServed + counts.outcomes.partly === 0}
-        />
+        <Figure title="Services served" value={`${counts.outcomes.served} of ${counts.services}`} health={worstOf(counts.outcomes)} />
         {controller !== undefined && (
           <Figure
             title="Leading controller"
             value={controller.holder === '' ? 'none' : controller.holder}
-            isGood={controller.holder !== ''}
+            health={controller.holder === '' ? 'bad' : 'good'}
           />
         )}
       </dl>
@@ -74,13 +72,14 @@ function Fabric({ view, chosen }: { readonly view: FabricView; readonly chosen: 
             </h2>
           </div>
           <ul class="problems">
-            {problems.map(({ object, code, line, others = [] }) => (
+            {problems.map(({ object, code, line, outcome, others = [] }) => (
               <li key={`${object} ${code}`}>
-                <Mark health="bad" />
+                <Mark health={healthOfProblem(outcome)} />
                 <div>
                   <p>
                     <ObjectName object={object} />
-                    {others.length > 0 && <span class="muted"> and {others.length} more</span>} <code>{code}</code>
+                    {others.length > 0 && <span class="muted"> and {others.length} more</span>} <code>{code}</code>{' '}
+                    {outcome !== undefined && <Outcome outcome={outcome} />}
                   </p>
                   <p>{line}</p>
                 </div>
@@ -121,12 +120,25 @@ function Fabric({ view, chosen }: { readonly view: FabricView; readonly chosen: 
   );
 }
 
-function Figure({ title, value, isGood }: { readonly title: string; readonly value: string; readonly isGood: boolean }) {
+/** What keeps a served Service from being whole, such as a health check, is a problem as well. */
+function healthOfProblem(outcome: ServiceOutcome | undefined): Health {
+  if (outcome === undefined) return 'bad';
+  const { health } = serviceOutcomes[outcome];
+  return health === 'good' ? 'doubtful' : health;
+}
+
+/** The health of the worst outcome that some Service has. */
+function worstOf(counts: FabricView['counts']['outcomes']): Health {
+  const worst = outcomes.find((outcome) => counts[outcome] > 0 && serviceOutcomes[outcome].health !== 'off');
+  return worst === undefined ? 'good' : serviceOutcomes[worst].health;
+}
+
+function Figure({ title, value, health }: { readonly title: string; readonly value: string; readonly health: Health }) {
   return (
-    <div class={isGood ? 'figure' : 'figure bad'}>
+    <div class={`figure ${health}`}>
       <dt>{title}</dt>
       <dd>
-        <Mark health={isGood ? 'good' : 'bad'} />
+        <Mark health={health} />
         {value}
       </dd>
     </div>

@@ -1,4 +1,4 @@
-import type { Health, ServiceOutcome } from '../../../src/console/contract.ts';
+import { serviceOutcomes, type Health, type ServiceOutcome } from '../../../src/console/contract.ts';
 
 /** Each health has a shape of its own, so that colour is never the only difference. */
 const shapes: Readonly<Record<Health, string>> = {
@@ -27,22 +27,16 @@ export function Mark({ health, label }: { readonly health: Health; readonly labe
   );
 }
 
-export const outcomes: readonly ServiceOutcome[] = ['notServed', 'partly', 'unknown', 'announced', 'served', 'other'];
+/** How a Service is served, with the same words and colour in every view. */
+export function Outcome({ outcome }: { readonly outcome: ServiceOutcome }) {
+  const { words, health } = serviceOutcomes[outcome];
+  return (
+    <span class={`state ${health}`}>
+      <Mark health={health} />
+      {words}
+    </span>
+  );
+}
 
-export const outcomeWords: Readonly<Record<ServiceOutcome, string>> = {
-  served: 'Served',
-  announced: 'Not checked',
-  partly: 'Not fully served',
-  notServed: 'Not served',
-  unknown: 'Not known',
-  other: 'Of others',
-};
-
-export const outcomeHealth: Readonly<Record<ServiceOutcome, Health>> = {
-  served: 'good',
-  announced: 'unknown',
-  partly: 'doubtful',
-  notServed: 'bad',
-  unknown: 'unknown',
-  other: 'off',
-};
+/** The worst first. */
+export const outcomes = Object.keys(serviceOutcomes) as readonly ServiceOutcome[];

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import type { Answer } from '../state/answer.ts';
 import { useLink } from '../state/pulse.ts';
 import { Mark } from './mark.tsx';
+import { CopyButton } from './tree.tsx';
 
 /** A view without content says why, and what to do. */
 export function Message({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
@@ -9,6 +10,16 @@ export function Message({ title, children }: { readonly title: string; readonly 
     <div class="message">
       <h2>{title}</h2>
       {children}
+    </div>
+  );
+}
+
+/** Manifests to paste, for what does not exist yet. */
+export function Example({ manifests }: { readonly manifests: string }) {
+  return (
+    <div class="example">
+      <pre>{manifests}</pre>
+      <CopyButton lines={manifests.trimEnd().split('\n')} />
     </div>
   );
 }
@@ -27,9 +38,9 @@ export function Answered<T>({ answer, children }: { readonly answer: Answer<T>; 
   }
   if (data === undefined) {
     return (
-      <Message title="There is nothing to show yet">
+      <Message title="There is nothing to show">
         <p>{problem?.error}</p>
-        <p class="muted">{problem?.fix}</p>
+        {problem?.fix !== '' && <p class="muted">{problem?.fix}</p>}
         {pulse.trouble !== undefined && pulse.trouble.message !== problem?.error && <p>{pulse.trouble.message}</p>}
       </Message>
     );

@@ -1,5 +1,6 @@
+import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
-import type { PathArrow, ServicePath, Why } from '../../../src/console/contract.ts';
+import type { PathArrow, PathEndpointNode, ServicePath, Why } from '../../../src/console/contract.ts';
 import { Diagram, type Arrow } from '../parts/diagram.tsx';
 import { healthWords, Mark } from '../parts/mark.tsx';
 
@@ -45,13 +46,22 @@ export function Path({ path }: { readonly path: ServicePath }) {
         <div class="column">
           <h3>Routers and links</h3>
           {routers.length === 0 && <div class="box off">none has the address</div>}
-          {routers.map(({ id, name, detail, health }) => (
+          {routers.map(({ id, name, detail, health, sessions }) => (
             <div key={id} class={`box ${health}`} data-box={id}>
               <p class="line">
                 <Mark health={health} label={healthWords[health]} />
                 <strong>{name}</strong>
+                <span class="muted">{detail}</span>
               </p>
-              <p class="muted">{detail}</p>
+              {sessions.map((session) => (
+                <p key={session.peer} class={`line session ${session.health}`}>
+                  {sessions.length > 1 && <Mark health={session.health} label={healthWords[session.health]} />}
+                  <span class="muted">
+                    {sessions.length > 1 && `${session.peer} `}
+                    <span class="mono">{session.address}</span>
+                  </span>
+                </p>
+              ))}
             </div>
           ))}
         </div>
@@ -77,6 +87,10 @@ export function Path({ path }: { readonly path: ServicePath }) {
             </p>
             {endpoints.terminating > 0 && <p>{endpoints.terminating} terminating but serving</p>}
             {endpoints.unusable > 0 && <p class="bad">{endpoints.unusable} not usable</p>}
+            {endpoints.nodes.map((node) => (
+              <EndpointsOfNode key={node.node} of={node} />
+            ))}
+            {endpoints.moreNodes > 0 && <p class="muted">and {endpoints.moreNodes} more nodes</p>}
           </div>
         </div>
       </Diagram>
@@ -86,10 +100,43 @@ export function Path({ path }: { readonly path: ServicePath }) {
         ))}
       </ul>
       {unmet !== undefined && <Gap title="Address" whys={[unmet]} isChosen={false} />}
-      {gaps.map(({ id, title, whys }) => (
-        <Gap key={id} title={title} whys={whys} isChosen={chosen === id} />
+      {foldedGaps(gaps).map(([first, ...others]) => (
+        <Fragment key={first.id}>
+          <Gap title={first.title} whys={first.whys} isChosen={chosen === first.id} />
+          {others.length > 0 && (
+            <details class="alike" open={others.some(({ id }) => id === chosen)}>
+              <summary>
+                {others.length} more of this kind: {others.map(({ title }) => title).join('; ')}
+              </summary>
+              {others.map(({ id, title, whys }) => (
+                <Gap key={id} title={title} whys={whys} isChosen={chosen === id} />
+              ))}
+            </details>
+          )}
+        </Fragment>
       ))}
     </section>
+  );
+}
+
+/** The endpoints of a node, each with the last look at it. */
+function EndpointsOfNode({ of: { node, health, endpoints, summary } }: { readonly of: PathEndpointNode }) {
+  return (
+    <div class="endpoints">
+      <p class={`line ${health}`}>
+        {endpoints.length === 0 && <Mark health={health} label={healthWords[health]} />}
+        <span>{node === '' ? 'on no known node' : node}</span>
+      </p>
+      {summary !== '' && <p class="muted">{summary}</p>}
+      {endpoints.map(({ address, health: own, look }) => (
+        <p key={address} class={`line ${own}`}>
+          <Mark health={own} label={healthWords[own]} />
+          <span>
+            <span class="mono">{address}</span> <span class="muted">{look}</span>
+          </span>
+        </p>
+      ))}
+    </div>
   );
 }
 
@@ -127,6 +174,12 @@ function gapsOf({ nodes, routes, forwarding, endpoints }: ServicePath): readonly
     ({ whys }) => JSON.stringify(whys.map(({ text }) => text)),
   );
   return [...byReason.values()].flatMap((alike) => alike.slice(0, 1).map(({ id, whys }) => ({ id, title: placesText(alike), whys })));
+}
+
+/** Puts gaps with the same reasons, such as several sessions of one router that are down, behind the first of them. */
+function foldedGaps(gaps: readonly GapInPath[]): readonly (readonly [GapInPath, ...GapInPath[]])[] {
+  const alike = Map.groupBy(gaps, ({ whys }) => whys.map(({ code }) => code).join(' '));
+  return [...alike.values()].flatMap(([first, ...others]) => (first === undefined ? [] : [[first, ...others] as const]));
 }
 
 interface Place {

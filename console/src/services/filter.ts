@@ -63,7 +63,7 @@ export function select({ rows, texts }: Searchable, filter: Filter, except?: key
 }
 
 export function countOutcomes(rows: readonly ServiceRow[]): Readonly<Record<ServiceOutcome, number>> {
-  const counts = { served: 0, partly: 0, notServed: 0, announced: 0, unknown: 0, other: 0 };
+  const counts = { served: 0, partly: 0, limited: 0, notServed: 0, announced: 0, unknown: 0, other: 0 };
   for (const { outcome } of rows) counts[outcome]++;
   return counts;
 }

@@ -1,8 +1,9 @@
 import { useMemo } from 'preact/hooks';
-import { consolePaths, type ServiceRow, type ServicesView } from '../../../src/console/contract.ts';
+import { consolePaths, serviceOutcomes, type ServiceRow, type ServicesView } from '../../../src/console/contract.ts';
 import { Link } from '../parts/link.tsx';
-import { Mark, outcomeHealth, outcomes, outcomeWords } from '../parts/mark.tsx';
-import { Answered, Message } from '../parts/message.tsx';
+import { Mark, Outcome, outcomes } from '../parts/mark.tsx';
+import { servicesExample } from '../parts/examples.ts';
+import { Answered, Example, Message } from '../parts/message.tsx';
 import { Notes } from '../parts/notes.tsx';
 import { VirtualRows } from '../parts/virtual-rows.tsx';
 import { useAnswer } from '../state/answer.ts';
@@ -43,8 +44,9 @@ function Services({ view, filter }: { readonly view: ServicesView; readonly filt
         <Notes notes={notes} />
         <Message title="There is no Service of type LoadBalancer">
           <p>
-            Nothing in {from} asks for an address. A Service with <code>type: LoadBalancer</code> appears here as soon as it exists.
+            Nothing in {from} asks for an address. A Service with <code>type: LoadBalancer</code> appears here as soon as it exists:
           </p>
+          <Example manifests={servicesExample} />
         </Message>
       </>
     );
@@ -94,9 +96,8 @@ function Row({ row, lines }: { readonly row: ServiceRow; readonly lines: readonl
   const [first = '', ...others] = addresses;
   return (
     <>
-      <span role="cell" class={`state ${outcomeHealth[outcome]}`}>
-        <Mark health={outcomeHealth[outcome]} />
-        {outcomeWords[outcome]}
+      <span role="cell" class="outcome-cell" title={serviceOutcomes[outcome].words}>
+        <Outcome outcome={outcome} />
       </span>
       <span role="cell" class="name">
         <Link to={servicePath(`${namespace}/${name}`)}>
@@ -149,17 +150,18 @@ function Outcomes({ all, filter }: { readonly all: Searchable; readonly filter: 
     <div class="outcomes" role="group" aria-label="Services by state">
       {outcomes.map((outcome) => {
         const isChosen = filter.outcome === outcome;
+        const { words, health } = serviceOutcomes[outcome];
         return (
           <button
             key={outcome}
             type="button"
-            class={`outcome ${outcomeHealth[outcome]}${counts[outcome] === 0 ? ' empty' : ''}`}
+            class={`outcome ${health}${counts[outcome] === 0 ? ' empty' : ''}`}
             aria-pressed={isChosen}
             onClick={() => setQuery({ outcome: isChosen ? '' : outcome })}
           >
-            <Mark health={outcomeHealth[outcome]} />
+            <Mark health={health} />
             <strong>{numeral(counts[outcome])}</strong>
-            <span>{outcomeWords[outcome]}</span>
+            <span>{words}</span>
           </button>
         );
       })}

@@ -1,15 +1,24 @@
-import type { Health, PlanRow, PlanView } from '../../../src/console/contract.ts';
-import { Mark } from '../parts/mark.tsx';
+import type { PlanRow, PlanView } from '../../../src/console/contract.ts';
 import { Notes } from '../parts/notes.tsx';
 import { CopyButton } from '../parts/tree.tsx';
 import { PlanDrawing } from './plan-map.tsx';
 
-const signs: Readonly<Record<Exclude<PlanRow['sign'], ''>, { readonly health: Health; readonly word: string }>> = {
-  '+': { health: 'good', word: 'added' },
-  '-': { health: 'bad', word: 'removed' },
-  '~': { health: 'doubtful', word: 'changed' },
-  '!': { health: 'bad', word: 'interrupted or refused' },
+/** The signs of the command. A mark for what works would claim that a rule which is only added does. */
+const signs: Readonly<Record<Exclude<PlanRow['sign'], ''>, { readonly drawn: string; readonly style: string; readonly words: string }>> = {
+  '+': { drawn: '+', style: '', words: 'added' },
+  '-': { drawn: '\u2212', style: 'doubtful', words: 'removed' },
+  '~': { drawn: '~', style: 'doubtful', words: 'changed' },
+  '!': { drawn: '!', style: 'bad', words: 'interrupted or refused' },
 };
+
+function Sign({ sign }: { readonly sign: keyof typeof signs }) {
+  const { drawn, style, words } = signs[sign];
+  return (
+    <span class={`plan-sign ${style}`} role="img" aria-label={words}>
+      {drawn}
+    </span>
+  );
+}
 
 /** Shows the changes that a plan would make, with the words of `herald plan`. */
 export function PlanResult({ view }: { readonly view: PlanView }) {
@@ -37,7 +46,7 @@ export function PlanResult({ view }: { readonly view: PlanView }) {
           <ul class="planned">
             {rows.map(({ sign, text }, index) => (
               <li key={`${index} ${text}`}>
-                {sign !== '' && <Mark health={signs[sign].health} label={signs[sign].word} />}
+                {sign !== '' && <Sign sign={sign} />}
                 <span>{text}</span>
               </li>
             ))}

@@ -165,6 +165,15 @@ describe('a page whose API server stops', () => {
     await until('the picture grows older', async () => (await age()) > first);
   });
 
+  test('shows the last picture of a Service that is opened now, with its age and the name of the context', async () => {
+    const { page } = reader;
+    await reader.open('/service?name=default/web');
+    await page.getByRole('heading', { level: 1, name: 'default/web' }).waitFor();
+    const said = page.locator('.banner', { hasText: 'This is the last picture' });
+    expect(await said.textContent()).toMatch(/, of \d+:\d+:\d+, \d+ (?:s|min) ago, without Pods and Events: \S/);
+    expect(await page.locator('header').textContent()).toContain('context test, the cluster at ');
+  });
+
   test('keeps its picture in every view while the server is away', async () => {
     for (const [view, part] of [
       ['/fabric', '.box >> text=tor'],

@@ -21,6 +21,22 @@ afterAll(async () => {
   await stage?.stop();
 });
 
+/** A Service inside the cluster, with the pods of shop/web. */
+const inside = `apiVersion: v1
+kind: Service
+metadata: { namespace: shop, name: inside }
+spec: { type: ClusterIP, clusterIP: 10.96.0.60, ports: [{ name: http, protocol: TCP, port: 80, targetPort: 8080 }] }
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { namespace: shop, name: inside-v4, labels: { kubernetes.io/service-name: inside } }
+addressType: IPv4
+ports: [{ name: http, protocol: TCP, port: 8080 }]
+endpoints:
+  - { addresses: [10.244.1.10], nodeName: node1, conditions: { ready: true } }
+  - { addresses: [10.244.2.10], nodeName: node2, conditions: { ready: true } }
+`;
+
 /** The text of an explanation as the page shows it, line by line and without indentation. */
 async function explanationOnPage(): Promise<readonly string[]> {
   const lines = visitor.page.locator('.tree summary, .tree li:not(:has(details))');
@@ -64,7 +80,7 @@ describe('the Services', () => {
     const row = visitor.page.locator('[data-index] ');
     await row.first().waitFor();
     expect(await row.count()).toBe(1);
-    expect(await row.first().textContent()).toMatch(/Not checked.*shop\/web.*198\.51\.100\.10.*public/);
+    expect(await row.first().textContent()).toMatch(/Announced, not checked.*shop\/web.*198\.51\.100\.10.*public/);
     expect(
       await row
         .first()
@@ -105,9 +121,45 @@ describe('a Service', () => {
   test('is drawn from its address to its endpoints, with the words of explain', async () => {
     expect(await untilSameExplanation('shop/web')).toMatch(/^(?:Served|Announced, not checked): /);
     const boxes = await visitor.page.locator('.box strong').allTextContents();
-    expect(boxes).toEqual(expect.arrayContaining(['198.51.100.10', 'tor1-v4', 'tor2-v6', 'node1', 'node2', 'node3', '3 ready']));
-    // Four routers, twelve routes, three nodes to the endpoints.
-    expect(await visitor.page.locator('.arrow.good').count()).toBe(4 + 12 + 3);
+    expect(boxes).toEqual(expect.arrayContaining(['198.51.100.10', 'tor1', 'tor2', 'node1', 'node2', 'node3', '3 ready']));
+    // Two routers with two sessions each, an arrow from each to each node, three nodes to the endpoints.
+    expect(await visitor.page.locator('.arrow.good').count()).toBe(2 + 6 + 3);
+    expect(await visitor.page.locator('.session').allTextContents()).toEqual(
+      ['tor1-v4 10.1.0.1', 'tor1-v6 fd00:1::1', 'tor2-v4 10.2.0.1', 'tor2-v6 fd00:2::1'].map(
+        (text) => expect.stringContaining(text) as string,
+      ),
+    );
+  });
+
+  test('has its endpoints by node, with the last look of the agents', async () => {
+    const endpoints = visitor.page.locator('.endpoints');
+    expect(await endpoints.count()).toBe(3);
+    await stage.lab.client.tcp({ address: '198.51.100.10', port: 80, count: 30 });
+    await until('an endpoint of each node answered', async (note) => {
+      await visitor.page.reload();
+      await endpoints.first().waitFor();
+      const texts = await endpoints.allTextContents();
+      note(texts);
+      return texts.every((text, index) => text.startsWith(`node${index + 1}`) && / answered \d+ s ago on node\d/.test(text));
+    });
+  });
+
+  test('is checked from every node when the button is pressed, with the words of herald check', async () => {
+    // Without an address outside, this host opens no connection.
+    await stage.herald.write('62-inside.yaml', inside);
+    await untilSameExplanation('shop/inside');
+    const { page } = visitor;
+    await page.getByRole('button', { name: 'Check now' }).click();
+    const result = page.locator('section[aria-labelledby=check]');
+    await result.locator('tbody tr').first().waitFor({ timeout: 60_000 });
+    const [verdict] = (await command(stage, 'check', 'service', 'shop/inside')).split('\n');
+    expect(await result.locator('.banner').textContent()).toBe(verdict);
+    const rows = await result.locator('tbody tr').allTextContents();
+    expect(rows.filter((row) => row.startsWith('every node') && row.includes('answered')).length).toBeGreaterThan(0);
+    expect(rows.join()).not.toMatch(/refused|no answer within|unreachable/);
+    expect(await result.textContent()).toContain('the client here: the Service has no address for clients outside');
+    await stage.herald.remove('62-inside.yaml');
+    await visitor.open('/service?name=shop/web');
   });
 
   test('has a history', async () => {
@@ -155,6 +207,8 @@ describe('faults', () => {
       await visitor.open('/fabric');
       await until('the four sessions of node3 are red', async () => (await visitor.page.locator('.arrow.bad').count()) === 4);
       expect(await untilSameExplanation('shop/web')).toContain('node3');
+      // Alike sessions are folded behind the first one.
+      expect(await visitor.page.locator('.gap').filter({ visible: true }).count()).toBeLessThan(3);
       expect(await visitor.page.locator('.gap h3').allTextContents()).toEqual(
         expect.arrayContaining([expect.stringContaining('node3') as string]),
       );

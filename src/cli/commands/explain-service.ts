@@ -18,6 +18,7 @@ import { whyAllocationSuspended } from '../reading/suspended-allocation.ts';
 import { unreadLines } from '../../explain/unread-objects.ts';
 import { serviceKey, type ServiceKey } from '../../model/objects/metadata.ts';
 import type { Service } from '../../model/objects/service.ts';
+import type { Snapshot } from '../../model/store/snapshot.ts';
 import { problemText, type SourceProblem } from '../../sources/source.ts';
 import { silentLog } from '../../system/log.ts';
 import type { ClaimingProvider, OptionValues } from '../../controller/provider-definition.ts';
@@ -27,6 +28,7 @@ import { findProvider } from '../../model/provider-tables.ts';
 import { forecastService } from '../../explain/service/forecast.ts';
 import { alikeUnqueried } from '../../explain/text/unqueried.ts';
 import { withoutSelfReference } from '../../explain/text/self-reference.ts';
+import type { LiveNodes } from '../../explain/sessions/live-view.ts';
 import { explainLiveService } from '../../explain/service/live-service.ts';
 import { queryNodes } from '../reading/query-nodes.ts';
 import { addReadingOptions, openReading, type ReadingOptions } from '../reading/open-reading.ts';
@@ -104,6 +106,8 @@ export interface JudgedExplanation {
   readonly explanation: ServiceExplanation;
   /** Agents that could not be queried. */
   readonly unasked: readonly UnreachableProcess[];
+  /** The answers of the others. */
+  readonly live: LiveNodes;
 }
 
 /**
@@ -145,13 +149,14 @@ export async function judgedExplanation(
       ...defined({ verdict: refusedVerdict(concluded, processes) ?? providerVerdict(concluded, knowsEndpoints) }),
     },
     unasked,
+    live,
   };
 }
 
 /** Returns the lines that the command prints. */
 export function explanationLines(
   reading: Reading,
-  { explanation, unasked }: JudgedExplanation,
+  { explanation, unasked }: Pick<JudgedExplanation, 'explanation' | 'unasked'>,
   detail: 'brief' | 'whole',
 ): readonly string[] {
   const { service: key } = explanation;
@@ -235,10 +240,8 @@ async function explainProvider(
   const key = serviceKey(service.metadata);
   const { provider: modules = [] } = options ?? {};
   const all = await context.claims({ options: options ?? {}, modules });
-  const claimed = explainClaims(all, service, snapshot);
-  const holder = all.find((one) => one.name !== claimed.provider && one.holds?.(key, service) === true)?.name;
-  const claims = holder === undefined ? claimed : { ...claimed, holder };
-  const name = [claims.provider, holder].find((one) => one !== 'bare-metal' && one !== undefined);
+  const claims = claimsOn(all, service, snapshot);
+  const name = [claims.provider, claims.holder].find((one) => one !== 'bare-metal' && one !== undefined);
   const acting = all.find((one) => one.name === name);
   if (acting === undefined) return claims;
   const unread = isBuiltIn(acting.name) && !enabledDefinitions(options ?? {}).some(({ name: enabled }) => enabled === acting.name);
@@ -250,6 +253,14 @@ async function explainProvider(
   if (preview !== undefined) return { ...claims, preview: { ...preview, provider: acting.name } };
   const noPreview = `${externalResourceText(acting.name)} and its pending changes are unknown: it has no preview`;
   return { ...claims, noPreview };
+}
+
+/** Explains which provider serves the Service, and which other one still has resources of it. */
+export function claimsOn(providers: readonly ClaimingProvider[], service: Service, snapshot: Snapshot): ProviderExplanation {
+  const claimed = explainClaims(providers, service, snapshot);
+  const key = serviceKey(service.metadata);
+  const holder = providers.find((one) => one.name !== claimed.provider && one.holds?.(key, service) === true)?.name;
+  return holder === undefined ? claimed : { ...claimed, holder };
 }
 
 /** Returns the provider itself for a claim that was decided without loading the provider. */

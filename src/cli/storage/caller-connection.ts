@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { atServer, type Connection } from '../../kube/client/connection.ts';
 import { InCluster, inClusterServer } from '../../kube/client/in-cluster.ts';
-import { contextNamespace, readKubeconfig } from '../../kube/client/kubeconfig.ts';
+import { contextIn, readKubeconfig } from '../../kube/client/kubeconfig.ts';
 import { defined } from '../../lang/defined.ts';
 import { KubeError } from '../../kube/error.ts';
 import { namedService, type NamespaceOption } from '../context/object-words.ts';
@@ -41,9 +41,19 @@ export async function callerService(
 ): Promise<ServiceKey> {
   const isElsewhere = [options.source, options.file, options.socket].some((one) => one !== undefined);
   if (options.namespace !== undefined || word.includes('/') || isElsewhere) return namedService(word, options);
-  // A file that cannot be read is a mistake, which is reported when it is needed.
-  const namespace = await contextNamespace(await kubeconfigs(variables, options), options.context).catch(() => undefined);
-  return namedService(word, { ...options, ...defined({ namespace }) });
+  const found = await callerContext(variables, options);
+  return namedService(word, { ...options, ...defined({ namespace: found?.namespace }) });
+}
+
+/**
+ * Returns the context of the kubeconfig that the caller uses. Undefined: there is none, or the file cannot be read, which is reported when it is
+ * needed.
+ */
+export async function callerContext(
+  variables: CommandContext['variables'],
+  options: CallerOptions,
+): Promise<{ readonly name: string; readonly namespace?: string } | undefined> {
+  return contextIn(await kubeconfigs(variables, options), options.context).catch(() => undefined);
 }
 
 /** Adds what --token, --as, --as-group and --request-timeout ask for, with the meaning that they have for kubectl. */

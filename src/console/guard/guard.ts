@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { LocalRequest } from '../../system/http/local-server.ts';
-import { consolePaths, manifestType } from '../contract.ts';
+import { checkType, consolePaths, manifestType } from '../contract.ts';
 
 /** The secrets of one run of the console. */
 export interface Secrets {
@@ -9,6 +9,12 @@ export interface Secrets {
   /** In the cookie that replaces the token. */
   readonly session: string;
 }
+
+/** The paths that take POST, each with a type that no form can send. */
+const posted: ReadonlyMap<string, { readonly type: string; readonly what: string }> = new Map([
+  [consolePaths.plan, { type: manifestType, what: 'Manifests' }],
+  [consolePaths.check, { type: checkType, what: 'Checks' }],
+]);
 
 /** Why a request is not answered. Each message says what to do. */
 export interface Refusal {
@@ -40,16 +46,16 @@ export class Guard {
   }
 
   admit({ method, path, query, headers }: Pick<LocalRequest, 'method' | 'path' | 'query' | 'headers'>): Admission {
-    const takesManifests = path === consolePaths.plan;
-    if (takesManifests ? method !== 'POST' : method !== 'GET' && method !== 'HEAD')
-      return refused(405, 'The console only shows: it answers GET, and POST where it plans manifests.');
+    const taken = posted.get(path);
+    if (taken !== undefined ? method !== 'POST' : method !== 'GET' && method !== 'HEAD')
+      return refused(405, 'The console only shows: it answers GET, and POST where it plans manifests or checks a Service.');
     if (!path.startsWith('/') || path.startsWith('//')) return refused(400, 'The console is not a proxy.');
     const { host = '', origin, cookie = '' } = headers;
     if (!this.#hosts.has(host)) return refused(421, 'Open the address that the command printed: another name for this host is refused.');
     if (origin !== undefined && origin !== `http://${host}`) return refused(403, 'Requests of other sites are refused.');
     // Browsers send the Origin with every POST, and ask before they send this type to another site.
-    if (takesManifests && origin === undefined) return refused(403, 'Manifests are taken from the page of the console alone.');
-    if (takesManifests && headers['content-type'] !== manifestType) return refused(415, `Send manifests as ${manifestType}.`);
+    if (taken !== undefined && origin === undefined) return refused(403, `${taken.what} are taken from the page of the console alone.`);
+    if (taken !== undefined && headers['content-type'] !== taken.type) return refused(415, `Send ${taken.type}.`);
     const site = headers['sec-fetch-site'];
     const isNewcomer = path === '/' && query.has('token');
     // A link to the address with the token may be on any page, such as a terminal in the browser.

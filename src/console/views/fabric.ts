@@ -3,13 +3,17 @@ import { reasonLine } from '../../decisions/verdict/verdict-text.ts';
 import { l2Segments } from '../../explain/l2/l2-segments.ts';
 import { isUp, sessionReport, type SessionRow } from '../../explain/sessions/session-report.ts';
 import { sessionText } from '../../explain/sessions/session.ts';
+import { ageText, secondsSince } from '../../explain/text/age.ts';
+import type { Problem } from '../../explain/overview/problem.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { currentReport } from '../../model/objects/node-state.ts';
-import type { FabricCloud, FabricNode, FabricPeer, FabricSession, FabricView, Health } from '../contract.ts';
+import type { FabricCloud, FabricNode, FabricPeer, FabricProblem, FabricSession, FabricView, Health } from '../contract.ts';
 import type { Picture } from '../picture.ts';
 import { endHealths, type EndHealths } from './fabric-health.ts';
 import { readingFacts, timeText } from './reading-facts.ts';
 import { nodeGroups } from './node-groups.ts';
-import { countOutcomes, outcomeOf } from './services.ts';
+import { outcomeOf } from './service-outcome.ts';
+import { countOutcomes } from './services.ts';
 
 /** Draws routers, sessions and nodes. */
 export function fabricView(picture: Picture): FabricView {
@@ -19,12 +23,15 @@ export function fabricView(picture: Picture): FabricView {
   const ends = endHealths(drawn);
   const nodes = nodesOf(picture, ends);
   const peers = peersOf(picture, sessions, ends);
+  const facts = readingFacts(picture);
   return {
-    ...readingFacts(picture),
+    ...facts,
+    // The list of problems has the errors of objects.
+    notes: facts.notes.filter(({ line }) => !problems.some((problem) => line === `problem: ${problem.line}`)),
     nodes,
     peers,
     sessions: drawn,
-    problems,
+    problems: problems.map((problem) => withOutcome(problem, picture)),
     groups: nodeGroups(nodes, peers, drawn),
     segments: l2Segments(snapshot, now),
     clouds: cloudsOf(picture),
@@ -39,24 +46,47 @@ export function fabricView(picture: Picture): FabricView {
   };
 }
 
+function withOutcome(problem: Problem, { verdicts }: Picture): FabricProblem {
+  const verdict = verdicts.get(problem.object.replace(/^Service\//, '') as ServiceKey);
+  return verdict === undefined ? problem : { ...problem, outcome: outcomeOf(verdict) };
+}
+
 function sessionOf(row: SessionRow, now: number): FabricSession {
   const { node, peer, address, state, secondsInState, prefixesSent, bfd, reason, warning, source } = row;
   const why = reason ?? warning;
+  const down = isUp(row) ? undefined : secondsDown(row, now);
   return {
     node,
     peer,
     address,
     health: healthOf(row),
     isLive: source === 'asked now',
-    words: sessionText(row),
+    words: wordsOf(row, down),
     ...defined({
       state,
       prefixesSent,
       bfd,
-      since: secondsInState === undefined ? undefined : timeText(now - secondsInState * 1000),
+      since:
+        down === undefined
+          ? secondsInState === undefined
+            ? undefined
+            : timeText(now - secondsInState * 1000)
+          : timeText(now - down * 1000),
       why: why === undefined ? undefined : reasonLine(why),
     }),
   };
+}
+
+/** A session that is down tries again and again, so its state is always new. Its cause has the time when it went down. */
+function secondsDown({ reason: because }: SessionRow, now: number): number | undefined {
+  const { since } = (because?.details ?? {}) as { readonly since?: unknown };
+  return typeof since === 'string' ? secondsSince(since, now) : undefined;
+}
+
+function wordsOf(row: SessionRow, down: number | undefined): string {
+  if (down === undefined) return sessionText(row);
+  const { secondsInState: _, ...session } = row;
+  return `${sessionText(session)}; down for ${ageText(down)}`;
 }
 
 /** Reasons that say that nobody knows the state of a session. */
@@ -112,12 +142,11 @@ function peersOf({ snapshot, overview }: Picture, rows: readonly SessionRow[], e
 }
 
 /** Services whose address is a name: a load balancer outside the cluster has it. */
-function cloudsOf(picture: Picture): FabricCloud[] {
-  const { snapshot, services } = picture;
+function cloudsOf({ snapshot, verdicts }: Picture): FabricCloud[] {
   return [...snapshot.services].flatMap(([key, service]): FabricCloud[] => {
     const hostnames = service.ingress.flatMap(({ hostname }) => hostname ?? []);
     if (hostnames.length === 0) return [];
-    const state = services.get(key);
-    return [{ service: key, hostnames, outcome: outcomeOf(picture, service, state, false), ...defined({ line: state?.problem?.line }) }];
+    const verdict = verdicts.get(key);
+    return [{ service: key, hostnames, outcome: outcomeOf(verdict), ...defined({ line: verdict?.line }) }];
   });
 }

@@ -65,12 +65,13 @@ function nodeReasons({ problem, host, reason, forwarding }: NodeExplanation): Re
   return [...(problem === undefined ? [] : [problem]), ...host, ...own, ...forwarding];
 }
 
-function detailOf({ frontends, elsewhere, endpoints = [], directReturn }: NodeExplanation): string {
-  if (frontends === 0) return elsewhere === 0 ? 'forwards nothing' : `leaves ${elsewhere} to another program`;
+/** A node without a report says what it should do. */
+function detailOf({ problem, frontends, elsewhere, endpoints = [], directReturn }: NodeExplanation): string {
+  if (frontends === 0) return elsewhere > 0 ? `leaves ${elsewhere} to another program` : problem === undefined ? 'forwards nothing' : '';
   const [first] = endpoints;
   const to = first === undefined ? '' : ` to ${first.used} of ${first.usable} endpoint${first.usable === 1 ? '' : 's'}`;
   const because = first?.because === 'local' ? ', policy Local' : first?.because === 'topology' ? ', by topology hints' : '';
-  return `forwards ${frontends} frontend${frontends === 1 ? '' : 's'}${to}${because}${directReturnText(directReturn)}`;
+  return `${problem === undefined ? 'forwards' : 'should forward'} ${frontends} frontend${frontends === 1 ? '' : 's'}${to}${because}${directReturnText(directReturn)}`;
 }
 
 /** Prefixes that the node leaves to others because of `maxNextHops`. */

@@ -4,6 +4,7 @@ import type { PeerExplanation, NodeExplanation } from '../../explain/service/ser
 import type { Reason } from '../../model/reasons.ts';
 import type { Health, PathArrow, PathRouter } from '../contract.ts';
 import type { NodeGroup } from './path-nodes.ts';
+import { routersOfPeers, type RouterPeers } from './path-sessions.ts';
 import { healthOf, whysOf } from './why.ts';
 
 /** Returns the routers and links by which clients reach the nodes, with an arrow to each node that should announce an address there. */
@@ -12,15 +13,31 @@ export function routersOfPath(
   groups: readonly NodeGroup[],
 ): { readonly routers: readonly PathRouter[]; readonly routes: readonly PathArrow[] } {
   const peers = [...new Set(explanation.nodes.flatMap((node) => peersOf(node).map(({ peer }) => peer)))].toSorted();
-  const byPeer = peers.map((peer) => {
-    const arrows = groups.flatMap((group) => arrowOfPeer(peer, group));
-    return { router: routerOf(explanation, peer, arrows), arrows };
+  const routers = routersOfPeers(peers, explanation.nodes).map((router) => {
+    const bySession = router.peers.map((peer) => ({ peer, arrows: groups.flatMap((group) => arrowOfPeer(peer, group)) }));
+    const arrows = groups.flatMap(({ id }) =>
+      joinedArrow(
+        router.name,
+        bySession.flatMap((one) => one.arrows.filter(({ to }) => to === id)),
+      ),
+    );
+    return { router: routerOf(explanation, router, bySession), arrows };
   });
   const links = linksOf(explanation, groups);
   return {
-    routers: [...byPeer.map(({ router }) => router), ...links.map(({ router }) => router)],
-    routes: [...byPeer, ...links].flatMap(({ arrows }) => arrows),
+    routers: [...routers, ...links].map(({ router }) => router),
+    routes: [...routers, ...links].flatMap(({ arrows }) => arrows),
   };
+}
+
+/** One arrow for all sessions of a router with a node. */
+function joinedArrow(router: string, arrows: readonly PathArrow[]): PathArrow[] {
+  const [first] = arrows;
+  if (first === undefined) return [];
+  const used = arrows.filter(({ health }) => health !== 'off');
+  const whys = new Map(arrows.flatMap((arrow) => arrow.whys).map((why) => [why.text, why]));
+  const labels = new Set(arrows.flatMap(({ label }) => (label === '' ? [] : label.split(', '))));
+  return [{ from: `peer ${router}`, to: first.to, health: healthOfArrows(used), label: [...labels].join(', '), whys: [...whys.values()] }];
 }
 
 /** Sessions to peers, of all addresses that are announced by BGP. */
@@ -28,13 +45,25 @@ function peersOf({ addresses }: NodeExplanation): readonly PeerExplanation[] {
   return addresses.flatMap(({ type, peers }) => (type === 'ClusterIP' ? [] : peers));
 }
 
-function routerOf({ nodes }: ServiceExplanation, peer: string, arrows: readonly PathArrow[]): PathRouter {
-  const sessions = nodes.flatMap((node) => (node.sessions ?? []).filter((session) => session.peer === peer));
-  const addresses = [...new Set(sessions.map(({ address }) => address))];
+function routerOf(
+  { nodes }: ServiceExplanation,
+  { name, peers }: RouterPeers,
+  bySession: readonly { readonly peer: string; readonly arrows: readonly PathArrow[] }[],
+): PathRouter {
+  const sessions = nodes.flatMap((node) => (node.sessions ?? []).filter(({ peer }) => peers.includes(peer)));
   const asns = [...new Set(sessions.map(({ peerASN }) => String(peerASN)))];
-  const where = addresses.length === 0 ? '' : addresses.length === 1 ? (addresses[0] ?? '') : `${addresses.length} addresses`;
-  const detail = [where, asns.length === 1 ? `AS ${asns[0]}` : ''].filter((part) => part !== '').join(', ');
-  return { id: `peer ${peer}`, name: peer, kind: 'peer', detail, health: healthOfArrows(arrows) };
+  return {
+    id: `peer ${name}`,
+    name,
+    kind: 'peer',
+    detail: asns.length === 1 ? `AS ${asns[0]}` : '',
+    health: healthOfArrows(bySession.flatMap(({ arrows }) => arrows)),
+    sessions: bySession.map(({ peer, arrows }) => {
+      const addresses = [...new Set(sessions.flatMap((session) => (session.peer === peer ? [session.address] : [])))];
+      const [only = ''] = addresses;
+      return { peer, address: addresses.length > 1 ? `${addresses.length} addresses` : only, health: healthOfArrows(arrows) };
+    }),
+  };
 }
 
 /** A router that has a route from at least one node leads clients on. */
@@ -107,7 +136,7 @@ function linksOf({ l2 = [] }: ServiceExplanation, groups: readonly NodeGroup[]):
     const group = groups.find(({ nodes }) => nodes.some(({ node }) => node === owner));
     const health = owner === undefined ? 'bad' : 'good';
     const arrows: PathArrow[] = group === undefined ? [] : [{ from: id, to: group.id, health, label: address, whys: [] }];
-    const router: PathRouter = { id, name: `${protocol} ${address}`, kind: 'link', detail, health };
+    const router: PathRouter = { id, name: `${protocol} ${address}`, kind: 'link', detail, health, sessions: [] };
     if (reason === undefined) return { router, arrows };
     return { router: { ...router, health: healthOf([reason]), detail: whysOf([reason])[0]?.text ?? detail }, arrows };
   });

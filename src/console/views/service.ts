@@ -4,17 +4,32 @@ import { reachabilityText } from '../../explain/service/reachability-text.ts';
 import type { ServiceExplanation } from '../../explain/service/service.ts';
 import type { Health, PathAddress, ServicePath, ServiceView } from '../contract.ts';
 import type { ExplainedService } from '../picture.ts';
+import { endpointsOfPath } from './path-endpoints.ts';
 import { nodesOfPath } from './path-nodes.ts';
 import { routersOfPath } from './path-routers.ts';
+import { outcomeOf } from './service-outcome.ts';
 import { whyOf } from './why.ts';
 
 /** Draws the way from clients to the pods of one Service. */
-export function serviceView({ explanation, lines, wideLines, from, kind, at }: ExplainedService): ServiceView {
+export function serviceView({ explanation, endpoints, lines, wideLines, from, kind, at, stale, mayCheck }: ExplainedService): ServiceView {
   const { service, verdict, type } = explanation;
-  return { from, kind, at, service, verdict, type, path: pathOf(explanation), lines, wideLines };
+  return {
+    from,
+    kind,
+    at,
+    service,
+    verdict,
+    outcome: outcomeOf(verdict),
+    type,
+    path: pathOf({ explanation, endpoints }),
+    lines,
+    wideLines,
+    mayCheck,
+    ...defined({ stale }),
+  };
 }
 
-function pathOf(explanation: ServiceExplanation): ServicePath {
+function pathOf({ explanation, endpoints: lookedAt }: Pick<ExplainedService, 'explanation' | 'endpoints'>): ServicePath {
   const { allocation, endpoints, balancing, affinitySeconds } = explanation;
   const { groups, nodes, forwarding } = nodesOfPath(explanation);
   const { ready, terminating, unusable, pods = [] } = endpoints;
@@ -28,7 +43,7 @@ function pathOf(explanation: ServiceExplanation): ServicePath {
     ...routersOfPath(explanation, groups),
     nodes,
     forwarding,
-    endpoints: { ready, terminating, unusable, whys: pods.map(whyOf) },
+    endpoints: { ready, terminating, unusable, whys: pods.map(whyOf), ...endpointsOfPath(lookedAt) },
   };
 }
 

@@ -1,20 +1,17 @@
 import { defined } from '../../lang/defined.ts';
-import { decideAllocationClaim } from '../../decisions/allocation/claim.ts';
-import { poolLookup } from './pool-lookup.ts';
-import { formatAddress } from '../../net/address.ts';
 import type { Condition } from '../../model/objects/condition.ts';
 import type { ServiceKey } from '../../model/objects/metadata.ts';
-import type { Service } from '../../model/objects/service.ts';
-import { outsideFrontends, seenConnections } from '../../decisions/verdict/seen-connections.ts';
-import { reasonLine } from '../../decisions/verdict/verdict-text.ts';
-import type { Snapshot } from '../../model/store/snapshot.ts';
+import { ingressTexts, type Service } from '../../model/objects/service.ts';
+import type { ReasonCode } from '../../model/reasons.ts';
 import type { ServiceOutcome, ServiceRow, ServicesView } from '../contract.ts';
-import type { Picture, ServiceState } from '../picture.ts';
+import type { BriefVerdict, Picture } from '../picture.ts';
+import { poolLookup } from './pool-lookup.ts';
 import { readingFacts } from './reading-facts.ts';
+import { outcomeOf } from './service-outcome.ts';
 
-/** Lists Services of type LoadBalancer, and others of which Herald has a condition. */
+/** Lists Services of type LoadBalancer, and others of which Herald has a condition or a problem. */
 export function servicesView(picture: Picture): ServicesView {
-  const { snapshot, services, overview } = picture;
+  const { snapshot, services, verdicts } = picture;
   const lines = new Map<string, number>();
   const lineOf = (text: string): number => {
     const known = lines.get(text);
@@ -22,59 +19,44 @@ export function servicesView(picture: Picture): ServicesView {
     lines.set(text, lines.size);
     return lines.size - 1;
   };
-  const unclaimed = new Map(overview.services.unclaimed.map(({ service, reason }) => [service, reason]));
   const poolOf = poolLookup(snapshot.pools.values());
-  const rows = [...snapshot.services].flatMap(([key, service]): ServiceRow[] => {
-    const state = services.get(key);
-    if (service.type !== 'LoadBalancer' && state === undefined) return [];
+  const rows = listedServices(picture).map(([key, service]): ServiceRow => {
+    const verdict = verdicts.get(key);
     const { namespace, name } = service.metadata;
-    const orphan = unclaimed.get(key);
-    const problem = state?.problem ?? (orphan === undefined ? undefined : { code: orphan.code, line: reasonLine(orphan) });
-    const addresses = service.ingress.map(({ address, hostname = '' }) => (address === undefined ? hostname : formatAddress(address)));
     const [first] = service.ingress.flatMap(({ address }) => address ?? []);
     const pool = first === undefined ? undefined : poolOf(first);
-    return [
-      {
-        namespace: namespace ?? '',
-        name,
-        outcome: outcomeOf(picture, service, state, orphan !== undefined),
-        conditions: conditionLetters(state?.conditions ?? []),
-        addresses,
-        ...defined({ pool, reason: problem?.code, line: problem === undefined ? undefined : lineOf(problem.line) }),
-      },
-    ];
+    const cause = causeOf(verdict);
+    return {
+      namespace: namespace ?? '',
+      name,
+      outcome: outcomeOf(verdict),
+      conditions: conditionLetters(services.get(key)?.conditions ?? []),
+      addresses: ingressTexts(service),
+      ...defined({ pool, reason: cause?.code, line: cause === undefined ? undefined : lineOf(cause.line) }),
+    };
   });
   return { ...readingFacts(picture), rows: rows.toSorted(byName), lines: [...lines.keys()] };
 }
 
+/** Without a cause, the sentence of a Service that is served or announced says only its address and nodes. */
+function causeOf(verdict: BriefVerdict | undefined): { readonly line: string; readonly code?: ReasonCode } | undefined {
+  if (verdict === undefined) return { line: unjudged };
+  const { outcome, doubt, code = doubt, line = '' } = verdict;
+  if (code === undefined && (outcome === 'served' || outcome === 'announced')) return undefined;
+  return { line, ...defined({ code }) };
+}
+
+const unjudged = 'Too many Services need a whole explanation to be listed with it. Open the Service.';
+
 /** Counts Services by outcome. */
-export function countOutcomes({ snapshot, services, overview, now }: Picture): Readonly<Record<ServiceOutcome, number>> {
-  const counts: Record<ServiceOutcome, number> = { served: 0, partly: 0, notServed: 0, announced: 0, unknown: 0, other: 0 };
-  const unclaimed = new Set<ServiceKey>(overview.services.unclaimed.map(({ service }) => service));
-  for (const [key, service] of snapshot.services) {
-    const state = services.get(key);
-    if (service.type === 'LoadBalancer' || state !== undefined) counts[outcomeOf({ snapshot, now }, service, state, unclaimed.has(key))]++;
-  }
+export function countOutcomes(picture: Picture): Readonly<Record<ServiceOutcome, number>> {
+  const counts = { served: 0, partly: 0, limited: 0, notServed: 0, announced: 0, unknown: 0, other: 0 };
+  for (const [key] of listedServices(picture)) counts[outcomeOf(picture.verdicts.get(key))]++;
   return counts;
 }
 
-export function outcomeOf(
-  { snapshot, now }: Pick<Picture, 'snapshot' | 'now'>,
-  service: Service,
-  state: ServiceState | undefined,
-  isUnclaimed: boolean,
-): ServiceOutcome {
-  if (state?.problem !== undefined) return state.problem.outcome ?? 'notServed';
-  if (isUnclaimed) return 'notServed';
-  if (state !== undefined && state.conditions.length > 0) return isSeen(snapshot, service, now) ? 'served' : 'announced';
-  return decideAllocationClaim(service, snapshot.config).mine ? 'unknown' : 'other';
-}
-
-/** True when connections to every address and port of the Service were answered. */
-function isSeen(snapshot: Snapshot, service: Service, now: number): boolean {
-  const { answered } = seenConnections(snapshot, now);
-  const frontends = outsideFrontends(service);
-  return frontends.length > 0 && frontends.every(answered);
+function listedServices({ snapshot, services }: Picture): readonly (readonly [ServiceKey, Service])[] {
+  return [...snapshot.services].filter(([key, { type }]) => type === 'LoadBalancer' || services.has(key));
 }
 
 const order = ['AddressAssigned', 'Programmed', 'Announced'] as const;

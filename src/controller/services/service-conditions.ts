@@ -28,10 +28,12 @@ export interface UnmetRequest {
   readonly remark?: Reason | undefined;
 }
 
-interface JudgedService {
+export interface JudgedService {
   readonly conditions: readonly Condition[];
   /** Absent: every condition is True and good news, and nothing else suggests that clients are not answered. */
   readonly verdict?: Verdict;
+  /** Decides the verdict in any case. It costs more than the conditions. */
+  readonly judge: () => Verdict;
 }
 
 /**
@@ -50,17 +52,18 @@ export function judgeService(snapshot: Snapshot, service: Service, unmet: UnmetR
   return {
     conditions: generation === undefined ? recorded : recorded.map((condition) => ({ ...condition, observedGeneration: generation })),
     ...(conditions.every(isGood) && !mayBeUnserved(judgement) ? {} : { verdict: judgement.verdict() }),
+    judge: judgement.verdict,
   };
 }
 
 /**
- * Judges a Service that pools do not serve, such as one of type ClusterIP or one with external IPs, if a node reports something of it. Undefined:
- * none does, or another program serves it. `now`: milliseconds since the epoch.
+ * Judges a Service that pools do not serve, such as one of type ClusterIP or one with external IPs. It has a verdict if a node reports something
+ * of it, unless another program serves it. `now`: milliseconds since the epoch.
  */
-export function judgeOther(snapshot: Snapshot, service: Service, now: number): Verdict | undefined {
+export function judgeOther(snapshot: Snapshot, service: Service, now: number): Pick<JudgedService, 'verdict' | 'judge'> {
   const judgement = judgementOf(snapshot, service, 'other', now);
   const isForwarded = service.type === 'ClusterIP' || service.type === 'NodePort' || service.externalIPs.length > 0;
-  return isForwarded && isReported(judgement) ? judgement.verdict() : undefined;
+  return { ...(isForwarded && isReported(judgement) ? { verdict: judgement.verdict() } : {}), judge: judgement.verdict };
 }
 
 function isReported({ service, reports }: Judgement): boolean {

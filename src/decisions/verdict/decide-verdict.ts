@@ -42,8 +42,9 @@ export function decideVerdict(facts: VerdictFacts): Verdict {
   if (answered.length === clients.length) return servedVerdict(facts);
   const failed = clients.filter((one) => !isSound(one));
   const isPartly = answered.length > 0 || failed.some((one) => partial.has(one.outcome));
-  const outcome = isPartly ? 'partly' : failed.some((one) => uncertain.has(one.outcome)) ? 'unknown' : 'notServed';
   const causes = causesOfFailure(facts, failed);
+  const isOpen = failed.some((one) => uncertain.has(one.outcome)) || causes[0]?.reason.code === 'Undecided';
+  const outcome = isPartly ? 'partly' : isOpen ? 'unknown' : 'notServed';
   return verdictOf(service, outcome, `${leadOf(outcome, answered, failed)}${clientsText(causes)}`, causes, countNodes(nodes));
 }
 

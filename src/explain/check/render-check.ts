@@ -1,6 +1,6 @@
 import { listText } from '../../decisions/verdict/verdict-text.ts';
 import { tableLines } from '../text/table-text.ts';
-import type { CheckReport, ReceivedPrefix, RouterCheck } from './facts.ts';
+import type { CheckReport, Judgement, ReceivedPrefix, RouterCheck } from './facts.ts';
 import type { RouterAnswer } from './router-answer.ts';
 import { matrixRows, originText, placeText, type MatrixRow, type NameOf } from './matrix.ts';
 
@@ -9,11 +9,11 @@ const shownTargets = 3;
 
 /** Returns the verdict, the matrix, the routers, and what was not checked. `whole`: a row for each target. */
 export function renderCheck(report: CheckReport, nameOf: NameOf, whole: boolean): string[] {
-  const { verdict, probes, checked, expected, routers, received, unchecked } = report;
-  const rows = matrixRows(probes, nameOf, whole);
+  const { verdict, checked, routers, received, unchecked } = report;
+  const rows = matrixCells(report, nameOf, whole);
   const table = tableLines(
     ['From', 'To', 'Result', 'Time'],
-    rows.map((row) => [originText(row.from, checked, expected), whichText(row, whole), row.result, timeText(row)]),
+    rows.map(({ cells }) => [...cells]),
   );
   return [
     verdict,
@@ -24,6 +24,18 @@ export function renderCheck(report: CheckReport, nameOf: NameOf, whole: boolean)
     ...unchecked.flatMap(({ what, why, fix }) => [`  ${what}: ${why}`, ...(fix === undefined || fix === '' ? [] : [`    fix: ${fix}`])]),
     ...(checked.length === 0 ? [] : [`  ${forwarding}`]),
   ];
+}
+
+/** Returns the rows of the matrix as the command prints them: from, to, result, time. `whole`: a row for each target. */
+export function matrixCells(
+  { probes, checked, expected }: Pick<CheckReport, 'probes' | 'checked' | 'expected'>,
+  nameOf: NameOf,
+  whole: boolean,
+): readonly { readonly judgement: Judgement; readonly cells: readonly [string, string, string, string] }[] {
+  return matrixRows(probes, nameOf, whole).map((row) => ({
+    judgement: row.judgement,
+    cells: [originText(row.from, checked, expected), whichText(row, whole), row.result, timeText(row)],
+  }));
 }
 
 /** True of every check, so that nobody reads more out of it. */

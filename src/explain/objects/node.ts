@@ -1,4 +1,5 @@
 import { usesLinks } from '../../decisions/l2/link-advertisements.ts';
+import { countText } from '../text/count-text.ts';
 import { defined } from '../../lang/defined.ts';
 import { decideForwarding } from '../../decisions/forwarding/plan.ts';
 import { l2ViewsOf, type L2View } from '../../decisions/verdict/l2-view.ts';
@@ -114,21 +115,16 @@ export function renderNodeOverview(overview: NodeOverview): string[] {
     ...host.flatMap((because) => withFix('Host       ', because)),
     ...(heldBack === undefined ? [] : [`Held back  ${heldBack.join('; ')}`]),
     ...(drain === undefined ? [] : [`Drain      ${drain}`]),
-    `Forwards   ${problem === undefined ? '' : 'should: '}${counted(forwards.frontends, 'frontend')} of ${counted(forwards.services, 'Service')}`,
-    `Announces  ${problem === undefined ? '' : 'would: '}${counted(announces, 'Service')}`,
+    `Forwards   ${problem === undefined ? '' : 'should: '}${countText(forwards.frontends, 'frontend')} of ${countText(forwards.services, 'Service')}`,
+    `Announces  ${problem === undefined ? '' : 'would: '}${countText(announces, 'Service')}`,
     ...silent.flatMap(({ reason: because, services }) => [
       `           not ${nameSome(services, 3)}: ${reasonText(because)}`,
       ...(remedyText(because) === '' ? [] : [`               fix: ${remedyText(because)}`]),
     ]),
-    ...sessions.map((session) => `Session    ${sessionText(session)}, ${counted(session.routes, 'route')} for it`),
+    ...sessions.map((session) => `Session    ${sessionText(session)}, ${countText(session.routes, 'route')} for it`),
     ...sessions.flatMap(({ reason: because }) => (because === undefined ? [] : withFix('           ', because))),
     ...(noSessions === undefined ? [] : withFix('Session    none: ', noSessions)),
     ...differing.flatMap(({ service, reason: because }) => withFix(`Differs    ${service}: `, because)),
     ...(overview.truncated ? ['           more Services differ than the agent lists'] : []),
   ];
-}
-
-/** "1 Service" or "2 Services". */
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

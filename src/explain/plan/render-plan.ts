@@ -1,4 +1,5 @@
 import { reasonText } from '../../model/reasons.ts';
+import { countText } from '../text/count-text.ts';
 import { withFix } from '../text/reason-lines.ts';
 import type { RefusedPoolChange } from './refused-pools.ts';
 import { isMove, type OwnerMove } from './owner-moves.ts';
@@ -123,19 +124,22 @@ export function planSummary({ addresses, owners, sessions, routes, rules, unanno
   const withdrawn = routes.filter(({ change }) => change === 'remove');
   const lost = countLost(resets);
   const moved = countChangedAddresses(addresses);
-  const total = `${moved} addresses, ${sessions.length} sessions, ${routes.length} routes and ${rules.length} rules would change.`;
+  const total = `${countText(moved, 'address')}, ${countText(sessions.length, 'session')}, ${countText(routes.length, 'route')} and ${countText(rules.length, 'rule')} would change.`;
   const gone = withdrawn.length + lost;
   const ofThese =
     resets.length === 0 && gone === 0
       ? []
-      : [`Of these, ${resets.length} sessions would reset, and ${gone} routes would be withdrawn.`, ...lostSummary(resets)];
+      : [
+          `Of these, ${countText(resets.length, 'session')} would reset, and ${countText(gone, 'route')} would be withdrawn.`,
+          ...lostSummary(resets),
+        ];
   const later = withdrawn.filter(({ afterSeconds }) => afterSeconds !== undefined).length;
   return [
     total,
     ...ofThese,
     ...newSessionSummary(sessions, routes),
     ...(later === 0 ? [] : [`${later} of these routes are announced as the last resort of routers first.`]),
-    ...(unannounced.length === 0 ? [] : [`${unannounced.length} addresses would be announced by no node.`]),
+    ...(unannounced.length === 0 ? [] : [`${countText(unannounced.length, 'address')} would be announced by no node.`]),
     ...ownerSummary(owners),
   ];
 }
@@ -172,9 +176,11 @@ function ownerSummary(owners: readonly OwnerMove[]): string[] {
   const moved = owners.filter((one) => one.unknown !== true && isMove(one)).length;
   const none = owners.length - unknown - moved;
   return [
-    ...(moved === 0 ? [] : [`${moved} addresses would have another owner by ARP and NDP.`]),
-    ...(none === 0 ? [] : [`${none} addresses would have no owner by ARP and NDP, as now, for the reason above.`]),
-    ...(unknown === 0 ? [] : [`The owner of ${unknown} addresses by ARP and NDP would be known after nodes have reported their links.`]),
+    ...(moved === 0 ? [] : [`${countText(moved, 'address')} would have another owner by ARP and NDP.`]),
+    ...(none === 0 ? [] : [`${countText(none, 'address')} would have no owner by ARP and NDP, as now, for the reason above.`]),
+    ...(unknown === 0
+      ? []
+      : [`The owner of ${countText(unknown, 'address')} by ARP and NDP would be known after nodes have reported their links.`]),
   ];
 }
 

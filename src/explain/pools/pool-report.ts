@@ -29,7 +29,7 @@ export interface PoolRow extends AnnouncedBy {
   readonly addresses: readonly string[];
   /** One entry for each family of the pool. Counts are text, because IPv6 pools exceed the range of numbers. */
   readonly usage: readonly PoolUsageRow[];
-  /** Services without an address that this pool refuses, counted by reason. */
+  /** Services without an address that this pool refuses, counted by reason. One that asks for another pool does not wait for this one. */
   readonly pending: readonly { readonly code: string; readonly count: number }[];
   /** Why the pool is not as it should be. It may give addresses nevertheless. */
   readonly reason?: Reason;
@@ -84,11 +84,15 @@ export function poolReport(snapshot: Snapshot, { pool, allocator = allocatorOf(s
           free: String(free),
           total: String(total),
         })),
-        pending: countsOf((refusals.get(name) ?? []).flatMap((refusal) => refusal.reason?.code ?? [])),
+        pending: countsOf((refusals.get(name) ?? []).flatMap(({ reason }) => waitingCode(reason))),
         ...announcedBy(snapshot, object),
         ...defined({ reason: unready, givesNothing: whyGivesNothing(object, { snapshot, allocator, refused: no }) }),
       },
     ];
   });
   return { pools, waiting: waiting.length };
+}
+
+function waitingCode(because: Reason | undefined): readonly string[] {
+  return because === undefined || because.code === 'PoolNotRequested' ? [] : [because.code];
 }

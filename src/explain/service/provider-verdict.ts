@@ -10,7 +10,7 @@ import type { ServiceExplanation } from './service.ts';
  * here, as when the caller may not read HeraldConfig: the recorded refusal, what the Service itself lacks, what the provider has seen, else its
  * addresses. `knowsEndpoints`: EndpointSlices were read. Undefined: the pools or another program serve it.
  */
-export function providerVerdict(explanation: ServiceExplanation, knowsEndpoints: boolean): Verdict | undefined {
+export function providerVerdict(explanation: ProvidedService, knowsEndpoints: boolean): Verdict | undefined {
   const { service, type, provider, record, endpoints, status = [] } = explanation;
   const name = provider?.provider;
   if (type !== 'LoadBalancer' || name === 'bare-metal' || (name === undefined && provider?.isUnnamed !== true)) return undefined;
@@ -49,8 +49,11 @@ export function providerVerdict(explanation: ServiceExplanation, knowsEndpoints:
   return { outcome: 'unknown', line: `Announced, not checked: ${by} serves it at ${at} and decides where connections go.` };
 }
 
+/** What the verdict takes of an explanation. */
+type ProvidedService = Pick<ServiceExplanation, 'service' | 'type' | 'provider' | 'record' | 'endpoints' | 'status'>;
+
 /** Undefined unless the provider, or else its record, says why nobody answers clients. */
-function unservedVerdict({ service, provider, record }: ServiceExplanation): Verdict | undefined {
+function unservedVerdict({ service, provider, record }: ProvidedService): Verdict | undefined {
   const object = `Service/${service}`;
   const preview = provider?.preview?.failed === undefined ? provider?.preview : undefined;
   const because = preview?.reasons.find(isUnserved);

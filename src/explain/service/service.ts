@@ -14,9 +14,9 @@ import type { ServiceKey } from '../../model/objects/metadata.ts';
 import type { Pod } from '../../model/objects/pod.ts';
 import type { ReleasedAddress } from '../../model/parse/released-address.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
-import type { Service } from '../../model/objects/service.ts';
+import { ingressTexts, type Service } from '../../model/objects/service.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
-import { familyOfText, formatAddress, type Family } from '../../net/address.ts';
+import { familyOfText, type Family } from '../../net/address.ts';
 import { ageText } from '../text/age.ts';
 import type { LoadBalancing } from '../../model/objects/load-balancing.ts';
 import type { HashInput } from '../../net/connection-hash.ts';
@@ -106,7 +106,7 @@ export function explainService(
   const allocation = explainAllocation(snapshot, service, released);
   const l2 = explainL2(snapshot, service, now);
   const seen = { ...explainSeen(snapshot, service, now), ...defined({ since: sinceAskedAgain(snapshot.nodeStates, nodes, now) }) };
-  const status = service.ingress.map(({ address, hostname = '' }) => (address === undefined ? hostname : formatAddress(address)));
+  const status = ingressTexts(service);
   return {
     service: key,
     ...conclusionOf(snapshot, service, { allocation, nodes, seen }),

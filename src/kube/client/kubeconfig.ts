@@ -62,8 +62,11 @@ export async function readKubeconfig(files: string | readonly string[], context?
   };
 }
 
-/** Returns the namespace of a context, as `readKubeconfig` finds it. Undefined: the files have no such context, or it has none. */
-export async function contextNamespace(files: readonly string[], context?: string): Promise<string | undefined> {
+/** Returns a context, as `readKubeconfig` finds it. Undefined: the files have no such context. */
+export async function contextIn(
+  files: readonly string[],
+  context?: string,
+): Promise<{ readonly name: string; readonly namespace?: string } | undefined> {
   const { KubeConfig: Config } = await import('@kubernetes/client-node');
   const configs = await Promise.all(
     files.map(async (file) => {
@@ -74,7 +77,8 @@ export async function contextNamespace(files: readonly string[], context?: strin
   );
   const name = context ?? configs.map((config) => config.getCurrentContext()).find((current) => current !== '' && current !== undefined);
   const [found] = configs.flatMap((config) => config.getContexts().filter((one) => one.name === name));
-  return found?.namespace === '' ? undefined : found?.namespace;
+  if (found === undefined) return undefined;
+  return { name: found.name, ...(found.namespace === undefined || found.namespace === '' ? {} : { namespace: found.namespace }) };
 }
 
 /** False when a program, a provider of tokens or another file has a part of the credentials, which may then change at any time. */

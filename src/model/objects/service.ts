@@ -1,4 +1,4 @@
-import type { Address, Family } from '../../net/address.ts';
+import { formatAddress, type Address, type Family } from '../../net/address.ts';
 import type { SlotTableSize } from '../../net/frontend.ts';
 import type { LoadBalancing } from './load-balancing.ts';
 import type { Prefix } from '../../net/prefix.ts';
@@ -90,6 +90,11 @@ export interface Ingress {
   readonly hostname?: string;
   /** KEP-1860: with Proxy, nodes must not answer the address themselves. */
   readonly ipMode: 'VIP' | 'Proxy';
+}
+
+/** Returns the recorded addresses and host names as text. */
+export function ingressTexts({ ingress }: Pick<Service, 'ingress'>): string[] {
+  return ingress.map(({ address, hostname = '' }) => (address === undefined ? hostname : formatAddress(address)));
 }
 
 /** Returns the recorded addresses that nodes announce and answer. */

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { request } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { consolePaths, manifestType, type PlanView } from '../../../src/console/contract.ts';
+import { checkType, consolePaths, manifestType, type PlanView } from '../../../src/console/contract.ts';
 import type { Facts, Picture, PlannedChanges } from '../../../src/console/picture.ts';
 import { startConsole, type PageFile } from '../../../src/console/server.ts';
 import { limits } from '../../../src/console/limits.ts';
@@ -23,6 +23,9 @@ let cookie: string;
 
 /** What the planner was given. */
 let given: string[];
+/** The Services of which a check began, and the end of each check. */
+let checked: string[];
+let checking: PromiseWithResolvers<void>;
 
 const planned: PlannedChanges = {
   from: 'a test',
@@ -50,6 +53,12 @@ const facts: Facts = {
   intervalMilliseconds: 50,
   read: async () => pictureOf({ services: [{ name: 'shop/web' }] }),
   explain: async () => undefined,
+  whyUnexplained: () => [],
+  check: async (service) => {
+    checked.push(service);
+    await checking.promise;
+    return undefined;
+  },
   plan: async (manifests) => (given.push(manifests), planned),
   history: async () => ({ entries: [], told: [], unasked: [] }),
   outside: async () => ({ services: [], notes: [] }),
@@ -58,6 +67,9 @@ const facts: Facts = {
 
 beforeEach(async () => {
   given = [];
+  checked = [];
+  checking = Promise.withResolvers();
+  checking.resolve();
   ending = new AbortController();
   const running = await startConsole(0, { facts, files, clock: systemClock, stopped: ending.signal });
   ended = running.ended;
@@ -288,6 +300,72 @@ describe('the server', () => {
 
   test('says that a port is taken', async () => {
     await expect(startConsole(port, { facts, files, clock: systemClock, stopped: ending.signal })).rejects.toThrow(ListenError);
+  });
+});
+
+describe('a check of a Service, which opens connections from every node', () => {
+  const own = (): Record<string, string> => ({
+    Cookie: cookie,
+    Origin: `http://127.0.0.1:${port}`,
+    'Sec-Fetch-Site': 'same-origin',
+    'Content-Type': checkType,
+  });
+  const send = (headers: Readonly<Record<string, string>>, body = '{"service":"shop/web"}'): Promise<Asked> =>
+    ask(consolePaths.check, { method: 'POST', headers, body });
+
+  test('begins when the page of the console asks for it', async () => {
+    expect((await send(own())).status).toBe(404);
+    expect(checked).toEqual(['shop/web']);
+  });
+
+  test.each<readonly [string, number, Readonly<Record<string, string>>]>([
+    ['no cookie', 401, { Cookie: '' }],
+    ['a wrong cookie', 401, { Cookie: `herald-console=${'a'.repeat(43)}` }],
+    ['no Origin', 403, { Origin: '' }],
+    ['the Origin of another site', 403, { Origin: 'http://evil.example' }],
+    ['the Origin of another port', 403, { Origin: 'http://127.0.0.1:1' }],
+    ['Sec-Fetch-Site of another site', 403, { 'Sec-Fetch-Site': 'cross-site' }],
+    ['a name that resolves to this host', 421, { Host: 'evil.example' }],
+    ['the type of a form', 415, { 'Content-Type': 'application/x-www-form-urlencoded' }],
+    ['the type of text, which a form of another site can send', 415, { 'Content-Type': 'text/plain' }],
+    ['the type of manifests', 415, { 'Content-Type': manifestType }],
+    ['no type', 415, { 'Content-Type': '' }],
+  ])('does not begin with %s', async (_, status, changes) => {
+    const headers = Object.fromEntries(Object.entries({ ...own(), ...changes }).filter(([, value]) => value !== ''));
+    expect((await send(headers)).status).toBe(status);
+    expect(checked).toEqual([]);
+  });
+
+  test.each(['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('does not begin by %s', async (method) => {
+    expect((await ask(consolePaths.check, { method, headers: own() })).status).toBe(405);
+    expect(checked).toEqual([]);
+  });
+
+  test.each([
+    ['nothing', ''],
+    ['no JSON', 'shop/web'],
+    ['no name', '{"service":7}'],
+    ['a name without a namespace', '{"service":"web"}'],
+    ['an option', '{"service":"--context/x"}'],
+    ['two words', '{"service":"shop/web --node x"}'],
+    ['more than the limit', `{"service":"shop/${'w'.repeat(limits.checkBytes)}"}`],
+  ])('does not begin for %s', async (_, body) => {
+    expect((await send(own(), body)).status).toBe(400);
+    expect(checked).toEqual([]);
+  });
+
+  test('waits for the one that runs', async () => {
+    checking = Promise.withResolvers();
+    const first = send(own());
+    await expect.poll(() => checked).toHaveLength(1);
+    const { status, text } = await send(own());
+    expect([status, JSON.parse(text)]).toEqual([
+      503,
+      { error: 'a check is running already', fix: 'wait until it is done, and check again' },
+    ]);
+    checking.resolve();
+    expect((await first).status).toBe(404);
+    expect((await send(own())).status).toBe(404);
   });
 });
 

@@ -24,6 +24,8 @@ function following(first: Picture, { intervalMilliseconds = 1000, changed }: Par
       return state.picture;
     },
     explain: async () => undefined,
+    whyUnexplained: () => [],
+    check: async () => undefined,
     plan: () => Promise.reject(new Error('nothing is planned here')),
     history: async () => ({ entries: [], told: [], unasked: [] }),
     outside: async () => ({ services: [], notes: [] }),
@@ -78,7 +80,7 @@ describe('the pictures', () => {
     const { at } = pictures.pulse();
     state.failure = new Error('the API server refuses hunter2');
     await pass(clock, 1000);
-    expect(pictures.pulse()).toMatchObject({ at, trouble: { message: 'the API server refuses REMOVED' } });
+    expect(pictures.pulse()).toMatchObject({ at, from: 'a test', trouble: { message: 'the API server refuses REMOVED' } });
     expect(await pictures.list('services')).toBeDefined();
     state.failure = undefined;
     await pass(clock, 1000);

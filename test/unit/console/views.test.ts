@@ -3,11 +3,16 @@ import type { ServicePath } from '../../../src/console/contract.ts';
 import { limits } from '../../../src/console/limits.ts';
 import { addressesView } from '../../../src/console/views/addresses.ts';
 import { fabricView } from '../../../src/console/views/fabric.ts';
+import { checkView } from '../../../src/console/views/check.ts';
 import { planView } from '../../../src/console/views/plan.ts';
 import { servicesView } from '../../../src/console/views/services.ts';
 import { serviceView } from '../../../src/console/views/service.ts';
 import type { Plan } from '../../../src/explain/plan/plan.ts';
+import { checkReport } from '../../../src/explain/check/check-report.ts';
+import { renderCheck } from '../../../src/explain/check/render-check.ts';
+import { lookedAtEndpoints } from '../../../src/explain/service/endpoint-looks.ts';
 import { explainService } from '../../../src/explain/service/service.ts';
+import { reason } from '../../../src/model/reasons.ts';
 import type { ServiceKey } from '../../../src/model/objects/metadata.ts';
 import { cluster, type ClusterLiteral } from '../decisions/fixtures.ts';
 import { pictureOf } from './picture-of.ts';
@@ -29,10 +34,16 @@ const fabric: ClusterLiteral = {
   running: { n1: { tor: '10.0.0.254' }, n2: {} },
 };
 
-function pathOf(literal: ClusterLiteral, key: ServiceKey = 'shop/web'): ServicePath {
-  const explanation = explainService(cluster(literal), key, now);
+function pathOf(
+  literal: ClusterLiteral,
+  key: ServiceKey = 'shop/web',
+  live: Parameters<typeof lookedAtEndpoints>[1] = new Map(),
+): ServicePath {
+  const snapshot = cluster(literal);
+  const explanation = explainService(snapshot, key, now);
   if (explanation === undefined) throw new RangeError(`no Service ${key}`);
-  return serviceView({ explanation, lines: [], wideLines: [], from: 'a test', kind: 'directory', at: '' }).path;
+  const endpoints = lookedAtEndpoints(snapshot.endpointSlices(key), live, now);
+  return serviceView({ explanation, endpoints, lines: [], wideLines: [], from: 'a test', kind: 'directory', at: '', mayCheck: false }).path;
 }
 
 describe('the list of Services', () => {
@@ -150,6 +161,39 @@ describe('the fabric', () => {
     expect(nodes).toMatchObject(['n1', 'n2'].map((node) => ({ node, health: 'bad', lines: ['rp_filter of eth0 is 1.'] })));
   });
 
+  test('says for how long a session is down, although each attempt has a new state', () => {
+    const picture = pictureOf(fabric, now);
+    const report = picture.snapshot.nodeStates.get('n1');
+    if (report === undefined) throw new RangeError('n1 does not report');
+    const cause = reason('HoldTimeExpired', {
+      peer: 'tor',
+      router: '10.0.0.254',
+      since: '2025-12-31T23:56:00Z',
+      latest: '',
+      seconds: 90,
+    } as never);
+    const sessions = report.sessions.map((one) => ({ ...one, state: 'Active' as const, since: '2026-01-01T00:01:00Z', cause }));
+    const nodeStates = new Map([...picture.snapshot.nodeStates, ['n1', { ...report, sessions }]]);
+    const { sessions: drawn } = fabricView({ ...picture, snapshot: { ...picture.snapshot, nodeStates } });
+    const session = drawn.find(({ node }) => node === 'n1');
+    expect(session?.since).toBe('2025-12-31T23:56:00.000Z');
+    expect(session?.words).toBe('tor (10.0.0.254, AS 64513): Active; down for 5 min');
+  });
+
+  test('has an error of an object once, in its list of problems', () => {
+    const line = 'a.yaml:4: IPAddressPool/bent: spec.addresses: must be a list';
+    const notes = [
+      { severity: 'error', line: `problem: ${line}` },
+      { severity: 'error', line: 'problem: nothing of IPAddressPool/bent is in force: no earlier good version is known' },
+      { severity: 'warning', line: 'warning: something else' },
+    ] as const;
+    const problems = [{ object: 'IPAddressPool/bent', code: 'ObjectUnreadable', line }];
+    const view = fabricView({ ...pictureOf(fabric, now), notes, problems });
+    expect(view.notes).toEqual(notes.slice(1));
+    expect(view.problems).toEqual(problems);
+    expect(servicesView({ ...pictureOf(fabric, now), notes, problems }).notes).toEqual(notes);
+  });
+
   test('does not call the session of a silent node broken, but unknown', () => {
     const { nodes, sessions } = fabricView(pictureOf({ ...fabric, running: { n1: { tor: '10.0.0.254' } } }, now));
     expect(nodes.find(({ node }) => node === 'n2')).toMatchObject({ health: 'unknown', lines: [expect.stringContaining('n2') as string] });
@@ -178,12 +222,200 @@ describe('the path of a Service', () => {
     expect(endpoints).toMatchObject({ ready: 2, unusable: 0 });
   });
 
+  describe('with a session of each family to a router', () => {
+    const peers = [
+      { name: 'tor1-v4', peerAddress: '10.0.0.254' },
+      { name: 'tor1-v6', peerAddress: 'fd00::fe' },
+      { name: 'tor2-v4', peerAddress: '10.0.1.254' },
+    ];
+    const up = { 'tor1-v4': '10.0.0.254', 'tor1-v6': 'fd00::fe', 'tor2-v4': '10.0.1.254' };
+    const dual: ClusterLiteral = {
+      ...fabric,
+      services: [{ name: 'shop/web', clusterIPs: ['10.96.0.1', 'fd00:96::1'], assigned: ['192.0.2.1', '2001:db8::1'], ports: ['80/TCP'] }],
+      slices: [
+        { service: 'shop/web', ports: ['80/TCP'], endpoints: ['10.1.0.1@n1'] },
+        { service: 'shop/web', name: 'web-6', ports: ['80/TCP'], endpoints: ['fd00:1::1@n1'] },
+      ],
+      pools: [{ name: 'public', addresses: ['192.0.2.0/28', '2001:db8::/120'] }],
+    };
+
+    test('draws a router once, with its sessions, and one arrow to each node', () => {
+      const { routers, routes } = pathOf({ ...dual, peers, running: { n1: up, n2: up } });
+      expect(routers.map(({ name, health }) => [name, health])).toEqual([
+        ['tor1', 'good'],
+        ['tor2-v4', 'good'],
+      ]);
+      expect(routers[0]?.sessions).toEqual([
+        { peer: 'tor1-v4', address: '10.0.0.254', health: 'good' },
+        { peer: 'tor1-v6', address: 'fd00::fe', health: 'good' },
+      ]);
+      expect(routes.map(({ from, to, health }) => [from, to, health])).toEqual(
+        ['peer tor1', 'peer tor2-v4'].flatMap((from) => ['node n1', 'node n2'].map((to) => [from, to, 'good'])),
+      );
+    });
+
+    test('draws it once for a Service of one family, with the session that does not carry it', () => {
+      const { routers } = pathOf({ ...fabric, peers, running: { n1: up, n2: up } });
+      expect(routers.map(({ name, sessions }) => [name, sessions.map(({ peer, health }) => `${peer} ${health}`)])).toEqual([
+        ['tor1', ['tor1-v4 good', 'tor1-v6 off']],
+        ['tor2-v4', ['tor2-v4 good']],
+      ]);
+    });
+
+    test('shows which session is down at the router, and why at the one arrow', () => {
+      const { 'tor1-v6': _, ...without } = up;
+      const { routers, routes } = pathOf({ ...dual, peers, running: { n1: up, n2: without } });
+      expect(routers[0]?.sessions.map(({ health }) => health)).toEqual(['good', 'doubtful']);
+      const arrow = routes.find(({ from, to }) => from === 'peer tor1' && to === 'node n2');
+      expect(arrow?.health).toBe('doubtful');
+      expect(arrow?.whys.map(({ text }) => text).join()).toContain('tor1-v6');
+    });
+
+    test.each([
+      [
+        'AS numbers',
+        [
+          { name: 'tor1-v4', peerAddress: '10.0.0.254' },
+          { name: 'tor1-v6', peerAddress: 'fd00::fe', peerASN: 64_999 },
+        ],
+        up,
+      ],
+      [
+        'addresses of one family',
+        [
+          { name: 'tor1-v4', peerAddress: '10.0.0.254' },
+          { name: 'tor1-v6', peerAddress: '10.0.2.254' },
+        ],
+        { ...up, 'tor1-v6': '10.0.2.254' },
+      ],
+      [
+        'names that differ otherwise',
+        [
+          { name: 'tor1-v4', peerAddress: '10.0.0.254' },
+          { name: 'tor9-v6', peerAddress: 'fd00::fe' },
+        ],
+        { ...up, 'tor9-v6': 'fd00::fe' },
+      ],
+    ])('keeps routers apart with %s', (what, two, running) => {
+      const literal = { ...dual, peers: two, running: { n1: running, n2: running } };
+      const snapshot = cluster(literal);
+      const nodeStates = new Map(
+        [...snapshot.nodeStates].map(([name, state]) => [
+          name,
+          {
+            ...state,
+            sessions: state.sessions.map((one) => (one.peer === 'tor1-v6' && what === 'AS numbers' ? { ...one, peerASN: 64_999 } : one)),
+          },
+        ]),
+      );
+      const explanation = explainService({ ...snapshot, nodeStates }, 'shop/web', now);
+      if (explanation === undefined) throw new RangeError('no Service');
+      const view = serviceView({
+        explanation,
+        endpoints: [],
+        lines: [],
+        wideLines: [],
+        from: 'a test',
+        kind: 'directory',
+        at: '',
+        mayCheck: false,
+      });
+      expect(view.path.routers.map(({ name }) => name)).toEqual(two.map(({ name }) => name));
+    });
+  });
+
+  describe('its endpoints', () => {
+    const at = (secondsAgo: number): string => new Date(now - secondsAgo * 1000).toISOString();
+    const look = (endpoint: string, more: object) => ({ endpoint, ...more });
+    const live = (looks: Readonly<Record<string, readonly object[]>>): Parameters<typeof lookedAtEndpoints>[1] =>
+      new Map(
+        Object.entries(looks).map(([node, endpoints]) => [
+          node,
+          { checks: [{ frontend: '192.0.2.1 TCP 80', service: 'shop/web', endpoints: endpoints as never }] },
+        ]),
+      );
+
+    test('stand with their node and the last look of each agent', () => {
+      const { endpoints } = pathOf(
+        fabric,
+        'shop/web',
+        live({
+          n1: [look('10.1.0.1:8080', { answered: at(12), refused: at(90) }), look('10.1.0.2:8080', { refused: at(5) })],
+          n2: [look('10.1.0.2:8080', { answered: at(7) })],
+        }),
+      );
+      expect(endpoints.nodes).toEqual([
+        { node: 'n1', health: 'good', summary: '', endpoints: [{ address: '10.1.0.1', health: 'good', look: 'answered 12 s ago on n1' }] },
+        {
+          node: 'n2',
+          health: 'doubtful',
+          summary: '',
+          endpoints: [{ address: '10.1.0.2', health: 'doubtful', look: 'refused 5 s ago on n1, answered 7 s ago on n2' }],
+        },
+      ]);
+    });
+
+    test.each([
+      ['silent', { silent: at(9) }, 'bad', 'gave no answer 9 s ago on n1'],
+      ['dropped', { answered: at(300), dropped: at(4) }, 'bad', 'dropped by a filter 4 s ago on n1'],
+      ['not routable', { answered: at(1), way: 'no route' }, 'bad', 'no way to it on n1'],
+      ['unseen', {}, 'unknown', 'no connection seen'],
+    ])('that are %s are drawn so, over IPv6 too', (_, more, health, text) => {
+      const slices = [{ service: 'shop/web', ports: ['80/TCP'], endpoints: ['fd00::1@n1'] }];
+      const { endpoints } = pathOf({ ...fabric, slices }, 'shop/web', live({ n1: [look('[fd00::1]:8080', more)] }));
+      expect(endpoints.nodes[0]?.endpoints).toEqual([{ address: 'fd00::1', health, look: text }]);
+    });
+
+    test('without a queried agent are not said to be unseen', () => {
+      expect(pathOf(fabric).endpoints.nodes.flatMap(({ endpoints }) => endpoints.map(({ health, look: text }) => [health, text]))).toEqual([
+        ['unknown', ''],
+        ['unknown', ''],
+      ]);
+    });
+
+    test.each([limits.drawnEndpoints, limits.drawnEndpoints + 1])('%d of them: one by one up to the limit, beyond it by node', (count) => {
+      const addresses = Array.from({ length: count }, (__, index) => `10.1.0.${index + 1}@n${(index % 2) + 1}`);
+      const slices = [{ service: 'shop/web', ports: ['80/TCP'], endpoints: addresses }];
+      const { endpoints } = pathOf({ ...fabric, slices }, 'shop/web', live({ n1: [look('10.1.0.2:8080', { refused: at(5) })] }));
+      const isGrouped = count > limits.drawnEndpoints;
+      expect(endpoints.nodes.flatMap((node) => node.endpoints)).toHaveLength(isGrouped ? 0 : count);
+      expect(endpoints.nodes.map(({ node, summary }) => [node, summary])).toEqual(
+        isGrouped
+          ? [
+              ['n2', '10 endpoints: 1 failing, 9 without a connection seen'],
+              ['n1', '11 endpoints: 11 without a connection seen'],
+            ]
+          : [
+              ['n1', ''],
+              ['n2', ''],
+            ],
+      );
+    });
+  });
+
+  test('says of a node without a report what it should do, not that it does', () => {
+    const { nodes } = pathOf({ ...fabric, running: { n1: { tor: '10.0.0.254' } } });
+    expect(nodes.map(({ detail }) => detail)).toEqual([
+      'forwards 2 frontends to 2 of 2 endpoints',
+      'should forward 2 frontends to 2 of 2 endpoints',
+    ]);
+  });
+
   test('says how connections are spread, and which way packets go back', () => {
     const affine = { name: 'shop/web', assigned: ['192.0.2.1'], ports: ['80/TCP'], affinitySeconds: 600 };
     const explanation = explainService(cluster({ ...fabric, services: [affine] }), 'shop/web', now);
     if (explanation === undefined) throw new RangeError('no Service');
     const nodes = explanation.nodes.map((node) => ({ ...node, directReturn: { receives: ['dsr' as never], passes: [] } }));
-    const { path } = serviceView({ explanation: { ...explanation, nodes }, lines: [], wideLines: [], from: '', kind: 'directory', at: '' });
+    const { path } = serviceView({
+      explanation: { ...explanation, nodes },
+      endpoints: [],
+      lines: [],
+      wideLines: [],
+      from: '',
+      kind: 'directory',
+      at: '',
+      mayCheck: false,
+    });
     expect(path.balancing).toEqual(['balancing random', 'a client stays at its endpoint until it was silent for 600 s']);
     expect(path.nodes[0]?.detail).toMatch(/; direct return: passes on by nothing, receives by dsr$/);
   });
@@ -367,5 +599,36 @@ describe('a plan', () => {
     const { sections, map } = drawn({ ...nothing, routes });
     expect([sections[0]?.rows.length, sections[0]?.more]).toEqual([limits.planRows, 7]);
     expect(map.links).toEqual([]);
+  });
+});
+
+describe('a check', () => {
+  const probe = { type: 'probe', what: 'endpoint', protocol: 'TCP' } as const;
+  const input = {
+    service: 'shop/web',
+    nodes: [
+      { node: 'n1', lines: [{ ...probe, to: '10.1.0.1:8080', result: 'answered', milliseconds: 1 }, { type: 'end' }] },
+      { node: 'n2', lines: [{ ...probe, to: '10.1.0.1:8080', result: 'refused', milliseconds: 2 }, { type: 'end' }] },
+    ],
+    expected: ['n1', 'n2'],
+    external: new Set(),
+    routers: [],
+    received: [],
+    unchecked: [{ what: 'the client here', why: '--no-client' }],
+    hasEndpoints: true,
+  };
+
+  test('has the rows of the command, failures first, and what was not checked', () => {
+    const nameOf = (): undefined => undefined;
+    const report = checkReport(input as never, nameOf);
+    const lines = renderCheck(report, nameOf, false);
+    const view = checkView({ report, nameOf, lines, at: '2026-01-01T00:00:00Z' });
+    expect(view.rows).toEqual([
+      { from: 'n2', to: '10.1.0.1:8080/TCP', result: 'refused', time: '2.0 ms', health: 'bad' },
+      { from: 'n1', to: '10.1.0.1:8080/TCP', result: 'answered', time: '1.0 ms', health: 'good' },
+    ]);
+    expect([view.verdict, view.health]).toEqual([lines[0], 'bad']);
+    expect(view.unchecked).toEqual([{ what: 'the client here', why: '--no-client', fix: '' }]);
+    for (const { from, result } of view.rows) expect(lines.join('\n')).toMatch(new RegExp(`^${from} .* ${result} `, 'm'));
   });
 });

@@ -195,8 +195,8 @@ describe('renderPlan', () => {
     expect(lines).toContain('  + 192.0.2.1/32 to tor  on n1');
     expect(lines).toContain('  - 192.0.2.9 UDP 53  on n1');
     expect(lines.slice(-2)).toEqual([
-      '2 addresses, 2 sessions, 1 routes and 1 rules would change.',
-      'Of these, 1 sessions would reset, and 0 routes would be withdrawn.',
+      '2 addresses, 2 sessions, 1 route and 1 rule would change.',
+      'Of these, 1 session would reset, and 0 routes would be withdrawn.',
     ]);
   });
 

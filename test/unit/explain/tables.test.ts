@@ -3,6 +3,7 @@ import { defaultLocalPref } from '../../../src/bgp/route.ts';
 import { shortAge } from '../../../src/explain/text/age.ts';
 import { overviewOf } from '../../../src/explain/overview/overview.ts';
 import { problemsOf } from '../../../src/explain/overview/problems.ts';
+import { explainService } from '../../../src/explain/service/service.ts';
 import { poolReport } from '../../../src/explain/pools/pool-report.ts';
 import { renderOverview } from '../../../src/explain/overview/render-overview.ts';
 import { renderPools } from '../../../src/explain/pools/render-pools.ts';
@@ -219,14 +220,23 @@ describe('table of pools', () => {
   test('each family has a row with its advertisements and the waiting Services by reason', () => {
     expect(told(renderPools(plain(poolReport(snapshot())), true))).toMatchInlineSnapshot(`
       "
-      Pool  Family  Addresses  Given  Free        Announced By  Pending             Ranges                             Gives No More
-      full  IPv4    1          1      0           all           PoolFull 1          192.0.2.9/32                       pool full is full (1 of 1 IPv4 addresses)
-      main  IPv4    2          1      1           all           PoolNotRequested 1  192.0.2.1-192.0.2.2,2001:db8::/64  -
+      Pool  Family  Addresses  Given  Free        Announced By  Pending     Ranges                             Gives No More
+      full  IPv4    1          1      0           all           PoolFull 1  192.0.2.9/32                       pool full is full (1 of 1 IPv4 addresses)
+      main  IPv4    2          1      1           all           -           192.0.2.1-192.0.2.2,2001:db8::/64  -
             IPv6    2^64       1      about 2^64
 
       1 Service waits for an address.
       "
     `);
+  });
+
+  test('a Service that asks for another pool does not wait for this one', () => {
+    const explained = explainService(snapshot(), 'shop/waits', now)?.allocation.pools;
+    expect(explained?.find(({ pool }) => pool === 'main')?.reason?.code).toBe('PoolNotRequested');
+    expect(poolReport(snapshot()).pools.map(({ pool, pending }) => [pool, pending])).toEqual([
+      ['full', [{ code: 'PoolFull', count: 1 }]],
+      ['main', []],
+    ]);
   });
 
   test('one pool that is not announced, and no pools at all', () => {
@@ -275,7 +285,7 @@ describe('renderOverview', () => {
 
       Pool  Family  Addresses  Given  Free        Announced By  Pending
       full  IPv4    1          1      0           all           PoolFull 1
-      main  IPv4    2          1      1           all           PoolNotRequested 1
+      main  IPv4    2          1      1           all           -
             IPv6    2^64       1      about 2^64
       "
     `);

@@ -1,6 +1,7 @@
 import { Argument, Command, Option } from 'commander';
 import { checkReport } from '../../../explain/check/check-report.ts';
 import type { CheckReport, Unchecked } from '../../../explain/check/facts.ts';
+import type { NameOf } from '../../../explain/check/matrix.ts';
 import { renderCheck } from '../../../explain/check/render-check.ts';
 import { tableLines } from '../../../explain/text/table-text.ts';
 import { alikeUnqueried } from '../../../explain/text/unqueried.ts';
@@ -29,10 +30,13 @@ import { statusOf } from './outcome-status.ts';
 import { readRouter, type RouterCommand } from './router-command.ts';
 import { checkRouters } from './router-checks.ts';
 
-interface Options extends NodeCheckOptions, DetailOptions, NamespaceOption {
-  readonly all?: true;
+interface ReportOptions extends NodeCheckOptions {
   readonly client: boolean;
   readonly router?: readonly RouterCommand[];
+}
+
+interface Options extends ReportOptions, DetailOptions, NamespaceOption {
+  readonly all?: true;
 }
 
 export function checkServiceCommand(context: CommandContext): Command {
@@ -81,6 +85,19 @@ async function check(context: CommandContext, name: string | undefined, options:
   context.setExitStatus(statusOf(reports.map(({ outcome }) => outcome)));
 }
 
+/** Checks one Service of a reading from every node and from here. Rejects with KubeError or UsageError. */
+export async function checkOne(
+  context: CommandContext,
+  options: NodeCheckOptions,
+  reading: Reading,
+  service: ServiceKey,
+): Promise<{ readonly report: CheckReport; readonly nameOf: NameOf; readonly lines: readonly string[] }> {
+  const found = await checkOnNodes(context, options, [service]);
+  const report = await reportOf(context, { ...options, client: true }, reading, found, service);
+  const nameOf = nodeNames(reading.snapshot);
+  return { report, nameOf, lines: renderCheck(report, nameOf, false) };
+}
+
 /** Returns the Services that clients outside may reach. */
 function withAddresses({ services }: Snapshot, namespace: string | undefined): ServiceKey[] {
   return [...services]
@@ -91,7 +108,7 @@ function withAddresses({ services }: Snapshot, namespace: string | undefined): S
 
 async function reportOf(
   context: CommandContext,
-  options: Options,
+  options: ReportOptions,
   reading: Reading,
   { checks, unasked }: NodeChecks,
   key: ServiceKey,
@@ -125,7 +142,7 @@ async function reportOf(
 }
 
 /** Says why each missing node is missing. Reasons that name no node are of all of them. */
-function uncheckedNodes(missing: readonly string[], unasked: readonly UnreachableProcess[], { source }: Options): Unchecked[] {
+function uncheckedNodes(missing: readonly string[], unasked: readonly UnreachableProcess[], { source }: ReportOptions): Unchecked[] {
   const known = alikeUnqueried(unasked.filter(({ node }) => node === undefined || missing.includes(node)));
   const explained = new Set(unasked.flatMap(({ node }) => node ?? []));
   const rest = missing.filter((node) => !explained.has(node));

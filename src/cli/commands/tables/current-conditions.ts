@@ -1,6 +1,6 @@
 import { withoutPoolRecord } from '../../../model/objects/pool-record.ts';
 import { defined } from '../../../lang/defined.ts';
-import { judgeOther, judgeService } from '../../../controller/services/service-conditions.ts';
+import { judgeOther, judgeService, type JudgedService } from '../../../controller/services/service-conditions.ts';
 import type { Allocator } from '../../../decisions/allocation/allocator.ts';
 import { decideAllocationClaim } from '../../../decisions/allocation/claim.ts';
 import { allocationRequest } from '../../../decisions/allocation/request.ts';
@@ -19,6 +19,8 @@ export interface CurrentState {
   readonly conditions: readonly Condition[];
   /** Its first cause. */
   readonly problem?: ServiceProblem;
+  /** Its verdict from the same objects. Absent: the conditions are the recorded ones. */
+  readonly judged?: Pick<JudgedService, 'verdict' | 'judge'>;
 }
 
 interface StateOptions {
@@ -60,7 +62,7 @@ export async function currentStates(
   for (const [key, service] of snapshot.services) {
     if (slice?.isUsedUp === true) await slice.yield();
     if (!decideAllocationClaim(service, snapshot.config).mine) {
-      const problem = problemOf(judgeOther(snapshot, service, now));
+      const problem = problemOf(judgeOther(snapshot, service, now).verdict);
       const state = recorded.get(key) ?? { conditions: [] };
       if (problem !== undefined && state.problem === undefined) present.set(key, { ...state, problem });
       continue;
@@ -70,8 +72,8 @@ export async function currentStates(
     const isLate = refusal === undefined && service.ingress.length === 0;
     const suspended = await whyAllocationSuspended(reading, service, recorded.get(key)?.conditions ?? []);
     const unmet = suspended ?? (isLate ? reason('NoAddress', undefined) : refusal);
-    const { conditions, verdict } = judgeService(snapshot, service, { reason: unmet, details: [] }, now);
-    present.set(key, { conditions, ...defined({ problem: problemOf(verdict) }) });
+    const { conditions, ...judged } = judgeService(snapshot, service, { reason: unmet, details: [] }, now);
+    present.set(key, { conditions, judged, ...defined({ problem: problemOf(judged.verdict) }) });
   }
   return present;
 }

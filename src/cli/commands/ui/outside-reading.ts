@@ -1,6 +1,8 @@
 import { defined } from '../../../lang/defined.ts';
 import type { OutsideResources } from '../../../console/picture.ts';
 import { reasonLine } from '../../../decisions/verdict/verdict-text.ts';
+import type { ServicePreview } from '../../../explain/provider/provider.ts';
+import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import type { Clock } from '../../../system/clock.ts';
 import type { CommandContext } from '../../context/command-context.ts';
 import { definitions, enabledDefinitions } from '../../context/definitions.ts';
@@ -18,6 +20,7 @@ export class OutsideReading {
   readonly #options: OutsideOptions;
   readonly #clock: Clock;
   #last: OutsideResources | undefined;
+  #previews: ReadonlyMap<ServiceKey, ServicePreview> = new Map();
   #dueAt = 0;
   #running: Promise<OutsideResources> | undefined;
 
@@ -25,6 +28,11 @@ export class OutsideReading {
     this.#context = context;
     this.#options = options;
     this.#clock = context.clock;
+  }
+
+  /** Returns what was last seen of the resources of a Service. Undefined: nothing yet, or it has none. */
+  previewOf(service: ServiceKey): ServicePreview | undefined {
+    return this.#previews.get(service);
   }
 
   /** Returns the last resources at once, and begins to read them again when they are old. The first call waits for them. */
@@ -36,7 +44,9 @@ export class OutsideReading {
   async #readNow(reading: Reading): Promise<OutsideResources> {
     const began = this.#clock.now();
     try {
-      this.#last = await resourcesOf(this.#context, this.#options, reading);
+      const { previews, resources } = await resourcesOf(this.#context, this.#options, reading);
+      this.#last = resources;
+      this.#previews = new Map(previews.map((one) => [one.service, one]));
     } catch (error) {
       const because = error instanceof Error ? error.message : String(error);
       this.#last = { services: this.#last?.services ?? [], notes: [`Resources outside the cluster cannot be read: ${because}`] };
@@ -47,7 +57,11 @@ export class OutsideReading {
   }
 }
 
-async function resourcesOf(context: CommandContext, options: OutsideOptions, reading: Reading): Promise<OutsideResources> {
+async function resourcesOf(
+  context: CommandContext,
+  options: OutsideOptions,
+  reading: Reading,
+): Promise<{ readonly resources: OutsideResources; readonly previews: readonly ServicePreview[] }> {
   const { snapshot } = reading;
   const both = { current: snapshot, proposed: snapshot, ...defined({ readPod: podReaderOf(reading) }) };
   const { previews } = await previewProviders(context, options, both);
@@ -61,8 +75,6 @@ async function resourcesOf(context: CommandContext, options: OutsideOptions, rea
       ? []
       : [`${wording.resources} ${wording.undrawn}`],
   );
-  return {
-    services,
-    notes: [...new Set([...failed.map((one) => reasonLine(one)), ...(previews.length === 0 ? undrawn : [])])],
-  };
+  const notes = [...new Set([...failed.map((one) => reasonLine(one)), ...(previews.length === 0 ? undrawn : [])])];
+  return { resources: { services, notes }, previews };
 }

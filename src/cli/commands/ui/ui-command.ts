@@ -20,7 +20,7 @@ type Options = ReadingOptions &
 export function uiCommand(context: CommandContext): Command {
   const command = new Command('ui')
     .description(
-      'serve the console on 127.0.0.1 and open it in the browser: Services, the path to each, routers, nodes and addresses, and what manifests would change; it only shows, and changes nothing',
+      'serve the console on 127.0.0.1 and open it in the browser: Services, the path to each, routers, nodes and addresses, and what manifests would change; it checks a Service when you ask for it, and changes nothing',
     )
     .addOption(new Option('--port <number>', 'port on 127.0.0.1; 0: a free one').argParser(readPort).default(0))
     .addOption(new Option('--no-open', 'print the address, and open no browser'))

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { judgeService } from '../../../../src/controller/services/service-conditions.ts';
+import { isFabricWhole } from '../../../../src/explain/overview/whole-fabric.ts';
 import { explainService } from '../../../../src/explain/service/service.ts';
 import type { NodeState, ServiceDifference, SessionStatus } from '../../../../src/model/objects/node-state.ts';
 import { reason } from '../../../../src/model/reasons.ts';
@@ -21,14 +22,15 @@ const differences: readonly Pick<ServiceDifference, 'aspect' | 'reason'>[] = [
   { aspect: 'Announced', reason: reason('AwaitsForwarding', { frontend }) },
 ];
 
+const up: Partial<SessionStatus> = { state: 'Established' };
 const session = fc.constantFrom<Partial<SessionStatus>>(
-  { state: 'Established' },
+  up,
   { state: 'Active', lastError: 'connection refused' },
   { state: 'Idle', lastError: 'hold timer expired' },
 );
 
 const report = fc.record({
-  sessions: fc.tuple(session, session, session),
+  sessions: fc.oneof(fc.tuple(session, session, session), fc.tuple(fc.constant(up), fc.constant(up), fc.constant(up))),
   differing: fc.uniqueArray(fc.constantFrom(...differences), { maxLength: 2 }),
   stopped: fc.boolean(),
   answered: fc.subarray([frontend, '192.0.2.1 TCP 81', '2001:db8::1 TCP 80', '2001:db8::1 TCP 81']),
@@ -58,8 +60,8 @@ const world = fc
     policy: fc.constantFrom('Cluster' as const, 'Local' as const),
     endpoints: fc.subarray(['10.244.1.1@n1', '10.244.2.1@n2', '10.244.3.1@n3']),
     advertised: fc.boolean(),
-    drained: fc.subarray(nodes),
-    reports: fc.tuple(...nodes.map(() => fc.option(report))),
+    drained: fc.oneof(fc.constant<string[]>([]), fc.subarray(nodes)),
+    reports: fc.tuple(...nodes.map(() => fc.option(report, { freq: 9 }))),
   })
   .map(({ assigned, ports, policy, endpoints, advertised, drained, reports }): Snapshot => {
     const literal: ClusterLiteral = {
@@ -91,6 +93,8 @@ test('a verdict is served exactly if clients of every target are answered, and c
       const unmet = allocation.reason ?? (service.ingress.length === 0 ? reason('NoAddress', undefined) : undefined);
       const { conditions, verdict: judged } = judgeService(snapshot, service, { reason: unmet, details: [] }, now);
       if (judged !== undefined) expect(judged).toEqual(verdict);
+      // The console takes such a Service for sound without a verdict.
+      else if (isFabricWhole(snapshot, now)) expect([verdict.code, isWithoutProblem]).toEqual([undefined, true]);
       const negative = conditions.filter(({ status }) => status === 'False');
       const first = negative.find(({ reason: code }) => code === verdict.code);
       if (first !== undefined) expect(withoutPoolRecord(first.message)).toBe(verdict.line);

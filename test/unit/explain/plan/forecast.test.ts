@@ -48,7 +48,7 @@ describe('a plan that drains a node', () => {
     expect(forecast.rules).toEqual([]);
     const lines = renderPlan(forecast);
     expect(lines).toContain('  - 192.0.2.1/32 to tor, 10 s later  on n1');
-    expect(lines).toContain('Of these, 0 sessions would reset, and 1 routes would be withdrawn.');
+    expect(lines).toContain('Of these, 0 sessions would reset, and 1 route would be withdrawn.');
     expect(lines.find((line) => line.startsWith('  ! n1: 1 routes'))).toContain('1 stay, because no other node');
     expect(failures(forecast, 'route-withdrawn')).toEqual(['n1 192.0.2.1/32 to tor']);
   });
@@ -167,7 +167,7 @@ describe('a plan of an address that no node announces', () => {
   test('names the missing advertisement of a new address', () => {
     const forecast = plan(limited, added(limited, { ...more, requestedPool: 'other' }));
     expect(forecast.unannounced).toMatchObject([{ service: 'shop/new', address: '198.51.100.0', reason: { code: 'NoAdvertisement' } }]);
-    expect(renderPlan(forecast)).toContain('1 addresses would be announced by no node.');
+    expect(renderPlan(forecast)).toContain('1 address would be announced by no node.');
     expect(failures(forecast, 'unannounced-address')).toEqual(['shop/new 198.51.100.0']);
   });
 
@@ -285,7 +285,7 @@ describe('a plan in which no address changes', () => {
     const dual = { ...running, pools, services: [web, local, { name: 'shop/new', clusterIPs: ['10.96.0.3', 'fd00:96::3'] }] };
     expect(summary(plan({ ...running, pools }, dual))).toMatch(/^2 addresses,/);
     const moved = { ...running, services: [{ ...web, requested: ['192.0.2.9'] }, local] };
-    expect(summary(plan(running, moved))).toMatch(/^1 addresses,/);
+    expect(summary(plan(running, moved))).toMatch(/^1 address,/);
   });
 });
 

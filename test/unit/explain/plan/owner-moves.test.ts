@@ -58,7 +58,7 @@ test('an address that no node answers before and after is not counted as moved',
   const lines = renderPlan(changes);
   expect(lines).toContainEqual(expect.stringContaining('192.0.2.100 (shop/web): none, as now: none of 2 nodes can announce the address'));
   expect(lines.join('\n')).not.toMatch(/none -> none|another owner/);
-  expect(lines).toContain('1 addresses would have no owner by ARP and NDP, as now, for the reason above.');
+  expect(lines).toContain('1 address would have no owner by ARP and NDP, as now, for the reason above.');
 });
 
 test('a first L2Advertisement cannot tell the owner before nodes report their links', () => {
@@ -67,6 +67,6 @@ test('a first L2Advertisement cannot tell the owner before nodes report their li
   const text = renderPlan(changes).join('\n');
   expect(text).toContain('none -> not known before nodes report their links');
   expect(text).not.toContain('another owner');
-  expect(text).toContain('The owner of 1 addresses by ARP and NDP would be known after nodes have reported their links.');
+  expect(text).toContain('The owner of 1 address by ARP and NDP would be known after nodes have reported their links.');
   expect(findFailures(changes, [], new Set(['owner-moved']))).toEqual([]);
 });

@@ -50,3 +50,19 @@ describe('the facts of a cluster', () => {
     await facts.close();
   });
 });
+
+describe('while the API server is away', () => {
+  test('a Service that nobody opened before is explained from the last picture, with its time and the reason', async () => {
+    const { context } = collecting({ variables: { KUBECONFIG: cluster.kubeconfig } });
+    const facts = await openConsoleFacts(context, { ask: false });
+    const picture = await facts.read();
+    expect(picture.from).toMatch(/^context a, the cluster at \S+$/);
+    await cluster.server.stop();
+    const explained = await facts.explain('shop/web');
+    expect(explained?.stale).toMatch(/\S/);
+    expect(explained?.at).toBe(new Date(picture.now).toISOString());
+    expect(explained?.explanation.verdict.line).toBe(picture.verdicts.get('shop/web')?.line);
+    await expect(facts.explain('shop/nothing')).resolves.toBeUndefined();
+    await facts.close();
+  });
+});

@@ -8,6 +8,7 @@ import type { OutsideOptions } from '../../../../../src/cli/commands/plan-outcom
 import type { Provider } from '../../../../../src/controller/provider.ts';
 import type { Service } from '../../../../../src/model/objects/service.ts';
 import { planCommand } from '../../../../../src/cli/commands/plan-command.ts';
+import { checkCommand } from '../../../../../src/cli/commands/check/check-command.ts';
 import { explainCommand } from '../../../../../src/cli/commands/explain-command.ts';
 import { poolsCommand } from '../../../../../src/cli/commands/tables/pools-command.ts';
 import { statusCommand } from '../../../../../src/cli/commands/tables/status-command.ts';
@@ -48,7 +49,8 @@ describe('the facts of the console', () => {
     const facts = await openConsoleFacts(collecting().context, { source: directory, socket });
     const { problems } = fabricView(await facts.read());
     const { stdout } = await inProcess(statusCommand, ['--problems', '-o', 'json', '--source', directory, '--socket', 'none']);
-    expect(problems).toEqual((JSON.parse(stdout) as { readonly problems: unknown }).problems);
+    // Those of Services also have their outcome.
+    expect(problems).toMatchObject((JSON.parse(stdout) as { readonly problems: object[] }).problems);
     expect(problems.length).toBeGreaterThan(0);
     await facts.close();
   });
@@ -70,6 +72,30 @@ describe('the facts of the console', () => {
         { timeout: 20_000 },
       )
       .toEqual(expect.arrayContaining([expect.stringMatching(/^problem: 90-wrong\.yaml:4.*IPAddressPool\/bent/)]));
+    await facts.close();
+  });
+
+  test('a check has the lines of the command, and is offered where agents can be asked', async () => {
+    const facts = await openConsoleFacts(collecting().context, { source: directory, socket });
+    const checked = await facts.check('shop/ledger');
+    const { stdout } = await inProcess(checkCommand, ['service', 'shop/ledger', '--source', directory, '--socket', 'none']);
+    expect(`${checked?.lines.join('\n')}\n`).toBe(stdout);
+    expect(await facts.check('shop/nothing')).toBeUndefined();
+    expect((await facts.explain('shop/ledger'))?.mayCheck).toBe(true);
+    await facts.close();
+  });
+
+  test('a Service with an error is not called deleted: its error is told', async () => {
+    await writeFile(
+      join(directory, '93-broken.yaml'),
+      'apiVersion: v1\nkind: Service\nmetadata: { namespace: shop, name: broken }\nspec: { type: LoadBalancer, clusterIP: 10.96.0.78, ports: 7 }\n',
+    );
+    const facts = await openConsoleFacts(collecting().context, { source: directory, socket });
+    expect(fabricView(await facts.read()).problems.map(({ object }) => object)).toContain('Service/shop/broken');
+    expect(await facts.explain('shop/broken')).toBeUndefined();
+    expect(facts.whyUnexplained('shop/broken')).toEqual([expect.stringMatching(/^93-broken\.yaml:4.*Service\/shop\/broken: spec\.ports/)]);
+    expect(facts.whyUnexplained('shop/nothing')).toEqual([]);
+    expect(facts.whyUnexplained('shop/web')).toEqual([]);
     await facts.close();
   });
 
