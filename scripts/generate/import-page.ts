@@ -29,9 +29,11 @@ herald import --from-cluster -o report     # the same for the objects of a clust
 - A template (Helm, Jinja, \`\${VARIABLE}\`) is one line of the report: render it first. One that configures none of these programs is left
   out. An object that SOPS encrypted is one line too: decrypt it first.
 - Blocks of YAML and JSON in a Markdown file that is named. Below a directory they may be examples: one line names the files, and they are not read.
+- For kube-proxy: a KubeProxyConfiguration, the ConfigMap that contains it, \`kube-proxy-arg\` in a configuration file of k3s or RKE2,
+  \`--kube-proxy-arg\` in a file of any kind that is named (a unit of systemd), and the flags of its DaemonSet or static Pod.
 - With \`--from-cluster\`: the objects of these programs' API groups that the cluster serves, the ConfigMaps of MetalLB before 0.13 and of kube-vip by their
   usual names, DaemonSets, one static Pod of kube-vip, and all Services, Nodes and Namespaces. A line names each list that you may not read. Secrets
-  are not read.
+  are not read, and neither is kube-proxy's configuration: use \`herald import kube-proxy\`.
 
 ## Addresses of Services
 

@@ -9,7 +9,7 @@ import { PoolCoverage } from './pool-coverage.ts';
 import { withEmbedded, type RawDocument } from './sources/embedded.ts';
 import { unfinished } from './sources/templates.ts';
 import { tools } from './tools/all-tools.ts';
-import { nameOf, type ImportedDocument, type Manifest, type SourceDocument } from './tools/tool.ts';
+import { nameOf, type ImportedDocument, type Manifest, type SourceDocument, type Tool } from './tools/tool.ts';
 
 /** What was imported from one program. */
 export interface ImportedTool {
@@ -23,12 +23,16 @@ export interface ImportResult {
   readonly templates: readonly string[];
 }
 
-/** Translates everything that configures a known program. `namespace`: MetalLB's own, if it is known. Pure. */
-export function importDocuments(raws: readonly RawDocument[], namespace: string | undefined): ImportResult {
+/** Translates everything that configures one of the programs. `namespace`: MetalLB's own, if it is known. Pure. */
+export function importDocuments(
+  raws: readonly RawDocument[],
+  namespace: string | undefined,
+  programs: readonly Tool[] = tools,
+): ImportResult {
   const all = raws.flatMap(withEmbedded);
   const templates: string[] = [];
   const names = new Set<string>();
-  const found = tools.flatMap((tool): ImportedTool[] => {
+  const found = programs.flatMap((tool): ImportedTool[] => {
     const own = all.filter((document) => tool.recognises(document));
     const ofTemplates = new Set(own.filter(({ raw }) => unfinished(raw) !== undefined));
     const usable = own.filter((document) => !ofTemplates.has(document));

@@ -54,8 +54,12 @@ export function levelsOf({ tools, services: { services } }: ImportReport): Reado
   return new Set(remarks.map(({ level }) => level));
 }
 
-function renderObject({ object, where, verdict, remarks }: ImportedDocument): string[] {
-  return [`${verdict}: ${object}${where === undefined ? '' : ` (${where})`}`, ...remarks.map(renderRemark)];
+function renderObject({ object, where, verdict, remarks, agentOptions = [] }: ImportedDocument): string[] {
+  return [
+    `${verdict}: ${object}${where === undefined ? '' : ` (${where})`}`,
+    ...(agentOptions.length === 0 ? [] : [`  herald agent ${agentOptions.join(' ')}`]),
+    ...remarks.map(renderRemark),
+  ];
 }
 
 function renderService({ service, where, annotations, remarks }: ImportedService): string[] {

@@ -6,6 +6,7 @@ import { SourceError } from '../../../../sources/source.ts';
 import { limits } from '../../../limits.ts';
 import type { CommandContext } from '../../../context/command-context.ts';
 import type { RawDocument } from './embedded.ts';
+import { kubeProxyArguments } from './command-lines.ts';
 import { isMarkdownName, markdownBlocks } from './markdown.ts';
 import { isTemplate, isTemplateName, mentionsTool } from './templates.ts';
 
@@ -43,13 +44,15 @@ export async function readSources(context: CommandContext, paths: readonly strin
       if (mentionsTool(text)) unread.push(`${file} is a template: render it first`);
       return;
     }
+    const { words, line } = kubeProxyArguments(text);
+    if (words.length > 0) documents.push({ raw: { 'kube-proxy-arg': words }, where: `${file}:${line}` });
     const { objects, problems } = decodeObjects(file, text);
     const [first] = problems;
     if (first !== undefined && isTemplate(text)) {
       if (mentionsTool(text)) unread.push(`${file} is a template: render it first`);
       return;
     }
-    if (first !== undefined && mentionsTool(text)) unread.push(`${file}:${first.line ?? 1} is ${first.message}`);
+    if (first !== undefined && words.length === 0 && mentionsTool(text)) unread.push(`${file}:${first.line ?? 1} is ${first.message}`);
     if (documents.length + objects.length > limits.importDocuments)
       unread.push(`${file} was not read: there are more than ${limits.importDocuments} documents`);
     else documents.push(...objects);
